@@ -1,7 +1,7 @@
 import { listedKindOf } from './past-calls.ts'
 import { getEvaluation } from '../contract/appraisal/evaluations.ts'
 import type { Operation } from '../contract/operation.ts'
-import { textAt } from '../contract/vehicle-data/reading.ts'
+import { textAt } from '../contract/reading.ts'
 import { type Db, inTransaction } from '../db/transaction.ts'
 import { screenAnswer } from '../erasure/erased-contacts.ts'
 import { holdErasureLock } from '../erasure/suppression.ts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { WireSettings } from '../values/wire.ts'
+import type { ShownAnswer } from './reading.ts'
 import { fromText } from './text-fields.ts'
 
 /** What a call does upstream: nothing, a change, or a charge. Jobs and streams reach `read` alone. */
@@ -180,18 +181,14 @@ export function needsOneOf(...names: readonly string[]): Operation['problem'] {
     names.some((name) => fields[name] !== undefined) ? null : `needs ${flags.join(' or ')}`
 }
 
-/** The answer as it came, for operations without a documented shape. */
-export const asReceived = (body: unknown): unknown => body
-
-/** A reader that checks answers against a documented shape, and shows that shape. */
-export interface SchemaReader<T> {
-  (body: unknown): T
-  readonly shape: z.ZodType<T>
+/** A reader of the answer as it came, for operations without a documented shape. */
+export function asReceived(placed?: ShownAnswer['placed']) {
+  return Object.assign((body: unknown): unknown => body, { placed })
 }
 
-/** Makes a reader that checks the answer against its documented shape. */
-export function readAs<T>(shape: z.ZodType<T>): SchemaReader<T> {
-  return Object.assign((body: unknown) => shape.parse(body), { shape })
+/** A reader that checks the answer against its documented shape; `placed` completes what the OpenAPI document shows. */
+export function readAs<T>(shape: z.ZodType<T>, placed?: ShownAnswer['placed']) {
+  return Object.assign((body: unknown): T => shape.parse(body), { shape, placed })
 }
 
 /** Names of the fields in a path, in order. */

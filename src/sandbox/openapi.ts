@@ -1,15 +1,24 @@
 import {
   barePath,
+  type Effect,
   type FieldValues,
   type Operation,
   pathQuery,
   type ServiceName,
 } from '../contract/operation.ts'
+import { operationGroups } from '../contract/operations.ts'
 import type { AppraisalWire, WireSettings } from '../values/wire.ts'
-import { type JsonSchema, objectOf, refTo } from './json-schema.ts'
-import { answerSchemas } from './openapi-answers.ts'
-import { objectSchema, type WireField, wireFields, wireValues } from './openapi-fields.ts'
-import { effectTexts, operationGroups, serviceTitles } from './operation-groups.ts'
+import {
+  answerSchema,
+  componentSchemas,
+  type JsonSchema,
+  objectOf,
+  objectSchema,
+  refTo,
+  type WireField,
+  wireFields,
+  wireValues,
+} from './openapi-schemas.ts'
 
 /** What the document depends on: the wire names in force, and the addresses of the services. */
 export interface OpenApiInput {
@@ -27,13 +36,12 @@ type Json = Readonly<Record<string, unknown>>
 /** The OpenAPI 3.1 document of both services, by the wire names in force. */
 export function openApiDocument(input: OpenApiInput): Json {
   const { wire, servers } = input
-  const answers = answerSchemas(wire)
   const paths: Record<string, Record<string, Json>> = {}
   for (const { name, operations } of operationGroups)
     for (const operation of operations) {
       const { method, path: template } = operation.transport(wire)
       const path = barePath(template)
-      const entry = operationEntry(operation, input, answers.answerOf(operation))
+      const entry = operationEntry(operation, input)
       paths[path] = { ...paths[path], [method.toLowerCase()]: { tags: [name], ...entry } }
     }
   return {
@@ -52,9 +60,20 @@ export function openApiDocument(input: OpenApiInput): Json {
     components: {
       securitySchemes: { appraisal: appraisalScheme(wire.appraisal), vehicleData: vehicleScheme },
       parameters: { dealerId: dealerIdParameter(input.rooftopUid) },
-      schemas: { ...errorBodies(wire), ...answers.components },
+      schemas: { ...errorBodies(wire), ...componentSchemas(wire) },
     },
   }
+}
+
+const serviceTitles: Readonly<Record<ServiceName, string>> = {
+  appraisal: 'Appraisal service',
+  vehicleData: 'Vehicle-data APIs',
+}
+
+const effectTexts: Readonly<Record<Effect, string>> = {
+  read: 'Reads.',
+  write: 'Writes.',
+  bill: 'Costs money at the real service.',
 }
 
 const about = [
@@ -110,11 +129,7 @@ function serverEntry(servers: OpenApiInput['servers'], name: ServiceName): Json 
   return { url: servers[name], description: serviceTitles[name] }
 }
 
-function operationEntry(
-  operation: Operation,
-  input: OpenApiInput,
-  answer: JsonSchema | undefined,
-): Json {
+function operationEntry(operation: Operation, input: OpenApiInput): Json {
   const { service, effect, region, budget, source } = operation
   return {
     operationId: operation.name,
@@ -123,7 +138,7 @@ function operationEntry(
     servers: [serverEntry(input.servers, service)],
     security: [{ [service]: [] }],
     ...requestParts(operation, input),
-    responses: responsesOf(operation, answer),
+    responses: responsesOf(operation, answerSchema(operation, input.wire)),
     'x-effect': effect,
     'x-source': source,
     ...(region === null ? {} : { 'x-region': region }),
@@ -234,7 +249,7 @@ function errorOf({ service, shownErrors }: Operation, status: string): JsonSchem
   return refTo(service === 'appraisal' ? 'AppraisalError' : 'VehicleDataError')
 }
 
-function responsesOf(operation: Operation, answer: JsonSchema = {}): Json {
+function responsesOf(operation: Operation, answer: JsonSchema): Json {
   const { status, statuses } = operation
   const success = (text: string) => ({
     description: text,

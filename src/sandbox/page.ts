@@ -1,88 +1,217 @@
 import { createHash } from 'node:crypto'
-import { operationGroups } from './operation-groups.ts'
-import { controlsSection } from './page-controls.ts'
-import { Html, html } from './page-html.ts'
-import { anchorOf, operationsSection } from './page-operations.ts'
-import { pageScript } from './page-script.ts'
-import { pageStyle } from './page-style.ts'
-import { wireSection } from './page-wire.ts'
-import { keysSection, samplesSection, servicesSection } from './page-world.ts'
+import { changedSettings, defaultWire } from '../values/wire.ts'
+import { findExampleSubject } from './examples.ts'
+import { samples } from './samples.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
-/** Allows only the style and script of the page itself, and loads nothing. */
+// The page at the root: the world and the controls, which the OpenAPI viewer does not show. It works without a script.
+
+/** Safe HTML: made by `html`, which escapes every text for content and for quoted attributes. */
+class Html {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Content = Html | string | number | null | readonly Content[]
+
+function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Html {
+  return new Html(String.raw({ raw: strings }, ...contents.map(textOf)))
+}
+
+function textOf(content: Content): string {
+  if (content === null) return ''
+  if (content instanceof Html) return content.text
+  if (typeof content === 'object') return content.map(textOf).join('')
+  return String(content).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+}
+
+function code(text: string): Html {
+  return html`<code>${text}</code>`
+}
+
+function section(id: string, title: string, ...content: readonly Content[]): Html {
+  return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${content}</section>
+`
+}
+
+/** A table that scrolls sideways where it is too wide. */
+function table(headings: readonly string[], rows: readonly (readonly Content[])[]): Html {
+  return html`<div class="table" tabindex="0"><table>
+<thead><tr>${headings.map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody>
+</table></div>`
+}
+
+const style = `
+:root { color-scheme: light dark; --line: #8884; --muted: #667085; --accent: light-dark(#0b5fae, #7cb8f5); }
+body { max-width: 76rem; margin: 0 auto; padding: 1rem 1.5rem 4rem; font: 16px/1.55 system-ui, sans-serif; }
+h1 { margin-bottom: 0; } h2 { margin: 2.4rem 0 .4rem; font-size: 1.3rem; } p { margin: .3rem 0 .9rem; max-width: 48rem; }
+a { color: var(--accent); } nav a { margin-right: 1rem; }
+code { font: .875em ui-monospace, Menlo, Consolas, monospace; user-select: all; white-space: pre-wrap; overflow-wrap: anywhere; }
+.table { margin: .8rem 0 1.3rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 10px; }
+table { width: 100%; border-collapse: collapse; font-size: .9rem; }
+th, td { padding: .42rem .9rem; text-align: left; vertical-align: top; } td { border-top: 1px solid var(--line); }
+th { color: var(--muted); font-size: .82rem; white-space: nowrap; }
+`
+
+/** Allows only the style of the page itself, and loads nothing. */
 export const pagePolicy = [
   "default-src 'none'",
-  `style-src '${hashOf(pageStyle)}'`,
-  `script-src '${hashOf(pageScript)}'`,
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
   'img-src data:',
   "base-uri 'none'",
   "form-action 'none'",
 ].join('; ')
 
-function hashOf(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
-}
-
-const icon =
-  "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
-  "<rect width='16' height='16' rx='4' fill='%230b5fae'/><path d='M5 12V4h6M5 8h5' stroke='white' stroke-width='2' fill='none'/></svg>"
-
-/** The page at the root of the sandbox: one document without further requests. */
+/** The page: one document without further requests. */
 export function sandboxPage(service: SandboxState): string {
-  const page = html`<!doctype html>
+  const { world, clock } = service
+  return html`<!doctype html>
 <html lang="en-AU">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Forecourt sandbox</title>
-<link rel="icon" href="${icon}">
-<style>${new Html(pageStyle)}</style>
+<link rel="icon" href="data:,">
+<style>${new Html(style)}</style>
 </head>
 <body>
-<a class="skip" href="#main">To the content</a>
-${pageHeader(service)}
-<div class="wrap layout">
-${navigation}
-<main id="main">
-${servicesSection(service)}
-${keysSection(service)}
-${operationsSection(service)}
-${samplesSection()}
-${controlsSection(service)}
-${wireSection(service.wire)}
-<footer>Sources: [A §n] the document of the appraisal service, [V §n] that of the vehicle-data APIs.</footer>
-</main>
-</div>
-<script>${new Html(pageScript)}</script>
+<h1>Forecourt sandbox</h1>
+<p>Both documented services on this machine, with a made-up world behind them: ${world.rooftops.length} rooftops,
+  ${world.size.toLocaleString('en')} evaluations, its time ${clock.now().toISOString().slice(0, 19)}Z. Nothing here is
+  real, and nothing costs money.</p>
+<nav><a href="/docs">Every operation, to try out</a><a href="/openapi.json">OpenAPI 3.1</a></nav>
+${servicesSection(service)}${keysSection(service)}${samplesSection}${controlsSection(service)}
+${requestsSection(service)}${wireSection(service)}
+<p>Sources: [A §n] the document of the appraisal service, [V §n] that of the vehicle-data APIs.</p>
 </body>
 </html>
-`
-  return page.text
+`.text
 }
 
-function pageHeader({ world, clock }: SandboxState): Html {
-  const time = clock.now().toISOString().slice(0, 19)
-  return html`<header class="top"><div class="wrap">
-  <h1>Forecourt <span>sandbox</span></h1>
-  <p class="lead">Both documented services on this machine, with a made-up world behind them. Nothing here is real, and
-    nothing costs money.</p>
-  <ul class="facts">
-    <li><b>${world.rooftops.length}</b> rooftops</li>
-    <li><b>${world.size.toLocaleString('en')}</b> evaluations</li>
-    <li>its time: <b>${time}Z</b></li>
-    <li><a href="/docs">Try it out (Swagger UI)</a></li>
-    <li><a href="/openapi.json">OpenAPI 3.1</a></li>
-  </ul>
-</div></header>`
+function servicesSection({ origin, vehicleDataOrigin, wire }: SandboxState): Html {
+  const { authHeader, authPrefix } = wire.appraisal
+  const partner = html`; with a partner key also ${code('X-Dealer-Id: <rooftop uid>')}`
+  return section(
+    'services',
+    'Services',
+    table(
+      ['service', 'base URL', 'headers', 'source'],
+      [
+        [
+          'Appraisal service',
+          code(`${origin}/v1`),
+          [code(`${authHeader}: ${authPrefix}<key>`), partner],
+          '[A §5]',
+        ],
+        [
+          'Vehicle-data APIs (paths begin with /v1)',
+          code(vehicleDataOrigin),
+          code('Authorization: <key>'),
+          '[V §5]',
+        ],
+      ],
+    ),
+  )
 }
 
-const navigation = html`<nav aria-label="Sections"><ul>
-  <li><a href="#services">Services</a></li>
-  <li><a href="#keys">Keys and rooftops</a></li>
-  <li><a href="#operations">Operations</a><ul>
-    ${operationGroups.map(({ name }) => html`<li><a href="#${anchorOf(name)}">${name}</a></li>`)}
-  </ul></li>
-  <li><a href="#samples">Sample VINs</a></li>
-  <li><a href="#controls">Controls</a></li>
-  <li><a href="#wire">Wire names</a></li>
-</ul></nav>`
+const shownRooftops = 60
+
+function keysSection({ world, vehicleDataKey }: SandboxState): Html {
+  const { rooftops } = world
+  const keys = world.keys
+    .slice(0, shownRooftops)
+    .map(({ name, value, kind, region, rooftopUids, user }) => [
+      ...[name, code(value), kind, region, rooftopUids.length],
+      user === null ? 'linked' : code(user),
+    ])
+  const rows = rooftops
+    .slice(0, shownRooftops)
+    .map(({ uid, name, dealerId, region, timezone, currency }) => [
+      ...[name, code(uid), dealerId, region, timezone, currency],
+      world.keys.find(({ rooftopUids }) => rooftopUids.includes(uid))?.name ?? 'none',
+    ])
+  const more = rooftops.length - rows.length
+  return section(
+    'keys',
+    'Keys and rooftops',
+    html`<p>A key with a user in this table has no linked user: send this user as ${code('user')} with
+  ${code('/geteval')} [A §4].</p>`,
+    table(
+      ['name', 'key', 'kind', 'region', 'rooftops', 'user'],
+      [...keys, ['vehicle-data', code(vehicleDataKey), '–', 'any', '–', '–']],
+    ),
+    table(['rooftop', 'uid', 'DealerID', 'region', 'time zone', 'currency', 'key'], rows),
+    more > 0 ? html`<p>… and ${more} more.</p>` : null,
+  )
+}
+
+const samplesSection = section(
+  'samples',
+  'Sample VINs',
+  html`<p>They behave the same in every world, and use no look-up quota. An image of a VIN is really decoded, but its VIN
+  is taken from its file name, e.g. ${code('SAMPLEGCC00000001.jpg')}.</p>`,
+  table(
+    ['VIN', 'region', 'what it shows'],
+    Object.values(samples).map(({ vin, region, shows }) => [code(vin), region, shows]),
+  ),
+)
+
+/** Path, effect and an example body of each control; for what happens at the real service without a call. */
+function controls(evalid: number): [path: string, does: string, body?: object][] {
+  const fault = { match: { path: '/geteval' }, times: 1, fault: { kind: 'status', status: 503 } }
+  return [
+    ['GET /clock', 'shows the virtual time, which the whole sandbox uses'],
+    ['POST /clock', 'moves it: advanceSeconds, or set to an instant', { advanceSeconds: 86_400 }],
+    ['POST /export', 'presses Export in the app: sends ON_EXPORT webhooks', { evalid }],
+    ['POST /drive', 'ends a drive: sends ON_DRIVE_COMPLETED webhooks', { evalid }],
+    ['GET /deliveries', 'lists what was delivered to webhooks'],
+    [
+      'POST /deliveries',
+      'loses, doubles or delays shares of the later deliveries',
+      { lose: 0.1, double: 0.1, late: 0.1 },
+    ],
+    ['GET /requests', 'counts the answered requests by path'],
+    ['GET /limits', 'shows the quotas and throttles in force'],
+    ['POST /limits', 'changes some of them, e.g. to get a 429', { lookupsPerDay: 10 }],
+    ['POST /faults', 'adds a fault: status, tooMany, reset, slow, truncate, …', fault],
+    ['DELETE /faults', 'clears every fault'],
+  ]
+}
+
+function controlsSection(service: SandboxState): Html {
+  const all = controls(findExampleSubject(service)?.evaluation?.evalId ?? 1001)
+  const rows = all.map(([control, does, body]) => {
+    const [method = '', path = ''] = control.split(' ')
+    const json = "-H 'Content-Type: application/json' -d"
+    const sent = body === undefined ? '' : ` ${json} '${JSON.stringify(body)}'`
+    return [does, code(`curl -X ${method} '${service.origin}/sandbox${path}'${sent}`)]
+  })
+  return section(
+    'controls',
+    'Controls',
+    html`<p>Not part of the documented services: JSON without a key, answered only to this machine.</p>`,
+    table(['what it does', 'command'], rows),
+  )
+}
+
+function requestsSection({ requests }: SandboxState): Html {
+  const rows = Object.entries(requests.counts()).map(([path, count]) => [code(path), count])
+  return section('requests', `Answered requests: ${requests.count()}`, table(['path', ''], rows))
+}
+
+function wireSection({ wire }: SandboxState): Html {
+  const changed = changedSettings(wire, defaultWire).map(({ path, value, defaultValue }) => [
+    ...[`wire.${path}`, JSON.stringify(value), JSON.stringify(defaultValue)].map(code),
+  ])
+  return section(
+    'wire',
+    'Wire names',
+    html`<p>Names that the documents do not show: the ${code('wire')} section of the config. Here
+  ${changed.length === 0 ? 'all of them are at their defaults.' : `${changed.length} differ from the default.`}</p>`,
+    changed.length === 0 ? null : table(['setting', 'value', 'default'], changed),
+  )
+}

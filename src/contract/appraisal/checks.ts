@@ -1,5 +1,6 @@
 import { evalid } from '../fields.ts'
 import { asReceived, type OperationDraft, operation, readAs } from '../operation.ts'
+import { placedAt } from '../reading.ts'
 import { pastChecks, watchAnswer } from './shapes.ts'
 
 // AU vehicle checks: two that cost money, three that read [A §4 "AU vehicle checks"]. Body `{ evalid }`, no VIN.
@@ -21,6 +22,16 @@ const readErrors = {
   404: 'evaluation not found',
 }
 
+const checkFields = { any: ['id'], instant: ['createdAt'], link: ['pdfUrl'] } as const
+const readPast = readAs(
+  pastChecks,
+  placedAt(checkFields, ({ appraisal }) => appraisal.pastCheck),
+)
+const watched = placedAt(
+  { any: ['checkId'], text: ['checkStatus'], instant: ['checkedAt'] },
+  ({ appraisal }) => appraisal.watch,
+)
+
 /** Synchronous: allow 60 s or more [A §8]. */
 export const searchPpsr = operation({
   ...onEvaluation,
@@ -35,7 +46,16 @@ export const searchPpsr = operation({
     404: 'evaluation not found',
     429: 'daily throttle',
   },
-  read: asReceived,
+  read: asReceived(
+    placedAt(
+      {
+        ...checkFields,
+        any: ['id', 'certificateNumber'],
+        count: ['securityInterests', 'writeOffs', 'stolen'],
+      },
+      ({ appraisal }) => appraisal.ppsrCertificate,
+    ),
+  ),
 })
 
 /** One run per evaluation at a time [A §8]. */
@@ -53,7 +73,7 @@ export const runCarHistory = operation({
     429: 'daily throttle, or a report for this eval is running (Request in progress, please wait)',
     500: 'failed to get vehicle history',
   },
-  read: asReceived,
+  read: asReceived(placedAt(checkFields, ({ appraisal }) => appraisal.carHistory)),
 })
 
 export const listPastPpsr = operation({
@@ -62,7 +82,7 @@ export const listPastPpsr = operation({
   effect: 'read',
   summary: 'Past PPSR certificates of the VIN in the dealer group, newest first',
   statuses: readErrors,
-  read: readAs(pastChecks),
+  read: readPast,
 })
 
 export const listPastCarHistory = operation({
@@ -71,7 +91,7 @@ export const listPastCarHistory = operation({
   effect: 'read',
   summary: 'Past Car History reports of the VIN in the dealer group, newest first',
   statuses: readErrors,
-  read: readAs(pastChecks),
+  read: readPast,
 })
 
 /** Free to poll; a search is monitored for 14 days [A §4, §8]. */
@@ -81,7 +101,7 @@ export const watchPpsr = operation({
   effect: 'read',
   summary: 'Whether security-interest details changed since a search',
   statuses: readErrors,
-  read: readAs(watchAnswer),
+  read: readAs(watchAnswer, (wire) => [[wire.appraisal.watch.checks, watched(wire)]]),
 })
 
 export const checkOperations = [

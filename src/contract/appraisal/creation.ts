@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation, readAs } from '../operation.ts'
 import { evalid, state } from '../fields.ts'
-import { decodeAnswer, evaluation } from './shapes.ts'
+import { decodeAnswer, evaluation, pricingPayload } from './shapes.ts'
 
 // Beginning, styling and completing an evaluation [A §1, §3, §4].
 
@@ -117,7 +117,10 @@ export const updateEvaluation = operation({
   },
   about: { 403: 'keyOrRecord' },
   example: { evalid: 1001, km: 48_000, price: 23_500, cName: 'Pat Example' },
-  read: readAs(evaluation),
+  read: readAs(evaluation, ({ appraisal: { updateEval } }) => [
+    [updateEval.pricing, pricingPayload],
+    [updateEval.gccPricing, z.unknown()],
+  ]),
 })
 
 /** `/retrieveevals` is an in-app endpoint and not one of these [A §9]. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { evalid, dealerIds, state, unixSeconds } from '../fields.ts'
 import { asReceived, needsOneOf, operation, readAs } from '../operation.ts'
+import { placedAt } from '../reading.ts'
 import { evaluation, user as userShape } from './shapes.ts'
 
 // Reading evaluations and users [A §4].
@@ -28,6 +29,12 @@ export const getEvaluation = operation({
   read: readAs(z.array(evaluation)),
 })
 
+// The id comes last: at the path "" it is the whole item.
+const listItem = placedAt(
+  { instant: ['updatedAt'], count: ['id'] },
+  ({ appraisal }) => appraisal.evalList,
+)
+
 /** Completed evaluations created between two instants [A §4 /getevallist]. */
 export const listEvaluations = operation({
   name: 'getevallist',
@@ -45,7 +52,7 @@ export const listEvaluations = operation({
   statuses: { 400: 'a field of a wrong type, or from / to date strings', 403: 'invalid API key' },
   about: { 400: 'request' },
   example: { startdate: 1_772_323_200 },
-  read: asReceived,
+  read: asReceived((wire) => [[wire.appraisal.evalList.items, listItem(wire)]]),
 })
 
 /** Users of the whole dealer group [A §4 /getuserlist]. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { asReceived, operation } from '../operation.ts'
+import { placedAt } from '../reading.ts'
 
 // Webhook subscriptions of the key's rooftop [A §4 Webhooks, §6]. Bodies of the answers are not shown.
 
@@ -21,6 +22,10 @@ const event = z
   )
   .describe('when it is delivered')
 const address = z.string().min(1).describe('HTTPS POST URL')
+const record = placedAt(
+  { count: ['id'], text: ['type', 'triggerEvent', 'url', 'authHeaderName'] },
+  ({ appraisal }) => appraisal.webhook,
+)
 
 export const listWebhooks = operation({
   name: 'webhooks-list',
@@ -33,7 +38,7 @@ export const listWebhooks = operation({
   statuses: { 403: 'invalid API key' },
   example: {},
   mayBeEmpty: true,
-  read: asReceived,
+  read: asReceived((wire) => [[wire.appraisal.webhook.items, record(wire)]]),
 })
 
 export const createWebhook = operation({
@@ -47,7 +52,7 @@ export const createWebhook = operation({
   statuses: { 400: 'a field is missing or not one of those allowed', 403: 'invalid API key' },
   example: { type: 'eval', trigger_event: 'ON_COMPLETE', webhook: 'https://dealer.invalid/hook' },
   mayBeEmpty: true,
-  read: asReceived,
+  read: asReceived(record),
 })
 
 export const updateWebhook = operation({
@@ -70,7 +75,7 @@ export const updateWebhook = operation({
   },
   example: { id: 1, webhook: 'https://dealer.invalid/hook' },
   mayBeEmpty: true,
-  read: asReceived,
+  read: asReceived(record),
 })
 
 export const deleteWebhook = operation({
@@ -83,7 +88,7 @@ export const deleteWebhook = operation({
   statuses: { 403: 'invalid API key', 404: 'webhook not found' },
   example: { id: 1 },
   mayBeEmpty: true,
-  read: asReceived,
+  read: asReceived(),
 })
 
 export const webhookOperations = [

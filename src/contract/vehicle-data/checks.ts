@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
 import { operation } from '../operation.ts'
-import { valueAt } from '../../values/json-path.ts'
-import { listAt, numberAt, textAt } from './reading.ts'
+import { fieldReader } from '../reading.ts'
 
 // History and PPSR by VIN; parameter and field names are wire settings [V §2, §4].
 
@@ -22,15 +21,10 @@ export const checkHistory = operation({
   names: ({ vehicleData }) => ({ vin: vehicleData.historyCheck.vin }),
   statuses: errors,
   example: { vin: 'SAMPLEUS000000001' },
-  read: (body, { vehicleData: { historyCheck } }) => ({
-    clean: valueAt(body, historyCheck.clean) ?? null,
-    titles: listAt(body, historyCheck.titles),
-    brands: listAt(body, historyCheck.brands),
-    salvage: listAt(body, historyCheck.salvage),
-    accidents: listAt(body, historyCheck.accidents),
-    thefts: listAt(body, historyCheck.thefts),
-    liens: listAt(body, historyCheck.liens),
-  }),
+  read: fieldReader(
+    { flag: ['clean'], list: ['titles', 'brands', 'salvage', 'accidents', 'thefts', 'liens'] },
+    ({ vehicleData }) => vehicleData.historyCheck,
+  ),
 })
 
 /** An official certificate: a PDF link and counts [V §4 /v1/ppsrNewSearch]. */
@@ -47,13 +41,10 @@ export const searchNewPpsr = operation({
   names: ({ vehicleData }) => ({ vin: vehicleData.ppsrSearch.vin }),
   statuses: errors,
   example: { vin: 'SAMPLEAU000000001' },
-  read: (body, { vehicleData: { ppsrSearch } }) => ({
-    pdfUrl: textAt(body, ppsrSearch.pdfUrl),
-    securityInterests: numberAt(body, ppsrSearch.securityInterests),
-    writeOffs: numberAt(body, ppsrSearch.writeOffs),
-    stolen: numberAt(body, ppsrSearch.stolen),
-    searchId: textAt(body, ppsrSearch.searchId),
-  }),
+  read: fieldReader(
+    { text: ['searchId'], link: ['pdfUrl'], count: ['securityInterests', 'writeOffs', 'stolen'] },
+    ({ vehicleData }) => vehicleData.ppsrSearch,
+  ),
 })
 
 /** The follow-up status endpoint; its path and fields are not shown [V §1, §4 /v1/ppsrNewSearch]. */
@@ -71,9 +62,7 @@ export const watchNewPpsr = operation({
   fields: { searchId: z.string().min(1).describe('from the answer of ppsrNewSearch') },
   statuses: { 401: 'no API key', 403: 'wrong API key', 404: 'search not found' },
   example: { searchId: 'PPSR-1' },
-  read: (body, { vehicleData }) => ({
-    watchStatus: textAt(body, vehicleData.ppsrSearch.watchStatus),
-  }),
+  read: fieldReader({ text: ['watchStatus'] }, ({ vehicleData }) => vehicleData.ppsrSearch),
 })
 
 export const vehicleCheckOperations = [checkHistory, searchNewPpsr, watchNewPpsr] as const

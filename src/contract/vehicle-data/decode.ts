@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
 import { operation } from '../operation.ts'
-import { listAt, numberAt, textAt } from './reading.ts'
+import { fieldReader } from '../reading.ts'
+import type { WireSettings } from '../../values/wire.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
 
@@ -20,6 +21,11 @@ const gccBuild = z.object({
   }),
   VehicleSpec: z.object({ FactoryOptions: z.array(z.string()).nullish() }).nullish(),
 })
+
+const gccFields = fieldReader(
+  { text: ['series', 'buildDate', 'body', 'engine', 'drivetrain', 'interiorColour'] },
+  ({ vehicleData }) => vehicleData.gccDecode,
+)
 
 /** Factory build by VIN, or by an image of it [V §4 /v1/gccfactoryvinext]. */
 export const decodeGcc = operation({
@@ -40,15 +46,10 @@ export const decodeGcc = operation({
   },
   statuses: { ...keyErrors, 400: 'neither a VIN nor a readable image', 404: 'VIN not found' },
   example: { vin: 'SAMPLEGCC00000001' },
-  read: (body, { vehicleData: { gccDecode } }) => ({
-    ...gccBuild.parse(body),
-    series: textAt(body, gccDecode.series),
-    buildDate: textAt(body, gccDecode.buildDate),
-    body: textAt(body, gccDecode.body),
-    engine: textAt(body, gccDecode.engine),
-    drivetrain: textAt(body, gccDecode.drivetrain),
-    interiorColour: textAt(body, gccDecode.interiorColour),
-  }),
+  read: Object.assign(
+    (body: unknown, wire: WireSettings) => ({ ...gccBuild.parse(body), ...gccFields(body, wire) }),
+    { shape: gccBuild, placed: gccFields.placed },
+  ),
 })
 
 /** Factory build of an Australian vehicle; every name is a wire setting [V §4 /v1/vindatabasic]. */
@@ -69,20 +70,17 @@ export const decodeAu = operation({
   }),
   statuses: { ...keyErrors, 400: 'no VIN', 404: 'VIN not found' },
   example: { vin: 'SAMPLEAU000000001', clientReference: 'stock-17' },
-  read: (body, { vehicleData: { auDecode } }) => ({
-    make: textAt(body, auDecode.make),
-    model: textAt(body, auDecode.model),
-    series: textAt(body, auDecode.series),
-    modelYear: textAt(body, auDecode.modelYear),
-    body: textAt(body, auDecode.body),
-    fuel: textAt(body, auDecode.fuel),
-    cylinders: numberAt(body, auDecode.cylinders),
-    engineLitres: numberAt(body, auDecode.engineLitres),
-    options: listAt(body, auDecode.options),
-    transmission: textAt(body, auDecode.transmission),
-    adcode: textAt(body, auDecode.adcode),
-    clientReference: textAt(body, auDecode.echo),
-  }),
+  read: fieldReader(
+    {
+      text: [
+        ...(['make', 'model', 'series', 'modelYear', 'body', 'fuel'] as const),
+        ...(['transmission', 'adcode', 'clientReference'] as const),
+      ],
+      number: ['cylinders', 'engineLitres'],
+      list: ['options'],
+    },
+    ({ vehicleData: { auDecode } }) => ({ ...auDecode, clientReference: auDecode.echo }),
+  ),
 })
 
 export const decodeOperations = [decodeGcc, decodeAu] as const

@@ -3,9 +3,18 @@ import { vin17 } from '../fields.ts'
 import { type Polling, MissingField, needsOneOf, operation } from '../operation.ts'
 import { valueAt } from '../../values/json-path.ts'
 import type { WireSettings } from '../../values/wire.ts'
-import { numberAt, textAt } from './reading.ts'
+import { fieldReader, textAt } from '../reading.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
+
+const readPrediction = fieldReader(
+  {
+    text: ['requestId', 'status'],
+    number: ['wholesale', 'retail', 'buyToRetail', 'quickSale', 'sweetSpot'],
+    any: ['confidence', 'dealer', 'customer'],
+  },
+  ({ vehicleData }) => vehicleData.prediction,
+)
 
 /** Whether the insights are still to come. Where no status is shown, by whether they are there. */
 function isAwaited(body: unknown, { vehicleData: { prediction } }: WireSettings): boolean {
@@ -82,20 +91,5 @@ export const pollPrediction = operation({
   example: { requestId: 'P-1' },
   read: readPrediction,
 })
-
-function readPrediction(body: unknown, { vehicleData: { prediction } }: WireSettings) {
-  return {
-    requestId: textAt(body, prediction.requestId),
-    status: textAt(body, prediction.status),
-    wholesale: numberAt(body, prediction.wholesale),
-    retail: numberAt(body, prediction.retail),
-    buyToRetail: numberAt(body, prediction.buyToRetail),
-    quickSale: numberAt(body, prediction.quickSale),
-    sweetSpot: numberAt(body, prediction.sweetSpot),
-    confidence: valueAt(body, prediction.confidence) ?? null,
-    dealer: valueAt(body, prediction.dealer) ?? null,
-    customer: valueAt(body, prediction.customer) ?? null,
-  }
-}
 
 export const predictionOperations = [predictPrice, pollPrediction] as const

@@ -9,7 +9,7 @@ import {
   fromWireNames,
 } from '../operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
-import { listAt, numberAt, textAt } from './reading.ts'
+import { fieldReader, listAt, numberAt, textAt } from '../reading.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
 const number = z.number().nullish()
@@ -112,10 +112,21 @@ export const submitPriceBatch = operation({
   },
   polling: untilPriced,
   example: { vehicles: [{ reference: 'S-1', adcode: 'AU0TOYHILUX01', km: 48_000 }], market: 'AU' },
-  read: (body, { vehicleData }) => ({
-    batchId: textAt(body, vehicleData.priceBatch.submit.batchId),
-  }),
+  read: fieldReader({ text: ['batchId'] }, ({ vehicleData }) => vehicleData.priceBatch.submit),
 })
+
+const batchPrice = fieldReader(
+  {
+    text: ['reference', 'currency', 'error'],
+    number: [
+      ...(['retail', 'retailLow', 'retailHigh'] as const),
+      ...(['wholesale', 'wholesaleLow', 'wholesaleHigh'] as const),
+    ],
+  },
+  ({ vehicleData }) => vehicleData.priceBatch.poll,
+)
+/** A vehicle's prices as a batch gives them; money in `currency`. */
+export type BatchPrice = ReturnType<typeof batchPrice>
 
 /** Percent complete, and the results when it is 100 [V §3, §4 /v1/price-batch]. */
 export const pollPriceBatch = operation({
@@ -133,7 +144,15 @@ export const pollPriceBatch = operation({
   names: ({ vehicleData: { priceBatch } }) => ({ batchId: priceBatch.poll.batchId }),
   statuses: { ...keyErrors, 404: 'batch not found' },
   example: { batchId: 'B-1' },
-  read: readBatch,
+  read: Object.assign(readBatch, {
+    placed: (wire: WireSettings) => {
+      const { percentComplete, results } = wire.vehicleData.priceBatch.poll
+      return [
+        [percentComplete, number],
+        [results, batchPrice.placed(wire)],
+      ] as const
+    },
+  }),
 })
 
 type Sent = Readonly<Record<string, unknown>>
@@ -179,39 +198,11 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A vehicle's prices as a batch gives them; money in `currency`. */
-export interface BatchPrice {
-  readonly reference: string | null
-  readonly retail: number | null
-  readonly retailLow: number | null
-  readonly retailHigh: number | null
-  readonly wholesale: number | null
-  readonly wholesaleLow: number | null
-  readonly wholesaleHigh: number | null
-  readonly currency: string | null
-  readonly error: string | null
-}
-
-function readBatch(
-  body: unknown,
-  { vehicleData }: WireSettings,
-): { percentComplete: number | null; results: BatchPrice[] | null } {
-  const { poll } = vehicleData.priceBatch
-  const results = listAt(body, poll.results)
+function readBatch(body: unknown, wire: WireSettings) {
+  const { poll } = wire.vehicleData.priceBatch
   return {
     percentComplete: numberAt(body, poll.percentComplete),
-    results:
-      results?.map((one) => ({
-        reference: textAt(one, poll.reference),
-        retail: numberAt(one, poll.retail),
-        retailLow: numberAt(one, poll.retailLow),
-        retailHigh: numberAt(one, poll.retailHigh),
-        wholesale: numberAt(one, poll.wholesale),
-        wholesaleLow: numberAt(one, poll.wholesaleLow),
-        wholesaleHigh: numberAt(one, poll.wholesaleHigh),
-        currency: textAt(one, poll.currency),
-        error: textAt(one, poll.error),
-      })) ?? null,
+    results: listAt(body, poll.results)?.map((one) => batchPrice(one, wire)) ?? null,
   }
 }
 

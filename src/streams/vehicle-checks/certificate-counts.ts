@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { numberAt, textAt } from '../../contract/vehicle-data/reading.ts'
+import { numberAt, textAt } from '../../contract/reading.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { JsonPath } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'

@@ -1,34 +1,84 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { findExampleSubject } from './example-calls.ts'
-import { isBearer } from './openapi.ts'
-import { html } from './page-html.ts'
+import type { FastifyInstance } from 'fastify'
+import { exampleFields, findExampleSubject } from './examples.ts'
+import { isBearer, openApiDocument } from './openapi.ts'
+import { pagePolicy, sandboxPage } from './page.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
 const folder = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
+/** Serves the documentation of the sandbox on both origins: the page at the root, the OpenAPI document and its viewer. Pages of
+ *  this machine may call the services, so that the viewer can call the other origin. */
+export function serveAbout(app: FastifyInstance, service: SandboxState): void {
+  admitLocalPages(app)
+  app.get('/', (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', pagePolicy)
+      .send(sandboxPage(service)),
+  )
+  app.get('/openapi.json', (_request, reply) => reply.send(describe(service)))
+  app.get('/docs', (_request, reply) => reply.type('text/html; charset=utf-8').send(viewerPage))
+  app.get('/docs/start.js', (_request, reply) =>
+    reply.type('text/javascript; charset=utf-8').send(viewerScript(service)),
+  )
+  serveViewerFiles(app)
+}
+
+function describe(service: SandboxState) {
+  const rooftopUid = findExampleSubject(service)?.rooftop.uid
+  return openApiDocument({
+    wire: service.wire,
+    servers: { appraisal: `${service.origin}/v1`, vehicleData: service.vehicleDataOrigin },
+    exampleOf: exampleFields(service),
+    ...(rooftopUid === undefined ? {} : { rooftopUid }),
+  })
+}
+
+function serveViewerFiles(app: FastifyInstance): void {
+  const tag = viewerTag()
+  for (const [name, type] of Object.entries(viewerFiles))
+    app.get(`/docs/${name}`, (request, reply) => {
+      reply.header('cache-control', 'public, max-age=86400').header('etag', tag)
+      if (request.headers['if-none-match'] === tag) return reply.code(304).send()
+      return reply.type(type).send(readFileSync(path.join(folder, name)))
+    })
+}
+
+/** Browsers ask before a page of one port calls another; pages of other hosts are not admitted. */
+function admitLocalPages(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { origin, 'access-control-request-headers': wanted } = request.headers
+    if (origin === undefined || !isLocal(origin)) return
+    reply.header('access-control-allow-origin', origin).header('vary', 'origin')
+    if (request.method !== 'OPTIONS') return
+    reply.header('access-control-allow-methods', 'GET, POST, PUT, DELETE')
+    if (wanted !== undefined) reply.header('access-control-allow-headers', wanted)
+    return reply.code(204).send()
+  })
+}
+
+function isLocal(origin: string): boolean {
+  return /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(origin)
+}
+
 /** The only files of the viewer that are served. */
-export const viewerFiles = {
+const viewerFiles = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'favicon-32x32.png': 'image/png',
 } as const
-export type ViewerFile = keyof typeof viewerFiles
-
-/** The bytes of a file of the viewer. */
-export function viewerFile(name: ViewerFile): Buffer {
-  return readFileSync(path.join(folder, name))
-}
 
 /** An ETag from the version of the viewer, the only thing on which its files depend. */
-export function viewerTag(): string {
+function viewerTag(): string {
   const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
   return `"swagger-ui-${version}"`
 }
 
 /** The page of the viewer. */
-export const viewerPage = html`<!doctype html>
+const viewerPage = `<!doctype html>
 <html lang="en-AU">
 <head>
 <meta charset="utf-8">
@@ -43,7 +93,7 @@ export const viewerPage = html`<!doctype html>
 <script src="/docs/start.js"></script>
 </body>
 </html>
-`.text
+`
 
 const viewerOptions = {
   dom_id: '#swagger-ui',
@@ -58,7 +108,7 @@ const viewerOptions = {
 }
 
 /** The script that starts the viewer, already authorised with keys of this world. */
-export function viewerScript(service: SandboxState): string {
+function viewerScript(service: SandboxState): string {
   const keys = { appraisal: appraisalKey(service), vehicleData: service.vehicleDataKey }
   return `const keys = ${JSON.stringify(keys)}
 // Form fields without an example start empty and are not sent: otherwise the viewer would fill in guesses.
