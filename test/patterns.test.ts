@@ -50,10 +50,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'src/sources/http.ts': { '\\/+$': short.config },
   'src/stock/export/amount-text.ts': { '0+$': 'a number of the warehouse' },
-  'src/stock/export/columns.ts': { 'new RegExp(`^(forecourt_)?${column}(_\\\\d+)?$`)': short.own },
-  'src/stock/import/earlier-result.ts': {
-    "new RegExp(`\\\\((${recordErrors.join('|')})\\\\)`)": 'a choice of fixed words',
-  },
+  'src/stock/own-columns.ts': { 'new RegExp(`^(forecourt_)?${column}(_\\\\d+)?$`)': short.own },
   'src/values/http-date.ts': {
     'new RegExp(`^\\\\w{3}, \\\\d{2} (?:${months}) \\\\d{4} ${time} GMT$`)': 'has no repetition',
     'new RegExp(`^\\\\w{6,9}, \\\\d{2}-(?:${months})-\\\\d{2} ${time} GMT$`)': 'has no repetition',

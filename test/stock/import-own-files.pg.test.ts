@@ -43,6 +43,27 @@ test.for(Object.entries(rows))(
   },
 )
 
+test('the code of a problem is read from its column, never from the text of the errors', async () => {
+  await using fixture = await openImportFixture()
+  const rejects = join(fixture.folder, 'rejects.csv')
+  const unreadable = aVehicle(8, { price: '1x2' })
+  const list = listOf([...vehicles(7), unreadable])
+  await fixture.import(`${list}${rows['cells too few']}\r\n`, { rejects })
+  const text = await readFile(rejects, 'utf8')
+  const [head, first, second] = text.split('\r\n')
+
+  const corrected = first!.replace('1x2', '20008').replace(/"?Price: .*/, 'was: (missing-cell)')
+  const reworded = second!.replace(/"?\d cells .*/, 'la fila tiene pocas celdas')
+  const report = await fixture.import([head, corrected, reworded, ''].join('\r\n'), {
+    mode: 'delta',
+  })
+
+  expect(second).toContain(',missing-cell:3,')
+  expect(reworded).toMatch(/missing-cell:3,la fila/)
+  expect(report).toMatchObject({ accepted: 1, rejected: 1 })
+  expect(report.issues[0]).toMatchObject({ code: 'missing-cell', line: 3 })
+})
+
 test('a re-imported upload with prices keeps its damaged rows rejected', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(9)))
@@ -69,7 +90,7 @@ test('a row is accepted once its cells are completed or its error is emptied in 
   const corrected = text
     .replace(/(S0008,\w+),,,,,,,/, '$1,Toyota,Corolla,2019,45056,20008,Red,')
     .replace('Corolla,Hatch,2019,45063,20009,', 'Corolla,2019,45063,20009,Red,')
-    .replace(/(Red,\d+,).*extra-cell.*/, '$1')
+    .replace(/(Red,\d+,extra-cell:9,).*/, '$1')
   const report = await fixture.import(corrected, { mode: 'delta' })
 
   expect(text).toMatch(/when its cells are right, empty this cell/)

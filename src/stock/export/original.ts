@@ -4,7 +4,7 @@ import { typeVin } from '../../csv/map/typing/vin.ts'
 import { readCells } from '../../csv/read/read-cells.ts'
 import { type CsvStyle, csvText } from '../../csv/write/csv-text.ts'
 import { escapeFormula, isFormulaLike } from '../../csv/write/escape-formula.ts'
-import { appendedColumns, appendedNames, countAppended } from './columns.ts'
+import { appendedColumns, appendedNames, countAppended, problemCell } from '../own-columns.ts'
 import { queryPages } from './query-pages.ts'
 import {
   instantText,
@@ -127,7 +127,8 @@ function priceRecord(
 ): readonly string[] {
   const isOwn = row.stock_no !== null && isSameVehicle(row, vinColumn)
   const { status, message } = rowStatusOf(row, isOwn)
-  const appended = [status, safe(message.replaceAll(/\s+/g, ' '))]
+  const problem = status === 'rejected' ? problemCell(row.issues, row.cells) : ''
+  const appended = [problem, status, safe(message.replaceAll(/\s+/g, ' '))]
   if (!isOwn) return [...appendedColumns.slice(appended.length).map(() => ''), ...appended]
   return [
     ...priceCells(row),
@@ -147,7 +148,7 @@ function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): 
   return own === null || own === vin
 }
 
-/** The issues of a row as text. Errors have their code, by which a later import recognises a row that was not corrected. */
+/** The issues of a row as text; errors have their code. */
 function issueText({ issues }: ImportRow, severity: 'error' | 'info'): string {
   return issues
     .filter((issue) => issue.severity === severity)

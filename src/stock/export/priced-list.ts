@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { amountText } from './amount-text.ts'
-import { extraColumn, priceColumns, unitColumns } from './columns.ts'
+import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
 import { queryPages } from './query-pages.ts'
 import {
   instantText,
@@ -47,7 +47,7 @@ export async function* pricedList(
   options: ListOptions,
 ): AsyncGenerator<readonly (readonly string[])[]> {
   const extras = await extrasOf(client, options)
-  yield [[...Object.keys(unitColumns), ...extras.map(extraColumn), ...priceColumns]]
+  yield [[...Object.keys(listColumns), ...extras.map(extraColumn), ...priceColumns]]
   const safe = options.raw ? (cell: string) => cell : escapeFormula
   const units = queryPages<UnitRow>(client, listQuery(options), [options.rooftopId])
   for await (const page of units) yield page.map((unit) => recordOf(unit, extras, safe))

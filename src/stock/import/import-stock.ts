@@ -14,7 +14,7 @@ import {
 import { type LoadResult, loadList } from './load-list.ts'
 import { type ListSource, openSource } from './list-source.ts'
 import { fingerprintOf, mapList, withFileName, openList } from './open-list.ts'
-import { forecourtMapping } from './forecourt-columns.ts'
+import { ownMapping } from '../own-columns.ts'
 import { checkRejectsPath, type PendingFile } from './rejects.ts'
 import { alreadyImported } from './already-imported.ts'
 import type { StockImportReport } from './import-report.ts'
@@ -78,7 +78,7 @@ async function importWithin(
   const list = await openList(request, source)
   try {
     const remembered =
-      forecourtMapping(list.csv.header?.names ?? []) ??
+      ownMapping(list.csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
     const mapping = mapList(list, request, remembered)
     if (isSame && isReadUnchanged(newest!, mapping, list.csv)) return await again(mapping)

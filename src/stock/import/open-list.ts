@@ -8,9 +8,8 @@ import { parseOverrides } from '../../csv/map/overrides.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../../csv/read/csv-file.ts'
 import { readCsv } from '../../csv/read/read-csv.ts'
 import { UsageError } from '../../errors.ts'
-import { exportedListMapping } from '../export/exported-mapping.ts'
 import type { ListSource } from './list-source.ts'
-import { countForecourtColumns } from './forecourt-columns.ts'
+import { countOwnColumns } from '../own-columns.ts'
 import type { ImportRequest } from './request.ts'
 
 /** How many records are used to map the columns. */
@@ -45,7 +44,7 @@ export async function openList(request: ImportRequest, source: ListSource): Prom
   }
   const rest = followedBy(left, batches)
   const all = csv.header?.names ?? null
-  const width = csv.width - countForecourtColumns(all ?? [])
+  const width = csv.width - countOwnColumns(all ?? [])
   return { csv, sample, rest, reopen, names: all?.slice(0, width) ?? null, width }
 }
 
@@ -82,7 +81,7 @@ export function mapList(
     .map(({ cells }) => cells.slice(0, width))
   const mapping = proposeMapping(names, withoutTitles(rows), {
     overrides: parseOverrides(request.maps, names, width),
-    remembered: exportedListMapping(names ?? []) ?? remembered,
+    remembered,
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
   if (mapping.status === 'sure') return mapping

@@ -9,8 +9,7 @@ import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import { byteOrderMark, csvText, defaultStyle } from '../../csv/write/csv-text.ts'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { messageOf, UsageError } from '../../errors.ts'
-import { placeholderNames, rejectColumns } from './forecourt-columns.ts'
-import { isRecordFault } from './earlier-result.ts'
+import { placeholderNames, problemCell, rejectColumns } from '../own-columns.ts'
 
 const page = 1000
 /** Delimiters that Excel opens without a dialog. */
@@ -86,19 +85,24 @@ async function* rejectsText(
     const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
     // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
-    return [...escaped, String(line_no), escapeFormula(errorText(issues, beyond))]
+    const problem = problemCell(issues, cells)
+    const errors = errorText(issues, beyond, problem !== '')
+    return [...escaped, String(line_no), problem, escapeFormula(errors)]
   }
   for await (const rows of rejectedRows(client, rowsTable, importId))
     yield csvText(rows.map(recordOf), style)
 }
 
-function errorText(all: readonly CellIssue[], beyond: readonly string[]): string {
+function errorText(
+  all: readonly CellIssue[],
+  beyond: readonly string[],
+  isDamaged: boolean,
+): string {
   const issues = all.filter(({ severity }) => severity === 'error')
   const errors = issues.map(
     ({ code, column, hint }) => `${column === null ? '' : `${column}: `}${hint} (${code})`,
   )
   const rest = beyond.length === 0 ? [] : [`surplus cells: ${beyond.join(' | ')}`]
-  const isDamaged = issues.some(({ code }) => isRecordFault(code))
   const advice = isDamaged ? ['when its cells are right, empty this cell'] : []
   return [...errors, ...rest, ...advice].join('; ')
 }

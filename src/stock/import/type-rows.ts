@@ -11,7 +11,7 @@ import {
 import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
-import { type EarlierResult, earlierResult } from './earlier-result.ts'
+import { type EarlierResult, earlierResult } from '../own-columns.ts'
 import type { RowCounts } from './import-report.ts'
 import { type ImportRequest, todayAt } from './request.ts'
 import type { RowRedaction } from './redact-rows.ts'
@@ -45,7 +45,7 @@ export async function typeRows(
     if (!problem || problem.repaired) evidence.observe(cells)
   }
   const earlier = earlierResultOf(list.csv, mapping)
-  const withError = (record: CsvRecord) => earlier?.withEarlierError(record) ?? record
+  const withError = (record: CsvRecord) => earlier?.withEarlierProblem(record) ?? record
   const sample = list.sample.map(withError)
   for (const record of sample) observe(record)
   const first = evidence.styles()
@@ -83,7 +83,7 @@ async function typeAgain(
   })
   for await (const batch of csv.batches)
     for (const record of batch) {
-      const wait = run.take(earlier?.withEarlierError(record) ?? record)
+      const wait = run.take(earlier?.withEarlierProblem(record) ?? record)
       if (wait) await wait
     }
   return run.result(csv, styles, await stage.end())

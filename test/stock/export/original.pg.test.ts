@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { readCsv } from '#src/csv/read/read-csv.ts'
-import { appendedColumns } from '#src/stock/export/columns.ts'
+import { appendedColumns } from '#src/stock/own-columns.ts'
 import { encode } from '../../csv/read/encode.ts'
 import { openExportFixture, type ExportFixture } from './export-fixture.ts'
 
@@ -109,7 +109,7 @@ test.each(kinds)('an upload of %s is exported with every row and cell', async (_
     row.map((cell) => (cell === '- full history' ? "'- full history" : cell)),
   )
   expect(cells.slice(1).map((row) => row.slice(0, names.length))).toEqual(expected)
-  expect(new Set(cells.map(({ length }) => length))).toEqual(new Set([names.length + 12]))
+  expect(new Set(cells.map(({ length }) => length))).toEqual(new Set([names.length + 13]))
   expect(cells.slice(1).map((row) => row.at(-2))).toEqual([
     ...['not_priced', 'not_priced', 'not_priced', 'rejected'],
     ...['collapsed', 'skipped', 'not_priced', 'skipped'],
@@ -132,7 +132,7 @@ test('each row has its price, or the reason why it has none', async () => {
   const { cells } = readBack(stdout, plain)
   const appended = cells.slice(1).map((row) => row.slice(names.length))
   const prices = ['25000.50', '24000.50', '26000.50', '20000.40', '', '']
-  const priced = [...prices, 'AUD', '2026-03-10T14:00:00Z', '', '']
+  const priced = [...prices, 'AUD', '2026-03-10T14:00:00Z', '', '', '']
   expect(appended[0]).toEqual([...priced, 'priced', ''])
   expect(appended[1]!.slice(-2)).toEqual(['not_priced', 'no market data'])
   expect(appended[2]!.slice(-1)).toEqual(['it has no VIN and no ADCode, so it cannot be priced'])
@@ -159,7 +159,7 @@ test('a row whose stock number now belongs to another vehicle gets no price', as
 
   const [row] = readBack(stdout, plain).cells.slice(1)
   expect(row!.slice(names.length)).toEqual([
-    ...Array<string>(10).fill(''),
+    ...Array<string>(11).fill(''),
     ...['replaced', 'its stock number now belongs to another vehicle'],
   ])
 })
@@ -181,7 +181,8 @@ test('rows with too few or too many cells keep them all, and the prices are in t
   expect(short.slice(0, 5)).toEqual(['A2', '6T1BF3FK20X100002', 'Kia', '2019', ''])
   expect(long.slice(0, 5)).toEqual(['A3', '6T1BF3FK20X100003', 'Kia', '2019', 'twelve'])
   expect(long.slice(-3)).toEqual(['thousand', 'and', 'more'])
-  expect(cells.slice(1).map((row) => row[15])).toEqual([
+  expect(cells.slice(1).map((row) => row[15])).toEqual(['', 'missing-cell:4', 'extra-cell:8', ''])
+  expect(cells.slice(1).map((row) => row[16])).toEqual([
     ...['not_priced', 'rejected', 'rejected', 'not_priced'],
   ])
 })

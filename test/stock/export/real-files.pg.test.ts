@@ -47,12 +47,12 @@ test.skipIf(!isHere).each(files)('%s is exported with every row and cell', async
   const from_line = preamble.length + (dialect.sepLine ? 1 : 0) + 1
   const options = { delimiter: dialect.delimiter, relax_column_count: true, from_line }
   const cells: string[][] = parse(stdout, options).slice(header?.rows ?? 0)
-  const body = cells.map((row) => [...row.slice(0, width), ...row.slice(width + 12)])
+  const body = cells.map((row) => [...row.slice(0, width), ...row.slice(width + 13)])
   const padded = (row: readonly string[]) => [
     ...row,
     ...Array<string>(Math.max(0, width - row.length)).fill(''),
   ]
   expect(document['records']).toBe(records.length)
   expect(body).toEqual(records.map((row) => padded(row.map(escapeFormula))))
-  expect(cells.every((row) => row[width + 10] !== '')).toBe(true)
+  expect(cells.every((row) => row[width + 11] !== '')).toBe(true)
 })
