@@ -7,8 +7,7 @@ import { messageOf } from './errors.ts'
 import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
 import { openQueue, type Queue } from './queue/queue.ts'
-import { RateBudgets } from './rate/rate-budgets.ts'
-import type { RateReading } from './rate/shared-key.ts'
+import { RateBudgets, type RateReading } from './rate/rate-budgets.ts'
 import {
   AppraisalClient,
   type AppraisalClientOptions,

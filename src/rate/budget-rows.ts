@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import type pg from 'pg'
 
 /** What a process reports about its use of a key. */
@@ -9,6 +11,11 @@ export interface KeyUsage {
   readonly cleanPerSecond: number
 }
 
+/** The use of another process. */
+export interface OtherUsage extends Omit<KeyUsage, 'inFlight'> {
+  readonly memberId: string
+}
+
 /** What the warehouse stores about a key. */
 export interface BudgetRow {
   readonly keyName: string
@@ -18,20 +25,13 @@ export interface BudgetRow {
   readonly strikes: number
   /** Ms from now; 0: not blocked. */
   readonly blockedMs: number
-  /** ms since 1970. */
-  readonly databaseNow: number
 }
 
-/** Another process that uses the key. */
-export interface OtherUsage extends KeyUsage {
-  readonly memberId: string
-}
-
-/** This process, as other members see it. */
-export interface Identity {
-  readonly memberId: string
-  readonly host: string
-  readonly processId: number
+/** Reserved send times, `intervalMs` apart; `delayMs` from now. `rate`: the learned one. */
+export interface Reservation {
+  readonly delayMs: number
+  readonly intervalMs: number
+  readonly rate: number | null
 }
 
 /** Timeout of a statement, in ms. */
@@ -42,40 +42,33 @@ const silentSeconds = 5
 /** The statements on ops.rate_budget and ops.rate_member. They commit asynchronously, so a crash may lose a few reservations.
  *  They reject when Postgres does not answer within 5 s. */
 export class BudgetRows {
-  readonly #pool: pg.Pool
-  readonly #self: Identity
-
-  constructor(pool: pg.Pool, self: Identity) {
-    this.#pool = pool
-    this.#self = self
-  }
-
   /** The id of this process among the members. */
-  get memberId(): string {
-    return this.#self.memberId
+  readonly memberId = randomUUID()
+  readonly #pool: pg.Pool
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
   }
 
   /** Reports this process's use, and reads the budgets and the use of all other processes. */
   async exchange(
     usages: readonly KeyUsage[],
   ): Promise<{ readonly budgets: readonly BudgetRow[]; readonly others: readonly OtherUsage[] }> {
-    const { memberId, host, processId } = this.#self
     const names = usages.map(({ keyName }) => keyName)
-    const of = (field: 'demand' | 'inFlight' | 'cleanPerSecond') => usages.map((use) => use[field])
     const others = await this.#query<OtherUsage>(exchangeUse, [
-      ...[memberId, host, processId, names],
-      ...[of('demand'), of('inFlight'), of('cleanPerSecond'), silentSeconds],
+      ...[this.memberId, hostname(), process.pid, names, usages.map(({ demand }) => demand)],
+      ...[usages.map(({ inFlight }) => inFlight), usages.map((use) => use.cleanPerSecond)],
+      silentSeconds,
     ])
     const budgets = await this.#query<BudgetRow>(readBudgets, [names])
-    const missing = names.filter((name) => !budgets.some(({ keyName }) => keyName === name))
-    if (missing.length === 0) return { budgets, others }
-    await this.#query(addBudgets, [missing])
+    if (budgets.length === names.length) return { budgets, others }
+    await this.#query(addBudgets, [names])
     return { budgets: await this.#query<BudgetRow>(readBudgets, [names]), others }
   }
 
-  /** Removes this process from the members of the keys, and all members that were silent for a minute. */
-  async leave(keyNames: readonly string[]): Promise<void> {
-    await this.#query(leave, [this.#self.memberId, keyNames])
+  /** Removes this process from the members, and all that were silent for a minute. */
+  async leave(): Promise<void> {
+    await this.#query(leave, [this.memberId])
   }
 
   /** Reserves `count` send times. undefined: the key is blocked, or no longer has a rate. */
@@ -84,8 +77,7 @@ export class BudgetRows {
     count: number,
     ceiling: number | null,
   ): Promise<Reservation | undefined> {
-    const [row] = await this.#query<Reservation>(reserve, [keyName, count, ceiling])
-    return row
+    return (await this.#query<Reservation>(reserve, [keyName, count, ceiling]))[0]
   }
 
   /** Blocks the key, and lowers its rate unless another process has done so since `generation` (null: it was done).
@@ -103,18 +95,12 @@ export class BudgetRows {
 
   async #query<Row>(text: string, values: unknown[]): Promise<Row[]> {
     // pg knows query_timeout of a query; its types do not.
-    const query: pg.QueryConfig & { query_timeout: number } = {
-      text,
-      values,
-      query_timeout: timeoutMs,
-    }
+    const query = { text, values, query_timeout: timeoutMs } as pg.QueryConfig
     const result = this.#pool.query<Row & pg.QueryResultRow>(query)
     const late = Promise.withResolvers<never>()
+    const onLate = () => late.reject(new Error('Postgres did not answer in time'))
     // Waiting for a free connection of the pool is not part of query_timeout.
-    const timer = setTimeout(
-      () => late.reject(new Error('Postgres did not answer in time')),
-      timeoutMs + 100,
-    )
+    const timer = setTimeout(onLate, timeoutMs + 100)
     try {
       return (await Promise.race([result, late.promise])).rows
     } finally {
@@ -125,16 +111,7 @@ export class BudgetRows {
   }
 }
 
-/** Reserved send times: ms since 1970 by the database's clock, `intervalMs` apart. */
-export interface Reservation {
-  readonly firstAt: number
-  readonly intervalMs: number
-  readonly rate: number | null
-  readonly databaseNow: number
-}
-
 const quick = `(select set_config('synchronous_commit', 'off', true)) as quick (setting)`
-const nowMs = `(extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"`
 
 // A cubic curve as in TCP CUBIC and the rate limit of AWS SDKs: it rises from `rate` to `learnt_from`, is flat there, then rises faster.
 // Far above the rate that the source is known to accept, the learned rate no longer applies.
@@ -154,13 +131,13 @@ with reported as (
   on conflict (key_name, member_id) do update set
     demand = excluded.demand, in_flight = excluded.in_flight, clean_per_second = excluded.clean_per_second, seen_at = excluded.seen_at
 )
-select key_name as "keyName", member_id as "memberId", demand, in_flight as "inFlight", clean_per_second as "cleanPerSecond"
+select key_name as "keyName", member_id as "memberId", demand, clean_per_second as "cleanPerSecond"
 from ops.rate_member
 where key_name = any ($4::text[]) and member_id <> $1::uuid
   and seen_at > clock_timestamp() - $8::int * interval '1 second'`
 
 const readBudgets = `
-select key_name as "keyName", grown.rate, generation, strikes, ${nowMs},
+select key_name as "keyName", grown.rate, generation, strikes,
   greatest(0, extract(epoch from blocked_until - clock_timestamp()) * 1000)::float8 as "blockedMs"
 from ops.rate_budget, lateral (${grown}) as grown
 where key_name = any ($1::text[])`
@@ -172,7 +149,7 @@ on conflict do nothing`
 
 const leave = `
 delete from ops.rate_member
-where (member_id = $1::uuid and key_name = any ($2::text[])) or seen_at < clock_timestamp() - interval '1 minute'`
+where member_id = $1::uuid or seen_at < clock_timestamp() - interval '1 minute'`
 
 // If the clock was set back, next_at may be far ahead; not even fifty processes reserve that far, so it is then ignored.
 const reserve = `
@@ -188,8 +165,8 @@ update ops.rate_budget as b set
 from allowed, ${quick}
 where b.key_name = allowed.key_name and allowed.rate is not null
   and (blocked_until is null or blocked_until <= clock_timestamp())
-returning allowed.learnt as rate, ${nowMs}, 1000 / allowed.rate as "intervalMs",
-  (extract(epoch from next_at) * 1000)::float8 - $2::int * 1000 / allowed.rate as "firstAt"`
+returning allowed.learnt as rate, 1000 / allowed.rate as "intervalMs",
+  (extract(epoch from next_at - clock_timestamp()) * 1000)::float8 - $2::int * 1000 / allowed.rate as "delayMs"`
 
 // The rate of clean answers shows the source's limit. The new rate is a little below it, and at most three tenths lower than before.
 const throttle = `

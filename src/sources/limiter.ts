@@ -1,8 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import { onAbort } from '../values/on-abort.ts'
 import { sleep } from '../values/sleep.ts'
-import { Pace, usedShare } from './pace.ts'
-import { SendSlots } from './send-slots.ts'
+import { Pace, SendSlots, usedShare } from './send-slots.ts'
 import { RequestFault, rests } from './status-rules.ts'
 
 /** The key is blocked for longer than a call may wait: nothing was sent. `until` is our clock. */
@@ -14,50 +13,18 @@ export class KeyBlocked extends RequestFault {
   }
 }
 
-/** The options of a limiter. */
-export interface LimiterOptions {
-  readonly max: number
-  readonly initial?: number
-  readonly budget?: ((limiter: LimitedKey) => KeyBudget) | undefined
-}
-
-/** The part of a limiter that its budget reads and sets. */
-export interface LimitedKey {
-  readonly max: number
-  readonly inFlight: number
-  readonly concurrency: number
-  readonly blockedUntil: Date | null
-  /** Calls that wait for a slot or for their send time. */
-  readonly waiting: number
-  /** Clean answers of the last second. */
-  readonly cleanPerSecond: number
-  /** Sets this process's share of the key: the greatest number of calls in flight. */
-  setShare(share: number): void
-  /** Starts no new call for `ms`. */
-  block(ms: number): void
-  /** Ignores the outcomes of calls that were sent before now: they are known already. */
-  ignoreEarlierCalls(): void
-}
-
 /** How fast a key may be used, beyond the calls in flight; it may be shared with other processes. */
 export interface KeyBudget {
   /** Null: a call may be sent now. Else true at its send time, false when the caller must check the key's blocks again.
    *  Never rejects. */
   sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null
-  /** Reports that the key is used too fast. `isNew`: the refused call was sent after the last cut. */
-  reportThrottle(isNew: boolean, throttle: Throttle): void
-}
-
-/** What a limiter knows about a throttle. */
-export interface Throttle {
-  /** How long the key waits; 0: it continues more slowly; undefined: it waits, and the source did not say how long. */
-  readonly blockMs: number | undefined
-  /** Clean answers of the last second in this process. */
-  readonly cleanPerSecond: number
+  /** Reports that the key is used too fast. `isNew`: the refused call was sent after the last cut. `blockMs`: how long the key waits;
+   *  0: it continues more slowly; undefined: it waits, and the source did not say how long. */
+  reportThrottle(isNew: boolean, blockMs: number | undefined): void
 }
 
 /** Makes the budget of a limiter; `keyName` as in the config, `null` for the key of the vehicle-data APIs. */
-export type OpenBudget = (keyName: string | null, limiter: LimitedKey) => KeyBudget
+export type OpenBudget = (keyName: string | null, limiter: KeyLimiter) => KeyBudget
 
 /** A budget of this process alone: an even pace below `requestsPerSecond`; null: none. */
 export function localBudgets(requestsPerSecond: number | null): OpenBudget | undefined {
@@ -65,14 +32,14 @@ export function localBudgets(requestsPerSecond: number | null): OpenBudget | und
   return () => {
     const pace = new Pace()
     const perSecond = requestsPerSecond * usedShare
-    const slots = new SendSlots(() => [pace.reserve(performance.now(), perSecond)])
+    const slots = new SendSlots(async () => [pace.reserve(performance.now(), perSecond)])
     return { sendSlot: (signals) => slots.wait(signals), reportThrottle: () => {} }
   }
 }
 
 /** Adaptive concurrency of one API key (AIMD): limits are not published [A §8], so it starts low, rises by 1 per `concurrency`
  *  clean answers up to `max`, and halves on a fault, or when the source throttles the key. All rooftops of a key share one. */
-export class KeyLimiter implements LimitedKey {
+export class KeyLimiter {
   readonly max: number
   readonly #limit: LimitFunction
   readonly #budget: KeyBudget | undefined
@@ -86,7 +53,15 @@ export class KeyLimiter implements LimitedKey {
   /** Monotonic (performance.now), so that a step of the wall clock blocks nothing. */
   #blockedUntil = 0
 
-  constructor({ max, initial = 4, budget }: LimiterOptions) {
+  constructor({
+    max,
+    initial = 4,
+    budget,
+  }: {
+    readonly max: number
+    readonly initial?: number
+    readonly budget?: ((limiter: KeyLimiter) => KeyBudget) | undefined
+  }) {
     this.max = max
     this.#level = Math.min(initial, max)
     this.#share = max
@@ -104,23 +79,28 @@ export class KeyLimiter implements LimitedKey {
     return this.#inFlight
   }
 
+  /** Calls that wait for a slot or for their send time. */
   get waiting(): number {
     return this.#limit.pendingCount + this.#limit.activeCount - this.#inFlight
   }
 
+  /** Sets this process's share of the key: the greatest number of calls in flight. */
   setShare(share: number): void {
     this.#share = Math.min(share, this.max)
     this.#fit()
   }
 
+  /** Starts no new call for `ms`. */
   block(ms: number): void {
     this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + ms)
   }
 
+  /** Clean answers of the last second. */
   get cleanPerSecond(): number {
     return this.#answers.cleanPerSecond(performance.now())
   }
 
+  /** Ignores the outcomes of calls that were sent before now: they are known already. */
   ignoreEarlierCalls(): void {
     this.#generation += 1
     this.#clean = 0
@@ -170,19 +150,14 @@ export class KeyLimiter implements LimitedKey {
     if (isNew) this.#answers.recordRefused(now)
     if (!isLong && !(isNew && this.#answers.isTooFast(now))) return
     const blockMs = isLong || this.#answers.isRefusingAll ? retryAfterMs : 0
-    const { cleanPerSecond } = this
     if (blockMs !== undefined) this.block(blockMs)
-    this.#halve(generation)
-    this.#budget?.reportThrottle(isNew, { blockMs, cleanPerSecond })
+    this.onFault(generation)
+    this.#budget?.reportThrottle(isNew, blockMs)
   }
 
-  /** Records a timeout, a reset or a 5xx: halves the concurrency. */
+  /** Records a timeout, a reset or a 5xx: halves the concurrency, once a burst. Calls that started before the last halving report
+   *  nothing new. */
   onFault(generation: number = this.#generation): void {
-    this.#halve(generation)
-  }
-
-  /** Halves once a burst: calls that started before the last halving report nothing new. */
-  #halve(generation: number): void {
     if (generation !== this.#generation) return
     this.ignoreEarlierCalls()
     this.#level = Math.max(1, Math.floor(this.concurrency / 2))
@@ -221,32 +196,31 @@ export class KeyLimiter implements LimitedKey {
   }
 }
 
-const bucketMs = 100
-/** The share of refused calls is taken over all buckets, the rate of clean answers over the newer half of them. */
-const buckets = 20
-
-interface Bucket {
+interface Counts {
   clean: number
   refused: number
 }
 
 /**
- * Counts what a source answered to a key in the last two seconds: it shows whether a 429 is a single one or the source is called too fast.
- * A single 429 concerns its own call alone: a key that slowed down for each would lose almost all of its throughput to one
- * 429 in a hundred answers. Times are performance.now().
+ * Counts what a source answered to a key in this second and the one before: it shows whether a 429 is a single one or the source is
+ * called too fast. A single 429 concerns its own call alone: a key that slowed down for each would lose almost all of its throughput
+ * to one 429 in a hundred answers. Times are performance.now().
  */
 class RecentAnswers {
-  readonly #buckets: Bucket[] = Array.from({ length: buckets }, () => ({ clean: 0, refused: 0 }))
-  #newest = 0
+  #second = 0
+  #current: Counts = { clean: 0, refused: 0 }
+  #previous: Counts = { clean: 0, refused: 0 }
   #refusedInARow = 0
 
   recordClean(now: number): void {
-    this.#bucket(now).clean += 1
+    this.#advance(now)
+    this.#current.clean += 1
     this.#refusedInARow = 0
   }
 
   recordRefused(now: number): void {
-    this.#bucket(now).refused += 1
+    this.#advance(now)
+    this.#current.refused += 1
     this.#refusedInARow += 1
   }
 
@@ -257,42 +231,31 @@ class RecentAnswers {
 
   /** The source refuses more than a few calls: the key is used too fast. */
   isTooFast(now: number): boolean {
-    this.#bucket(now)
-    const sum = (of: keyof Bucket) => this.#buckets.reduce((total, one) => total + one[of], 0)
-    const refused = sum('refused')
-    return (
-      this.isRefusingAll ||
-      (refused >= rests.refusalsInARow &&
-        refused * 100 > rests.toleratedPercent * (refused + sum('clean')))
-    )
+    this.#advance(now)
+    const clean = this.#current.clean + this.#previous.clean
+    const refused = this.#current.refused + this.#previous.refused
+    const isMuch = refused * 100 > rests.toleratedPercent * (refused + clean)
+    return this.isRefusingAll || (refused >= rests.refusalsInARow && isMuch)
   }
 
-  /** Clean answers of the last second. */
+  /** Clean answers of the last second; those of the previous one count by the share of it that has not passed. */
   cleanPerSecond(now: number): number {
-    this.#bucket(now)
-    const newer = Array.from({ length: buckets / 2 }, (_, age) => this.#at(this.#newest - age))
-    return newer.reduce((total, { clean }) => total + clean, 0)
+    this.#advance(now)
+    return Math.round(this.#current.clean + this.#previous.clean * (1 - (now % 1000) / 1000))
   }
 
   /** Forgets the refusals: those of calls sent before a cut say nothing about the rate after it. Keeps the clean answers. */
   forgetRefusals(): void {
     this.#refusedInARow = 0
-    for (const bucket of this.#buckets) bucket.refused = 0
+    this.#current.refused = 0
+    this.#previous.refused = 0
   }
 
-  #bucket(now: number): Bucket {
-    const current = Math.floor(now / bucketMs)
-    const passed = Math.min(current - this.#newest, buckets)
-    for (let step = 0; step < passed; step += 1) {
-      const stale = this.#at(current - step)
-      stale.clean = 0
-      stale.refused = 0
-    }
-    this.#newest = Math.max(this.#newest, current)
-    return this.#at(this.#newest)
-  }
-
-  #at(bucket: number): Bucket {
-    return this.#buckets[((bucket % buckets) + buckets) % buckets]!
+  #advance(now: number): void {
+    const second = Math.floor(now / 1000)
+    if (second === this.#second) return
+    this.#previous = second === this.#second + 1 ? this.#current : { clean: 0, refused: 0 }
+    this.#current = { clean: 0, refused: 0 }
+    this.#second = second
   }
 }

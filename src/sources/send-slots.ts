@@ -1,34 +1,39 @@
-import { maxLateMs } from './pace.ts'
+/** The share of an allowed rate that is used. The rest allows for requests that arrive unevenly at the source. */
+export const usedShare = 0.95
+/** A send time missed by more than this, in ms, is dropped: after a stall, calls must not be sent all at once. */
+const maxLateMs = 40
+/** How long before the last reserved send time new ones are requested, in ms. */
+const aheadMs = 250
+
+/** Send times at an even pace, for one process alone. Times are ms of any one clock. */
+export class Pace {
+  #nextAt = -Infinity
+
+  /** Reserves a send time at `perSecond`, from `now` and after all earlier ones. */
+  reserve(now: number, perSecond: number): number {
+    const at = Math.max(this.#nextAt, now)
+    this.#nextAt = at + 1000 / perSecond
+    return at
+  }
+}
 
 interface Waiter {
   readonly signals: readonly (AbortSignal | undefined)[]
   readonly resolve: (isSent: boolean) => void
 }
 
-/** Returns `count` send times in order, in ms of performance.now(). An empty list: all waiting calls must check again. */
-export type Reserve = (count: number) => Promise<readonly number[]> | readonly number[]
-
-/** How long before the last reserved send time new ones are requested, in ms; longer when a request takes long. */
-const minAheadMs = 100
-const maxAheadMs = 1000
-
 /** Makes calls wait for their send times, first come, first served. Reserves no more times than there are calls. */
 export class SendSlots {
-  readonly #reserve: Reserve
+  readonly #reserve: (count: number) => Promise<readonly number[]>
   #waiters: Waiter[] = []
   #times: number[] = []
   #timer: NodeJS.Timeout | undefined
   #isRequesting = false
-  #aheadMs = minAheadMs
 
-  /** `reserve` never rejects. */
-  constructor(reserve: Reserve) {
+  /** `reserve` returns up to `count` send times in order, in ms of performance.now(); none: all waiting calls must check again.
+   *  It never rejects. */
+  constructor(reserve: (count: number) => Promise<readonly number[]>) {
     this.#reserve = reserve
-  }
-
-  /** How many calls wait. */
-  get waiting(): number {
-    return this.#waiters.length
   }
 
   /** Resolves to true at the call's send time, to false when the caller must check the key's blocks again. Never rejects. */
@@ -48,17 +53,16 @@ export class SendSlots {
 
   #pump(): void {
     clearTimeout(this.#timer)
-    this.#dispatch(performance.now())
-    this.#request()
-    if (this.#waiters.length === 0) return
-    const wakes = [
-      this.#times[0],
-      this.#isRequesting || !this.#needsTimes() ? undefined : this.#requestAt(),
-    ]
-    const at = Math.min(...wakes.filter((time) => time !== undefined))
-    if (!Number.isFinite(at)) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#pump(), Math.max(1, at - performance.now()))
+    const now = performance.now()
+    this.#dispatch(now)
+    const wakes = this.#times.slice(0, 1)
+    if (!this.#isRequesting && this.#waiters.length > this.#times.length) {
+      const requestAt = (this.#times.at(-1) ?? -Infinity) - aheadMs
+      if (requestAt > now) wakes.push(requestAt)
+      else void this.#request()
+    }
+    if (this.#waiters.length === 0 || wakes.length === 0) return
+    this.#timer = setTimeout(() => this.#pump(), Math.max(1, Math.min(...wakes) - now))
   }
 
   #dispatch(now: number): void {
@@ -76,31 +80,9 @@ export class SendSlots {
     for (const { resolve } of this.#waiters.splice(0, usable)) resolve(true)
   }
 
-  #needsTimes(): boolean {
-    return this.#waiters.length > this.#times.length
-  }
-
-  #requestAt(): number {
-    return (this.#times.at(-1) ?? -Infinity) - this.#aheadMs
-  }
-
-  #request(): void {
-    if (this.#isRequesting || !this.#needsTimes() || this.#requestAt() > performance.now()) return
+  async #request(): Promise<void> {
     this.#isRequesting = true
-    const requestedAt = performance.now()
-    const given = this.#reserve(this.#waiters.length - this.#times.length)
-    if (!('then' in given)) {
-      this.#add(given)
-      return
-    }
-    void given.then((times) => {
-      const tookMs = performance.now() - requestedAt
-      this.#aheadMs = Math.min(maxAheadMs, Math.max(minAheadMs, 3 * tookMs))
-      this.#add(times)
-    })
-  }
-
-  #add(times: readonly number[]): void {
+    const times = await this.#reserve(this.#waiters.length - this.#times.length)
     this.#isRequesting = false
     this.#times = [...this.#times, ...times].sort((a, b) => a - b)
     if (times.length === 0) this.clear()

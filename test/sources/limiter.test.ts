@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KeyBlocked, KeyLimiter, type Throttle } from '#src/sources/limiter.ts'
+import { KeyBlocked, KeyLimiter } from '#src/sources/limiter.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 const tick = () => new Promise((resolve) => setImmediate(resolve))
@@ -99,10 +99,10 @@ test('a single throttle among clean answers cuts nothing and blocks nothing', ()
 
 test('several throttles slow the key down, and do not block it while it is answered', () => {
   const reports: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
-  const budget = () => ({
+  const budget = (key: KeyLimiter) => ({
     sendSlot: () => null,
-    reportThrottle: (isNew: boolean, throttle: Throttle) =>
-      void reports.push({ isNew, ...throttle }),
+    reportThrottle: (isNew: boolean, blockMs: number | undefined) =>
+      void reports.push({ isNew, blockMs, cleanPerSecond: key.cleanPerSecond }),
   })
   const limiter = new KeyLimiter({ max: 8, initial: 8, budget })
 

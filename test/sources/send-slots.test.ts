@@ -7,7 +7,7 @@ const timers = () => process.getActiveResourcesInfo().filter((name) => name === 
 test('calls are sent at their send times, first come, first served', async () => {
   const began = performance.now()
   let next = began
-  const slots = new SendSlots((count) => Array.from({ length: count }, () => (next += 30)))
+  const slots = new SendSlots(async (count) => Array.from({ length: count }, () => (next += 30)))
 
   const sent = await Promise.all(
     [1, 2, 3].map(async () => ((await slots.wait([])) ? performance.now() - began : null)),
@@ -21,7 +21,7 @@ test('after a stall, one of the missed send times is used', async () => {
   const passed = performance.now() - 1000
   const later = performance.now() + 200
   const times = [[passed, passed + 1, passed + 2], [later], [later + 1]]
-  const slots = new SendSlots(() => times.shift() ?? [])
+  const slots = new SendSlots(async () => times.shift() ?? [])
   const order: number[] = []
   const began = performance.now()
 
@@ -33,7 +33,7 @@ test('after a stall, one of the missed send times is used', async () => {
 test('a cancelled call leaves its send time to the next, and clearing makes every call check again', async () => {
   const before = timers()
   let at = performance.now() + 40
-  const slots = new SendSlots((count) => Array.from({ length: count }, () => at))
+  const slots = new SendSlots(async (count) => Array.from({ length: count }, () => at))
   const stop = new AbortController()
   const cancelled = slots.wait([stop.signal])
   const second = slots.wait([])

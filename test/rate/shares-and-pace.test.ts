@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DatabaseClock } from '#src/rate/database-clock.ts'
 import { sharesOf } from '#src/rate/share.ts'
-import { Pace } from '#src/sources/pace.ts'
+import { Pace } from '#src/sources/send-slots.ts'
 
 const members = fc.uniqueArray(
-  fc.record({ id: fc.string({ minLength: 1, maxLength: 4 }), demand: fc.nat(300) }),
-  { minLength: 1, maxLength: 30, selector: ({ id }) => id },
+  fc.record({ memberId: fc.string({ minLength: 1, maxLength: 4 }), demand: fc.nat(300) }),
+  { minLength: 1, maxLength: 30, selector: ({ memberId }) => memberId },
 )
 
 test('the shares add up to the limit of the key, and each is at least one', () => {
@@ -46,65 +45,27 @@ test('no process gets less than it wants while another gets more than it wants a
 })
 
 test('a single process gets all of it', () => {
-  expect(sharesOf(8, [{ id: 'a', demand: 0 }])).toEqual([8])
+  expect(sharesOf(8, [{ memberId: 'a', demand: 0 }])).toEqual([8])
 })
 
 test('send times are never closer together than the rate allows, and none is in the past', () => {
-  const asks = fc.array(
-    fc.record({
-      wait: fc.double({ min: 0, max: 500, noNaN: true }),
-      count: fc.integer({ min: 1, max: 9 }),
-    }),
-    { minLength: 1, maxLength: 50 },
-  )
+  const asks = fc.array(fc.double({ min: 0, max: 500, noNaN: true }), {
+    minLength: 1,
+    maxLength: 50,
+  })
   fc.assert(
     fc.property(fc.double({ min: 0.5, max: 500, noNaN: true }), asks, (perSecond, all) => {
       const pace = new Pace()
       let now = 0
       let free = 0
-      for (const { wait, count } of all) {
+      for (const wait of all) {
         now += wait
-        const at = pace.reserve(now, perSecond, count)
+        const at = pace.reserve(now, perSecond)
 
         expect(at).toBeGreaterThanOrEqual(now)
         expect(at).toBeGreaterThanOrEqual(free - 1e-6)
-        free = at + (count * 1000) / perSecond
+        free = at + 1000 / perSecond
       }
     }),
   )
-})
-
-test('the database clock is never wrong by more than half of the time of the fastest answer', () => {
-  const answers = fc.array(
-    fc.record({
-      wait: fc.nat(1000),
-      there: fc.double({ min: 0, max: 300, noNaN: true }),
-      back: fc.double({ min: 0, max: 300, noNaN: true }),
-    }),
-    { minLength: 1, maxLength: 40 },
-  )
-  fc.assert(
-    fc.property(fc.integer({ min: -1e12, max: 1e12 }), answers, (offset, all) => {
-      const clock = new DatabaseClock()
-      let now = 0
-      let quickest = Infinity
-      for (const { wait, there, back } of all) {
-        now += wait
-        clock.learn(now, now + there + back, now + there + offset)
-        quickest = Math.min(quickest, there + back)
-        now += there + back
-      }
-      fc.pre(now < 60_000)
-
-      expect(Math.abs(clock.toLocal(now + offset) - now)).toBeLessThanOrEqual(quickest / 2 + 1e-3)
-    }),
-  )
-})
-
-test('a database clock that was set is used at once', () => {
-  const clock = new DatabaseClock()
-  clock.learn(0, 1, 1_000_000)
-  clock.learn(1000, 1010, 91_001_005)
-
-  expect(clock.toLocal(91_001_005)).toBeCloseTo(1005)
 })
