@@ -22,7 +22,7 @@ import {
 import type { Budget } from '../contract/operation.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
-import { RecordIssues } from '../streams/record.ts'
+import { RecordIssues } from '../values/record.ts'
 import { pastOperations } from '../streams/vehicle-checks/past-checks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { sleep } from '../values/sleep.ts'

@@ -65,7 +65,7 @@ function requestOf(
   const missing = (what: string) => new UsageError(`${what}: see "forecourt backfill --help".`)
   if (names.length === 0) throw missing("Missing required argument 'stream'")
   const streams = chooseStreams(names)
-  const listsWindows = streams.some(({ kind }) => kind === 'windowed')
+  const listsWindows = streams.some(({ records }) => records !== undefined)
   if (options['from'] === undefined && listsWindows)
     throw missing("Required option '--from <date>' not specified")
   if (options['oldestFirst'] === true && !listsWindows)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
 import { type IsoSpan, uncover } from '../pipeline/verify.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from '../pipeline/windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
 /** Why coverage could not be changed, and which logins could. */
@@ -26,7 +26,7 @@ export class CoverageWriter {
   }
 
   async remove(
-    stream: WindowedStream,
+    stream: WindowedRecords,
     rooftop: RooftopRow,
     spans: readonly IsoSpan[],
   ): Promise<void> {

@@ -82,10 +82,10 @@ interface Coverage {
 async function coverageOf(warehouse: Warehouse, config: Config): Promise<Coverage[]> {
   const rows: Coverage[] = []
   for (const rooftop of await registerRooftops(warehouse.db, config.rooftops)) {
-    for (const stream of allStreams.filter((entry) => entry.kind === 'windowed')) {
+    for (const records of allStreams.flatMap((stream) => stream.records ?? [])) {
       const { windows, gaps, overlaps, loaded, quarantined } = await verifyStream(
         warehouse.db,
-        stream,
+        records,
         rooftop,
         config.sync,
         new Date(),

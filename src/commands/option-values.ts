@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { allStreams } from '../streams/all.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { Stream } from '../pipeline/stream.ts'
 import { parseInstant } from '../values/instant.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 

@@ -1,4 +1,4 @@
-import { openAppraisal } from '../context.ts'
+import { openAppraisal, openServices } from '../context.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import {
@@ -16,7 +16,7 @@ import type { RunCommand } from './command.ts'
 import { CoverageWriter, type CoverageRefused } from './coverage-writer.ts'
 import { table } from './table.ts'
 
-const windowed = allStreams.filter((stream) => stream.kind === 'windowed')
+const windowed = allStreams.flatMap(({ records }) => records ?? [])
 
 export const verify: RunCommand = async (session, options) => {
   const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
@@ -26,12 +26,14 @@ export const verify: RunCommand = async (session, options) => {
   const coverage = new CoverageWriter(warehouse.db)
   const deep: DeepVerification[] = []
   const appraisal = openAppraisal(session.config, session.log)
+  await using services = openServices(session.config, session.log, ['read'])
   for (const stream of windowed) {
     for (const rooftop of rooftops) {
       const found = await verifyNow(warehouse, stream, rooftop, session.config.sync)
       checked.push(found)
       await coverage.remove(stream, rooftop, repairableSpans(found))
-      const context = { ...warehouse, appraisal, signal: session.io.signal }
+      const clients = { appraisal, services: services.client }
+      const context = { ...warehouse, ...clients, signal: session.io.signal }
       if (options['deep'] !== true) continue
       const relisted = await verifyDeep(context, stream, rooftop)
       deep.push(relisted)

@@ -4,7 +4,7 @@ import type { NextAsk } from '../pipeline/next-asks.ts'
 import { readProvenance, type Provenance } from '../pipeline/provenance.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { allStreams } from '../streams/all.ts'
-import { evaluations } from '../streams/evaluations/evaluations.ts'
+import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
 import type { RunCommand } from './command.ts'
 
 export const why: RunCommand = async (session, _options, [text]) => {
@@ -20,7 +20,7 @@ export const why: RunCommand = async (session, _options, [text]) => {
   const found = await readProvenance(db, evalId, {
     config,
     streams: allStreams,
-    stream: evaluations,
+    stream: evaluationRecords,
     rooftops: await findRooftops(db, config.rooftops),
     now,
   })

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { allStreams } from '../streams/all.ts'
-import { evaluations } from '../streams/evaluations/evaluations.ts'
+import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
 import { bodyHash, contentHash } from '../values/content-hash.ts'
 import { scrubAnswer } from './scrub-answer.ts'
 import { erasedIn, type IsSubject, scrubBodies } from './scrub-bodies.ts'
@@ -60,11 +60,11 @@ async function scrubRows(
   const { client, wire } = work
   if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
   // A row must be what a load would write for the scrubbed body.
-  const isOfStream = (evaluations.tables as readonly string[]).includes(table.name)
+  const isOfStream = (evaluationRecords.tables as readonly string[]).includes(table.name)
   const terms = isOfStream ? erased.terms : withoutWholeTerms(erased.terms)
   return await rewrite(client, hits, (text, column, hit) =>
     column.name === 'payload' && isQuarantinedEvaluation(hit)
-      ? scrubPayload(evaluations, evalId, text, wire, erasedIn(text, evalId, wire, erased))
+      ? scrubPayload(evaluationRecords, evalId, text, wire, erasedIn(text, evalId, wire, erased))
       : redactColumn(column, text, terms),
   )
 }
@@ -81,7 +81,14 @@ export function isStillThere(
   if (hit.evaluation === null || text === null)
     return matchesTerms(hit, terms, { ignoreFacts: true })
   const { evalId } = hit.evaluation
-  const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, terms }, blankUnmarked)
+  const scrubbed = scrubPayload(
+    evaluationRecords,
+    evalId,
+    text,
+    wire,
+    { scope, terms },
+    blankUnmarked,
+  )
   return scrubbed !== JSON.stringify(parseJson(text) ?? null) && scrubbed !== text
 }
 
@@ -91,11 +98,11 @@ function blankUnmarked(_: string, value: unknown): unknown {
 }
 
 function isQuarantinedEvaluation(hit: Hit): boolean {
-  return hit.table.name === 'ops.quarantine' && valueIn(hit, 'stream') === evaluations.name
+  return hit.table.name === 'ops.quarantine' && valueIn(hit, 'stream') === evaluationRecords.name
 }
 
 function isBody(hit: Hit): boolean {
-  return hit.table.name === 'raw.payload' && valueIn(hit, 'endpoint') === evaluations.endpoint
+  return hit.table.name === 'raw.payload' && valueIn(hit, 'endpoint') === evaluationRecords.endpoint
 }
 
 function valueIn({ table, texts }: Hit, name: string): string | null {
@@ -114,14 +121,12 @@ async function scrubAnswers(
     const endpoint = valueIn(hit, 'endpoint')!
     const body = scrubAnswer(before, endpoint, wire, erased)
     if (body === before) continue
-    const stream = allStreams.find(
-      (one) => one.kind === 'enrichment' && one.asks.includes(endpoint),
-    )
+    const { enrichment } = allStreams.find((one) => one.enrichment?.asks.includes(endpoint)) ?? {}
     const text = JSON.stringify(body)
     const hash =
-      stream?.kind === 'enrichment'
-        ? contentHash(stream.contentOf(body, endpoint, wire))
-        : bodyHash(text)
+      enrichment === undefined
+        ? bodyHash(text)
+        : contentHash(enrichment.contentOf(body, endpoint, wire))
     await client.query(
       'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
       [hit.ctid, text, hash],

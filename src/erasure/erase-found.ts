@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Tx } from '../db/transaction.ts'
-import type { Person } from '../streams/windowed-stream.ts'
+import type { Person } from '../values/person.ts'
 import { digester, digestOf, digestOfPair, type Secret } from './digests.ts'
 import type { Findings, Found } from './find-customer.ts'
 import { eraseLinks } from './erase-links.ts'

@@ -20,19 +20,19 @@ export interface EvaluationKey {
   readonly rooftopIds: readonly number[]
 }
 
-const asks = allStreams.flatMap((stream) => (stream.kind === 'enrichment' ? stream.asks : []))
+const asks = allStreams.flatMap(({ enrichment }) => enrichment?.asks ?? [])
 
 /** Payloads and quarantined records that belong to one evaluation. */
 export const evaluationKeys: EvaluationKeys = {
   endpoints: [
     ...new Set([
-      ...allStreams.flatMap((stream) => (stream.kind === 'windowed' ? [stream.endpoint] : [])),
+      ...allStreams.flatMap(({ records }) => records?.endpoint ?? []),
       ...asks,
       ...allOperations.filter(({ fields }) => 'evalid' in fields.shape).map(({ name }) => name),
     ]),
   ],
   streams: allStreams
-    .filter(({ kind }) => kind === 'windowed' || kind === 'enrichment')
+    .filter(({ records, enrichment }) => records ?? enrichment)
     .map(({ name }) => name),
   suffixes: ['', ...asks.map((ask) => `/${ask}`)],
 }

@@ -1,4 +1,4 @@
-import type { Person } from '../streams/windowed-stream.ts'
+import type { Person } from '../values/person.ts'
 import {
   contactsOf,
   distinctTerms,

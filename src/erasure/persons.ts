@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { evaluations } from '../streams/evaluations/evaluations.ts'
-import type { Person } from '../streams/windowed-stream.ts'
+import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
+import type { Person } from '../values/person.ts'
 import { termId, termsOf, termsForOwnEvaluation } from './search-terms.ts'
 import { parseJson } from './scrub-payload.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
@@ -51,14 +51,14 @@ async function personsOfSome<Key extends EvaluationKey>(
        select natural_key, payload, null, 2 from ops.quarantine
        where rooftop_id = any($1::int[]) and stream = $4 and natural_key = any($2::text[]) and payload is not null
      ) as stored order by rank, at desc`,
-    [rooftopIds, ids.map(String), evaluations.endpoint, evaluations.name],
+    [rooftopIds, ids.map(String), evaluationRecords.endpoint, evaluationRecords.name],
   )
   const loadedOf = Map.groupBy(loaded, ({ evalId }) => evalId)
   const bodiesOf = Map.groupBy(bodies, ({ evalId }) => Number(evalId))
   return keys.map((key) => {
     const received = (bodiesOf.get(key.evalId) ?? []).flatMap(({ body: text }) => {
       const body = parseJson(text)
-      return body === undefined ? [] : [evaluations.personOf(body, key.evalId, wire)]
+      return body === undefined ? [] : [evaluationRecords.personOf(body, key.evalId, wire)]
     })
     const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
     const asLoaded = rows.filter(isSomebody)
@@ -100,7 +100,7 @@ export async function findEvaluations(
          union select rooftop_id from ops.quarantine where stream = $3 and natural_key = $1::text)
      )
      group by group_id order by group_id`,
-    [String(evalId), evaluations.endpoint, evaluations.name, rooftopUid],
+    [String(evalId), evaluationRecords.endpoint, evaluationRecords.name, rooftopUid],
   )
   return rows.map((row) => ({ ...row, evalId: Number(row.evalId) }))
 }

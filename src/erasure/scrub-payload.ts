@@ -1,4 +1,4 @@
-import type { PersonRedaction, WindowedStream } from '../streams/windowed-stream.ts'
+import type { Person, PersonRedaction } from '../values/person.ts'
 import { isTooDeep } from '../values/json-depth.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { erasedMark } from './redaction-mark.ts'
@@ -17,7 +17,11 @@ export interface Erased {
   readonly terms: SearchTerms
 }
 
-type PersonStream = Pick<WindowedStream, 'personOf' | 'withoutPerson'>
+/** How a stream's payloads name people. */
+interface PersonStream {
+  personOf(body: unknown, id: number, wire: AppraisalWire): Person
+  withoutPerson(body: unknown, id: number, wire: AppraisalWire, redaction: PersonRedaction): unknown
+}
 
 const toNull: NonNullable<PersonRedaction['blank']> = (_, value) =>
   value === undefined ? undefined : null

@@ -1,5 +1,5 @@
 import type { Db } from '../db/transaction.ts'
-import type { Person } from '../streams/windowed-stream.ts'
+import type { Person } from '../values/person.ts'
 import { eventLoopYielder } from '../values/event-loop-yielder.ts'
 import { digester, digestOf, type Secret } from './digests.ts'
 import { emailsIn, type SearchTerm, termsForOwnEvaluation } from './search-terms.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { lockSql } from '../db/locks.ts'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { Person } from '../streams/windowed-stream.ts'
+import type { Person } from '../values/person.ts'
 import { type digester, termsFromDigests, digestOf, digestOfPair, type Secret } from './digests.ts'
 import { contactsOf, type SearchTerm, termsOf, phraseWordsOf } from './search-terms.ts'
 import type { Erased } from './scrub-payload.ts'

@@ -1,5 +1,5 @@
 import { messageOf, SyncError, type ErrorAction } from '../errors.ts'
-import { RecordIssues } from '../streams/record.ts'
+import { RecordIssues } from '../values/record.ts'
 import type { Unavailable } from './link.ts'
 import { LockTimeout } from '../db/locks.ts'
 

@@ -92,7 +92,7 @@ function rooftopSamples({ rooftop, stream, lag, goodAge }: StreamStatus): Sample
 async function readStatuses(db: Db, { rooftops, sync }: Config): Promise<StreamStatus[]> {
   const uids = rooftops.map(({ uid }) => uid)
   const names = allStreams.map(({ name }) => name)
-  const windowed = allStreams.map(({ kind }) => kind === 'windowed')
+  const windowed = allStreams.map(({ records }) => records !== undefined)
   const now = await readSourceNow(db)
   const { rows } = await sql<StreamStatus>`
     select uid as rooftop, known.stream,

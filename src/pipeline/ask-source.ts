@@ -3,10 +3,11 @@ import { messageOf, SyncError } from '../errors.ts'
 import type { WhileWaiting } from '../sources/http.ts'
 import { isHopeless } from '../sources/status-rules.ts'
 import { freeSlotWhileWaiting } from '../sources/fair-read-queue.ts'
-import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
-import type { Issue } from '../streams/record.ts'
+import type { Enrichment, EnrichmentTask } from './enrichment.ts'
+import type { Issue } from '../values/record.ts'
 import { assertDepth, assertSize, isDataFault, issuesOf } from './record-fault.ts'
-import { type SliceJob, sourcesOf } from './slice.ts'
+import { sourcesOf } from './sources.ts'
+import type { SliceJob } from './stream.ts'
 
 /** The result of asking about one evaluation. */
 export type Answer =
@@ -52,7 +53,7 @@ const failuresAllowed = 8
  * is asked. Answers received before that count.
  */
 export async function askAll(
-  job: SliceJob<EnrichmentStream>,
+  job: SliceJob<Enrichment>,
   tasks: readonly EnrichmentTask[],
 ): Promise<AskResult> {
   const { concurrency } = job.context.config.http
@@ -121,7 +122,7 @@ async function hasEverAnswered({
   context,
   stream,
   rooftop,
-}: SliceJob<EnrichmentStream>): Promise<boolean> {
+}: SliceJob<Enrichment>): Promise<boolean> {
   const row = await context.db
     .selectFrom('ops.enrichment_state')
     .select('eval_id')
@@ -135,7 +136,7 @@ async function hasEverAnswered({
 }
 
 async function askOne(
-  job: SliceJob<EnrichmentStream>,
+  job: SliceJob<Enrichment>,
   task: EnrichmentTask,
   whileWaiting: WhileWaiting,
 ): Promise<Answer> {
@@ -154,7 +155,7 @@ async function askOne(
 
 /** Normalises an answer, or rejects it when it does not fit the contract. */
 export function readAnswer(
-  { context, stream, rooftop }: Pick<SliceJob<EnrichmentStream>, 'context' | 'stream' | 'rooftop'>,
+  { context, stream, rooftop }: Pick<SliceJob<Enrichment>, 'context' | 'stream' | 'rooftop'>,
   payload: Payload,
 ): Answer {
   const { task, body } = payload

@@ -4,7 +4,7 @@ import type { EarlierCertificate } from './certificate.ts'
 import type { DueWindow } from './due-windows.ts'
 import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob } from './stream.ts'
 
 /** Windows that a slice has listed and proved, and left for the following slices. */
 export interface Backlog {

@@ -112,7 +112,7 @@ export async function certify(
 /** The row of a certificate. Malformed items count as listed and quarantined, so that the sum is complete. */
 function certificateRow(scope: DueScope, certificate: Certificate, settleDays: number) {
   const { window, items, malformed, listedAt, proof } = certificate.part
-  const ids = new Set(items.map(({ evalId }) => evalId))
+  const ids = new Set(items.map(({ id }) => id))
   const listed = ids.size + malformed.length
   const count = (...outcomes: readonly RecordOutcome[]) =>
     certificate.listed

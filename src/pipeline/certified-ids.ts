@@ -1,5 +1,5 @@
 import type { Tx } from '../db/transaction.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
 import type { DueScope } from './due-windows.ts'
@@ -67,7 +67,7 @@ export async function replaceCertifiedIds(
 /** Records stored rows that no certificate lists yet, so that `verify` expects them. */
 export async function expectUnlisted(
   { client }: Tx,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   ownerId: number,
   ids: readonly number[],
 ): Promise<void> {

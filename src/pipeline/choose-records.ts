@@ -1,4 +1,4 @@
-import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
+import type { StoredRecord, WindowedRecords } from './windowed-records.ts'
 import { isAhead, parseUtc } from '../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { isWithin, overlap } from '../values/window.ts'
@@ -10,7 +10,9 @@ import type { ProvenPart } from './prove.ts'
 import { type QuarantinedRecord, readQuarantinedRecords } from './quarantine.ts'
 import type { ListedWindows } from './list-windows.ts'
 import { isRereadDue, isUnchanged } from './reread.ts'
-import { type SliceJob, sourcesOf } from './slice.ts'
+import { sourcesOf } from './sources.ts'
+import type { SliceJob } from './stream.ts'
+import { storedRecords, storedWithin } from './stored-records.ts'
 
 /** Which listed records a slice reads, and what is known about them. */
 export interface ReadPlan {
@@ -35,19 +37,19 @@ type Chosen = Pick<ListedWindows, 'parts' | 'earlier'> & Pick<Backlog, 'readBefo
 
 /** Chooses the listed records to read: those that are new, changed or due to be read again, and not read already. */
 export async function chooseRecords(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   scope: DueScope,
   { parts, earlier, readBefore }: Chosen,
 ): Promise<ReadPlan> {
   const { context, stream, rooftop } = job
-  const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))
+  const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.id)))
   const quarantinedRecords = await readQuarantinedRecords(context.db, scope)
   const quarantined = new Set(quarantinedRecords.map(({ id }) => id))
   // A quarantined record that is no longer listed is read once more, to learn whether it has vanished.
   const lost = quarantinedRecords
     .filter((record) => !listed.has(record.id) && wasListedIn(parts, record))
     .map(({ id }) => id)
-  const entries = await stream.storedRecords(context.db, rooftop, [...listed, ...lost])
+  const entries = await storedRecords(context.db, stream, rooftop, [...listed, ...lost])
   const known = new Map(entries.map((entry) => [entry.id, entry]))
   const stored = await storedOf(job, parts)
   let budget = known.size === 0 ? 0 : await rereadBudget(job)
@@ -90,30 +92,30 @@ function misplaced(
   rooftop: SliceJob['rooftop'],
 ): Map<number, Date> {
   const moved = new Map<number, Date>()
-  for (const { evalId } of items) {
-    const entry = known.get(evalId)
+  for (const { id } of items) {
+    const entry = known.get(id)
     if (!entry || entry.rooftopId !== rooftop.id || isWithin(window, entry.entryAt)) continue
     const created = isWithin(window, entry.createdAt)
-    moved.set(evalId, created ? entry.createdAt : fromUnixSeconds(window.from))
+    moved.set(id, created ? entry.createdAt : fromUnixSeconds(window.from))
   }
   return moved
 }
 
 /** Records that seem unlisted, but are listed in the second of their CreatedAt. Their EntryDate was wrong. */
 async function listedAtCreation(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   ids: readonly number[],
 ): Promise<Map<number, Date>> {
   const { context, stream, rooftop } = job
   const shown = new Map<number, Date>()
   if (ids.length === 0) return shown
-  for (const entry of await stream.storedRecords(context.db, rooftop, ids)) {
+  for (const entry of await storedRecords(context.db, stream, rooftop, ids)) {
     const second = toUnixSeconds(entry.createdAt)
     if (second === toUnixSeconds(entry.entryAt)) continue
     const range = { from: second, until: second + 1 }
     const options = { signal: context.signal, onAttempt: job.traffic.onAttempt }
     const { items } = await stream.list(sourcesOf(context), rooftop, range, options)
-    if (items.some(({ evalId }) => evalId === entry.id)) shown.set(entry.id, entry.createdAt)
+    if (items.some(({ id }) => id === entry.id)) shown.set(entry.id, entry.createdAt)
   }
   return shown
 }
@@ -135,19 +137,19 @@ function classify(
   const first: number[] = []
   const rereadIds: number[] = []
   const changedIds: number[] = []
-  for (const { evalId, updatedAt } of part.items) {
-    const entry = known.get(evalId)
+  for (const { id, updatedAt } of part.items) {
+    const entry = known.get(id)
     if (isOwnedByOther(entry, rooftop)) continue
-    if (!entry || entry.gone || quarantined.has(evalId)) first.push(evalId)
+    if (!entry || entry.gone || quarantined.has(id)) first.push(id)
     else {
       const isUnchanged = comparedToList(updatedAt, entry, run.sourceStart)
-      if (isUnchanged === false) changedIds.push(evalId)
+      if (isUnchanged === false) changedIds.push(id)
       // What this run itself wrote is current: a process was killed after it had written part of the window.
       const isOfRun = entry.runId === run.runId
       // Due by the time of the listing, up to which the certificate says that records were reread.
       const now = toUnixSeconds(part.listedAt)
       if (isUnchanged === false || (!isOfRun && isRereadDue(entry, since, now, isUnchanged)))
-        rereadIds.push(evalId)
+        rereadIds.push(id)
     }
   }
   return { first, rereadIds, changedIds }
@@ -185,7 +187,7 @@ async function rereadBudget({
   run,
   rooftop,
   stream,
-}: SliceJob<WindowedStream>): Promise<number> {
+}: SliceJob<WindowedRecords>): Promise<number> {
   const row = await db
     .selectFrom('ops.run_stream')
     .select(['hydrated', 'inserted'])
@@ -198,11 +200,11 @@ async function rereadBudget({
 
 /** The stored records of each part's window. */
 async function storedOf(
-  { context, stream, rooftop }: SliceJob<WindowedStream>,
+  { context, stream, rooftop }: SliceJob<WindowedRecords>,
   parts: readonly ProvenPart[],
 ): Promise<Map<ProvenPart, number[]>> {
   const spans = parts.map(({ window }) => window)
-  const entries = await stream.storedWithin(context.db, rooftop, spans)
+  const entries = await storedWithin(context.db, stream, rooftop, spans)
   const ids = entries.map(({ id, entryAt }) => [toUnixSeconds(entryAt), id] as const)
   return new Map(
     parts.map((part) => {
@@ -214,14 +216,14 @@ async function storedOf(
 
 /** Stored records that a part no longer lists. A second listing must confirm it, and an unprovable part says nothing. */
 async function missingFrom(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   part: ProvenPart,
   stored: readonly number[],
 ): Promise<readonly number[]> {
   const { context, stream, rooftop } = job
   if (part.proof === 'unprovable') return []
   const { from, until, open } = part.window
-  const listed = new Set(part.items.map((item) => item.evalId))
+  const listed = new Set(part.items.map((item) => item.id))
   const missing = stored.filter((id) => !listed.has(id))
   if (missing.length === 0) return []
   const second = await stream.list(
@@ -230,6 +232,6 @@ async function missingFrom(
     { from, until: open ? null : until },
     { signal: context.signal, onAttempt: job.traffic.onAttempt },
   )
-  const shown = new Set(second.items.map((item) => item.evalId))
+  const shown = new Set(second.items.map((item) => item.id))
   return missing.filter((id) => !shown.has(id))
 }

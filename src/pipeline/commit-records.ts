@@ -1,10 +1,11 @@
 import type { Tx } from '../db/transaction.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
-import { commitSlice, type SliceResult } from './commit-slice.ts'
+import type { WindowedRecords } from './windowed-records.ts'
+import { commitSlice } from './commit-slice.ts'
+import type { SliceResult } from './stream.ts'
 import type { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob } from './stream.ts'
 import type { SliceContent } from './slice-outcome.ts'
 import { writeSlice, type Written } from './write-slice.ts'
 
@@ -20,7 +21,7 @@ export const withoutWindows = {
  * what is left to do. A record that Postgres refuses is quarantined.
  */
 export async function commitRecords(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   content: SliceContent,
   complete: (
     tx: Tx,

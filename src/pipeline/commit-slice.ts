@@ -10,22 +10,9 @@ import {
   zeroCounts,
 } from './run-ledger.ts'
 import { recordPace } from './run-pace.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob, SliceResult } from './stream.ts'
 import { completeWork, postpone } from './work-queue.ts'
 import { type IsolatedWrite, writeIsolated } from './write-isolated.ts'
-
-/** What a slice did, and what follows it. */
-export interface SliceResult {
-  readonly counts: Counts
-  /** Whether more is due in this run. */
-  readonly more: boolean
-  /** With `more`: seconds until the next slice; no worker slot is held meanwhile. */
-  readonly delaySeconds?: number
-  /** Ends the stream for this run with this status, even if more is due. */
-  readonly ended?: StreamStatus
-  /** Why something is missing, although the rest was loaded. */
-  readonly error?: string
-}
 
 /** A result before its requests are counted; a count that is left out is 0. */
 export type SliceWritten = Omit<SliceResult, 'counts'> & { readonly counts?: Partial<Counts> }

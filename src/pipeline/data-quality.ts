@@ -1,5 +1,5 @@
 import type { Tx } from '../db/transaction.ts'
-import type { RecordWarning } from '../streams/record.ts'
+import type { RecordWarning } from '../values/record.ts'
 import { storable } from '../values/text.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 

@@ -1,13 +1,13 @@
 import type { Config } from '../config/read.ts'
-import type { DueQuery, EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
+import type { DueQuery, Enrichment, EnrichmentTask } from './enrichment.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { untriedKeys } from './retry-slice.ts'
 import type { Run } from './run-ledger.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob } from './stream.ts'
 
 const tasksPerSlice = 200
 
-type Job = SliceJob<EnrichmentStream>
+type Job = SliceJob<Enrichment>
 
 /** How many evaluations the run may still ask about; `hydrated` in its ledger counts those it has asked about. */
 export async function budgetLeft({ context, run, stream, rooftop }: Job): Promise<number> {
@@ -22,7 +22,7 @@ export async function budgetLeft({ context, run, stream, rooftop }: Job): Promis
 }
 
 /** How many evaluations a run may ask about for one rooftop. */
-export function budgetOf(stream: EnrichmentStream, run: Run, config: Config): number {
+export function budgetOf(stream: Enrichment, run: Run, config: Config): number {
   return (isHistory(run) ? stream.historyBudget?.(config) : stream.budget(config)) ?? 0
 }
 

@@ -1,36 +1,29 @@
 import type { Tx } from '../db/transaction.ts'
 import { holdErasureLock } from '../erasure/suppression.ts'
-import { SyncError } from '../errors.ts'
-import {
-  type EnrichmentStream,
-  type EnrichmentTask,
-  naturalKeyOf,
-} from '../streams/enrichment-stream.ts'
-import type { Issue, Loaded, LoadOutcome } from '../streams/record.ts'
+import { type DueQuery, type Enrichment, type EnrichmentTask, naturalKeyOf } from './enrichment.ts'
+import type { Issue, Loaded, LoadOutcome } from '../values/record.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { type Answer, type AskResult, askAll, type StopReason } from './ask-source.ts'
 import { recordWarnings } from './data-quality.ts'
-import { budgetLeft, dueTasks, isHistory } from './enrichment-due.ts'
+import { budgetLeft, budgetOf, dueTasks, historyOf, isHistory } from './enrichment-due.ts'
 import { type AskSpan, nextPollAt, recordAnswers, park, parkedUntil } from './enrichment-state.ts'
 import type { Counts } from './run-ledger.ts'
 import { savePayloads, newestHashes } from './load-records.ts'
 import { countAttempts, quarantineRecords, release } from './quarantine.ts'
 import { scrubAnswers } from './scrub-answers.ts'
-import type { SliceJob } from './slice.ts'
-import { commitSlice, type SliceResult } from './commit-slice.ts'
+import type { CallPlan, PlanScope, SliceJob, SliceResult } from './stream.ts'
+import { commitSlice } from './commit-slice.ts'
 
-type Job = SliceJob<EnrichmentStream>
+type Job = SliceJob<Enrichment>
 type Answered = Extract<Answer, { kind: 'answered' }>
 
 /**
  * One slice of an enrichment: due evaluations → concurrent requests → one transaction with observations, payloads, states and
  * the fenced completion of the work. Evaluations that were not asked about, or whose answers a crash lost, stay due.
  */
-export async function enrichmentSlice(job: Job): Promise<SliceResult> {
+export async function askDue(job: Job): Promise<SliceResult> {
   const { context } = job
-  if (job.run.mode === 'replay')
-    throw new SyncError('abort', `${job.stream.name} cannot be rebuilt from payloads yet.`)
   const began = context.appraisal.clock.now()
   const budget = await budgetLeft(job)
   const tasks = await dueTasks(job, budget, began)
@@ -64,6 +57,20 @@ export async function enrichmentSlice(job: Job): Promise<SliceResult> {
       'backfill budget used up; run the backfill again for the rest',
     )
   return result
+}
+
+/** The questions that are due about the evaluations that are known now; those that the run itself brings in come on top. */
+export async function planAsks(
+  enrichment: Enrichment,
+  { db, config, run, rooftop, siblings }: PlanScope,
+): Promise<CallPlan> {
+  if (db === null || rooftop === null || !enrichment.serves(rooftop)) return { lists: 0, reads: 0 }
+  const now = fromUnixSeconds(run.sourceStart)
+  const ask: DueQuery = {
+    ...{ now, runStart: now, limit: 1_000_000, budget: budgetOf(enrichment, run, config) },
+    ...{ only: null, siblings, scope: 'all', history: historyOf(run) },
+  }
+  return { lists: 0, reads: (await enrichment.due(db, rooftop, ask, config)).length }
 }
 
 /** An answer that cannot be stored. */
@@ -102,7 +109,8 @@ async function releaseGone({ client }: Tx, { rooftop, stream }: Job): Promise<vo
 /** Calls that were not needed. Only a sync counts them, since only it asks for everything that is due. */
 async function savedCalls({ db }: Tx, { context, run, stream, rooftop }: Job): Promise<number> {
   if (run.mode !== 'sync' || !stream.serves(rooftop)) return 0
-  return await stream.savedCalls(db, rooftop, fromUnixSeconds(run.sourceStart), context.config)
+  const runStart = fromUnixSeconds(run.sourceStart)
+  return (await stream.savedCalls?.(db, rooftop, runStart, context.config)) ?? 0
 }
 
 /** Asks about the tasks, unless the key's quota is used up. */

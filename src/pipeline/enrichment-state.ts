@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
+import type { Enrichment, EnrichmentTask } from './enrichment.ts'
 import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { daySeconds } from '../values/window.ts'
 import type { Answer } from './ask-source.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob } from './stream.ts'
 
 /** Set while a key's quota is used up. `until` is the source's time. */
 export interface Parked {
@@ -61,7 +61,7 @@ export interface AskSpan {
 /** Records the outcome for every evaluation that was asked about, and when it is due again. */
 export async function recordAnswers(
   tx: Tx,
-  job: SliceJob<EnrichmentStream>,
+  job: SliceJob<Enrichment>,
   answers: readonly Answer[],
   { began, now }: AskSpan,
 ): Promise<void> {
@@ -92,7 +92,7 @@ interface State {
 }
 
 /** The new state of an evaluation after its answer, with its next due time. */
-function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): State {
+function stateOf(job: SliceJob<Enrichment>, answer: Answer, now: Date): State {
   const { stream, run } = job
   const { task, kind } = answer
   const runStart = fromUnixSeconds(run.sourceStart)
@@ -128,7 +128,7 @@ function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): St
 
 /** The next due time, counted from the run's start. Counted from a late slice, an evaluation would miss the next night. */
 function nextDue(
-  { stream, context: { config } }: SliceJob<EnrichmentStream>,
+  { stream, context: { config } }: SliceJob<Enrichment>,
   { completedAt, ask }: EnrichmentTask,
   runStart: Date,
 ): Date | null {

@@ -2,17 +2,17 @@ import { setImmediate } from 'node:timers/promises'
 import { scrubPayload } from '../erasure/scrub-payload.ts'
 import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
-import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
 import { UnreadableBody } from '../sources/appraisal/answers.ts'
 import type { WhileWaiting } from '../sources/http.ts'
 import { isPerhapsOfRecord } from '../sources/status-rules.ts'
-import type { Issue } from '../streams/record.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { Issue } from '../values/record.ts'
+import type { FetchedRecord, WindowedRecords } from './windowed-records.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { isDataFault, issuesOf, parsePayload } from './record-fault.ts'
-import { type SliceJob, sourcesOf, sourceTimeAt } from './slice.ts'
+import { sourcesOf } from './sources.ts'
+import { type SliceJob, sourceTimeAt } from './stream.ts'
 
 /** A record that was read: unchanged, new or changed, invalid, or no longer at the source. */
 export type Hydrated =
@@ -67,7 +67,7 @@ const maxFaults = 10
  * parsed. When the bodies in memory reach the limit of a slice, the other records stay unread and are not among the results.
  */
 export async function hydrate(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   ids: readonly number[],
   before: BeforeReading,
 ): Promise<Hydrated[]> {
@@ -130,9 +130,9 @@ function readQueueOf({ context: { config }, rooftop, run: { lane } }: SliceJob) 
 
 /** Turns an answer into a result: parses and normalises it, unless its body is stored already. */
 function digest(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   id: number,
-  fetched: FetchedEvaluation,
+  fetched: FetchedRecord,
   { storedHash, merged, suppressed }: BeforeReading,
 ): Hydrated {
   if (fetched.kind === 'vanished') return { kind: 'vanished', id }
@@ -171,7 +171,7 @@ interface RecordPayload {
 
 /** Parses and normalises a payload; the replay uses it too. Any exception is a fault of this record. */
 export function readRecord(
-  stream: WindowedStream,
+  stream: WindowedRecords,
   ownerOf: (body: unknown) => RooftopRow,
   wire: AppraisalWire,
   { id, text, readAt }: RecordPayload,

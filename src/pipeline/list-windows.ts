@@ -1,9 +1,11 @@
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import { type EarlierCertificate, idsDigest } from './certificate.ts'
 import type { DueWindow } from './due-windows.ts'
-import { type ListLimit, type Listing, type ProvenPart, proveWindow } from './prove.ts'
+import { type ListLimit, type ProvenPart, proveWindow } from './prove.ts'
 import { dayNumber, latestRotationStart } from '../values/window.ts'
-import { type SliceJob, sourcesOf } from './slice.ts'
+import type { RecordList } from './windowed-records.ts'
+import { sourcesOf } from './sources.ts'
+import type { SliceJob } from './stream.ts'
 
 /** Windows that are read from the ledger at once. */
 export const windowsPerSlice = 64
@@ -19,7 +21,7 @@ export interface ListedWindows {
 
 /** Lists due windows in waves until the slice is full. The records per window so far decide the size of the next wave. */
 export async function listWindows(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   due: readonly DueWindow[],
   earlier: readonly EarlierCertificate[],
   limitBefore: ListLimit,
@@ -50,7 +52,7 @@ export async function listWindows(
 
 /** Lists and proves one window. A full answer is not proved again if its last certificate has the same ids. */
 async function listOne(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   window: DueWindow,
   earlier: readonly EarlierCertificate[],
   listLimit: ListLimit,
@@ -75,11 +77,11 @@ async function listOne(
     from: number
     until: number
     open: boolean
-  }): Promise<Listing> =>
+  }): Promise<RecordList> =>
     await stream.list(sourcesOf(context), rooftop, { from, until: open ? null : until }, options)
   const { recordsPerPart: maxItems } = context.sliceLimits
-  const isConfirmed = (items: Listing['items']) =>
-    confirming?.idsDigest.equals(idsDigest(items.map((item) => item.evalId))) ?? false
+  const isConfirmed = (items: RecordList['items']) =>
+    confirming?.idsDigest.equals(idsDigest(items.map((item) => item.id))) ?? false
   return await proveWindow(window, {
     list,
     listLimit,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { copyInto, copyTables } from '../db/copy.ts'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { Row, RowSet } from '../streams/record.ts'
-import type { MergeResult, Origin, WindowedStream } from '../streams/windowed-stream.ts'
+import type { Row, RowSet } from '../values/record.ts'
+import type { MergeResult, Origin, WindowedRecords } from './windowed-records.ts'
 import { prunedJson } from '../values/json-depth.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
@@ -26,7 +26,7 @@ export interface LoadResult {
  */
 export async function loadRecords(
   tx: Tx,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   incoming: readonly Incoming[],
   wire: AppraisalWire,
@@ -74,7 +74,7 @@ export async function loadRecords(
 /** All stored rows of the records, by id; without records that are not stored. */
 export async function storedRows(
   { client }: Pick<Tx, 'client'>,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   ids: readonly number[],
 ): Promise<Map<number, RowSet>> {
@@ -100,7 +100,7 @@ export async function storedRows(
 /** Records without their own row, but with old child rows. These would collide with new ones, so they must be deleted. */
 async function orphanedIds(
   { client }: Tx,
-  { tables, idColumn }: WindowedStream,
+  { tables, idColumn }: WindowedRecords,
   rooftop: RooftopRow,
   ids: readonly number[],
 ): Promise<Set<number>> {
@@ -118,7 +118,7 @@ async function orphanedIds(
 /** Deletes the records' rows of one table. */
 export async function deleteRows(
   tx: Tx,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   table: string,
   ids: readonly number[],

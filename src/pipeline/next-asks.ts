@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
-import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { Enrichment } from './enrichment.ts'
+import type { Stream } from './stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { parkedUntil } from './enrichment-state.ts'
 
@@ -39,8 +39,8 @@ interface AskState {
 /** What the enrichment streams have asked about the record, and when they ask next. */
 export async function readAsks(db: Db, scope: AskScope, id: number): Promise<NextAsk[]> {
   const found: NextAsk[] = []
-  for (const stream of scope.streams) {
-    if (stream.kind !== 'enrichment' || !stream.serves(scope.rooftop)) continue
+  for (const { enrichment: stream } of scope.streams) {
+    if (stream === undefined || !stream.serves(scope.rooftop)) continue
     const states = await readAskStates(db, stream, scope.rooftop, id)
     const due = await dueAsks(db, stream, scope, id)
     const parked = await parkedUntil(db, { stream, rooftop: scope.rooftop }, scope.now)
@@ -58,7 +58,7 @@ export async function readAsks(db: Db, scope: AskScope, id: number): Promise<Nex
 
 async function readAskStates(
   db: Db,
-  { name }: EnrichmentStream,
+  { name }: Enrichment,
   { id: rooftopId }: RooftopRow,
   id: number,
 ): Promise<readonly AskState[]> {
@@ -75,7 +75,7 @@ async function readAskStates(
 /** What the next run would ask, had it no budget. */
 async function dueAsks(
   db: Db,
-  stream: EnrichmentStream,
+  stream: Enrichment,
   { rooftop, rooftops, config, now }: AskScope,
   id: number,
 ): Promise<ReadonlySet<string>> {

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { erasedAt, suppressedAmong } from '../erasure/suppression.ts'
-import type { Stream } from '../streams/stream.ts'
-import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
+import type { Stream } from './stream.ts'
+import type { StoredRecord, WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { dayNumber, daySeconds, isWithin, nextRotationStart, type Span } from '../values/window.ts'
@@ -12,6 +12,7 @@ import { type NextAsk, readAsks } from './next-asks.ts'
 import { isOwnedByOther } from './record-owner.ts'
 import { isRereadDue, rereadWithinNights } from './reread.ts'
 import type { Run } from './run-ledger.ts'
+import { storedRecords } from './stored-records.ts'
 
 // When a record was last read, why, and when it is read again. All times are those of the source's clock, which decides what is
 // due. The rules are the pipeline's own functions, called for a run that has not started.
@@ -20,7 +21,7 @@ import type { Run } from './run-ledger.ts'
 export interface ReadScope {
   readonly config: Config
   readonly streams: readonly Stream[]
-  readonly stream: WindowedStream
+  readonly stream: WindowedRecords
   /** Rooftops of the config that the warehouse knows. */
   readonly rooftops: readonly RooftopRow[]
   /** The source's time. */
@@ -116,7 +117,7 @@ export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): P
     const nothing = { rereadBetween: null, nextListing: null, nextReadWithoutListTimes: null }
     return { ...shared, ...nothing, nextRead, isPutOff: false, customerErasedAt: null, asks: [] }
   }
-  const [record] = await stream.storedRecords(db, rooftop, [facts.id])
+  const [record] = await storedRecords(db, stream, rooftop, [facts.id])
   const own = record === undefined || isOwnedByOther(record, rooftop) ? null : record
   const { window } = facts
   const plan = await planReads(db, { ...scope, rooftop }, facts, record)
@@ -134,7 +135,7 @@ export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): P
 /** Reads that left a row. Our times are turned into the source's by the difference that their run measured. */
 async function readLastRead(
   db: Db,
-  { name, endpoint }: WindowedStream,
+  { name, endpoint }: WindowedRecords,
   { rooftopId, id }: RecordFacts,
 ): Promise<LastRead | null> {
   const key = String(id)
@@ -190,7 +191,7 @@ function reasonOf(read: {
 
 async function readLastRun(
   db: Db,
-  { name }: WindowedStream,
+  { name }: WindowedRecords,
   rooftopId: number,
 ): Promise<LastRun | null> {
   const { rows } = await sql<LastRun>`

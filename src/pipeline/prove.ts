@@ -1,20 +1,13 @@
-import type { ListedEvaluation, MalformedItem } from '../sources/appraisal/answers.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
-
-/** One answer of the list. */
-export interface Listing {
-  readonly items: readonly ListedEvaluation[]
-  readonly malformed: readonly MalformedItem[]
-  readonly listedAt: Date
-}
+import type { ListedRecord, RecordList } from './windowed-records.ts'
 
 /** A listed window and how its completeness is known. */
 export interface ProvenPart {
   readonly window: Window
-  readonly items: readonly ListedEvaluation[]
+  readonly items: readonly ListedRecord[]
   /** List items that name no record. */
-  readonly malformed: readonly MalformedItem[]
+  readonly malformed: RecordList['malformed']
   readonly listedAt: Date
   readonly proof: 'plain' | 'halved' | 'unprovable'
 }
@@ -33,10 +26,10 @@ export interface Proof {
 
 /** How to list a window, and what is known before the proof. */
 export interface ProveOptions {
-  list(window: Window): Promise<Listing>
+  list(window: Window): Promise<RecordList>
   readonly listLimit: ListLimit
   /** Whether an earlier certificate of this window has proved exactly this answer. */
-  isConfirmed(items: readonly ListedEvaluation[]): boolean
+  isConfirmed(items: readonly ListedRecord[]): boolean
   /** The most items of a part: memory is bounded by the slice, not by the window. */
   readonly maxItems: number
 }
@@ -60,7 +53,7 @@ export async function proveWindow(window: Window, options: ProveOptions): Promis
 /** Proves a listed window: accepts its answer, or halves it and proves the halves. */
 async function proveListing(
   window: Window,
-  listing: Listing,
+  listing: RecordList,
   options: ProveOptions,
 ): Promise<Proof> {
   const count = listing.items.length + listing.malformed.length
@@ -80,8 +73,8 @@ async function proveListing(
   const halves = halve(window)
   if (halves === null) return part(isCapped(count, listLimit) ? 'unprovable' : 'halved')
   const [left, right] = await Promise.all([options.list(halves[0]), options.list(halves[1])])
-  const ids = new Set(listing.items.map((item) => item.evalId))
-  const missing = [...left.items, ...right.items].some((item) => !ids.has(item.evalId))
+  const ids = new Set(listing.items.map((item) => item.id))
+  const missing = [...left.items, ...right.items].some((item) => !ids.has(item.id))
   const next: ProveOptions = {
     ...options,
     listLimit: missing ? await findCap(window, listing, listLimit, options) : listLimit,
@@ -99,7 +92,7 @@ async function proveListing(
 
 async function proveHalves(
   [left, right]: readonly [Window, Window],
-  listings: readonly Listing[],
+  listings: readonly RecordList[],
   options: ProveOptions,
 ): Promise<Proof> {
   const first = await proveListing(left, listings[0]!, options)
@@ -113,7 +106,7 @@ async function proveHalves(
 /** A mismatch shows a cap, unless the window changed meanwhile; then a new listing returns another number. */
 async function findCap(
   window: Window,
-  listing: Listing,
+  listing: RecordList,
   listLimit: ListLimit,
   options: ProveOptions,
 ): Promise<ListLimit> {
@@ -141,7 +134,7 @@ function isRound(count: number): boolean {
 }
 
 /** The window with its end: the newest window ends when it was listed. */
-function closed(window: Window, listing: Listing): Window {
+function closed(window: Window, listing: RecordList): Window {
   return window.open
     ? { ...window, until: Math.max(toUnixSeconds(listing.listedAt), window.from + 1) }
     : window

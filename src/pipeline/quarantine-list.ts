@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
-import type { Issue } from '../streams/record.ts'
+import type { Issue } from '../values/record.ts'
 
 /** An open entry as `quarantine list` shows it. */
 export interface QuarantineEntry {

@@ -1,4 +1,4 @@
-import { type Issue, RecordIssues } from '../streams/record.ts'
+import { type Issue, RecordIssues } from '../values/record.ts'
 import { maxJsonDepth, isTooDeep } from '../values/json-depth.ts'
 
 /** The largest payload that is read: a thousand times that of an evaluation with many photos. */

@@ -1,5 +1,5 @@
 import type { Tx } from '../db/transaction.ts'
-import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
+import type { StoredRecord, WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
 /** Whether another rooftop of the group owns the record and its list still shows it. Such a record is not read here. */
@@ -13,7 +13,7 @@ export function isOwnedByOther(entry: StoredRecord | undefined, rooftop: Rooftop
  */
 export async function reassignRooftop(
   tx: Tx,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   records: readonly (StoredRecord | undefined)[],
 ): Promise<void> {

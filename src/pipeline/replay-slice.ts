@@ -2,15 +2,16 @@ import { sql } from 'kysely'
 import { copyTables } from '../db/copy.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { holdErasureLock, erasedAt, suppressedAmong } from '../erasure/suppression.ts'
-import type { Row, RowSet } from '../streams/record.ts'
-import type { SnapshotStream } from '../streams/snapshot-stream.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { RowSet } from '../values/record.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import { eventLoopYielder } from '../values/event-loop-yielder.ts'
 import { readRecord } from './hydrate.ts'
 import { deleteRows, storedRows } from './load-records.ts'
 import { quarantineRecords } from './quarantine.ts'
-import type { SliceJob } from './slice.ts'
-import { commitSlice, type SliceResult } from './commit-slice.ts'
+import type { SliceJob } from './stream.ts'
+import { commitSlice } from './commit-slice.ts'
+import type { SliceResult } from './stream.ts'
+import { markGone } from './stored-records.ts'
 
 const recordsPerSlice = 500
 
@@ -27,7 +28,7 @@ interface StoredPayload {
  * One slice of a replay: the next records by key, rebuilt from all their stored payloads without a call. Its position is in
  * ops.stream_state and is committed with the rows, so that a killed replay continues from there.
  */
-export async function replayWindowed(job: SliceJob<WindowedStream>): Promise<SliceResult> {
+export async function replayRecords(job: SliceJob<WindowedRecords>): Promise<SliceResult> {
   const { context, stream, rooftop, run } = job
   const after = await replayedUpTo(context.db, job)
   const write = async (tx: Tx) => {
@@ -57,7 +58,7 @@ export async function replayWindowed(job: SliceJob<WindowedStream>): Promise<Sli
 /** Merges each record's payloads, oldest first, with the same function as a nightly load. */
 async function rebuild(
   tx: Tx,
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   ids: readonly number[],
   payloads: readonly StoredPayload[],
 ) {
@@ -109,7 +110,7 @@ async function rebuild(
 /** All stored payloads of the next records, with the source's time of each. */
 async function nextPayloads(
   db: Db,
-  { stream, rooftop }: SliceJob<WindowedStream>,
+  { stream, rooftop }: SliceJob<WindowedRecords>,
   after: number,
 ): Promise<StoredPayload[]> {
   const { rows } = await sql<StoredPayload>`
@@ -128,7 +129,7 @@ async function nextPayloads(
 /** Marks records as gone again; the payloads do not say which records the source no longer shows. */
 async function restoreGone(
   tx: Tx,
-  { stream, rooftop }: SliceJob<WindowedStream>,
+  { stream, rooftop }: SliceJob<WindowedRecords>,
   ids: readonly number[],
 ): Promise<void> {
   const { rows } = await tx.client.query(
@@ -137,7 +138,7 @@ async function restoreGone(
     [rooftop.id, stream.name, ids.map(String)],
   )
   for (const { id, at } of rows as { id: number; at: Date }[])
-    await stream.markGone(tx.db, rooftop, [Number(id)], at)
+    await markGone(tx.db, stream, rooftop, [Number(id)], at)
 }
 
 /** The last record that this run has replayed; 0 at its start. */
@@ -163,25 +164,4 @@ async function markReplayed(
      on conflict (rooftop_id, stream) do update set state = old.state || excluded.state`,
     [rooftop.id, stream.name, JSON.stringify({ runId: run.runId, after })],
   )
-}
-
-/** Rebuilds a snapshot from the newest payload of each of its parts. */
-export async function replaySnapshot(job: SliceJob<SnapshotStream>): Promise<SliceResult> {
-  const { context, stream, rooftop } = job
-  const write = async (tx: Tx) => {
-    const { rows } = await tx.client.query(
-      `select distinct on (natural_key) natural_key, fetched_at, body::text as text from raw.payload
-       where rooftop_id = $1 and endpoint = $2 order by natural_key, fetched_at desc`,
-      [rooftop.id, stream.endpoint],
-    )
-    const payloads = (rows as Row[]).map((row) => ({
-      naturalKey: row['natural_key'] as string,
-      text: row['text'] as string,
-      fetchedAt: row['fetched_at'] as Date,
-    }))
-    if (payloads.length === 0) return { more: false }
-    const loaded = await stream.load(tx.db, rooftop, payloads, context.config.wire.appraisal)
-    return { counts: loaded.counts, more: false }
-  }
-  return await commitSlice(job, { write })
 }

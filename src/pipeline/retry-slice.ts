@@ -1,9 +1,10 @@
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import { isOwnedByOther } from './record-owner.ts'
 import { commitRecords, withoutWindows } from './commit-records.ts'
-import type { SliceResult } from './commit-slice.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceResult } from './stream.ts'
+import type { SliceJob } from './stream.ts'
 import { readRecords } from './windowed-slice.ts'
+import { storedRecords } from './stored-records.ts'
 
 const recordsPerSlice = 500
 
@@ -11,11 +12,11 @@ const recordsPerSlice = 500
  * One slice of a retry: quarantined records that this run has not tried yet are read again, and loaded by the same code as in a
  * nightly slice. A record that still does not fit counts another attempt.
  */
-export async function retrySlice(job: SliceJob<WindowedStream>): Promise<SliceResult> {
+export async function retryRecords(job: SliceJob<WindowedRecords>): Promise<SliceResult> {
   const { context, stream } = job
   const open = await untried(job)
   const known = new Map(
-    (await stream.storedRecords(context.db, job.rooftop, open)).map((entry) => [entry.id, entry]),
+    (await storedRecords(context.db, stream, job.rooftop, open)).map((entry) => [entry.id, entry]),
   )
   const loadedByOther = open.filter((id) => isOwnedByOther(known.get(id), job.rooftop))
   const ids = open.filter((id) => !loadedByOther.includes(id))

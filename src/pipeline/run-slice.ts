@@ -1,29 +1,22 @@
 import { isConnectionLoss } from '../db/connect.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
 import { type SliceEnded, sliceEnded } from '../telemetry.ts'
-import { batchSlice } from './batch-slice.ts'
-import { enrichmentSlice } from './enrichment-slice.ts'
-import { ledgerKey, type SliceResult } from './commit-slice.ts'
+import { commitSlice, ledgerKey } from './commit-slice.ts'
 import { addCounts, type Counts, recordSlice, type StreamStatus, zeroCounts } from './run-ledger.ts'
-import { hintsSlice } from './hints-slice.ts'
 import { giveBack } from './work-queue.ts'
-import { replaySnapshot, replayWindowed } from './replay-slice.ts'
-import { retrySlice } from './retry-slice.ts'
-import type { SliceJob } from './slice.ts'
-import { snapshotSlice } from './snapshot-slice.ts'
+import type { SliceJob, SliceResult, Stream } from './stream.ts'
 import { refreshStatistics } from './refresh-statistics.ts'
-import { windowedSlice } from './windowed-slice.ts'
 
 /** Which run a process works for, and what it does after a slice. */
 export interface SliceOwner {
   /** The run that this process works for; null: for any run. */
   readonly runId: number | null
-  readonly onSlice: (job: SliceJob, result: SliceResult) => Promise<void>
+  readonly onSlice: (job: SliceJob<Stream>, result: SliceResult) => Promise<void>
 }
 
 /** Runs one claimed slice. A fault ends the stream of the rooftop for this run, not the process. Throws when Postgres is lost, and
  *  OutdatedError after returning the work to the queue. */
-export async function runSlice(job: SliceJob, scope: SliceOwner): Promise<void> {
+export async function runSlice(job: SliceJob<Stream>, scope: SliceOwner): Promise<void> {
   const { context } = job
   context.crashPoint('slice-claimed')
   try {
@@ -49,7 +42,7 @@ function reportSlice(
 const retriedCodes = ['23505', '40P01']
 
 /** Two rooftops of a group may load the same new record at once, so a collision is retried. */
-async function runWithRetries(job: SliceJob): Promise<SliceResult> {
+async function runWithRetries(job: SliceJob<Stream>): Promise<SliceResult> {
   for (let triesLeft = 2; ; triesLeft--) {
     try {
       return await runSliceOnce(triesLeft === 0 ? { ...job, isLastTry: true } : job)
@@ -60,30 +53,24 @@ async function runWithRetries(job: SliceJob): Promise<SliceResult> {
   }
 }
 
-/** Chooses the slice function by the kind of stream and the mode of the run. */
-async function runSliceOnce(job: SliceJob): Promise<SliceResult> {
+/** Runs the slice that the stream has for the run's mode; without one, nothing is due. */
+async function runSliceOnce(job: SliceJob<Stream>): Promise<SliceResult> {
   const { stream, run } = job
-  if (stream.kind === 'snapshot') {
-    const slice = run.mode === 'replay' ? replaySnapshot : snapshotSlice
-    return await slice({ ...job, stream })
-  }
-  if (stream.kind === 'enrichment') return await enrichmentSlice({ ...job, stream })
-  if (stream.kind === 'batch') return await batchSlice({ ...job, stream })
-  const slice = {
-    sync: windowedSlice,
-    backfill: windowedSlice,
-    retry: retrySlice,
-    // Only an enrichment has links, and only a batch is repriced: here nothing is due.
-    links: retrySlice,
-    reprice: retrySlice,
-    replay: replayWindowed,
-    hints: hintsSlice,
-  }[run.mode]
-  return await slice({ ...job, stream })
+  // A job that lists fresh windows is a backfill in the foreground: where there are no windows, it does what a sync does.
+  const isFresh = run.mode === 'backfill' && run.lane !== 'background'
+  const mode = isFresh && stream.records === undefined ? 'sync' : run.mode
+  const slice = stream.slices[mode] ?? (async () => await commitSlice(job, { write: nothingDue }))
+  return await slice(job)
 }
 
+const nothingDue = async () => ({ more: false })
+
 /** Records the failure and ends the stream of the rooftop for this run; everything else continues. */
-async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): Promise<void> {
+async function afterFailure(
+  job: SliceJob<Stream>,
+  scope: SliceOwner,
+  error: unknown,
+): Promise<void> {
   const { context, item, run, rooftop, stream } = job
   const about = { stream: stream.name, rooftop: rooftop.uid, runId: run.runId }
   if (error instanceof FencedError) {

@@ -10,7 +10,7 @@ import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { type RunReport, reportRun } from './run-report.ts'
 import { registerRooftops } from './rooftops.ts'
 import { endFinishedRuns } from './run-lock.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob, Stream } from './stream.ts'
 import { listsWindows, type RunRequest, type StartedRun, startRun } from './start-run.ts'
 import { runWorkLoop } from './work-loop.ts'
 
@@ -128,7 +128,7 @@ async function trackProgress(
   if (context.progress === noProgress) return async () => {}
   const totals = new Map<string, number>()
   const windowed = listsWindows(run)
-    ? request.streams.filter(({ kind }) => kind === 'windowed')
+    ? request.streams.filter(({ records }) => records !== undefined)
     : []
   for (const stream of windowed) {
     for (const rooftop of rooftops) {
@@ -139,11 +139,11 @@ async function trackProgress(
   }
   const done = new Map<string, number>()
   return async (
-    { stream, rooftop }: SliceJob,
+    { stream, rooftop }: SliceJob<Stream>,
     { counts }: { counts: { windows: number; listed: number } },
   ) => {
     const key = `${stream.name}/${rooftop.uid}`
-    done.set(key, (done.get(key) ?? 0) + (stream.kind === 'windowed' ? counts.windows : 1))
+    done.set(key, (done.get(key) ?? 0) + (stream.records ? counts.windows : 1))
     const total = Math.max(totals.get(key) ?? 1, done.get(key)!)
     context.progress.slice({
       stream: stream.name,

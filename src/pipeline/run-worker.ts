@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { messageOf } from '../errors.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { Stream } from './stream.ts'
 import type { Run } from './run-ledger.ts'
 import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { registerRooftops } from './rooftops.ts'

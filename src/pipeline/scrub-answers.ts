@@ -3,13 +3,13 @@ import { scrubAnswer } from '../erasure/scrub-answer.ts'
 import { withoutWholeTerms } from '../erasure/search-terms.ts'
 import { redactJson, redactText } from '../erasure/redact.ts'
 import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'
-import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
 import type { Issue } from '../streams/record.ts'
+import type { Enrichment } from './enrichment.ts'
 import { prunedJson } from '../values/json-depth.ts'
 import { type Answer, readAnswer } from './ask-source.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob } from './stream.ts'
 
-type Job = SliceJob<EnrichmentStream>
+type Job = SliceJob<Enrichment>
 
 /** Removes erased customers from answers; the caller holds the lock of `holdErasureLock`. */
 export async function scrubAnswers(

@@ -4,13 +4,13 @@ import { readSecret } from '../erasure/digests.ts'
 import { redactJson } from '../erasure/redact.ts'
 import { parseJson, scrubPayload } from '../erasure/scrub-payload.ts'
 import { type Suppressions, suppressedAmong } from '../erasure/suppression.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import { eventLoopYielder } from '../values/event-loop-yielder.ts'
 import { type Hydrated, readRecord } from './hydrate.ts'
-import { type SliceJob, sourceTimeAt } from './slice.ts'
+import { type SliceJob, sourceTimeAt } from './stream.ts'
 
-type Job = Pick<SliceJob<WindowedStream>, 'context' | 'stream' | 'rooftop' | 'run'>
+type Job = Pick<SliceJob<WindowedRecords>, 'context' | 'stream' | 'rooftop' | 'run'>
 /** Results with a payload that will be written. */
 type Received = Extract<Hydrated, { kind: 'record' | 'rejected' }>
 

@@ -1,4 +1,4 @@
-import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
+import type { StoredRecord, WindowedRecords } from './windowed-records.ts'
 import type { Certificate } from './certificate.ts'
 import type { ReadPlan } from './choose-records.ts'
 import type { CertifiedIds, RecordOutcome } from './certified-ids.ts'
@@ -6,7 +6,7 @@ import type { Hydrated } from './hydrate.ts'
 import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
 import type { LoadResult } from './load-records.ts'
 import type { ProvenPart } from './prove.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob } from './stream.ts'
 
 // The outcome of a slice, counted record by record: for the run's report and for the certificates.
 
@@ -60,7 +60,7 @@ function listedIds(
   { parts, incomplete = [], readBefore, records, known }: SliceContent,
 ): number[] {
   const ids = (some: readonly ProvenPart[]) =>
-    some.flatMap(({ items }) => items.map(({ evalId }) => evalId))
+    some.flatMap(({ items }) => items.map(({ id }) => id))
   const isWritten = (entry: StoredRecord | undefined) =>
     entry?.runId === run.runId && entry.rooftopId === rooftop.id
   const isCounted = (id: number) => readBefore?.has(id) || isWritten(known.get(id))
@@ -71,7 +71,7 @@ function listedIds(
 
 /** The certificates of the parts whose records are all read. */
 export function certificatesOf(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   content: SliceContent,
   fresh: readonly FreshRecord[],
   outcomes: readonly LoadResult[],
@@ -80,7 +80,7 @@ export function certificatesOf(
   for (const { id, record } of fresh) entries.set(id, job.stream.entryAt(record))
   const outcomeOf = outcomesOf(job, content, outcomes)
   return content.parts.map((part) => {
-    const times = part.items.flatMap((item) => entries.get(item.evalId)?.getTime() ?? [])
+    const times = part.items.flatMap((item) => entries.get(item.id)?.getTime() ?? [])
     return {
       part,
       listed: byOutcome(part, outcomeOf),
@@ -121,7 +121,7 @@ function outcomesOf(
 /** The ids of a part, grouped by owner and outcome. */
 function byOutcome({ items }: ProvenPart, outcomeOf: OutcomeOf): CertifiedIds[] {
   const groups = new Map<string, { ownerId: number; outcome: RecordOutcome; ids: number[] }>()
-  const ids = [...new Set(items.map(({ evalId }) => evalId))].sort((a, b) => a - b)
+  const ids = [...new Set(items.map(({ id }) => id))].sort((a, b) => a - b)
   for (const id of ids) {
     const found = outcomeOf(id)
     if (found === null) continue

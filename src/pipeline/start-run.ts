@@ -6,7 +6,7 @@ import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
 import type { WorkKey } from '../queue/queue.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { Stream } from './stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { addWanted } from './certificate.ts'
 import {
@@ -88,8 +88,8 @@ async function addWantedSpans(
 ): Promise<void> {
   if (!listsWindows(run)) return
   const rooftopIds = rooftops.map(({ id }) => id)
-  for (const { kind, name } of streams)
-    if (kind === 'windowed')
+  for (const { records, name } of streams)
+    if (records !== undefined)
       await addWanted(db, { rooftopIds, stream: name }, run.from, run.until ?? run.sourceStart)
 }
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
-import type { Stream } from '../streams/stream.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { Stream } from './stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import { rereadWithinNights } from './reread.ts'
 import { isProved, type Verification, verifyStream } from './verify.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
@@ -134,18 +134,17 @@ async function streamHealth(
   rooftop: RooftopRow,
   config: Config,
 ): Promise<StreamHealth> {
+  const { records } = stream
   const last = await lastRuns(db, stream, rooftop.id)
   const quarantined = await openQuarantine(db, stream.name, rooftop.id)
   const verification =
-    stream.kind === 'windowed' && last.lastStatus !== null
-      ? await verifyStream(db, stream, rooftop, config.sync, new Date())
+    records !== undefined && last.lastStatus !== null
+      ? await verifyStream(db, records, rooftop, config.sync, new Date())
       : null
   const covered =
-    stream.kind === 'windowed'
-      ? await coveredTo(db, stream.name, rooftop.id, config.sync.start)
-      : null
+    records !== undefined ? await coveredTo(db, stream.name, rooftop.id, config.sync.start) : null
   const reasons = whatIsWrong(last, quarantined, verification)
-  const coveredAt = stream.kind === 'windowed' ? covered?.listed : last.readTo
+  const coveredAt = records !== undefined ? covered?.listed : last.readTo
   return {
     status: healthOf(last, reasons),
     coveredTo: coveredAt?.toISOString() ?? null,
@@ -155,9 +154,7 @@ async function streamHealth(
     gaps: verification?.gaps.length ?? 0,
     warnings: await openWarnings(db, stream.name, rooftop.id),
     isAtWork: last.isAtWork,
-    ...(stream.kind === 'windowed'
-      ? { rereads: await rereadsOf(db, stream, rooftop, config) }
-      : {}),
+    ...(records !== undefined ? { rereads: await rereadsOf(db, records, rooftop, config) } : {}),
     ...(reasons.length > 0 ? { error: reasons.map(({ text }) => text).join('; ') } : {}),
     reasons,
   }
@@ -208,7 +205,7 @@ function spans(list: readonly { from: string; until: string }[]): string {
  * The newest finished run of the stream for the rooftop, and the newest good one; partial counts as good. A backfill counts only
  * for streams with windows: for others it says nothing about what the nightly runs load.
  */
-async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Promise<LastRuns> {
+async function lastRuns(db: Db, { name, records }: Stream, rooftopId: number): Promise<LastRuns> {
   const { rows } = await sql<LastRuns>`
     select (array_agg(part.status order by run_id desc))[1] as "lastStatus",
       (array_agg(part.error order by run_id desc))[1] as "lastError",
@@ -218,14 +215,14 @@ async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Prom
     from ops.run_stream as part join ops.run using (run_id)
     where part.stream = ${name} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
       and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
-      and (${kind === 'windowed'}::boolean or lane <> 'background')`.execute(db)
+      and (${records !== undefined}::boolean or lane <> 'background')`.execute(db)
   return rows[0]!
 }
 
 /** Sums over the certificates how many records are known by the list alone, and how many are overdue. */
 async function rereadsOf(
   db: Db,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   { sync }: Config,
 ): Promise<Rereads> {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
+import { markGone } from './stored-records.ts'
 
 /** Records that vanished for the same reason. */
 export interface VanishedGroup {
@@ -14,14 +15,14 @@ export interface VanishedGroup {
 /** Marks records that the source no longer answers for or lists: a mark, never a delete. */
 export async function markVanished(
   tx: Tx,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   runId: number,
   groups: readonly VanishedGroup[],
 ): Promise<void> {
   for (const { reason, ids, at } of groups) {
     if (ids.length === 0) continue
-    await stream.markGone(tx.db, rooftop, ids, at)
+    await markGone(tx.db, stream, rooftop, ids, at)
     await sql`
       insert into ops.vanished (rooftop_id, stream, natural_key, reason, vanished_at, run_id)
       select ${rooftop.id}, ${stream.name}, id, ${reason}, ${at}, ${runId} from unnest(${ids.map(String)}::text[]) as id
@@ -32,7 +33,7 @@ export async function markVanished(
 /** Those of the keys that the source no longer answers for. */
 export async function vanishedKeys(
   db: Db,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   naturalKeys: readonly string[],
 ): Promise<Set<string>> {
@@ -50,7 +51,7 @@ export async function vanishedKeys(
 /** Removes the mark from records that are back. */
 export async function clearVanished(
   tx: Tx,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   ids: readonly number[],
 ): Promise<void> {

@@ -1,12 +1,14 @@
 import pLimit from 'p-limit'
 import type { Context } from '../context.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
 import type { IsoSpan } from './verify.ts'
 import { readQuarantinedKeys } from './quarantine.ts'
+import { sourcesOf } from './sources.ts'
 import { vanishedKeys } from './vanished.ts'
+import { storedRecords } from './stored-records.ts'
 
 /** The result of listing all certified windows again. */
 export interface DeepVerification {
@@ -22,12 +24,12 @@ export interface DeepVerification {
   readonly doubtful: readonly IsoSpan[]
 }
 
-type Deep = Pick<Context, 'db' | 'appraisal' | 'config' | 'signal'>
+type Deep = Pick<Context, 'db' | 'appraisal' | 'services' | 'config' | 'signal'>
 
 /** Lists every certified window again, whole and in halves, and compares the ids with the warehouse. Reads no records, writes nothing. */
 export async function verifyDeep(
   context: Deep,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
 ): Promise<DeepVerification> {
   const certificates = await context.db
@@ -41,14 +43,13 @@ export async function verifyDeep(
   let requests = 0
   const list = async ({ from, until }: Window): Promise<Set<number>> => {
     requests++
-    const sources = { appraisal: context.appraisal, wire: context.config.wire.appraisal }
     const { items } = await stream.list(
-      sources,
+      sourcesOf(context),
       rooftop,
       { from, until },
       { signal: context.signal },
     )
-    return new Set(items.map((item) => item.evalId))
+    return new Set(items.map((item) => item.id))
   }
   const checked = await Promise.all(
     certificates.map((row) =>
@@ -85,7 +86,7 @@ function spanOf({ window }: { readonly window: Window }): IsoSpan {
 /** Lists a window whole and in halves, and finds records that the warehouse does not know. */
 async function checkWindow(
   { db }: Deep,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   window: Window,
   list: (window: Window) => Promise<Set<number>>,
@@ -94,7 +95,7 @@ async function checkWindow(
   const halves = whole.size >= 2 ? halve(window) : null
   const parts = halves === null ? whole : (await list(halves[0])).union(await list(halves[1]))
   const all = [...whole.union(parts)]
-  const known = new Set((await stream.storedRecords(db, rooftop, all)).map(({ id }) => id))
+  const known = new Set((await storedRecords(db, stream, rooftop, all)).map(({ id }) => id))
   const quarantined = await readQuarantinedKeys(
     db,
     { stream: stream.name, rooftopId: rooftop.id },

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
 /** A window whose stored records differ from those of its certificate. */
@@ -24,7 +24,7 @@ export interface Mismatch {
  */
 export async function mismatches(
   db: Db,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
 ): Promise<Mismatch[]> {
   const entity = sql.table(stream.tables[0]!)

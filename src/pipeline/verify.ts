@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Warehouse } from '../warehouse.ts'
 import { type Db, inTransaction } from '../db/transaction.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { mismatches, type Mismatch } from './verify-records.ts'
 
@@ -40,7 +40,7 @@ export interface Verification {
 /** Verifies one snapshot of the warehouse, also during a sync. */
 export async function verifyNow(
   { pool }: Pick<Warehouse, 'pool'>,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   sync: Config['sync'],
 ): Promise<Verification> {
@@ -59,7 +59,7 @@ export function repairableSpans({ overlaps, brokenSums, notStored }: Verificatio
 /** Verifies coverage from the warehouse alone, without a call. It runs several statements, so use a transaction with one snapshot. */
 export async function verifyStream(
   db: Db,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   sync: Config['sync'],
   now: Date,
@@ -130,7 +130,7 @@ export function isProved(verification: Verification): boolean {
 /** Removes the spans, and all windows that they touch, from the coverage, so that the next sync lists and reads them again. */
 export async function uncover(
   db: Db,
-  stream: WindowedStream,
+  stream: WindowedRecords,
   rooftop: RooftopRow,
   spans: readonly IsoSpan[],
 ): Promise<void> {
@@ -151,7 +151,7 @@ export async function uncover(
 }
 
 /** Counts child rows without their record; child tables have no foreign key. */
-async function orphans(db: Db, stream: WindowedStream, rooftop: RooftopRow): Promise<number> {
+async function orphans(db: Db, stream: WindowedRecords, rooftop: RooftopRow): Promise<number> {
   const [entity, ...children] = stream.tables
   const id = sql.ref(stream.idColumn)
   let count = 0

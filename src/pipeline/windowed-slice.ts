@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { suppressedAmong } from '../erasure/suppression.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import { isAhead } from '../values/instant.ts'
+import { cutIntoWindows } from '../values/window.ts'
 import { type Backlog, firstUnits, saveBacklog, takeBacklog, unitsOf } from './backlog.ts'
 import {
   readListLimit,
@@ -10,14 +12,19 @@ import {
   saveListLimit,
 } from './certificate.ts'
 import { commitRecords } from './commit-records.ts'
-import type { SliceResult } from './commit-slice.ts'
 import { chooseRecords, type ReadPlan } from './choose-records.ts'
 import { type DueScope, type DueWindow, dueWindows } from './due-windows.ts'
 import { type Hydrated, hydrate } from './hydrate.ts'
 import { listWindows, windowsPerSlice } from './list-windows.ts'
 import { newestHashes } from './load-records.ts'
 import type { ListLimit, ProvenPart } from './prove.ts'
-import { type SliceJob, sourceTimeAt } from './slice.ts'
+import {
+  type CallPlan,
+  type PlanScope,
+  type SliceJob,
+  type SliceResult,
+  sourceTimeAt,
+} from './stream.ts'
 import type { SliceContent } from './slice-outcome.ts'
 
 /**
@@ -25,7 +32,7 @@ import type { SliceContent } from './slice-outcome.ts'
  * payloads, certificates, coverage and the fenced completion of the work. Before the commit nothing is visible. Windows that do
  * not fit in are left for the next slice. A certificate is written only when all records of its window are loaded.
  */
-export async function windowedSlice(job: SliceJob<WindowedStream>): Promise<SliceResult> {
+export async function readWindows(job: SliceJob<WindowedRecords>): Promise<SliceResult> {
   const { context, run, stream, rooftop } = job
   const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
@@ -49,7 +56,7 @@ export async function windowedSlice(job: SliceJob<WindowedStream>): Promise<Slic
 }
 
 async function listUnits(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   { due, earlier }: { due: readonly DueWindow[]; earlier: readonly EarlierCertificate[] },
   limitBefore: ListLimit,
 ): Promise<Listed> {
@@ -65,7 +72,7 @@ interface Listed extends Backlog {
 
 /** Reads the records of the first units, as many as fit in. Units with an unread record are left for the next slice. */
 async function readUnits(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   scope: DueScope,
   { units, earlier, readBefore }: Listed,
 ): Promise<{
@@ -81,7 +88,7 @@ async function readUnits(
   const records = await readRecords(job, { ...reading, ids })
   const read = new Map([...readBefore, ...records.map(({ id, kind }) => [id, kind] as const)])
   const unread = new Set(wanted.filter((id) => !read.has(id)))
-  const isUnread = ({ items }: ProvenPart) => items.some(({ evalId }) => unread.has(evalId))
+  const isUnread = ({ items }: ProvenPart) => items.some(({ id }) => unread.has(id))
   const incomplete = unread.size > 0 ? taken.filter((unit) => unit.some(isUnread)) : []
   const complete = parts.filter((part) => !incomplete.some((unit) => unit.includes(part)))
   const content = {
@@ -97,7 +104,7 @@ async function readUnits(
 
 /** Reads the chosen records in order, as many as a slice has room for. A body whose hash is stored already is not parsed. */
 export async function readRecords(
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   { ids, known, quarantined, changed }: Pick<ReadPlan, 'ids' | 'known' | 'quarantined' | 'changed'>,
 ): Promise<Hydrated[]> {
   const { context, stream, rooftop } = job
@@ -112,4 +119,31 @@ export async function readRecords(
     return gone || changed.has(id) || isAhead(updatedAt, now)
   })
   return await hydrate(job, ids, { storedHash, merged: new Set(merged), quarantined, suppressed })
+}
+
+const mostPlanned = 1_000_000
+
+/** The windows that are due, and the records to expect in those that were never listed, as many as earlier windows held. */
+export async function planWindows(
+  { name }: WindowedRecords,
+  { db, config: { sync }, run, rooftop }: PlanScope,
+): Promise<CallPlan> {
+  if (db === null) {
+    // Nothing is covered: the whole range is a gap.
+    const range = { from: run.from, until: run.until ?? run.sourceStart }
+    const openUntil = run.until === null ? run.sourceStart : null
+    const all = cutIntoWindows([range], sync.windowHours * 3600, openUntil, mostPlanned)
+    const windows = all.map((window) => ({ ...window, reason: 'gap' as const }))
+    return { lists: windows.length, reads: 0, windows }
+  }
+  const scope = { rooftopId: rooftop?.id ?? 0, stream: name, run }
+  const windows = await dueWindows(db, scope, sync, mostPlanned)
+  const gaps = windows.filter(({ reason }) => reason === 'gap')
+  const { average } = await db
+    .selectFrom('ops.window_certificate')
+    .select(({ fn }) => fn.coalesce(fn.avg<number>('listed'), sql<number>`0`).as('average'))
+    .where('rooftop_id', '=', scope.rooftopId)
+    .where('stream', '=', name)
+    .executeTakeFirstOrThrow()
+  return { lists: windows.length, reads: Math.round(gaps.length * Number(average)), windows }
 }

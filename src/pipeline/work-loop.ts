@@ -6,7 +6,6 @@ import { isConnectionLoss } from '../db/connect.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import type { Db } from '../db/transaction.ts'
 import type { WorkItem } from '../queue/queue.ts'
-import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { runSlice, type SliceOwner } from './run-slice.ts'
 import { type Lane, type Run, touchRuns } from './run-ledger.ts'
@@ -20,7 +19,7 @@ import {
 } from './work-queue.ts'
 import type { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { endFinishedRuns } from './run-lock.ts'
-import { type SliceJob, Traffic } from './slice.ts'
+import { type SliceJob, type Stream, Traffic } from './stream.ts'
 
 /** Slices at once in one process; each holds a bounded number of records in memory. */
 export const slicesAtOnce = 4
@@ -195,7 +194,7 @@ class WorkLoop {
     const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
     if (run.runId !== runId) await onRun?.(run)
     const job = { context, run, stream, rooftop, siblings, item, traffic: new Traffic() }
-    if (stream.kind === 'enrichment' || stream.kind === 'batch') {
+    if (stream.follows !== undefined) {
       // It waits for the run's earlier streams, without holding a slot.
       const seconds = await secondsUntilReady(context.db, job)
       if (seconds > 0) return await later(seconds)
@@ -219,11 +218,10 @@ const checksPerSecond = 20
  */
 async function secondsUntilReady(
   db: Db,
-  { run, stream, rooftop, siblings }: SliceJob,
+  { run, stream, rooftop, siblings }: SliceJob<Stream>,
 ): Promise<number> {
   const group = siblings.map(({ id }) => id)
   const concerned = rooftop.dealerId === null ? group : [rooftop.id]
-  const followed = stream.kind === 'enrichment' ? stream.followsInGroup : []
   const { rows } = await sql<{ before: number; waiting: number }>`
     with planned as (
       select stream, rank from ops.run, jsonb_array_elements_text(arguments -> 'streams')
@@ -234,7 +232,7 @@ async function secondsUntilReady(
     )
     select (select count(*)::int from open join planned using (stream)
         where (rooftop_id = any(${concerned}::int[])
-            or rooftop_id = any(${group}::int[]) and stream = any(${[...followed]}::text[]))
+            or rooftop_id = any(${group}::int[]) and stream = any(${[...(stream.follows ?? [])]}::text[]))
           and rank < (select rank from planned where stream = ${stream.name})) as before,
       (select count(*)::int from open where stream = ${stream.name}) as waiting`.execute(db)
   const { before, waiting } = rows[0]!

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { inTransaction, runAndRollBack, type Tx } from '../db/transaction.ts'
-import type { Issue } from '../streams/record.ts'
+import type { Issue } from '../values/record.ts'
 import { isDataFault, issuesOf } from './record-fault.ts'
-import type { SliceJob } from './slice.ts'
+import type { SliceJob } from './stream.ts'
 
 /** How records are written. */
 export interface IsolatedWrite<Item, Result> {

@@ -1,6 +1,6 @@
 import type { Tx } from '../db/transaction.ts'
 import { holdErasureLock, erasedAt, type Suppressions } from '../erasure/suppression.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { reassignRooftop } from './record-owner.ts'
@@ -20,9 +20,10 @@ import {
   releaseListItems,
 } from './quarantine.ts'
 import { scrubRecords } from './scrub-records.ts'
-import { type SliceJob, sourceTimeAt } from './slice.ts'
+import { type SliceJob, sourceTimeAt } from './stream.ts'
 import { certificatesOf, countSlice, type FreshRecord, type SliceContent } from './slice-outcome.ts'
 import { clearVanished, markVanished } from './vanished.ts'
+import { setEntryTimes } from './stored-records.ts'
 
 /** What a slice wrote. */
 export interface Written {
@@ -37,7 +38,7 @@ export interface Written {
 /** Writes rows, payloads, quarantine and marks of a slice, without the customers that were erased. */
 export async function writeSlice(
   tx: Tx,
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   read: SliceContent,
 ): Promise<Written> {
   // A slice that writes no record need not wait for an erasure.
@@ -58,7 +59,7 @@ function isIdle({ records, parts, unlisted, moved, loadedByOther }: SliceContent
 /** Writes a slice whose records are already scrubbed. */
 async function writeScrubbed(
   tx: Tx,
-  job: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedRecords>,
   content: SliceContent,
   suppressed: Suppressions,
 ): Promise<Written> {
@@ -89,7 +90,7 @@ async function writeScrubbed(
     { reason: 'not found', ids: vanished, at: fromUnixSeconds(run.sourceStart) },
     { reason: 'not listed', ids: unlisted, at: fromUnixSeconds(run.sourceStart) },
   ])
-  await stream.setEntryTimes(tx.db, rooftop, content.moved)
+  await setEntryTimes(tx.db, stream, rooftop, content.moved)
   await expectUncertified(tx, job, content, fresh)
   await quarantineItems(tx, quarantine, content.parts)
   const counts = countSlice(job, content, outcomes, unlisted.length)
@@ -130,7 +131,7 @@ interface Loading extends Pick<ReadPlan, 'known'> {
 /** Writes rows, payloads and warnings of the records of one rooftop. */
 async function loadOwned(
   tx: Tx,
-  { context, stream, run }: SliceJob<WindowedStream>,
+  { context, stream, run }: SliceJob<WindowedRecords>,
   owner: RooftopRow,
   owned: readonly FreshRecord[],
   { known, windowOf, suppressed }: Loading,
@@ -171,7 +172,7 @@ async function loadOwned(
 
 function windowsById(parts: readonly ProvenPart[]) {
   const byId = new Map(
-    parts.flatMap((part) => part.items.map((item) => [item.evalId, part.window] as const)),
+    parts.flatMap((part) => part.items.map((item) => [item.id, part.window] as const)),
   )
   return (id: number) => byId.get(id) ?? null
 }
@@ -179,7 +180,7 @@ function windowsById(parts: readonly ProvenPart[]) {
 /** Records the rows that no certificate of this slice lists: new, gone before, from another rooftop, or moved. */
 async function expectUncertified(
   tx: Tx,
-  { stream, rooftop }: SliceJob<WindowedStream>,
+  { stream, rooftop }: SliceJob<WindowedRecords>,
   { known, parts, moved }: SliceContent,
   fresh: readonly FreshRecord[],
 ): Promise<void> {

@@ -3,10 +3,7 @@ import { allStreams } from '../streams/all.ts'
 
 /** Calls that are repeated, so that a newer answer replaces an older one. A paid answer
  *  always stays: it is the receipt of its cost. */
-const repeated = allStreams.flatMap((stream) => {
-  if (stream.kind === 'enrichment') return stream.asks
-  return stream.kind === 'batch' ? [] : [stream.endpoint]
-})
+const repeated = allStreams.flatMap(({ endpoints }) => endpoints)
 
 interface Entry {
   readonly naturalKey: string

@@ -87,8 +87,8 @@ async function findUnproved(
   if (left.windows > 0) return `${left.windows} windows were not listed again`
   for (const stream of streams)
     for (const rooftop of rooftops) {
-      if (stream.kind !== 'windowed') continue
-      const verification = await verifyStream(db, stream, rooftop, config.sync, new Date())
+      if (stream.records === undefined) continue
+      const verification = await verifyStream(db, stream.records, rooftop, config.sync, new Date())
       if (!isProved(verification))
         return `the coverage of ${stream.name} of ${rooftop.name} is not proved: see "forecourt verify"`
     }

@@ -1,8 +1,8 @@
 import { evaluations } from './evaluations/evaluations.ts'
 import { pricing } from './pricing/pricing.ts'
 import { stockPrices } from './stock-prices/stock-prices.ts'
-import type { Stream } from './stream.ts'
-import { users } from './users.ts'
+import type { Stream } from '../pipeline/stream.ts'
+import { users } from './users/users.ts'
 import { vehicleChecks } from './vehicle-checks/vehicle-checks.ts'
 
 /** Every stream, in the order in which `sync` runs them. */

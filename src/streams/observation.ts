@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../db/tables.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { LoadOutcome } from './record.ts'
+import type { LoadOutcome } from '../values/record.ts'
 
 /** A table of prices that are never overwritten: one row of each key and price source is current. */
 export interface ObservationTable {

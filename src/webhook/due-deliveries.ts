@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { postponeDeliveries } from '../pipeline/postpone-deliveries.ts'
+import { postponeDeliveries } from '../streams/evaluations/hints.ts'
 
 const rooftopsAtOnce = 16
 const deliveriesAtOnce = 500

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { inTransaction } from '#src/db/transaction.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { users } from '#src/streams/users.ts'
+import { users } from '#src/streams/users/users.ts'
 import { openFixture } from '../support/fixture.ts'
 import { openLogins } from './logins.ts'
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { loadNamed, makeProgram } from '#src/cli.ts'
 import { allCommands } from '#src/commands/all.ts'
 import { historyStreamNames, replayStreamNames, streamNames } from '#src/commands/names.ts'
+import type { RunMode } from '#src/pipeline/run-ledger.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { runInProcess } from '../support/cli.ts'
 
@@ -37,16 +38,12 @@ test('every option and argument of every example is known to its command', async
 })
 
 test('the streams of the help are those that the commands take', () => {
-  const named = (kinds: readonly string[]) =>
-    allStreams.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name)
+  const having = (mode: RunMode) =>
+    allStreams.filter(({ slices }) => slices[mode] !== undefined).map(({ name }) => name)
 
   expect(streamNames).toEqual(allStreams.map(({ name }) => name))
-  expect(replayStreamNames.toSorted()).toEqual(named(['windowed', 'snapshot']).toSorted())
-  expect(historyStreamNames).toEqual(
-    allStreams
-      .filter((stream) => stream.kind === 'windowed' || 'historyBudget' in stream)
-      .map(({ name }) => name),
-  )
+  expect(replayStreamNames).toEqual(having('replay'))
+  expect(historyStreamNames).toEqual(having('backfill'))
 })
 
 test('the help of every command shows the global options and the exit codes', async () => {

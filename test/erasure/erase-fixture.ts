@@ -4,7 +4,7 @@ import type { Subject } from '#src/erasure/subject.ts'
 import { anEvaluation, worldOf } from '../support/build-world.ts'
 import type { Evaluation } from '#src/sandbox/world-types.ts'
 import { allStreams } from '#src/streams/all.ts'
-import type { Stream } from '#src/streams/stream.ts'
+import type { Stream } from '#src/pipeline/stream.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 
 export const now = new Date('2026-03-10T06:30:00Z')
@@ -80,7 +80,7 @@ export function janesWorld(): readonly Evaluation[] {
 /** A warehouse for Jane's world, with nothing loaded yet. */
 export async function openJanesFixture(
   evaluations: readonly Evaluation[] = janesWorld(),
-  streams: readonly Stream[] = allStreams.filter(({ kind }) => kind !== 'batch'),
+  streams: readonly Stream[] = allStreams.filter(({ name }) => name !== 'stock-prices'),
 ): Promise<Fixture> {
   return await openFixture({
     sandbox: { world: worldOf({ evaluations }), now },

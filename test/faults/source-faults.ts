@@ -10,7 +10,7 @@ const deceptive = 'test/pipeline/deceptive-source.pg.test.ts'
 const relist = 'test/pipeline/relist.pg.test.ts'
 const prove = 'test/pipeline/prove.test.ts'
 const lists = 'test/sources/appraisal/client.lists.test.ts'
-const batch = 'test/pipeline/batch.pg.test.ts'
+const batch = 'test/streams/stock-prices/batch.pg.test.ts'
 const pdf = 'test/archive/fetch-pdf.test.ts'
 const hints = 'test/webhook/hints.pg.test.ts'
 const receiver = 'test/webhook/receiver.pg.test.ts'
@@ -192,7 +192,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [batch, 'a batch whose answer is … … is not sent again that day, and the others continue'],
       [
-        'test/pipeline/batch-crash.pg.test.ts',
+        'test/streams/stock-prices/batch-crash.pg.test.ts',
         'a kill at any other point of a batch loses nothing and sends nothing twice',
       ],
     ],

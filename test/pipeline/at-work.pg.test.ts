@@ -5,8 +5,7 @@ import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus } from '#src/pipeline/status.ts'
 import { verifyStream } from '#src/pipeline/verify.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import type { WindowedStream } from '#src/streams/windowed-stream.ts'
-import { users } from '#src/streams/users.ts'
+import { users } from '#src/streams/users/users.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 
 const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 1, evaluations: 60, days: 9 }
@@ -17,8 +16,13 @@ async function reports({ context }: Fixture) {
   const rooftops = await findRooftops(db, config.rooftops)
   const status = await readStatus(db, [users, evaluations], rooftops, config)
   const [own] = Object.values(status.rooftops)
-  const stream = evaluations as WindowedStream
-  const verified = await verifyStream(db, stream, rooftops[0]!, config.sync, new Date())
+  const verified = await verifyStream(
+    db,
+    evaluations.records!,
+    rooftops[0]!,
+    config.sync,
+    new Date(),
+  )
   const samples = await streamSamples(db, config)
   const gauge = (name: string) =>
     samples.find(({ gauge, labels }) => gauge === name && labels?.['stream'] === 'evaluations')

@@ -77,7 +77,7 @@ test('a record that is no JSON, or has values that do not fit, is quarantined wi
       { EvalID: 1, VIN: { [canary]: canary }, UpdatedAt: canary, FinalPrice: canary },
     ]),
   ]) {
-    const read = readRecord(evaluations, () => owner, wire.appraisal, {
+    const read = readRecord(evaluations.records!, () => owner, wire.appraisal, {
       id: 1,
       text,
       readAt: new Date('2026-03-10T06:30:00Z'),

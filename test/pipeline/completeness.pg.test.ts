@@ -5,7 +5,7 @@ import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { verifyStream } from '#src/pipeline/verify.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'
 import type { AppraisalClient } from '#src/sources/appraisal/client.ts'
-import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 import { caseCount } from '../support/cases.ts'
 import { coverageFaults } from '../support/coverage-faults.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
@@ -71,7 +71,9 @@ async function proves(scenario: Scenario): Promise<void> {
 /** What verify reports about rows that only the product has written. */
 async function unproved({ context: { db, config } }: Fixture): Promise<unknown[]> {
   const rooftops = await findRooftops(db, config.rooftops)
-  const found = rooftops.map((one) => verifyStream(db, evaluations, one, config.sync, new Date()))
+  const found = rooftops.map((one) =>
+    verifyStream(db, evaluationRecords, one, config.sync, new Date()),
+  )
   return (await Promise.all(found)).flatMap(({ brokenSums, notStored, uncertified, overlaps }) =>
     [brokenSums, notStored, uncertified, overlaps].flat(),
   )

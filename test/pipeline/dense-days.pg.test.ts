@@ -52,7 +52,7 @@ async function faultsOf({ sandbox, database, context, config }: Fixture): Promis
     settled,
   })
   const [rooftop] = await findRooftops(context.db, config.rooftops)
-  const found = await verifyStream(context.db, stream as never, rooftop!, config.sync, now)
+  const found = await verifyStream(context.db, stream.records!, rooftop!, config.sync, now)
   const { rows: sums } = await database.pool.query('select * from core.agg_differences()')
   return [...rows, ...windows, ...(isProved(found) ? [] : [found]), ...sums]
 }

@@ -5,7 +5,7 @@ import { searchPpsr } from '#src/contract/appraisal/checks.ts'
 import { enterVin } from '#src/contract/appraisal/creation.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
 import { allStreams } from '#src/streams/all.ts'
-import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 import {
   morning,
   priceRequests,
@@ -339,7 +339,8 @@ test('prices move with an evaluation that the source moves to another rooftop of
     await pool.query(`update ${table} set rooftop_id = 2 where rooftop_id = 1 and eval_id = 1`)
 
   // The state before the other rooftop's list shows it.
-  for (const table of [...evaluations.tables, ...evaluations.dependentTables]) await move(table)
+  for (const table of [...evaluationRecords.tables, ...evaluationRecords.dependentTables])
+    await move(table)
   await pool.query('update core.evaluation set gone_at = now()')
   await fixture.nightAfter(1)
 

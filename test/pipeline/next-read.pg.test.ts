@@ -3,7 +3,7 @@ import { readSourceNow } from '#src/links/source-time.ts'
 import { type Provenance, readProvenance } from '#src/pipeline/provenance.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { anEvaluation, worldOf } from '../support/build-world.ts'
-import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
@@ -27,7 +27,13 @@ async function openAges(listCarriesUpdatedAt: boolean): Promise<Fixture> {
 async function explain({ context, config }: Fixture, id: number): Promise<Provenance> {
   const { db } = context
   const rooftops = await findRooftops(db, config.rooftops)
-  const scope = { config, rooftops, streams: [], stream: evaluations, now: await readSourceNow(db) }
+  const scope = {
+    config,
+    rooftops,
+    streams: [],
+    stream: evaluationRecords,
+    now: await readSourceNow(db),
+  }
   return (await readProvenance(db, id, scope))[0]!
 }
 

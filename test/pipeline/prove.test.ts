@@ -5,7 +5,7 @@ import type { Window } from '#src/values/window.ts'
 
 type Order = 'newest' | 'oldest' | 'arbitrary'
 interface Entry {
-  readonly evalId: number
+  readonly id: number
   readonly second: number
 }
 interface Asked {
@@ -53,20 +53,17 @@ function cut(entries: readonly Entry[], cap: number, order: Order) {
   const rank = { newest: -1, oldest: 1, arbitrary: 0 }[order]
   const mixed = (id: number) => (id * 7919) % 1009
   return entries
-    .toSorted(
-      (a, b) =>
-        rank * (a.second - b.second || a.evalId - b.evalId) || mixed(a.evalId) - mixed(b.evalId),
-    )
+    .toSorted((a, b) => rank * (a.second - b.second || a.id - b.id) || mixed(a.id) - mixed(b.id))
     .slice(0, cap)
-    .map(({ evalId }) => ({ evalId, updatedAt: null }))
+    .map(({ id }) => ({ id, updatedAt: null }))
 }
 
 function entriesAt(seconds: readonly number[]): Entry[] {
-  return seconds.map((second, index) => ({ evalId: index + 1, second }))
+  return seconds.map((second, index) => ({ id: index + 1, second }))
 }
 
 function idsOf({ parts }: Proof): number[] {
-  return parts.flatMap(({ items }) => items.map(({ evalId }) => evalId)).sort((a, b) => a - b)
+  return parts.flatMap(({ items }) => items.map(({ id }) => id)).sort((a, b) => a - b)
 }
 
 test('whatever the cap and its order, all ids are found and the parts tile the window', async () => {
@@ -172,7 +169,7 @@ test('a round count is suspect even after a larger answer', async () => {
 
 test('a window that changes during the proof shows no cap', async () => {
   const before = entriesAt([10, 20, 800])
-  const later = { nth: 2, entries: [...before, { evalId: 4, second: 30 }] }
+  const later = { nth: 2, entries: [...before, { id: 4, second: 30 }] }
 
   const { proof } = await prove(before, { from: 0, until: 1000 }, { later })
 
@@ -217,7 +214,7 @@ test('a window with more items than a part may hold is halved into parts that fi
 })
 
 test('the newest window ends when it was listed', async () => {
-  const items = [{ evalId: 1, updatedAt: null }]
+  const items = [{ id: 1, updatedAt: null }]
   const list = async () => ({ items, malformed: [], listedAt })
   const from = Math.floor(listedAt.getTime() / 1000) - 60
 

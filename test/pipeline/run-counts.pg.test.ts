@@ -3,7 +3,7 @@ import type { Counts } from '#src/pipeline/run-ledger.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
 import { anEvaluation, aKey, aRooftop, worldOf } from '../support/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { users } from '#src/streams/users.ts'
+import { users } from '#src/streams/users/users.ts'
 import { openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')

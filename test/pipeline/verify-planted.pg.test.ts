@@ -165,8 +165,8 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
     const rows = await findRooftops(context.db, rooftops)
     const found = new Map<string, Verification>()
     for (const row of rows) {
-      const verification = await verifyNow(context, evaluations, row, context.config.sync)
-      await uncover(context.db, evaluations, row, repairableSpans(verification))
+      const verification = await verifyNow(context, evaluations.records!, row, context.config.sync)
+      await uncover(context.db, evaluations.records!, row, repairableSpans(verification))
       found.set(row.uid, verification)
     }
     return found

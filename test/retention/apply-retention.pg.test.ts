@@ -98,7 +98,7 @@ test('a replay of the remaining bodies gives the same facts and versions, and wh
   expect(before['core.evaluation_version']).toHaveLength(6)
   expect(contentDifferences(before, await readExactContent(pool))).toEqual([])
   const [found] = await readProvenance(fixture.context.db, 1, {
-    ...{ config: fixture.config, streams: [], stream: evaluations, rooftops: [] },
+    ...{ config: fixture.config, streams: [], stream: evaluations.records!, rooftops: [] },
     now: new Date(),
   })
   expect([found!.versions.length, found!.payloads.length]).toEqual([5, 1])

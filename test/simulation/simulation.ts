@@ -189,7 +189,7 @@ class Simulation {
     for (const rooftop of await findRooftops(db, this.#crashable.config.rooftops)) {
       const found = await verifyStream(
         db,
-        evaluations,
+        evaluations.records!,
         rooftop,
         this.#crashable.config.sync,
         new Date(),

@@ -13,9 +13,9 @@ export async function provedWindows(pool: pg.Pool, { sandbox }: ChildFixture): P
   const db = openDb(pool)
   const rooftops = await registerRooftops(db, config.rooftops)
   let windows = 0
-  for (const stream of allStreams.filter(({ kind }) => kind === 'windowed'))
+  for (const records of allStreams.flatMap((stream) => stream.records ?? []))
     for (const rooftop of rooftops) {
-      const found = await verifyStream(db, stream as never, rooftop, config.sync, new Date())
+      const found = await verifyStream(db, records, rooftop, config.sync, new Date())
       expect(found, JSON.stringify(found)).toSatisfy(isProved)
       windows += found.windows
     }

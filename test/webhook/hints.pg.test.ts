@@ -39,7 +39,7 @@ async function proved({ fixture }: WebhookFixture): Promise<boolean[]> {
   const { db } = fixture.context
   const rooftops = await findRooftops(db, fixture.config.rooftops)
   const verified = rooftops.map((one) =>
-    verifyStream(db, evaluations, one, fixture.config.sync, fixture.sandbox.clock.now()),
+    verifyStream(db, evaluations.records!, one, fixture.config.sync, fixture.sandbox.clock.now()),
   )
   return (await Promise.all(verified)).map(isProved)
 }

@@ -1,4 +1,4 @@
-import type { Row, RowSet } from '../record.ts'
+import type { Row, RowSet } from '../../values/record.ts'
 
 // Compares the stored rows of an evaluation with the rows that a record makes.
 

@@ -12,7 +12,7 @@ import { valueAt } from '../../values/json-path.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable, storableJson } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { RecordIssues, type Row } from '../record.ts'
+import { RecordIssues, type Row } from '../../values/record.ts'
 import { Reader } from './reader.ts'
 
 /** One evaluation as it is stored. `content` is what its hash covers; links and UpdatedAt are not part of it. */

@@ -1,4 +1,4 @@
-import type { Row, RowSet } from '../record.ts'
+import type { Row, RowSet } from '../../values/record.ts'
 import { sameRows } from './compare.ts'
 import { reconFields } from './merge.ts'
 

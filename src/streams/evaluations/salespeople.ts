@@ -3,7 +3,7 @@ import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { isGeneratedAccount } from '../generated-account.ts'
-import type { Row } from '../record.ts'
+import type { Row } from '../../values/record.ts'
 import type { EvaluationRecord } from './normalise.ts'
 import { lockSql } from '../../db/locks.ts'
 

@@ -4,7 +4,7 @@ import { isRecordTime, yearsMessage } from '../../values/instant.ts'
 import { moneyText } from '../../values/money.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
-import { type Issue, RecordIssues } from '../record.ts'
+import { type Issue, RecordIssues } from '../../values/record.ts'
 
 export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'
 

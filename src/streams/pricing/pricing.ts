@@ -1,18 +1,18 @@
 import { getPricing } from '../../contract/appraisal/pricing.ts'
-import { defineEnrichmentStream } from '../enrichment-stream.ts'
-import type { RecordWarning } from '../record.ts'
+import { defineEnrichment } from '../../pipeline/enrichment.ts'
+import { askDue, planAsks } from '../../pipeline/enrichment-slice.ts'
+import { sliceOf, type Stream } from '../../pipeline/stream.ts'
+import type { RecordWarning } from '../../values/record.ts'
 import { daysUntilDue, duePrices } from './due.ts'
 import { normalisePrice, type PriceRecord, pricingContent } from './normalise.ts'
 import { observePrices } from './observe.ts'
 
 const name = 'pricing'
 
-/** Pricing AI: prices of complete evaluations with mileage, stored as observations [A §4 /pricingAi/payload/{evalid}]. */
-export const pricing = defineEnrichmentStream<PriceRecord>({
+const prices = defineEnrichment<PriceRecord>({
   name,
   asks: [getPricing.name],
   polling: getPricing.polling!,
-  followsInGroup: [],
 
   // Every region has the pricing AI.
   serves: () => true,
@@ -41,10 +41,17 @@ export const pricing = defineEnrichmentStream<PriceRecord>({
       warnings: symbolWarnings(record),
     }))
   },
-
-  // Every evaluation has its own schedule: no call is made without need, so none is saved.
-  savedCalls: () => Promise.resolve(0),
 })
+
+/** Pricing AI: prices of complete evaluations with mileage, stored as observations [A §4 /pricingAi/payload/{evalid}]. */
+export const pricing: Stream = {
+  name,
+  endpoints: prices.asks,
+  enrichment: prices,
+  follows: [],
+  slices: { sync: sliceOf(prices, askDue), retry: sliceOf(prices, askDue) },
+  plan: async (scope) => await planAsks(prices, scope),
+}
 
 function symbolWarnings({ strangeSymbol, currency }: PriceRecord): readonly RecordWarning[] {
   if (strangeSymbol === null) return []

@@ -1,5 +1,10 @@
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { BatchSettings } from '../batch-stream.ts'
+import type { Config } from '../../config/read.ts'
+
+interface BatchSettings {
+  readonly vehicleData: Pick<Config['vehicleData'], 'apiKey'>
+  readonly prices: Pick<Config['prices'], 'market'>
+}
 
 /** The six GCC countries by their currency [V §1]. */
 const gccCountries: Readonly<Record<string, string>> = {

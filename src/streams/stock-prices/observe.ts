@@ -3,8 +3,8 @@ import type { Tables } from '../../db/tables.ts'
 import { contentHash } from '../../values/content-hash.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { type ObservationTable, observeAll } from '../observation.ts'
-import type { BatchAnswer, BatchLoaded } from '../batch-stream.ts'
-import type { RecordWarning } from '../record.ts'
+import type { BatchAnswer, BatchLoaded } from './batch.ts'
+import type { RecordWarning } from '../../values/record.ts'
 import { decoderOf } from './vin-lookups.ts'
 import type { StockPriceRecord } from './normalise.ts'
 
@@ -15,7 +15,7 @@ const stockPrices: ObservationTable = {
   source: 'price_batch',
 }
 
-type Answer = BatchAnswer<StockPriceRecord>
+type Answer = BatchAnswer
 
 /**
  * Appends new prices of units and confirms unchanged ones. Another vehicle under the same stock number makes a new observation,

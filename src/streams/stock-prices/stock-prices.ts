@@ -1,70 +1,194 @@
-import { MissingField } from '../../contract/operation.ts'
-import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
-import { storable } from '../../values/text.ts'
-import { type BatchUnit, defineBatchStream } from '../batch-stream.ts'
+import type { Tx } from '../../db/transaction.ts'
+import {
+  readRunBatches,
+  endBatch,
+  readRunFaults,
+  type OpenBatch,
+  openBatches,
+  type RunBatches,
+} from './batch-ledger.ts'
+import { fromUnixSeconds } from '../../values/unix-seconds.ts'
+import type { CallPlan, PlanScope, Stream } from '../../pipeline/stream.ts'
+import { submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
 import { countOnHand, dueUnits, skippedUnits } from './due.ts'
-import { decodeVin, storeLookUps, vinsToDecode } from './vin-lookups.ts'
-import { marketField, skipReasonOf } from './market.ts'
-import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
-import { observeStockPrices } from './observe.ts'
+import { skipReasonOf } from './market.ts'
+import { lookUpAll, storeLookUps, vinsToDecode } from './vin-lookups.ts'
+import {
+  pollItems,
+  type PollItem,
+  pollBatches,
+  withPollItems,
+  writePollResults,
+} from './batch-poll.ts'
+import { countUnknown, reportNotAsked } from './batch-reports.ts'
+import {
+  dueRequest,
+  lostReason,
+  type RecordedBatch,
+  recordNextBatch,
+  sendBatch,
+  writeNotTaken,
+} from './batch-submit.ts'
+import type { SliceJob, SliceResult } from '../../pipeline/stream.ts'
+import { commitSlice, type SliceWritten } from '../../pipeline/commit-slice.ts'
 
-/** Prices of the stock on hand, stored as observations [V §4 /v1/price-batch]. */
-export const stockPrices = defineBatchStream<StockPriceRecord>({
-  name: 'stock-prices',
-  endpoint: submitPriceBatch.name,
-  // The document names no time limit: a batch may take as long as it makes progress.
-  polling: { everySeconds: submitPriceBatch.polling!.everySeconds, maxStallSeconds: 600 },
-  skipReason: skipReasonOf,
-  countOnHand,
-  lookUpsDue: vinsToDecode,
-  lookUp: decodeVin,
-  storeLookUps,
-  due: dueUnits,
-  skippedUnits,
+/** Writes what a slice did in its transaction; the result says what is left to do. */
+type Writes = (tx: Tx, items: readonly PollItem[]) => Promise<SliceWritten>
 
-  async submit({ services }, rooftop, { batchNo, units }, settings, options) {
-    const { answer } = await services.call(submitPriceBatch, {
-      ...options,
-      naturalKey: `batch ${batchNo}`,
-      fields: { vehicles: units.map(vehicleOf), ...marketField(rooftop, settings) },
-    })
-    const { batchId } = answer()
-    if (batchId === null || !isStorableId(batchId))
-      throw new MissingField('vehicleData.priceBatch.submit.batchId')
-    return batchId
-  },
-
-  async poll({ services }, { batchNo, batchId }, options) {
-    const { answer, text, date } = await services.call(pollPriceBatch, {
-      ...options,
-      naturalKey: `batch ${batchNo}`,
-      fields: { batchId },
-    })
-    const { percentComplete: percent, results } = answer()
-    if (percent === null) throw new MissingField('vehicleData.priceBatch.poll.percentComplete')
-    if (percent < 100) return { percent, results: null, text, at: date }
-    if (results === null) throw new MissingField('vehicleData.priceBatch.poll.results')
-    const normalised = results.map((result) => ({
-      reference: result.reference,
-      record: normaliseStockPrice(result),
-    }))
-    return { percent, results: normalised, text, at: date }
-  },
-
-  load: observeStockPrices,
-})
-
-/** Whether the column can hold the id; a batch with any other id could never be polled. */
-function isStorableId(batchId: string): boolean {
-  return batchId.length <= 200 && storable(batchId) === batchId
+/** A step that writes single results; each of them may fail to be stored. */
+interface Step {
+  readonly items: readonly PollItem[]
+  readonly write: Writes
 }
 
-/** The code identifies the vehicle, the VIN its specification. A mileage that is not known is left out [V §8]. */
-function vehicleOf({ stockNo, vin, adcode, odometerKm }: BatchUnit) {
-  return {
-    reference: stockNo,
-    ...(adcode === null ? {} : { adcode }),
-    ...(vin === null || vin.length !== 17 ? {} : { vin }),
-    ...(odometerKm === null ? {} : { km: odometerKm }),
+const lookUpsPerSlice = 200
+/** Batches in progress at the source at once, at most. */
+const maxOpen = 4
+/** After this many refused or lost batches, the fault is the service's, and the run sends no more. */
+const refusalsAllowed = 3
+const lossesAllowed = 2
+/** Pause before the next batch after a refused one. */
+const refusalPauseSeconds = 15
+
+/** Prices of the stock on hand, stored as observations [V §4 /v1/price-batch]. */
+export const stockPrices: Stream = {
+  name: 'stock-prices',
+  // A batch is asked for once.
+  endpoints: [],
+  follows: [],
+  slices: { sync: priceStock, reprice: priceStock },
+  plan: planBatches,
+}
+
+/**
+ * Looks up VINs, or sends a batch, or polls the open batches. A batch is recorded and committed before it is sent. Between two
+ * polls the run holds no worker slot. Batches that an earlier run left open are polled too.
+ */
+async function priceStock(job: SliceJob): Promise<SliceResult> {
+  const { context, rooftop } = job
+  const open = await openBatches(context.db, job)
+  if (open.length === 0 && (await countOnHand(context.db, rooftop)) === 0)
+    return await commit(job, (tx) => nothingToAsk(tx, job, null))
+  const refusal = skipReasonOf(rooftop, context.config)
+  if (refusal !== null) return await commit(job, (tx) => nothingToAsk(tx, job, refusal))
+  return await commit(job, await nextStep(job, open))
+}
+
+/** Look-ups, and of every batch that it is sent and asked for once at least. */
+async function planBatches({ db, config, run, rooftop }: PlanScope): Promise<CallPlan> {
+  if (db === null || rooftop === null || skipReasonOf(rooftop, config) !== null)
+    return { lists: 0, reads: 0 }
+  const all = 1_000_000
+  const vins = await vinsToDecode(db, rooftop, all, fromUnixSeconds(run.sourceStart))
+  const units = await dueUnits(db, rooftop, dueRequest(run, all))
+  return { lists: 0, reads: vins.length + 2 * Math.ceil(units.length / config.prices.batchSize) }
+}
+
+/** Chooses the step: end lost batches, look up VINs, send a batch, conclude, or poll. */
+async function nextStep(job: SliceJob, open: readonly OpenBatch[]): Promise<Writes | Step> {
+  const { context, rooftop } = job
+  const orphans = open.filter(({ batchId }) => batchId === null)
+  if (orphans.length > 0) return (tx) => markLost(tx, orphans)
+  const made = await readRunBatches(context.db, job)
+  if (!made.any) {
+    const now = context.appraisal.clock.now()
+    const vins = await vinsToDecode(context.db, rooftop, lookUpsPerSlice, now)
+    const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
+    // VINs without any answer are not tried again in this run.
+    if (found.length > 0)
+      return async ({ db }) => {
+        await storeLookUps(db, rooftop, found, now)
+        return { more: true }
+      }
   }
+  const maySend = made.lost < lossesAllowed && made.refused < refusalsAllowed
+  const batch = maySend && open.length < maxOpen ? await recordNextBatch(job) : null
+  if (batch !== null) return await send(job, batch)
+  if (open.length === 0) return (tx) => conclude(tx, job, made)
+  return await poll(job, open)
+}
+
+/** Marks batches as lost whose process ended before their answer came. */
+async function markLost(tx: Tx, orphans: readonly OpenBatch[]) {
+  const reason = lostReason('forecourt ended before the answer came')
+  for (const { batchNo } of orphans) await endBatch(tx, batchNo, 'lost', reason)
+  const messages = orphans.map(
+    ({ batchNo, units }) => `batch ${batchNo} of ${units} vehicles is lost: ${reason}`,
+  )
+  return { more: true, error: messages.join('; ') }
+}
+
+/** Sends a batch. An accepted one was recorded when it was sent; the others are recorded in the slice's transaction. */
+async function send(job: SliceJob, batch: RecordedBatch): Promise<Writes> {
+  const sent = await sendBatch(job, batch)
+  const counts = { listed: batch.units.length }
+  if (sent.kind === 'taken') return async () => ({ more: true, counts })
+  const pause = sent.kind === 'tooLarge' ? {} : { delaySeconds: refusalPauseSeconds }
+  return async (tx) => {
+    await writeNotTaken(tx, job, batch, sent)
+    return { more: true, ...pause, ...(sent.kind === 'lost' ? { counts } : {}) }
+  }
+}
+
+async function poll(job: SliceJob, open: readonly OpenBatch[]): Promise<Step> {
+  const polls = await pollBatches(job, open)
+  const { everySeconds } = submitPriceBatch.polling!
+  return {
+    items: pollItems(polls),
+    write: async (tx, items) => {
+      const { counts, inProgress } = await writePollResults(tx, job, withPollItems(polls, items))
+      const unstored = items.filter(({ issues }) => issues !== null).length
+      const error = `${unstored} prices cannot be stored: see ops.data_quality`
+      const why = unstored > 0 ? { error } : {}
+      return { more: true, counts, ...why, ...(inProgress ? { delaySeconds: everySeconds } : {}) }
+    },
+  }
+}
+
+/** Ends the stream for this run, and reports everything that is missing. */
+async function conclude(tx: Tx, job: SliceJob, made: RunBatches) {
+  const { run, rooftop } = job
+  await reportNotAsked(tx, job, await skippedUnits(tx.db, rooftop))
+  const faults = [...(await earlierError(tx, job)), ...(await readRunFaults(tx.db, job))]
+  const unknown = await countUnknown(tx, job)
+  if (unknown > 0) faults.push(`${unknown} references in the results are unknown`)
+  if (made.lost > 0 || made.refused > 0) {
+    const left = await dueUnits(tx.db, rooftop, dueRequest(run, 1_000_000))
+    if (left.length > 0) faults.push(`${left.length} vehicles were not sent`)
+  }
+  if (faults.length === 0) return { more: false }
+  return { more: false, error: `${faults.join('; ')}: see ops.price_batch and ops.data_quality` }
+}
+
+/** The error that an earlier slice of the run recorded. */
+async function earlierError({ db }: Tx, { run, stream, rooftop }: SliceJob): Promise<string[]> {
+  const row = await db
+    .selectFrom('ops.run_stream')
+    .select('error')
+    .where('run_id', '=', run.runId)
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .executeTakeFirst()
+  return row?.error ? [row.error] : []
+}
+
+/** Ends the stream without a request: nothing is in stock, or the service cannot be used for the rooftop (`refusal`). */
+async function nothingToAsk(tx: Tx, job: SliceJob, refusal: string | null) {
+  const { context, run, stream, rooftop } = job
+  if (refusal !== null)
+    context.log.warn({ stream: stream.name, runId: run.runId }, `${rooftop.name}: ${refusal}`)
+  const warning = { naturalKey: rooftop.uid, check: 'not-priced', detail: refusal ?? '' }
+  await reportNotAsked(tx, job, refusal === null ? [] : [warning])
+  return { more: false }
+}
+
+/** Commits a step. */
+async function commit(job: SliceJob, step: Writes | Step): Promise<SliceResult> {
+  const { items, write } = typeof step === 'function' ? { items: [], write: step } : step
+  return await commitSlice<PollItem>(job, {
+    items,
+    store: write,
+    reject: (item, issues) => ({ ...item, issues }),
+    write,
+  })
 }

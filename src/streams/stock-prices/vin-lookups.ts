@@ -1,12 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 import { decodeAu, decodeGcc } from '../../contract/vehicle-data/decode.ts'
 import type { Tables } from '../../db/tables.ts'
-import { SyncError } from '../../errors.ts'
+import { messageOf, SyncError } from '../../errors.ts'
 import type { CallOptions } from '../../sources/http.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { isKeyRefused } from '../../sources/status-rules.ts'
 import { storable } from '../../values/text.ts'
-import type { LookUp } from '../batch-stream.ts'
-import type { Sources } from '../stream-sources.ts'
+import type { LookUp } from './batch.ts'
+import pLimit from 'p-limit'
+import type { SliceJob } from '../../pipeline/stream.ts'
+import { type Sources, sourcesOf } from '../../pipeline/sources.ts'
 
 type Region = Pick<RooftopRow, 'region'>
 
@@ -38,7 +41,7 @@ export async function vinsToDecode(
 }
 
 /** Only a 404 says that the VIN is not known [V §7]. Rejects with SyncError on anything else. */
-export async function decodeVin(
+async function decodeVin(
   sources: Sources,
   rooftop: RooftopRow,
   vin: string,
@@ -76,6 +79,38 @@ async function decode(
 function storedName(name: string | null): string | null {
   const text = name === null ? '' : storable(name).trim().slice(0, 120)
   return text === '' ? null : text
+}
+
+/** After this many VINs without an answer, the fault is the service's, not the VINs'. */
+const failuresAllowed = 8
+
+/**
+ * Looks up the VINs concurrently. A VIN without an answer is tried again another night; its unit is priced without the lookup.
+ * Rejects with SyncError when the key is refused.
+ */
+export async function lookUpAll(job: SliceJob, vins: readonly string[]): Promise<LookUp[]> {
+  const { context, rooftop, traffic } = job
+  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const limit = pLimit(context.config.http.concurrency)
+  const found: LookUp[] = []
+  const reasons: string[] = []
+  const one = async (vin: string): Promise<void> => {
+    if (reasons.length >= failuresAllowed) return
+    try {
+      found.push(await decodeVin(sourcesOf(context), rooftop, vin, options))
+    } catch (error) {
+      if (!(error instanceof SyncError) || isKeyRefused(error)) throw error
+      reasons.push(messageOf(error))
+    }
+  }
+  const settled = await Promise.allSettled(vins.map((vin) => limit(one, vin)))
+  for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
+  if (reasons.length > 0) {
+    const about = { stream: job.stream.name, rooftop: rooftop.uid, runId: job.run.runId }
+    const left = vins.length - found.length
+    context.log.warn(about, `${left} VINs could not be looked up, e.g.: ${reasons[0]}`)
+  }
+  return found
 }
 
 /** Stores the results. A code that is known stays: another rooftop may have looked up the same VIN meanwhile. A VIN without a code

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { watchPpsr } from '../../contract/appraisal/checks.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { DueQuery, EnrichmentSettings, EnrichmentTask } from '../enrichment-stream.ts'
+import type { DueQuery, EnrichmentSettings, EnrichmentTask } from '../../pipeline/enrichment.ts'
 import { vehicleChecksName } from './make-due.ts'
 import { pastOperations } from './past-checks.ts'
 

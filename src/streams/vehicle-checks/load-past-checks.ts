@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
-import type { LoadOutcome, RecordWarning } from '../record.ts'
+import type { LoadOutcome, RecordWarning } from '../../values/record.ts'
 import { insertChecks } from './insert-checks.ts'
 import { type KnownCheck, knownChecks } from './known-checks.ts'
 import {

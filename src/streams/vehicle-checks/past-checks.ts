@@ -5,7 +5,7 @@ import { isRecordTime, parseUtc } from '../../values/instant.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { RecordIssues } from '../record.ts'
+import { RecordIssues } from '../../values/record.ts'
 
 export type CheckKind = 'ppsr' | 'car_history'
 

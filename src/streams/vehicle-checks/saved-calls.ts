@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { EnrichmentSettings } from '../enrichment-stream.ts'
+import type { EnrichmentSettings } from '../../pipeline/enrichment.ts'
 
 /**
  * Calls that a run saved: all three asks for every evaluation that may have new checks, or whose vehicle has some, minus the

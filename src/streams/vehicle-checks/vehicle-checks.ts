@@ -2,8 +2,10 @@ import { watchPpsr } from '../../contract/appraisal/checks.ts'
 import type { evalid } from '../../contract/fields.ts'
 import type { Operation } from '../../contract/operation.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { defineEnrichmentStream } from '../enrichment-stream.ts'
-import { evaluations } from '../evaluations/evaluations.ts'
+import { defineEnrichment } from '../../pipeline/enrichment.ts'
+import { evaluationRecords } from '../evaluations/evaluation-records.ts'
+import { askDue, planAsks } from '../../pipeline/enrichment-slice.ts'
+import { sliceOf, type Stream } from '../../pipeline/stream.ts'
 import { pastAsks, daysUntilDue, dueChecks } from './due.ts'
 import { vehicleChecksName as name } from './make-due.ts'
 import { type CheckRecord, loadAnswers } from './load-answers.ts'
@@ -17,19 +19,17 @@ const operations: Readonly<Record<string, Operation<'read', { evalid: typeof eva
     [pastOperations.ppsr, pastOperations.car_history, watchPpsr].map((one) => [one.name, one]),
   )
 
-/** Past PPSR searches and Car History reports with their links, and the statuses of the watches: AU alone [A §4]. */
-export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
+const checks = defineEnrichment<CheckRecord>({
   name,
   asks: [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name],
   alsoAnswers: { [pastAsks.ppsr]: watchPpsr.name },
   // Every answer is complete.
   polling: { everySeconds: 15, maxWaitSeconds: 0 },
-  followsInGroup: [evaluations.name],
 
   serves: ({ region }) => region === 'AU',
   // The schedule limits the calls: an evaluation without checks is not asked about without end.
   budget: () => 10_000_000,
-  historyBudget: ({ checks }) => checks.backfillBudget,
+  historyBudget: ({ checks: { backfillBudget } }) => backfillBudget,
   due: async (db, rooftop, ask, settings) => await dueChecks(db, rooftop, ask, settings),
 
   async read({ services }, rooftop, { evalId, ask }, _settings, options) {
@@ -45,11 +45,24 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
       ? { kind: 'watch', watch: readWatch(body, wire) }
       : pastRecord(body, wire),
   isPending: () => false,
-  daysUntilDue: (ageDays, ask, { checks }) => daysUntilDue(ageDays, ask, checks),
+  daysUntilDue: (ageDays, ask, settings) => daysUntilDue(ageDays, ask, settings.checks),
   load: loadAnswers,
-  savedCalls: async (db, rooftop, runStart, { checks }) =>
-    await savedCalls(db, rooftop, name, runStart, checks),
+  savedCalls: async (db, rooftop, runStart, settings) =>
+    await savedCalls(db, rooftop, name, runStart, settings.checks),
 })
+
+const askChecks = sliceOf(checks, askDue)
+
+/** Past PPSR searches and Car History reports with their links, and the statuses of the watches: AU alone [A §4]. */
+export const vehicleChecks: Stream = {
+  name,
+  endpoints: checks.asks,
+  enrichment: checks,
+  // An answer may be about a vehicle of the group: which evaluation asks, and which one owns it, depends on all its rooftops.
+  follows: [evaluationRecords.name],
+  slices: { sync: askChecks, backfill: askChecks, retry: askChecks, links: askChecks },
+  plan: async (scope) => await planAsks(checks, scope),
+}
 
 function pastRecord(body: unknown, wire: AppraisalWire): CheckRecord {
   const checks = readPastChecks(body, wire)

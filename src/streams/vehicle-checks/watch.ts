@@ -4,7 +4,7 @@ import type { Tables } from '../../db/tables.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { type RecordWarning, RecordIssues } from '../record.ts'
+import { type RecordWarning, RecordIssues } from '../../values/record.ts'
 import { type KnownCheck, knownChecks } from './known-checks.ts'
 import {
   updateStatuses,

@@ -6,7 +6,7 @@ import { openPool } from '#src/db/connect.ts'
 import { inTransaction, openDb, type Tx } from '#src/db/transaction.ts'
 import { type Incoming, savePayloads, loadRecords } from '#src/pipeline/load-records.ts'
 import { findRooftops, registerRooftops } from '#src/pipeline/rooftops.ts'
-import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 import { bodyHash } from '#src/values/content-hash.ts'
 import type { RooftopRow } from '#src/values/rooftop.ts'
 import { defaultWire } from '#src/values/wire.ts'
@@ -73,8 +73,8 @@ const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) =>
   load: async (pool, rooftop, at) => {
     const { incoming, payloads } = ready!.batches[at]!
     await inTransaction(pool, async (tx) => {
-      await loadRecords(tx, evaluations, rooftop, incoming, defaultWire.appraisal)
-      await savePayloads(tx, evaluations.endpoint, rooftop, 1, payloads)
+      await loadRecords(tx, evaluationRecords, rooftop, incoming, defaultWire.appraisal)
+      await savePayloads(tx, evaluationRecords.endpoint, rooftop, 1, payloads)
     })
   },
   copy: async (pool, _rooftop, at) => await copyBatch(pool, at, 'origin'),
@@ -126,7 +126,7 @@ function batchesOf(rooftop: RooftopRow, count: number): Batch[] {
     const fetchedAt = new Date('2026-06-30T00:00:00Z')
     const origin = { fetchedAt, runId: 1, listedIn: null }
     const incoming = ids.map((id, at) => {
-      const record = evaluations.normalise(
+      const record = evaluationRecords.normalise(
         JSON.parse(texts[at]!),
         id,
         rooftop,

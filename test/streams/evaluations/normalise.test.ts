@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { normaliseEvaluation } from '#src/streams/evaluations/normalise.ts'
-import { type Issue, RecordIssues } from '#src/streams/record.ts'
+import { type Issue, RecordIssues } from '#src/values/record.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { goldenBody, goldenRecord, sydneyRooftop } from '../../support/golden-evaluation.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
+import { dueUnits } from '#src/streams/stock-prices/due.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { stock, stockFixture, unitsOf } from './stocked.ts'
 
@@ -30,9 +30,9 @@ test('the due units of a large stock are found however many were asked about bef
   const [rooftop] = await findRooftops(fixture.context.db, fixture.config.rooftops)
   const ask = { runId: 0, sourceStart: new Date(), limit: 1000, again: false }
 
-  const unknown = await stockPrices.due(fixture.context.db, rooftop!, ask)
+  const unknown = await dueUnits(fixture.context.db, rooftop!, ask)
   await pool.query('analyze')
-  const known = await stockPrices.due(fixture.context.db, rooftop!, ask)
+  const known = await dueUnits(fixture.context.db, rooftop!, ask)
 
   expect(unknown.map(({ stockNo }) => stockNo)).toEqual(['S-1', 'S-10'])
   expect(known).toEqual(unknown)

@@ -1,22 +1,14 @@
 import type { Kysely } from 'kysely'
+import type { Config } from '../config/read.ts'
 import type { Tables } from '../db/tables.ts'
 import type { CallOptions } from '../sources/http.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import type { Sources } from './stream-sources.ts'
-import type { Loaded } from './record.ts'
+import type { Sources } from './sources.ts'
+import type { Loaded } from '../values/record.ts'
 
-/** The config settings that enrichment streams use. */
-export interface EnrichmentSettings {
-  readonly pricing: { readonly reasoning: boolean; readonly budget: number }
-  readonly checks: {
-    readonly lookForNewDays: number
-    readonly lookEveryDays: number
-    readonly dailyForDays: number
-    readonly backfillBudget: number
-  }
-  readonly links: { readonly refreshBeforeHours: number; readonly keepAliveDays: number | null }
-}
+/** The settings of the config that an enrichment uses. */
+export type EnrichmentSettings = Pick<Config, 'pricing' | 'checks' | 'links'>
 
 /** A call to make: an evaluation, and what to ask about it. */
 export interface EnrichmentTask {
@@ -58,11 +50,11 @@ export interface EnrichmentAnswer<R> {
 }
 
 /**
- * A stream that asks about evaluations that are in the warehouse, each on its own schedule and within a budget.
- * `R` is a normalised answer. The pipeline handles state, payloads, quarantine and parking.
+ * What a stream asks about evaluations that are in the warehouse, each on its own schedule and within a budget. `R` is a
+ * normalised answer. The pipeline handles state, payloads, quarantine and parking.
  */
-export interface EnrichmentStream<R = unknown> {
-  readonly kind: 'enrichment'
+export interface Enrichment<R = unknown> {
+  /** The stream's. */
   readonly name: string
   /** What the stream asks about an evaluation, each with its own state: keys of the answers in `raw.payload`. */
   readonly asks: readonly string[]
@@ -70,9 +62,6 @@ export interface EnrichmentStream<R = unknown> {
   readonly alsoAnswers?: Readonly<Record<string, string>>
   /** How an answer that is not complete yet is polled. */
   readonly polling: { readonly everySeconds: number; readonly maxWaitSeconds: number }
-  /** Streams that must have ended for the whole dealer group before one of its rooftops is asked about. An answer may be about a
-   *  vehicle of the group: which evaluation asks, and which one owns it, then depends on those of all its rooftops. */
-  readonly followsInGroup: readonly string[]
   /** Whether the source answers for the rooftop at all. */
   serves(rooftop: RooftopRow): boolean
   /** The most calls for one rooftop in one run. */
@@ -110,8 +99,8 @@ export interface EnrichmentStream<R = unknown> {
     runId: number,
     wire: AppraisalWire,
   ): Promise<Loaded[]>
-  /** Calls that the run saved for the rooftop, compared with asking everything about every evaluation. */
-  savedCalls(
+  /** Calls that the run saved for the rooftop, compared with asking everything about every evaluation; left out: none. */
+  savedCalls?(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     runStart: Date,
@@ -121,15 +110,13 @@ export interface EnrichmentStream<R = unknown> {
 
 /** The key of a task in quarantine and warnings: the EvalID, with the ask where the stream has several. */
 export function naturalKeyOf(
-  { asks }: Pick<EnrichmentStream, 'asks'>,
+  { asks }: Pick<Enrichment, 'asks'>,
   { evalId, ask }: Pick<EnrichmentTask, 'evalId' | 'ask'>,
 ): string {
   return asks.length === 1 ? String(evalId) : `${evalId}/${ask}`
 }
 
-/** Declares an enrichment stream; the answer's type stays inside the stream's own files. */
-export function defineEnrichmentStream<R>(
-  stream: Omit<EnrichmentStream<R>, 'kind'>,
-): EnrichmentStream {
-  return { kind: 'enrichment', ...stream } as unknown as EnrichmentStream
+/** Declares what a stream asks; the answer's type stays inside the stream's own files. */
+export function defineEnrichment<R>(enrichment: Enrichment<R>): Enrichment {
+  return enrichment as unknown as Enrichment
 }

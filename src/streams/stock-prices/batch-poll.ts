@@ -1,10 +1,13 @@
-import { MissingField } from '../contract/operation.ts'
-import type { Tx } from '../db/transaction.ts'
-import { messageOf, SyncError } from '../errors.ts'
-import type { BatchLoaded, BatchProgress, BatchStream, BatchUnit } from '../streams/batch-stream.ts'
-import type { Issue } from '../streams/record.ts'
-import { bodyHash } from '../values/content-hash.ts'
-import { partition } from '../values/partition.ts'
+import { MissingField } from '../../contract/operation.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { messageOf, SyncError } from '../../errors.ts'
+import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
+import type { BatchLoaded, BatchProgress, BatchResult, BatchUnit } from './batch.ts'
+import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
+import { observeStockPrices } from './observe.ts'
+import type { Issue } from '../../values/record.ts'
+import { bodyHash } from '../../values/content-hash.ts'
+import { partition } from '../../values/partition.ts'
 import {
   takeOverBatches,
   completeBatch,
@@ -15,15 +18,15 @@ import {
   type UnitOutcome,
   readBatchUnits,
 } from './batch-ledger.ts'
-import { isKeyRefused } from '../sources/status-rules.ts'
-import { type Matched, matchResults } from './batch-match.ts'
+import { isKeyRefused } from '../../sources/status-rules.ts'
 import { reportUnits, reportUnknown } from './batch-reports.ts'
-import type { Counts } from './run-ledger.ts'
-import { savePayloads, storableList } from './load-records.ts'
-import { type SliceJob, sourcesOf } from './slice.ts'
-import type { Warning } from './data-quality.ts'
+import type { Counts } from '../../pipeline/run-ledger.ts'
+import { savePayloads, storableList } from '../../pipeline/load-records.ts'
+import { type Sources, sourcesOf } from '../../pipeline/sources.ts'
+import type { SliceJob } from '../../pipeline/stream.ts'
+import type { CallOptions } from '../../sources/http.ts'
+import type { Warning } from '../../pipeline/data-quality.ts'
 
-type Job = SliceJob<BatchStream>
 type Submitted = OpenBatch & { readonly batchId: string }
 type Complete = BatchProgress & { readonly results: NonNullable<BatchProgress['results']> }
 
@@ -42,16 +45,19 @@ export type PollResult = { readonly batch: Submitted } & (
 )
 
 /** Polls the batches. Rejects with SyncError when the key is refused; the batches then stay open for the next run. */
-export async function pollBatches(job: Job, batches: readonly OpenBatch[]): Promise<PollResult[]> {
+export async function pollBatches(
+  job: SliceJob,
+  batches: readonly OpenBatch[],
+): Promise<PollResult[]> {
   const submitted = batches.filter((batch): batch is Submitted => batch.batchId !== null)
   return await Promise.all(submitted.map((batch) => pollOne(job, batch)))
 }
 
-async function pollOne(job: Job, batch: Submitted): Promise<PollResult> {
-  const { context, stream, traffic } = job
+async function pollOne(job: SliceJob, batch: Submitted): Promise<PollResult> {
+  const { context, traffic } = job
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
   try {
-    const found = await stream.poll(sourcesOf(context), batch, options)
+    const found = await pollBatch(sourcesOf(context), batch, options)
     const { results, percent } = found
     if (results === null) return { batch, kind: 'underway', percent, fault: null }
     const at = found.at ?? context.appraisal.clock.now()
@@ -63,6 +69,28 @@ async function pollOne(job: Job, batch: Submitted): Promise<PollResult> {
     if (error.status === 404) return { batch, kind: 'gone', reason: messageOf(error) }
     return { batch, kind: 'underway', percent: null, fault: messageOf(error) }
   }
+}
+
+/** MissingField when the answer does not hold what the wire settings name. */
+async function pollBatch(
+  { services }: Sources,
+  { batchNo, batchId }: Submitted,
+  options: CallOptions,
+): Promise<BatchProgress> {
+  const { answer, text, date } = await services.call(pollPriceBatch, {
+    ...options,
+    naturalKey: `batch ${batchNo}`,
+    fields: { batchId },
+  })
+  const { percentComplete: percent, results } = answer()
+  if (percent === null) throw new MissingField('vehicleData.priceBatch.poll.percentComplete')
+  if (percent < 100) return { percent, results: null, text, at: date }
+  if (results === null) throw new MissingField('vehicleData.priceBatch.poll.results')
+  const normalised = results.map((result) => ({
+    reference: result.reference,
+    record: normaliseStockPrice(result),
+  }))
+  return { percent, results: normalised, text, at: date }
 }
 
 /** One result of a poll. A result with issues cannot be stored. */
@@ -103,7 +131,7 @@ export function withPollItems(
 /** Writes the results of the polls, and returns whether any batch is still in progress. */
 export async function writePollResults(
   tx: Tx,
-  job: Job,
+  job: SliceJob,
   polls: readonly PollResult[],
 ): Promise<{ readonly counts: Partial<Counts>; readonly inProgress: boolean }> {
   const counts = { hydrated: 0, inserted: 0, updated: 0, unchanged: 0 }
@@ -131,10 +159,10 @@ export async function writePollResults(
 /** Writes a complete batch: price observations, outcomes of the units, warnings and the payload. */
 async function writeComplete(
   tx: Tx,
-  job: Job,
+  job: SliceJob,
   poll: Extract<PollResult, { kind: 'complete' }>,
 ): Promise<readonly BatchLoaded[]> {
-  const { stream, rooftop, run } = job
+  const { rooftop, run } = job
   const { batch, found, at, fetchedAt, refused = new Map<string, string>() } = poll
   const { batchNo } = batch
   const all = matchResults(await readBatchUnits(tx.db, batchNo), found.results)
@@ -144,7 +172,7 @@ async function writeComplete(
   const answers = matched.answers
     .filter(({ unit }) => unchanged.has(unit.stockNo))
     .map((answer) => ({ ...answer, at }))
-  const loaded = await stream.load(tx.db, rooftop, answers, run.runId)
+  const loaded = await observeStockPrices(tx.db, rooftop, answers, run.runId)
   const loadedUnits = answers.map(({ unit }, index) => ({ unit, ...loaded[index]! }))
   const failed = unstored.map(({ stockNo }): [string, UnitOutcome] => [stockNo, 'failed'])
   await recordOutcomes(tx, batchNo, new Map([...outcomesOf(matched, loadedUnits), ...failed]))
@@ -161,15 +189,44 @@ async function writeComplete(
   await reportUnknown(tx, job, batchNo, matched.unknown)
   const text = storableList(found.text)
   const payload = { naturalKey: String(batchNo), text, hash: bodyHash(text), fetchedAt }
-  await savePayloads(tx, stream.endpoint, rooftop, run.runId, [payload])
+  await savePayloads(tx, submitPriceBatch.name, rooftop, run.runId, [payload])
   await completeBatch(tx, batchNo)
   return loaded
+}
+
+/** The results of a batch, matched to its units by reference. */
+export interface Matched {
+  readonly answers: readonly { readonly unit: BatchUnit; readonly record: StockPriceRecord }[]
+  /** Units of the batch that have no result. */
+  readonly missing: readonly BatchUnit[]
+  /** Units with several results. Which one is right is not known, so none is used. */
+  readonly duplicate: readonly BatchUnit[]
+  /** References that are not in the batch, each once; the empty text for results without a reference. */
+  readonly unknown: readonly string[]
+}
+
+/** Pure. Every unit is in exactly one of the first three lists, in the order of the batch. */
+export function matchResults(
+  units: readonly BatchUnit[],
+  results: readonly BatchResult[],
+): Matched {
+  const byReference = Map.groupBy(results, ({ reference }) => reference ?? '')
+  const matched = units.map((unit) => ({ unit, found: byReference.get(unit.stockNo) ?? [] }))
+  const asked = new Set(units.map(({ stockNo }) => stockNo))
+  return {
+    answers: matched.flatMap(({ unit, found }) =>
+      found.length === 1 ? [{ unit, record: found[0]!.record }] : [],
+    ),
+    missing: matched.flatMap(({ unit, found }) => (found.length === 0 ? [unit] : [])),
+    duplicate: matched.flatMap(({ unit, found }) => (found.length > 1 ? [unit] : [])),
+    unknown: [...byReference.keys()].filter((reference) => !asked.has(reference)),
+  }
 }
 
 /** Units whose stock number still belongs to the vehicle that was sent; a row lock holds this until the commit. */
 async function sameVehicles(
   { client }: Tx,
-  { rooftop }: Job,
+  { rooftop }: SliceJob,
   { answers }: Matched,
 ): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ stock_no: string }>(

@@ -1,14 +1,15 @@
-import type { Tx } from '../db/transaction.ts'
-import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
-import { partition } from '../values/partition.ts'
-import { isOwnedByOther } from './record-owner.ts'
-import type { Hydrated } from './hydrate.ts'
-import { postponeDeliveries } from './postpone-deliveries.ts'
-import { readQuarantinedRecords } from './quarantine.ts'
-import type { SliceJob } from './slice.ts'
-import { commitRecords, withoutWindows } from './commit-records.ts'
-import type { SliceResult } from './commit-slice.ts'
-import { readRecords } from './windowed-slice.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { StoredRecord, WindowedRecords } from '../../pipeline/windowed-records.ts'
+import { partition } from '../../values/partition.ts'
+import { isOwnedByOther } from '../../pipeline/record-owner.ts'
+import type { Hydrated } from '../../pipeline/hydrate.ts'
+import type pg from 'pg'
+import { readQuarantinedRecords } from '../../pipeline/quarantine.ts'
+import type { SliceJob } from '../../pipeline/stream.ts'
+import { commitRecords, withoutWindows } from '../../pipeline/commit-records.ts'
+import type { SliceResult } from '../../pipeline/stream.ts'
+import { readRecords } from '../../pipeline/windowed-slice.ts'
+import { storedRecords } from '../../pipeline/stored-records.ts'
 
 const deliveriesPerSlice = 500
 /** Reads for one event, over about two minutes: the service may send an event before its reads show it. */
@@ -26,12 +27,12 @@ interface Waiting {
  * One slice of evaluations that webhooks reported. They are read again and loaded by the same code as in a nightly slice, and
  * their deliveries are marked in the same transaction. It certifies no window: a webhook proves nothing about other evaluations.
  */
-export async function hintsSlice(job: SliceJob<WindowedStream>): Promise<SliceResult> {
+export async function readHinted(job: SliceJob<WindowedRecords>): Promise<SliceResult> {
   const { context, stream, rooftop } = job
   const due = await waitingDeliveries(job)
   const ids = [...new Set(due.map(({ evalId }) => evalId))]
   const known = new Map(
-    (await stream.storedRecords(context.db, rooftop, ids)).map((one) => [one.id, one]),
+    (await storedRecords(context.db, stream, rooftop, ids)).map((one) => [one.id, one]),
   )
   const entries = await readQuarantinedRecords(context.db, {
     rooftopId: rooftop.id,
@@ -109,7 +110,7 @@ function missing(read: readonly Hydrated[]): { readonly error?: string } {
 
 /** An evaluation whose payload names no dealership stays with the rooftop that owns it. */
 function withOwner(
-  { rooftop, siblings, stream, context }: SliceJob<WindowedStream>,
+  { rooftop, siblings, stream, context }: SliceJob<WindowedRecords>,
   known: ReadonlyMap<number, StoredRecord>,
 ) {
   return (entry: Hydrated): Hydrated => {
@@ -159,13 +160,13 @@ async function moveToOwners(
 /** Marks the deliveries. A delivery whose event the service's reads do not show yet waits for the next attempt. */
 async function markDeliveries(
   tx: Tx,
-  { stream, rooftop, run }: SliceJob<WindowedStream>,
+  { stream, rooftop, run }: SliceJob<WindowedRecords>,
   waiting: readonly Waiting[],
   read: { readonly results: ReadonlyMap<number, string>; readonly written: ReadonlySet<number> },
 ): Promise<void> {
   const written = [...read.written]
   const stored = new Map(
-    (await stream.storedRecords(tx.db, rooftop, written)).map((one) => [one.id, one]),
+    (await storedRecords(tx.db, stream, rooftop, written)).map((one) => [one.id, one]),
   )
   const isSeen = ({ evalId, updatedAt }: Waiting) => {
     if (!read.written.has(evalId)) return false
@@ -189,4 +190,24 @@ async function markDeliveries(
   )
   const ids = unread.map(({ id }) => id)
   await postponeDeliveries(tx.client, ids, 'the evaluation could not be read')
+}
+
+/** Failures in a row until a delivery is marked as failed: about six hours. A nightly run loads its evaluation anyway. */
+const maxAttempts = 30
+
+/** Counts a failed attempt for waiting deliveries that were due at a moment (left out: now), and delays them. After the last
+ *  attempt they are marked as failed. Deliveries that were postponed since that moment are not changed. */
+export async function postponeDeliveries(
+  on: pg.Pool | pg.ClientBase,
+  ids: readonly number[],
+  reason: string,
+  asOf: string | null = null,
+): Promise<void> {
+  await on.query(
+    `update ops.webhook_delivery set attempts = attempts + 1, issue = left($2, 400),
+       state = case when attempts + 1 >= $3 then 'failed' else state end,
+       due_at = now() + least(interval '15 minutes', interval '5 s' * power(2, least(attempts, 10)))
+     where delivery_id = any($1::bigint[]) and state = 'waiting' and due_at <= coalesce($4::timestamptz, now())`,
+    [ids, reason, maxAttempts, asOf],
+  )
 }

@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matchResults } from '#src/pipeline/batch-match.ts'
+import type { BatchResult } from '#src/streams/stock-prices/batch.ts'
+import { matchResults } from '#src/streams/stock-prices/batch-poll.ts'
 
 const unit = (stockNo: string) => ({ stockNo, vin: null, adcode: null, odometerKm: null })
-const result = (reference: string | null, record: unknown = reference) => ({ reference, record })
+/** Matching reads the reference alone. */
+const result = (reference: string | null, record: unknown = reference) =>
+  ({ reference, record }) as BatchResult
 
 test('every result is matched to its unit, in any order', () => {
   const matched = matchResults([unit('A'), unit('B')], [result('B', 2), result('A', 1)])

@@ -1,13 +1,11 @@
 import { sql } from 'kysely'
-import type { Tx } from '../db/transaction.ts'
-import type { BatchStream, SkippedUnit } from '../streams/batch-stream.ts'
-import { storable } from '../values/text.ts'
-import { recordWarnings, type Warning } from './data-quality.ts'
-import type { SliceJob } from './slice.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { SkippedUnit } from './batch.ts'
+import { storable } from '../../values/text.ts'
+import { recordWarnings, type Warning } from '../../pipeline/data-quality.ts'
+import type { SliceJob } from '../../pipeline/stream.ts'
 
-// What a batch stream reports in ops.data_quality.
-
-type Job = SliceJob<BatchStream>
+// What batches report in ops.data_quality.
 
 const unknownReference = 'unknown-reference'
 /** Per batch, at most. A result list with more is wrong as a whole, and its payload is stored. */
@@ -18,7 +16,7 @@ const notAskedChecks = ['cannot-be-priced', 'not-priced']
 /** Replaces the warnings of the units that were sent. */
 export async function reportUnits(
   tx: Tx,
-  { stream, rooftop, run }: Job,
+  { stream, rooftop, run }: SliceJob,
   asked: readonly string[],
   warnings: readonly Warning[],
 ): Promise<void> {
@@ -29,7 +27,7 @@ export async function reportUnits(
 /** Reports references that were not in the batch. Deletes those of earlier runs. */
 export async function reportUnknown(
   { db }: Tx,
-  { stream, rooftop, run }: Job,
+  { stream, rooftop, run }: SliceJob,
   batchNo: number,
   references: readonly string[],
 ): Promise<void> {
@@ -52,7 +50,10 @@ function unknownDetail(key: string, batchNo: number): string {
 }
 
 /** How many references in this run's results were not in its batches. */
-export async function countUnknown({ db }: Tx, { stream, rooftop, run }: Job): Promise<number> {
+export async function countUnknown(
+  { db }: Tx,
+  { stream, rooftop, run }: SliceJob,
+): Promise<number> {
   const row = await db
     .selectFrom('ops.data_quality')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -67,7 +68,7 @@ export async function countUnknown({ db }: Tx, { stream, rooftop, run }: Job): P
 /** Reports why units are not priced; an unchanged reason writes nothing. Deletes warnings of units that are no longer in stock. */
 export async function reportNotAsked(
   { db }: Tx,
-  { stream, rooftop, run }: Job,
+  { stream, rooftop, run }: SliceJob,
   notAsked: readonly SkippedUnit[],
 ): Promise<void> {
   const values = notAsked.map(({ naturalKey, check, detail }) => ({ naturalKey, check, detail }))

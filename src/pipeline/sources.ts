@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
 import type { ServiceClient } from '../sources/service-client.ts'
 import type { AppraisalWire } from '../values/wire.ts'
@@ -10,5 +11,11 @@ export interface Sources {
   readonly wire: AppraisalWire
 }
 
-/** The part that the calls of the evaluations stream use. */
-export type ListSources = Pick<Sources, 'appraisal' | 'wire'>
+/** The API clients that streams use. */
+export function sourcesOf({
+  appraisal,
+  services,
+  config,
+}: Pick<Context, 'appraisal' | 'services' | 'config'>): Sources {
+  return { appraisal, services, wire: config.wire.appraisal }
+}

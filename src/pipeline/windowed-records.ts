@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../db/tables.ts'
-import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
+import type { MalformedItem } from '../sources/appraisal/answers.ts'
 import type { CallOptions } from '../sources/http.ts'
-import type { EvaluationList } from '../sources/appraisal/answers.ts'
+import type { Person, PersonRedaction } from '../values/person.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { Span, Window } from '../values/window.ts'
+import type { Window } from '../values/window.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import type { ListSources } from './stream-sources.ts'
-import type { RecordWarning, Row, RowSet } from './record.ts'
+import type { Sources } from './sources.ts'
+import type { RecordWarning, Row, RowSet } from '../values/record.ts'
 
 /** Where and when a payload was read. */
 export interface Origin {
@@ -21,27 +21,26 @@ export interface Origin {
   readonly erasedAt?: Date | null
 }
 
-/** The person that a record names: personal data. */
-export interface Person {
-  readonly name: string | null
-  readonly phone: string | null
-  readonly email: string | null
-  readonly address: string | null
-  readonly suburb: string | null
-  readonly plate: string | null
+/** The list of a window: each id once, in the order received. */
+export interface RecordList {
+  readonly items: readonly ListedRecord[]
+  /** Items without an id, a few among many that have one. */
+  readonly malformed: readonly MalformedItem[]
+  /** The source's time of the answer. */
+  readonly listedAt: Date
 }
 
-/** How to remove a person from a payload. */
-export interface PersonRedaction {
-  /** A text, or a number that may be one, without the person. */
-  readonly redact: {
-    (text: string): string
-    (value: string | number): string | number
-  }
-  /** The new value of a customer's field, by its path; undefined leaves the field out. null: the fields stay, since they are
-   *  another customer's. */
-  readonly blank: ((path: string, value: unknown) => unknown) | null
+/** An item of a list. */
+export interface ListedRecord {
+  readonly id: number
+  /** As sent; null: the list gives no update times. */
+  readonly updatedAt: string | null
 }
+
+/** A record as received. vanished: the source does not know it. */
+export type FetchedRecord =
+  | { readonly kind: 'found'; readonly text: string; readonly fetchedAt: Date }
+  | { readonly kind: 'vanished' }
 
 /** What a merge makes of a record. */
 export interface MergeResult {
@@ -67,37 +66,39 @@ export interface StoredRecord {
 }
 
 /**
- * A stream whose source lists what was created in a window and answers for one record at a time.
- * `R` is a normalised record. The pipeline loads what the stream reads.
+ * Records that the source lists by the time of their creation, and answers for one at a time. `R` is a normalised record.
+ * The pipeline plans and proves the windows, chooses what is read, and loads it.
  */
-export interface WindowedStream<R = unknown> {
-  readonly kind: 'windowed'
+export interface WindowedRecords<R = unknown> {
+  /** The stream's. */
   readonly name: string
   /** Key of the record's payloads in `raw.payload`. */
   readonly endpoint: string
-  /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. Its own has `group_id`, `entry_at` (the
-   *  time that places it in a window) and `gone_at`, for `verify`. */
-  readonly tables: readonly (keyof Tables & string)[]
+  /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. Its own also has `group_id`, `entry_at` (the
+   *  time that places it in a window), `created_at`, `source_updated_at`, `gone_at` and `run_id`. */
+  readonly tables: readonly string[]
   /** Tables of other streams with the same key: their rows only move with the record to another rooftop. */
-  readonly dependentTables: readonly (keyof Tables & string)[]
+  readonly dependentTables: readonly string[]
   readonly idColumn: string
+  /** The column of its own table with the instant that ageing counts from; `created_at` where it is null. */
+  readonly ageingColumn: string
   /** JSON paths that the document names, and those it says are always there: for the drift report. */
   readonly documented: { readonly paths: ReadonlySet<string>; readonly required: readonly string[] }
 
   /** Lists the records that were created in the range, in Unix seconds of the source; `until: null` includes the most recent. */
   list(
-    sources: ListSources,
+    sources: Sources,
     rooftop: RooftopRow,
     range: { from: number; until: number | null },
     options: CallOptions,
-  ): Promise<EvaluationList>
+  ): Promise<RecordList>
   /** Reads one record. */
   hydrate(
-    sources: ListSources,
+    sources: Sources,
     rooftop: RooftopRow,
     id: number,
     options: CallOptions,
-  ): Promise<FetchedEvaluation>
+  ): Promise<FetchedRecord>
   /** Pure. RecordIssues when it does not fit. `body` is the parsed payload, `readAt` the source's clock when it was read. */
   normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire, readAt: Date): R
   /** The numeric dealership that the payload names, where it names one. */
@@ -129,28 +130,47 @@ export interface WindowedStream<R = unknown> {
   ): MergeResult
   /** Pure. Puts a replayed history on top of stored versions whose payloads were deleted. */
   rebase(stored: RowSet | null, rebuilt: RowSet): RowSet
-
-  storedRecords(
-    db: Kysely<Tables>,
-    rooftop: RooftopRow,
-    ids: readonly number[],
-  ): Promise<StoredRecord[]>
-  /** Those that are stored, not gone, and belong to any of the half-open spans, which do not overlap. */
-  storedWithin(
-    db: Kysely<Tables>,
-    rooftop: RooftopRow,
-    spans: readonly Span[],
-  ): Promise<{ readonly id: number; readonly entryAt: Date }[]>
-  /** Moves records to the time at which the list shows them. */
-  setEntryTimes(
-    db: Kysely<Tables>,
-    rooftop: RooftopRow,
-    times: ReadonlyMap<number, Date>,
-  ): Promise<void>
-  markGone(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[], at: Date): Promise<void>
 }
 
-/** Declares a windowed stream; the record's type stays inside the stream's own file. */
-export function defineWindowedStream<R>(stream: Omit<WindowedStream<R>, 'kind'>): WindowedStream {
-  return { kind: 'windowed', ...stream } as unknown as WindowedStream
+type Stated = 'name' | 'endpoint' | 'tables' | 'idColumn' | 'list' | 'hydrate' | 'normalise'
+
+/** What a declaration states; the rest has defaults. */
+type RecordsDraft<R> = Pick<WindowedRecords<R>, Stated | 'entryAt' | 'merge'> &
+  Partial<WindowedRecords<R>>
+
+/** Declares the records of a stream; their type stays inside the stream's own files. Defaults: they name no customer and no
+ *  dealership, refer to nothing, contradict nothing, and have one state each. */
+export function defineRecords<R>(draft: RecordsDraft<R>): WindowedRecords {
+  return {
+    dependentTables: [],
+    ageingColumn: 'created_at',
+    documented: { paths: new Set(), required: [] },
+    dealerOf: () => null,
+    personOf: () => noPerson,
+    withoutPerson: (
+      body: unknown,
+      _id: number,
+      _wire: AppraisalWire,
+      { redact }: PersonRedaction,
+    ) => mapTexts(body, redact),
+    warnings: () => [],
+    recordOf: (body: unknown) => body,
+    resolve: async () => () => ({}),
+    rebase: (_: RowSet | null, rebuilt: RowSet) => rebuilt,
+    ...draft,
+  } as unknown as WindowedRecords
+}
+
+const noPerson: Person = {
+  ...{ name: null, phone: null, email: null, address: null, suburb: null, plate: null },
+}
+
+/** A copy with every text changed. */
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map((each) => mapTexts(each, change))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [change(key), mapTexts(each, change)]),
+  )
 }

@@ -1,14 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import { z } from 'zod'
-import type { Tables } from '../db/tables.ts'
-import { type User, user as userShape } from '../contract/appraisal/shapes.ts'
-import type { RooftopRow } from '../values/rooftop.ts'
-import { storable } from '../values/text.ts'
-import type { AppraisalWire } from '../values/wire.ts'
-import { isGeneratedAccount } from './generated-account.ts'
-import type { Issue } from './record.ts'
-import { defineSnapshotStream, type Rejected, type SnapshotPayload } from './snapshot-stream.ts'
-import { lockSql } from '../db/locks.ts'
+import type { Tables } from '../../db/tables.ts'
+import { type User, user as userShape } from '../../contract/appraisal/shapes.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import { storable } from '../../values/text.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { isGeneratedAccount } from '../generated-account.ts'
+import type { Issue } from '../../values/record.ts'
+import { lockSql } from '../../db/locks.ts'
 
 interface ListedUser {
   readonly email: string
@@ -16,56 +15,61 @@ interface ListedUser {
   readonly isActive: boolean
 }
 
-/**
- * Salespeople. The list answers for the whole dealer group of the rooftop that asks, and a key may cover several groups,
- * so every rooftop is asked. A user carries no active flag: the list is read without and with `includeInactive` [A §4 /getuserlist].
- */
-export const users = defineSnapshotStream({
-  name: 'users',
-  endpoint: 'getuserlist',
+/** A list as received. */
+export interface UserList {
+  readonly naturalKey: string
+  readonly text: string
+  readonly fetchedAt: Date
+}
 
-  async read({ appraisal }, rooftop, options) {
-    const payloads: SnapshotPayload[] = []
-    for (const includeInactive of [false, true]) {
-      const { text, fetchedAt } = await appraisal.listUsers(rooftop, { includeInactive }, options)
-      payloads.push({ naturalKey: includeInactive ? 'all' : 'active', text, fetchedAt })
-    }
-    return payloads
-  },
+/** An item that goes to quarantine. */
+interface Rejected {
+  readonly naturalKey: string
+  readonly issues: readonly Issue[]
+  readonly payload: string
+}
 
-  keysOf: (payloads) =>
-    payloads.flatMap(({ naturalKey, text }) =>
-      itemsOf(text).map((_, index) => keyOf(naturalKey, index)),
-    ),
+/** The keys of all items of the lists, as quarantine names them. */
+export function keysOf(lists: readonly UserList[]): string[] {
+  return lists.flatMap(({ naturalKey, text }) =>
+    itemsOf(text).map((_, index) => keyOf(naturalKey, index)),
+  )
+}
 
-  async load(db, rooftop, payloads, wire, refused = new Map()) {
-    const rejected: Rejected[] = []
-    const listed = readLists(payloads, refused, rejected)
-    // Serialised with the salespeople that evaluations bring in.
-    await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
-    const stored = await storedUsers(db, rooftop.groupId)
-    const fresh = [...listed].filter(([key]) => !stored.has(key))
-    for (const [key, user] of fresh) stored.set(key, await insert(db, rooftop, user, wire))
-    const renamed = [...listed].filter(([key, user]) => stored.get(key)!.name !== user.name)
-    for (const [key, user] of renamed) await rename(db, stored.get(key)!.userId, user.name)
-    const moved = await listMembers(
-      db,
-      rooftop,
-      new Map([...listed].map(([key, user]) => [stored.get(key)!.userId, user.isActive])),
-    )
-    const ids = [...listed.keys()].map((key) => stored.get(key)!.userId)
-    const inserted = new Set(fresh.map(([key]) => stored.get(key)!.userId))
-    // Users that left the list are updated too.
-    const changed = new Set([...renamed.map(([key]) => stored.get(key)!.userId), ...moved])
-    const counts = {
-      listed: listed.size,
-      inserted: inserted.size,
-      updated: changed.difference(inserted).size,
-      unchanged: ids.filter((id) => !inserted.has(id) && !changed.has(id)).length,
-    }
-    return { counts, rejected }
-  },
-})
+/** Updates the tables from the lists; writes only what differs. Rejects the `refused` items with their issues. */
+export async function loadUsers(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  lists: readonly UserList[],
+  wire: AppraisalWire,
+  refused: ReadonlyMap<string, readonly Issue[]> = new Map(),
+) {
+  const rejected: Rejected[] = []
+  const listed = readLists(lists, refused, rejected)
+  // Serialised with the salespeople that evaluations bring in.
+  await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
+  const stored = await storedUsers(db, rooftop.groupId)
+  const fresh = [...listed].filter(([key]) => !stored.has(key))
+  for (const [key, user] of fresh) stored.set(key, await insert(db, rooftop, user, wire))
+  const renamed = [...listed].filter(([key, user]) => stored.get(key)!.name !== user.name)
+  for (const [key, user] of renamed) await rename(db, stored.get(key)!.userId, user.name)
+  const moved = await listMembers(
+    db,
+    rooftop,
+    new Map([...listed].map(([key, user]) => [stored.get(key)!.userId, user.isActive])),
+  )
+  const ids = [...listed.keys()].map((key) => stored.get(key)!.userId)
+  const inserted = new Set(fresh.map(([key]) => stored.get(key)!.userId))
+  // Users that left the list are updated too.
+  const changed = new Set([...renamed.map(([key]) => stored.get(key)!.userId), ...moved])
+  const counts = {
+    listed: listed.size,
+    inserted: inserted.size,
+    updated: changed.difference(inserted).size,
+    unchanged: ids.filter((id) => !inserted.has(id) && !changed.has(id)).length,
+  }
+  return { counts, rejected }
+}
 
 function itemsOf(text: string): unknown[] {
   return z.array(z.unknown()).parse(JSON.parse(text))
@@ -77,12 +81,12 @@ function keyOf(list: string, index: number): string {
 
 /** Users by lower-case e-mail; the first list holds the active ones. A user that does not fit is left out and reported. */
 function readLists(
-  payloads: readonly SnapshotPayload[],
+  lists: readonly UserList[],
   refused: ReadonlyMap<string, readonly Issue[]>,
   rejected: Rejected[],
 ): Map<string, ListedUser> {
   const listed = new Map<string, ListedUser>()
-  for (const { naturalKey: list, text } of payloads) {
+  for (const { naturalKey: list, text } of lists) {
     for (const [index, item] of itemsOf(text).entries()) {
       const naturalKey = keyOf(list, index)
       const parsed = userShape.safeParse(item)

@@ -1,13 +1,11 @@
 import { sql } from 'kysely'
-import { lockSql } from '../db/locks.ts'
-import type { Db, Tx } from '../db/transaction.ts'
-import type { BatchStream, BatchUnit } from '../streams/batch-stream.ts'
-import { storable } from '../values/text.ts'
-import type { SliceJob } from './slice.ts'
+import type { Db, Tx } from '../../db/transaction.ts'
+import type { BatchUnit } from './batch.ts'
+import { storable } from '../../values/text.ts'
+import type { SliceJob } from '../../pipeline/stream.ts'
+import { lockSql } from '../../db/locks.ts'
 
 // ops.price_batch records each batch that was sent, and its result. Its times are by the warehouse's clock.
-
-type Job = SliceJob<BatchStream>
 
 /** A batch that has not ended. */
 export interface OpenBatch {
@@ -27,13 +25,13 @@ export interface RunBatches {
   readonly refused: number
 }
 
-/** Locks the rooftop's batches; waits while another process puts one together. */
-export async function lockBatches({ client }: Tx, { rooftop }: Job): Promise<void> {
+/** Locks the rooftop's batches, so that no unit is in two; waits while another process puts one together. */
+export async function lockBatches({ client }: Tx, { rooftop }: SliceJob): Promise<void> {
   await client.query(`select ${lockSql.wait('batch', '$1')}`, [rooftop.id])
 }
 
 /** All batches of the rooftop that have not ended, also those of earlier runs. */
-export async function openBatches(db: Db, { rooftop }: Job): Promise<OpenBatch[]> {
+export async function openBatches(db: Db, { rooftop }: SliceJob): Promise<OpenBatch[]> {
   return await db
     .selectFrom('ops.price_batch')
     .select(['batch_no as batchNo', 'batch_id as batchId', 'units'])
@@ -43,14 +41,14 @@ export async function openBatches(db: Db, { rooftop }: Job): Promise<OpenBatch[]
     .execute()
 }
 
-function ofRun({ run, rooftop }: Job) {
+function ofRun({ run, rooftop }: SliceJob) {
   return sql`rooftop_id = ${rooftop.id} and run_id = ${run.runId}`
 }
 
 /** Assigns batches that an earlier run left open to this run. */
 export async function takeOverBatches(
   { db }: Tx,
-  { run }: Job,
+  { run }: SliceJob,
   batches: readonly OpenBatch[],
 ): Promise<void> {
   await sql`
@@ -61,7 +59,7 @@ export async function takeOverBatches(
 }
 
 /** Counts the batches of the run. */
-export async function readRunBatches(db: Db, job: Job): Promise<RunBatches> {
+export async function readRunBatches(db: Db, job: SliceJob): Promise<RunBatches> {
   const { rows } = await sql<RunBatches>`
     select count(*) > 0 as any,
       count(*) filter (where state = 'lost' and batch_id is null)::int as lost,
@@ -73,7 +71,7 @@ export async function readRunBatches(db: Db, job: Job): Promise<RunBatches> {
 /** Records a batch that is about to be sent. */
 export async function recordBatch(
   { db }: Tx,
-  { run, rooftop }: Job,
+  { run, rooftop }: SliceJob,
   units: readonly BatchUnit[],
 ): Promise<number> {
   const { rows } = await sql<{ batchNo: number }>`
@@ -112,10 +110,13 @@ export async function endBatch(
     where batch_no = ${batchNo} and finished_at is null`.execute(db)
 }
 
+/** How long a batch may make no progress. The document names no time limit: it may take as long as it makes some. */
+const maxStallSeconds = 600
+
 /** Records the progress of a batch. True when it made no progress for too long and was ended as stuck. */
 export async function recordProgress(
   { db }: Tx,
-  { run, stream }: Job,
+  { run }: SliceJob,
   batchNo: number,
   { percent, fault }: { readonly percent: number | null; readonly fault: string | null },
 ): Promise<boolean> {
@@ -123,7 +124,6 @@ export async function recordProgress(
   await sql`
     update ops.price_batch set percent = ${bounded}, progressed_at = now()
     where batch_no = ${batchNo} and ${bounded}::numeric > coalesce(percent, 0)`.execute(db)
-  const { maxStallSeconds } = stream.polling
   const why = fault === null ? '' : `; last fault: ${fault}`
   // No process polled a batch between the run that sent it and this run, so the time counts from this run's start.
   const { numAffectedRows } = await sql`
@@ -172,7 +172,7 @@ export async function completeBatch({ db }: Tx, batchNo: number): Promise<void> 
 const sizeValidDays = 7
 
 /** The size of the next batch: the learned size, or twice that once it is a week old; at most the size in the config. */
-export async function readBatchSize(db: Db, { rooftop, context }: Job): Promise<number> {
+export async function readBatchSize(db: Db, { rooftop, context }: SliceJob): Promise<number> {
   const { rows } = await sql<{ size: number; isOld: boolean }>`
     select size, learned_at <= now() - make_interval(days => ${sizeValidDays}) as "isOld"
     from ops.price_batch_size where rooftop_id = ${rooftop.id}`.execute(db)
@@ -182,7 +182,11 @@ export async function readBatchSize(db: Db, { rooftop, context }: Job): Promise<
 }
 
 /** Lowers the batch size after a refusal: to half of the refused size, or to the known good size, for a week. */
-export async function lowerBatchSize({ db }: Tx, { rooftop }: Job, refused: number): Promise<void> {
+export async function lowerBatchSize(
+  { db }: Tx,
+  { rooftop }: SliceJob,
+  refused: number,
+): Promise<void> {
   const half = Math.max(1, Math.floor(refused / 2))
   await sql`
     insert into ops.price_batch_size as known (rooftop_id, size) values (${rooftop.id}, ${half})
@@ -193,14 +197,14 @@ export async function lowerBatchSize({ db }: Tx, { rooftop }: Job, refused: numb
 }
 
 /** Raises the batch size to what was accepted. The time of learning does not change, so that the next batch tries twice as many. */
-export async function raiseBatchSize(db: Db, { rooftop }: Job, taken: number): Promise<void> {
+export async function raiseBatchSize(db: Db, { rooftop }: SliceJob, taken: number): Promise<void> {
   await sql`
     update ops.price_batch_size set size = ${taken}
     where rooftop_id = ${rooftop.id} and size < ${taken}`.execute(db)
 }
 
 /** What is missing from the run's batches, one sentence each; empty when nothing is. */
-export async function readRunFaults(db: Db, job: Job): Promise<string[]> {
+export async function readRunFaults(db: Db, job: SliceJob): Promise<string[]> {
   const { rows } = await sql<{ batchNo: number; state: string; units: number; detail: string }>`
     select batch_no as "batchNo", state, units, detail from ops.price_batch
     where ${ofRun(job)} and state in ('refused', 'lost', 'stuck') and detail is not null order by batch_no`.execute(

@@ -7,12 +7,12 @@ import { openLog } from '#src/log.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import type { Sandbox } from '#src/sandbox/server.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
-import { FakeSource, json } from '../sources/fake-source.ts'
-import { runsEveryCase, someOf } from '../support/cases.ts'
-import { startForecourt } from '../support/child.ts'
-import { dayMs, type Fixture, runNight } from '../support/fixture.ts'
-import { rowsOf } from '../support/pricing-fixture.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { FakeSource, json } from '../../sources/fake-source.ts'
+import { runsEveryCase, someOf } from '../../support/cases.ts'
+import { startForecourt } from '../../support/child.ts'
+import { dayMs, type Fixture, runNight } from '../../support/fixture.ts'
+import { rowsOf } from '../../support/pricing-fixture.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import {
   adcode,
   batches,
@@ -22,7 +22,7 @@ import {
   stockFixture,
   submitPath,
   vinOf,
-} from '../streams/stock-prices/stocked.ts'
+} from './stocked.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
 

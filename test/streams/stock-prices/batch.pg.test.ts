@@ -1,14 +1,13 @@
 import { expect, test, vi } from 'vitest'
-import { recordNextBatch } from '#src/pipeline/batch-submit.ts'
+import { recordNextBatch } from '#src/streams/stock-prices/batch-submit.ts'
 import { insertRun } from '#src/pipeline/run-ledger.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
-import { type SliceJob, Traffic } from '#src/pipeline/slice.ts'
-import { aRooftop } from '../support/build-world.ts'
+import { type SliceJob, Traffic } from '#src/pipeline/stream.ts'
+import { aRooftop } from '../../support/build-world.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
-import type { BatchStream } from '#src/streams/batch-stream.ts'
-import { dayMs, type Fixture } from '../support/fixture.ts'
-import { rowsOf } from '../support/pricing-fixture.ts'
-import { whereWaiting } from '../support/queue-with.ts'
+import { dayMs, type Fixture } from '../../support/fixture.ts'
+import { rowsOf } from '../../support/pricing-fixture.ts'
+import { whereWaiting } from '../../support/queue-with.ts'
 import {
   adcode,
   batches,
@@ -23,7 +22,7 @@ import {
   stockFixture,
   submitPath,
   unitsOf,
-} from '../streams/stock-prices/stocked.ts'
+} from './stocked.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -371,7 +370,7 @@ test('waiting for batches holds no slot: seven rooftops wait at once with four s
 })
 
 /** A slice of the stream, as a worker claims it. */
-async function claimed(fixture: Fixture, batchSize: number): Promise<SliceJob<BatchStream>> {
+async function claimed(fixture: Fixture, batchSize: number): Promise<SliceJob> {
   const context = { ...fixture.context, ...inBatchesOf(fixture, batchSize) }
   const [rooftop] = await registerRooftops(context.db, context.config.rooftops)
   const plan = { command: 'sync', mode: 'sync', from: 0, until: null } as const

@@ -1,8 +1,12 @@
-import { MissingField } from '../contract/operation.ts'
-import { inTransaction, type Tx } from '../db/transaction.ts'
-import { messageOf, SyncError } from '../errors.ts'
-import { wasTaken } from '../sources/status-rules.ts'
-import type { BatchStream, BatchUnit } from '../streams/batch-stream.ts'
+import { MissingField } from '../../contract/operation.ts'
+import { inTransaction, type Tx } from '../../db/transaction.ts'
+import { messageOf, SyncError } from '../../errors.ts'
+import { wasTaken } from '../../sources/status-rules.ts'
+import { submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
+import { storable } from '../../values/text.ts'
+import type { BatchUnit } from './batch.ts'
+import { dueUnits } from './due.ts'
+import { marketField } from './market.ts'
 import {
   readBatchSize,
   endBatch,
@@ -14,11 +18,10 @@ import {
   recordBatch,
 } from './batch-ledger.ts'
 import { reportUnits } from './batch-reports.ts'
-import { advanceFence, type Run } from './run-ledger.ts'
-import { type SliceJob, sourcesOf } from './slice.ts'
-import { fromUnixSeconds } from '../values/unix-seconds.ts'
-
-type Job = SliceJob<BatchStream>
+import { advanceFence, type Run } from '../../pipeline/run-ledger.ts'
+import { sourcesOf } from '../../pipeline/sources.ts'
+import type { SliceJob } from '../../pipeline/stream.ts'
+import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 
 /** A batch that is recorded; only this process sends it. */
 export interface RecordedBatch {
@@ -42,11 +45,11 @@ export function dueRequest(run: Run, limit: number) {
 }
 
 /** Chooses the units of the next batch, records it and commits, before anything is sent. null: nothing is due. */
-export async function recordNextBatch(job: Job): Promise<RecordedBatch | null> {
-  const { context, run, stream, rooftop } = job
+export async function recordNextBatch(job: SliceJob): Promise<RecordedBatch | null> {
+  const { context, run, rooftop } = job
   return await inTransaction(context.pool, async (tx) => {
     await lockBatches(tx, job)
-    const units = await stream.due(tx.db, rooftop, dueRequest(run, await readBatchSize(tx.db, job)))
+    const units = await dueUnits(tx.db, rooftop, dueRequest(run, await readBatchSize(tx.db, job)))
     if (units.length === 0) return null
     // A process whose run was taken over sends nothing.
     await advanceFence(tx, run.runId)
@@ -55,28 +58,58 @@ export async function recordNextBatch(job: Job): Promise<RecordedBatch | null> {
 }
 
 /** Sends a batch once. A signal does not cancel it, because a batch without its answer is lost. */
-export async function sendBatch(job: Job, batch: RecordedBatch): Promise<SendResult> {
-  const { context, stream, rooftop, traffic } = job
-  const options = { onAttempt: traffic.onAttempt }
+export async function sendBatch(job: SliceJob, batch: RecordedBatch): Promise<SendResult> {
+  const { context } = job
   try {
-    const id = await stream.submit(sourcesOf(context), rooftop, batch, context.config, options)
+    const id = await submit(job, batch)
     context.crashPoint('record-read')
     await recordAccepted(context.db, batch.batchNo, id)
     await raiseBatchSize(context.db, job, batch.units.length)
     return { kind: 'taken' }
   } catch (error) {
     if (error instanceof MissingField)
-      return { kind: 'lost', reason: `the answer of ${stream.endpoint} ${error.message}` }
+      return { kind: 'lost', reason: `the answer of ${submitPriceBatch.name} ${error.message}` }
     if (!(error instanceof SyncError)) throw error
     if (error.status === 413) return { kind: 'tooLarge' }
     return { kind: wasTaken(error) === 'no' ? 'refused' : 'lost', reason: messageOf(error) }
   }
 }
 
+/** Returns the id for polling. MissingField when the answer holds none. */
+async function submit(
+  { context, rooftop, traffic }: SliceJob,
+  { batchNo, units }: RecordedBatch,
+): Promise<string> {
+  const { answer } = await sourcesOf(context).services.call(submitPriceBatch, {
+    onAttempt: traffic.onAttempt,
+    naturalKey: `batch ${batchNo}`,
+    fields: { vehicles: units.map(vehicleOf), ...marketField(rooftop, context.config) },
+  })
+  const { batchId } = answer()
+  if (batchId === null || !isStorableId(batchId))
+    throw new MissingField('vehicleData.priceBatch.submit.batchId')
+  return batchId
+}
+
+/** Whether the column can hold the id; a batch with any other id could never be polled. */
+function isStorableId(batchId: string): boolean {
+  return batchId.length <= 200 && storable(batchId) === batchId
+}
+
+/** The code identifies the vehicle, the VIN its specification. A mileage that is not known is left out [V §8]. */
+function vehicleOf({ stockNo, vin, adcode, odometerKm }: BatchUnit) {
+  return {
+    reference: stockNo,
+    ...(adcode === null ? {} : { adcode }),
+    ...(vin === null || vin.length !== 17 ? {} : { vin }),
+    ...(odometerKm === null ? {} : { km: odometerKm }),
+  }
+}
+
 /** Records the end of a batch that was not accepted. */
 export async function writeNotTaken(
   tx: Tx,
-  job: Job,
+  job: SliceJob,
   { batchNo, units }: RecordedBatch,
   sent: Exclude<SendResult, { kind: 'taken' }>,
 ): Promise<void> {

@@ -1,0 +1,68 @@
+import type { Loaded, RecordWarning } from '../../values/record.ts'
+import type { StockPriceRecord } from './normalise.ts'
+
+/** A unit on hand that a batch asks about. Its stock number is the reference of its result. */
+export interface BatchUnit {
+  readonly stockNo: string
+  readonly vin: string | null
+  readonly adcode: string | null
+  readonly odometerKm: number | null
+}
+
+/** Which units to find for a run. */
+export interface DueUnitsQuery {
+  readonly runId: number
+  /** The source's clock when the run began. */
+  readonly sourceStart: Date
+  readonly limit: number
+  /** Also units that were answered lately, because a user asks for them now. */
+  readonly again: boolean
+}
+
+/** What the service knows about a VIN. */
+export interface LookUp {
+  readonly vin: string
+  readonly outcome: 'decoded' | 'unknown'
+  readonly adcode: string | null
+  /** What the vehicle is, as far as the service says. */
+  readonly make: string | null
+  readonly model: string | null
+  /** The source's time of the answer, where it sent one. */
+  readonly at: Date | null
+}
+
+/** An entry of the results of a batch. */
+export interface BatchResult {
+  readonly reference: string | null
+  readonly record: StockPriceRecord
+}
+
+/** The state of a batch, from a poll. */
+export interface BatchProgress {
+  /** From 0 to 100. */
+  readonly percent: number
+  /** In any order; null until it is complete. */
+  readonly results: readonly BatchResult[] | null
+  readonly text: string
+  /** The source's time of the answer, where it sent one. */
+  readonly at: Date | null
+}
+
+/** A result with its unit. */
+export interface BatchAnswer {
+  readonly unit: BatchUnit
+  readonly record: StockPriceRecord
+  /** The source's time of the answer. */
+  readonly at: Date
+}
+
+/** What a result changed in the warehouse; `failed`: it says why there are no prices. */
+export interface BatchLoaded extends Loaded {
+  readonly priced: 'priced' | 'failed'
+}
+
+/** A unit that is not asked about, or the rooftop itself. */
+export interface SkippedUnit extends RecordWarning {
+  /** The stock number; the rooftop's uid where it is about all of them. */
+  readonly naturalKey: string
+}

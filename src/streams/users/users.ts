@@ -1,0 +1,108 @@
+import type { Tx } from '../../db/transaction.ts'
+import { listUsers } from '../../contract/appraisal/evaluations.ts'
+import { commitSlice } from '../../pipeline/commit-slice.ts'
+import { newestHashes, savePayloads, storableList } from '../../pipeline/load-records.ts'
+import { quarantineRecords, releaseAllBut } from '../../pipeline/quarantine.ts'
+import { sourcesOf } from '../../pipeline/sources.ts'
+import type { SliceJob, SliceResult, Stream } from '../../pipeline/stream.ts'
+import { bodyHash } from '../../values/content-hash.ts'
+import type { Issue } from '../../values/record.ts'
+import { keysOf, loadUsers, type UserList } from './user-list.ts'
+
+const name = 'users'
+const endpoint = listUsers.name
+
+/**
+ * Salespeople. The list answers for the whole dealer group of the rooftop that asks, and a key may cover several groups,
+ * so every rooftop is asked.
+ */
+export const users: Stream = {
+  name,
+  endpoints: [endpoint],
+  slices: { sync: readLists, retry: readLists, replay: replayLists },
+  plan: async () => ({ lists: 2, reads: 0 }),
+}
+
+/** A list item by its key; an item with issues is left out. */
+interface Item {
+  readonly key: string
+  readonly issues: readonly Issue[] | null
+}
+
+/** Reads both lists and loads them. An unchanged list writes nothing. */
+async function readLists(job: SliceJob): Promise<SliceResult> {
+  const { context, rooftop, run } = job
+  const wire = context.config.wire.appraisal
+  const lists = await receiveLists(job)
+  const keys = keysOf(lists)
+  return await commitSlice<Item>(job, {
+    items: keys.map((key) => ({ key, issues: null })),
+    store: async ({ db }, included) => {
+      const includedKeys = new Set(included.map(({ key }) => key))
+      const others = keys.filter((key) => !includedKeys.has(key))
+      await loadUsers(db, rooftop, lists, wire, new Map(others.map((key) => [key, []])))
+    },
+    reject: ({ key }, issues) => ({ key, issues }),
+    write: async (tx, items) => {
+      const refused = items.flatMap(({ key, issues }) => (issues ? [[key, issues] as const] : []))
+      const { counts, rejected } = await loadUsers(tx.db, rooftop, lists, wire, new Map(refused))
+      await saveChanged(tx, job, lists)
+      const scope = { stream: name, rooftopId: rooftop.id, runId: run.runId }
+      await quarantineRecords(
+        tx,
+        scope,
+        rejected.map((item) => ({ ...item, window: null })),
+      )
+      await releaseAllBut(
+        tx,
+        scope,
+        rejected.map(({ naturalKey }) => naturalKey),
+      )
+      const more = { quarantined: rejected.length, hydrated: lists.length }
+      return { counts: { ...counts, ...more }, more: false }
+    },
+  })
+}
+
+/** A user carries no active flag: the list is read without and with `includeInactive` [A §4 /getuserlist]. */
+async function receiveLists({ context, rooftop, traffic }: SliceJob): Promise<UserList[]> {
+  const { appraisal } = sourcesOf(context)
+  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const lists: UserList[] = []
+  for (const includeInactive of [false, true]) {
+    const { text, fetchedAt } = await appraisal.listUsers(rooftop, { includeInactive }, options)
+    const naturalKey = includeInactive ? 'all' : 'active'
+    lists.push({ naturalKey, text: storableList(text), fetchedAt })
+  }
+  return lists
+}
+
+async function saveChanged(
+  tx: Tx,
+  { rooftop, run }: SliceJob,
+  lists: readonly UserList[],
+): Promise<void> {
+  const keys = lists.map(({ naturalKey }) => naturalKey)
+  const stored = await newestHashes(tx.db, endpoint, rooftop, keys)
+  const changed = lists
+    .map((list) => ({ ...list, hash: bodyHash(list.text) }))
+    .filter(({ naturalKey, hash }) => !stored.get(naturalKey)?.equals(hash))
+  await savePayloads(tx, endpoint, rooftop, run.runId, changed)
+}
+
+/** Rebuilds the tables from the newest of each stored list. */
+async function replayLists(job: SliceJob): Promise<SliceResult> {
+  const { context, rooftop } = job
+  return await commitSlice(job, {
+    write: async ({ db, client }) => {
+      const { rows } = await client.query<UserList>(
+        `select distinct on (natural_key) natural_key as "naturalKey", fetched_at as "fetchedAt", body::text as text
+         from raw.payload where rooftop_id = $1 and endpoint = $2 order by natural_key, fetched_at desc`,
+        [rooftop.id, endpoint],
+      )
+      if (rows.length === 0) return { more: false }
+      const { counts } = await loadUsers(db, rooftop, rows, context.config.wire.appraisal)
+      return { counts, more: false }
+    },
+  })
+}

@@ -1,0 +1,21 @@
+/** The person that a record names: personal data. */
+export interface Person {
+  readonly name: string | null
+  readonly phone: string | null
+  readonly email: string | null
+  readonly address: string | null
+  readonly suburb: string | null
+  readonly plate: string | null
+}
+
+/** How to remove a person from a payload. */
+export interface PersonRedaction {
+  /** A text, or a number that may be one, without the person. */
+  readonly redact: {
+    (text: string): string
+    (value: string | number): string | number
+  }
+  /** The new value of a customer's field, by its path; undefined leaves the field out. null: the fields stay, since they are
+   *  another customer's. */
+  readonly blank: ((path: string, value: unknown) => unknown) | null
+}
