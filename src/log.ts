@@ -34,6 +34,9 @@ export function openLog(options: LogOptions): Log {
     {
       level: options.level,
       base: null,
+      // As operators and their tools read it: an instant with its zone, and the name of the level.
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redacted, censor: '[hidden]' },
       serializers: { err: (error: unknown) => loggedError(error) },
       hooks: {

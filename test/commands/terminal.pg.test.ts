@@ -21,10 +21,11 @@ const terminal = {
   ),
 }
 
-/** Runs a command in a terminal of 80 columns and 5 lines; gives everything that it was sent. */
+/** Runs a command in a terminal of 80 columns and 5 lines; gives everything that it was sent. `before` runs first, outside. */
 async function inTerminal(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  before: readonly (readonly string[])[] = [],
 ): Promise<string> {
   const options = smallFixture()
   await using sandbox = {
@@ -35,13 +36,15 @@ async function inTerminal(
   const database = await createTestDatabase()
   const file = join(folder.path, 'forecourt.yaml')
   await writeFile(file, configText(sandbox, database.url, options))
+  for (const earlier of before)
+    await forecourt([...earlier, '--config', file], { cwd: folder.path })
   const inScript = `exec script -qec "stty cols 80 rows 5; $(printf '%q ' "$@")" /dev/null`
   const { code, stdout } = await forecourt([...args, '--config', file], {
     cwd: folder.path,
     env: { ...terminal, ...env },
     launcher: ['bash', '-c', inScript, 'bash'],
   })
-  expect(code).toBe(0)
+  expect(code).toBeLessThan(2)
   return stdout
 }
 
@@ -78,9 +81,22 @@ test('a run in a terminal shows at once that it works, then a line a stream, and
   expect(sent).toMatch(/^\S*Working … 0s/)
   const screen = screenOf(sent)
   expect(screen.filter((line) => /Working|[█░]/.test(line))).toEqual([])
-  expect(screen.join('\n')).toMatch(/Run \d+: ok in .*\n +stream +listed/)
+  expect(screen.join('\n')).toMatch(
+    /Run \d+: ok in .*\n +stream: evaluations\n +listed: \d+, hydrated/,
+  )
   expect(sent).toMatch(colour)
 })
+
+test.each([[['status']], [['runs', 'show', '1']]])(
+  'a table of %j that is wider than the terminal is shown as blocks',
+  async (args) => {
+    const sent = await inTerminal(args, {}, [['sync']])
+
+    const screen = screenOf(sent)
+    expect(screen.filter((line) => line.length > 80 && /\S {2,}\S/.test(line))).toEqual([])
+    expect(screen.join('\n')).toMatch(/\n {2}rooftop: .*\n {4}stream: evaluations, status: ok/)
+  },
+)
 
 test('NO_COLOR turns the colours of the log off', async () => {
   const sent = await inTerminal(['sync'], { NO_COLOR: '1' })

@@ -129,7 +129,7 @@ for (const [signal, code] of someOf(signals, 1))
       status: 'partial',
       finishedAt: expect.any(String),
     })
-    expect(stopped.stderr).not.toMatch(/"level":(50|60)|\n\s+at /)
+    expect(stopped.stderr).not.toMatch(/"level":"(error|fatal)"|\n\s+at /)
     expect(await runs(warehouse)).toEqual(['stopped'])
     expect((await warehouse.run(['sync'])).code).toBe(0)
     expect(await runs(warehouse)).toEqual(['stopped', 'ok'])
