@@ -22,6 +22,21 @@ test('the README shows the two commands that do all the set-up', () => {
   expect(readme).toContain('npm ci && npm test')
 })
 
+test('the README names the Node.js that package.json takes, and no package needs a newer one', () => {
+  const { packages } = JSON.parse(textOf('package-lock.json')) as {
+    packages: Record<string, { engines?: { node?: string }; resolved?: string }>
+  }
+  // The newest 22 that a range asks for, where it takes any 22.
+  const minorOf = (range = '') => Number(/(?:\^|>=)\s*22\.(\d+)/.exec(range)?.[1] ?? 0)
+  const newer = Object.entries(packages).filter(([, { engines }]) => minorOf(engines?.node) > 22)
+
+  expect(JSON.parse(textOf('package.json')).engines.node).toBe('^22.22 || ^24 || >=26')
+  expect(packages['']!.engines!.node).toBe('^22.22 || ^24 || >=26')
+  expect(readme).toContain('Node.js 22.22, 24, or 26 and newer')
+  expect(newer).toEqual([])
+  expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([])
+})
+
 test('the README links every page, itself or through a page that it links', () => {
   const reached = new Set(['README.md'])
   for (const page of reached)
