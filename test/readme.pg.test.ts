@@ -8,6 +8,10 @@ import { temporaryFolder } from './support/temporary-folder.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
+/** The example of a link in the pages: the demo has its check. */
+const linkExample = /^npm run .* links show \w+ \d+/m.exec(
+  readFileSync(join(root, 'src/links/README.md'), 'utf8'),
+)![0]
 
 // This suite itself, what downloads packages, and what needs a container engine.
 const notHere = /^npm ci && npm test|^npm pack|^docker /
@@ -52,6 +56,7 @@ function commandLines(): string[] {
   expect(cron).toHaveLength(1)
   const commands = [...lines, ...cron]
     .map((line) => line.replace(/\s#.*/, '').trim())
+    .concat(linkExample)
     .filter((line) => line !== '' && !notHere.test(line))
     .map((line) => line.replace('npm ci && ', '').replace('/opt/forecourt', '.'))
   // Postgres has to run for what comes after it.
