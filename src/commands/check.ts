@@ -1,4 +1,4 @@
-import { findBinaries } from '../db/embedded-binaries.ts'
+import { findBinaries } from '../db/embedded-programs.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { migrationStatus } from '../db/migrate.ts'
 import { openAppraisal, openServices } from '../context.ts'

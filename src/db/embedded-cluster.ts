@@ -1,38 +1,21 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  chmod,
-  chown,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises'
+import * as fs from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf, UsageError } from '../errors.ts'
-import { type Binaries, embeddedMajor } from './embedded-binaries.ts'
-import type { OsUser, Run } from './embedded-user.ts'
+import { isCode } from './embedded-lock.ts'
+import type { Binaries, OsUser, Run } from './embedded-programs.ts'
 
 const execute = promisify(execFile)
 
-/** Paths of an embedded Postgres below its folder. */
-export interface Layout {
-  readonly folder: string
-  readonly cluster: string
-  readonly data: string
-  readonly password: string
-  readonly port: string
-  readonly log: string
-  readonly lock: string
-}
+/** The major version of the binaries that package.json installs; a cluster of another one cannot be opened. */
+const embeddedMajor = '18'
 
-/** The contents of `postmaster.pid`; its server may be dead. */
+/** Paths of an embedded Postgres below its folder. */
+export type Layout = ReturnType<typeof layoutOf>
+
+/** The contents of `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number
   readonly data: string
@@ -40,7 +23,7 @@ export interface Postmaster {
 }
 
 /** The paths below `folder`; the cluster, its password and its port are moved together. */
-export function layoutOf(folder: string): Layout {
+export function layoutOf(folder: string) {
   const cluster = join(folder, 'cluster')
   return {
     folder,
@@ -53,54 +36,36 @@ export function layoutOf(folder: string): Layout {
   }
 }
 
-/** Whether the folder has a finished cluster. UsageError when it has other files, or belongs to another OS user. */
-export async function hasCluster(layout: Layout): Promise<boolean> {
-  const { folder } = layout
-  const names: string[] = await readdir(folder).catch((cause) => {
-    if (isCode(cause, 'ENOENT')) return []
-    throw cannotUse(folder, cause)
-  })
-  if (names.includes('cluster')) {
-    await assertOwned(layout)
-    await assertMajor(layout)
-    return true
-  }
-  const foreign = names.filter((name) => !isOurs(name))
-  if (foreign.length > 0)
-    throw new UsageError(
-      `${folder} is not an embedded Postgres of forecourt (it holds ${foreign[0]}): ` +
-        'name an empty folder, or set warehouse.url in the config.',
+/** Whether the folder has a finished cluster. UsageError when it has other files, or a cluster that this process cannot use. */
+export async function hasCluster({ folder, cluster, data }: Layout): Promise<boolean> {
+  try {
+    const names = await fs.readdir(folder)
+    const foreign = names.find(
+      (name) => !/^(\..*|cluster(\.new-.*)?|postgres\.log|lock.*)$/.test(name),
     )
-  return false
-}
-
-function isOurs(name: string): boolean {
-  return /^(\..*|cluster\.new-.*|postgres\.log|lock|lock\.stale)$/.test(name)
-}
-
-async function assertOwned(layout: Layout): Promise<void> {
-  const uid = process.getuid?.()
-  if (uid === undefined || uid === 0) return
-  const owner = await stat(layout.cluster).catch((cause) => {
-    throw cannotUse(layout.folder, cause)
-  })
-  if (owner.uid !== uid)
+    if (!names.includes('cluster') && foreign !== undefined)
+      throw new UsageError(
+        `${folder} is not an embedded Postgres of forecourt (it holds ${foreign}): ` +
+          'name an empty folder, or set warehouse.url in the config.',
+      )
+    if (!names.includes('cluster')) return false
+    const [owner, uid] = [(await fs.stat(cluster)).uid, process.getuid?.() ?? 0]
+    if (uid !== 0 && owner !== uid)
+      throw new UsageError(
+        `The Postgres in ${folder} belongs to another OS user (uid ${owner}, we are ${uid}): ` +
+          'run as that user, or name another folder.',
+      )
+    const major = (await fs.readFile(join(data, 'PG_VERSION'), 'utf8')).trim()
+    if (major === embeddedMajor) return true
     throw new UsageError(
-      `The Postgres in ${layout.folder} belongs to another OS user (uid ${owner.uid}, we are ${uid}): ` +
-        'run as that user, or name another folder.',
-    )
-}
-
-async function assertMajor(layout: Layout): Promise<void> {
-  const path = join(layout.data, 'PG_VERSION')
-  const major = await readFile(path, 'utf8').catch((cause) => {
-    throw cannotUse(layout.folder, cause)
-  })
-  if (major.trim() !== String(embeddedMajor))
-    throw new UsageError(
-      `The data in ${layout.folder} was written by Postgres ${major.trim()}, this forecourt brings ` +
+      `The data in ${folder} was written by Postgres ${major}, this forecourt brings ` +
         `${embeddedMajor}: move it over with pg_dump and pg_restore, or name another folder.`,
     )
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    if (isCode(cause, 'ENOENT') && (cause as NodeJS.ErrnoException).path === folder) return false
+    throw cannotUse(folder, cause)
+  }
 }
 
 /** The UsageError for a folder that cannot be read or written. */
@@ -112,60 +77,41 @@ export function cannotUse(folder: string, cause: unknown): UsageError {
   )
 }
 
+const settings = {
+  shared_buffers: '128MB',
+  max_connections: '60',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  log_line_prefix: '%m [%p] %a ',
+}
+
 /** Initialises a cluster under a temporary name and renames it, so that an unfinished cluster is never used. */
 export async function initialise(
-  layout: Layout,
-  binaries: Binaries,
+  { folder, cluster }: Layout,
+  { initdb, postgres }: Binaries,
   run: Run,
   user: OsUser | undefined,
 ): Promise<void> {
-  for (const name of await readdir(layout.folder))
+  for (const name of await fs.readdir(folder))
     if (name.startsWith('cluster.new-'))
-      await rm(join(layout.folder, name), { recursive: true, force: true })
-  const fresh = join(layout.folder, `cluster.new-${process.pid}-${randomBytes(4).toString('hex')}`)
-  await mkdir(fresh, { mode: 0o700 })
-  await writeOwned(join(fresh, 'password'), `${randomBytes(24).toString('base64url')}\n`, user)
-  if (user !== undefined) await chown(fresh, user.uid, user.gid)
-  await run(binaries.initdb, initdbArguments(fresh))
-  await createDatabase(fresh, binaries, run)
-  await rename(fresh, layout.cluster)
-}
-
-function initdbArguments(fresh: string): string[] {
-  const settings = {
-    shared_buffers: '128MB',
-    max_connections: '60',
-    timezone: 'UTC',
-    log_timezone: 'UTC',
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    log_line_prefix: '%m [%p] %a ',
-  }
-  return [
-    `--pgdata=${join(fresh, 'data')}`,
-    `--pwfile=${join(fresh, 'password')}`,
-    '--username=forecourt',
-    '--auth=scram-sha-256',
-    '--encoding=UTF8',
-    '--locale=C',
+      await fs.rm(join(folder, name), { recursive: true, force: true })
+  const fresh = join(folder, `cluster.new-${process.pid}-${randomBytes(4).toString('hex')}`)
+  const [data, password] = [join(fresh, 'data'), join(fresh, 'password')]
+  await fs.mkdir(fresh, { mode: 0o700 })
+  await writeOwned(password, `${randomBytes(24).toString('base64url')}\n`, user)
+  if (user !== undefined) await fs.chown(fresh, user.uid, user.gid)
+  await run(initdb, [
+    ...[`--pgdata=${data}`, `--pwfile=${password}`, '--username=forecourt'],
+    ...['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'],
     ...Object.entries(settings).map(([name, value]) => `--set=${name}=${value}`),
-  ]
-}
-
-// In single-user mode and before the rename, so that every finished cluster has its database.
-async function createDatabase(fresh: string, binaries: Binaries, run: Run): Promise<void> {
-  const script = join(fresh, 'create.sql')
-  await writeFile(script, 'create database forecourt\n', { mode: 0o644 })
-  // The shell opens the script as the user of the server, who may not be able to read our own directory.
-  await run('/bin/sh', [
-    '-c',
-    '"$1" --single -D "$2" -c log_min_messages=error postgres < "$3" > /dev/null',
-    'sh',
-    binaries.postgres,
-    join(fresh, 'data'),
-    script,
   ])
-  await rm(script)
+  // In single-user mode and before the rename, so that every finished cluster has its database.
+  const create =
+    'echo "create database forecourt" | "$1" --single -D "$2" -c log_min_messages=error'
+  await run('/bin/sh', ['-c', `${create} postgres > /dev/null`, 'sh', postgres, data])
+  await fs.rename(fresh, cluster)
 }
 
 /** Writes a small file atomically, mode 0600, owned by the user of the server. */
@@ -175,19 +121,19 @@ export async function writeOwned(
   user: OsUser | undefined,
 ): Promise<void> {
   const temporary = `${path}.new`
-  await rm(temporary, { force: true })
-  await writeFile(temporary, content, { mode: 0o600, flag: 'wx' })
-  if (user !== undefined) await chown(temporary, user.uid, user.gid)
-  await rename(temporary, path)
+  await fs.rm(temporary, { force: true })
+  await fs.writeFile(temporary, content, { mode: 0o600, flag: 'wx' })
+  if (user !== undefined) await fs.chown(temporary, user.uid, user.gid)
+  await fs.rename(temporary, path)
 }
 
 /** Gives the log file, and a cluster that root copied here, to the user of the server. */
 export async function prepareFiles(layout: Layout, user: OsUser | undefined): Promise<void> {
-  await writeFile(layout.log, '', { flag: 'a', mode: 0o600 })
-  await chmod(layout.data, 0o700)
+  await fs.writeFile(layout.log, '', { flag: 'a', mode: 0o600 })
+  await fs.chmod(layout.data, 0o700)
   if (user === undefined) return
-  await chown(layout.log, user.uid, user.gid)
-  if ((await lstat(layout.data)).uid !== user.uid)
+  await fs.chown(layout.log, user.uid, user.gid)
+  if ((await fs.lstat(layout.data)).uid !== user.uid)
     await execute('chown', ['-R', `${user.uid}:${user.gid}`, layout.cluster])
 }
 
@@ -198,25 +144,23 @@ export async function runningPostmaster(
   access: 'locked' | 'unlocked',
 ): Promise<Postmaster | undefined> {
   const path = join(layout.data, 'postmaster.pid')
-  const text = await readFile(path, 'utf8').catch((cause) => {
-    if (isCode(cause, 'ENOENT')) return undefined
+  const text = await fs.readFile(path, 'utf8').catch((cause) => {
+    if (isCode(cause, 'ENOENT')) return ''
     throw cannotUse(layout.folder, cause)
   })
-  if (text === undefined) return undefined
-  const [pid, data, , port] = text.split('\n')
-  const postmaster = { pid: Number(pid), data: data ?? '', port: Number(port) }
+  const [pid, data = '', , port] = text.split('\n')
+  const postmaster = { pid: Number(pid), data, port: Number(port) }
+  // The file of a dead server stays: by it Postgres finds backends that have outlived their server.
   if (!isAlive(postmaster.pid)) return undefined
   const served = await folderServedBy(postmaster.pid)
   if (served !== undefined && (await isSameFolder(served, postmaster, layout))) return postmaster
-  if (access === 'locked') await rm(path, { force: true })
+  if (access === 'locked') await fs.rm(path, { force: true })
   return undefined
 }
 
 function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false
   try {
-    process.kill(pid, 0)
-    return true
+    return Number.isInteger(pid) && pid > 0 && process.kill(pid, 0)
   } catch (error) {
     return isCode(error, 'EPERM')
   }
@@ -225,14 +169,13 @@ function isAlive(pid: number): boolean {
 // The data folder in the command line of the process (`postgres -D folder …`).
 async function folderServedBy(pid: number): Promise<string | undefined> {
   try {
-    if (process.platform === 'linux') {
-      const [program = '', flag, folder] = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split(
-        '\0',
-      )
-      return basename(program) === 'postgres' && flag === '-D' ? folder : undefined
+    if (process.platform !== 'linux') {
+      const { stdout } = await execute('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
+      return /\/postgres -D (.+?) -[pc] /.exec(stdout)?.[1]
     }
-    const { stdout } = await execute('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
-    return /\/postgres -D (.+?) -[pc] /.exec(stdout)?.[1]
+    const commandLine = await fs.readFile(`/proc/${pid}/cmdline`, 'utf8')
+    const [program = '', flag, folder] = commandLine.split('\0')
+    return basename(program) === 'postgres' && flag === '-D' ? folder : undefined
   } catch {
     // It has ended, or is hidden from us: either way it is not our server.
     return undefined
@@ -243,20 +186,15 @@ async function folderServedBy(pid: number): Promise<string | undefined> {
 async function isSameFolder(
   served: string,
   postmaster: Postmaster,
-  layout: Layout,
+  { data, folder }: Layout,
 ): Promise<boolean> {
-  if (served === layout.data) return true
   try {
-    return (await realpath(served)) === (await realpath(layout.data))
+    return served === data || (await fs.realpath(served)) === (await fs.realpath(data))
   } catch (cause) {
     if (!isCode(cause, 'ENOENT') || served !== postmaster.data) return false
     throw new UsageError(
-      `${layout.folder} was moved from ${served} while its Postgres (pid ${postmaster.pid}) was running: ` +
+      `${folder} was moved from ${served} while its Postgres (pid ${postmaster.pid}) was running: ` +
         'end that process, then try again.',
     )
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === code
 }

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, rmdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { utimes } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from '../errors.ts'
 
 const heartbeatMs = 1_000
-// Measured by the clock of the waiting process, so that a lock does not appear dead after a laptop slept.
-const silentMs = 10_000
-// A pid that we cannot see may live in another container that shares the folder.
-const silentWhenDeadMs = 2_500
+// Measured by the clock of the waiting process, so that a lock does not appear dead after a laptop slept. The holder's pid says
+// nothing: it may be in another container that shares the folder.
+const silentMs = 5_000
 const timeoutMs = 120_000
 
 /** Runs `work` while this process alone holds the lock file `path`. A lock whose holder died is taken over. */
@@ -30,19 +29,24 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
 }
 
 async function acquire(path: string, content: string): Promise<void> {
-  const giveUpAt = performance.now() + timeoutMs
-  let seen: { content: string; beat: number } | undefined
-  let seenAt = performance.now()
-  while (!create(path, content)) {
+  const startedAt = performance.now()
+  let seen = read(path)
+  let seenAt = startedAt
+  for (;;) {
+    try {
+      writeFileSync(path, content, { flag: 'wx' })
+      return
+    } catch (error) {
+      if (!isCode(error, 'EEXIST')) throw error
+    }
     const now = performance.now()
     const holder = read(path)
     if (holder?.content !== seen?.content || holder?.beat !== seen?.beat) {
       seen = holder
       seenAt = now
     }
-    if (seen !== undefined && now - seenAt > (isDead(seen.content) ? silentWhenDeadMs : silentMs))
-      removeStale(path, seen.content)
-    else if (now > giveUpAt)
+    if (holder !== undefined && now - seenAt > silentMs && (await takeOver(path, content))) return
+    if (now - startedAt > timeoutMs)
       throw new UsageError(
         `Another command has held ${path} for ${timeoutMs / 1000} s: wait until it has ended, or ` +
           'remove that file when no forecourt command is running.',
@@ -51,42 +55,17 @@ async function acquire(path: string, content: string): Promise<void> {
   }
 }
 
-function create(path: string, content: string): boolean {
+/** Replaces a lock without heartbeat. Of processes that do so at the same instant the last one has it: the others see its content. */
+async function takeOver(path: string, content: string): Promise<boolean> {
+  const own = `${path}.${process.pid}`
+  writeFileSync(own, content)
   try {
-    writeFileSync(path, content, { flag: 'wx' })
-    return true
-  } catch (error) {
-    if (isCode(error, 'EEXIST')) return false
-    throw error
-  }
-}
-
-// Only the holder and the owner of the guard may unlink the lock, and the owner of the guard reads the lock again first: so no waiter
-// removes a lock that a faster waiter has just taken.
-function removeStale(path: string, content: string): void {
-  const guard = `${path}.stale`
-  try {
-    mkdirSync(guard)
-  } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error
-    // Its owner holds it for microseconds; an older one was left when a process was killed between two calls.
-    if (Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > 60_000)
-      removeGuard(guard)
-    return
-  }
-  try {
-    if (read(path)?.content === content) unlinkSync(path)
+    renameSync(own, path)
   } finally {
-    removeGuard(guard)
+    rmSync(own, { force: true })
   }
-}
-
-function removeGuard(guard: string): void {
-  try {
-    rmdirSync(guard)
-  } catch (error) {
-    if (!isCode(error, 'ENOENT')) throw error
-  }
+  await sleep(heartbeatMs)
+  return read(path)?.content === content
 }
 
 function read(path: string): { content: string; beat: number } | undefined {
@@ -98,18 +77,7 @@ function read(path: string): { content: string; beat: number } | undefined {
   }
 }
 
-// When another process has the same pid now, the missing heartbeat ends the lock.
-function isDead(content: string): boolean {
-  const pid = Number.parseInt(content, 10)
-  if (!Number.isInteger(pid) || pid <= 0) return false
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch (error) {
-    return isCode(error, 'ESRCH')
-  }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === code
+/** Whether the system gave one of these codes. */
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && codes.includes((error as NodeJS.ErrnoException).code ?? '')
 }

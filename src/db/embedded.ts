@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { messageOf, UsageError } from '../errors.ts'
-import { type Binaries, findBinaries } from './embedded-binaries.ts'
 import {
   cannotUse,
   hasCluster,
@@ -15,8 +14,8 @@ import {
   prepareFiles,
   writeOwned,
 } from './embedded-cluster.ts'
-import { withFileLock } from './embedded-lock.ts'
-import { type OsUser, type Run, runnerFor, serverUser } from './embedded-user.ts'
+import { isCode, withFileLock } from './embedded-lock.ts'
+import { findBinaries, type OsUser, runnerFor, serverUser } from './embedded-programs.ts'
 
 /** A running embedded Postgres; `started` says whether this call started it. */
 export interface Embedded {
@@ -34,32 +33,21 @@ export interface EmbeddedStatus {
   readonly port: number | undefined
 }
 
-export interface EmbeddedOptions {
-  /** Logs the slow steps: initialising, starting, recovering. */
-  readonly log?: (line: string) => void
-}
-
-interface Server {
-  readonly layout: Layout
-  readonly binaries: Binaries
-  readonly run: Run
-  readonly user: OsUser | undefined
-}
+type Server = Awaited<ReturnType<typeof openServer>>
 
 const startTimeoutSeconds = 120
 
 /** The running Postgres of `folder`, e.g. `.forecourt/postgres`; initialises and starts it when needed. It listens only on
- *  127.0.0.1, outlives this process, and is shared by all commands of the folder. UsageError when the folder, its version or the
- *  OS user does not allow it. */
+ *  127.0.0.1, outlives this process, and is shared by all commands of the folder. `log` gets the slow steps: initialising, starting.
+ *  UsageError when the folder, its version or the OS user does not allow it. */
 export async function ensureEmbedded(
   folder: string,
-  options: EmbeddedOptions = {},
+  { log = () => undefined }: { readonly log?: (line: string) => void } = {},
 ): Promise<Embedded> {
   const layout = await openFolder(folder)
   const shared = await connectRunning(layout)
   if (shared !== undefined) return shared
   return withLock(layout, async () => {
-    const log = options.log ?? (() => undefined)
     const server = await openServer(layout)
     if (!(await hasCluster(layout))) {
       log(`initialising Postgres in ${layout.folder}`)
@@ -110,14 +98,12 @@ async function withLock<T>(layout: Layout, work: () => Promise<T>): Promise<T> {
   try {
     return await withFileLock(layout.lock, work)
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOSPC')
-      throw cannotUse(layout.folder, cause)
-    throw cause
+    const isFolders = isCode(cause, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC')
+    throw isFolders ? cannotUse(layout.folder, cause) : cause
   }
 }
 
-async function openServer(layout: Layout): Promise<Server> {
+async function openServer(layout: Layout) {
   const binaries = await findBinaries()
   const user = await ownerOf(layout)
   return { layout, binaries, user, run: await runnerFor(user, binaries, layout.folder) }
@@ -156,14 +142,31 @@ async function awaitStarting(layout: Layout): Promise<Embedded | undefined> {
 }
 
 async function start(server: Server, log: (line: string) => void): Promise<Embedded> {
-  const { layout } = server
+  const { binaries, layout, run } = server
   await prepareFiles(layout, server.user)
   let failure: unknown
   for (let attempt = 0; attempt < 5; attempt++) {
     const port = await choosePort(server)
     log(`starting Postgres on 127.0.0.1:${port}`)
     try {
-      await startOn(server, port)
+      await run(
+        binaries.pg_ctl,
+        [
+          ...[
+            'start',
+            '-D',
+            layout.data,
+            '-l',
+            layout.log,
+            '-w',
+            '-t',
+            `${startTimeoutSeconds}`,
+            '-s',
+          ],
+          ...['-o', `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`],
+        ],
+        (startTimeoutSeconds + 10) * 1000,
+      )
       const url = await urlOf(layout, port)
       const answer = await askServer(url, layout)
       if (answer === 'ours') return { url, port, started: true }
@@ -179,13 +182,6 @@ async function start(server: Server, log: (line: string) => void): Promise<Embed
       `see ${layout.log}.`,
     { cause: failure },
   )
-}
-
-async function startOn({ binaries, layout, run }: Server, port: number): Promise<void> {
-  const timeout = String(startTimeoutSeconds)
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`
-  const flags = ['-D', layout.data, '-l', layout.log, '-o', options, '-w', '-t', timeout, '-s']
-  await run(binaries.pg_ctl, ['start', ...flags], (startTimeoutSeconds + 10) * 1000)
 }
 
 async function reasonOf(layout: Layout, failure: unknown): Promise<string> {
