@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import type { Effect, Operation } from '../contract/operation.ts'
 import type { Caller } from './access.ts'
-import type { CapOrder } from './faults.ts'
 import type { UploadedFile } from './request-body.ts'
 import type { Rendering } from './render.ts'
 import type { SandboxState } from './sandbox-state.ts'
@@ -23,7 +22,9 @@ export interface Call<F = Record<string, unknown>> extends VehicleCall<F> {
   readonly world: World
   readonly rendering: Rendering
   /** A silent cap to apply to the list. */
-  readonly listCap: { readonly cap: number; readonly order: CapOrder } | undefined
+  readonly listCap:
+    | { readonly cap: number; readonly order: 'newest' | 'oldest' | 'arbitrary' }
+    | undefined
 }
 
 /** An answer with its own status. Any other value is the body of the documented success. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { instant } from '../contract/fields.ts'
 import { issueText } from '../contract/issue-text.ts'
+import { faultRule } from './faults.ts'
 import { isReadable } from './lifecycle.ts'
 import { defaultLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
@@ -19,39 +20,6 @@ const clockMove = z.xor(
 
 const evaluationOnly = z.strictObject({ evalid: z.int().positive() })
 
-const fault = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('status'),
-    status: z.int().min(200).max(599),
-    body: z.unknown().exactOptional(),
-    headers: z.record(z.string(), z.string()).exactOptional(),
-  }),
-  z.strictObject({
-    kind: z.literal('tooMany'),
-    retryAfter: z
-      .union([z.number().min(0), instant.transform(toDate)])
-      .nullable()
-      .exactOptional(),
-  }),
-  z.strictObject({ kind: z.literal('reset') }),
-  z.strictObject({ kind: z.literal('slow'), ms: z.int().min(0).max(600_000) }),
-  z.strictObject({ kind: z.literal('truncate') }),
-  z.strictObject({ kind: z.literal('html') }),
-  z.strictObject({ kind: z.literal('empty') }),
-  z.strictObject({
-    kind: z.literal('listCap'),
-    cap: z.int().min(0),
-    order: z.enum(['newest', 'oldest', 'arbitrary']),
-  }),
-  z.strictObject({
-    kind: z.literal('oversize'),
-    bytes: z
-      .int()
-      .min(1)
-      .max(2 ** 31),
-  }),
-])
-
 const limitNames = Object.keys(defaultLimits) as (keyof typeof defaultLimits)[]
 const someLimits = z.partialRecord(z.enum(limitNames), z.int().min(0))
 
@@ -62,25 +30,6 @@ const deliveryShares = z.strictObject({
   late: share,
   seed: z.int().default(1),
 })
-
-const faultRule = z.strictObject({
-  match: z
-    .strictObject({
-      path: z.string().startsWith('/').exactOptional(),
-      rooftopUid: z.string().exactOptional(),
-      key: z.string().exactOptional(),
-      evalId: z.int().exactOptional(),
-      nth: z.array(z.int().min(1)).exactOptional(),
-    })
-    .exactOptional(),
-  times: z.int().min(0).exactOptional(),
-  probability: z.number().min(0).max(1).exactOptional(),
-  fault,
-})
-
-function toDate(iso: string): Date {
-  return new Date(iso)
-}
 
 type Control = (body: unknown) => unknown
 

@@ -1,5 +1,5 @@
 import { fieldsAt } from './lifecycle.ts'
-import { type JsonObject, setAtPath, type Rendering } from './render.ts'
+import { type JsonObject, type Rendering, valuesAt } from './render.ts'
 import { seededRandom } from './seeded-random.ts'
 import type { World } from './world.ts'
 import type { EvaluationFields, Evaluation } from './world-types.ts'
@@ -45,8 +45,5 @@ export function renderDrive(
     UserEmail: user?.email ?? null,
     CustomerName: fields.customer.name,
   }
-  const { driveId, driveEvalId } = rendering.wire.webhookBody
-  setAtPath(body, driveId, id)
-  setAtPath(body, driveEvalId, evalId)
-  return body
+  return valuesAt(rendering.wire.webhookBody, { driveId: id, driveEvalId: evalId }, body)
 }

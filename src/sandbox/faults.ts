@@ -1,56 +1,68 @@
+import { z } from 'zod'
+import { instant } from '../contract/fields.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 
-/** The part of a list that a silent cap returns. */
-export type CapOrder = 'newest' | 'oldest' | 'arbitrary'
+const maxBytes = 2 ** 31
 
-/** A fault. `slow` and `listCap` still give the answer; the others replace it. */
-export type Fault =
-  | {
-      readonly kind: 'status'
-      readonly status: number
-      /** Sent as JSON, text as it is; default `{ error }`. */
-      readonly body?: unknown
-      readonly headers?: Readonly<Record<string, string>>
-    }
-  /** 429; `retryAfter` in seconds or as a date, none when left out or null. */
-  | { readonly kind: 'tooMany'; readonly retryAfter?: number | Date | null }
-  /** Cuts the connection without an answer. */
-  | { readonly kind: 'reset' }
-  /** Waits (real milliseconds, and no longer than the rule is in force), then answers. */
-  | { readonly kind: 'slow'; readonly ms: number }
-  /** The first half of the answer, with its own content-length and status 200. */
-  | { readonly kind: 'truncate' }
-  /** A maintenance page with status 200. */
-  | { readonly kind: 'html' }
-  /** Status 200 and no byte. */
-  | { readonly kind: 'empty' }
-  /** Cuts the list of `/getevallist` without a sign; matches no other path. */
-  | { readonly kind: 'listCap'; readonly cap: number; readonly order: CapOrder }
-  /** The answer, padded with spaces to this many bytes (sent in chunks, no content-length). */
-  | { readonly kind: 'oversize'; readonly bytes: number }
+/** Faults. `slow` and `listCap` still give the answer; the others replace it. */
+const fault = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('status'),
+    status: z.int().min(200).max(599),
+    /** Sent as JSON, text as it is; default `{ error }`. */
+    body: z.unknown().exactOptional(),
+    headers: z.record(z.string(), z.string()).exactOptional(),
+  }),
+  // 429, with `retryAfter` in seconds or as a date; none when left out or null.
+  z.strictObject({
+    kind: z.literal('tooMany'),
+    retryAfter: z
+      .union([z.number().min(0), instant.transform((iso) => new Date(iso))])
+      .nullable()
+      .exactOptional(),
+  }),
+  // Cuts the connection without an answer.
+  z.strictObject({ kind: z.literal('reset') }),
+  // Waits (real milliseconds, and no longer than the rule is in force), then answers.
+  z.strictObject({ kind: z.literal('slow'), ms: z.int().min(0).max(600_000) }),
+  // The first half of the answer, with its own content-length and status 200.
+  z.strictObject({ kind: z.literal('truncate') }),
+  // A maintenance page with status 200; status 200 and no byte.
+  z.strictObject({ kind: z.literal('html') }),
+  z.strictObject({ kind: z.literal('empty') }),
+  // Cuts the list of `/getevallist` without a sign; matches no other path.
+  z.strictObject({
+    kind: z.literal('listCap'),
+    cap: z.int().min(0),
+    order: z.enum(['newest', 'oldest', 'arbitrary']),
+  }),
+  // The answer, padded with spaces to this many bytes (sent in chunks, no content-length).
+  z.strictObject({ kind: z.literal('oversize'), bytes: z.int().min(1).max(maxBytes) }),
+])
+export type Fault = z.output<typeof fault>
 
-/** The requests to which a rule applies; a condition that is left out matches anything. */
-export interface FaultMatch {
-  /** Without `/v1`, e.g. `/geteval`. */
-  readonly path?: string
-  readonly rooftopUid?: string
-  /** Name of the key. */
-  readonly key?: string
-  /** `evalid` of the request body. */
-  readonly evalId?: number
-  /** Numbers of the matching requests to which the rule applies; the first is 1. */
-  readonly nth?: readonly number[]
-}
-
-/** A fault and the requests that it hits. */
-export interface FaultRule {
-  readonly match?: FaultMatch
+/** A fault and the requests that it hits. A condition that is left out matches anything. */
+export const faultRule = z.strictObject({
+  match: z
+    .strictObject({
+      /** Without `/v1`, e.g. `/geteval`. */
+      path: z.string().startsWith('/').exactOptional(),
+      rooftopUid: z.string().exactOptional(),
+      /** Name of the key. */
+      key: z.string().exactOptional(),
+      /** `evalid` of the request body. */
+      evalId: z.int().exactOptional(),
+      /** Numbers of the matching requests to which the rule applies; the first is 1. */
+      nth: z.array(z.int().min(1)).readonly().exactOptional(),
+    })
+    .exactOptional(),
   /** Maximum number of hits; default: no limit. */
-  readonly times?: number
+  times: z.int().min(0).exactOptional(),
   /** Seeded; default 1. */
-  readonly probability?: number
-  readonly fault: Fault
-}
+  probability: z.number().min(0).max(1).exactOptional(),
+  fault,
+})
+export type FaultRule = z.output<typeof faultRule>
 
 /** A rule that is in force. */
 export interface FaultHandle {
@@ -133,7 +145,11 @@ export class FaultPlan {
   }
 }
 
-function matches(match: FaultMatch, fault: Fault, target: FaultTarget): boolean {
+function matches(
+  match: NonNullable<FaultRule['match']>,
+  fault: Fault,
+  target: FaultTarget,
+): boolean {
   if (fault.kind === 'listCap' && target.path !== '/getevallist') return false
   return (
     (match.path === undefined || withoutVersion(match.path) === target.path) &&

@@ -6,7 +6,7 @@ import { hash32 } from '../values/hash32.ts'
 /** Records of EU and US sources on a VIN; an empty list: nothing recorded [V §2]. */
 export interface HistoryReport {
   /** No title brands and no junk, salvage or insurance records [V §1]. */
-  readonly isClean: boolean
+  readonly clean: boolean
   readonly titles: readonly TitleRecord[]
   readonly brands: readonly HistoryRecord[]
   readonly salvage: readonly HistoryRecord[]
@@ -50,7 +50,7 @@ export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryR
   const salvage = several('salvage', isBad ? draw('salvages', 3) : 0, salvageTexts)
   const accidents = draw('accidents', 3) === 0 ? 1 + draw('crashes', 2) : 0
   return {
-    isClean: brands.length === 0 && salvage.length === 0,
+    clean: brands.length === 0 && salvage.length === 0,
     titles: titlesOf(vin, known, now),
     brands,
     salvage,

@@ -7,9 +7,9 @@ import { hash32 } from '../values/hash32.ts'
 export interface PricedVehicle {
   /** The reference of the caller. */
   readonly reference: string
-  readonly prices: ModelPrices | null
-  readonly currency: string | null
-  readonly error: string | null
+  readonly prices?: ModelPrices
+  readonly currency?: string
+  readonly error?: string
 }
 
 /** A price batch as a poll returns it. */

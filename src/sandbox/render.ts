@@ -44,29 +44,18 @@ export function renderEvaluation(
     Photos: photos,
     customFields: renderCustomFields(fields, rendering.wire),
   }
-  placeUnshownFields(body, fields, rendering.wire)
-  const dealerId = world.rooftop(evaluation.rooftopUid)?.dealerId
-  setAtPath(body, rendering.wire.evaluation.dealerId, dealerId)
+  valuesAt(rendering.wire.evaluation, unshownFields(world, evaluation, fields), body)
   return { ...body, ...fields.extra, ...world.poisonOf(evaluation.evalId) }
 }
 
 /** An item of the answer of `/getevallist`; an id path of `""` makes it the bare id. */
 export function renderListItem(evaluation: Evaluation, rendering: Rendering, now: Date): unknown {
-  const { id, updatedAt: updated } = rendering.wire.evalList
-  if (firstCandidate(id) === '') return evaluation.evalId
-  const item: JsonObject = {}
-  setAtPath(item, id, evaluation.evalId)
-  if (rendering.listCarriesUpdatedAt) setAtPath(item, updated, updatedAt(evaluation, now))
-  return item
-}
-
-/** The answer of `/getevallist`: the array, or the envelope that `wire.evalList.items` names. */
-export function renderList(items: readonly unknown[], rendering: Rendering): unknown {
-  const path = firstCandidate(rendering.wire.evalList.items)
-  if (path === '') return items
-  const envelope: JsonObject = {}
-  setAtPath(envelope, path, items)
-  return envelope
+  const { wire, listCarriesUpdatedAt } = rendering
+  if (firstCandidate(wire.evalList.id) === '') return evaluation.evalId
+  return valuesAt(wire.evalList, {
+    id: evaluation.evalId,
+    ...(listCarriesUpdatedAt ? { updatedAt: updatedAt(evaluation, now) } : {}),
+  })
 }
 
 /** A photo in `Photos` [A §2]. */
@@ -118,43 +107,33 @@ function rawPhoto(evalId: number, { id, url, order, ...rest }: WirePhoto): JsonO
   }
 }
 
-function placeUnshownFields(body: JsonObject, fields: EvaluationFields, wire: AppraisalWire): void {
-  const names = wire.evaluation
-  const { customer } = fields
-  setAtPath(body, names.make, fields.make)
-  setAtPath(body, names.model, fields.model)
-  setAtPath(body, names.variant, fields.variant)
-  setAtPath(body, names.year, fields.year)
-  setAtPath(body, names.registration, fields.registration)
-  setAtPath(body, names.registrationState, fields.registrationState)
-  setAtPath(body, names.odometer, fields.odometer)
-  setAtPath(body, names.colour, fields.colour)
-  setAtPath(body, names.condition, fields.condition)
-  setAtPath(body, names.notes, fields.notes)
-  setAtPath(body, names.customerName, customer.name)
-  setAtPath(body, names.customerPhone, customer.phone)
-  setAtPath(body, names.customerEmail, customer.email)
-  setAtPath(body, names.customerPostcode, customer.postcode)
-  setAtPath(body, names.customerState, customer.state)
-  setAtPath(body, names.customerAddress, customer.address)
-  setAtPath(body, names.customerSuburb, customer.suburb)
+/** Fields whose names the document does not show, by the names of their wire settings. */
+function unshownFields(world: World, { rooftopUid }: Evaluation, fields: EvaluationFields) {
+  const { make, model, variant, year, registration, registrationState } = fields
+  const { odometer, colour, condition, notes, customer } = fields
+  return {
+    ...{ make, model, variant, year, registration, registrationState },
+    ...{ odometer, colour, condition, notes },
+    customerName: customer.name,
+    customerPhone: customer.phone,
+    customerEmail: customer.email,
+    customerPostcode: customer.postcode,
+    customerState: customer.state,
+    customerAddress: customer.address,
+    customerSuburb: customer.suburb,
+    dealerId: world.rooftop(rooftopUid)?.dealerId,
+  }
 }
 
 function renderUserPrices({ userPrices }: EvaluationFields, wire: AppraisalWire): JsonObject[] {
   return userPrices.map(({ amount, currency, note }) => {
-    const item: JsonObject = { note }
-    setAtPath(item, wire.userPrice.amount, amount)
-    setAtPath(item, wire.userPrice.currency, currency)
-    return item
+    return valuesAt(wire.userPrice, { amount, currency }, { note })
   })
 }
 
 function renderCustomFields({ customFields }: EvaluationFields, wire: AppraisalWire): JsonObject {
   const entries = Object.entries(customFields).map(([name, { type, options, value }]) => {
-    const item: JsonObject = { options }
-    setAtPath(item, wire.customField.type, type)
-    setAtPath(item, wire.customField.value, value)
-    return [name, item]
+    return [name, valuesAt(wire.customField, { type, value }, { options })]
   })
   return Object.fromEntries(entries)
 }
@@ -170,6 +149,31 @@ function userText(
 /** `YYYY-MM-dd hh:mm:ss` in UTC, without a zone [A §2]. */
 function entryDate(createdAt: Date): string {
   return createdAt.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** An object (default: a new one) with each value at the path of its name; values without a path and undefined are left out. */
+export function valuesAt<N extends string>(
+  paths: Readonly<Record<N, JsonPath>>,
+  values: { readonly [name in NoInfer<N>]?: unknown },
+  body: JsonObject = {},
+): JsonObject {
+  for (const [name, path] of entriesOf(values, paths)) setAtPath(body, path, values[name])
+  return body
+}
+
+function entriesOf<N extends string>(values: object, paths: Readonly<Record<N, JsonPath>>) {
+  const names = Object.keys(values) as N[]
+  return names
+    .filter((name) => Object.hasOwn(paths, name))
+    .map((name) => [name, paths[name]] as const)
+}
+
+/** The value in an object at the path; a path of `""` makes it the whole body. */
+export function wrapAtPath(path: JsonPath, value: unknown): unknown {
+  if (firstCandidate(path) === '') return value
+  const body: JsonObject = {}
+  setAtPath(body, path, value)
+  return body
 }
 
 /** Sets a value at the first path where a reader with these settings expects it; undefined is left out. */

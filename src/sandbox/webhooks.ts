@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { selfServeEvents } from '../contract/appraisal/webhooks.ts'
-import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 import type { VirtualClock } from './clock.ts'
 import { Completions } from './completions.ts'
 import { driveOf, renderDrive } from './drive.ts'
-import { type JsonObject, setAtPath, type Rendering, renderEvaluation } from './render.ts'
+import { type Rendering, renderEvaluation, wrapAtPath } from './render.ts'
 import type { World } from './world.ts'
 import type { Evaluation } from './world-types.ts'
 
@@ -218,14 +217,6 @@ export class Webhooks {
       this.#note(delivery, { status: null, error: reasonOf(error) })
     }
   }
-}
-
-/** Wraps the value in an object at the path of the wire setting; a path of `""` makes it the whole body. */
-export function wrapAtPath(path: JsonPath, value: unknown): unknown {
-  if (firstCandidate(path) === '') return value
-  const body: JsonObject = {}
-  setAtPath(body, path, value)
-  return body
 }
 
 function reasonOf(error: unknown): string {

@@ -4,7 +4,6 @@ import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#src/sandbox/clock.ts'
-import { pdfPath } from '#src/sandbox/routes/checks.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { pdfLinkLifeMs, signLink } from '#src/sandbox/signed-link.ts'
 import {
@@ -51,7 +50,8 @@ test('links archive keeps the PDF of every live link once, and a second run fetc
     sandbox.checks.add({ ...draft, kind: 'ppsr', vin: 'JTMDFREV90D123457' }),
   ]
   const expiry = sourceNow.getTime() + pdfLinkLifeMs
-  const urlOf = (check: typeof ppsr, at = expiry) => signLink(origin, pdfPath(check), at)
+  const urlOf = (check: typeof ppsr, at = expiry) =>
+    signLink(origin, `/pdf/${check.kind}/${check.ref}.pdf`, at)
   await fixture.addLink({ ref: 'p', url: urlOf(ppsr) })
   await fixture.addLink({ ref: 'c', kind: 'car_history_pdf', rooftop: 'east', url: urlOf(history) })
   const expiresAt = '2031-03-10T06:00:00Z'

@@ -14,7 +14,7 @@ import { lastCheckedAt, mostUrgent, type WatchStatus, watchStatusAt } from '../c
 import { fieldsAt, isCreated, isVanished } from '../lifecycle.ts'
 import { checkPdf } from '../pdf.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath } from '../render.ts'
+import { type JsonObject, valuesAt } from '../render.ts'
 import { samples } from '../samples.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 import { isLiveLink, pdfLinkLifeMs, signLink } from '../signed-link.ts'
@@ -31,12 +31,8 @@ export const ppsrSearch = serve(searchPpsr, (call) => {
   takeSearch(subject, service)
   const check = service.checks.add({ kind: 'ppsr', searchedAt: now, ...subject })
   const names = service.wire.appraisal.ppsrCertificate
-  const body = renderCheck(check, names, service, now)
-  setAtPath(body, names.certificateNumber, check.certificateNumber)
-  setAtPath(body, names.securityInterests, check.counts.securityInterests)
-  setAtPath(body, names.writeOffs, check.counts.writeOffs)
-  setAtPath(body, names.stolen, check.counts.stolen)
-  return body
+  const { certificateNumber, counts } = check
+  return valuesAt(names, { certificateNumber, ...counts }, renderCheck(check, names, service, now))
 })
 
 /** A failed search does not count; a search beyond the limit of the vehicle counts as a call of the day. */
@@ -102,16 +98,14 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
   const names = service.wire.appraisal.watch
   const checks = service.checks.past('ppsr', subjectOf(call), now)
   const statuses = checks.map((check) => statusOf(check, service, now))
-  const body: JsonObject = { WatchStatus: mostUrgent(statuses) }
-  const items = checks.map((check, index) => {
-    const item: JsonObject = {}
-    setAtPath(item, names.checkId, check.id)
-    setAtPath(item, names.checkStatus, statuses[index])
-    setAtPath(item, names.checkedAt, lastCheckedAt(check, now))
-    return item
-  })
-  setAtPath(body, names.checks, items)
-  return body
+  const items = checks.map((check, index) =>
+    valuesAt(names, {
+      checkId: check.id,
+      checkStatus: statuses[index],
+      checkedAt: lastCheckedAt(check, now),
+    }),
+  )
+  return valuesAt(names, { checks: items }, { WatchStatus: mostUrgent(statuses) })
 })
 
 /** A report is not monitored: it has the status of the certificate that existed when it was made. */
@@ -136,29 +130,19 @@ function subjectOf({ fields, world, caller, now }: OnEvaluation): Subject {
   return { groupId, rooftopUid, evalId: evaluation.evalId, vin }
 }
 
-interface CheckNames {
-  readonly id: JsonPath
-  readonly createdAt: JsonPath
-  readonly pdfUrl: JsonPath
-}
-
 function renderCheck(
   check: VehicleCheck,
-  names: CheckNames,
-  { origin }: SandboxState,
+  names: Readonly<Record<'id' | 'createdAt' | 'pdfUrl', JsonPath>>,
+  service: SandboxState,
   now: Date,
 ): JsonObject {
-  const body: JsonObject = {}
-  setAtPath(body, names.id, check.id)
-  setAtPath(body, names.createdAt, check.searchedAt)
-  const expiresAt = now.getTime() + pdfLinkLifeMs
-  setAtPath(body, names.pdfUrl, signLink(origin, pdfPath(check), expiresAt))
-  return body
+  const pdfUrl = signedPdf(check, service, now)
+  return valuesAt(names, { id: check.id, createdAt: check.searchedAt, pdfUrl })
 }
 
-/** The path of a PDF at the appraisal service. */
-export function pdfPath({ kind, ref }: Pick<VehicleCheck, 'kind' | 'ref'>): string {
-  return `/pdf/${kind}/${ref}.pdf`
+/** A link to the PDF at the appraisal service. */
+export function signedPdf({ kind, ref }: VehicleCheck, { origin }: SandboxState, now: Date) {
+  return signLink(origin, `/pdf/${kind}/${ref}.pdf`, now.getTime() + pdfLinkLifeMs)
 }
 
 /** Serves the PDFs of the links: 403 for an expired or forged link, 404 for an unknown check. */

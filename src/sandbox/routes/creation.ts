@@ -7,7 +7,7 @@ import { type CatalogueVehicle, describe } from '../catalogue.ts'
 import { type Decoded, decodeVin, plainVin, sampleOf, vinOfPlate } from '../decode-vin.ts'
 import { fieldsAt, isCreated } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath, renderEvaluation } from '../render.ts'
+import { type JsonObject, renderEvaluation, valuesAt } from '../render.ts'
 import { styleOption } from '../styles.ts'
 
 /** The entry: a VIN, or a plate with its VIN (null when it has none). */
@@ -93,15 +93,9 @@ function decodedIn({ world, now, caller }: VinCall, vin: string): Decoded {
 
 /** Creates nothing. A caller who entered a plate gets the VIN to send to `/manualcarentry`. */
 function auOptions({ rendering }: VinCall, { vin }: Entered, { vehicles }: Ambiguous) {
-  const { options, description } = rendering.wire.enterVin
-  const item: JsonObject = { VIN: vin }
-  const choices = vehicles.map((vehicle) => {
-    const option: JsonObject = {}
-    setAtPath(option, description, describe(vehicle))
-    return option
-  })
-  setAtPath(item, options, choices)
-  return [item]
+  const names = rendering.wire.enterVin
+  const options = vehicles.map((one) => valuesAt(names, { description: describe(one) }))
+  return [valuesAt(names, { options }, { VIN: vin })]
 }
 
 function createdOptions(call: VinCall, entered: Entered, { vehicles, year }: Ambiguous) {

@@ -3,7 +3,7 @@ import { getEvaluation, listEvaluations } from '../../contract/appraisal/evaluat
 import { type Call, serve } from '../call.ts'
 import { entrySecond, fieldsAt, isReadable } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
-import { renderEvaluation, renderList, renderListItem } from '../render.ts'
+import { renderEvaluation, renderListItem, wrapAtPath } from '../render.ts'
 import type { Evaluation } from '../world-types.ts'
 import { idsIn, namedUser, rejectDateStrings } from './requests.ts'
 
@@ -24,7 +24,7 @@ export const evaluationList = serve(listEvaluations, (call) => {
     )
   }
   const items = capped(listed, call.listCap).map((one) => renderListItem(one, rendering, now))
-  return renderList(items, rendering)
+  return wrapAtPath(rendering.wire.evalList.items, items)
 })
 
 /** Cuts the list without a sign, in its order. */

@@ -4,7 +4,7 @@ import { fieldsAt, isCompleted } from '../lifecycle.ts'
 import { priceEvaluation, pricingPayload } from '../price-evaluation.ts'
 import { renderGuide } from '../price-guide.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath, renderEvaluation } from '../render.ts'
+import { type JsonObject, renderEvaluation, valuesAt } from '../render.ts'
 import { changesSent, type SentFields } from '../sent-changes.ts'
 import type { Evaluation, EvaluationFields } from '../world-types.ts'
 import { writableEvaluation } from './writable.ts'
@@ -55,13 +55,10 @@ function placePrices(
 ): void {
   const { pricingAi = false, reasoning = false, gccPriceGuide = false } = fields
   if (!pricingAi && !gccPriceGuide) return
-  const names = rendering.wire.updateEval
   const priced = priceEvaluation(service, evaluation, now)
-  if (pricingAi) setAtPath(body, names.pricing, pricingPayload(service, priced, now, reasoning))
-  if (gccPriceGuide && caller.key.region === 'GCC')
-    setAtPath(
-      body,
-      names.gccPricing,
-      renderGuide(priced.vehicle, priced.prices, priced.rooftop.currency),
-    )
+  const pricing = pricingAi ? pricingPayload(service, priced, now, reasoning) : undefined
+  const hasGuide = gccPriceGuide && caller.key.region === 'GCC'
+  const { vehicle, prices, rooftop } = priced
+  const gccPricing = hasGuide ? renderGuide(vehicle, prices, rooftop.currency) : undefined
+  valuesAt(rendering.wire.updateEval, { pricing, gccPricing }, body)
 }

@@ -5,26 +5,15 @@ import { requireDecoded } from '../covered-vehicle.ts'
 import { plainVin } from '../decode-vin.ts'
 import { historyOf } from '../history-report.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath } from '../render.ts'
+import { valuesAt } from '../render.ts'
 import { samples } from '../samples.ts'
-import { pdfLinkLifeMs, signLink } from '../signed-link.ts'
-import { pdfPath } from './checks.ts'
+import { signedPdf } from './checks.ts'
 
 /** A history check of a vehicle of any region, since the sources are in the EU and the US [V §1, §4 /v1/historyCheck]. */
 export const historyCheck = serveVehicleData(checkHistory, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
   const known = requireDecoded(vin, { world: service.world, now, regions: ['US', 'GCC', 'AU'] })
-  const report = historyOf(vin, known, now)
-  const names = service.wire.vehicleData.historyCheck
-  const body: JsonObject = {}
-  setAtPath(body, names.clean, report.isClean)
-  setAtPath(body, names.titles, report.titles)
-  setAtPath(body, names.brands, report.brands)
-  setAtPath(body, names.salvage, report.salvage)
-  setAtPath(body, names.accidents, report.accidents)
-  setAtPath(body, names.thefts, report.thefts)
-  setAtPath(body, names.liens, report.liens)
-  return body
+  return valuesAt(service.wire.vehicleData.historyCheck, historyOf(vin, known, now))
 })
 
 /** The owner of these searches: the key of these APIs belongs to no dealer group, and no group sees them. */
@@ -37,21 +26,14 @@ export const newPpsrSearch = serveVehicleData(searchNewPpsr, ({ fields, now, ser
   if (vin === samples.auSearchFails.vin) throw new Refusal(400, 'The PPSR search failed')
   const check = service.checks.add({ kind: 'ppsr', vin, searchedAt: now, ...owner })
   const names = service.wire.vehicleData.ppsrSearch
-  const body: JsonObject = {}
-  const expiresAt = now.getTime() + pdfLinkLifeMs
-  setAtPath(body, names.searchId, check.ref)
-  setAtPath(body, names.pdfUrl, signLink(service.origin, pdfPath(check), expiresAt))
-  setAtPath(body, names.securityInterests, check.counts.securityInterests)
-  setAtPath(body, names.writeOffs, check.counts.writeOffs)
-  setAtPath(body, names.stolen, check.counts.stolen)
-  return body
+  const pdfUrl = signedPdf(check, service, now)
+  return valuesAt(names, { searchId: check.ref, pdfUrl, ...check.counts })
 })
 
 /** The status that the watch of the appraisal service would have [V §3]. */
 export const newPpsrWatch = serveVehicleData(watchNewPpsr, ({ fields, now, service }) => {
   const check = service.checks.withRef('ppsr', fields.searchId)
   if (check?.groupId !== owner.groupId) throw new Refusal(404, 'Search not found')
-  const body: JsonObject = {}
-  setAtPath(body, service.wire.vehicleData.ppsrSearch.watchStatus, watchStatusAt(check, now))
-  return body
+  const { ppsrSearch } = service.wire.vehicleData
+  return valuesAt(ppsrSearch, { watchStatus: watchStatusAt(check, now) })
 })

@@ -5,7 +5,7 @@ import { plainVin } from '../decode-vin.ts'
 import { factoryBuildOf } from '../factory-build.ts'
 import { decodeImage } from '../images.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath } from '../render.ts'
+import { type JsonObject, valuesAt } from '../render.ts'
 import type { UploadedFile } from '../request-body.ts'
 
 /** Decodes by VIN; the VIN has priority over an image [V §4 /v1/gccfactoryvinext]. */
@@ -28,35 +28,24 @@ export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
     },
     VehicleSpec: { FactoryOptions: build.options },
   }
-  const names = service.wire.vehicleData.gccDecode
-  setAtPath(body, names.series, vehicle.series)
-  setAtPath(body, names.buildDate, build.buildMonth)
-  setAtPath(body, names.body, vehicle.body)
-  setAtPath(body, names.engine, vehicle.engine)
-  setAtPath(body, names.drivetrain, vehicle.drivetrain)
-  setAtPath(body, names.interiorColour, build.interiorColour)
-  return body
+  const { series, body: shape, engine, drivetrain } = vehicle
+  const { buildMonth: buildDate, interiorColour } = build
+  const unshown = { series, buildDate, body: shape, engine, drivetrain, interiorColour }
+  return valuesAt(service.wire.vehicleData.gccDecode, unshown, body)
 })
 
 /** Decodes a VIN; the client reference is returned [V §2 Factory VIN (AU)]. */
 export const auDecode = serveVehicleData(decodeAu, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
   const { vehicle, year } = requireDecoded(vin, { world: service.world, now, regions: ['AU'] })
-  const names = service.wire.vehicleData.auDecode
-  const body: JsonObject = {}
-  setAtPath(body, names.make, vehicle.make)
-  setAtPath(body, names.model, vehicle.model)
-  setAtPath(body, names.series, vehicle.series)
-  setAtPath(body, names.modelYear, String(year))
-  setAtPath(body, names.body, vehicle.body)
-  setAtPath(body, names.fuel, vehicle.fuel)
-  setAtPath(body, names.cylinders, vehicle.cylinders)
-  setAtPath(body, names.engineLitres, vehicle.engineLitres)
-  setAtPath(body, names.transmission, vehicle.transmission)
-  setAtPath(body, names.options, factoryBuildOf(vin, vehicle, year).options)
-  setAtPath(body, names.adcode, vehicle.adcode)
-  setAtPath(body, names.echo, fields.clientReference)
-  return body
+  const { make, model, series, body, fuel, cylinders, engineLitres, transmission } = vehicle
+  return valuesAt(service.wire.vehicleData.auDecode, {
+    ...{ make, model, series, modelYear: String(year), body },
+    ...{ fuel, cylinders, engineLitres, transmission },
+    options: factoryBuildOf(vin, vehicle, year).options,
+    adcode: vehicle.adcode,
+    echo: fields.clientReference,
+  })
 })
 
 /** The VIN of an image. The sandbox does not read pixels: it takes the VIN from the file name and the texts in the file. 400 when

@@ -7,7 +7,7 @@ import { insightsFor } from '../insights.ts'
 import { type Prediction, predictionStatusAt } from '../jobs.ts'
 import { ageAt, averageKm, priceOf } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath } from '../render.ts'
+import { type JsonObject, valuesAt } from '../render.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 
 /** Prices at once, in the currency of the vehicle's region; reasoning later [V §4 /v1/prediction]. */
@@ -39,22 +39,14 @@ function predictDateOf(date: string | undefined, now: Date): Date {
 /** Insights only when requested; null until they are complete [A §2 reasoning]. */
 function renderPrediction(one: Prediction, { wire }: SandboxState, now: Date): JsonObject {
   const names = wire.vehicleData.prediction
-  const { prices } = one
   const status = predictionStatusAt(one, now)
-  const body: JsonObject = {}
-  setAtPath(body, names.requestId, one.id)
-  setAtPath(body, names.status, status)
-  setAtPath(body, names.wholesale, prices.wholesale)
-  setAtPath(body, names.retail, prices.retail)
-  setAtPath(body, names.buyToRetail, prices.buyToRetail)
-  setAtPath(body, names.quickSale, prices.quickSale)
-  setAtPath(body, names.sweetSpot, prices.sweetSpot)
-  setAtPath(body, names.confidence, prices.confidence)
-  if (!one.withReasoning) return body
-  const insights = status === 'completed' ? insightsOn(one) : null
-  setAtPath(body, names.dealer, insights?.dealer ?? null)
-  setAtPath(body, names.customer, insights?.customer ?? null)
-  return body
+  const { wholesale, retail, buyToRetail, quickSale, sweetSpot, confidence } = one.prices
+  const insights = status === 'completed' ? insightsOn(one) : { dealer: null, customer: null }
+  return valuesAt(names, {
+    requestId: one.id,
+    ...{ status, wholesale, retail, buyToRetail, quickSale, sweetSpot, confidence },
+    ...(one.withReasoning ? insights : {}),
+  })
 }
 
 function insightsOn({ vehicle, year, at, km, currency, prices }: Prediction) {

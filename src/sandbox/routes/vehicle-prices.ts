@@ -11,9 +11,8 @@ import type { PricedVehicle } from '../jobs.ts'
 import { renderGuide } from '../price-guide.ts'
 import { priceOf } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath } from '../render.ts'
+import { valuesAt } from '../render.ts'
 import { avalanche } from '../../values/hash32.ts'
-import type { SandboxState } from '../sandbox-state.ts'
 
 type GuideFields = z.infer<typeof getPriceGuide.fields>
 type BatchFields = z.infer<typeof submitPriceBatch.fields>
@@ -53,9 +52,7 @@ export const priceBatch = serveVehicleData(submitPriceBatch, (call) => {
     throw new Refusal(413, `A batch holds up to ${batchVehicles} vehicles`)
   const priced = pricesOf(call)
   const { id } = service.jobs.addBatch(inAnotherOrder(priced), now)
-  const body: JsonObject = {}
-  setAtPath(body, service.wire.vehicleData.priceBatch.submit.batchId, id)
-  return body
+  return valuesAt(service.wire.vehicleData.priceBatch.submit, { batchId: id })
 })
 
 /** The answer has results only when the batch is complete. */
@@ -63,15 +60,12 @@ export const priceBatchStatus = serveVehicleData(pollPriceBatch, ({ fields, now,
   const batch = service.jobs.pollBatch(fields.batchId, now)
   if (batch === undefined) throw new Refusal(404, 'Batch not found')
   const names = service.wire.vehicleData.priceBatch.poll
-  const body: JsonObject = {}
-  setAtPath(body, names.percentComplete, batch.percentComplete)
-  if (batch.results !== null)
-    setAtPath(
-      body,
-      names.results,
-      batch.results.map((one) => renderPriced(one, service)),
-    )
-  return body
+  return valuesAt(names, {
+    percentComplete: batch.percentComplete,
+    results: batch.results?.map(({ reference, prices, currency, error }) =>
+      valuesAt(names, { reference, ...prices, currency, error }),
+    ),
+  })
 })
 
 function pricesOf({ fields, now, service }: VehicleCall<BatchFields>): PricedVehicle[] {
@@ -83,10 +77,10 @@ function pricesOf({ fields, now, service }: VehicleCall<BatchFields>): PricedVeh
       const currency = currencyOf(known.vehicle, market)
       const gccSpec = specOf(known.vehicle, vehicle.vin)
       const prices = priceOf({ ...known, km: vehicle.km ?? null, at: now, currency, gccSpec })
-      return { reference, prices, currency, error: null }
+      return { reference, prices, currency }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      return { reference, prices: null, currency: null, error: error.message }
+      return { reference, error: error.message }
     }
   })
 }
@@ -98,22 +92,4 @@ function inAnotherOrder<T>(items: readonly T[]): readonly T[] {
     .sort((a, b) => a.rank - b.rank)
   if (mixed.every(({ index }, at) => index === at)) mixed.reverse()
   return mixed.map(({ item }) => item)
-}
-
-function renderPriced(
-  { reference, prices, currency, error }: PricedVehicle,
-  { wire }: SandboxState,
-) {
-  const names = wire.vehicleData.priceBatch.poll
-  const record: JsonObject = {}
-  setAtPath(record, names.reference, reference)
-  setAtPath(record, names.retail, prices?.retail)
-  setAtPath(record, names.retailLow, prices?.retailLow)
-  setAtPath(record, names.retailHigh, prices?.retailHigh)
-  setAtPath(record, names.wholesale, prices?.wholesale)
-  setAtPath(record, names.wholesaleLow, prices?.wholesaleLow)
-  setAtPath(record, names.wholesaleHigh, prices?.wholesaleHigh)
-  setAtPath(record, names.currency, currency ?? undefined)
-  setAtPath(record, names.error, error ?? undefined)
-  return record
 }

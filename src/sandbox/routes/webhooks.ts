@@ -7,8 +7,8 @@ import {
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type Call, serve } from '../call.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, setAtPath } from '../render.ts'
-import { type Subscription, type WebhookEvent, wrapAtPath } from '../webhooks.ts'
+import { type JsonObject, valuesAt, wrapAtPath } from '../render.ts'
+import type { Subscription, WebhookEvent } from '../webhooks.ts'
 
 // An invalid id is answered as not found.
 const noSuchId = { id: 404 }
@@ -77,13 +77,7 @@ function renderSubscription(
   { id, type, event, url, authHeaderName }: Subscription,
   names: AppraisalWire['webhook'],
 ): JsonObject {
-  const record: JsonObject = {}
-  setAtPath(record, names.id, id)
-  setAtPath(record, names.type, type)
-  setAtPath(record, names.triggerEvent, event)
-  setAtPath(record, names.url, url)
-  setAtPath(record, names.authHeaderName, authHeaderName)
-  return record
+  return valuesAt(names, { id, type, triggerEvent: event, url, authHeaderName })
 }
 
 const typeOf: Readonly<Record<WebhookEvent, Subscription['type']>> = {
