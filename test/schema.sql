@@ -3,18 +3,26 @@
 core schema
 
 core.agg_appraisal table with (fillfactor=80)
+  group_id integer not null
   rooftop_id integer not null
   eval_id bigint not null
   completed_date_local date not null
   month_start date not null
-  evaluation_key character varying(32) not null
   user_id bigint
+  vehicle_vin character varying(17)
   make character varying(120)
   model character varying(200)
   model_year integer
   currency_code character(3) not null
-  appraised_price numeric(15,3) not null
+  photo_count integer not null
+  hero_source character varying(20)
+  ttc_bucket integer -- Number of the ttc_bucket of core.agg_evaluation_day; null: not timed
+  appraised_price numeric(15,3) -- core.evaluation.final_price
   recon_total numeric(15,3) -- core.evaluation.recon_total, else recon_line_total
+  recon core.recon_cost[] not null -- By type, without lines of type info, which are no cost
+  price_outcome character varying(20) -- priced: it has a current price observation; else the outcome of the last request; null: its price was never requested
+  confirmed_at timestamp with time zone -- last_confirmed_at of the current price observation
+  confirmed_days integer -- Days from 2000-01-01 to the local day of confirmed_at
   wholesale_first numeric(15,3)
   retail_first numeric(15,3)
   wholesale_now numeric(15,3)
@@ -23,9 +31,9 @@ core.agg_appraisal table with (fillfactor=80)
   gap_share numeric(7,4)
   gross_room_first numeric(18,3)
   gross_room_now numeric(18,3)
-  constraint agg_appraisal_pkey PRIMARY KEY (rooftop_id, eval_id)
+  constraint agg_appraisal_pkey PRIMARY KEY (group_id, eval_id)
   CREATE INDEX agg_appraisal_month ON core.agg_appraisal USING btree (rooftop_id, month_start)
-  -- Evaluations with a final price that the source still shows, with the first and the current price of the pricing AI in their currency. core.appraisals defines it, triggers keep it current.
+  -- One row per completed evaluation that the source still shows: what it adds to the sums, and its money with the first and the current price of the pricing AI in its currency, which is calculated when it is written because over a year of all rooftops the joins and divisions take longer than a dashboard waits. core.appraisals defines it.
 
 core.agg_evaluation_day table
   rooftop_id integer not null
@@ -55,7 +63,7 @@ core.agg_evaluation_day table
   ttc_bucket_10 integer not null
   ttc_bucket_11 integer not null
   constraint agg_evaluation_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, user_id, currency_code)
-  -- Number of evaluations that the source still shows, by rooftop, local day of completion, salesperson and currency. core.evaluation_days defines it, triggers keep it current. There is no row with a count of 0.
+  -- Number of evaluations that the source still shows, by rooftop, local day of completion, salesperson and currency. core.evaluation_days defines it. There is no row with a count of 0.
 
 core.agg_pricing_day table
   rooftop_id integer not null
@@ -67,42 +75,18 @@ core.agg_pricing_day table
   confirmed_days bigint not null -- Sum over the priced evaluations of the days from 2000-01-01 to the local day of last_confirmed_at
   oldest_confirmed_at timestamp with time zone -- Earliest last_confirmed_at of the priced evaluations
   constraint agg_pricing_day_pkey PRIMARY KEY (rooftop_id, completed_date_local)
-  -- Pricing AI results for the evaluations that the source still shows, by rooftop and local day of completion. core.pricing_days defines it, triggers keep it current. There is no row for a day on which no evaluation was requested or priced.
-
-core.agg_pricing_evaluation table
-  rooftop_id integer not null
-  eval_id bigint not null
-  completed_date_local date not null
-  priced integer not null
-  cannot_be_priced integer not null
-  failed integer not null
-  confirmed_days integer not null -- Days from 2000-01-01 to the local day of confirmed_at; 0: not priced
-  confirmed_at timestamp with time zone -- last_confirmed_at of the current observation
-  constraint agg_pricing_evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
-  CREATE INDEX agg_pricing_evaluation_oldest ON core.agg_pricing_evaluation USING btree (rooftop_id, completed_date_local, confirmed_at)
-  -- What each evaluation adds to core.agg_pricing_day. core.pricing_evaluations defines it, triggers keep it current.
+  -- Pricing AI results for the evaluations that the source still shows, by rooftop and local day of completion. core.pricing_days defines it. There is no row for a day on which no evaluation was requested or priced.
 
 core.agg_recon_day table
   rooftop_id integer not null
   completed_date_local date not null
   recon_type character varying(120) not null -- As received; empty: the line has no type
   currency_code character(3) not null
-  first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
-  last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
   evaluations integer not null -- Evaluations with such a line in the first or the current content
-  constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
-  -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency. core.recon_days defines it, triggers keep it current. Lines of type info are no cost and are not counted.
-
-core.agg_recon_evaluation table
-  rooftop_id integer not null
-  eval_id bigint not null
-  recon_type character varying(120) not null -- As received; empty: the line has no type
-  completed_date_local date not null
-  currency_code character(3) not null
   first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
   last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
-  constraint agg_recon_evaluation_pkey PRIMARY KEY (rooftop_id, eval_id, recon_type)
-  -- What each evaluation adds to core.agg_recon_day. core.recon_evaluations defines it, triggers keep it current.
+  constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
+  -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency. core.recon_days defines it. Lines of type info are no cost and are not counted.
 
 core.agg_repeat_vehicle table
   group_id integer not null
@@ -115,7 +99,7 @@ core.agg_repeat_vehicle table
   lowest_price numeric(15,3) -- Lowest final_price in currency_code; highest_price is the highest. null: no evaluation has a price
   highest_price numeric(15,3)
   constraint agg_repeat_vehicle_pkey PRIMARY KEY (group_id, vin, currency_code)
-  -- Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency. core.repeat_vehicles defines it, triggers keep it current. It has no vehicle that was appraised only once.
+  -- Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency. core.repeat_vehicles defines it. It has no vehicle that was appraised only once.
 
 core.app_user table
   user_id bigint not null generated always as identity
@@ -138,124 +122,41 @@ core.app_user_rooftop table
   constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
   -- The users that the list of a rooftop shows. The list covers the whole dealer group of that rooftop; a key may cover several groups.
 
-core.core.add_evaluation_days(core.counted_evaluation[],core.counted_evaluation[]) routine
-CREATE OR REPLACE FUNCTION core.add_evaluation_days(removed core.counted_evaluation[], added core.counted_evaluation[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-begin
-  with difference as materialized (
-    select
-      e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0) as user_id, e.currency_code,
-      sum(sign)::int as appraisals, sum(sign * t.with_price)::int as with_price, sum(sign * t.value)::numeric(24,3) as value_sum,
-      sum(sign * e.photo_count)::int as photos, sum(sign * t.no_photo)::int as no_photo, sum(sign * t.under_eight)::int as under_eight,
-      sum(sign * t.hero_default)::int as hero_default, sum(sign * t.hero_missing)::int as hero_missing, sum(sign * t.complete)::int as complete,
-      sum(sign * t.timed)::int as timed,
-      coalesce(sum(sign) filter (where t.bucket = 0), 0)::int as ttc_bucket_0, coalesce(sum(sign) filter (where t.bucket = 1), 0)::int as ttc_bucket_1,
-      coalesce(sum(sign) filter (where t.bucket = 2), 0)::int as ttc_bucket_2, coalesce(sum(sign) filter (where t.bucket = 3), 0)::int as ttc_bucket_3,
-      coalesce(sum(sign) filter (where t.bucket = 4), 0)::int as ttc_bucket_4, coalesce(sum(sign) filter (where t.bucket = 5), 0)::int as ttc_bucket_5,
-      coalesce(sum(sign) filter (where t.bucket = 6), 0)::int as ttc_bucket_6, coalesce(sum(sign) filter (where t.bucket = 7), 0)::int as ttc_bucket_7,
-      coalesce(sum(sign) filter (where t.bucket = 8), 0)::int as ttc_bucket_8, coalesce(sum(sign) filter (where t.bucket = 9), 0)::int as ttc_bucket_9,
-      coalesce(sum(sign) filter (where t.bucket = 10), 0)::int as ttc_bucket_10, coalesce(sum(sign) filter (where t.bucket = 11), 0)::int as ttc_bucket_11
-    from (select -1 as sign, * from unnest(removed) union all select 1, * from unnest(added)) as e
-    cross join lateral core.evaluation_terms(e.final_price, e.photo_count, e.hero_source, e.created_at, e.created_at_source, e.completed_at) as t
-    group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
-  ), emptied as (
-    delete from core.agg_evaluation_day as stored using difference
-    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
-      and stored.user_id = difference.user_id and stored.currency_code = difference.currency_code
-      and stored.appraisals + difference.appraisals = 0
-    returning stored.rooftop_id, stored.completed_date_local, stored.user_id, stored.currency_code
-  )
-  insert into core.agg_evaluation_day as stored
-  select * from difference
-  where (rooftop_id, completed_date_local, user_id, currency_code) not in (table emptied)
-    and (appraisals, with_price, value_sum, photos, no_photo, under_eight, hero_default, hero_missing, complete, timed,
-      ttc_bucket_0, ttc_bucket_1, ttc_bucket_2, ttc_bucket_3, ttc_bucket_4, ttc_bucket_5, ttc_bucket_6, ttc_bucket_7, ttc_bucket_8,
-      ttc_bucket_9, ttc_bucket_10, ttc_bucket_11) <> (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-  on conflict (rooftop_id, completed_date_local, user_id, currency_code) do update set
-    appraisals = stored.appraisals + excluded.appraisals, with_price = stored.with_price + excluded.with_price,
-    value_sum = stored.value_sum + excluded.value_sum, photos = stored.photos + excluded.photos, no_photo = stored.no_photo + excluded.no_photo,
-    under_eight = stored.under_eight + excluded.under_eight, hero_default = stored.hero_default + excluded.hero_default,
-    hero_missing = stored.hero_missing + excluded.hero_missing, complete = stored.complete + excluded.complete, timed = stored.timed + excluded.timed,
-    ttc_bucket_0 = stored.ttc_bucket_0 + excluded.ttc_bucket_0, ttc_bucket_1 = stored.ttc_bucket_1 + excluded.ttc_bucket_1,
-    ttc_bucket_2 = stored.ttc_bucket_2 + excluded.ttc_bucket_2, ttc_bucket_3 = stored.ttc_bucket_3 + excluded.ttc_bucket_3,
-    ttc_bucket_4 = stored.ttc_bucket_4 + excluded.ttc_bucket_4, ttc_bucket_5 = stored.ttc_bucket_5 + excluded.ttc_bucket_5,
-    ttc_bucket_6 = stored.ttc_bucket_6 + excluded.ttc_bucket_6, ttc_bucket_7 = stored.ttc_bucket_7 + excluded.ttc_bucket_7,
-    ttc_bucket_8 = stored.ttc_bucket_8 + excluded.ttc_bucket_8, ttc_bucket_9 = stored.ttc_bucket_9 + excluded.ttc_bucket_9,
-    ttc_bucket_10 = stored.ttc_bucket_10 + excluded.ttc_bucket_10, ttc_bucket_11 = stored.ttc_bucket_11 + excluded.ttc_bucket_11;
-end
-$function$
-
 core.core.agg_differences(integer) routine
 CREATE OR REPLACE FUNCTION core.agg_differences(only_rooftop integer DEFAULT NULL::integer)
  RETURNS TABLE(aggregate character varying, rooftop_id integer, completed_date_local date)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
 AS $function$
-  with day as (
-    select array_agg(pair.rooftop_id) as rooftops, array_agg(pair.completed_date_local) as days
-    from (
-      select distinct e.rooftop_id, e.completed_date_local from core.evaluation as e
-      where e.completed_date_local is not null and (only_rooftop is null or e.rooftop_id = only_rooftop)
-    ) as pair
-  )
-  select distinct 'agg_evaluation_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
-  full join (select fresh.* from day cross join lateral core.evaluation_days(day.rooftops, day.days) as fresh) as fresh
-    using (rooftop_id, completed_date_local, user_id, currency_code)
-  where stored is distinct from fresh
-  union all
-  select distinct 'agg_recon_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
-  full join (select fresh.* from day cross join lateral core.recon_days(day.rooftops, day.days) as fresh) as fresh
-    using (rooftop_id, completed_date_local, recon_type, currency_code)
-  where stored is distinct from fresh
-  union all
-  select 'agg_pricing_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
-  full join (select fresh.* from day cross join lateral core.pricing_days(day.rooftops, day.days) as fresh) as fresh
-    using (rooftop_id, completed_date_local)
-  where stored is distinct from fresh
-  union all
-  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
-  full join (
-    select counted.*
-    from (
-      select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
-      from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
-    ) as one
-    cross join lateral core.appraisals(one.rooftops, one.evals) as counted
-  ) as fresh using (rooftop_id, eval_id)
-  where stored is distinct from fresh
-  union all
-  select distinct 'agg_recon_evaluation'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_recon_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
-  full join (
-    select counted.*
-    from (
-      select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
-      from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
-    ) as one
-    cross join lateral core.recon_evaluations(one.rooftops, one.evals) as counted
-  ) as fresh using (rooftop_id, eval_id, recon_type)
-  where stored is distinct from fresh
-  union all
-  select distinct 'agg_pricing_evaluation'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_pricing_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
-  full join (
-    select counted.*
-    from (
-      select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
-      from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
-    ) as one
-    cross join lateral core.pricing_evaluations(one.rooftops, one.evals) as counted
-  ) as fresh using (rooftop_id, eval_id)
-  where stored is distinct from fresh
+#variable_conflict use_column
+declare
+  facts core.agg_appraisal[] := array(
+    select fact from core.appraisals(
+      array(select distinct group_id from core.evaluation where only_rooftop is null or rooftop_id = only_rooftop),
+      array(select eval_id from core.evaluation where only_rooftop is null or rooftop_id = only_rooftop)) as fact
+    where only_rooftop is null or fact.rooftop_id = only_rooftop);
+begin
+  return query
+  select 'agg_appraisal'::varchar(40), coalesce(fact.rooftop_id, stored.rooftop_id), coalesce(fact.completed_date_local, stored.completed_date_local)
+  from (select * from core.agg_appraisal where only_rooftop is null or rooftop_id = only_rooftop) as stored
+  full join unnest(facts) as fact using (group_id, eval_id)
+  where stored is distinct from fact
+  union
+  select 'agg_evaluation_day', rooftop_id, completed_date_local
+  from (select * from core.agg_evaluation_day where only_rooftop is null or rooftop_id = only_rooftop) as stored
+  full join core.evaluation_days(facts) as fact using (rooftop_id, completed_date_local, user_id, currency_code)
+  where stored is distinct from fact
+  union
+  select 'agg_recon_day', rooftop_id, completed_date_local
+  from (select * from core.agg_recon_day where only_rooftop is null or rooftop_id = only_rooftop) as stored
+  full join core.recon_days(facts) as fact using (rooftop_id, completed_date_local, recon_type, currency_code)
+  where stored is distinct from fact
+  union
+  select 'agg_pricing_day', rooftop_id, completed_date_local
+  from (select * from core.agg_pricing_day where only_rooftop is null or rooftop_id = only_rooftop) as stored
+  full join core.pricing_days(facts) as fact using (rooftop_id, completed_date_local)
+  where stored is distinct from fact;
+end
 $function$
 
 core.core.agg_rebuild(integer) routine
@@ -263,85 +164,85 @@ CREATE OR REPLACE FUNCTION core.agg_rebuild(only_rooftop integer)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+declare
+  facts core.agg_appraisal[];
 begin
-  perform core.lock_days(array[only_rooftop]);
-  -- Before the days are recalculated, because these add their differences to the days.
-  perform core.update_recon_days(array_agg(only_rooftop), array_agg(eval_id))
-  from (
-    select eval_id from core.evaluation where rooftop_id = only_rooftop
-    union select eval_id from core.agg_recon_evaluation where rooftop_id = only_rooftop
-  ) as every
-  having count(*) > 0;
-  perform core.update_pricing_days(array_agg(only_rooftop), array_agg(eval_id))
-  from (
-    select eval_id from core.evaluation where rooftop_id = only_rooftop
-    union select eval_id from core.agg_pricing_evaluation where rooftop_id = only_rooftop
-  ) as every
-  having count(*) > 0;
-  perform core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
-  from (
-    select array_agg(only_rooftop) as rooftops, array_agg(completed_date_local) as days
-    from (
-      select completed_date_local from core.evaluation where rooftop_id = only_rooftop and completed_date_local is not null
-      union select completed_date_local from core.agg_evaluation_day where rooftop_id = only_rooftop
-      union select completed_date_local from core.agg_recon_day where rooftop_id = only_rooftop
-      union select completed_date_local from core.agg_pricing_day where rooftop_id = only_rooftop
-    ) as day
-  ) as every
-  where days is not null;
-  perform core.refresh_appraisals(array_agg(only_rooftop), array_agg(eval_id))
-  from (
-    select eval_id from core.evaluation where rooftop_id = only_rooftop union select eval_id from core.agg_appraisal where rooftop_id = only_rooftop
-  ) as every
-  having count(*) > 0;
+  -- No load may add its difference between the calculation and the commit.
+  lock table core.agg_appraisal, core.agg_evaluation_day, core.agg_recon_day, core.agg_pricing_day in share row exclusive mode;
+  facts := array(
+    select fact from core.appraisals(
+      array(select distinct group_id from core.evaluation where rooftop_id = only_rooftop),
+      array(select eval_id from core.evaluation where rooftop_id = only_rooftop)) as fact
+    where fact.rooftop_id = only_rooftop);
+  delete from core.agg_appraisal
+  where rooftop_id = only_rooftop or (group_id, eval_id) in (select fact.group_id, fact.eval_id from unnest(facts) as fact);
+  delete from core.agg_evaluation_day where rooftop_id = only_rooftop;
+  delete from core.agg_recon_day where rooftop_id = only_rooftop;
+  delete from core.agg_pricing_day where rooftop_id = only_rooftop;
+  insert into core.agg_appraisal select * from unnest(facts);
+  insert into core.agg_evaluation_day select * from core.evaluation_days(facts);
+  insert into core.agg_recon_day select * from core.recon_days(facts);
+  insert into core.agg_pricing_day select * from core.pricing_days(facts);
 end
 $function$
 
 core.core.appraisals(integer[],bigint[]) routine
-CREATE OR REPLACE FUNCTION core.appraisals(rooftops integer[], evals bigint[])
+CREATE OR REPLACE FUNCTION core.appraisals(groups integer[], evals bigint[])
  RETURNS SETOF core.agg_appraisal
  LANGUAGE sql
  STABLE
 AS $function$
   select
-    e.rooftop_id, e.eval_id, e.completed_date_local,
-    date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
-    (e.rooftop_id || '-' || e.eval_id)::varchar(32) as evaluation_key,
-    e.user_id, e.make, e.model, e.model_year, e.currency_code,
-    e.final_price as appraised_price,
-    coalesce(e.recon_total, e.recon_line_total)::numeric(15,3) as recon_total,
-    first.wholesale as wholesale_first,
-    first.retail as retail_first,
-    n.wholesale as wholesale_now,
-    n.retail as retail_now,
-    (e.final_price - first.wholesale)::numeric(18,3) as gap_to_wholesale_first,
-    (case when first.wholesale <> 0 then least(greatest((e.final_price - first.wholesale) / first.wholesale, -999.9999), 999.9999) end)::numeric(7,4) as gap_share,
-    (first.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3) as gross_room_first,
-    (n.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3) as gross_room_now
-  from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
-  cross join lateral (
-    -- The primary key only: without statistics the planner could choose any partial index of the rooftop.
-    select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
-    offset 0
-  ) as e
+    e.group_id, e.rooftop_id, e.eval_id, e.completed_date_local,
+    date_trunc('month', e.completed_date_local::timestamp)::date,
+    e.user_id, e.vehicle_vin, e.make, e.model, e.model_year, e.currency_code, e.photo_count, e.hero_source,
+    -- The bounds belong to the lower bucket.
+    case when e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at then
+      width_bucket(extract(epoch from e.completed_at - e.created_at) - 0.000001,
+        array[300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800])
+    end,
+    e.final_price,
+    coalesce(e.recon_total, e.recon_line_total)::numeric(15,3),
+    array(
+      select row(coalesce(line.recon_type, ''), coalesce(sum(line.cost) filter (where line.first_version = 1), 0),
+        coalesce(sum(line.cost) filter (where line.last_version is null), 0))::core.recon_cost
+      from core.reconditioning_item as line
+      where line.rooftop_id = e.rooftop_id and line.eval_id = e.eval_id
+        and lower(line.recon_type) is distinct from 'info' and (line.first_version = 1 or line.last_version is null)
+      group by coalesce(line.recon_type, '')
+      order by 1
+    ),
+    case when price.eval_id is null then asked.outcome else 'priced' end,
+    price.last_confirmed_at,
+    (price.last_confirmed_at at time zone coalesce(place.time_zone, 'UTC'))::date - date '2000-01-01',
+    first.wholesale, first.retail, latest.wholesale, latest.retail,
+    (e.final_price - first.wholesale)::numeric(18,3),
+    (case when first.wholesale <> 0 then least(greatest((e.final_price - first.wholesale) / first.wholesale, -999.9999), 999.9999) end)::numeric(7,4),
+    (first.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3),
+    (latest.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3)
+  from core.evaluation as e
+  left join core.rooftop as place using (rooftop_id)
+  left join core.price_observation as price
+    on price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
+  left join ops.enrichment_state as asked
+    on asked.rooftop_id = e.rooftop_id and asked.stream = 'pricing' and asked.eval_id = e.eval_id and asked.ask = 'pricingAi'
   left join lateral (
-    select price.wholesale, price.retail from core.price_observation as price
-    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
-      and price.currency_code = e.currency_code
-    offset 0
-  ) as n on true
-  left join lateral (
-    select price.eval_id, price.wholesale, price.retail from core.price_observation as price
-    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and not price.is_current
-      and price.currency_code = e.currency_code
-    order by price.observed_at
+    select earlier.eval_id, earlier.wholesale, earlier.retail from core.price_observation as earlier
+    where earlier.rooftop_id = e.rooftop_id and earlier.eval_id = e.eval_id and earlier.price_source = 'pricing_ai'
+      and not earlier.is_current and earlier.currency_code = e.currency_code
+    order by earlier.observed_at
     limit 1
-  ) as f on true
+  ) as superseded on true
+  cross join lateral (
+    select case when price.currency_code = e.currency_code then price.wholesale end as wholesale,
+      case when price.currency_code = e.currency_code then price.retail end as retail
+  ) as latest
   -- The current price is the newest. Where no price came before it, it is also the first.
   cross join lateral (
-    select case when f.eval_id is null then n.wholesale else f.wholesale end as wholesale, case when f.eval_id is null then n.retail else f.retail end as retail
+    select case when superseded.eval_id is null then latest.wholesale else superseded.wholesale end as wholesale,
+      case when superseded.eval_id is null then latest.retail else superseded.retail end as retail
   ) as first
-  where e.final_price is not null and e.completed_date_local is not null and e.gone_at is null
+  where e.group_id = any(groups) and e.eval_id = any(evals) and e.gone_at is null and e.completed_date_local is not null
 $function$
 
 core.core.bucket_percentile(numeric[],numeric) routine
@@ -361,90 +262,29 @@ AS $function$
   limit 1
 $function$
 
-core.core.evaluation_days(integer[],date[]) routine
-CREATE OR REPLACE FUNCTION core.evaluation_days(rooftops integer[], days date[])
+core.core.evaluation_days(core.agg_appraisal[]) routine
+CREATE OR REPLACE FUNCTION core.evaluation_days(counted core.agg_appraisal[])
  RETURNS SETOF core.agg_evaluation_day
  LANGUAGE sql
  STABLE
 AS $function$
   select
-    e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0) as user_id, e.currency_code,
-    count(*)::int, sum(t.with_price)::int, sum(t.value)::numeric(24,3), sum(e.photo_count)::int, sum(t.no_photo)::int, sum(t.under_eight)::int,
-    sum(t.hero_default)::int, sum(t.hero_missing)::int, sum(t.complete)::int, sum(t.timed)::int,
-    (count(*) filter (where t.bucket = 0))::int, (count(*) filter (where t.bucket = 1))::int, (count(*) filter (where t.bucket = 2))::int,
-    (count(*) filter (where t.bucket = 3))::int, (count(*) filter (where t.bucket = 4))::int, (count(*) filter (where t.bucket = 5))::int,
-    (count(*) filter (where t.bucket = 6))::int, (count(*) filter (where t.bucket = 7))::int, (count(*) filter (where t.bucket = 8))::int,
-    (count(*) filter (where t.bucket = 9))::int, (count(*) filter (where t.bucket = 10))::int, (count(*) filter (where t.bucket = 11))::int
-  from (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-  cross join lateral (
-    select * from core.evaluation as day
-    where day.rooftop_id = asked.rooftop_id and day.completed_date_local = asked.completed_date_local and day.gone_at is null
-    offset 0
-  ) as e
-  cross join lateral core.evaluation_terms(e.final_price, e.photo_count, e.hero_source, e.created_at, e.created_at_source, e.completed_at) as t
-  group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
-$function$
-
-core.core.evaluation_terms(numeric,integer,character varying,timestamp with time zone,character varying,timestamp with time zone) routine
-CREATE OR REPLACE FUNCTION core.evaluation_terms(final_price numeric, photo_count integer, hero_source character varying, created_at timestamp with time zone, created_at_source character varying, completed_at timestamp with time zone, OUT with_price integer, OUT value numeric, OUT no_photo integer, OUT under_eight integer, OUT hero_default integer, OUT hero_missing integer, OUT complete integer, OUT timed integer, OUT bucket integer)
- RETURNS SETOF record
- LANGUAGE sql
- STABLE
-AS $function$
-  select
-    (final_price is not null)::int,
-    coalesce(final_price, 0),
-    (photo_count = 0)::int,
-    (photo_count between 1 and 7)::int,
-    (photo_count > 0 and coalesce(hero_source = 'default', false))::int,
-    (photo_count > 0 and hero_source is null)::int,
-    (photo_count >= 8 and coalesce(hero_source <> 'default', false))::int,
-    (time.taken is not null)::int,
-    case
-      when time.taken <= interval '5 min' then 0
-      when time.taken <= interval '10 min' then 1
-      when time.taken <= interval '15 min' then 2
-      when time.taken <= interval '30 min' then 3
-      when time.taken <= interval '60 min' then 4
-      when time.taken <= interval '120 min' then 5
-      when time.taken <= interval '240 min' then 6
-      when time.taken <= interval '480 min' then 7
-      when time.taken <= interval '1440 min' then 8
-      when time.taken <= interval '2880 min' then 9
-      when time.taken <= interval '10080 min' then 10
-      when time.taken is not null then 11
-    end
-  from (select case when created_at_source = 'CreatedAt' and completed_at >= created_at then completed_at - created_at end as taken) as time
-$function$
-
-core.core.lock_days(integer[]) routine
-CREATE OR REPLACE FUNCTION core.lock_days(rooftops integer[])
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'Evaluations, reconditioning and prices must be written under read committed, but this transaction is %',
-        current_setting('transaction_isolation')
-      using errcode = 'active_sql_transaction', hint = 'The sums by day could miss rows that other transactions have committed since this one began: begin isolation level read committed.';
-  end if;
-  perform pg_advisory_xact_lock(7381, rooftop_id) from (select distinct unnest(rooftops) as rooftop_id order by 1) as ordered;
-end
-$function$
-
-core.core.lock_vehicles(integer[]) routine
-CREATE OR REPLACE FUNCTION core.lock_vehicles(groups integer[])
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'Evaluations, reconditioning and prices must be written under read committed, but this transaction is %',
-        current_setting('transaction_isolation')
-      using errcode = 'active_sql_transaction', hint = 'The repeats by vehicle could miss rows that other transactions have committed since this one began: begin isolation level read committed.';
-  end if;
-  perform pg_advisory_xact_lock(7382, group_id) from (select distinct unnest(groups) as group_id order by 1) as ordered;
-end
+    rooftop_id, completed_date_local, coalesce(user_id, 0), currency_code,
+    count(*)::int, count(appraised_price)::int, coalesce(sum(appraised_price), 0)::numeric(24,3), sum(photo_count)::int,
+    (count(*) filter (where photo_count = 0))::int,
+    (count(*) filter (where photo_count between 1 and 7))::int,
+    (count(*) filter (where photo_count > 0 and hero_source = 'default'))::int,
+    (count(*) filter (where photo_count > 0 and hero_source is null))::int,
+    (count(*) filter (where photo_count >= 8 and hero_source <> 'default'))::int,
+    count(ttc_bucket)::int,
+    (count(*) filter (where ttc_bucket = 0))::int, (count(*) filter (where ttc_bucket = 1))::int,
+    (count(*) filter (where ttc_bucket = 2))::int, (count(*) filter (where ttc_bucket = 3))::int,
+    (count(*) filter (where ttc_bucket = 4))::int, (count(*) filter (where ttc_bucket = 5))::int,
+    (count(*) filter (where ttc_bucket = 6))::int, (count(*) filter (where ttc_bucket = 7))::int,
+    (count(*) filter (where ttc_bucket = 8))::int, (count(*) filter (where ttc_bucket = 9))::int,
+    (count(*) filter (where ttc_bucket = 10))::int, (count(*) filter (where ttc_bucket = 11))::int
+  from unnest(counted)
+  group by 1, 2, 3, 4
 $function$
 
 core.core.move_people(integer,integer) routine
@@ -542,590 +382,32 @@ AS $function$
   order by price.observed_at desc limit 1
 $function$
 
-core.core.pricing_days(integer[],date[]) routine
-CREATE OR REPLACE FUNCTION core.pricing_days(rooftops integer[], days date[])
+core.core.pricing_days(core.agg_appraisal[]) routine
+CREATE OR REPLACE FUNCTION core.pricing_days(counted core.agg_appraisal[])
  RETURNS SETOF core.agg_pricing_day
  LANGUAGE sql
  STABLE
 AS $function$
   select
-    e.rooftop_id, e.completed_date_local,
-    count(*)::int as known,
-    count(p.eval_id)::int as priced,
-    count(*) filter (where p.eval_id is null and s.outcome in ('skipped', 'rejected'))::int as cannot_be_priced,
-    count(*) filter (where p.eval_id is null and s.outcome = 'failed')::int as failed,
-    coalesce(sum((p.last_confirmed_at at time zone coalesce(r.time_zone, 'UTC'))::date - date '2000-01-01'), 0)::bigint as confirmed_days,
-    min(p.last_confirmed_at) as oldest_confirmed_at
-  from (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-  left join lateral (select time_zone from core.rooftop as own where own.rooftop_id = asked.rooftop_id offset 0) as r on true
-  cross join lateral (
-    select * from core.evaluation as day
-    where day.rooftop_id = asked.rooftop_id and day.completed_date_local = asked.completed_date_local and day.gone_at is null
-    offset 0
-  ) as e
-  left join lateral (
-    select price.eval_id, price.last_confirmed_at from core.price_observation as price
-    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
-    offset 0
-  ) as p on true
-  left join lateral (
-    select state.eval_id, state.outcome from ops.enrichment_state as state
-    where state.rooftop_id = e.rooftop_id and state.stream = 'pricing' and state.eval_id = e.eval_id and state.ask = 'pricingAi'
-    offset 0
-  ) as s on true
-  where p.eval_id is not null or s.eval_id is not null
-  group by e.rooftop_id, e.completed_date_local
+    rooftop_id, completed_date_local, count(*)::int,
+    (count(*) filter (where price_outcome = 'priced'))::int,
+    (count(*) filter (where price_outcome in ('skipped', 'rejected')))::int,
+    (count(*) filter (where price_outcome = 'failed'))::int,
+    coalesce(sum(confirmed_days), 0)::bigint, min(confirmed_at)
+  from unnest(counted)
+  where price_outcome is not null
+  group by 1, 2
 $function$
 
-core.core.pricing_evaluations(integer[],bigint[]) routine
-CREATE OR REPLACE FUNCTION core.pricing_evaluations(rooftops integer[], evals bigint[])
- RETURNS SETOF core.agg_pricing_evaluation
- LANGUAGE sql
- STABLE
-AS $function$
-  select
-    e.rooftop_id, e.eval_id, e.completed_date_local,
-    (p.eval_id is not null)::int,
-    (p.eval_id is null and coalesce(s.outcome in ('skipped', 'rejected'), false))::int,
-    (p.eval_id is null and coalesce(s.outcome = 'failed', false))::int,
-    coalesce((p.last_confirmed_at at time zone coalesce(r.time_zone, 'UTC'))::date - date '2000-01-01', 0),
-    p.last_confirmed_at
-  from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
-  left join lateral (select time_zone from core.rooftop as own where own.rooftop_id = asked.rooftop_id offset 0) as r on true
-  cross join lateral (
-    select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
-    offset 0
-  ) as e
-  left join lateral (
-    select price.eval_id, price.last_confirmed_at from core.price_observation as price
-    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
-    offset 0
-  ) as p on true
-  left join lateral (
-    select state.eval_id, state.outcome from ops.enrichment_state as state
-    where state.rooftop_id = e.rooftop_id and state.stream = 'pricing' and state.eval_id = e.eval_id and state.ask = 'pricingAi'
-    offset 0
-  ) as s on true
-  where e.gone_at is null and e.completed_date_local is not null and (p.eval_id is not null or s.eval_id is not null)
-$function$
-
-core.core.recon_days(integer[],date[]) routine
-CREATE OR REPLACE FUNCTION core.recon_days(rooftops integer[], days date[])
+core.core.recon_days(core.agg_appraisal[]) routine
+CREATE OR REPLACE FUNCTION core.recon_days(counted core.agg_appraisal[])
  RETURNS SETOF core.agg_recon_day
  LANGUAGE sql
  STABLE
 AS $function$
-  select
-    e.rooftop_id, e.completed_date_local, coalesce(i.recon_type, '')::varchar(120) as recon_type, e.currency_code,
-    coalesce(sum(i.cost) filter (where i.first_version = 1), 0)::numeric(24,3) as first_cost,
-    coalesce(sum(i.cost) filter (where i.last_version is null), 0)::numeric(24,3) as last_cost,
-    count(distinct i.eval_id)::int as evaluations
-  from (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-  cross join lateral (
-    select * from core.evaluation as day
-    where day.rooftop_id = asked.rooftop_id and day.completed_date_local = asked.completed_date_local and day.gone_at is null
-    offset 0
-  ) as e
-  cross join lateral (
-    select * from core.reconditioning_item as line
-    where line.rooftop_id = e.rooftop_id and line.eval_id = e.eval_id
-      and lower(line.recon_type) is distinct from 'info' and (line.first_version = 1 or line.last_version is null)
-    offset 0
-  ) as i
-  group by e.rooftop_id, e.completed_date_local, coalesce(i.recon_type, ''), e.currency_code
-$function$
-
-core.core.recon_evaluations(integer[],bigint[]) routine
-CREATE OR REPLACE FUNCTION core.recon_evaluations(rooftops integer[], evals bigint[])
- RETURNS SETOF core.agg_recon_evaluation
- LANGUAGE sql
- STABLE
-AS $function$
-  select
-    e.rooftop_id, e.eval_id, coalesce(i.recon_type, '')::varchar(120), e.completed_date_local, e.currency_code,
-    coalesce(sum(i.cost) filter (where i.first_version = 1), 0)::numeric(24,3),
-    coalesce(sum(i.cost) filter (where i.last_version is null), 0)::numeric(24,3)
-  from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
-  cross join lateral (
-    select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
-    offset 0
-  ) as e
-  cross join lateral (
-    select * from core.reconditioning_item as line
-    where line.rooftop_id = e.rooftop_id and line.eval_id = e.eval_id
-      and lower(line.recon_type) is distinct from 'info' and (line.first_version = 1 or line.last_version is null)
-    offset 0
-  ) as i
-  where e.gone_at is null and e.completed_date_local is not null
-  group by e.rooftop_id, e.eval_id, coalesce(i.recon_type, ''), e.completed_date_local, e.currency_code
-$function$
-
-core.core.refresh_appraisal_prices_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_appraisal_prices_trg()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where price_source = 'pricing_ai';
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where price_source = 'pricing_ai';
-  else
-    with prices_before as materialized (
-      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from old_rows where price_source = 'pricing_ai'
-    ), prices_now as materialized (
-      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from new_rows where price_source = 'pricing_ai'
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from ((table prices_before except table prices_now) union all (table prices_now except table prices_before)) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.refresh_appraisals(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.refresh_appraisals(integer[],bigint[]) routine
-CREATE OR REPLACE FUNCTION core.refresh_appraisals(rooftops integer[], evals bigint[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-begin
-  with fresh as materialized (
-    select * from core.appraisals(rooftops, evals)
-  ), emptied as (
-    delete from core.agg_appraisal where ctid = any (array(
-      select stored.ctid from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
-      cross join lateral (
-        select one.ctid, one.rooftop_id, one.eval_id from core.agg_appraisal as one
-        where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
-        offset 0
-      ) as stored
-      where (stored.rooftop_id, stored.eval_id) not in (select fresh.rooftop_id, fresh.eval_id from fresh)
-    ))
-  )
-  insert into core.agg_appraisal as stored
-  select fresh.* from fresh
-  on conflict (rooftop_id, eval_id) do update set
-    completed_date_local = excluded.completed_date_local, month_start = excluded.month_start, evaluation_key = excluded.evaluation_key,
-    user_id = excluded.user_id, make = excluded.make, model = excluded.model, model_year = excluded.model_year,
-    currency_code = excluded.currency_code, appraised_price = excluded.appraised_price, recon_total = excluded.recon_total,
-    wholesale_first = excluded.wholesale_first, retail_first = excluded.retail_first,
-    wholesale_now = excluded.wholesale_now, retail_now = excluded.retail_now,
-    gap_to_wholesale_first = excluded.gap_to_wholesale_first, gap_share = excluded.gap_share,
-    gross_room_first = excluded.gross_room_first, gross_room_now = excluded.gross_room_now
-  where stored is distinct from excluded;
-end
-$function$
-
-core.core.refresh_appraisals_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_appraisals_trg()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from new_rows where final_price is not null and gone_at is null and completed_date_local is not null;
-    if rooftops is null then return null; end if;
-    perform core.lock_days(rooftops);
-    -- A new evaluation has no row here yet: the row is deleted together with its evaluation.
-    insert into core.agg_appraisal select * from core.appraisals(rooftops, evals);
-    return null;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from old_rows where final_price is not null and gone_at is null and completed_date_local is not null;
-  else
-    with counted_before as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
-        coalesce(recon_total, recon_line_total)
-      from old_rows where final_price is not null and gone_at is null and completed_date_local is not null
-    ), counted_now as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
-        coalesce(recon_total, recon_line_total)
-      from new_rows where final_price is not null and gone_at is null and completed_date_local is not null
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from ((table counted_before except table counted_now) union all (table counted_now except table counted_before)) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.refresh_appraisals(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.refresh_asked_days_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_asked_days_trg()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where stream = 'pricing';
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where stream = 'pricing';
-  else
-    with counted_before as materialized (
-      select rooftop_id, eval_id, ask, outcome from old_rows where stream = 'pricing'
-    ), counted_now as materialized (
-      select rooftop_id, eval_id, ask, outcome from new_rows where stream = 'pricing'
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (
-      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
-    ) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.update_pricing_days(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.refresh_evaluation_days(integer[],date[]) routine
-CREATE OR REPLACE FUNCTION core.refresh_evaluation_days(rooftops integer[], days date[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-begin
-  with fresh as materialized (
-    select * from core.evaluation_days(rooftops, days)
-  ), emptied as (
-    delete from core.agg_evaluation_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
-      and (stored.rooftop_id, stored.completed_date_local, stored.user_id, stored.currency_code)
-        not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.user_id, fresh.currency_code from fresh)
-  ), changed as (
-    update core.agg_evaluation_day as stored set
-      appraisals = fresh.appraisals, with_price = fresh.with_price, value_sum = fresh.value_sum, photos = fresh.photos,
-      no_photo = fresh.no_photo, under_eight = fresh.under_eight, hero_default = fresh.hero_default,
-      hero_missing = fresh.hero_missing, complete = fresh.complete, timed = fresh.timed,
-      ttc_bucket_0 = fresh.ttc_bucket_0, ttc_bucket_1 = fresh.ttc_bucket_1, ttc_bucket_2 = fresh.ttc_bucket_2,
-      ttc_bucket_3 = fresh.ttc_bucket_3, ttc_bucket_4 = fresh.ttc_bucket_4, ttc_bucket_5 = fresh.ttc_bucket_5,
-      ttc_bucket_6 = fresh.ttc_bucket_6, ttc_bucket_7 = fresh.ttc_bucket_7, ttc_bucket_8 = fresh.ttc_bucket_8,
-      ttc_bucket_9 = fresh.ttc_bucket_9, ttc_bucket_10 = fresh.ttc_bucket_10, ttc_bucket_11 = fresh.ttc_bucket_11
-    from fresh
-    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
-      and stored.user_id = fresh.user_id and stored.currency_code = fresh.currency_code and stored is distinct from fresh
-  )
-  insert into core.agg_evaluation_day
-  select fresh.* from fresh
-  where not exists (
-    select from core.agg_evaluation_day as stored
-    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
-      and stored.user_id = fresh.user_id and stored.currency_code = fresh.currency_code
-  );
-end
-$function$
-
-core.core.refresh_evaluation_days_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_evaluation_days_trg()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-  removed core.counted_evaluation[];
-  added core.counted_evaluation[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id),
-      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at)::core.counted_evaluation)
-    into rooftops, evals, added
-    from new_rows where gone_at is null and completed_date_local is not null;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id),
-      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at)::core.counted_evaluation)
-    into rooftops, evals, removed
-    from old_rows where gone_at is null and completed_date_local is not null;
-  else
-    with counted_before as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at
-      from old_rows where gone_at is null and completed_date_local is not null
-    ), counted_now as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at
-      from new_rows where gone_at is null and completed_date_local is not null
-    ), changed as (
-      select true as is_old, gone.* from (table counted_before except table counted_now) as gone
-      union all
-      select false, come.* from (table counted_now except table counted_before) as come
-    ), fact as (
-      select is_old, rooftop_id, eval_id, completed_date_local,
-        row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-          created_at, created_at_source, completed_at)::core.counted_evaluation as counted
-      from changed
-    )
-    select array_agg(rooftop_id), array_agg(eval_id),
-      array_agg(counted) filter (where is_old), array_agg(counted) filter (where not is_old)
-    into rooftops, evals, removed, added
-    from fact;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.add_evaluation_days(removed, added);
-  perform core.update_recon_days(array_agg(rooftop_id), array_agg(eval_id))
-  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
-  where exists (
-    select from core.reconditioning_item as item where item.rooftop_id = touched.rooftop_id and item.eval_id = touched.eval_id offset 0
-  ) or exists (
-    select from core.agg_recon_evaluation as stored where stored.rooftop_id = touched.rooftop_id and stored.eval_id = touched.eval_id offset 0
-  )
-  having count(*) > 0;
-  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id))
-  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
-  where exists (
-    select from ops.enrichment_state as state
-    where state.rooftop_id = touched.rooftop_id and state.stream = 'pricing' and state.eval_id = touched.eval_id offset 0
-  ) or exists (
-    select from core.price_observation as price where price.rooftop_id = touched.rooftop_id and price.eval_id = touched.eval_id offset 0
-  ) or exists (
-    select from core.agg_pricing_evaluation as stored where stored.rooftop_id = touched.rooftop_id and stored.eval_id = touched.eval_id offset 0
-  )
-  having count(*) > 0;
-  return null;
-end
-$function$
-
-core.core.refresh_local_days_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_local_days_trg()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  update core.evaluation as e
-  set created_date_local = (e.created_at at time zone new.time_zone)::date,
-    completed_date_local = (e.completed_at at time zone new.time_zone)::date
-  where e.rooftop_id = new.rooftop_id
-    and (e.created_date_local, e.completed_date_local) is distinct from
-      ((e.created_at at time zone new.time_zone)::date, (e.completed_at at time zone new.time_zone)::date);
-  perform core.lock_days(array[new.rooftop_id]);
-  -- Also for evaluations whose own days stay the same: the day on which a price was confirmed may change.
-  perform core.update_pricing_days(array_agg(one.rooftop_id), array_agg(one.eval_id))
-  from core.agg_pricing_evaluation as one where one.rooftop_id = new.rooftop_id;
-  return null;
-end
-$function$
-
-core.core.refresh_priced_days_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_priced_days_trg()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows;
-  else
-    with counted_before as materialized (
-      select rooftop_id, eval_id, price_source, last_confirmed_at from old_rows where is_current
-    ), counted_now as materialized (
-      select rooftop_id, eval_id, price_source, last_confirmed_at from new_rows where is_current
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (
-      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
-    ) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.update_pricing_days(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.refresh_pricing_days(integer[],date[]) routine
-CREATE OR REPLACE FUNCTION core.refresh_pricing_days(rooftops integer[], days date[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-begin
-  with fresh as materialized (
-    select * from core.pricing_days(rooftops, days)
-  ), emptied as (
-    delete from core.agg_pricing_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
-      and (stored.rooftop_id, stored.completed_date_local) not in (select fresh.rooftop_id, fresh.completed_date_local from fresh)
-  ), changed as (
-    update core.agg_pricing_day as stored set
-      known = fresh.known, priced = fresh.priced, cannot_be_priced = fresh.cannot_be_priced, failed = fresh.failed,
-      confirmed_days = fresh.confirmed_days, oldest_confirmed_at = fresh.oldest_confirmed_at
-    from fresh
-    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local and stored is distinct from fresh
-  )
-  insert into core.agg_pricing_day
-  select fresh.* from fresh
-  where not exists (
-    select from core.agg_pricing_day as stored
-    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
-  );
-end
-$function$
-
-core.core.refresh_recon_days(integer[],date[]) routine
-CREATE OR REPLACE FUNCTION core.refresh_recon_days(rooftops integer[], days date[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-begin
-  with fresh as materialized (
-    select * from core.recon_days(rooftops, days)
-  ), emptied as (
-    delete from core.agg_recon_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
-      and (stored.rooftop_id, stored.completed_date_local, stored.recon_type, stored.currency_code)
-        not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.recon_type, fresh.currency_code from fresh)
-  ), changed as (
-    update core.agg_recon_day as stored set
-      first_cost = fresh.first_cost, last_cost = fresh.last_cost, evaluations = fresh.evaluations
-    from fresh
-    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
-      and stored.recon_type = fresh.recon_type and stored.currency_code = fresh.currency_code and stored is distinct from fresh
-  )
-  insert into core.agg_recon_day
-  select fresh.* from fresh
-  where not exists (
-    select from core.agg_recon_day as stored
-    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
-      and stored.recon_type = fresh.recon_type and stored.currency_code = fresh.currency_code
-  );
-end
-$function$
-
-core.core.refresh_recon_days_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_recon_days_trg()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (select distinct rooftop_id, eval_id from new_rows) as changed;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (select distinct rooftop_id, eval_id from old_rows) as changed;
-  else
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (
-      select distinct rooftop_id, eval_id
-      from ((table old_rows except table new_rows) union all (table new_rows except table old_rows)) as line
-    ) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.update_recon_days(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.refresh_repeat_vehicles(integer[],character varying[]) routine
-CREATE OR REPLACE FUNCTION core.refresh_repeat_vehicles(groups integer[], vins character varying[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-begin
-  with fresh as materialized (
-    select * from core.repeat_vehicles(groups, vins)
-  ), emptied as (
-    delete from core.agg_repeat_vehicle where ctid = any (array(
-      select stored.ctid from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
-      cross join lateral (
-        select one.ctid, one.group_id, one.vin, one.currency_code from core.agg_repeat_vehicle as one
-        where one.group_id = asked.group_id and one.vin = asked.vin
-        offset 0
-      ) as stored
-      where (stored.group_id, stored.vin, stored.currency_code) not in (select fresh.group_id, fresh.vin, fresh.currency_code from fresh)
-    ))
-  )
-  insert into core.agg_repeat_vehicle as stored
-  select fresh.* from fresh
-  on conflict (group_id, vin, currency_code) do update set
-    evaluations = excluded.evaluations, rooftops = excluded.rooftops, first_on = excluded.first_on, last_on = excluded.last_on,
-    lowest_price = excluded.lowest_price, highest_price = excluded.highest_price
-  where stored is distinct from excluded;
-end
-$function$
-
-core.core.refresh_repeat_vehicles_trg() routine
-CREATE OR REPLACE FUNCTION core.refresh_repeat_vehicles_trg()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  groups int[];
-  vins varchar[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
-    from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
-  elsif tg_op = 'DELETE' then
-    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
-    from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
-  else
-    with counted_before as materialized (
-      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
-      from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
-    ), counted_now as materialized (
-      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
-      from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
-    )
-    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
-    from (
-      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
-    ) as changed;
-  end if;
-  if groups is null then return null; end if;
-  perform core.lock_vehicles(groups);
-  perform core.refresh_repeat_vehicles(groups, vins);
-  return null;
-end
+  select rooftop_id, completed_date_local, recon_type, currency_code, count(*)::int, sum(first_cost)::numeric(24,3), sum(last_cost)::numeric(24,3)
+  from unnest(counted) as one cross join unnest(one.recon)
+  group by 1, 2, 3, 4
 $function$
 
 core.core.repeat_differences(integer) routine
@@ -1134,19 +416,10 @@ CREATE OR REPLACE FUNCTION core.repeat_differences(only_group integer DEFAULT NU
  LANGUAGE sql
  STABLE
 AS $function$
-  with again as (
-    select array_agg(pair.group_id) as groups, array_agg(pair.vehicle_vin) as vins
-    from (
-      select e.group_id, e.vehicle_vin from core.evaluation as e
-      where e.vehicle_vin is not null and (only_group is null or e.group_id = only_group)
-      group by e.group_id, e.vehicle_vin having count(*) > 1
-    ) as pair
-  )
   select group_id, vin, currency_code
   from (select * from core.agg_repeat_vehicle as a where only_group is null or a.group_id = only_group) as stored
-  full join (select fresh.* from again cross join lateral core.repeat_vehicles(again.groups, again.vins) as fresh) as fresh
-    using (group_id, vin, currency_code)
-  where stored is distinct from fresh
+  full join core.repeats_of(only_group) as fact using (group_id, vin, currency_code)
+  where stored is distinct from fact
 $function$
 
 core.core.repeat_rebuild(integer) routine
@@ -1155,17 +428,9 @@ CREATE OR REPLACE FUNCTION core.repeat_rebuild(only_group integer)
  LANGUAGE plpgsql
 AS $function$
 begin
-  perform core.lock_vehicles(array[only_group]);
-  perform core.refresh_repeat_vehicles(groups, vins)
-  from (
-    select array_agg(only_group) as groups, array_agg(vin) as vins
-    from (
-      select vehicle_vin as vin from core.evaluation where group_id = only_group and vehicle_vin is not null
-      group by vehicle_vin having count(*) > 1
-      union select vin from core.agg_repeat_vehicle where group_id = only_group
-    ) as vehicle
-  ) as every
-  where vins is not null;
+  lock table core.agg_repeat_vehicle in share row exclusive mode;
+  delete from core.agg_repeat_vehicle where group_id = only_group;
+  insert into core.agg_repeat_vehicle select * from core.repeats_of(only_group);
 end
 $function$
 
@@ -1175,182 +440,26 @@ CREATE OR REPLACE FUNCTION core.repeat_vehicles(groups integer[], vins character
  LANGUAGE sql
  STABLE
 AS $function$
-  select
-    e.group_id, e.vehicle_vin as vin, e.currency_code,
-    count(*)::int as evaluations,
-    count(distinct e.rooftop_id)::int as rooftops,
-    min(e.completed_date_local) as first_on,
-    max(e.completed_date_local) as last_on,
-    min(e.final_price)::numeric(15,3) as lowest_price,
-    max(e.final_price)::numeric(15,3) as highest_price
-  from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
-  cross join lateral (
-    select * from core.evaluation as one
-    where one.group_id = asked.group_id and one.vehicle_vin = asked.vin and one.gone_at is null and one.completed_date_local is not null
-    offset 0
-  ) as e
-  group by e.group_id, e.vehicle_vin, e.currency_code
+  select group_id, vehicle_vin, currency_code, count(*)::int, count(distinct rooftop_id)::int,
+    min(completed_date_local), max(completed_date_local), min(final_price)::numeric(15,3), max(final_price)::numeric(15,3)
+  from core.evaluation
+  where group_id = any(groups) and vehicle_vin = any(vins) and gone_at is null and completed_date_local is not null
+  group by 1, 2, 3
   having count(*) > 1
 $function$
 
-core.core.truncate_appraisals_trg() routine
-CREATE OR REPLACE FUNCTION core.truncate_appraisals_trg()
- RETURNS trigger
- LANGUAGE plpgsql
+core.core.repeats_of(integer) routine
+CREATE OR REPLACE FUNCTION core.repeats_of(only_group integer DEFAULT NULL::integer)
+ RETURNS SETOF core.agg_repeat_vehicle
+ LANGUAGE sql
+ STABLE
 AS $function$
-begin
-  if tg_table_name = 'evaluation' then
-    delete from core.agg_appraisal;
-  else
-    perform core.refresh_appraisals(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_appraisal having count(*) > 0;
-  end if;
-  return null;
-end
-$function$
-
-core.core.truncate_days_trg() routine
-CREATE OR REPLACE FUNCTION core.truncate_days_trg()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  if tg_table_name in ('evaluation', 'reconditioning_item') then
-    delete from core.agg_recon_day;
-    delete from core.agg_recon_evaluation;
-  end if;
-  if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
-  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_pricing_evaluation;
-  return null;
-end
-$function$
-
-core.core.truncate_repeat_vehicles_trg() routine
-CREATE OR REPLACE FUNCTION core.truncate_repeat_vehicles_trg()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  delete from core.agg_repeat_vehicle;
-  return null;
-end
-$function$
-
-core.core.update_pricing_days(integer[],bigint[]) routine
-CREATE OR REPLACE FUNCTION core.update_pricing_days(rooftops integer[], evals bigint[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  touched_rooftops int[];
-  touched_days date[];
-begin
-  with before as materialized (
-    select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
-    cross join lateral (
-      select * from core.agg_pricing_evaluation as stored where stored.rooftop_id = asked.rooftop_id and stored.eval_id = asked.eval_id
-      offset 0
-    ) as one
-  ), fresh as materialized (
-    select * from core.pricing_evaluations(rooftops, evals)
-  ), removed as (
-    delete from core.agg_pricing_evaluation as stored using before
-    where stored.rooftop_id = before.rooftop_id and stored.eval_id = before.eval_id
-      and (before.rooftop_id, before.eval_id) not in (select rooftop_id, eval_id from fresh)
-  ), written as (
-    insert into core.agg_pricing_evaluation as stored
-    select * from fresh
-    on conflict (rooftop_id, eval_id) do update set
-      completed_date_local = excluded.completed_date_local, priced = excluded.priced, cannot_be_priced = excluded.cannot_be_priced,
-      failed = excluded.failed, confirmed_days = excluded.confirmed_days, confirmed_at = excluded.confirmed_at
-    where stored is distinct from excluded
-  ), difference as materialized (
-    select rooftop_id, completed_date_local, sum(sign)::int as known, sum(sign * priced)::int as priced,
-      sum(sign * cannot_be_priced)::int as cannot_be_priced, sum(sign * failed)::int as failed,
-      sum(sign * confirmed_days)::bigint as confirmed_days
-    from (select -1 as sign, * from before union all select 1, * from fresh) as term
-    group by rooftop_id, completed_date_local
-  ), emptied as (
-    delete from core.agg_pricing_day as stored using difference
-    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
-      and stored.known + difference.known = 0
-    returning stored.rooftop_id, stored.completed_date_local
-  ), added as (
-    insert into core.agg_pricing_day as stored
-      (rooftop_id, completed_date_local, known, priced, cannot_be_priced, failed, confirmed_days)
-    select * from difference
-    where (rooftop_id, completed_date_local) not in (table emptied)
-      and (known, priced, cannot_be_priced, failed, confirmed_days) <> (0, 0, 0, 0, 0)
-    on conflict (rooftop_id, completed_date_local) do update set
-      known = stored.known + excluded.known, priced = stored.priced + excluded.priced,
-      cannot_be_priced = stored.cannot_be_priced + excluded.cannot_be_priced, failed = stored.failed + excluded.failed,
-      confirmed_days = stored.confirmed_days + excluded.confirmed_days
-  )
-  select array_agg(rooftop_id), array_agg(completed_date_local) into touched_rooftops, touched_days from difference;
-  -- The earliest of the current rows: only a later statement sees them.
-  update core.agg_pricing_day as stored set oldest_confirmed_at = now_least.confirmed_at
-  from unnest(touched_rooftops, touched_days) as touched (rooftop_id, completed_date_local)
-  left join lateral (
-    select one.confirmed_at from core.agg_pricing_evaluation as one
-    where one.rooftop_id = touched.rooftop_id and one.completed_date_local = touched.completed_date_local and one.confirmed_at is not null
-    order by one.confirmed_at
-    limit 1
-  ) as now_least on true
-  where stored.rooftop_id = touched.rooftop_id and stored.completed_date_local = touched.completed_date_local
-    and stored.oldest_confirmed_at is distinct from now_least.confirmed_at;
-end
-$function$
-
-core.core.update_recon_days(integer[],bigint[]) routine
-CREATE OR REPLACE FUNCTION core.update_recon_days(rooftops integer[], evals bigint[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-begin
-  with before as materialized (
-    select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
-    cross join lateral (
-      select * from core.agg_recon_evaluation as stored where stored.rooftop_id = asked.rooftop_id and stored.eval_id = asked.eval_id
-      offset 0
-    ) as one
-  ), fresh as materialized (
-    select * from core.recon_evaluations(rooftops, evals)
-  ), removed as (
-    delete from core.agg_recon_evaluation as stored using before
-    where stored.rooftop_id = before.rooftop_id and stored.eval_id = before.eval_id and stored.recon_type = before.recon_type
-      and (before.rooftop_id, before.eval_id, before.recon_type) not in (select rooftop_id, eval_id, recon_type from fresh)
-  ), written as (
-    insert into core.agg_recon_evaluation as stored
-    select * from fresh
-    on conflict (rooftop_id, eval_id, recon_type) do update set
-      completed_date_local = excluded.completed_date_local, currency_code = excluded.currency_code,
-      first_cost = excluded.first_cost, last_cost = excluded.last_cost
-    where stored is distinct from excluded
-  ), difference as materialized (
-    select rooftop_id, completed_date_local, recon_type, currency_code,
-      sum(sign * first_cost)::numeric(24,3) as first_cost, sum(sign * last_cost)::numeric(24,3) as last_cost, sum(sign)::int as evaluations
-    from (select -1 as sign, * from before union all select 1, * from fresh) as term
-    group by rooftop_id, completed_date_local, recon_type, currency_code
-  ), emptied as (
-    delete from core.agg_recon_day as stored using difference
-    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
-      and stored.recon_type = difference.recon_type and stored.currency_code = difference.currency_code
-      and stored.evaluations + difference.evaluations = 0
-    returning stored.rooftop_id, stored.completed_date_local, stored.recon_type, stored.currency_code
-  )
-  insert into core.agg_recon_day as stored
-  select * from difference
-  where (rooftop_id, completed_date_local, recon_type, currency_code) not in (table emptied)
-    and (first_cost, last_cost, evaluations) <> (0, 0, 0)
-  on conflict (rooftop_id, completed_date_local, recon_type, currency_code) do update set
-    first_cost = stored.first_cost + excluded.first_cost, last_cost = stored.last_cost + excluded.last_cost,
-    evaluations = stored.evaluations + excluded.evaluations;
-end
+  select repeated.* from core.repeat_vehicles(
+    array(select distinct group_id from core.evaluation where only_group is null or group_id = only_group),
+    array(
+      select vehicle_vin from core.evaluation
+      where vehicle_vin is not null and (only_group is null or group_id = only_group)
+      group by group_id, vehicle_vin having count(*) > 1)) as repeated
 $function$
 
 core.custom_field_value table
@@ -1431,18 +540,6 @@ core.evaluation table
   CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) WHERE (vehicle_vin IS NOT NULL)
-  CREATE TRIGGER a10_repeat_vehicle_del AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_repeat_vehicles_trg()
-  CREATE TRIGGER a10_repeat_vehicle_ins AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_repeat_vehicles_trg()
-  CREATE TRIGGER a10_repeat_vehicle_trunc AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_repeat_vehicles_trg()
-  CREATE TRIGGER a10_repeat_vehicle_upd AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_repeat_vehicles_trg()
-  CREATE TRIGGER a20_appraisal_del AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisals_trg()
-  CREATE TRIGGER a20_appraisal_ins AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisals_trg()
-  CREATE TRIGGER a20_appraisal_trunc AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_appraisals_trg()
-  CREATE TRIGGER a20_appraisal_upd AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisals_trg()
-  CREATE TRIGGER a30_day_del AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_evaluation_days_trg()
-  CREATE TRIGGER a30_day_ins AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_evaluation_days_trg()
-  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
-  CREATE TRIGGER a30_day_upd AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_evaluation_days_trg()
   -- One row per completed evaluation, with its current content.
 
 core.evaluation_version table
@@ -1516,14 +613,6 @@ core.price_observation table
   constraint price_observation_reasoning_status_check CHECK (((reasoning_status)::text = ANY ((ARRAY['processing'::character varying, 'completed'::character varying, 'unavailable'::character varying])::text[])))
   CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
   CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
-  CREATE TRIGGER a20_appraisal_del AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisal_prices_trg()
-  CREATE TRIGGER a20_appraisal_ins AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisal_prices_trg()
-  CREATE TRIGGER a20_appraisal_trunc AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_appraisals_trg()
-  CREATE TRIGGER a20_appraisal_upd AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisal_prices_trg()
-  CREATE TRIGGER a30_day_del AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_priced_days_trg()
-  CREATE TRIGGER a30_day_ins AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_priced_days_trg()
-  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
-  CREATE TRIGGER a30_day_upd AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_priced_days_trg()
   -- Prices of an evaluation from a price source. A new row is added only when the answer changed; rows are never overwritten. The first row is what was known at the appraisal, the current one is what is known now.
 
 core.reconditioning_item table
@@ -1539,10 +628,6 @@ core.reconditioning_item table
   battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info whose value is a percentage
   constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
   CREATE INDEX reconditioning_item_info ON core.reconditioning_item USING btree (rooftop_id, eval_id) WHERE ((last_version IS NULL) AND (lower((recon_type)::text) = 'info'::text))
-  CREATE TRIGGER a30_day_del AFTER DELETE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_recon_days_trg()
-  CREATE TRIGGER a30_day_ins AFTER INSERT ON core.reconditioning_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_recon_days_trg()
-  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON core.reconditioning_item FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
-  CREATE TRIGGER a30_day_upd AFTER UPDATE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_recon_days_trg()
 
 core.ref_watch_status table
   watch_status character varying(40) not null
@@ -1567,7 +652,6 @@ core.rooftop table
   constraint rooftop_pkey PRIMARY KEY (rooftop_id)
   constraint rooftop_region_check CHECK (((region)::text = ANY ((ARRAY['AU'::character varying, 'US'::character varying, 'GCC'::character varying])::text[])))
   constraint rooftop_rooftop_uid_key UNIQUE (rooftop_uid)
-  CREATE TRIGGER a30_local_days_upd AFTER UPDATE ON core.rooftop FOR EACH ROW WHEN (((old.time_zone)::text IS DISTINCT FROM (new.time_zone)::text)) EXECUTE FUNCTION core.refresh_local_days_trg()
 
 core.rooftop_group table
   group_id integer not null generated always as identity
@@ -2028,10 +1112,6 @@ ops.enrichment_state table
   CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
   CREATE INDEX enrichment_failed ON ops.enrichment_state USING btree (rooftop_id, stream, eval_id) WHERE (failures > 0)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
-  CREATE TRIGGER a30_day_del AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_asked_days_trg()
-  CREATE TRIGGER a30_day_ins AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_asked_days_trg()
-  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
-  CREATE TRIGGER a30_day_upd AFTER UPDATE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_asked_days_trg()
   -- State of an enrichment of an evaluation: one row per evaluation and request. It is not in core.evaluation, so that a request changes no fact. Times are by the clock of the source.
 
 ops.field_drift table

@@ -3,7 +3,7 @@ create or replace view mart.rpt_01_appraisal_gap as
 select
   a.rooftop_id,
   r.rooftop_name,
-  a.evaluation_key,
+  (a.rooftop_id || '-' || a.eval_id)::varchar(32) as evaluation_key,
   a.eval_id,
   a.completed_date_local as completed_date,
   a.month_start,
@@ -25,7 +25,8 @@ select
   a.gross_room_now
 from core.agg_appraisal as a
 join core.rooftop as r using (rooftop_id)
-left join core.app_user as u using (user_id);
+left join core.app_user as u using (user_id)
+where a.appraised_price is not null;
 
 comment on view mart.rpt_01_appraisal_gap is 'How far is the appraised price from the guide, and how much gross profit remains after reconditioning? Guide columns are null when the pricing AI gave no price in the currency of the evaluation. | grain: one row per evaluation with a final price | key: evaluation_key | history: current state of the evaluation, first and current guide price | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_01_appraisal_gap.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';

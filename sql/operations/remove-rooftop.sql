@@ -1,15 +1,16 @@
 -- Deletes every row of one rooftop, in one transaction. Run it as the owner of the warehouse, once the rooftop has left the config and
 -- every process was restarted:
 --   psql --set=ON_ERROR_STOP=1 --command="set forecourt.uid = '<uid>'" --file=sql/operations/remove-rooftop.sql "$DATABASE_URL"
--- The triggers of the tables update the sums of the reports. Paid calls stay, since they say what was spent.
+-- Paid calls stay, since they say what was spent.
 do $$
 declare
   leaving constant varchar := current_setting('forecourt.uid');
   id int;
+  of_group int;
   sellers bigint[];
   part record;
 begin
-  select rooftop_id into id from core.rooftop where rooftop_uid = leaving;
+  select rooftop_id, group_id into id, of_group from core.rooftop where rooftop_uid = leaving;
   if id is null then
     raise exception 'no rooftop has the uid %', leaving;
   end if;
@@ -25,7 +26,7 @@ begin
     from information_schema.columns
     join information_schema.tables using (table_schema, table_name)
     where column_name = 'rooftop_id' and table_type = 'BASE TABLE' and table_schema in ('core', 'pii', 'raw', 'ops')
-      and table_name not like 'agg\_%' and table_name not in ('rooftop', 'billable_call')
+      and table_name not in ('rooftop', 'billable_call')
     order by table_name = 'evaluation', table_name
   loop
     execute format('delete from %I.%I where rooftop_id = $1', part.schema, part.name) using id;
@@ -38,5 +39,7 @@ begin
   delete from pii.app_user_email where user_id = any(sellers);
   delete from core.app_user where user_id = any(sellers);
   delete from core.rooftop where rooftop_id = id;
+  -- Its evaluations of vehicles that other rooftops of the group appraised too are gone.
+  perform core.repeat_rebuild(of_group);
 end
 $$;

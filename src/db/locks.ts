@@ -37,10 +37,8 @@ export const lockClass = {
   hints: 7330,
   /** Setting the webhook subscriptions of a rooftop: one process at a time. */
   webhooks: 7331,
-  /** Aggregates of a rooftop's days (sql). */
-  rooftopDays: 7381,
-  /** Aggregates of a dealer group's vehicles (sql). */
-  groupVehicles: 7382,
+  /** Vehicles of a dealer group, by group and hash of the VIN: two loads may each bring the first evaluation of one. */
+  vehicles: 7382,
   /** Statistics of the tables (sql): one process at a time. */
   statistics: 7383,
 } as const

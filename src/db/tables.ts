@@ -3,18 +3,26 @@ import type { Generated, GeneratedAlways } from 'kysely'
 
 /** core.agg_appraisal */
 export interface CoreAggAppraisalTable {
+  group_id: number
   rooftop_id: number
   eval_id: number
   completed_date_local: string
   month_start: string
-  evaluation_key: string
   user_id: number | null
+  vehicle_vin: string | null
   make: string | null
   model: string | null
   model_year: number | null
   currency_code: string
-  appraised_price: string
+  photo_count: number
+  hero_source: string | null
+  ttc_bucket: number | null
+  appraised_price: string | null
   recon_total: string | null
+  recon: string[]
+  price_outcome: string | null
+  confirmed_at: Date | null
+  confirmed_days: number | null
   wholesale_first: string | null
   retail_first: string | null
   wholesale_now: string | null
@@ -67,36 +75,13 @@ export interface CoreAggPricingDayTable {
   oldest_confirmed_at: Date | null
 }
 
-/** core.agg_pricing_evaluation */
-export interface CoreAggPricingEvaluationTable {
-  rooftop_id: number
-  eval_id: number
-  completed_date_local: string
-  priced: number
-  cannot_be_priced: number
-  failed: number
-  confirmed_days: number
-  confirmed_at: Date | null
-}
-
 /** core.agg_recon_day */
 export interface CoreAggReconDayTable {
   rooftop_id: number
   completed_date_local: string
   recon_type: string
   currency_code: string
-  first_cost: string
-  last_cost: string
   evaluations: number
-}
-
-/** core.agg_recon_evaluation */
-export interface CoreAggReconEvaluationTable {
-  rooftop_id: number
-  eval_id: number
-  recon_type: string
-  completed_date_local: string
-  currency_code: string
   first_cost: string
   last_cost: string
 }
@@ -991,9 +976,7 @@ export interface Tables {
   'core.agg_appraisal': CoreAggAppraisalTable
   'core.agg_evaluation_day': CoreAggEvaluationDayTable
   'core.agg_pricing_day': CoreAggPricingDayTable
-  'core.agg_pricing_evaluation': CoreAggPricingEvaluationTable
   'core.agg_recon_day': CoreAggReconDayTable
-  'core.agg_recon_evaluation': CoreAggReconEvaluationTable
   'core.agg_repeat_vehicle': CoreAggRepeatVehicleTable
   'core.app_user': CoreAppUserTable
   'core.app_user_rooftop': CoreAppUserRooftopTable
@@ -1077,18 +1060,26 @@ export interface ColumnType {
 /** The columns of every table and view, in the order of the table. */
 export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
   'core.agg_appraisal': [
+    { name: 'group_id', type: 'integer' },
     { name: 'rooftop_id', type: 'integer' },
     { name: 'eval_id', type: 'bigint' },
     { name: 'completed_date_local', type: 'date' },
     { name: 'month_start', type: 'date' },
-    { name: 'evaluation_key', type: 'character varying(32)' },
     { name: 'user_id', type: 'bigint' },
+    { name: 'vehicle_vin', type: 'character varying(17)' },
     { name: 'make', type: 'character varying(120)' },
     { name: 'model', type: 'character varying(200)' },
     { name: 'model_year', type: 'integer' },
     { name: 'currency_code', type: 'character(3)' },
+    { name: 'photo_count', type: 'integer' },
+    { name: 'hero_source', type: 'character varying(20)' },
+    { name: 'ttc_bucket', type: 'integer' },
     { name: 'appraised_price', type: 'numeric(15,3)' },
     { name: 'recon_total', type: 'numeric(15,3)' },
+    { name: 'recon', type: 'core.recon_cost[]' },
+    { name: 'price_outcome', type: 'character varying(20)' },
+    { name: 'confirmed_at', type: 'timestamp with time zone' },
+    { name: 'confirmed_days', type: 'integer' },
     { name: 'wholesale_first', type: 'numeric(15,3)' },
     { name: 'retail_first', type: 'numeric(15,3)' },
     { name: 'wholesale_now', type: 'numeric(15,3)' },
@@ -1136,31 +1127,12 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'confirmed_days', type: 'bigint' },
     { name: 'oldest_confirmed_at', type: 'timestamp with time zone' },
   ],
-  'core.agg_pricing_evaluation': [
-    { name: 'rooftop_id', type: 'integer' },
-    { name: 'eval_id', type: 'bigint' },
-    { name: 'completed_date_local', type: 'date' },
-    { name: 'priced', type: 'integer' },
-    { name: 'cannot_be_priced', type: 'integer' },
-    { name: 'failed', type: 'integer' },
-    { name: 'confirmed_days', type: 'integer' },
-    { name: 'confirmed_at', type: 'timestamp with time zone' },
-  ],
   'core.agg_recon_day': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'completed_date_local', type: 'date' },
     { name: 'recon_type', type: 'character varying(120)' },
     { name: 'currency_code', type: 'character(3)' },
-    { name: 'first_cost', type: 'numeric(24,3)' },
-    { name: 'last_cost', type: 'numeric(24,3)' },
     { name: 'evaluations', type: 'integer' },
-  ],
-  'core.agg_recon_evaluation': [
-    { name: 'rooftop_id', type: 'integer' },
-    { name: 'eval_id', type: 'bigint' },
-    { name: 'recon_type', type: 'character varying(120)' },
-    { name: 'completed_date_local', type: 'date' },
-    { name: 'currency_code', type: 'character(3)' },
     { name: 'first_cost', type: 'numeric(24,3)' },
     { name: 'last_cost', type: 'numeric(24,3)' },
   ],

@@ -29,7 +29,7 @@ export async function inTransaction<T>(
         ? 'begin isolation level read committed'
         : `begin isolation level ${mode}`,
     )
-    const result = await work({ db: onClient(client), client })
+    const result = await work({ db: dbOn(client), client })
     await client.query('commit')
     return result
   } catch (error) {
@@ -58,7 +58,8 @@ export async function runAndRollBack(
   }
 }
 
-function onClient(client: pg.PoolClient): Db {
+/** Typed queries on a borrowed connection. */
+export function dbOn(client: pg.PoolClient): Db {
   const borrowed = {
     query: client.query.bind(client),
     release: () => {},

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { refreshSums } from '../db/sums.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Person } from '../values/person.ts'
 import { digester, digestOf, digestOfPair, type Secret } from './digests.ts'
@@ -30,7 +31,7 @@ export interface Erasing {
 /** Makes all changes of an erasure, except its own record. */
 export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   const { client } = tx
-  const { found, terms, otherRows } = erasing.findings
+  const { found, former, mentions: mentioning, terms, otherRows } = erasing.findings
   const own = await eraseOwn(tx, work, erasing)
   const mentions = await eraseMentions(tx, work, erasing)
   const rows: Counts[] = []
@@ -41,6 +42,13 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
     )
     rows.push({ [hit.table.name]: count })
   }
+  // A type of reconditioning may have named the customer.
+  const touched = [...found, ...former, ...mentioning]
+  await refreshSums(
+    tx.db,
+    touched.map(({ groupId }) => groupId),
+    touched.map(({ evalId }) => evalId),
+  )
   const links = await eraseLinks(client, found)
   return {
     evaluations: await evaluationNames(client, found),

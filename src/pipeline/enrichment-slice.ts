@@ -1,3 +1,4 @@
+import { refreshSums } from '../db/sums.ts'
 import type { Tx } from '../db/transaction.ts'
 import { holdErasureLock } from '../erasure/suppression.ts'
 import { type DueQuery, type Enrichment, type EnrichmentTask, naturalKeyOf } from './enrichment.ts'
@@ -88,7 +89,7 @@ async function stillOwned(
 ): Promise<readonly Answer[]> {
   const { rows } = await client.query<{ eval_id: number }>(
     `select eval_id from core.evaluation where rooftop_id = $1 and eval_id = any($2::bigint[])
-     order by eval_id for key share`,
+     order by eval_id for share`,
     [rooftop.id, answers.map(({ task }) => task.evalId)],
   )
   const owned = new Set(rows.map(({ eval_id }) => eval_id))
@@ -193,6 +194,8 @@ async function writeAnswers(
     failed.map(({ task }) => naturalKeyOf(stream, task)),
   )
   await recordAnswers(tx, job, answers, span)
+  const ids = answers.map(({ task }) => task.evalId)
+  if (stream.isSummed) await refreshSums(tx.db, [rooftop.groupId], ids)
   return countAnswers(answers, new Map(answered.map((one, index) => [one, loaded[index]!])))
 }
 

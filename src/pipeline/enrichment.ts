@@ -58,6 +58,8 @@ export interface Enrichment<R = unknown> {
   readonly name: string
   /** What the stream asks about an evaluation, each with its own state: keys of the answers in `raw.payload`. */
   readonly asks: readonly string[]
+  /** Whether the sums of the reports count its answers. */
+  readonly isSummed?: true
   /** By ask: another ask that its answer covers too. */
   readonly alsoAnswers?: Readonly<Record<string, string>>
   /** How an answer that is not complete yet is polled. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { copyTables } from '../db/copy.ts'
+import { refreshSums } from '../db/sums.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { holdErasureLock, erasedAt, suppressedAmong } from '../erasure/suppression.ts'
 import type { RowSet } from '../values/record.ts'
@@ -43,6 +44,7 @@ export async function replayRecords(job: SliceJob<WindowedRecords>): Promise<Sli
       stream.tables.map((table) => [table, [...sets.values()].flatMap((set) => set[table] ?? [])]),
     )
     await restoreGone(tx, job, [...sets.keys()])
+    if (stream.isSummed) await refreshSums(tx.db, [rooftop.groupId], [...sets.keys()])
     await quarantineRecords(
       tx,
       { stream: stream.name, rooftopId: rooftop.id, runId: run.runId },

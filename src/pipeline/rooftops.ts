@@ -1,6 +1,8 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { BusyError, UsageError } from '../errors.ts'
 import type { RooftopConfig } from '../config/read.ts'
+import { refreshSums } from '../db/sums.ts'
+import type { CoreRooftopTable } from '../db/tables.ts'
 import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { lockSql } from '../db/locks.ts'
@@ -199,15 +201,36 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
       .execute()
     return (await find())!.rooftop_id
   }
-  // The rooftop's row last, so that an interrupted move starts again.
-  if (found.group_id !== groupId) await moveToGroup(db, found.rooftop_id, groupId)
   if (differs(values, found))
     await db
-      .updateTable('core.rooftop')
-      .set(values)
-      .where('rooftop_id', '=', found.rooftop_id)
-      .execute()
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute((transaction) => updateRooftop(transaction, found, values))
   return found.rooftop_id
+}
+
+/** Updates a rooftop's row, and what follows from its dealer group and its time zone: the rows of its evaluations, and their sums. */
+async function updateRooftop(
+  db: Db,
+  { rooftop_id: id, group_id: groupBefore, time_zone: zoneBefore }: Selectable<CoreRooftopTable>,
+  values: RowValues,
+): Promise<void> {
+  const { group_id: groupId, time_zone: zone } = values
+  if (groupId !== groupBefore) await moveToGroup(db, id, groupId)
+  await db.updateTable('core.rooftop').set(values).where('rooftop_id', '=', id).execute()
+  if (groupId === groupBefore && zone === zoneBefore) return
+  await sql`
+    update core.evaluation
+    set created_date_local = (created_at at time zone ${zone})::date, completed_date_local = (completed_at at time zone ${zone})::date
+    where rooftop_id = ${id} and (created_date_local, completed_date_local) is distinct from
+      ((created_at at time zone ${zone})::date, (completed_at at time zone ${zone})::date)`.execute(
+    db,
+  )
+  // Also of evaluations whose own days stay the same: the day on which a price was confirmed may change.
+  const { rows } = await sql<{ id: number }>`
+    select eval_id as id from core.evaluation where rooftop_id = ${id}`.execute(db)
+  const evalIds = rows.map((row) => row.id)
+  await refreshSums(db, [groupBefore, groupId], evalIds)
 }
 
 /** Copies the suppression list, which is per group, before the evaluations move, so that erased customers stay erased. */

@@ -82,6 +82,8 @@ export interface WindowedRecords<R = unknown> {
   readonly idColumn: string
   /** The column of its own table with the instant that ageing counts from; `created_at` where it is null. */
   readonly ageingColumn: string
+  /** Whether the records are evaluations, which the sums of the reports count. */
+  readonly isSummed?: true
   /** JSON paths that the document names, and those it says are always there: for the drift report. */
   readonly documented: { readonly paths: ReadonlySet<string>; readonly required: readonly string[] }
 

@@ -1,3 +1,4 @@
+import { refreshSums } from '../db/sums.ts'
 import type { Tx } from '../db/transaction.ts'
 import { holdErasureLock, erasedAt, type Suppressions } from '../erasure/suppression.ts'
 import type { WindowedRecords } from './windowed-records.ts'
@@ -93,6 +94,8 @@ async function writeScrubbed(
   await setEntryTimes(tx.db, stream, rooftop, content.moved)
   await expectUncertified(tx, job, content, fresh)
   await quarantineItems(tx, quarantine, content.parts)
+  const written = [...fresh.map(({ id }) => id), ...vanished, ...unlisted]
+  if (stream.isSummed) await refreshSums(tx.db, [rooftop.groupId], written)
   const counts = countSlice(job, content, outcomes, unlisted.length)
   const drift = new Drift(stream.documented)
   for (const { drift: record } of fresh) drift.add(record)

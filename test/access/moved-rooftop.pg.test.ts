@@ -5,6 +5,7 @@ import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users/users.ts'
 import { openFixture } from '../support/fixture.ts'
 import { openLogins } from './logins.ts'
+import { rebuildSums } from '../support/aggregates-fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 
@@ -48,6 +49,7 @@ test('a rooftop that moves to another dealer group takes its salespeople along',
        where g.group_code = $2 and r.rooftop_uid <> $1 limit 1)`,
     [moving.uid, moving.group],
   )
+  await rebuildSums(pool)
   const before = await sales(pool)
   const rooftops = fixture.config.rooftops.map((rooftop) =>
     rooftop.uid === moving.uid ? { ...rooftop, group: target } : rooftop,

@@ -4,6 +4,7 @@ import { inTransaction } from '#src/db/transaction.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
 import { type Logins, openLogins, resultOf } from './logins.ts'
+import { rebuildSums } from '../support/aggregates-fixture.ts'
 
 // One loaded warehouse for all tests: none changes a row.
 let fixture: Fixture
@@ -284,4 +285,5 @@ async function fillReports(pool: pg.Pool): Promise<void> {
   )
   // One of the sandbox's groups is Australian, and some reports cover only Australia.
   await pool.query(`update core.rooftop set region = 'AU'`)
+  await rebuildSums(pool)
 }

@@ -6,7 +6,7 @@ import { firstLoad } from './cases/first-load.ts'
 import { memory } from './cases/memory.ts'
 import { idleNight, largeNight } from './cases/nights.ts'
 import { farSource, quietNight } from './cases/requests.ts'
-import { storeBare, storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
+import { storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
 import { unchanged, unchangedWal } from './cases/unchanged.ts'
 import { fourWorkers, twoWorkers } from './cases/workers.ts'
 import { firstRequests, statements, unchangedRows } from './cases/counted.ts'
@@ -19,7 +19,7 @@ import { resultChart } from './chart.ts'
 import { resultTable } from './table.ts'
 
 const cases: readonly BenchCase[] = [
-  ...[storeCopy, storeBare, storeMultiRow, storeRowByRow, storePeer, firstLoad, unchanged],
+  ...[storeCopy, storeMultiRow, storeRowByRow, storePeer, firstLoad, unchanged],
   ...[unchangedWal, unchangedRows, firstRequests, quietNight, statements],
   ...[farSource, twoWorkers, fourWorkers, idleNight, largeNight, memory],
   ...[csvTyped, csvWarehouse, csvCopy, marts, sandboxGeteval],

@@ -19,6 +19,7 @@ const declared: readonly (readonly [RegExp, string])[] = [
   [/^ops\.window_certificate\.ids_digest$/, 'digest of EvalIDs'],
   [/^ops\.webhook_\w+\.\w+_hash$/, 'HMAC under a secret that is not in the warehouse'],
   [/^core\.evaluation\.vehicle_vin$/, 'made of the VIN'],
+  [/^core\.agg_appraisal\.recon$/, 'calculated again with its evaluation'],
   [/^core\.(dim_date|ref_watch_status)\./, 'days, and statuses of the service'],
   [/^ops\.(bi_login|bi_access|mart_version|schema_migration)\./, 'names of our own'],
   [/^pii\.erasure(_secret)?\./, 'masked by the erasure that wrote it'],

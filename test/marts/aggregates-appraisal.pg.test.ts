@@ -4,9 +4,8 @@ import { storedRows } from '../support/aggregates-counted.ts'
 import {
   allCounted,
   allStored,
-  inSession,
+  changeAll,
   sampleEvaluation,
-  writeFacts,
 } from '../support/aggregates-fixture.ts'
 import { applyChange } from '../support/aggregates-apply.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -19,7 +18,8 @@ test('an appraisal is compared with its first and its current price, in any orde
   const { pool } = database
   const steps = [
     (client: pg.PoolClient) => applyChange(client, { does: 'ask', asking: { ...asked, day: 1 } }),
-    () => writeFacts(database, [australian], []),
+    (client: pg.PoolClient) =>
+      applyChange(client, { does: 'insert', evaluation: australian, lines: [] }),
     (client: pg.PoolClient) => applyChange(client, { does: 'ask', asking: { ...asked, day: 2 } }),
     (client: pg.PoolClient) => client.query('update core.evaluation set recon_total = null'),
     (client: pg.PoolClient) =>
@@ -31,7 +31,7 @@ test('an appraisal is compared with its first and its current price, in any orde
 
   const found: unknown[] = []
   for (const step of steps) {
-    await inSession(pool, async (client) => void (await step(client)))
+    await changeAll(pool, step)
     expect(await allStored(pool)).toEqual(await allCounted(pool))
     found.push((await storedRows(pool, 'agg_appraisal'))[0])
   }
@@ -47,43 +47,5 @@ test('an appraisal is compared with its first and its current price, in any orde
     `${key} 50.000 10.000 20000.000 10.000 20000.000 17990.500 999.9999 1949.500 1949.500`,
     '1 1 2026-01-31 KWD 18000.500 50.000        ',
     undefined,
-  ])
-})
-
-test('a price that is only confirmed writes no appraisal', async () => {
-  await using database = await createTestDatabase()
-  const { pool } = database
-  await writeFacts(database, [australian], [])
-  const ask = (client: pg.PoolClient) =>
-    applyChange(client, { does: 'ask', asking: { ...asked, day: 1 } })
-  await inSession(pool, ask)
-  const place = async () =>
-    (await pool.query('select ctid::text, xmin::text from core.agg_appraisal')).rows
-
-  const before = await place()
-  await inSession(pool, ask)
-
-  expect(await place()).toEqual(before)
-  expect(
-    (
-      await pool.query(
-        'select last_confirmed_at > observed_at as later from core.price_observation',
-      )
-    ).rows,
-  ).toEqual([{ later: true }])
-})
-
-test('a truncate of the prices leaves the appraisals without them', async () => {
-  await using database = await createTestDatabase()
-  const { pool } = database
-  await writeFacts(database, [australian], [])
-  await inSession(pool, (client) =>
-    applyChange(client, { does: 'ask', asking: { ...asked, day: 1 } }),
-  )
-
-  await pool.query('truncate core.price_observation')
-
-  expect(await storedRows(pool, 'agg_appraisal')).toEqual([
-    '1 1 2026-01-31 AUD 18000.500 100.000        ',
   ])
 })

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { countPricing, storedRows } from '../support/aggregates-counted.ts'
 import {
+  changeAll,
   differences,
   inSession,
   sampleEvaluation,
@@ -26,7 +27,7 @@ test('a price that is added, confirmed, replaced or deleted is counted at each s
 
   const found: unknown[] = []
   for (const step of steps) {
-    await inSession(database.pool, async (client) => void (await step(client)))
+    await changeAll(database.pool, step)
     expect(await storedRows(database.pool, 'agg_pricing_day')).toEqual(
       await countPricing(database.pool),
     )
@@ -52,7 +53,12 @@ test('prices are counted by the calendar of the rooftop, also after it moved to 
   )
   const inSydney = await storedRows(database.pool, 'agg_pricing_day')
 
-  await database.pool.query("update core.rooftop set time_zone = 'America/Chicago'")
+  await changeAll(database.pool, (client) =>
+    client.query(
+      `update core.rooftop set time_zone = 'America/Chicago';
+       update core.evaluation set completed_date_local = (completed_at at time zone 'America/Chicago')::date`,
+    ),
+  )
 
   // Confirmed at midnight UTC of 21 January 2026, day 9517: still the 20th in Chicago.
   expect(inSydney[0]).toMatch(/^1 2026-01-31 1 1 0 0 9517 2026-01-21/)
@@ -69,7 +75,7 @@ test('a falsified sum of prices is reported, and repaired by a rebuild', async (
   await inSession(database.pool, (client) =>
     applyChange(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
   )
-  await database.pool.query('update core.agg_pricing_evaluation set priced = 0')
+  await database.pool.query("update core.agg_appraisal set price_outcome = 'failed'")
   await database.pool.query('update core.agg_pricing_day set oldest_confirmed_at = null')
 
   const named = await differences(database.pool)
@@ -77,8 +83,8 @@ test('a falsified sum of prices is reported, and repaired by a rebuild', async (
 
   const day = { rooftop_id: 1, completed_date_local: '2026-01-31' }
   expect(named).toEqual([
+    { aggregate: 'agg_appraisal', ...day },
     { aggregate: 'agg_pricing_day', ...day },
-    { aggregate: 'agg_pricing_evaluation', ...day },
   ])
   expect(await differences(database.pool)).toEqual([])
   expect(await storedRows(database.pool, 'agg_pricing_day')).toEqual(

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
+import { refreshSums } from '#src/db/sums.ts'
+import { dbOn } from '#src/db/transaction.ts'
 import type { SmallEvaluation } from '../support/aggregates.ts'
 import { storedRows } from '../support/aggregates-counted.ts'
 import {
-  advisoryLocks,
   allCounted,
   allStored,
+  changeAll,
   inSession,
+  isWaiting,
   sampleEvaluation,
   repeatDifferences,
   writeFacts,
@@ -39,17 +42,42 @@ test('a vehicle is counted from its second evaluation on, in any letter case, wh
   const first = await repeats(pool)
   const steps = [
     () => writeFacts(database, [again], []),
-    () => pool.query('update core.evaluation set final_price = null where eval_id = 1'),
-    () => pool.query('update core.evaluation set rooftop_id = 1 where eval_id = 2'),
-    () => pool.query("update core.evaluation set currency_code = 'AUD' where eval_id = 2"),
-    () => pool.query("update core.evaluation set currency_code = 'KWD' where eval_id = 2"),
-    () => pool.query('update core.evaluation set group_id = 2 where eval_id = 2'),
-    () => pool.query('update core.evaluation set group_id = 2'),
-    () => pool.query('update core.evaluation set gone_at = now() where eval_id = 1'),
-    () => pool.query('update core.evaluation set gone_at = null'),
-    () => pool.query("update core.evaluation set vin = null where vin like 'j%'"),
-    () => pool.query("update core.evaluation set vin = 'JTMDFREV90D123456' where eval_id = 3"),
-    () => pool.query('delete from core.evaluation where eval_id = 3'),
+    () =>
+      changeAll(pool, (client) =>
+        client.query('update core.evaluation set final_price = null where eval_id = 1'),
+      ),
+    () =>
+      changeAll(pool, (client) =>
+        client.query('update core.evaluation set rooftop_id = 1 where eval_id = 2'),
+      ),
+    () =>
+      changeAll(pool, (client) =>
+        client.query("update core.evaluation set currency_code = 'AUD' where eval_id = 2"),
+      ),
+    () =>
+      changeAll(pool, (client) =>
+        client.query("update core.evaluation set currency_code = 'KWD' where eval_id = 2"),
+      ),
+    () =>
+      changeAll(pool, (client) =>
+        client.query('update core.evaluation set group_id = 2 where eval_id = 2'),
+      ),
+    () => changeAll(pool, (client) => client.query('update core.evaluation set group_id = 2')),
+    () =>
+      changeAll(pool, (client) =>
+        client.query('update core.evaluation set gone_at = now() where eval_id = 1'),
+      ),
+    () => changeAll(pool, (client) => client.query('update core.evaluation set gone_at = null')),
+    () =>
+      changeAll(pool, (client) =>
+        client.query("update core.evaluation set vin = null where vin like 'j%'"),
+      ),
+    () =>
+      changeAll(pool, (client) =>
+        client.query("update core.evaluation set vin = 'JTMDFREV90D123456' where eval_id = 3"),
+      ),
+    () =>
+      changeAll(pool, (client) => client.query('delete from core.evaluation where eval_id = 3')),
   ]
 
   const found: string[] = []
@@ -80,7 +108,7 @@ test('two rooftops that appraise a vehicle at once make a repeat of it', async (
   await second.query('begin')
   await applyChange(first, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
   const later = applyChange(second, { does: 'insert', evaluation: again, lines: [] })
-  while ((await advisoryLocks(database.pool, 'not granted')) === 0) await sleep(5)
+  while (!(await isWaiting(database.pool))) await sleep(5)
 
   await first.query('commit')
   await later
@@ -100,14 +128,18 @@ test('rooftops of different groups do not wait for each other', async () => {
     [sampleEvaluation, { ...sampleEvaluation, id: 2, rooftop: 2, vin: null }],
     [],
   )
-  await database.pool.query('update core.evaluation set group_id = 2 where rooftop_id = 2')
+  await changeAll(database.pool, (client) =>
+    client.query('update core.evaluation set group_id = 2 where rooftop_id = 2'),
+  )
   const first = await database.pool.connect()
   await first.query('begin')
   await first.query('update core.evaluation set final_price = 1 where rooftop_id = 1')
+  await refreshSums(dbOn(first), [1], [1])
 
   await inSession(database.pool, async (client) => {
     await client.query("set lock_timeout = '5s'")
     await client.query('update core.evaluation set final_price = 1 where rooftop_id = 2')
+    await refreshSums(dbOn(client), [2], [2])
   })
 
   await first.query('commit')
@@ -122,7 +154,9 @@ test('the differences name the falsified vehicles of the given group until they 
     [sampleEvaluation, again, { ...sampleEvaluation, id: 5 }, { ...again, id: 6 }],
     [],
   )
-  await pool.query('update core.evaluation set group_id = 2 where eval_id > 2')
+  await changeAll(pool, (client) =>
+    client.query('update core.evaluation set group_id = 2 where eval_id > 2'),
+  )
 
   await pool.query('update core.agg_repeat_vehicle set lowest_price = 0 where group_id = 1')
   await pool.query('delete from core.agg_repeat_vehicle where group_id = 2')

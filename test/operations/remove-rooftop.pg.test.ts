@@ -5,6 +5,7 @@ import { verifyAggregates } from '#src/pipeline/verify-aggregates.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { type Fixture, runNight } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
+import { rebuildSums } from '../support/aggregates-fixture.ts'
 
 const script = new URL('../../sql/operations/remove-rooftop.sql', import.meta.url)
 
@@ -21,6 +22,7 @@ afterAll(async () => {
 test('the script deletes every row of a rooftop and of no other, and the rooftop can come back', async () => {
   const [leaving, ...others] = fixture.config.rooftops
   await addSalespeople(leaving!.uid, others[0]!.uid)
+  await rebuildSums(fixture.database.pool)
   const before = await rowsByRooftop()
   const orphansBefore = await orphans()
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { localDay } from '#src/values/instant.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
+import { rebuildSums } from '../support/aggregates-fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 const loaded = async () => {
@@ -23,6 +24,15 @@ const rowsOf = async ({ database }: Fixture) =>
        from core.evaluation where rooftop_id = 1 order by eval_id`,
     )
   ).rows
+
+/** Evaluations that the sums count, by rooftop. */
+const evaluationsOf = async ({ database }: Fixture) => {
+  const { rows } = await database.pool.query<{ id: number; known: number }>(
+    `select rooftop_id as id, count(*)::int as known from core.evaluation
+     where gone_at is null and completed_date_local is not null group by 1`,
+  )
+  return new Map(rows.map(({ id, known }) => [id, known]))
+}
 
 const snapshot = async ({ database }: Fixture) =>
   (
@@ -109,17 +119,33 @@ test('a new time zone moves the days of price confirmations, also of evaluations
      select rooftop_id, eval_id, 'pricing_ai', '2026-03-09T23:50:00Z', '2026-03-09T23:50:00Z', true, '2026-03-09',
        currency_code, 'High', '\\x00', run_id from core.evaluation`,
   )
-  const moveTo = async (zone: string) =>
-    await pool.query('update core.rooftop set time_zone = $1', [zone])
+  await rebuildSums(pool)
   const differences = async () => (await pool.query('select * from core.agg_differences()')).rows
+  const pricing = async () =>
+    (
+      await pool.query<{ id: number; days: number }>(
+        'select rooftop_id as id, sum(confirmed_days)::int as days from core.agg_pricing_day group by 1 order by 1',
+      )
+    ).rows
+  const { db } = fixture.context
+  const { rooftops } = fixture.config
 
-  for (const zone of ['Pacific/Honolulu', 'Pacific/Auckland', 'UTC']) {
-    await moveTo(zone)
+  // One rooftop of a group, several of it, and all.
+  const moves = [
+    { zone: 'Pacific/Honolulu', moving: rooftops.slice(0, 1), day: 9564 },
+    { zone: 'Pacific/Auckland', moving: rooftops.slice(0, 2), day: 9565 },
+    { zone: 'UTC', moving: rooftops, day: 9564 },
+  ]
+  for (const { zone, moving, day } of moves) {
+    const before = await pricing()
+    const zoned = moving.map((rooftop) => ({ ...rooftop, timezone: zone }))
+    const moved = new Set((await registerRooftops(db, zoned)).map(({ id }) => id))
+
     expect(await differences()).toEqual([])
-    await pool.query(
-      "update core.price_observation set last_confirmed_at = last_confirmed_at + interval '1 hour'",
+    const known = await evaluationsOf(fixture)
+    expect(await pricing()).toEqual(
+      before.map(({ id, days }) => ({ id, days: moved.has(id) ? known.get(id)! * day : days })),
     )
-    expect(await differences()).toEqual([])
   }
 })
 

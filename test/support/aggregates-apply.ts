@@ -1,5 +1,7 @@
 import type pg from 'pg'
 import { copyInto } from '#src/db/copy.ts'
+import { refreshSums } from '#src/db/sums.ts'
+import { dbOn } from '#src/db/transaction.ts'
 import {
   completed,
   type FactChange,
@@ -12,8 +14,23 @@ import {
 const children = ['core.reconditioning_item', 'core.price_observation', 'ops.enrichment_state']
 const lineKey = 'rooftop_id, eval_id, first_version, line_no'
 
-/** Does it, each table by a statement of its own, as the loader and people at a prompt do. */
+/** Makes a change of the facts and brings the sums up to date with it, as the pipeline does. */
 export async function applyChange(client: pg.PoolClient, change: FactChange): Promise<void> {
+  await changeFacts(client, change)
+  await refreshSums(dbOn(client), [1, 2], touchedBy(change))
+}
+
+/** The evaluations that a change may concern. */
+export function touchedBy(change: FactChange): readonly number[] {
+  if ('evaluation' in change) return [change.evaluation.id]
+  if ('lines' in change) return change.lines.map(({ id }) => id)
+  if ('asking' in change) return [change.asking.id]
+  const first = change.does === 'delete all' ? 1 : change.id
+  return Array.from({ length: 10 }, (_, index) => first + index)
+}
+
+/** Each table by a statement of its own, as the loader and people at a prompt do. */
+export async function changeFacts(client: pg.PoolClient, change: FactChange): Promise<void> {
   switch (change.does) {
     case 'insert':
       return await insert(

@@ -114,17 +114,18 @@ export async function countPricing(pool: pg.Pool): Promise<RowTexts> {
 
 const columns = {
   agg_evaluation_day: '*',
-  agg_recon_day: '*',
+  agg_recon_day:
+    'rooftop_id, completed_date_local, recon_type, currency_code, first_cost, last_cost, evaluations',
   agg_pricing_day: pricingColumns,
   agg_repeat_vehicle: '*',
   agg_appraisal: `rooftop_id, eval_id, completed_date_local, currency_code, appraised_price, recon_total, wholesale_first,
     retail_first, wholesale_now, retail_now, gap_to_wholesale_first, gap_share, gross_room_first, gross_room_now`,
 }
 
-/** The rows that a table of sums holds. */
+/** The rows that a table of sums holds; of the appraisals those with a price. */
 export async function storedRows(pool: pg.Pool, table: keyof typeof columns): Promise<RowTexts> {
   const { rows } = await pool.query<Record<string, unknown>>(
-    `select ${columns[table]} from core.${table}`,
+    `select ${columns[table]} from core.${table} ${table === 'agg_appraisal' ? 'where appraised_price is not null' : ''}`,
   )
   return rows.map((row) => Object.values(row).join(' ')).sort()
 }

@@ -1,4 +1,6 @@
 import type pg from 'pg'
+import { refreshSums } from '#src/db/sums.ts'
+import { dbOn, inTransaction } from '#src/db/transaction.ts'
 import type { FactChange, SmallEvaluation, SmallLine } from './aggregates.ts'
 import {
   type RowTexts,
@@ -8,7 +10,7 @@ import {
   storedRows,
 } from './aggregates-counted.ts'
 import { countAppraisals, countRepeats } from './aggregates-counted-vehicles.ts'
-import { applyChange } from './aggregates-apply.ts'
+import { applyChange, changeFacts, touchedBy } from './aggregates-apply.ts'
 import type { TestDatabase } from './postgres.ts'
 
 /** An evaluation that all sums count. */
@@ -90,7 +92,8 @@ export async function performAll(pool: pg.Pool, chain: readonly Transaction[]): 
     for (const { changes, ends } of chain) {
       await client.query('begin')
       try {
-        for (const change of changes) await applyChange(client, change)
+        for (const change of changes) await changeOwned(client, change)
+        await refreshSums(dbOn(client), [1, 2], changes.flatMap(touchedBy))
         await client.query(ends)
       } catch (error) {
         await client.query('rollback')
@@ -99,6 +102,44 @@ export async function performAll(pool: pg.Pool, chain: readonly Transaction[]): 
     }
     await client.query('reset deadlock_timeout')
   })
+}
+
+/** A line or a price is written only while its evaluation cannot change, as the pipeline does. */
+async function changeOwned(client: pg.PoolClient, change: FactChange): Promise<void> {
+  if (!('lines' in change || 'asking' in change) || 'evaluation' in change)
+    return await changeFacts(client, change)
+  const { rows } = await client.query<{ eval_id: number }>(
+    'select eval_id from core.evaluation where eval_id = any($1) order by eval_id for share',
+    [touchedBy(change)],
+  )
+  const owned = new Set(rows.map(({ eval_id }) => eval_id))
+  if ('lines' in change)
+    await changeFacts(client, { ...change, lines: change.lines.filter(({ id }) => owned.has(id)) })
+  else if (owned.has(change.asking.id)) await changeFacts(client, change)
+}
+
+/** Changes facts by the given statements, and brings all sums up to date, in one transaction. */
+export async function changeAll(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<unknown>,
+): Promise<void> {
+  const known =
+    'select eval_id as id from core.evaluation union select eval_id from core.agg_appraisal'
+  await inTransaction(pool, async ({ client, db }) => {
+    await work(client)
+    const { rows } = await client.query<{ id: number }>(known)
+    await refreshSums(
+      db,
+      [1, 2],
+      rows.map(({ id }) => id),
+    )
+  })
+}
+
+/** Calculates all sums again, after facts that a test wrote by SQL. */
+export async function rebuildSums(client: pg.Pool | pg.PoolClient): Promise<void> {
+  await client.query('select core.agg_rebuild(rooftop_id) from core.rooftop')
+  await client.query('select core.repeat_rebuild(group_id) from core.rooftop_group')
 }
 
 /** What the warehouse says of its own days. */
@@ -112,16 +153,12 @@ export async function differences(
   return rows
 }
 
-/** How many advisory locks of this database are held, or waited for. */
-export async function advisoryLocks(
-  client: pg.Pool | pg.PoolClient,
-  which: 'granted' | 'not granted',
-): Promise<number> {
-  const { rows } = await client.query(
-    `select from pg_locks where locktype = 'advisory' and ${which}
-       and database = (select oid from pg_database where datname = current_database())`,
+/** Whether a session of this database waits for a lock. */
+export async function isWaiting(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
   )
-  return rows.length
+  return rows.length > 0
 }
 
 /** The position of every row of the sums by day: an update moves a row. */

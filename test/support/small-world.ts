@@ -1,3 +1,4 @@
+import { rebuildSums } from './aggregates-fixture.ts'
 import type pg from 'pg'
 import { createTestDatabase } from './postgres.ts'
 
@@ -94,7 +95,10 @@ export async function openSmallWorld(): Promise<SmallWorld> {
     add: async (table, ...rows) => {
       for (const row of rows) await insert(client, table, { ...defaults[table], ...row })
     },
-    rows: async (query) => (await client.query(query)).rows as Record<string, unknown>[],
+    rows: async (query) => {
+      await rebuildSums(client)
+      return (await client.query(query)).rows as Record<string, unknown>[]
+    },
     day: (daysAgo) => new Date(today.getTime() - daysAgo * 86_400_000).toISOString().slice(0, 10),
     ago: (hours) => new Date(now.getTime() - hours * 3_600_000),
     [Symbol.asyncDispose]: async () => {

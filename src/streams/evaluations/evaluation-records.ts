@@ -35,6 +35,7 @@ export const evaluationRecords = defineRecords<EvaluationRecord>({
   ],
   idColumn: 'eval_id',
   ageingColumn: 'completed_at',
+  isSummed: true,
   documented: { paths: new Set(documentedEvaluationPaths), required: requiredEvaluationPaths },
 
   async list({ appraisal }, rooftop, range, options) {

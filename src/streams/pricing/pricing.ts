@@ -12,6 +12,7 @@ const name = 'pricing'
 const prices = defineEnrichment<PriceRecord>({
   name,
   asks: [getPricing.name],
+  isSummed: true,
   polling: getPricing.polling!,
 
   // Every region has the pricing AI.

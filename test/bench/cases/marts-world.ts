@@ -10,12 +10,12 @@ const days = 1_095
 
 /**
  * Fills an empty warehouse by SQL: ten photos, a price, two reconditioning lines, and an enrichment state for every evaluation,
- * 60 units of stock for every rooftop. Triggers are off meanwhile, and the aggregates computed at the end, as a migration does.
+ * 60 units of stock for every rooftop. The sums are calculated at the end.
  */
 export async function fillMartsWorld(pool: pg.Pool, { evaluations }: MartsWorld): Promise<void> {
   const client = await pool.connect()
   try {
-    await client.query('set session_replication_role = replica; set synchronous_commit = off')
+    await client.query('set synchronous_commit = off')
     await client.query('select setseed(0.42)')
     const marks = { ':evaluations': evaluations, ':rooftops': rooftops, ':days': days }
     for (const [what, text] of Object.entries(steps)) {

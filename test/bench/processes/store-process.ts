@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { openPool } from '#src/db/connect.ts'
+import { refreshSums } from '#src/db/sums.ts'
 import { inTransaction, openDb, type Tx } from '#src/db/transaction.ts'
 import { type Incoming, savePayloads, loadRecords } from '#src/pipeline/load-records.ts'
 import { findRooftops, registerRooftops } from '#src/pipeline/rooftops.ts'
@@ -22,8 +23,8 @@ export interface StoreOrder {
   readonly evaluations: number
 }
 
-/** load: by the pipeline; copy: COPY of its rows; multi-row and row-by-row: upserts. Bare and upserts: without triggers. */
-export type StoreWay = 'load' | 'copy' | 'bare-copy' | 'multi-row' | 'row-by-row'
+/** load: by the pipeline, with the sums of the reports; copy: COPY of its rows; multi-row and row-by-row: upserts. */
+export type StoreWay = 'load' | 'copy' | 'multi-row' | 'row-by-row'
 
 const batchSize = 1_000
 /** Seconds: thirty a day. */
@@ -75,10 +76,11 @@ const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) =>
     await inTransaction(pool, async (tx) => {
       await loadRecords(tx, evaluationRecords, rooftop, incoming, defaultWire.appraisal)
       await savePayloads(tx, evaluationRecords.endpoint, rooftop, 1, payloads)
+      const ids = incoming.map(({ id }) => id)
+      await refreshSums(tx.db, [rooftop.groupId], ids)
     })
   },
-  copy: async (pool, _rooftop, at) => await copyBatch(pool, at, 'origin'),
-  'bare-copy': async (pool, _rooftop, at) => await copyBatch(pool, at, 'replica'),
+  copy: async (pool, _rooftop, at) => await copyBatch(pool, at),
   'multi-row': async (pool, _rooftop, at) => {
     await inTransaction(pool, async (tx) => await upsert(tx, at, 1_000))
   },
@@ -87,9 +89,8 @@ const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) =>
   },
 }
 
-async function copyBatch(pool: pg.Pool, at: number, role: 'origin' | 'replica'): Promise<void> {
+async function copyBatch(pool: pg.Pool, at: number): Promise<void> {
   await inTransaction(pool, async ({ client }) => {
-    await client.query(`set local session_replication_role = ${role}`)
     for (const [table, text] of ready!.copied[at]!) {
       const target = `${table} (${writtenColumns(table)})`
       await pipeline([Buffer.from(text)], client.query(copyFrom(`copy ${target} from stdin`)))
@@ -98,8 +99,7 @@ async function copyBatch(pool: pg.Pool, at: number, role: 'origin' | 'replica'):
 }
 
 /** Upserts at most `most` rows per statement, within the limit of parameters of Postgres. */
-async function upsert({ db, client }: Tx, at: number, most: number): Promise<void> {
-  await client.query('set local session_replication_role = replica')
+async function upsert({ db }: Tx, at: number, most: number): Promise<void> {
   for (const [table, rows] of ready!.rows[at]!) {
     const names = writtenColumns(table)
     const size = Math.max(1, Math.min(most, Math.floor(60_000 / names.length)))
