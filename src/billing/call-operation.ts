@@ -1,5 +1,5 @@
 import type { Config, RooftopConfig } from '../config/read.ts'
-import { openServices } from '../context.ts'
+import { openServices } from '../sources/open-services.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import { UsageError } from '../errors.ts'
 import type { Log } from '../log.ts'

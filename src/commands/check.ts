@@ -1,7 +1,7 @@
 import { findBinaries } from '../db/embedded-programs.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { migrationStatus } from '../db/migrate.ts'
-import { openAppraisal, openServices } from '../context.ts'
+import { openAppraisal, openServices } from '../sources/open-services.ts'
 import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
 import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'

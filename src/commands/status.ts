@@ -1,5 +1,5 @@
 import { readSpend } from '../billing/spend.ts'
-import { openAppraisal } from '../context.ts'
+import { openAppraisal } from '../sources/open-services.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { type LinkStatus, readLinkStatus } from '../links/link-status.ts'

@@ -1,4 +1,4 @@
-import { openAppraisal, openServices } from '../context.ts'
+import { openAppraisal, openServices } from '../sources/open-services.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import {

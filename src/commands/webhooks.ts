@@ -1,4 +1,4 @@
-import { openServices } from '../context.ts'
+import { openServices } from '../sources/open-services.ts'
 import { messageOf, SyncError, UsageError } from '../errors.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { registerRooftops } from '../pipeline/rooftops.ts'

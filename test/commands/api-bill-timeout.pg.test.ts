@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openServices } from '#src/context.ts'
+import { openServices } from '#src/sources/open-services.ts'
 import { pay } from '#src/billing/pay.ts'
 import { Session } from '#src/commands/session.ts'
 import { searchPpsr } from '#src/contract/appraisal/checks.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openAppraisal } from '#src/context.ts'
+import { openAppraisal } from '#src/sources/open-services.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { verifyStream } from '#src/pipeline/verify.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'

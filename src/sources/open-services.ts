@@ -1,0 +1,122 @@
+import type { Config } from '../config/read.ts'
+import type { Effect } from '../contract/operation.ts'
+import type { Log } from '../log.ts'
+import { type RequestEnded, requestEnded } from '../telemetry.ts'
+import {
+  AppraisalClient,
+  type AppraisalClientOptions,
+  openRooftopCalls,
+} from './appraisal/client.ts'
+import { HttpSource, type SentRequest } from './http.ts'
+import { localBudgets, type OpenBudget } from './limiter.ts'
+import { ServiceClient } from './service-client.ts'
+import { VehicleDataCalls } from './calls.ts'
+
+/** The client of the appraisal service with the keys of the config; logs every request at debug. */
+export function openAppraisal(config: Config, log: Log): AppraisalClient {
+  return new AppraisalClient(appraisalOptions(config, log))
+}
+
+/** All reads of both services for a run. */
+export interface Reads {
+  readonly appraisal: AppraisalClient
+  /** All others; shares connections and limiters with `appraisal`. */
+  readonly services: ServiceClient<'read'>
+  readonly close: () => Promise<void>
+}
+
+/** Opens the reads of a run, with the rate budget that all processes share. */
+export function openReads(config: Config, log: Log, budget: OpenBudget): Reads {
+  const options = { ...appraisalOptions(config, log, budget), useCircuitBreaker: true }
+  const appraisal = new AppraisalClient(options)
+  const { source, calls } = openVehicleData<'read'>(config, log, budget)
+  return {
+    appraisal,
+    services: new ServiceClient<'read'>({
+      appraisal: appraisal.calls,
+      vehicleData: calls,
+      wire: config.wire,
+      reach: ['read'],
+    }),
+    close: async () => {
+      await Promise.all([appraisal.close(), source.close()])
+    },
+  }
+}
+
+/** A client for every documented operation of both services with an allowed effect. */
+export interface Services<Reach extends Effect> extends AsyncDisposable {
+  readonly client: ServiceClient<Reach>
+}
+
+/** Opens both services. Jobs and streams use `read`; only a person on the command line may write or bill. */
+export function openServices<Reach extends Effect>(
+  config: Config,
+  log: Log,
+  reach: readonly Reach[],
+): Services<Reach> {
+  const { wire } = config
+  const appraisal = openRooftopCalls<Reach>(appraisalOptions(config, log))
+  const { source, calls } = openVehicleData<Reach>(config, log)
+  return {
+    client: new ServiceClient({ appraisal: appraisal.calls, vehicleData: calls, wire, reach }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([appraisal.http.close(), source.close()])
+    },
+  }
+}
+
+/** The vehicle-data APIs with separate connections, opened at the first call. */
+function openVehicleData<Reach extends Effect>(
+  { wire, http, vehicleData }: Config,
+  log: Log,
+  budget: OpenBudget | undefined = localBudgets(http.requestsPerSecond),
+) {
+  const { concurrency } = http
+  const source = new HttpSource({
+    baseUrl: vehicleData.baseUrl,
+    setting: 'vehicleData.baseUrl',
+    connections: concurrency,
+    ...http,
+    errorPath: wire.vehicleData.error,
+    now: () => new Date(),
+    log: (sent) => {
+      log.debug(sent, `${sent.method} ${sent.path}`)
+      reportRequest('vehicle-data', 'vehicleData', sent)
+    },
+  })
+  const limits = { concurrency, budget }
+  const calls = new VehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, limits)
+  return { source, calls }
+}
+
+function appraisalOptions(
+  config: Config,
+  log: Log,
+  budget: OpenBudget | undefined = localBudgets(config.http.requestsPerSecond),
+): AppraisalClientOptions {
+  const keys = Object.fromEntries(
+    Object.entries(config.keys).map(([name, entry]) => [name, { name, ...entry }]),
+  )
+  const keyOf = new Map(config.rooftops.map(({ uid, key }) => [uid, key]))
+  return {
+    baseUrl: config.appraisal.baseUrl,
+    keys,
+    wire: config.wire.appraisal,
+    http: config.http,
+    budget,
+    log: ({ details: { rooftopUid }, ...sent }) => {
+      const keyName = rooftopUid && keyOf.get(rooftopUid)
+      log.debug({ ...sent, keyName, rooftopUid }, `${sent.method} ${sent.path}`)
+      reportRequest('appraisal', keyName ?? 'none', sent)
+    },
+  }
+}
+
+function reportRequest(
+  service: RequestEnded['service'],
+  keyName: string,
+  { method, path: at, status, ms, attempt }: Omit<SentRequest, 'details'>,
+): void {
+  requestEnded.publish({ service, keyName, method, path: at, status, seconds: ms / 1000, attempt })
+}
