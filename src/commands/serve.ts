@@ -92,6 +92,8 @@ export interface ServerOptions extends Address {
   readonly token: string | null
   /** Health; metrics are served on the operations port alone. Left out: none. */
   readonly operations?: Operations
+  /** The longest time in which a request must have arrived. */
+  readonly requestTimeoutMs?: number
 }
 
 /** A running server. */
@@ -106,8 +108,8 @@ export interface Server extends AsyncDisposable {
 /** Starts the server with everything that is served. UsageError when the address cannot be had. */
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const { log } = context
-  const app = createServer(log)
-  const { token, operations } = options
+  const { token, operations, requestTimeoutMs } = options
+  const app = createServer(log, requestTimeoutMs)
   if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
   const receives = await receiveWebhooks(context, app)

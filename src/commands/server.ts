@@ -11,18 +11,15 @@ export interface Address {
   readonly port: number
 }
 
-/** A slow sender is cut off: the head of a request within 10 s, all of it within 20 s. */
-const headTimeoutMs = 10_000
-const requestTimeoutMs = 20_000
-
-/** The frame onto which each part registers its routes: safe headers, pages for what goes wrong, and /health. */
-export function createServer(log: Log): FastifyInstance {
+/** The frame onto which each part registers its routes: safe headers, pages for what goes wrong, and /health. A slow sender is cut
+ *  off: the head of a request within half of `requestTimeoutMs`, all of it within that time. */
+export function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
   const app = fastify({
     forceCloseConnections: 'idle',
     requestTimeout: requestTimeoutMs,
     // A proxy on this host or in a private network names the client.
     trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
-    http: { headersTimeout: headTimeoutMs, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: requestTimeoutMs / 2, connectionsCheckingInterval: 1_000 },
     frameworkErrors: (_error, _request, reply) => {
       const answer = reply as FastifyReply
       answer.code(400).headers(safeHeaders).type('text/html; charset=utf-8')

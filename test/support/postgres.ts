@@ -60,13 +60,13 @@ async function create(template: string): Promise<TestDatabase> {
   }
 }
 
+let admin: Promise<pg.Pool> | undefined
+
+/** By the pool of this worker, whose idle connections keep nothing alive. */
 async function administer(statement: string): Promise<void> {
-  const admin = await openPool(inject('testServer').url, { applicationName: 'test', max: 1 })
-  try {
-    await admin.query(statement)
-  } finally {
-    await admin.end()
-  }
+  admin ??= openPool(inject('testServer').url, { applicationName: 'test', max: 4 })
+  const pool = await admin
+  await pool.query(statement)
 }
 
 /** Waits until a free lock proves that its holder is dead, which it does not in the first seconds of the server. */

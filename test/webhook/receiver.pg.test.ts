@@ -11,11 +11,15 @@ const hint = {
   Secret: 'Pat Example',
 }
 
-function open(webhooks: Parameters<typeof openWebhookFixture>[1] = {}): Promise<WebhookFixture> {
+function open(
+  webhooks: Parameters<typeof openWebhookFixture>[1] = {},
+  requestTimeoutMs?: number,
+): Promise<WebhookFixture> {
   const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   return openWebhookFixture(
     { world: worldOf({ rooftops, evaluations: [anEvaluation()] }) },
     webhooks,
+    requestTimeoutMs,
   )
 }
 
@@ -178,7 +182,7 @@ test('a flood of forged calls is cut off, and a genuine one among them is accept
 })
 
 test('a sender that is too slow is cut off and leaves nothing behind', async () => {
-  await using receiver = await open()
+  await using receiver = await open({}, 2_000)
   const { hostname, port } = new URL(receiver.url)
   const headers = { 'content-type': 'application/json', 'x-forecourt-token': secret }
 

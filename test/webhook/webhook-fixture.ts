@@ -32,6 +32,7 @@ export interface WebhookFixture extends AsyncDisposable {
 export async function openWebhookFixture(
   sandbox: Partial<SandboxOptions> = {},
   webhooks: Partial<Config['webhooks']> = {},
+  requestTimeoutMs?: number,
 ): Promise<WebhookFixture> {
   const fixture = await openFixture({ sandbox: { now, ...sandbox } })
   const logged: string[] = []
@@ -44,7 +45,10 @@ export async function openWebhookFixture(
   }
   const own = await openSecondContext(fixture)
   const context: Context = { ...own, config, log, signal: stop.signal }
-  const server = await startServer(context, { host: '127.0.0.1', port: 0, token: null })
+  const server = await startServer(context, {
+    ...{ host: '127.0.0.1', port: 0, token: null },
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+  })
   const running: Promise<void>[] = []
   const { pool } = fixture.database
   const rows = async (query: string) => (await pool.query<Record<string, unknown>>(query)).rows
