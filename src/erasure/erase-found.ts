@@ -2,13 +2,10 @@ import type pg from 'pg'
 import { refreshSums } from '../db/sums.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Person } from '../values/person.ts'
-import { digester, digestOf, digestOfPair, type Secret } from './digests.ts'
 import type { Findings, Found } from './find-customer.ts'
-import { eraseLinks } from './erase-links.ts'
 import {
   unionOfTerms,
   distinctTerms,
-  termId,
   isName,
   termsForOwnEvaluation,
   plainTerms,
@@ -16,22 +13,24 @@ import {
 } from './search-terms.ts'
 import { type EvaluationErasure, eraseEvaluations } from './erase-evaluation.ts'
 import { isSamePerson } from './persons.ts'
-import { evaluationNames } from './erasure-record.ts'
+import { evaluationNames } from './receipt.ts'
 import { rewrite, redactColumn } from './scan.ts'
-import { pairsOf, suppress, suppressedAmong } from './suppression.ts'
+import { digester, suppress, suppressContacts, suppressedAmong } from './suppression.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 
 /** The findings of an erasure, with its id. */
 export interface Erasing {
   readonly findings: Findings
-  readonly secret: Secret
+  readonly secret: Buffer
   readonly erasureId: number
 }
 
 /** Makes all changes of an erasure, except its own record. */
 export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
-  const { client } = tx
+  const { client, db } = tx
+  const { secret, erasureId } = erasing
   const { found, former, mentions: mentioning, terms, otherRows } = erasing.findings
+  const persons = [...found, ...former].flatMap((each) => each.persons)
   const own = await eraseOwn(tx, work, erasing)
   const mentions = await eraseMentions(tx, work, erasing)
   const rows: Counts[] = []
@@ -57,7 +56,7 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
     files: links.files,
     suppressed: {
       evaluations: own.suppressed + mentions.suppressed,
-      contacts: await suppressContacts(client, erasing),
+      contacts: await suppressContacts(db, secret, erasureId, { persons, terms }),
     },
   }
 }
@@ -128,25 +127,36 @@ async function eraseMentions(
   return { keys, counts, suppressed }
 }
 
-/** Lists the customer's contacts. A contact that others share is listed only together with the name. */
-async function suppressContacts(
+/** Deletes the signed links and archived PDFs of evaluations. Files that no other check has are recorded for removal. */
+async function eraseLinks(
   client: pg.ClientBase,
-  { findings: { found, former, terms }, secret, erasureId }: Erasing,
-): Promise<number> {
-  const contacts = terms.filter(({ kind }) => kind === 'email' || kind === 'phone')
-  const alone = new Set(contacts.map(termId))
-  const pairs = [...found, ...former]
-    .flatMap(({ persons }) => persons.flatMap(pairsOf))
-    .filter(({ contact }) => !alone.has(termId(contact)))
-  const entries = [
-    ...contacts.map((contact) => [contact.kind, digestOf(secret, contact)] as const),
-    ...pairs.map(({ name, contact }) => ['person', digestOfPair(secret, name, contact)] as const),
-  ]
-  const { rowCount } = await client.query(
-    `insert into pii.suppressed_contact (kind, digest, erasure_id)
-     select kind, digest, $3::bigint from unnest($1::text[], $2::bytea[]) as entry (kind, digest)
+  evaluations: readonly EvaluationKey[],
+): Promise<{ readonly counts: Counts; readonly files: number }> {
+  let counts: Counts = {}
+  const digests: Buffer[] = []
+  for (const { rooftopIds, evalId } of evaluations) {
+    const key = [rooftopIds, evalId]
+    const links = await client.query(
+      'delete from pii.signed_link where rooftop_id = any($1::int[]) and eval_id = $2::bigint',
+      key,
+    )
+    const pdfs = await client.query<{ sha256: Buffer }>(
+      `delete from pii.archived_pdf where rooftop_id = any($1::int[]) and eval_id = $2::bigint
+       returning sha256`,
+      key,
+    )
+    digests.push(...pdfs.rows.map(({ sha256 }) => sha256))
+    counts = addCounts(counts, {
+      'pii.signed_link': links.rowCount ?? 0,
+      'pii.archived_pdf': pdfs.rowCount ?? 0,
+    })
+  }
+  const noted = await client.query(
+    `insert into pii.erasure_file (sha256)
+     select distinct sha256 from unnest($1::bytea[]) as gone (sha256)
+     where not exists (select from pii.archived_pdf as stored where stored.sha256 = gone.sha256)
      on conflict do nothing`,
-    [entries.map(([kind]) => kind), entries.map(([, digest]) => digest), erasureId],
+    [digests],
   )
-  return rowCount ?? 0
+  return { counts, files: noted.rowCount ?? 0 }
 }

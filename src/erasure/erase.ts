@@ -3,26 +3,23 @@ import { lockSql } from '../db/locks.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import { digestOf, ensureSecret } from './digests.ts'
-import type { Findings } from './find-customer.ts'
+import { distinctPeople, type Findings } from './find-customer.ts'
 import { distinctTerms, type SearchTerm, termsForOwnEvaluation } from './search-terms.ts'
-import { distinctPeople } from './distinct-people.ts'
-import type { EvaluationName, Receipt } from './receipt.ts'
 import {
   type ErasureRequest,
-  receiptHead,
-  insertErasure,
+  type EvaluationName,
   evaluationNames,
+  insertErasure,
+  type Receipt,
   writeReceipt,
-} from './erasure-record.ts'
+} from './receipt.ts'
 import { rescan } from './rescan.ts'
 import { NotCachedError, SearchCache } from './search.ts'
 import { maskOf, requestedTerms } from './subject.ts'
-import { readContacts } from './suppression.ts'
+import { ensureSecret, erasedContacts } from './suppression.ts'
 import { eraseFound } from './erase-found.ts'
 import { textTables } from './text-tables.ts'
 import { searchWithoutLocks, findSubject, searchBeforeLocking } from './find-subject.ts'
-import { evaluationKeys } from './erasure-work.ts'
 
 /** Thrown to roll a dry run back; has its receipt. */
 class DryRun extends Error {
@@ -86,21 +83,19 @@ async function eraseIn(
 ): Promise<Done> {
   const { client, db } = tx
   await client.query(`select ${lockSql.wait('erasure')}`)
-  const tables = await textTables(client, evaluationKeys)
+  const tables = await textTables(client)
   const work = { client, wire, tables, search: cache.searchWith(client, mode) }
   const secret = await ensureSecret(db)
   const findings = await findSubject(work, request.subject)
   const people = await peopleNamed(client, findings)
   if (people.length > 1 && !request.dryRun && request.allPeople !== true)
     throw severalPeople(request, people)
-  const contacts = await readContacts(db)
-  const [before] = requestedTerms(request.subject).map((term) =>
-    contacts.get(digestOf(secret, term).toString('hex')),
-  )
-  const erasureId = await insertErasure(client, request, namesIn(findings))
+  const listed = await erasedContacts(db)
+  const [before] = requestedTerms(request.subject).map((term) => listed?.erasureOf(term))
+  const { erasureId, ...head } = await insertErasure(client, request, namesIn(findings))
   const erased = await eraseFound(tx, work, { findings, secret, erasureId })
   const receipt = {
-    ...(await receiptHead(client, request, namesIn(findings))),
+    ...head,
     erasureId: request.dryRun ? null : erasureId,
     erasedBefore: before ?? null,
     matched: matchesOf(findings),

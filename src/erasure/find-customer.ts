@@ -1,6 +1,7 @@
 import type { Person } from '../values/person.ts'
 import {
   contactsOf,
+  isName,
   distinctTerms,
   termId,
   type SearchTerm,
@@ -10,7 +11,6 @@ import {
 import { patternsOf } from './pattern.ts'
 import { isSamePerson, type NamedPersons, readPersons, readGroups } from './persons.ts'
 import { type Hit, matchesTerms } from './scan.ts'
-import { isDealerRow } from './dealer-rows.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 import { phraseOf } from './tokenize.ts'
 
@@ -92,6 +92,35 @@ function splitPersons(
   }
 }
 
+/** Groups the evaluations of a contact by person: an e-mail or phone may belong to a family, or to the dealer. People are
+ *  distinguished by their full names alone. Evaluations without a name join the first person. */
+export function distinctPeople(evaluations: readonly Found[]): readonly (readonly Found[])[] {
+  const people: { readonly names: Set<string>; readonly evaluations: Found[] }[] = []
+  const nameless: Found[] = []
+  for (const evaluation of evaluations) {
+    const names = new Set(evaluation.persons.flatMap(fullNamesOf))
+    if (names.size === 0) nameless.push(evaluation)
+    else {
+      const same = people.filter((one) => !one.names.isDisjointFrom(names))
+      const merged = {
+        names: new Set([...names, ...same.flatMap((one) => [...one.names])]),
+        evaluations: [...same.flatMap((one) => one.evaluations), evaluation],
+      }
+      people.splice(0, people.length, ...people.filter((one) => !same.includes(one)), merged)
+    }
+  }
+  const [first, ...others] = people.map((one) => one.evaluations)
+  if (first === undefined) return nameless.length === 0 ? [] : [nameless]
+  return [[...first, ...nameless], ...others]
+}
+
+function fullNamesOf({ name }: Found['persons'][number]): string[] {
+  const noFields = { email: null, phone: null, address: null, suburb: null, plate: null }
+  return termsOf({ ...noFields, name })
+    .filter(isName)
+    .map(({ key }) => key)
+}
+
 type Groups = Awaited<ReturnType<typeof readGroups>>
 
 async function evaluationsNaming(
@@ -167,6 +196,21 @@ async function findMentions(
     otherRows: named.filter((hit) => hit.evaluation === null && !isDealerRow(hit)),
     others,
   }
+}
+
+const dealerTables = [
+  'core.app_user',
+  'pii.app_user_email',
+  'core.rooftop',
+  'core.rooftop_group',
+  'ops.bi_access',
+]
+
+/** Whether a row names salespeople or rooftops of the dealer. It stays, even if a customer has the same name. */
+function isDealerRow({ table, texts }: Hit): boolean {
+  if (dealerTables.includes(table.name)) return true
+  const endpoint = table.columns.findIndex(({ name }) => name === 'endpoint')
+  return table.name === 'raw.payload' && texts[endpoint] === 'getuserlist'
 }
 
 /** All rooftops of the customer's dealer groups. */

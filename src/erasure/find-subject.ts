@@ -6,7 +6,7 @@ import { findEvaluations } from './persons.ts'
 import type { SearchCache } from './search.ts'
 import { requestedTerms, type Subject } from './subject.ts'
 import { textTables } from './text-tables.ts'
-import { type ErasureWork, evaluationKeys, type EvaluationKey } from './erasure-work.ts'
+import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 
 /** Finds the subject of an erasure. UsageError if the evaluation is unknown, or in several dealer groups. */
 export async function findSubject(work: ErasureWork, subject: Subject): Promise<Findings> {
@@ -36,7 +36,7 @@ export async function searchWithoutLocks<T>(
   try {
     // Bodies are stored outside their table (TOAST), so the table is small and Postgres would scan it with one process.
     await client.query("set min_parallel_table_scan_size = '256kB'; set jit = off")
-    const tables = await textTables(client, evaluationKeys)
+    const tables = await textTables(client)
     return await read({ client, wire, tables, search: cache.searchWith(client, 'unlocked') })
   } finally {
     // Closes the session: the pool must not reuse its settings.

@@ -1,5 +1,4 @@
-import { erasedMark } from './redaction-mark.ts'
-import { emailsIn, type SearchTerms } from './search-terms.ts'
+import { emailsIn, erasedMark, type SearchTerms } from './search-terms.ts'
 import { phonesIn } from './phone.ts'
 import { type Word, tokenize } from './tokenize.ts'
 

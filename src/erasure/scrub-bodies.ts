@@ -5,8 +5,8 @@ import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
 import { normaliseEvaluation } from '../streams/evaluations/normalise.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { isErasedMark, numberedMark } from './redaction-mark.ts'
 import { type Erased, parseJson, scrubPayload } from './scrub-payload.ts'
+import { isErasedMark, numberedMark } from './search-terms.ts'
 import type { Counts, ErasureWork, EvaluationKey } from './erasure-work.ts'
 
 interface Body {

@@ -1,14 +1,16 @@
+import { pastContent, pastOperations } from '../streams/vehicle-checks/past-checks.ts'
 import type { Person, PersonRedaction } from '../values/person.ts'
 import { isTooDeep } from '../values/json-depth.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import { erasedMark } from './redaction-mark.ts'
 import {
+  erasedMark,
   unionOfTerms,
   type SearchTerms,
   termsForOwnEvaluation,
   plainTerms,
+  withoutWholeTerms,
 } from './search-terms.ts'
-import { redactNumber, redactText } from './redact.ts'
+import { redactJson, redactNumber, redactText } from './redact.ts'
 
 /** What to remove from the payloads of a record. */
 export interface Erased {
@@ -61,6 +63,22 @@ function redactWith(terms: SearchTerms): PersonRedaction['redact'] {
 function scrubBroken(text: string, scope: Erased['scope'], terms: SearchTerms): string {
   const isNamed = scope === 'customer' || redactText(text, terms) !== text
   return isNamed && text !== '' ? erasedMark : text
+}
+
+const listsOfLinks = Object.values(pastOperations).map(({ name }): string => name)
+
+/** Pure. Removes the customer from the answer to another call about an evaluation; from the customer's own evaluation also
+ *  the signed links of certificates. Returns the same object if nothing was removed. */
+export function scrubAnswer(
+  body: unknown,
+  endpoint: string,
+  wire: AppraisalWire,
+  { scope, terms }: Erased,
+): unknown {
+  const redacted = redactJson(body, withoutWholeTerms(terms))
+  if (scope !== 'customer' || !listsOfLinks.includes(endpoint)) return redacted
+  const unlinked = pastContent(redacted, wire)
+  return JSON.stringify(unlinked) === JSON.stringify(redacted) ? redacted : unlinked
 }
 
 /** Parses JSON; undefined for other text, or if it is nested too deeply. */

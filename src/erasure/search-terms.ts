@@ -1,7 +1,19 @@
 import type { Person } from '../values/person.ts'
-import { isErasedMark } from './redaction-mark.ts'
 import { phoneKey, phonesIn } from './phone.ts'
 import { phraseOf, tokenize } from './tokenize.ts'
+
+/** Replaces erased personal data. */
+export const erasedMark = '[erased]'
+
+/** The mark in an older body, which must still differ from the next body. */
+export function numberedMark(version: number): string {
+  return `[erased ${version}]`
+}
+
+/** Whether a value is one of the marks. */
+export function isErasedMark(value: unknown): boolean {
+  return typeof value === 'string' && /^\[erased( \d+)?\]$/.test(value)
+}
 
 /** `whole` matches a complete text; the others match within a text. */
 export type SearchTermKind = 'email' | 'phone' | 'phrase' | 'whole'

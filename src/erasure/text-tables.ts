@@ -1,4 +1,6 @@
 import type pg from 'pg'
+import { allOperations } from '../contract/operations.ts'
+import { allStreams } from '../streams/all.ts'
 
 /** A column with text in it. */
 export interface TextColumn {
@@ -30,26 +32,33 @@ const notSearched = [
   /^core\.(ref_|dim_)/,
 ]
 
-/** Keys of `raw.payload` and of quarantine that name an evaluation. */
-export interface EvaluationKeys {
-  readonly endpoints: readonly string[]
-  readonly streams: readonly string[]
+const asks = allStreams.flatMap(({ enrichment }) => enrichment?.asks ?? [])
+
+/** Payloads and quarantined records that belong to one evaluation. */
+const evaluationKeys = {
+  endpoints: [
+    ...new Set([
+      ...allStreams.flatMap(({ records }) => records?.endpoint ?? []),
+      ...asks,
+      ...allOperations.filter(({ fields }) => 'evalid' in fields.shape).map(({ name }) => name),
+    ]),
+  ],
+  streams: allStreams
+    .filter(({ records, enrichment }) => records ?? enrichment)
+    .map(({ name }) => name),
   /** Texts that may follow the EvalID in a key. */
-  readonly suffixes: readonly string[]
+  suffixes: ['', ...asks.map((ask) => `/${ask}`)],
 }
 
 /** Every table of the warehouse with text, including those of the work queue and later ones. */
-export async function textTables(
-  client: pg.ClientBase,
-  keys: EvaluationKeys,
-): Promise<TextTable[]> {
+export async function textTables(client: pg.ClientBase): Promise<TextTable[]> {
   const { rows } = await client.query<TableRow>(tablesQuery)
   return rows
     .filter(({ name }) => !notSearched.some((pattern) => pattern.test(name)))
     .map(({ name, columns, others }) => ({
       name,
       columns,
-      ...ownership(name, others, keys),
+      ...ownership(name, others),
       rooftop: others.includes('rooftop_id') ? 'rooftop_id' : 'null::int',
     }))
 }
@@ -79,17 +88,13 @@ const tablesQuery = /* sql */ `
 
 const none = { owner: 'null::bigint', belongs: null }
 
-function ownership(
-  name: string,
-  columns: readonly string[],
-  { endpoints, streams, suffixes }: EvaluationKeys,
-): Pick<TextTable, 'owner' | 'belongs'> {
+function ownership(name: string, columns: readonly string[]): Pick<TextTable, 'owner' | 'belongs'> {
   if (!columns.includes('rooftop_id')) return none
   if (columns.includes('eval_id'))
     return { owner: 'eval_id', belongs: 'eval_id = any($2::bigint[])' }
-  if (name === 'raw.payload') return byNaturalKey('endpoint', endpoints, suffixes)
+  if (name === 'raw.payload') return byNaturalKey('endpoint', evaluationKeys.endpoints)
   if (name === 'ops.quarantine' || name === 'ops.data_quality')
-    return byNaturalKey('stream', streams, suffixes)
+    return byNaturalKey('stream', evaluationKeys.streams)
   return none
 }
 
@@ -97,7 +102,6 @@ function ownership(
 function byNaturalKey(
   column: string,
   known: readonly string[],
-  suffixes: readonly string[],
 ): Pick<TextTable, 'owner' | 'belongs'> {
   const isKnown = `${column} in (${literals(known)})`
   const isNumber = `natural_key ~ '^[0-9]{1,15}(/|$)'`
@@ -105,7 +109,7 @@ function byNaturalKey(
     owner: `case when ${isKnown} and ${isNumber} then split_part(natural_key, '/', 1)::bigint end`,
     // A list of whole keys, because no index serves a pattern in a parameter.
     belongs: `${isKnown} and natural_key = any(array(
-      select id || suffix from unnest($2::bigint[]) as id, unnest(array[${literals(suffixes)}]) as suffix))`,
+      select id || suffix from unnest($2::bigint[]) as id, unnest(array[${literals(evaluationKeys.suffixes)}]) as suffix))`,
   }
 }
 

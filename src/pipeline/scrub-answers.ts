@@ -1,5 +1,5 @@
 import type { Tx } from '../db/transaction.ts'
-import { scrubAnswer } from '../erasure/scrub-answer.ts'
+import { scrubAnswer } from '../erasure/scrub-payload.ts'
 import { withoutWholeTerms } from '../erasure/search-terms.ts'
 import { redactJson, redactText } from '../erasure/redact.ts'
 import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'

@@ -1,9 +1,12 @@
 import type { Tx } from '../db/transaction.ts'
-import { suppressByContact } from '../erasure/suppress-by-contact.ts'
-import { readSecret } from '../erasure/digests.ts'
 import { redactJson } from '../erasure/redact.ts'
 import { parseJson, scrubPayload } from '../erasure/scrub-payload.ts'
-import { type Suppressions, suppressedAmong } from '../erasure/suppression.ts'
+import {
+  erasedContacts,
+  suppressByContact,
+  suppressedAmong,
+  type Suppressions,
+} from '../erasure/suppression.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import { eventLoopYielder } from '../values/event-loop-yielder.ts'
@@ -30,8 +33,8 @@ export async function scrubRecords(
   records: readonly Hydrated[],
 ): Promise<ScrubbedRecords> {
   const received = records.filter(isReceived)
-  const secret = received.length === 0 ? null : await readSecret(tx.db)
-  if (secret === null) return { records, suppressed: new Map() }
+  const contacts = received.length === 0 ? null : await erasedContacts(tx.db)
+  if (contacts === null) return { records, suppressed: new Map() }
   const { stream, rooftop } = job
   const wire = job.context.config.wire.appraisal
   const ids = received.map(({ id }) => id)
@@ -42,7 +45,7 @@ export async function scrubRecords(
       const text = textOf(entry)
       return { evalId: entry.id, text, person: stream.personOf(parseJson(text), entry.id, wire) }
     })
-  const isNew = await suppressByContact(tx.db, secret, rooftop.groupId, carriers)
+  const isNew = await suppressByContact(tx.db, contacts, rooftop.groupId, carriers)
   const suppressed = isNew ? await suppressedAmong(tx.db, rooftop.groupId, ids) : before
   const giveWay = eventLoopYielder()
   const clean: Hydrated[] = []

@@ -1,8 +1,11 @@
 import type { Tx } from '../db/transaction.ts'
-import { contactsIn } from '../erasure/suppress-by-contact.ts'
-import { digestOf, readSecret } from '../erasure/digests.ts'
 import { redactJson } from '../erasure/redact.ts'
-import { holdErasureLock, readContacts, suppressedAmong } from '../erasure/suppression.ts'
+import {
+  contactsIn,
+  erasedContacts,
+  holdErasureLock,
+  suppressedAmong,
+} from '../erasure/suppression.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Hint } from './hint.ts'
 
@@ -13,17 +16,14 @@ export async function screenBody(
   { evalId, body }: Hint,
 ): Promise<string> {
   await holdErasureLock(tx)
-  const secret = await readSecret(tx.db)
-  if (secret === null) return textOf(body)
+  const contacts = await erasedContacts(tx.db)
+  if (contacts === null) return textOf(body)
   const ids = evalId === null || rooftop === null ? [] : [evalId]
   const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? 0, ids)
   const erased = suppressed.get(evalId ?? 0)
   const screened = erased === undefined ? body : redactJson(body, erased.terms)
-  const contacts = await readContacts(tx.db)
   const text = textOf(screened)
-  const found = await contactsIn(text, (contact) =>
-    contacts.has(digestOf(secret, contact).toString('hex')),
-  )
+  const found = await contactsIn(text, contacts)
   // It is unknown whose body this is: the names beside an erased contact may be in any field.
   return found.length === 0
     ? text

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { type TextTable, textTables } from '#src/erasure/text-tables.ts'
-import { evaluationKeys } from '#src/erasure/erasure-work.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 /** Types that cannot name a person. */
@@ -30,7 +29,7 @@ test('every column that could name a person is searched by an erasure, or declar
   await using database = await createTestDatabase()
   const { pool } = database
   const client = await pool.connect()
-  const searched = columnsOf(await textTables(client, evaluationKeys))
+  const searched = columnsOf(await textTables(client))
   client.release()
 
   const { rows } = await pool.query<{ name: string; type: string }>(
