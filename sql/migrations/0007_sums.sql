@@ -354,16 +354,7 @@ language sql immutable parallel safe as $$
 $$;
 comment on function core.bucket_percentile(numeric[], numeric) is 'Percentile in minutes, from the counts of ttc_bucket_0 to 11: the time within which the given share of the evaluations was completed. Linear inside the bucket that holds the rank share * count; the last bucket is assumed to end at 43,200 minutes. null: no evaluation is counted.';
 
--- Without these statistics the planner expects few VINs of 17 characters and reads all evaluations for every vehicle.
-create statistics core.evaluation_vin_length on (length(vin::text)) from core.evaluation;
--- The same for the number of rows of a month. (For core.evaluation the index below has it.)
+-- The number of rows of a month, for the planner.
 create statistics core.agg_evaluation_month on (date_trunc('month', completed_date_local::timestamp)::date) from core.agg_evaluation_day;
 create statistics core.agg_recon_month on (date_trunc('month', completed_date_local::timestamp)::date) from core.agg_recon_day;
 create statistics core.agg_pricing_month on (date_trunc('month', completed_date_local::timestamp)::date) from core.agg_pricing_day;
-
--- Filters of the reports on single evaluations: a rooftop and a month, earlier prices, lines of type info, edits.
-create index evaluation_month on core.evaluation (rooftop_id, (date_trunc('month', completed_date_local::timestamp)::date));
-create index price_observation_superseded on core.price_observation (rooftop_id, eval_id, observed_at) where not is_current;
-create index reconditioning_item_info on core.reconditioning_item (rooftop_id, eval_id) where last_version is null and lower(recon_type) = 'info';
-create index evaluation_version_edits on core.evaluation_version (rooftop_id, eval_id, version_no) where version_no > 1;
-create index window_certificate_unsettled on ops.window_certificate (rooftop_id, stream) where not settled;

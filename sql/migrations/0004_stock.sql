@@ -35,7 +35,7 @@ comment on column core.stock_import.preamble is 'Lines above the header, as text
 comment on column core.stock_import.header is '{ line, rows, names, rowNames, ragged }; null: the file has none';
 comment on column core.stock_import.mapping is 'For each column: field, confidence and evidence';
 comment on column core.stock_import.collapsed is 'Rows that repeat another row of the file';
-comment on column core.stock_import.skipped is 'Blank rows, totals, repeated headers';
+comment on column core.stock_import.skipped is 'Rows that are no vehicle on hand: blank rows, totals, titles, footers, repeated headers, and vehicles with a status of sold';
 comment on column core.stock_import.removed is 'Units that a snapshot no longer lists';
 
 create table core.stock_import_row (
@@ -77,12 +77,15 @@ create table core.stock_unit (
   primary key (rooftop_id, stock_no)
 );
 create index stock_unit_vin on core.stock_unit (vin) where vin is not null;
+-- Few units are missing: with this index an import finds those whose days of grace are over without reading the whole stock.
+create index stock_unit_missing on core.stock_unit (rooftop_id, missing_since)
+  where missing_since is not null and off_stock_at is null;
 comment on table core.stock_unit is 'One row per vehicle that is or was in stock, with the content of the newest list that names it.';
 comment on column core.stock_unit.stock_no is 'The VIN where the list has no stock number';
 comment on column core.stock_unit.extras is 'Mapped fields that have no column in this table: the text of the file, by field';
 comment on column core.stock_unit.last_seen_at is 'Time of the last import that changed it, or that listed it again after it was missing';
 comment on column core.stock_unit.missing_since is 'First snapshot that did not list it; null: the newest snapshot lists it';
-comment on column core.stock_unit.off_stock_at is 'When the days of grace had passed. The row is marked, never deleted; null: in stock';
+comment on column core.stock_unit.off_stock_at is 'When its status became sold, or when the days of grace after the last list with it had passed. The row is marked, never deleted; null: in stock';
 
 create table core.stock_unit_change (
   import_id bigint not null,
@@ -90,8 +93,10 @@ create table core.stock_unit_change (
   stock_no varchar(80) not null,
   change varchar(12) not null check (change in ('added', 'updated', 'removed', 'reappeared')),
   changes jsonb not null,
-  primary key (import_id, stock_no)
+  primary key (rooftop_id, stock_no, import_id)
 );
+-- The changes of an import are stored together, so a BRIN index finds them.
+create index stock_unit_change_import on core.stock_unit_change using brin (import_id);
 comment on table core.stock_unit_change is 'What each import changed in which unit: the stored change report.';
 comment on column core.stock_unit_change.changes is '{ column: [old, new] }; empty for removed, and for added unless the stock number belonged to another vehicle before';
 
@@ -100,9 +105,12 @@ create table ops.stock_mapping (
   fingerprint varchar(64) not null,
   columns jsonb not null,
   confirmed_at timestamptz not null default now(),
+  absent jsonb,
   primary key (rooftop_id, fingerprint)
 );
 comment on table ops.stock_mapping is 'Mappings of headers to fields that were certain, or confirmed with --map. The next file with the same header is read with the same mapping.';
+comment on column ops.stock_mapping.absent is 'Fields that a person marked as absent from the list; null: the mapping is older than this column, and its unmapped columns are examined again.';
+comment on column ops.stock_mapping.columns is 'Field by position of the column; null: unknown in this list, which does not decide about the next list.';
 
 create table core.vehicle_decode (
   vin char(17) not null,
@@ -110,9 +118,12 @@ create table core.vehicle_decode (
   adcode varchar(40),
   outcome varchar(12) not null check (outcome in ('decoded', 'unknown')),
   decoded_at timestamptz not null,
+  make varchar(120),
+  model varchar(120),
   primary key (vin, operation)
 );
 comment on table core.vehicle_decode is 'Factory builds that were looked up, once per VIN; unknown: the service does not know the VIN.';
+comment on column core.vehicle_decode.make is 'As the service decodes the VIN, like model. null: the service gives none, or it was decoded before this column existed';
 
 create table core.stock_price_observation (
   rooftop_id int not null,
@@ -185,3 +196,39 @@ join core.rooftop using (rooftop_id)
 join core.evaluation as seen on seen.group_id = rooftop.group_id and upper(seen.vin) = unit.vin and length(seen.vin) = 17
 where seen.gone_at is null;
 comment on view core.stock_evaluation is 'The evaluations of the vehicle of a unit in its dealer group, by VIN.';
+
+create view core.stock_outcome as
+select
+  unit.rooftop_id, unit.stock_no, seen.rooftop_id as eval_rooftop_id, seen.eval_id,
+  coalesce(unit.acquired_on, (unit.first_seen_at at time zone rooftop.time_zone)::date) as acquired_on,
+  (case when seen.rooftop_id = unit.rooftop_id then 'vin_same_rooftop' else 'vin_same_group' end)::varchar(20) as match_rule
+from core.stock_unit as unit
+join core.rooftop as rooftop using (rooftop_id)
+cross join lateral (
+  select e.rooftop_id, e.eval_id
+  from core.evaluation as e
+  where e.group_id = rooftop.group_id and e.vehicle_vin = unit.vin and e.gone_at is null
+    and e.completed_date_local <= coalesce(unit.acquired_on, (unit.first_seen_at at time zone rooftop.time_zone)::date)
+  order by e.rooftop_id = unit.rooftop_id desc, e.completed_at desc, e.eval_id desc
+  limit 1
+) as seen;
+comment on view core.stock_outcome is 'The evaluation on which a unit of the stock list was bought: of the same VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list). An evaluation of the same rooftop is preferred.';
+
+create view core.stock_asking_price as
+with since as (
+  select rooftop_id, stock_no, max(import_id) as import_id from core.stock_unit_change
+  where change = 'added' or changes ? 'currency_code' group by 1, 2
+), step as (
+  select change.rooftop_id, change.stock_no, change.import_id, (change.changes -> 'asking_price' ->> 0)::numeric(15,3) as was
+  from core.stock_unit_change as change
+  left join since using (rooftop_id, stock_no)
+  where change.changes ? 'asking_price' and change.import_id > coalesce(since.import_id, 0)
+), history as (
+  select rooftop_id, stock_no, (array_agg(was order by import_id) filter (where was is not null))[1] as first_was, count(*)::int as price_changes
+  from step group by 1, 2
+)
+select unit.rooftop_id, unit.stock_no, coalesce(history.first_was, unit.asking_price)::numeric(15,3) as asking_price_first,
+  unit.asking_price as asking_price_now, coalesce(history.price_changes, 0) as price_changes
+from core.stock_unit as unit
+left join history using (rooftop_id, stock_no);
+comment on view core.stock_asking_price is 'First and current asking price of each unit, from its changes in all imports since it came in. When a stock number is reused or the currency changes, the history starts again.';
