@@ -22,10 +22,10 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/billing/recover.ts': { '[.\\s]*$': short.quoted },
   'src/config/schema.ts': { '\\/+$': short.config },
   'src/config/values.ts': { '\\/+$': short.config },
-  'src/csv/map/typing/model-year.ts': {
+  'src/csv/map/typing/description.ts': {
     '^(?:\\D*\\d{1,2}\\D+){0,2}((?:19|20)\\d{2})(?:\\D.*)?$': short.cell,
   },
-  'src/csv/map/typing/quantity.ts': { '^[.,]+|[.,]+$': short.cell },
+  'src/csv/map/typing/number.ts': { '^[.,]+|[.,]+$': short.cell },
   'src/csv/map/column-profile.ts': {
     '\\bMY\\s?\\d\\d|\\bMk\\s?[IVX\\d]+|\\bSeries \\w|^[A-Z]{1,5}\\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\\d{3}\\b':
       'linear, and slow to check',
@@ -49,7 +49,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '(?:\\+|\\b0)\\d(?:[ ()-]{0,2}\\d){7,}': `linear, and slow to check; ${short.quoted}`,
   },
   'src/sources/http.ts': { '\\/+$': short.config },
-  'src/stock/export/amount-text.ts': { '0+$': 'a number of the warehouse' },
+  'src/stock/export/priced-unit.ts': { '0+$': 'a number of the warehouse' },
   'src/stock/own-columns.ts': { 'new RegExp(`^(forecourt_)?${column}(_\\\\d+)?$`)': short.own },
   'src/values/http-date.ts': {
     'new RegExp(`^\\\\w{3}, \\\\d{2} (?:${months}) \\\\d{4} ${time} GMT$`)': 'has no repetition',

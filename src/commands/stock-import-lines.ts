@@ -1,7 +1,7 @@
 import { mappingSummary } from '../csv/map/mapping-text.ts'
-import type { CellIssue } from '../csv/map/typing/issue.ts'
-import { issueLine } from '../stock/import/guard-removals.ts'
-import type { ChangeKind, StockImportReport, UnitChange } from '../stock/import/import-report.ts'
+import type { CellIssue } from '../csv/map/typing/typed-row.ts'
+import { issueLine } from '../stock/import/guards.ts'
+import type { ChangeKind, StockImportReport, UnitChange } from '../stock/import/request.ts'
 
 /** Shown of each kind of change, and in all of issues. */
 const shownChanges = 20

@@ -1,4 +1,4 @@
-import { isCheckDigitLaw } from '#src/csv/map/typing/vin.ts'
+import { isCheckDigitLaw } from '#src/csv/map/typing/vehicle-keys.ts'
 import { vehicleByCode } from '#src/sandbox/catalogue.ts'
 import { hash32 } from '#src/values/hash32.ts'
 import type { World } from '#src/sandbox/world.ts'

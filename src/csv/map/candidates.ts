@@ -1,8 +1,70 @@
 import { type Meaning, meaningsOf } from './aliases.ts'
-import type { Candidate, SampleColumn } from './column.ts'
-import type { Field } from './stock-fields.ts'
+import { type ColumnProfile, isWellFilled, profileColumn } from './column-profile.ts'
 import { scoreField } from './field-score.ts'
-import { type ColumnProfile, isWellFilled } from './column-profile.ts'
+import { type HeaderName, readHeader } from './header-name.ts'
+import type { Field } from './stock-fields.ts'
+import { readAmount } from './typing/money.ts'
+import { digitsIn, thousands } from './typing/number.ts'
+import { isPlaceholder, plainText } from './typing/plain-text.ts'
+
+/** A column of the sample, before it has a field. */
+export interface SampleColumn {
+  /** From 0. */
+  readonly index: number
+  /** As in the file; null in a file without a header. */
+  readonly header: string | null
+  readonly name: HeaderName
+  /** Its name in each row of a header of several rows, the lowest first; empty for a header of one row. */
+  readonly rowNames: readonly string[]
+  readonly cells: readonly string[]
+  readonly profile: ColumnProfile
+}
+
+/** A field that a column may hold, with the confidence and its reasons. */
+export interface Candidate {
+  readonly column: number
+  readonly field: Field
+  /** 0..1 */
+  readonly confidence: number
+  readonly source: 'header' | 'values'
+  /** Whether the header alone is enough evidence. */
+  readonly isPlainName: boolean
+  readonly evidence: readonly string[]
+}
+
+/** Turns the rows of the sample into columns. Cells that a short row lacks count as empty. */
+export function sampleColumns(
+  names: readonly string[] | null,
+  rows: readonly (readonly string[])[],
+  headerRows: readonly (readonly string[])[] = [],
+): SampleColumn[] {
+  const width = names?.length ?? rows.reduce((most, row) => Math.max(most, row.length), 0)
+  return Array.from({ length: width }, (_, index) => {
+    const header = names?.[index] ?? null
+    const cells = rows.map((row) => row[index] ?? '')
+    const profile = profileColumn(cells)
+    const rowNames =
+      headerRows.length < 2 ? [] : headerRows.map((row) => row[index] ?? '').reverse()
+    return { index, header, name: readHeader(header ?? ''), rowNames, cells, profile }
+  })
+}
+
+/** Up to three different values that a column holds, as in the file. */
+export function samplesOf(column: SampleColumn): string[] {
+  const found = new Set<string>()
+  for (const cell of column.cells) {
+    if (found.size === 3) break
+    if (!isPlaceholder(plainText(cell), null)) found.add(cell.slice(0, 60))
+  }
+  return [...found]
+}
+
+/** The name of a column in `--map`: its header, or `#3` where no column or several have that header. */
+export function columnName(column: SampleColumn, all: readonly SampleColumn[]): string {
+  const { header } = column
+  const isAlone = all.filter((other) => other.header === header).length === 1
+  return header !== null && header.trim() !== '' && isAlone ? header : `#${column.index + 1}`
+}
 
 const plainConfidence = 0.9
 /** Fields that values alone can prove, and the confidence without a header that confirms them. */
@@ -123,4 +185,47 @@ function isVehicleAge(age: SampleColumn, year: SampleColumn): boolean {
     sums.set(sum, (sums.get(sum) ?? 0) + 1)
   }
   return pairs >= 3 && year.profile.distinct > 1 && Math.max(...sums.values()) >= pairs * 0.8
+}
+
+/**
+ * Some Australian dealer feeds name the customer's price `retail` and the wholesale price `price`. If both columns
+ * exist and `retail` is much higher on nearly every row, they are read that way.
+ */
+export function assignRetailColumns(
+  sample: readonly SampleColumn[],
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  const retail = sample.find(({ name }) => name.key === 'retail' || name.key === 'retailprice')
+  const price = sample.find(({ name }) => name.key === 'price')
+  if (!retail || !price) return candidates
+  const isOurs = ({ column }: Candidate) => column === retail.index || column === price.index
+  const ratio = usualRatio(price, retail)
+  if (ratio === null || ratio > 0.93) return candidates
+  const why = `price is usually ${Math.round(ratio * 100)} % of retail, as a wholesale price is`
+  // `Retail Price` may also be a list price that `Price` reduces: the low confidence makes the import ask.
+  const confidence = retail.name.key === 'retail' ? 0.8 : 0.5
+  const shared = { confidence, source: 'values', isPlainName: true, evidence: [why] } as const
+  return [
+    ...candidates.filter((candidate) => !isOurs(candidate)),
+    { column: retail.index, field: 'price_asking', ...shared },
+    { column: price.index, field: 'price_wholesale', ...shared },
+  ]
+}
+
+/** The median of price ÷ retail if price is lower on nine rows of ten; else null. */
+function usualRatio(price: SampleColumn, retail: SampleColumn): number | null {
+  const ratios = price.cells
+    .map((cell, row) => amountIn(cell) / amountIn(retail.cells[row] ?? ''))
+    .filter((ratio) => Number.isFinite(ratio) && ratio > 0)
+    .toSorted((a, b) => a - b)
+  const lower = ratios.filter((ratio) => ratio < 1).length
+  if (ratios.length < 3 || lower < ratios.length * 0.9) return null
+  return ratios[Math.floor(ratios.length / 2)]!
+}
+
+function amountIn(cell: string): number {
+  const amount = readAmount(plainText(cell))
+  if (!amount) return Number.NaN
+  const { whole, fraction } = digitsIn(thousands, amount.reading)
+  return Number(`${whole}.${fraction || '0'}`)
 }

@@ -1,10 +1,9 @@
 import { isDateLike } from './typing/date.ts'
-import { readModelYear } from './typing/model-year.ts'
+import { readModelYear } from './typing/description.ts'
 import { readAmount } from './typing/money.ts'
 import { digitsIn, thousands } from './typing/number.ts'
 import { readDistance } from './typing/odometer.ts'
-import { isOnApplication, isPlaceholder } from './typing/placeholders.ts'
-import { plainText } from './typing/plain-text.ts'
+import { isOnApplication, isPlaceholder, plainText } from './typing/plain-text.ts'
 import * as words from './vehicle-words.ts'
 
 /** Statistics of a column's values. Shares are 0..1 of the filled cells. */

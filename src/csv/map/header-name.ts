@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { isCurrencyCode } from '../../values/currency-codes.ts'
 
 /** The unit and currency in a header: `Mileage (km)`, `Price AED`, `Cost ex GST`. */
-export interface HeaderEvidence {
+interface HeaderEvidence {
   readonly unit: 'km' | 'mi' | null
   /** ISO 4217. */
   readonly currency: string | null
@@ -151,4 +152,13 @@ function isSuffix(word: string): boolean {
     /^(inc|incl|including|ex|excl|excluding|plus)$/.test(word) ||
     tax.test(word)
   )
+}
+
+/**
+ * sha256 (hex) of the normalised headers in their order, by which a mapping is remembered for a rooftop. A file
+ * without a header is identified by its number of columns alone.
+ */
+export function headerFingerprint(names: readonly string[] | null, width: number): string {
+  const shape = names === null ? { columns: width } : names.map(headerKey)
+  return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
 }

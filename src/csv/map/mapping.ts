@@ -1,17 +1,17 @@
-import { candidatesOf } from './candidates.ts'
 import {
+  assignRetailColumns,
   type Candidate,
+  candidatesOf,
   columnName,
   type SampleColumn,
   sampleColumns,
   samplesOf,
-} from './column.ts'
+} from './candidates.ts'
 import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './column-mapping.ts'
 import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
 import { type Field, fields, vitalFields } from './stock-fields.ts'
-import { headerFingerprint } from './fingerprint.ts'
+import { headerFingerprint } from './header-name.ts'
 import { noOverrides, type Overrides } from './overrides.ts'
-import { assignRetailColumns } from './retail-columns.ts'
 
 /** What is known besides headers and values. */
 export interface MappingOptions {

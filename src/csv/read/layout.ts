@@ -1,6 +1,5 @@
-import { type KindCounts, countKinds } from './kind-counts.ts'
+import { type CellKind, cellKindOf, countKinds, type KindCounts, typedKinds } from './cell-kind.ts'
 import type { CsvHeader, CsvRecord } from './csv-file.ts'
-import { type CellKind, cellKindOf, typedKinds } from './cell-kind.ts'
 
 /** Where the table begins, and the lines above it. */
 export interface Layout {

@@ -8,17 +8,15 @@ import {
   type CsvWarning,
   type Dialect,
 } from './csv-file.ts'
-import { Decoding, decodeSample, namedEncoding } from './decode-text.ts'
-import { sniffEncoding } from './encoding.ts'
+import { decodeSample, Decoding, namedEncoding, sniffEncoding } from './encoding.ts'
 import { refuseForeignFormat, refuseForeignText } from './foreign-format.ts'
-import { countKinds } from './kind-counts.ts'
+import { countKinds } from './cell-kind.ts'
 import { findLayout, type Layout } from './layout.ts'
 import { hasMixedLineEnds, withLineFeeds } from './line-ends.ts'
 import { parseRecords, type RawRecord } from './parse-records.ts'
 import { readCells } from './read-cells.ts'
 import { type Columns, hasSwallowedLines, readRecord } from './repair.ts'
-import { sampleRecords } from './sample-records.ts'
-import { commonWidth, sniffDialect } from './sniff-dialect.ts'
+import { commonWidth, sampleRecords, sniffDialect } from './dialect.ts'
 
 /** Sizes beyond which a file is refused. */
 interface Limits {

@@ -1,5 +1,5 @@
 import type { CsvProblem, CsvRecord, Dialect, ProblemCode } from './csv-file.ts'
-import { hasKnownKinds, type KindCounts, logLikelihood } from './kind-counts.ts'
+import { hasKnownKinds, type KindCounts, logLikelihood } from './cell-kind.ts'
 import type { RawRecord } from './parse-records.ts'
 import { readCells } from './read-cells.ts'
 

@@ -3,13 +3,11 @@ import type pg from 'pg'
 import { inTransaction } from '../../db/transaction.ts'
 import { byteOrderMark, csvText, type CsvStyle, defaultStyle } from '../../csv/write/csv-text.ts'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
-import { isTextColumn, type Mart, type MartRow, martQuery, readMart } from './mart.ts'
-import { originalWithPrices } from './original.ts'
+import { isTextColumn, type Mart, martQuery, type MartRow, queryPages, readMart } from './mart.ts'
+import { originalWithPrices, readStoredFile } from './original.ts'
 import { writeOpen, writeText, writeWhole } from './output.ts'
-import { queryPages } from './query-pages.ts'
 import { parquetExpression, writeParquet } from './parquet.ts'
 import { pricedList } from './priced-list.ts'
-import { readStoredFile } from './stored-file.ts'
 
 interface Rooftop {
   /** 0: no run has registered it yet, so it has no data. */

@@ -1,22 +1,23 @@
 import type pg from 'pg'
+import { z } from 'zod'
 import { plainText } from '../../csv/map/typing/plain-text.ts'
-import { typeVin } from '../../csv/map/typing/vin.ts'
+import { typeVin } from '../../csv/map/typing/vehicle-keys.ts'
 import { readCells } from '../../csv/read/read-cells.ts'
 import { type CsvStyle, csvText } from '../../csv/write/csv-text.ts'
 import { escapeFormula, isFormulaLike } from '../../csv/write/escape-formula.ts'
+import { UsageError } from '../../errors.ts'
 import { appendedColumns, appendedNames, countAppended, problemCell } from '../own-columns.ts'
-import { queryPages } from './query-pages.ts'
 import {
   instantText,
-  type PricedUnit,
   priceCells,
+  type PricedUnit,
   pricedUnits,
   priceStatusOf,
 } from './priced-unit.ts'
-import type { StoredFile } from './stored-file.ts'
+import { queryPages } from './mart.ts'
 
 /** How an uploaded file is exported. */
-export interface OriginalOptions {
+interface OriginalOptions {
   readonly rooftopId: number
   /** null: the delimiter of the upload. */
   readonly delimiter: string | null
@@ -38,7 +39,7 @@ interface ImportRow extends PricedUnit {
 }
 
 /** One page of text of an uploaded file with its prices, and its number of rows. */
-export interface OriginalPage {
+interface OriginalPage {
   readonly text: string
   readonly rows: number
 }
@@ -173,4 +174,72 @@ function rowStatusOf(row: ImportRow, isOwn: boolean): RowStatus {
   if (row.row_status === 'collapsed')
     return { status: 'collapsed', message: 'repeats another row of the file' }
   return priceStatusOf(row)
+}
+
+const texts = z.array(z.string())
+
+/** How a file was written, as stored in `core.stock_import`. */
+const storedFile = z.object({
+  delimiter: z.string().min(1),
+  dialect: z.object({ quote: z.string().nullable(), sepLine: z.boolean(), width: z.number() }),
+  preamble: texts,
+  header: z.object({ rowNames: z.array(texts) }).nullable(),
+  mapping: z.array(z.object({ index: z.number(), field: z.string().nullable() })),
+})
+
+/** How an uploaded file was written. */
+interface StoredFile {
+  readonly importId: number
+  readonly delimiter: string
+  readonly quote: '"' | "'"
+  readonly sepLine: boolean
+  readonly preamble: readonly string[]
+  /** The rows of the header; empty: the file has none. */
+  readonly headerRows: readonly (readonly string[])[]
+  /** Columns of the file. */
+  readonly width: number
+  /** Index of the VIN column; -1: none. */
+  readonly vinColumn: number
+}
+
+/** Reads an import of the rooftop; UsageError if none has that number. */
+export async function readStoredFile(
+  client: pg.ClientBase,
+  rooftop: { readonly id: number; readonly uid: string },
+  importId: number,
+): Promise<StoredFile> {
+  const { rows } = await client.query(
+    `select delimiter, dialect, preamble, header, mapping
+     from core.stock_import where import_id = $1 and rooftop_id = $2`,
+    [importId, rooftop.id],
+  )
+  if (rows.length === 0) throw await unknownImport(client, rooftop, importId)
+  const { dialect, ...stored } = storedFile.parse(rows[0])
+  return {
+    importId,
+    delimiter: stored.delimiter,
+    quote: dialect.quote === "'" ? "'" : '"',
+    sepLine: dialect.sepLine,
+    preamble: stored.preamble,
+    headerRows: stored.header?.rowNames ?? [],
+    width: dialect.width,
+    vinColumn: stored.mapping.find(({ field }) => field === 'vin')?.index ?? -1,
+  }
+}
+
+async function unknownImport(
+  client: pg.ClientBase,
+  rooftop: { readonly id: number; readonly uid: string },
+  importId: number,
+): Promise<UsageError> {
+  const { rows } = await client.query<{ import_id: number; file_name: string }>(
+    `select import_id, file_name from core.stock_import where rooftop_id = $1 order by import_id desc limit 5`,
+    [rooftop.id],
+  )
+  const known = rows.map((row) => `${row.import_id} (${row.file_name})`).join(', ')
+  return new UsageError(
+    rows.length === 0
+      ? `Rooftop ${rooftop.uid} has no imported stock list: import one with "forecourt stock import <file> --rooftop ${rooftop.uid}".`
+      : `Rooftop ${rooftop.uid} has no import ${importId}; its newest are: ${known}.`,
+  )
 }

@@ -1,15 +1,15 @@
 import type pg from 'pg'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
-import { amountText } from './amount-text.ts'
-import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
-import { queryPages } from './query-pages.ts'
 import {
+  amountText,
   instantText,
-  type PricedUnit,
   priceCells,
+  type PricedUnit,
   pricedUnits,
   priceStatusOf,
 } from './priced-unit.ts'
+import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
+import { queryPages } from './mart.ts'
 
 /** Which units a priced list has. */
 export interface ListOptions {

@@ -1,5 +1,3 @@
-import { amountText } from './amount-text.ts'
-
 /** A unit with its current price and newest pricing batch. */
 export interface PricedUnit {
   readonly unit_vin: string | null
@@ -91,7 +89,7 @@ export function instantText(at: Date | null): string {
 }
 
 /** The columns `status` and `message` of an export. */
-export interface PriceStatus {
+interface PriceStatus {
   /** `missing`: not in the newest list, within its days of grace. */
   readonly status: 'priced' | 'not_priced' | 'missing' | 'off_stock'
   /** Why it has no price, or since when it is missing; else empty. */
@@ -138,4 +136,16 @@ function whyNoAnswer({ batch_no, batch_state, batch_outcome }: PricedUnit): stri
 
 function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10)
+}
+
+/**
+ * A `numeric` of the warehouse as CSV text that every program reads as the same number: no trailing zeros, and never
+ * three digits after the point, which many locales read as thousands.
+ */
+export function amountText(numeric: string | null): string {
+  if (numeric === null) return ''
+  const [whole = '', fraction = ''] = numeric.split('.')
+  const digits = fraction.replace(/0+$/, '')
+  if (digits === '') return whole
+  return `${whole}.${digits.length === 3 ? `${digits}0` : digits.padEnd(2, '0')}`
 }

@@ -1,5 +1,5 @@
-import type pg from 'pg'
-import type { ImportRequest } from './request.ts'
+import { type ImportRequest, shownChanges, type UnitChange } from './request.ts'
+import { renumber } from './renumbered.ts'
 import type { StagedUnits, Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 
@@ -31,13 +31,12 @@ const document = (unit: string) =>
  * snapshot does not name.
  */
 export async function diffStock(
-  client: pg.ClientBase,
   staging: Staging,
   mode: ImportRequest['mode'],
   { added, hadStock, left }: Pick<StagedUnits, 'added' | 'hadStock' | 'left'>,
 ): Promise<Diff> {
-  const { rooftopId, importId } = staging
-  const onHand = hadStock ? await unitsOnHand(client, staging) : 0
+  const { client, rooftopId, importId } = staging
+  const onHand = hadStock ? await unitsOnHand(staging) : 0
   await client.query({ text: diffQuery, values: [rooftopId] })
   // The same content with another hash: columns in another order.
   await client.query(
@@ -64,10 +63,7 @@ export async function diffStock(
 }
 
 /** Units in stock before this import. */
-async function unitsOnHand(
-  client: pg.ClientBase,
-  { rooftopId, importId }: Staging,
-): Promise<number> {
+async function unitsOnHand({ client, rooftopId, importId }: Staging): Promise<number> {
   const { rows } = await client.query<{ units: number }>(
     `select count(*)::int as units from core.stock_unit
      where rooftop_id = $1 and import_id <> $2 and missing_since is null and off_stock_at is null`,
@@ -123,3 +119,97 @@ join (
 where unit.rooftop_id = $1 and unit.import_id <> $2 and unit.off_stock_at is null
   and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no and not stage.is_rejected)
   and not exists (select from stock_renumbered as renumbered where renumbered.old_stock_no = unit.stock_no)`
+
+const content = [...unitColumns.slice(1), 'content_hash']
+
+/** Applies stock_diff and stock_gone to the known units. Other units are not touched; new ones were added before. */
+export async function applyDiff(staging: Staging): Promise<void> {
+  const { client, rooftopId, importId, now } = staging
+  await renumber(staging)
+  await client.query(
+    `update core.stock_unit as unit
+     set ${content.map((name) => `${name} = stage.${name}`).join(', ')}, last_seen_at = $3::timestamptz,
+       import_id = $2::bigint,
+       first_seen_at = case when diff.is_reused then $3::timestamptz else unit.first_seen_at end,
+       missing_since = null, off_stock_at = null
+     from stock_stage as stage join stock_diff as diff using (line_no)
+     where unit.rooftop_id = $1 and unit.stock_no = stage.stock_no`,
+    [rooftopId, importId, now],
+  )
+  await client.query(
+    `update core.stock_unit as unit set missing_since = $2
+     from stock_gone as gone where unit.rooftop_id = $1 and unit.stock_no = gone.stock_no`,
+    [rooftopId, now],
+  )
+  await client.query(
+    `update core.stock_unit as unit set off_stock_at = $2
+     from stock_left as gone where unit.rooftop_id = $1 and unit.stock_no = gone.stock_no`,
+    [rooftopId, now],
+  )
+  await client.query(
+    `insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
+     select $2::bigint, $1::int, stock_no, change, changes from stock_diff
+     union all select $2::bigint, $1::int, stock_no, 'removed', '{}' from stock_gone`,
+    [rooftopId, importId],
+  )
+}
+
+/** Marks units as off stock once they were missing for the days of grace. Returns their number. */
+export async function markOffStock(
+  { client, rooftopId, now }: Staging,
+  graceDays: number,
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `update core.stock_unit as unit set off_stock_at = $3 where ${isDue}`,
+    [rooftopId, missingBefore(now, graceDays), now],
+  )
+  return rowCount ?? 0
+}
+
+/** The number of units that `markOffStock` would mark after this list. */
+export async function countOffStock(
+  { client, rooftopId, now }: Staging,
+  graceDays: number,
+): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from core.stock_unit as unit where ${isDue} and not exists (
+       select from stock_diff as diff where coalesce(diff.old_stock_no, diff.stock_no) = unit.stock_no)`,
+    [rooftopId, missingBefore(now, graceDays)],
+  )
+  return rows[0]!.count
+}
+
+const isDue = 'unit.rooftop_id = $1 and unit.missing_since <= $2 and unit.off_stock_at is null'
+
+function missingBefore(now: Date, graceDays: number): Date {
+  return new Date(now.getTime() - graceDays * 86_400_000)
+}
+
+/** The first changes of each kind, in the order of the list; removed units by stock number. */
+export async function firstChanges({
+  client,
+  tables,
+  rooftopId,
+  importId,
+}: Staging): Promise<readonly UnitChange[]> {
+  const first = (from: string, order = 'line_no') =>
+    `(select * from (${from}) as one order by ${order} limit ${shownChanges})`
+  const known = (change: string) =>
+    `select line_no, stock_no, change, changes from stock_diff where change = '${change}'`
+  const added = `
+    select stored.line_no, unit.stock_no, 'added', '{}'::jsonb
+    from ${tables.units} as unit join ${tables.rows} as stored using (import_id, stock_no)
+    where unit.rooftop_id = $1 and unit.import_id = $2 and stored.status = 'accepted'`
+  const { rows } = await client.query<UnitChange>(
+    `select stock_no as "stockNo", change, changes
+     from (${[
+       first(`${known('added')} union all ${added}`),
+       first(known('updated')),
+       first(known('reappeared')),
+       first(`select null::int, stock_no, 'removed', '{}'::jsonb from stock_gone`, 'stock_no'),
+     ].join(' union all ')}) as shown (line_no, stock_no, change, changes)
+     order by array_position(array['added', 'updated', 'reappeared', 'removed'], change), line_no, stock_no`,
+    [rooftopId, importId],
+  )
+  return rows
+}

@@ -1,25 +1,53 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
+import type { CsvFile } from '../../csv/read/csv-file.ts'
+import { lockSql } from '../../db/locks.ts'
 import { inTransaction, type Tx } from '../../db/transaction.ts'
-import { holdErasureLock } from '../../erasure/suppression.ts'
-import { BusyError } from '../../errors.ts'
+import { erasedContacts, holdErasureLock } from '../../erasure/suppression.ts'
+import { BusyError, UsageError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
-import { markOffStock } from './apply-diff.ts'
+import { ownMapping } from '../own-columns.ts'
 import {
-  isReadUnchanged,
+  applyDiff,
+  countOffStock,
+  type Diff,
+  diffStock,
+  firstChanges,
+  markOffStock,
+} from './diff.ts'
+import { type Duplicates, resolveDuplicates } from './duplicates.ts'
+import { guardChanges, guardRemovals } from './guards.ts'
+import { IssueTally } from './issue-tally.ts'
+import { type FileDigest, type ListSource, openSource } from './list-source.ts'
+import { fingerprintOf, mapList, openList, type OpenList, withFileName } from './open-list.ts'
+import { otherRooftopWarnings } from './other-rooftops.ts'
+import { type RowRedaction, rowRedaction } from './redact-rows.ts'
+import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
+import { matchRenumbered, renumberedWarning } from './renumbered.ts'
+import type {
+  ImportRequest,
+  ImportServices,
+  RowCounts,
+  StockImportReport,
+  UnitCounts,
+} from './request.ts'
+import {
+  createStage,
+  dryRunTables,
+  type ImportTables,
+  Stage,
+  type Staging,
+  stockTables,
+} from './stage.ts'
+import {
+  finishImport,
+  isUnchanged,
+  type NewestImport,
   newestImport,
   rememberedMapping,
   rememberMapping,
-  isUnchangedFile,
-} from './previous-import.ts'
-import { type LoadResult, loadList } from './load-list.ts'
-import { type ListSource, openSource } from './list-source.ts'
-import { fingerprintOf, mapList, withFileName, openList } from './open-list.ts'
-import { ownMapping } from '../own-columns.ts'
-import { checkRejectsPath, type PendingFile } from './rejects.ts'
-import { alreadyImported } from './already-imported.ts'
-import type { StockImportReport } from './import-report.ts'
-import type { ImportRequest, ImportServices } from './request.ts'
-import { lockSql } from '../../db/locks.ts'
+  startImport,
+} from './stored-import.ts'
+import { type TypedList, typeRows } from './type-rows.ts'
 
 /** Thrown to undo a dry run. */
 class DryRunEnd extends Error {}
@@ -34,25 +62,41 @@ export async function importStock(
 ): Promise<StockImportReport> {
   if (request.rejects !== null) await checkRejectsPath(request.rejects)
   await using source = await openSource(request, services.signal)
-  let waiting: PendingFile | null = null
-  let report: StockImportReport | null = null
+  let done: Imported | null = null
   try {
     await inTransaction(services.warehouse.pool, async (tx) => {
-      const done = await importWithin(tx, services, request, source)
-      report = done.report
-      waiting = done.rejects
+      done = await importWithin(tx, services, request, source)
       await source.assertUnchanged()
       if (request.dryRun) throw new DryRunEnd()
       services.crashPoint?.('before-commit')
     })
   } catch (error) {
     if (!(error instanceof DryRunEnd)) {
-      await (waiting as PendingFile | null)?.discard()
+      await (done as Imported | null)?.rejects?.discard()
       throw withFileName(request.file, error)
     }
   }
-  await (waiting as PendingFile | null)?.place()
-  return report!
+  const { report, rejects } = done! as Imported
+  await rejects?.place()
+  return report
+}
+
+/** The report of an import, and its rejects file, which is renamed after the commit. */
+interface Imported {
+  readonly report: StockImportReport
+  readonly rejects: PendingFile | null
+}
+
+/** A list at work. */
+interface Work {
+  readonly tx: Tx
+  readonly services: ImportServices
+  readonly request: ImportRequest
+  readonly digest: FileDigest
+  readonly rooftopId: number
+  readonly list: OpenList
+  readonly csv: CsvFile
+  readonly mapping: Mapping
 }
 
 async function importWithin(
@@ -60,31 +104,23 @@ async function importWithin(
   services: ImportServices,
   request: ImportRequest,
   source: ListSource,
-): Promise<LoadResult> {
+): Promise<Imported> {
   if (!request.dryRun) await holdErasureLock(tx)
   const rooftopId = await rooftopOf(tx, request)
   const newest = await newestImport(tx.db, rooftopId)
-  const isSame = isUnchangedFile(newest, source.sha256, request.mode)
-  const again = async (mapping: Mapping) => {
-    const { graceDays } = services.warehouse.config.stock
-    const offStock = await markOffStock(tx.client, rooftopId, graceDays, {
-      ...request,
-      dryRun: false,
-    })
-    if (!request.dryRun) await rememberMapping(tx.client, rooftopId, mapping)
-    const { missing } = mapping
-    return await alreadyImported(tx.client, newest!, request, { offStock, missing })
-  }
   const list = await openList(request, source)
+  const { csv } = list
   try {
     const remembered =
-      ownMapping(list.csv.header?.names ?? []) ??
+      ownMapping(csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
     const mapping = mapList(list, request, remembered)
-    if (isSame && isReadUnchanged(newest!, mapping, list.csv)) return await again(mapping)
-    return await loadList({ tx, services, request, bytes: source, rooftopId, list, mapping })
+    const work = { tx, services, request, digest: source, rooftopId, list, csv, mapping }
+    return isUnchanged(newest, source, request.mode, mapping, csv)
+      ? await importedBefore(work, newest)
+      : await loadList(work)
   } finally {
-    await list.csv.close()
+    await csv.close()
   }
 }
 
@@ -100,4 +136,126 @@ async function rooftopOf({ db, client }: Tx, request: ImportRequest): Promise<nu
   throw new BusyError(
     `Another stock import for ${rooftop.name} (${rooftop.uid}) is running: nothing was imported. Run this import again when the other has ended.`,
   )
+}
+
+/** The list is already in the warehouse. Its rejected rows can be written again, and days of grace may be over. */
+async function importedBefore(work: Work, newest: NewestImport): Promise<Imported> {
+  const { tx, request, rooftopId, services } = work
+  const { import_id: importId, records, accepted, rejected, collapsed, skipped } = newest
+  const staging = stagingOf(work, stockTables, importId)
+  const offStock = await markOffStock(staging, services.warehouse.config.stock.graceDays)
+  if (!request.dryRun) await rememberMapping(tx.client, rooftopId, work.mapping)
+  return await imported(work, staging, {
+    ...{ importId, status: 'already-imported', encoding: newest.encoding, offStock },
+    ...{ records, accepted, rejected, collapsed, skipped },
+    ...{ added: 0, updated: 0, unchanged: accepted, removed: 0, reappeared: 0 },
+    ...{ changes: [], ...new IssueTally().report(), warnings: [] },
+  })
+}
+
+/** Types, stages, compares and writes a list, all in the open transaction; an error undoes it. */
+async function loadList(work: Work): Promise<Imported> {
+  const { tx, services, request, rooftopId, mapping } = work
+  const { client } = tx
+  const { dryRun } = request
+  const screen = rowRedaction(await erasedContacts(tx.db))
+  const importId = dryRun ? 0 : await startImport(client, work, screen)
+  const staging = stagingOf(work, dryRun ? dryRunTables : stockTables, importId)
+  await createStage(staging)
+  const staged = await stageRows(work, staging, screen)
+  services.crashPoint?.('rows-written')
+  const { tally } = staged
+  const duplicates = await resolveDuplicates(staging, staged.units)
+  const rows = countRows(staged.counts, duplicates)
+  tally.addMany(duplicates.rejected)
+  tally.addMany(duplicates.sameVin)
+  const renumbered = await matchRenumbered(staging, staged.units)
+  const added = staged.units.added - duplicates.rolledBack - renumbered
+  const diff = await diffStock(staging, request.mode, { ...staged.units, added })
+  await guardRemovals(staging, request, rows, tally.report().issues, diff)
+  await guardChanges(staging, request, { mapping, rows, diff })
+  const { stock, rooftops } = services.warehouse.config
+  const warnings = [
+    ...staged.warnings,
+    ...(await renumberedWarning(staging, renumbered)),
+    ...(await otherRooftopWarnings(staging, rooftops, request.rooftop, rows.accepted)),
+  ]
+  const counts = { ...rows, ...countUnits(rows, diff) }
+  const changes = await firstChanges(staging)
+  if (!dryRun) {
+    await applyDiff(staging)
+    await rememberMapping(client, rooftopId, mapping)
+    await finishImport(client, importId, { ...staged, warnings }, counts)
+  }
+  const offStock = await (dryRun ? countOffStock : markOffStock)(staging, stock.graceDays)
+  return await imported(work, staging, {
+    ...{ importId: dryRun ? null : importId, status: dryRun ? 'dry-run' : 'imported' },
+    ...{
+      encoding: staged.encoding.name,
+      offStock,
+      ...counts,
+      changes,
+      ...tally.report(),
+      warnings,
+    },
+  })
+}
+
+function stagingOf({ tx, rooftopId, request }: Work, tables: ImportTables, importId: number) {
+  return { client: tx.client, tables, importId, rooftopId, now: request.now }
+}
+
+async function stageRows(
+  { services, request, list, mapping }: Work,
+  staging: Staging,
+  screen: RowRedaction,
+): Promise<TypedList> {
+  const { client } = staging
+  await client.query('savepoint staging')
+  const newStage = () => Stage.open(staging, services.signal)
+  const typed = await typeRows(list, mapping, { request, screen }, await newStage(), async () => {
+    await client.query('rollback to savepoint staging')
+    return await newStage()
+  })
+  if (!typed.isCut || request.mode !== 'snapshot') return typed
+  // The vehicles after the cut would count as gone.
+  const hint = typed.warnings.find(({ code }) => code === 'TRUNCATED_FILE')!.hint
+  throw new UsageError(
+    `${request.file}: ${hint}. Nothing was imported, because missing vehicles would count as sold. To import the rows that exist, add --mode delta.`,
+  )
+}
+
+function countRows(counts: RowCounts, { collapsed, rejected: { count } }: Duplicates): RowCounts {
+  const { accepted, rejected } = counts
+  return {
+    ...counts,
+    ...{ accepted: accepted - collapsed - count, rejected: rejected + count, collapsed },
+  }
+}
+
+function countUnits({ accepted }: RowCounts, diff: Diff): UnitCounts {
+  const { added, updated, reappeared, missing, reused } = diff
+  const unchanged = accepted - added - updated - reappeared
+  return { added, updated, unchanged, removed: missing + reused, reappeared }
+}
+
+/** The report, with the rejected rows in their file. */
+async function imported(
+  { request, csv, mapping }: Work,
+  { client, tables, importId }: Staging,
+  result: Omit<
+    StockImportReport,
+    'rooftop' | 'file' | 'mode' | 'delimiter' | 'mapping' | 'missing' | 'rejectsFile'
+  >,
+): Promise<Imported> {
+  const { rooftop, file, mode, rejects: path } = request
+  const { delimiter } = csv.dialect
+  const { columns, missing } = mapping
+  const source = { rowsTable: tables.rows, importId, delimiter, columns }
+  const isWanted = path !== null && result.rejected > 0
+  const rejects = isWanted
+    ? await writeRejects(client, path, { ...source, names: csv.header?.names ?? null })
+    : null
+  const about = { rooftop: rooftop.uid, file, mode, delimiter, mapping: columns, missing }
+  return { report: { ...about, ...result, rejectsFile: rejects ? path : null }, rejects }
 }

@@ -1,17 +1,11 @@
-import type { CellIssue, Severity } from '../../csv/map/typing/issue.ts'
+import type { CellIssue, Severity } from '../../csv/map/typing/typed-row.ts'
 import { copied } from '../../values/text.ts'
+import type { IssueTotal, StockImportReport } from './request.ts'
 
 /** How many issues of each code are shown. */
 const shown = 100
 const longestText = 300
 const ranks: readonly Severity[] = ['error', 'warning', 'info']
-
-/** How many issues there are of one kind. */
-export interface IssueTotal {
-  readonly severity: Severity
-  readonly code: string
-  readonly count: number
-}
 
 /** Counts issues by severity and code and holds the first of each, so memory does not grow with the file. */
 export class IssueTally {
@@ -28,32 +22,30 @@ export class IssueTally {
     }
   }
 
-  /** Adds a number of issues; only the first were fetched. */
-  addMany(count: number, first: readonly CellIssue[]): void {
+  /** Adds a number of issues of one kind; only the first were fetched. */
+  addMany({
+    count,
+    first,
+  }: {
+    readonly count: number
+    readonly first: readonly CellIssue[]
+  }): void {
     const [issue] = first
     if (!issue) return
     this.add(first)
     this.#byKind.get(kindOf(issue))!.count += count - first.length
   }
 
-  /** Errors first. */
-  totals(): IssueTotal[] {
-    return this.#sorted().map(({ first, count }) => {
+  /** Errors first, then by line; `issueCounts` by code, for all severities. */
+  report(): Pick<StockImportReport, 'issueCounts' | 'issueTotals' | 'issues'> {
+    const kinds = this.#sorted()
+    const issueTotals = kinds.map(({ first, count }): IssueTotal => {
       const { severity, code } = first[0]!
       return { severity, code, count }
     })
-  }
-
-  /** The number of issues by code, for all severities. */
-  counts(): Record<string, number> {
-    const counts: Record<string, number> = {}
-    for (const { code, count } of this.totals()) counts[code] = (counts[code] ?? 0) + count
-    return counts
-  }
-
-  /** Errors first, then by line. */
-  first(most = shown): CellIssue[] {
-    return this.#sorted().flatMap(({ first }) => first.slice(0, most))
+    const issueCounts: Record<string, number> = {}
+    for (const { code, count } of issueTotals) issueCounts[code] = (issueCounts[code] ?? 0) + count
+    return { issueCounts, issueTotals, issues: kinds.flatMap(({ first }) => first) }
   }
 
   #sorted() {

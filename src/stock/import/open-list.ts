@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { isKnownHeader } from '../../csv/map/aliases.ts'
 import type { Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
-import { headerFingerprint } from '../../csv/map/fingerprint.ts'
+import { headerFingerprint } from '../../csv/map/header-name.ts'
 import { proposeMapping } from '../../csv/map/mapping.ts'
 import { mapArguments, unsureText } from '../../csv/map/mapping-text.ts'
 import { parseOverrides } from '../../csv/map/overrides.ts'

@@ -1,6 +1,5 @@
-import type pg from 'pg'
 import type { RooftopConfig } from '../../config/read.ts'
-import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
 import type { Staging } from './stage.ts'
 
 /** How many stock numbers a warning names. */
@@ -21,10 +20,9 @@ interface Found {
  * or it is the list of that rooftop; the removal guard does not notice this if few vehicles would leave.
  */
 export async function otherRooftopWarnings(
-  client: pg.ClientBase,
+  { client, tables, rooftopId, importId }: Staging,
   rooftops: readonly RooftopConfig[],
   rooftop: RooftopConfig,
-  staging: Staging,
   accepted: number,
 ): Promise<readonly CellIssue[]> {
   const others = rooftops.map(({ uid }) => uid).filter((uid) => uid !== rooftop.uid)
@@ -37,7 +35,6 @@ export async function otherRooftopWarnings(
     [others],
   )
   if (rows.length === 0) return []
-  const { tables, rooftopId, importId } = staging
   const { rowCount } = await client.query(arrivedQuery(tables.units), [rooftopId, importId])
   if (rowCount === 0) return []
   const warnings: CellIssue[] = []

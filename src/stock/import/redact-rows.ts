@@ -1,4 +1,4 @@
-import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
+import type { TypedRow } from '../../csv/map/typing/typed-row.ts'
 import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import type { SearchTerms } from '../../erasure/search-terms.ts'
 import { redactJson, redactText } from '../../erasure/redact.ts'

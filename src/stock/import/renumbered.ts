@@ -1,7 +1,5 @@
-import type pg from 'pg'
-import type { CellIssue } from '../../csv/map/typing/issue.ts'
-import type { StagedUnits, Staging } from './stage.ts'
-import { unitColumns } from './unit-columns.ts'
+import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
+import { deleteAdded, stageAdded, type StagedUnits, type Staging } from './stage.ts'
 
 /** How many vehicles the warning names. */
 const named = 5
@@ -11,31 +9,19 @@ const named = 5
  * have, and to one row alone. Their rows go to the stage instead of being added; stock_renumbered has both numbers. Returns how many.
  */
 export async function matchRenumbered(
-  client: pg.ClientBase,
-  { tables, rooftopId, importId }: Staging,
-  { hadStock, added }: Pick<StagedUnits, 'hadStock' | 'added'>,
+  staging: Staging,
+  { hadStock, added }: StagedUnits,
 ): Promise<number> {
+  const { client, tables, rooftopId, importId } = staging
   await client.query(
     'create temp table stock_renumbered (stock_no varchar(80), old_stock_no varchar(80)) on commit drop',
   )
   if (!hadStock || added === 0) return 0
   const { rowCount } = await client.query(matchQuery(tables.units), [rooftopId, importId])
   if (rowCount === 0) return 0
-  const content = [...unitColumns, 'content_hash']
-  await client.query(
-    `insert into stock_stage (line_no, is_rejected, has_left, ${content.join(', ')})
-     select stored.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
-     from ${tables.units} as unit join stock_renumbered using (stock_no)
-     join ${tables.rows} as stored on stored.import_id = $2 and stored.stock_no = unit.stock_no and stored.status = 'accepted'
-     where unit.rooftop_id = $1 and unit.import_id = $2`,
-    [rooftopId, importId],
-  )
-  for (const table of [tables.units, tables.changes])
-    await client.query(
-      `delete from ${table} as added using stock_renumbered as renumbered
-       where added.rooftop_id = $1 and added.import_id = $2 and added.stock_no = renumbered.stock_no`,
-      [rooftopId, importId],
-    )
+  const chosen = 'select stock_no from stock_renumbered'
+  await stageAdded(staging, `unit.stock_no in (${chosen})`)
+  await deleteAdded(staging, chosen)
   return rowCount ?? 0
 }
 
@@ -60,7 +46,7 @@ where not exists (select from stock_stage as stage where stage.vin = arrived.vin
  * Gives the units, their changes and their prices the new number. If a price was requested under that number before and came
  * after the unit had lost it, that price is the current one.
  */
-export async function renumber(client: pg.ClientBase, rooftopId: number): Promise<void> {
+export async function renumber({ client, rooftopId }: Staging): Promise<void> {
   const others = `, is_current = own.is_current and not exists (
     select from core.stock_price_observation as there where there.rooftop_id = own.rooftop_id
       and there.stock_no = renumbered.stock_no and there.price_source = own.price_source and there.is_current)`
@@ -79,7 +65,7 @@ export async function renumber(client: pg.ClientBase, rooftopId: number): Promis
 
 /** A warning, because a spreadsheet may have removed leading zeros. */
 export async function renumberedWarning(
-  client: pg.ClientBase,
+  { client }: Staging,
   count: number,
 ): Promise<readonly CellIssue[]> {
   if (count === 0) return []

@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto'
-import type { StockRow, TypedRow } from '../../csv/map/typing/stock-row.ts'
+import type { StockRow, TypedRow } from '../../csv/map/typing/typed-row.ts'
 import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import { encodeCell, encodeJson } from '../../db/copy.ts'
 import { CopyText } from '../../db/copy-text.ts'
-import { copied } from '../../values/text.ts'
 import { shortenIssue } from './issue-tally.ts'
-import { shownChanges } from './import-report.ts'
 import { unitColumns } from './unit-columns.ts'
 
 const longestKey = 80
@@ -32,18 +30,11 @@ interface WaitingUnit {
   readonly end: number
 }
 
-/** A unit that is new in the warehouse, and its first row. */
-export interface AddedUnit {
-  readonly line: number
-  readonly stockNo: string
-}
-
 /** Lines for the tables of units and of changes. */
 export interface AddedUnits {
   readonly units: CopyText
   readonly changes: CopyText
   readonly count: number
-  readonly first: readonly AddedUnit[]
 }
 
 /** Typed rows as COPY text, sent together. */
@@ -90,7 +81,7 @@ export class RowBatch {
     const content = `${columns}\t\\\\x${hash('sha256', columns, 'hex')}\n`
     if (!mayBeKnown) {
       this.#added.units.append(this.#unitHead + content)
-      this.#addChange(record.line, unit.stock_no)
+      this.#addChange(unit.stock_no)
       return
     }
     const start = this.#contents.length
@@ -113,7 +104,7 @@ export class RowBatch {
       seen.add(stockNo)
       this.#added.units.append(this.#unitHead)
       this.#added.units.appendFrom(this.#contents, start, end)
-      this.#addChange(line, stockNo)
+      this.#addChange(stockNo)
     }
     return staged
   }
@@ -125,16 +116,15 @@ export class RowBatch {
     return added
   }
 
-  #addChange(line: number, stockNo: string): void {
+  #addChange(stockNo: string): void {
     const added = this.#added
     added.changes.append(`${this.#changeHead}\t${encodeCell(stockNo)}\tadded\t{}\n`)
-    if (added.count < shownChanges) added.first.push({ line, stockNo: copied(stockNo) })
     added.count += 1
   }
 }
 
 function noUnits() {
-  return { units: new CopyText(), changes: new CopyText(), count: 0, first: [] as AddedUnit[] }
+  return { units: new CopyText(), changes: new CopyText(), count: 0 }
 }
 
 function rowLine(importId: number, { line, cells }: CsvRecord, row: TypedRow): string {

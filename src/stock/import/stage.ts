@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
-import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
+import type { TypedRow } from '../../csv/map/typing/typed-row.ts'
 import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import type { CopyText } from '../../db/copy-text.ts'
 import { copyTexts } from '../../db/copy.ts'
 import {
   addedColumns,
-  type AddedUnit,
   type AddedUnits,
   RowBatch,
   changeColumns,
@@ -15,7 +14,6 @@ import {
 } from './row-batch.ts'
 import { copied } from '../../values/text.ts'
 import { BloomFilter } from './bloom-filter.ts'
-import { shownChanges } from './import-report.ts'
 import { unitColumns } from './unit-columns.ts'
 
 /** Bytes that are collected before they are sent. */
@@ -26,7 +24,7 @@ const pauseEvery = 16
 const mostVins = 10_000
 
 /** Tables that an import adds rows to. */
-interface ImportTables {
+export interface ImportTables {
   readonly rows: string
   readonly units: string
   readonly changes: string
@@ -47,6 +45,8 @@ export const dryRunTables: ImportTables = {
 
 /** The import that is being staged. */
 export interface Staging {
+  /** In the import's transaction. */
+  readonly client: pg.ClientBase
   readonly tables: ImportTables
   readonly importId: number
   readonly rooftopId: number
@@ -54,7 +54,7 @@ export interface Staging {
 }
 
 /** Creates temporary tables, dropped at the end of the transaction. */
-export async function createStage(client: pg.ClientBase, isDry: boolean): Promise<void> {
+export async function createStage({ client, tables }: Staging): Promise<void> {
   // Enough memory to sort and hash 200,000 units without files. JIT would take longer than the few large queries.
   await client.query("set local work_mem = '64MB'")
   await client.query('set local jit = off')
@@ -65,12 +65,44 @@ export async function createStage(client: pg.ClientBase, isDry: boolean): Promis
      select 0 as line_no, false as is_rejected, false as has_left, ${unitColumns.join(', ')}, content_hash
      from core.stock_unit with no data`,
   )
-  if (!isDry) return
+  if (tables === stockTables) return
   for (const [name, table] of Object.entries(stockTables))
     await client.query(
       `create temp table ${dryRunTables[name as keyof ImportTables].split('.')[1]}
          (like ${table} including indexes including constraints) on commit drop`,
     )
+}
+
+/** Copies added units into stock_stage, where they can be compared. `chosen`: a condition on `unit` and its row `stored`. */
+export async function stageAdded(
+  { client, tables, rooftopId, importId }: Staging,
+  chosen: string,
+): Promise<void> {
+  const content = [...unitColumns, 'content_hash']
+  await client.query(
+    `insert into stock_stage (line_no, is_rejected, has_left, ${content.join(', ')})
+     select stored.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
+     from ${tables.units} as unit
+     join ${tables.rows} as stored on stored.import_id = $2 and stored.stock_no = unit.stock_no and stored.status = 'accepted'
+     where unit.rooftop_id = $1 and unit.import_id = $2 and ${chosen}`,
+    [rooftopId, importId],
+  )
+}
+
+/** Deletes added units and their changes. `chosen`: a query for their stock numbers. Returns the number of units. */
+export async function deleteAdded(
+  { client, tables, rooftopId, importId }: Staging,
+  chosen: string,
+): Promise<number> {
+  const counts: number[] = []
+  for (const table of [tables.units, tables.changes]) {
+    const { rowCount } = await client.query(
+      `delete from ${table} where rooftop_id = $1 and import_id = $2 and stock_no in (${chosen})`,
+      [rooftopId, importId],
+    )
+    counts.push(rowCount ?? 0)
+  }
+  return counts[0]!
 }
 
 /** What was written to the tables. */
@@ -79,8 +111,6 @@ export interface StagedUnits {
   readonly hadStock: boolean
   /** Units that are new in the warehouse. */
   readonly added: number
-  /** The first of them. */
-  readonly firstAdded: readonly AddedUnit[]
   /** Accepted rows in stock_stage: of known units, and second rows of new ones. */
   readonly staged: number
   /** Rows of vehicles that have left by their status. */
@@ -95,7 +125,6 @@ export interface StagedUnits {
  * the keys of rejected rows.
  */
 export class Stage {
-  readonly #client: pg.ClientBase
   readonly #staging: Staging
   readonly #signal: AbortSignal
   /** null: the rooftop has stock, so each unit is looked up. */
@@ -104,30 +133,23 @@ export class Stage {
   #sending: Promise<void> | null = null
   readonly #vins = new BloomFilter()
   readonly #duplicateVins = new Set<string>()
-  readonly #firstAdded: AddedUnit[] = []
   #added = 0
   #staged = 0
   #left = 0
 
-  private constructor(
-    client: pg.ClientBase,
-    staging: Staging,
-    signal: AbortSignal,
-    before: BloomFilter | null,
-  ) {
-    this.#client = client
+  private constructor(staging: Staging, signal: AbortSignal, before: BloomFilter | null) {
     this.#staging = staging
     this.#signal = signal
     this.#before = before
     this.#batch = new RowBatch(staging)
   }
 
-  static async open(client: pg.ClientBase, staging: Staging, signal: AbortSignal): Promise<Stage> {
-    const { rows } = await client.query<{ has_stock: boolean }>(
+  static async open(staging: Staging, signal: AbortSignal): Promise<Stage> {
+    const { rows } = await staging.client.query<{ has_stock: boolean }>(
       'select exists (select from core.stock_unit where rooftop_id = $1) as has_stock',
       [staging.rooftopId],
     )
-    return new Stage(client, staging, signal, rows[0]!.has_stock ? null : new BloomFilter())
+    return new Stage(staging, signal, rows[0]!.has_stock ? null : new BloomFilter())
   }
 
   /** Waits when the database is slower than the reading, and regularly so that the event loop can receive its answers. */
@@ -144,10 +166,10 @@ export class Stage {
   async end(): Promise<StagedUnits> {
     await this.#send()
     await this.#sending
-    await this.#client.query('analyze stock_stage (line_no, is_rejected, stock_no, vin)')
+    await this.#staging.client.query('analyze stock_stage (line_no, is_rejected, stock_no, vin)')
     return {
       ...{ hadStock: this.#before === null, staged: this.#staged, left: this.#left },
-      ...{ added: this.#added, firstAdded: this.#firstAdded },
+      ...{ added: this.#added },
       duplicateVins: this.#duplicateVins.size > mostVins ? null : [...this.#duplicateVins],
     }
   }
@@ -182,23 +204,22 @@ export class Stage {
   /** Sends a text, and the new units with their changes. */
   async #copyWith(
     other: readonly [target: string, text: CopyText],
-    { units, changes, count, first }: AddedUnits,
+    { units, changes, count }: AddedUnits,
   ): Promise<void> {
     const { tables } = this.#staging
-    await copyTexts(this.#client, [
+    await copyTexts(this.#staging.client, [
       other,
       [`${tables.units} (${addedColumns})`, units],
       [`${tables.changes} (${changeColumns})`, changes],
     ])
     this.#added += count
-    this.#firstAdded.push(...first.slice(0, shownChanges - this.#firstAdded.length))
   }
 
   /** The stock numbers that exist, also from earlier rows of this list. */
   async #knownOf(stockNumbers: readonly string[]): Promise<ReadonlySet<string>> {
     const { tables, rooftopId } = this.#staging
     const places = new Set([stockTables.units, tables.units])
-    const { rows } = await this.#client.query<{ stock_no: string }>(
+    const { rows } = await this.#staging.client.query<{ stock_no: string }>(
       [...places]
         .map(
           (table) =>

@@ -1,6 +1,5 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
-import type { CellIssue } from '../../csv/map/typing/issue.ts'
-import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
+import type { CellIssue, TypedRow } from '../../csv/map/typing/typed-row.ts'
 import { rowTyper } from '../../csv/map/typing/row.ts'
 import {
   type ColumnStyles,
@@ -12,8 +11,7 @@ import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
 import { type EarlierResult, earlierResult } from '../own-columns.ts'
-import type { RowCounts } from './import-report.ts'
-import { type ImportRequest, todayAt } from './request.ts'
+import { type ImportRequest, type RowCounts, todayAt } from './request.ts'
 import type { RowRedaction } from './redact-rows.ts'
 import type { Stage, StagedUnits } from './stage.ts'
 import { fitToColumns } from './unit-columns.ts'

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { isKnownHeader, meaningsOf } from '#src/csv/map/aliases.ts'
-import { headerFingerprint } from '#src/csv/map/fingerprint.ts'
-import { headerKey, readHeader } from '#src/csv/map/header-name.ts'
+import { headerFingerprint, headerKey, readHeader } from '#src/csv/map/header-name.ts'
 
 const firstOf = (header: string) => meaningsOf(header)[0]?.field
 

@@ -1,7 +1,7 @@
 import type { Mapping } from '#src/csv/map/column-mapping.ts'
 import { type MappingOptions, proposeMapping } from '#src/csv/map/mapping.ts'
 import { rowTyper } from '#src/csv/map/typing/row.ts'
-import type { TypedRow } from '#src/csv/map/typing/stock-row.ts'
+import type { TypedRow } from '#src/csv/map/typing/typed-row.ts'
 import {
   type ColumnStyles,
   startStyles,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CsvRecord, Dialect } from '#src/csv/read/csv-file.ts'
-import { countKinds } from '#src/csv/read/kind-counts.ts'
+import { countKinds } from '#src/csv/read/cell-kind.ts'
 import { parseRecords } from '#src/csv/read/parse-records.ts'
 import { readCells } from '#src/csv/read/read-cells.ts'
 import { readRecord } from '#src/csv/read/repair.ts'

@@ -2,12 +2,12 @@ import type { Market } from '../../read/csv-file.ts'
 import type { ColumnMapping, Mapping } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
 import { type DateEvidence, type DateStyle, ordersOf } from './date.ts'
-import type { CellIssue, Finding } from './issue.ts'
+import type { CellIssue, Finding } from './typed-row.ts'
 import { hasThreeDecimals, readAmount } from './money.ts'
 import {
   digitsIn,
-  type NumberStyle,
   noteSeparators,
+  type NumberStyle,
   type SeparatorEvidence,
   separatorEvidence,
   thousands,

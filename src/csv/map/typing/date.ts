@@ -1,4 +1,4 @@
-import { type Typed, typed } from './issue.ts'
+import { type Typed, typed, noValue } from './typed-row.ts'
 
 export type DateOrder = 'day-first' | 'month-first'
 
@@ -79,7 +79,7 @@ export function typeDate(text: string, style: DateStyle, today: string): Typed<s
   const parts = common ?? clearParts(fit, Number(today.slice(0, 4)))
   if (parts === null) return leftOut('a date')
   if (parts === 'either')
-    return typed<string>(null, {
+    return noValue({
       code: 'DATE_ORDER_MIXED',
       severity: 'warning',
       hint: 'the column has dates with the day first and dates with the month first, so this one is ambiguous and was left out: write it as YYYY-MM-DD',
@@ -88,7 +88,7 @@ export function typeDate(text: string, style: DateStyle, today: string): Typed<s
 }
 
 function leftOut(wanted: string): Typed<string> {
-  return typed<string>(null, {
+  return noValue({
     code: 'type-error',
     severity: 'warning',
     hint: `this is not ${wanted}; it was left out`,
@@ -99,7 +99,7 @@ function withinRange(day: string | null, today: string): Typed<string> {
   if (day === null) return leftOut('a day of the calendar')
   if (day <= `${Number(today.slice(0, 4)) + 1}${today.slice(4)}` && day >= '1950-01-01')
     return typed(day)
-  return typed<string>(null, {
+  return noValue({
     code: 'constraint-error',
     severity: 'warning',
     hint: 'the date is out of range (before 1950, or more than a year from now) and was left out',

@@ -1,10 +1,9 @@
-import { typeModelYear } from './model-year.ts'
-import { isPlaceholder } from './placeholders.ts'
-import type { RowNotes } from './row-notes.ts'
-import type { StockDraft } from './stock-row.ts'
+import { leadingMake } from '../vehicle-words.ts'
 import type { TypingOptions } from './column-styles.ts'
-import { splitTitle } from './title.ts'
-import { isCheckDigitLaw, modelYearsOf } from './vin.ts'
+import { isPlaceholder } from './plain-text.ts'
+import type { RowNotes } from './row-notes.ts'
+import { type StockDraft, type Typed, typed, noValue } from './typed-row.ts'
+import { isCheckDigitLaw, modelYearsOf } from './vehicle-keys.ts'
 
 /** Fills in make, model, variant, year, plate and catalogue code. */
 export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingOptions): void {
@@ -57,5 +56,63 @@ function compareYear(draft: StockDraft, notes: RowNotes): void {
     code: 'VIN_YEAR',
     severity: 'warning',
     hint: `the VIN is of model year ${years.join(' or ') || 'unknown'}, the row has ${year}: check the vehicle`,
+  })
+}
+
+/** The parts of an advertisement's title: `2015 Ford Kuga 2.0 TDCi Trend AWD Auto`. */
+interface Title {
+  readonly year: string | null
+  readonly make: string | null
+  readonly model: string | null
+  readonly variant: string | null
+}
+
+/** Splits a title after its year and its make; null without a known make, because the rest would be a guess. */
+function splitTitle(text: string): Title | null {
+  const words = text.split(' ').filter((word) => word !== '')
+  const year = /^(19|20)\d{2}$/.test(words[0] ?? '') ? words.shift()! : null
+  const count = leadingMake(words)
+  if (count === 0) return null
+  const [model, ...rest] = words.slice(count)
+  return {
+    year,
+    make: words.slice(0, count).join(' '),
+    model: model ?? null,
+    variant: rest.length === 0 ? null : rest.join(' '),
+  }
+}
+
+const year = /^((?:19|20)\d{2})(?:[.,]0+)?$/
+/** A year that a spreadsheet wrote with a thousands separator: 2,012. */
+const separated = /^([12])[., ](\d{3})$/
+const modelYearCode = /\bMY ?((?:19|20)?\d{2})(?:\.\d)?(?![\d/-])/i
+const codeBehind = /^((?:19|20)?\d{2}) ?MY$/i
+const withinDate = /^(?:\D*\d{1,2}\D+){0,2}((?:19|20)\d{2})(?:\D.*)?$/
+/** 2025/26: two years, or a month. */
+const yearRange = /^\d{4}[/-]\d{2}$/
+const fullYears = /(?<!\d)(?:19|20)\d{2}(?!\d)/g
+const longest = 40
+
+/** The year in a text: as a number, as a model year code (MY12), or in a date; null for none, or for two. */
+export function readModelYear(text: string): number | null {
+  if (text.length > longest) return null
+  const plain = year.exec(text)?.[1] ?? separated.exec(text)?.slice(1).join('')
+  if (plain !== undefined) return Number(plain)
+  const code = modelYearCode.exec(text)?.[1] ?? codeBehind.exec(text)?.[1]
+  if (code !== undefined) return code.length === 2 ? 2000 + Number(code) : Number(code)
+  const named = new Set(text.match(fullYears))
+  if (named.size > 1 || yearRange.test(text)) return null
+  const inDate = withinDate.exec(text)?.[1]
+  return inDate === undefined ? null : Number(inDate)
+}
+
+/** A model year from a cell's plain text, or the year of a date. Two digits alone, or two years, give none. */
+function typeModelYear(text: string, today: string): Typed<number> {
+  const value = readModelYear(text)
+  if (value !== null && value >= 1900 && value <= Number(today.slice(0, 4)) + 2) return typed(value)
+  return noValue({
+    code: value === null ? 'type-error' : 'constraint-error',
+    severity: 'warning',
+    hint: 'this is not one model year from 1900 to the year after next; it was left out',
   })
 }

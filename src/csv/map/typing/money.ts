@@ -1,7 +1,13 @@
 import { isCurrencyCode } from '../../../values/currency-codes.ts'
-import { type Finding, type Typed, typed, unreadable } from './issue.ts'
-import { type Digits, decimalText, digitsIn, type NumberStyle, type Reading } from './number.ts'
-import { readQuantity } from './quantity.ts'
+import { type Finding, type Typed, typed, noValue, unreadable } from './typed-row.ts'
+import {
+  decimalText,
+  type Digits,
+  digitsIn,
+  type NumberStyle,
+  type Reading,
+  readQuantity,
+} from './number.ts'
 
 /** An amount as written: its digits, and the currency in the cell. */
 export interface AmountText {
@@ -98,10 +104,10 @@ export function hasThreeDecimals(currency: string): boolean {
 export function typeMoney(text: string, style: NumberStyle): Typed<Money> {
   const amount = readAmount(text)
   if (!amount) return unreadable(text, 'an amount of money')
-  if (amount.isNegative) return typed<Money>(null, belowZero)
+  if (amount.isNegative) return noValue(belowZero)
   const digits = digitsIn(style, amount.reading)
   const value = decimalText(amount.isThousands ? timesThousand(digits) : digits)
-  if (value === null) return typed<Money>(null, tooLarge)
+  if (value === null) return noValue(tooLarge)
   return typed({ amount: value, currency: amount.currency })
 }
 

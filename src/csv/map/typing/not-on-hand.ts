@@ -1,9 +1,8 @@
 import type { Mapping } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
-import { isPlaceholder } from './placeholders.ts'
-import { plainText } from './plain-text.ts'
-import { fieldColumnsOf, type FieldColumn, type FieldColumns } from './field-columns.ts'
-import type { TypableRecord } from './stock-row.ts'
+import { isPlaceholder, plainText } from './plain-text.ts'
+import { type FieldColumn, type FieldColumns, fieldColumnsOf } from './row-notes.ts'
+import type { TypableRecord } from './typed-row.ts'
 
 /** Why a row is not a vehicle on hand. */
 export interface NotOnHand {

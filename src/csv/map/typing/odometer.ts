@@ -1,7 +1,6 @@
-import { type Typed, typed, unreadable } from './issue.ts'
+import { type Typed, typed, noValue, unreadable } from './typed-row.ts'
 import { belowZero, timesThousand } from './money.ts'
-import { digitsIn, type NumberStyle, type Reading, thousands } from './number.ts'
-import { readQuantity } from './quantity.ts'
+import { digitsIn, type NumberStyle, type Reading, readQuantity, thousands } from './number.ts'
 
 export type DistanceUnit = 'km' | 'mi'
 
@@ -62,12 +61,12 @@ export function typeOdometer(
 ): Typed<Odometer> {
   const distance = readDistance(text)
   if (!distance) return unreadable(text, 'an odometer reading')
-  if (distance.isNegative) return typed<Odometer>(null, belowZero)
+  if (distance.isNegative) return noValue(belowZero)
   const digits = digitsIn(style, distance.reading)
   const { whole, fraction } = distance.isThousands ? timesThousand(digits) : digits
   const reading = Math.round(Number(`${whole}.${fraction || '0'}`))
   if (reading > greatest)
-    return typed<Odometer>(null, {
+    return noValue({
       code: 'constraint-error',
       severity: 'error',
       hint: 'the distance is too large: correct the cell or leave it empty',

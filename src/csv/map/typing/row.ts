@@ -4,13 +4,11 @@ import type { Mapping } from '../column-mapping.ts'
 import { typeAmounts } from './amounts.ts'
 import { typeVehicle } from './description.ts'
 import { type NotOnHand, notOnHandTest } from './not-on-hand.ts'
-import { isPlaceholder } from './placeholders.ts'
-import { extraColumns, fieldColumnsOf, type FieldColumns } from './field-columns.ts'
-import { RowNotes } from './row-notes.ts'
-import { typeStockNumber } from './stock-number.ts'
-import type { StockDraft, TypableRecord, TypedRow } from './stock-row.ts'
+import { isPlaceholder } from './plain-text.ts'
+import { extraColumns, type FieldColumns, fieldColumnsOf, RowNotes } from './row-notes.ts'
+import { typeStockNumber, typeVin } from './vehicle-keys.ts'
+import type { StockDraft, TypableRecord, TypedRow } from './typed-row.ts'
 import type { ColumnStyles } from './column-styles.ts'
-import { typeVin } from './vin.ts'
 
 /**
  * Types the records of a file by its mapping and its columns' styles. Never throws: an unusable value is an

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkDigit, suggestedVin } from '#src/csv/map/typing/vin.ts'
+import { checkDigit, suggestedVin } from '#src/csv/map/typing/vehicle-keys.ts'
 import { dallas, sydney, typeTable } from '../table.ts'
 
 const sound = '5TDXZ3DC2KS015402'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { proposeMapping } from '#src/csv/map/mapping.ts'
 import { rowTyper } from '#src/csv/map/typing/row.ts'
-import type { TypableRecord } from '#src/csv/map/typing/stock-row.ts'
+import type { TypableRecord } from '#src/csv/map/typing/typed-row.ts'
 import { startStyles } from '#src/csv/map/typing/column-styles.ts'
 import { sydney, typeTable } from '../table.ts'
 

@@ -1,9 +1,54 @@
-import { type Finding, type Typed, typed } from './issue.ts'
+import { type Finding, type Typed, typed, noValue } from './typed-row.ts'
+
+// Stock numbers are text. Changes by Excel are reported, never reversed.
+
+const dateLike =
+  /^((\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(-\d{2,4})?|\d{4}-\d{2}-\d{2} 00:00(:00)?)$/
+const shortenedNumber = /^\d([.,]\d+)?E\+\d+$/i
+const floatLike = /^\d+\.0$/
+const digitsLost = /^\d{15,}0$/
+const longestStockNumber = 100
+
+/** A stock number from a cell's plain text, unchanged. An error leaves the row without a key. */
+export function typeStockNumber(text: string): Typed<string> {
+  if (shortenedNumber.test(text)) return noValue(shortened)
+  if (text.length > longestStockNumber) return noValue(tooLong)
+  if (dateLike.test(text)) return typed(text, turnedIntoDate)
+  if (floatLike.test(text)) return typed(text, turnedIntoNumber)
+  if (digitsLost.test(text)) return typed(text, lost)
+  return typed(text)
+}
+
+const shortened: Finding = {
+  code: 'SCI_NOTATION',
+  severity: 'error',
+  hint: 'Excel has shortened this stock number: format the column as Text and export again',
+}
+const tooLong: Finding = {
+  code: 'constraint-error',
+  severity: 'error',
+  hint: `a stock number has at most ${longestStockNumber} characters: is this the right column?`,
+}
+const turnedIntoDate: Finding = {
+  code: 'STOCK_LOOKS_LIKE_DATE',
+  severity: 'warning',
+  hint: 'Excel may have turned this stock number into a date; it was stored unchanged',
+}
+const turnedIntoNumber: Finding = {
+  code: 'STOCK_LOOKS_LIKE_NUMBER',
+  severity: 'warning',
+  hint: 'a program may have added the .0 to this stock number; it was stored unchanged',
+}
+const lost: Finding = {
+  code: 'DIGITS_LOST',
+  severity: 'warning',
+  hint: 'Excel keeps 15 digits of a number; the last ones of this stock number may be lost',
+}
 
 // VINs by ISO 3779: stored as typed, except for case, blanks, hyphens and asterisks.
 
 /** A cell of a VIN column: a VIN, or another number of the vehicle. */
-export interface VinCell {
+interface VinCell {
   /** 17 characters without I, O and Q; null when the cell has another number. */
   readonly vin: string | null
   /** A chassis, frame or shortened number: valid before 1989 and for grey imports. */
@@ -12,7 +57,7 @@ export interface VinCell {
 
 const allowed = /^[A-HJ-NPR-Z0-9]{17}$/
 const seventeen = /^[A-Z0-9]{17}$/
-const longest = 40
+const longestVin = 40
 const clutter = /[\s\-‐‑–*._']/g
 /** At most three digits in the exponent: a VIN may begin with a digit and an E too. */
 const scientific = /^\d([.,]\d+)?E\+?\d{1,3}$/i
@@ -31,26 +76,26 @@ const yearCodes = 'ABCDEFGHJKLMNPRSTVWXY123456789'
 /** A VIN from a cell's plain text. The check digit is law in North America alone (first character 1 to 5). */
 export function typeVin(text: string): Typed<VinCell> {
   if (allowed.test(text)) return checked(text)
-  if (scientific.test(text)) return typed<VinCell>(null, vinLost)
+  if (scientific.test(text)) return noValue(vinLost)
   const vin = text.toUpperCase().replace(clutter, '')
   if (allowed.test(vin)) return checked(vin)
-  if (seventeen.test(vin)) return typed<VinCell>({ vin: null, chassis: vin }, badCharacters(vin))
-  if (vin.length > longest || !/\d/.test(vin)) return typed<VinCell>(null, noNumber)
-  return typed<VinCell>({ vin: null, chassis: vin }, notSeventeen(vin))
+  if (seventeen.test(vin)) return typed({ vin: null, chassis: vin }, badCharacters(vin))
+  if (vin.length > longestVin || !/\d/.test(vin)) return noValue(noNumber)
+  return typed({ vin: null, chassis: vin }, notSeventeen(vin))
 }
 
 function checked(vin: string): Typed<VinCell> {
   const value = { vin, chassis: null }
   if ((vin[0] === vin[1] && oneCharacter.test(vin)) || (vin[0] === '1' && textbook.has(vin)))
-    return typed<VinCell>(value, {
+    return typed(value, {
       code: 'VIN_TEST',
       severity: 'warning',
       hint: 'this VIN is an example from textbooks or one character repeated: is it a real vehicle?',
     })
   if (vin[8] === checkDigit(vin)) return typed(value)
   return isCheckDigitLaw(vin)
-    ? typed<VinCell>(value, failedByLaw(vin))
-    : typed<VinCell>(value, failedOptional)
+    ? typed(value, failedByLaw(vin))
+    : typed(value, failedOptional)
 }
 
 /** Whether the check digit is mandatory for this maker. */

@@ -1,0 +1,141 @@
+import { basename } from 'node:path'
+import type pg from 'pg'
+import type { ColumnMapping, Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
+import { rememberedOf } from '../../csv/map/mapping.ts'
+import type { CsvFile } from '../../csv/read/csv-file.ts'
+import type { Db } from '../../db/transaction.ts'
+import { storableJson } from '../../values/text.ts'
+import type { FileDigest } from './list-source.ts'
+import type { RowRedaction } from './redact-rows.ts'
+import type { ImportRequest, RowCounts, UnitCounts } from './request.ts'
+import type { TypedList } from './type-rows.ts'
+
+/** The newest import of a rooftop. */
+export interface NewestImport extends RowCounts {
+  readonly import_id: number
+  readonly sha256: Buffer
+  readonly mode: string
+  readonly mapping: unknown
+  readonly encoding: string
+  readonly delimiter: string
+}
+
+/** The newest import of the rooftop; undefined for the first list. */
+export async function newestImport(db: Db, rooftopId: number): Promise<NewestImport | undefined> {
+  return await db
+    .selectFrom('core.stock_import')
+    .select(['import_id', 'sha256', 'mode', 'mapping', 'encoding', 'delimiter'])
+    .select(['records', 'accepted', 'rejected', 'collapsed', 'skipped'])
+    .where('rooftop_id', '=', rooftopId)
+    .orderBy('import_id', 'desc')
+    .executeTakeFirst()
+}
+
+/** Whether the newest import had the same bytes and read them and their columns as now, so that nothing would change. A delta
+ *  that becomes a snapshot does change; plain ASCII is the same in every detected encoding. */
+export function isUnchanged(
+  newest: NewestImport | undefined,
+  { sha256 }: FileDigest,
+  mode: ImportRequest['mode'],
+  { columns }: Mapping,
+  csv: Pick<CsvFile, 'encoding' | 'dialect'>,
+): newest is NewestImport {
+  if (!newest?.sha256.equals(sha256)) return false
+  const fields = (of: readonly ColumnMapping[]) => JSON.stringify(of.map(({ field }) => field))
+  return (
+    (newest.mode === mode || newest.mode === 'snapshot') &&
+    (newest.encoding === csv.encoding.name || csv.encoding.confidence === 'assumed') &&
+    newest.delimiter === csv.dialect.delimiter &&
+    fields(newest.mapping as ColumnMapping[]) === fields(columns)
+  )
+}
+
+/** The stored mapping of a header for the rooftop; null for a new header. */
+export async function rememberedMapping(
+  db: Db,
+  rooftopId: number,
+  fingerprint: string,
+): Promise<RememberedMapping | null> {
+  const row = await db
+    .selectFrom('ops.stock_mapping')
+    .select(['columns', 'absent'])
+    .where('rooftop_id', '=', rooftopId)
+    .where('fingerprint', '=', fingerprint)
+    .executeTakeFirst()
+  if (!row) return null
+  const { columns, absent } = row as Pick<RememberedMapping, 'columns' | 'absent'>
+  return { fingerprint, columns, absent }
+}
+
+/** Stores the mapping of an imported header, unless it is already stored. */
+export async function rememberMapping(
+  client: pg.ClientBase,
+  rooftopId: number,
+  mapping: Mapping,
+): Promise<void> {
+  const { fingerprint, columns, absent } = rememberedOf(mapping)
+  await client.query(
+    `insert into ops.stock_mapping as stored (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
+     on conflict (rooftop_id, fingerprint) do update
+     set columns = excluded.columns, absent = excluded.absent, confirmed_at = now()
+     where (stored.columns, stored.absent) is distinct from (excluded.columns, excluded.absent)`,
+    [rooftopId, fingerprint, JSON.stringify(columns), JSON.stringify(absent)],
+  )
+}
+
+interface StartedImport {
+  readonly rooftopId: number
+  readonly request: ImportRequest
+  readonly digest: FileDigest
+  readonly csv: CsvFile
+  readonly mapping: Mapping
+}
+
+/** Inserts the row of the import, which its rows refer to; `finishImport` adds the results. */
+export async function startImport(
+  client: pg.ClientBase,
+  { rooftopId, request, digest, csv, mapping }: StartedImport,
+  { redactJson }: RowRedaction,
+): Promise<number> {
+  const { file, mode, importedBy, now } = request
+  const { dialect, preamble, head, header } = csv
+  const json = (value: unknown) => (value === null ? null : jsonText(redactJson(value)))
+  const { rows } = await client.query<{ import_id: number }>(
+    `insert into core.stock_import (rooftop_id, file_name, sha256, byte_count, mode, encoding, delimiter, dialect,
+       preamble, header, mapping, warnings, records, accepted, rejected, collapsed, skipped, added, updated, unchanged,
+       removed, reappeared, imported_by, imported_at)
+     values ($1, $2, $3, $4, $5, '', $6, $7, $8, $9, $10, '[]', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $11, $12)
+     returning import_id`,
+    [
+      ...[rooftopId, redactJson(basename(file).slice(-255)), digest.sha256, digest.bytes, mode],
+      dialect.delimiter,
+      json({ ...dialect, bom: csv.encoding.bom, width: csv.width, head }),
+      ...[json(preamble), json(header), json(mapping.columns), importedBy, now],
+    ],
+  )
+  return rows[0]!.import_id
+}
+
+/** Adds the results to the row of the import. */
+export async function finishImport(
+  client: pg.ClientBase,
+  importId: number,
+  { encoding, warnings }: TypedList,
+  counts: RowCounts & UnitCounts,
+): Promise<void> {
+  const { records, accepted, rejected, collapsed, skipped } = counts
+  const { added, updated, unchanged, removed, reappeared } = counts
+  await client.query(
+    `update core.stock_import set encoding = $2, warnings = $3, records = $4, accepted = $5, rejected = $6,
+       collapsed = $7, skipped = $8, added = $9, updated = $10, unchanged = $11, removed = $12, reappeared = $13
+     where import_id = $1`,
+    [
+      ...[importId, encoding.name, jsonText(warnings), records, accepted, rejected],
+      ...[collapsed, skipped, added, updated, unchanged, removed, reappeared],
+    ],
+  )
+}
+
+function jsonText(value: unknown): string {
+  return JSON.stringify(storableJson(value))
+}
