@@ -17,10 +17,13 @@ create table core.rooftop (
   region varchar(3) not null check (region in ('AU', 'US', 'GCC')),
   time_zone varchar(64) not null,
   currency_code char(3) not null,
-  odometer_unit char(2) not null check (odometer_unit in ('km', 'mi'))
+  odometer_unit char(2) not null check (odometer_unit in ('km', 'mi')),
+  previous_time_zone varchar(64),
+  time_zone_changed_at timestamptz
 );
 comment on column core.rooftop.rooftop_uid is 'Value of X-Dealer-Id';
 comment on column core.rooftop.dealer_id is 'Numeric dealership id, used to filter the list; null: the list is not filtered';
+comment on column core.rooftop.previous_time_zone is 'Before time_zone_changed_at, when the local days of its rows and their sums were calculated again; null: the zone never changed';
 
 -- Salespeople of a dealer group. The API gives no user id: the natural key is group + e-mail.
 create table core.app_user (

@@ -59,6 +59,13 @@ export const status: RunCommand = async (session) => {
       ),
       ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
       ...rereadLines(health.rooftops, label),
+      ...Object.entries(health.rooftops).flatMap(([uid, { zoneChange }]) =>
+        zoneChange === null
+          ? []
+          : [
+              `${label(uid)}: time zone changed from ${zoneChange.from} to ${zoneChange.to} at ${zoneChange.at}; its local days and sums were calculated again`,
+            ],
+      ),
       linkLine(links),
       ...webhookLines(webhooks, label),
       ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),

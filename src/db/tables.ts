@@ -284,6 +284,8 @@ export interface CoreRooftopTable {
   time_zone: string
   currency_code: string
   odometer_unit: string
+  previous_time_zone: string | null
+  time_zone_changed_at: Date | null
 }
 
 /** core.rooftop_group */
@@ -1309,6 +1311,8 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'time_zone', type: 'character varying(64)' },
     { name: 'currency_code', type: 'character(3)' },
     { name: 'odometer_unit', type: 'character(2)' },
+    { name: 'previous_time_zone', type: 'character varying(64)' },
+    { name: 'time_zone_changed_at', type: 'timestamp with time zone' },
   ],
   'core.rooftop_group': [
     { name: 'group_id', type: 'integer', generated: true },

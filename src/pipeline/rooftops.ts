@@ -217,8 +217,14 @@ async function updateRooftop(
 ): Promise<void> {
   const { group_id: groupId, time_zone: zone } = values
   if (groupId !== groupBefore) await moveToGroup(db, id, groupId)
-  await db.updateTable('core.rooftop').set(values).where('rooftop_id', '=', id).execute()
-  if (groupId === groupBefore && zone === zoneBefore) return
+  const isZoneChanged = zone !== zoneBefore
+  const change = { previous_time_zone: zoneBefore, time_zone_changed_at: sql<Date>`now()` }
+  await db
+    .updateTable('core.rooftop')
+    .set({ ...values, ...(isZoneChanged ? change : {}) })
+    .where('rooftop_id', '=', id)
+    .execute()
+  if (groupId === groupBefore && !isZoneChanged) return
   await sql`
     update core.evaluation
     set created_date_local = (created_at at time zone ${zone})::date, completed_date_local = (completed_at at time zone ${zone})::date

@@ -56,13 +56,24 @@ export interface RunningRun {
   readonly processId: number | null
 }
 
+/** A new time zone of a rooftop within the last 30 days: its local days and sums were calculated again. */
+export interface ZoneChange {
+  readonly from: string
+  readonly to: string
+  readonly at: string
+}
+
 /** What `status` shows of the streams. */
 export interface WarehouseStatus {
   readonly status: 'ok' | 'missed'
   readonly rooftops: Readonly<
     Record<
       string,
-      { readonly name: string; readonly streams: Readonly<Record<string, StreamHealth>> }
+      {
+        readonly name: string
+        readonly streams: Readonly<Record<string, StreamHealth>>
+        readonly zoneChange: ZoneChange | null
+      }
     >
   >
   /** Runs that have not ended: they run now, or were killed, and then the next run takes their work over. */
@@ -87,12 +98,14 @@ async function statusOf(
   rooftops: readonly RooftopRow[],
   config: Config,
 ): Promise<WarehouseStatus> {
-  const rooftopStatus: Record<string, { name: string; streams: Record<string, StreamHealth> }> = {}
+  const rooftopStatus: Record<string, WarehouseStatus['rooftops'][string]> = {}
+  const zoneChanges = await readZoneChanges(db)
   for (const rooftop of rooftops) {
     const byStream: Record<string, StreamHealth> = {}
     for (const stream of streams)
       byStream[stream.name] = await streamHealth(db, stream, rooftop, config)
-    rooftopStatus[rooftop.uid] = { name: rooftop.name, streams: byStream }
+    const zoneChange = zoneChanges.get(rooftop.id) ?? null
+    rooftopStatus[rooftop.uid] = { name: rooftop.name, streams: byStream, zoneChange }
   }
   const good = Object.values(rooftopStatus).every(({ streams: byStream }) =>
     Object.values(byStream).every(({ status }) => status === 'ok'),
@@ -100,6 +113,13 @@ async function statusOf(
   const running = await runningRuns(db)
   const status = good ? 'ok' : 'missed'
   return { status, rooftops: rooftopStatus, running }
+}
+
+async function readZoneChanges(db: Db): Promise<Map<number, ZoneChange>> {
+  const { rows } = await sql<{ id: number; from: string; to: string; at: Date }>`
+    select rooftop_id as id, previous_time_zone as from, time_zone as to, time_zone_changed_at as at
+    from core.rooftop where time_zone_changed_at > now() - interval '30 days'`.execute(db)
+  return new Map(rows.map(({ id, from, to, at }) => [id, { from, to, at: at.toISOString() }]))
 }
 
 async function runningRuns(db: Db): Promise<RunningRun[]> {

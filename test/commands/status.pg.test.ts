@@ -93,3 +93,23 @@ test('status names a window that is gone from the ledger', async () => {
   expect(stdout).toContain('Run "forecourt sync", then "forecourt verify".')
   expect(stdout).toContain('not listed: 2026-03-04T00:00:00.000Z to 2026-03-05T00:00:00.000Z')
 })
+
+test('status names a new time zone for a month', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  const changed = (ago: string) =>
+    warehouse.database.pool.query(
+      `update core.rooftop set previous_time_zone = 'UTC', time_zone_changed_at = now() - interval '${ago}'`,
+    )
+
+  await changed('29 days')
+  const recent = await warehouse.run(['status'])
+  await changed('31 days')
+  const old = await warehouse.run(['status'])
+
+  expect(recent.stdout).toMatch(
+    /: time zone changed from UTC to Australia\/Sydney at 20\d\d-.*; its local days and sums were calculated again/,
+  )
+  expect(old.stdout).not.toContain('time zone')
+})

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
+import { readStatus } from '#src/pipeline/status.ts'
 import { localDay } from '#src/values/instant.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { rebuildSums } from '../support/aggregates-fixture.ts'
@@ -139,7 +140,12 @@ test('a new time zone moves the days of price confirmations, also of evaluations
   for (const { zone, moving, day } of moves) {
     const before = await pricing()
     const zoned = moving.map((rooftop) => ({ ...rooftop, timezone: zone }))
-    const moved = new Set((await registerRooftops(db, zoned)).map(({ id }) => id))
+    const rows = await registerRooftops(db, zoned)
+    const moved = new Set(rows.map(({ id }) => id))
+    const status = await readStatus(db, [], rows, fixture.config)
+
+    for (const { uid } of rows)
+      expect(status.rooftops[uid]!.zoneChange).toMatchObject({ to: zone, at: expect.any(String) })
 
     expect(await differences()).toEqual([])
     const known = await evaluationsOf(fixture)
