@@ -57,5 +57,6 @@ function whyNot(
       `${kind} ${id} cannot be signed now: ${outcome.reason} Try again in ${outcome.retryAfterSeconds} s.`,
     )
   const copy = outcome.archived === null ? '' : ` The archive has a copy: ${outcome.archived.path}`
-  return new Error(`${kind} ${id} has vanished. ${outcomePage(kind, outcome).lines[0]}${copy}`)
+  const what = outcome.reason === 'erased' ? 'was erased' : 'has vanished'
+  return new Error(`${kind} ${id} ${what}. ${outcomePage(kind, outcome).lines[0]}${copy}`)
 }

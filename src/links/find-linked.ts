@@ -24,6 +24,8 @@ export interface FoundPdf extends Found {
   readonly url: string | null
   readonly expiresAt: Date | null
   readonly isGone: boolean
+  /** The customer of its evaluation was erased: no link to it is stored any more. */
+  readonly isErased: boolean
 }
 
 export type FoundPhoto = Found & { readonly photoId: number; readonly isGone: boolean }
@@ -33,7 +35,9 @@ export async function findPdfs(db: Db, config: Config, ask: LinkRequest): Promis
   const { rows } = await sql<FoundPdf>`
     select checked.rooftop_id as "rooftopId", rooftop_uid as "rooftopUid", rooftop_name as "rooftopName",
       checked.group_id as "groupId", ${askedGroup(ask)} as "askedGroupId", checked.eval_id as "evalId", vin,
-      check_kind as kind, check_ref as ref, url, expires_at as "expiresAt", gone_at is not null as "isGone"
+      check_kind as kind, check_ref as ref, url, expires_at as "expiresAt", gone_at is not null as "isGone",
+      exists (select from pii.suppressed_evaluation as erased
+        where erased.group_id = checked.group_id and erased.eval_id = checked.eval_id and scope = 'customer') as "isErased"
     from core.vehicle_check as checked
     join core.rooftop using (rooftop_id)
     left join pii.signed_link as link on link.rooftop_id = checked.rooftop_id and link.eval_id = checked.eval_id

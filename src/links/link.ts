@@ -19,8 +19,8 @@ export interface ArchivedFile {
 }
 
 /** gone: no evaluation of the vehicle is left at the source; unlisted: the source does not list it any more; bare: it is
- *  listed without a link. */
-export type VanishedReason = 'gone' | 'unlisted' | 'bare'
+ *  listed without a link; erased: its customer was erased here. */
+export type VanishedReason = 'gone' | 'unlisted' | 'bare' | 'erased'
 
 /** The outcome of a click. `url` is a bearer secret. */
 export type LinkOutcome =

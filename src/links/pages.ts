@@ -17,7 +17,7 @@ const things: Readonly<Record<LinkKind, string>> = {
   photo: 'photo',
 }
 
-const whyGone: Readonly<Record<VanishedReason, string>> = {
+const whyGone: Readonly<Record<Exclude<VanishedReason, 'erased'>, string>> = {
   gone: 'the appraisal that it belongs to is not there any more',
   unlisted: 'it is not listed for the vehicle any more',
   bare: 'it is listed, but without a document to open',
@@ -79,6 +79,16 @@ export function outcomePage(kind: LinkKind | null, outcome: PageOutcome): Page {
 }
 
 function vanishedPage(thing: string, reason: VanishedReason): Page {
+  if (reason === 'erased')
+    return {
+      status: 410,
+      name: 'erased',
+      title: `This ${thing} was erased`,
+      lines: [
+        `The customer's personal data was erased on request, and the link to this ${thing} with it.`,
+        'Your link is right, and trying again will not help.',
+      ],
+    }
   return {
     status: 410,
     name: 'vanished',

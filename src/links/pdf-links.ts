@@ -49,6 +49,7 @@ export class PdfLinks {
     const chosen = chooseOne(await findPdfs(db, config, ask), ask)
     if ('outcome' in chosen) return chosen.outcome
     const { one } = chosen
+    if (one.isErased) return { is: 'vanished', reason: 'erased', archived: null }
     const now = await this.#time.now()
     if (remainingMs(one, now) > minLifeMs) return liveLink(one)
     const signed = this.#isMissing(one) ? none : await this.#sign(one, ask)
