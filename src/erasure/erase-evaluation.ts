@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { allStreams } from '../streams/all.ts'
 import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
+import { evaluationPeople } from '../streams/evaluations/person.ts'
 import { bodyHash, contentHash } from '../values/content-hash.ts'
 import { erasedIn, type IsSubject, scrubBodies } from './scrub-bodies.ts'
 import { isErasedMark, withoutWholeTerms } from './search-terms.ts'
@@ -62,7 +63,7 @@ async function scrubRows(
   const terms = isOfStream ? erased.terms : withoutWholeTerms(erased.terms)
   return await rewrite(client, hits, (text, column, hit) =>
     column.name === 'payload' && isQuarantinedEvaluation(hit)
-      ? scrubPayload(evaluationRecords, evalId, text, wire, erasedIn(text, evalId, wire, erased))
+      ? scrubPayload(evaluationPeople, evalId, text, wire, erasedIn(text, evalId, wire, erased))
       : redactColumn(column, text, terms),
   )
 }
@@ -80,7 +81,7 @@ export function isStillThere(
     return matchesTerms(hit, terms, { ignoreFacts: true })
   const { evalId } = hit.evaluation
   const scrubbed = scrubPayload(
-    evaluationRecords,
+    evaluationPeople,
     evalId,
     text,
     wire,

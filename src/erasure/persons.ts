@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
+import { evaluationPeople } from '../streams/evaluations/person.ts'
 import type { Person } from '../values/person.ts'
 import { termId, termsOf, termsForOwnEvaluation } from './search-terms.ts'
 import { parseJson } from './scrub-payload.ts'
@@ -58,7 +59,7 @@ async function personsOfSome<Key extends EvaluationKey>(
   return keys.map((key) => {
     const received = (bodiesOf.get(key.evalId) ?? []).flatMap(({ body: text }) => {
       const body = parseJson(text)
-      return body === undefined ? [] : [evaluationRecords.personOf(body, key.evalId, wire)]
+      return body === undefined ? [] : [evaluationPeople.personOf(body, key.evalId, wire)]
     })
     const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
     const asLoaded = rows.filter(isSomebody)

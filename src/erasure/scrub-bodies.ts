@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { RecordIssues } from '../values/record.ts'
 import type { Person, PersonRedaction } from '../values/person.ts'
 import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
+import { evaluationPeople } from '../streams/evaluations/person.ts'
 import { normaliseEvaluation } from '../streams/evaluations/normalise.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
@@ -39,7 +40,7 @@ export async function scrubBodies(
     const blanked: Blanked = new Map()
     const blank = blankAgainst(newer, blanked, bodies.length - index)
     const inBody = erasedIn(body.text, key.evalId, wire, { ...erased, isSubject })
-    const text = scrubPayload(evaluationRecords, key.evalId, body.text, wire, inBody, blank)
+    const text = scrubPayload(evaluationPeople, key.evalId, body.text, wire, inBody, blank)
     if (isSubject && inBody.scope === 'mention') recordValues(blanked, text, key.evalId, wire)
     scrubbed.push({ ...body, before: body.text, text })
     newer = blanked
@@ -65,7 +66,7 @@ export function erasedIn(
   { scope, terms, isSubject }: Erased & { readonly isSubject: IsSubject | undefined },
 ): Erased {
   const body = isSubject && scope === 'mention' ? parseJson(text) : undefined
-  const isOwn = body !== undefined && isSubject!(evaluationRecords.personOf(body, evalId, wire))
+  const isOwn = body !== undefined && isSubject!(evaluationPeople.personOf(body, evalId, wire))
   return { scope: isOwn ? 'customer' : scope, terms }
 }
 
@@ -82,7 +83,7 @@ function recordValues(
   }
   const body = parseJson(text)
   if (body === undefined) return
-  evaluationRecords.withoutPerson(body, evalId, wire, { redact: <T>(value: T): T => value, blank })
+  evaluationPeople.withoutPerson(body, evalId, wire, { redact: <T>(value: T): T => value, blank })
 }
 
 /** No content has this hash, so the next load writes the evaluation again. */

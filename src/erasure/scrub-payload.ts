@@ -1,5 +1,5 @@
 import { pastContent, pastOperations } from '../streams/vehicle-checks/past-checks.ts'
-import type { Person, PersonRedaction } from '../values/person.ts'
+import type { PeopleOfRecords, PersonRedaction } from '../values/person.ts'
 import { isTooDeep } from '../values/json-depth.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import {
@@ -19,12 +19,6 @@ export interface Erased {
   readonly terms: SearchTerms
 }
 
-/** How a stream's payloads name people. */
-interface PersonStream {
-  personOf(body: unknown, id: number, wire: AppraisalWire): Person
-  withoutPerson(body: unknown, id: number, wire: AppraisalWire, redaction: PersonRedaction): unknown
-}
-
 const toNull: NonNullable<PersonRedaction['blank']> = (_, value) =>
   value === undefined ? undefined : null
 
@@ -33,7 +27,7 @@ const toNull: NonNullable<PersonRedaction['blank']> = (_, value) =>
  * nothing, and equal payloads give equal results. Text that is not JSON and names the person is dropped completely.
  */
 export function scrubPayload(
-  stream: PersonStream,
+  people: PeopleOfRecords,
   id: number,
   text: string,
   wire: AppraisalWire,
@@ -43,10 +37,10 @@ export function scrubPayload(
   const body = parseJson(text)
   if (body === undefined) return scrubBroken(text, scope, given)
   const isOwn = scope === 'customer'
-  const own = isOwn ? termsForOwnEvaluation(stream.personOf(body, id, wire)) : []
+  const own = isOwn ? termsForOwnEvaluation(people.personOf(body, id, wire)) : []
   const terms = unionOfTerms(given, plainTerms(own))
   const scrub = { redact: redactWith(terms), blank: isOwn ? blank : null }
-  const scrubbed = JSON.stringify(stream.withoutPerson(body, id, wire, scrub))
+  const scrubbed = JSON.stringify(people.withoutPerson(body, id, wire, scrub))
   // Parsing hides the first of two equal keys, so the text is checked too.
   const isClean = scrubbed === JSON.stringify(body) && redactText(text, terms) === text
   return isClean ? text : scrubbed

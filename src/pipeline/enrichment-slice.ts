@@ -1,6 +1,5 @@
 import { refreshSums } from '../db/sums.ts'
 import type { Tx } from '../db/transaction.ts'
-import { holdErasureLock } from '../erasure/suppression.ts'
 import { type DueQuery, type Enrichment, type EnrichmentTask, naturalKeyOf } from './enrichment.ts'
 import type { Issue, Loaded, LoadOutcome } from '../values/record.ts'
 import { contentHash } from '../values/content-hash.ts'
@@ -12,7 +11,7 @@ import { type AskSpan, nextPollAt, recordAnswers, park, parkedUntil } from './en
 import type { Counts } from './run-ledger.ts'
 import { savePayloads, newestHashes } from './load-records.ts'
 import { countAttempts, quarantineRecords, release } from './quarantine.ts'
-import { scrubAnswers } from './scrub-answers.ts'
+import { screenAnswers } from './privacy-gate.ts'
 import type { CallPlan, PlanScope, SliceJob, SliceResult } from './stream.ts'
 import { commitSlice } from './commit-slice.ts'
 
@@ -31,23 +30,23 @@ export async function askDue(job: Job): Promise<SliceResult> {
   const { answers, stopReason } = await askUnlessParked(job, tasks)
   const now = context.appraisal.clock.now()
   const store = async (tx: Tx, stored: readonly Answer[]) => {
-    await holdErasureLock(tx)
-    const owned = await scrubAnswers(tx, job, await stillOwned(tx, job, stored))
-    return { owned, counts: await writeAnswers(tx, job, owned, { began, now }) }
+    const screened = await screenAnswers(tx, job, stored)
+    const owned = await stillOwned(tx, job, screened)
+    return { screened, counts: await writeAnswers(tx, job, owned, { began, now }) }
   }
   const result = await commitSlice(job, {
     items: answers,
     store,
     reject: rejected,
     write: async (tx, stored) => {
-      const { owned, counts } = await store(tx, stored)
+      const { screened, counts } = await store(tx, stored)
       await releaseGone(tx, job)
       if (stopReason?.errorAction === 'park') await park(tx, job, now, stopReason.reason)
       const asked = tasks.filter(({ again }) => !again).length
       // An answer may make other evaluations due. An evaluation that was asked about is not due again in this run.
       const isMore = tasks.length > 0 && (asked === 0 || budget > asked)
       const pollAt = stopReason === null && !isMore ? await nextPollAt(tx, job, began) : null
-      const next = whatNext({ answers: owned, stopReason }, isMore, pollAt, now)
+      const next = whatNext({ answers: screened, stopReason }, isMore, pollAt, now)
       const saved = next.more || stopReason !== null ? 0 : await savedCalls(tx, job)
       return { counts: { ...counts, saved }, ...next }
     },

@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import { scrubPayload } from '../erasure/scrub-payload.ts'
-import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import { UnreadableBody } from '../sources/appraisal/answers.ts'
 import type { WhileWaiting } from '../sources/http.ts'
@@ -32,9 +30,11 @@ export type Hydrated =
       readonly id: number
       readonly issues: readonly Issue[]
       readonly text: string
+      /** Left out: something else than its text is why it is rejected. */
+      readonly fetchedAt?: Date
     }
 
-/** The body of a record as received, without erased customers. */
+/** The body of a record. */
 export interface Payload {
   readonly text: string
   readonly hash: Buffer
@@ -49,8 +49,6 @@ interface BeforeReading {
   /** Records to merge even if their body equals the stored one. */
   readonly merged: ReadonlySet<number>
   readonly quarantined: ReadonlySet<number>
-  /** Erased customers are removed from these bodies before they are compared. */
-  readonly suppressed: Suppressions
 }
 
 /** After this many refusals without an answer, the rooftop is refused, not single records. */
@@ -133,27 +131,30 @@ function digest(
   job: SliceJob<WindowedRecords>,
   id: number,
   fetched: FetchedRecord,
-  { storedHash, merged, suppressed }: BeforeReading,
+  { storedHash, merged }: BeforeReading,
 ): Hydrated {
   if (fetched.kind === 'vanished') return { kind: 'vanished', id }
-  const { fetchedAt } = fetched
+  const { text, fetchedAt } = fetched
+  const hash = bodyHash(text)
+  const isStored = storedHash.get(id)?.equals(hash) ?? false
+  if (isStored && !merged.has(id)) return { kind: 'unchanged', id }
+  return receive(job, id, { text, hash, fetchedAt, isStored })
+}
+
+/** Reads a body as a record. `ownedBy`: the rooftop that it belongs to, where that is known. */
+export function receive(
+  job: SliceJob<WindowedRecords>,
+  id: number,
+  payload: Payload,
+  ownedBy?: RooftopRow,
+): Hydrated {
+  const { stream, run } = job
+  const { text, fetchedAt } = payload
   const wire = job.context.config.wire.appraisal
-  const erased = suppressed.get(id)
-  let text = ''
-  try {
-    text = erased ? scrubPayload(job.stream, id, fetched.text, wire, erased) : fetched.text
-    const hash = bodyHash(text)
-    const isStored = storedHash.get(id)?.equals(hash) ?? false
-    if (isStored && !merged.has(id)) return { kind: 'unchanged', id }
-    const ownerOf = (body: unknown) => owner(job, job.stream.dealerOf(body, id, wire))
-    const readAt = sourceTimeAt(job.run, fetchedAt)
-    const read = readRecord(job.stream, ownerOf, wire, { id, text, readAt })
-    return read.kind === 'record'
-      ? { ...read, payload: { text, hash, fetchedAt, isStored } }
-      : { ...read, text }
-  } catch (error) {
-    return { kind: 'rejected', id, issues: issuesOf(error), text }
-  }
+  const ownerOf = (body: unknown) => ownedBy ?? owner(job, stream.dealerOf(body, id, wire))
+  const readAt = sourceTimeAt(run, fetchedAt)
+  const read = readRecord(stream, ownerOf, wire, { id, text, readAt })
+  return read.kind === 'record' ? { ...read, payload } : { ...read, text, fetchedAt }
 }
 
 /** A list filtered by dealership belongs to its rooftop. Where one list covers the group, the payload names the dealership. */

@@ -1,9 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
-import { erasedMark, type SearchTerms } from '../erasure/search-terms.ts'
-import { erasedContacts } from '../erasure/suppression.ts'
-import { redactJson, redactText } from '../erasure/redact.ts'
 import type { Issue } from '../values/record.ts'
+import { screenRejected } from './privacy-gate.ts'
 import { truncatedPayload } from './record-fault.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { storable } from '../values/text.ts'
@@ -42,10 +40,8 @@ export async function quarantineRecords(
   scope: QuarantineScope,
   rejected: readonly RejectedRecord[],
 ): Promise<void> {
-  const erased = rejected.length === 0 ? null : await erasedContacts(tx.db)
-  for (const raw of rejected) {
-    const received = { ...raw, payload: truncatedPayload(raw.payload) }
-    const record = erased === null ? received : withoutErased(received, erased)
+  const truncated = rejected.map((raw) => ({ ...raw, payload: truncatedPayload(raw.payload) }))
+  for (const record of await screenRejected(tx, truncated)) {
     const issues = JSON.stringify(record.issues.slice(0, maxIssues).map(storableIssue))
     await sql`
       insert into ops.quarantine as open
@@ -57,12 +53,6 @@ export async function quarantineRecords(
         window_from = coalesce(excluded.window_from, open.window_from), window_until = coalesce(excluded.window_until, open.window_until),
         run_id = excluded.run_id, last_seen_at = now()`.execute(tx.db)
   }
-}
-
-/** The record, or a mark instead of a payload that contains an erased contact: whose the rest of it is cannot be known. */
-function withoutErased(record: RejectedRecord, erased: SearchTerms): RejectedRecord {
-  if (redactText(record.payload, erased) === record.payload) return record
-  return { ...record, issues: redactJson(record.issues, erased) as Issue[], payload: erasedMark }
 }
 
 /** Counts an attempt for quarantined records without an answer, so that a retry does not try them twice. */

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../db/tables.ts'
 import type { MalformedItem } from '../sources/appraisal/answers.ts'
 import type { CallOptions } from '../sources/http.ts'
-import type { Person, PersonRedaction } from '../values/person.ts'
+import type { PeopleOfRecords } from '../values/person.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Window } from '../values/window.ts'
 import type { AppraisalWire } from '../values/wire.ts'
@@ -105,10 +105,8 @@ export interface WindowedRecords<R = unknown> {
   normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire, readAt: Date): R
   /** The numeric dealership that the payload names, where it names one. */
   dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
-  /** The customer that the payload names. */
-  personOf(body: unknown, id: number, wire: AppraisalWire): Person
-  /** Pure. The parsed payload without the person, so that it makes the same facts. */
-  withoutPerson(body: unknown, id: number, wire: AppraisalWire, redaction: PersonRedaction): unknown
+  /** The customers that the payloads name; left out: they name none. */
+  readonly people?: PeopleOfRecords
   /** The contradictions in a record that fits. */
   warnings(record: R): readonly RecordWarning[]
   /** The part of the parsed payload that the drift report walks. */
@@ -148,31 +146,10 @@ export function defineRecords<R>(draft: RecordsDraft<R>): WindowedRecords {
     ageingColumn: 'created_at',
     documented: { paths: new Set(), required: [] },
     dealerOf: () => null,
-    personOf: () => noPerson,
-    withoutPerson: (
-      body: unknown,
-      _id: number,
-      _wire: AppraisalWire,
-      { redact }: PersonRedaction,
-    ) => mapTexts(body, redact),
     warnings: () => [],
     recordOf: (body: unknown) => body,
     resolve: async () => () => ({}),
     rebase: (_: RowSet | null, rebuilt: RowSet) => rebuilt,
     ...draft,
   } as unknown as WindowedRecords
-}
-
-const noPerson: Person = {
-  ...{ name: null, phone: null, email: null, address: null, suburb: null, plate: null },
-}
-
-/** A copy with every text changed. */
-function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value)
-  if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) return value.map((each) => mapTexts(each, change))
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [change(key), mapTexts(each, change)]),
-  )
 }

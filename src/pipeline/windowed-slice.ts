@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { suppressedAmong } from '../erasure/suppression.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 import { isAhead } from '../values/instant.ts'
 import { cutIntoWindows } from '../values/window.ts'
@@ -111,14 +110,13 @@ export async function readRecords(
   const stored = ids.filter((id) => known.has(id))
   const hashes = await newestHashes(context.db, stream.endpoint, rooftop, stored.map(String))
   const storedHash = new Map([...hashes].map(([key, hash]) => [Number(key), hash]))
-  const suppressed = await suppressedAmong(context.db, rooftop.groupId, ids)
   // These are merged even with an equal body: their mark as gone, or a time in the future, must be removed.
   const now = sourceTimeAt(job.run, new Date())
   const merged = stored.filter((id) => {
     const { gone, updatedAt } = known.get(id)!
     return gone || changed.has(id) || isAhead(updatedAt, now)
   })
-  return await hydrate(job, ids, { storedHash, merged: new Set(merged), quarantined, suppressed })
+  return await hydrate(job, ids, { storedHash, merged: new Set(merged), quarantined })
 }
 
 const mostPlanned = 1_000_000

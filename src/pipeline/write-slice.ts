@@ -1,6 +1,5 @@
 import { refreshSums } from '../db/sums.ts'
 import type { Tx } from '../db/transaction.ts'
-import { holdErasureLock, erasedAt, type Suppressions } from '../erasure/suppression.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
@@ -20,7 +19,7 @@ import {
   release,
   releaseListItems,
 } from './quarantine.ts'
-import { scrubRecords } from './scrub-records.ts'
+import { type ScreenedRecords, screenRecords } from './privacy-gate.ts'
 import { type SliceJob, sourceTimeAt } from './stream.ts'
 import { certificatesOf, countSlice, type FreshRecord, type SliceContent } from './slice-outcome.ts'
 import { clearVanished, markVanished } from './vanished.ts'
@@ -43,9 +42,10 @@ export async function writeSlice(
   read: SliceContent,
 ): Promise<Written> {
   // A slice that writes no record need not wait for an erasure.
-  if (!isIdle(read)) await holdErasureLock(tx)
-  const { records, suppressed } = await scrubRecords(tx, job, read.records)
-  return await writeScrubbed(tx, job, { ...read, records }, suppressed)
+  const screened = isIdle(read)
+    ? { records: read.records, erasedAt: () => null }
+    : await screenRecords(tx, job, read.records)
+  return await writeScreened(tx, job, { ...read, records: screened.records }, screened.erasedAt)
 }
 
 /** Whether the slice only certifies its windows again: nothing was received, and nothing is marked or moved. */
@@ -57,12 +57,12 @@ function isIdle({ records, parts, unlisted, moved, loadedByOther }: SliceContent
   )
 }
 
-/** Writes a slice whose records are already scrubbed. */
-async function writeScrubbed(
+/** Writes a slice whose records have passed the privacy gate. */
+async function writeScreened(
   tx: Tx,
   job: SliceJob<WindowedRecords>,
   content: SliceContent,
-  suppressed: Suppressions,
+  erasedAt: ScreenedRecords['erasedAt'],
 ): Promise<Written> {
   const { stream, rooftop, run } = job
   const fresh = content.records.filter((entry) => entry.kind === 'record')
@@ -70,7 +70,7 @@ async function writeScrubbed(
   const vanished = content.records.filter((entry) => entry.kind === 'vanished').map(({ id }) => id)
   const windowOf = windowsById([...content.parts, ...(content.incomplete ?? [])])
   const outcomes: LoadResult[] = []
-  const loading = { known: content.known, windowOf, suppressed }
+  const loading = { known: content.known, windowOf, erasedAt }
   for (const [owner, owned] of Map.groupBy(fresh, (entry) => entry.owner))
     outcomes.push(...(await loadOwned(tx, job, owner, owned, loading)))
   const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
@@ -128,7 +128,7 @@ async function quarantineItems(
 
 interface Loading extends Pick<ReadPlan, 'known'> {
   readonly windowOf: ReturnType<typeof windowsById>
-  readonly suppressed: Suppressions
+  readonly erasedAt: ScreenedRecords['erasedAt']
 }
 
 /** Writes rows, payloads and warnings of the records of one rooftop. */
@@ -137,7 +137,7 @@ async function loadOwned(
   { context, stream, run }: SliceJob<WindowedRecords>,
   owner: RooftopRow,
   owned: readonly FreshRecord[],
-  { known, windowOf, suppressed }: Loading,
+  { known, windowOf, erasedAt }: Loading,
 ): Promise<LoadResult[]> {
   const ids = owned.map(({ id }) => id)
   const entries = ids.map((id) => known.get(id))
@@ -150,7 +150,7 @@ async function loadOwned(
       runId: run.runId,
       readAt: sourceTimeAt(run, payload.fetchedAt),
       listedIn: windowOf(id),
-      erasedAt: erasedAt(suppressed, id),
+      erasedAt: erasedAt(id),
     },
   }))
   const outcomes = await loadRecords(tx, stream, owner, incoming, context.config.wire.appraisal)

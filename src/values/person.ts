@@ -1,3 +1,5 @@
+import type { AppraisalWire } from './wire.ts'
+
 /** The person that a record names: personal data. */
 export interface Person {
   readonly name: string | null
@@ -18,4 +20,12 @@ export interface PersonRedaction {
   /** The new value of a customer's field, by its path; undefined leaves the field out. null: the fields stay, since they are
    *  another customer's. */
   readonly blank: ((path: string, value: unknown) => unknown) | null
+}
+
+/** How to find and remove the people that the payloads of records name. Pure. */
+export interface PeopleOfRecords {
+  /** The customer that the parsed payload names. */
+  personOf(body: unknown, id: number, wire: AppraisalWire): Person
+  /** The parsed payload without the person, so that it makes the same facts. */
+  withoutPerson(body: unknown, id: number, wire: AppraisalWire, redaction: PersonRedaction): unknown
 }

@@ -6,7 +6,7 @@ import { valueAt } from '../../values/json-path.ts'
 import { defineRecords } from '../../pipeline/windowed-records.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
-import { personOf, withoutPerson } from './person.ts'
+import { evaluationPeople } from './person.ts'
 import { rebaseEvaluation } from './rebase.ts'
 import { linkSalespeople } from './salespeople.ts'
 
@@ -49,8 +49,7 @@ export const evaluationRecords = defineRecords<EvaluationRecord>({
     const dealer = Number(valueAt(evaluationOf(body, id), wire.evaluation.dealerId) ?? Number.NaN)
     return Number.isSafeInteger(dealer) ? dealer : null
   },
-  personOf,
-  withoutPerson,
+  people: evaluationPeople,
   warnings: (record) => record.warnings,
   entryAt: (record) => record.entryAt,
   resolve: linkSalespeople,

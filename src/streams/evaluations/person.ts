@@ -1,9 +1,12 @@
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import type { Person, PersonRedaction } from '../../values/person.ts'
+import type { PeopleOfRecords, Person, PersonRedaction } from '../../values/person.ts'
 import { evaluationOf } from './normalise.ts'
 
 // Finds the customer in the body of an evaluation, and removes them from it.
+
+/** The customer of an evaluation. */
+export const evaluationPeople: PeopleOfRecords = { personOf, withoutPerson }
 
 const customerFields = [
   ...(['customerName', 'customerPhone', 'customerEmail', 'customerAddress'] as const),
@@ -28,7 +31,7 @@ const documentedFacts = [
 const documentedParts = new Set(['reconditioning_list', 'UserPrices', 'Photos', 'CarPics'])
 
 /** The customer that the body names; all null when it names none. */
-export function personOf(body: unknown, evalId: number, wire: AppraisalWire): Person {
+function personOf(body: unknown, evalId: number, wire: AppraisalWire): Person {
   const item = evaluationOf(body, evalId)
   const names = wire.evaluation
   const text = (path: JsonPath) => asText(valueAt(item, path))
@@ -43,7 +46,7 @@ export function personOf(body: unknown, evalId: number, wire: AppraisalWire): Pe
 }
 
 /** Pure. The body without the person; every other fact is as it was. */
-export function withoutPerson(
+function withoutPerson(
   body: unknown,
   evalId: number,
   wire: AppraisalWire,

@@ -182,7 +182,7 @@ test('a new stream is rebuilt from its stored payloads without a call', async ()
   await using world = await openWorld(made(5))
   await night(world)
   const before = await loaded(world)
-  await world.database.pool.query("update core.inspection set inspector = 'nobody'")
+  await world.database.pool.query("update core.inspection set inspector = 'X'")
   await world.database.pool.query('delete from core.inspection_fault where inspection_id = 3')
   const calls = world.source.received.length
 
