@@ -66,36 +66,56 @@ export async function earlierCertificates(
   }))
 }
 
+/** The certificates of a rooftop's windows. */
+export interface Certified {
+  readonly rooftopId: number
+  readonly certificates: readonly Certificate[]
+}
+
 /**
- * Replaces the certificates of the parts' windows and their ids, and updates the coverage. A window is settled, and so covered,
- * only when it was older than the settle margin at its listing, every listed record has an outcome, and it is not unprovable.
+ * Replaces the certificates of the windows of some rooftops and their ids, and updates the coverage. A window is settled, and so
+ * covered, only when it was older than the settle margin at its listing, every listed record has an outcome, and it is not
+ * unprovable.
  */
 export async function certify(
   tx: Tx,
-  scope: DueScope,
-  certificates: readonly Certificate[],
+  { stream, run }: Pick<DueScope, 'stream' | 'run'>,
+  certified: readonly Certified[],
   settleDays: number,
 ): Promise<void> {
-  const rows = certificates.map((certificate) => certificateRow(scope, certificate, settleDays))
+  const all = certified.flatMap(({ rooftopId, certificates }) =>
+    certificates.map((certificate) => ({ rooftopId, certificate })),
+  )
+  const rows = all.map(({ rooftopId, certificate }) =>
+    certificateRow({ rooftopId, stream, run }, certificate, settleDays),
+  )
   await tx.client.query(
     `with listed as (
-       select * from unnest($3::timestamptz[], $4::timestamptz[], $5::boolean[]) as listed (start, stop, settled)
+       select * from unnest($2::int[], $3::timestamptz[], $4::timestamptz[], $5::boolean[])
+         as listed (rooftop_id, start, stop, settled)
      ), replaced as (
        delete from ops.window_certificate as old using listed
-       where old.rooftop_id = $1 and old.stream = $2 and old.window_from < listed.stop and old.window_until > listed.start
-       returning old.window_from, old.window_until
+       where old.rooftop_id = listed.rooftop_id and old.stream = $1
+         and old.window_from < listed.stop and old.window_until > listed.start
+       returning old.rooftop_id, old.window_from, old.window_until
+     ), coverage as materialized (
+       -- In this order, so that two transactions that lock several rooftops cannot deadlock.
+       select rooftop_id, covered from ops.coverage
+       where stream = $1 and rooftop_id in (select rooftop_id from listed) order by rooftop_id for no key update
      ), next as (
-       select covered
-         - coalesce((select range_agg(tstzrange(window_from, window_until)) from replaced), '{}')
-         - coalesce((select range_agg(tstzrange(start, stop)) from listed), '{}')
-         + coalesce((select range_agg(tstzrange(start, stop)) from listed where settled), '{}') as covered
-       from ops.coverage where rooftop_id = $1 and stream = $2
+       select rooftop_id, covered
+         - coalesce((select range_agg(tstzrange(window_from, window_until)) from replaced
+             where replaced.rooftop_id = coverage.rooftop_id), '{}')
+         - (select range_agg(tstzrange(start, stop)) from listed where listed.rooftop_id = coverage.rooftop_id)
+         + coalesce((select range_agg(tstzrange(start, stop)) from listed
+             where listed.rooftop_id = coverage.rooftop_id and settled), '{}') as covered
+       from coverage
      )
      update ops.coverage as stored set covered = next.covered from next
-     where stored.rooftop_id = $1 and stored.stream = $2 and stored.covered is distinct from next.covered`,
+     where stored.rooftop_id = next.rooftop_id and stored.stream = $1 and stored.covered is distinct from next.covered`,
     [
-      scope.rooftopId,
-      scope.stream,
+      stream,
+      rows.map((row) => row.rooftop_id),
       rows.map((row) => row.window_from),
       rows.map((row) => row.window_until),
       rows.map((row) => row.settled),
@@ -104,8 +124,11 @@ export async function certify(
   await copyInto(tx.client, 'ops.window_certificate', rows)
   await replaceCertifiedIds(
     tx,
-    scope,
-    certificates.map(({ part: { window }, listed }) => ({ window, listed })),
+    stream,
+    all.map(({ rooftopId, certificate: { part, listed } }) => ({
+      ...{ rooftopId, listed },
+      window: part.window,
+    })),
   )
 }
 

@@ -2,7 +2,6 @@ import type { Tx } from '../db/transaction.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
-import type { DueScope } from './due-windows.ts'
 
 /** loaded: in the tables. outdated: in the tables, but its newest version is in quarantine. The others are not in the tables. */
 export type RecordOutcome = 'loaded' | 'outdated' | 'quarantined' | 'vanished'
@@ -15,50 +14,60 @@ export interface CertifiedIds {
   readonly ids: readonly number[]
 }
 
+/** The outcomes of the records that a window of a rooftop lists. */
+export interface ListedWindow {
+  readonly rooftopId: number
+  readonly window: Window
+  readonly listed: readonly CertifiedIds[]
+}
+
 /** Stores the ids that the certificates of the windows list. Unchanged rows are not written again. */
 export async function replaceCertifiedIds(
   { client }: Tx,
-  { rooftopId, stream }: DueScope,
-  windows: readonly { readonly window: Window; readonly listed: readonly CertifiedIds[] }[],
+  stream: string,
+  windows: readonly ListedWindow[],
 ): Promise<void> {
   if (windows.length === 0) return
-  const rows = windows.flatMap(({ window, listed }) =>
+  const rows = windows.flatMap(({ rooftopId, window, listed }) =>
     listed.map(({ ownerId, outcome, ids }) => ({
+      rooftop_id: rooftopId,
       window_from: fromUnixSeconds(window.from),
       owner_id: ownerId,
       outcome,
       ids,
     })),
   )
-  const fresh = `jsonb_to_recordset($1::jsonb) as fresh (window_from timestamptz, owner_id int, outcome text, ids bigint[])`
-  const isSame = `(old.window_from, old.owner_id, old.outcome) = (fresh.window_from, fresh.owner_id, fresh.outcome) and old.ids = fresh.ids`
+  const fresh = `jsonb_to_recordset($1::jsonb)
+    as fresh (rooftop_id int, window_from timestamptz, owner_id int, outcome text, ids bigint[])`
+  const isSame = `(old.rooftop_id, old.window_from, old.owner_id, old.outcome)
+    = (fresh.rooftop_id, fresh.window_from, fresh.owner_id, fresh.outcome) and old.ids = fresh.ids`
+  const listed = `unnest($3::int[], $4::timestamptz[], $5::timestamptz[]) as listed (rooftop_id, start, stop)`
   const json = JSON.stringify(rows)
+  const rooftopIds = windows.map(({ rooftopId }) => rooftopId)
+  const starts = windows.map(({ window }) => fromUnixSeconds(window.from))
   await client.query(
-    `delete from ops.certified_ids as old
-     using unnest($4::timestamptz[], $5::timestamptz[]) as listed (start, stop)
-     where rooftop_id = $2 and stream = $3 and old.window_from >= start and old.window_from < stop
+    `delete from ops.certified_ids as old using ${listed}
+     where old.rooftop_id = listed.rooftop_id and old.stream = $2 and old.window_from >= start and old.window_from < stop
        and not exists (select from ${fresh} where ${isSame})`,
     [
-      ...[json, rooftopId, stream],
-      windows.map(({ window }) => fromUnixSeconds(window.from)),
+      ...[json, stream, rooftopIds, starts],
       windows.map(({ window }) => fromUnixSeconds(window.until)),
     ],
   )
   if (rows.length === 0) return
   await client.query(
     `insert into ops.certified_ids (rooftop_id, stream, window_from, owner_id, outcome, ids)
-     select $2::int, $3::varchar, fresh.* from ${fresh}
-     where not exists (select from ops.certified_ids as old where rooftop_id = $2::int and stream = $3::varchar and ${isSame})`,
-    [json, rooftopId, stream],
+     select rooftop_id, $2::varchar, window_from, owner_id, outcome, ids from ${fresh}
+     where not exists (select from ops.certified_ids as old where old.stream = $2::varchar and ${isSame})`,
+    [json, stream],
   )
   await client.query(
     `delete from ops.unlisted_record as old
-     using ${fresh} join unnest($3::timestamptz[], $4::timestamptz[]) as listed (start, stop) on start = fresh.window_from
+     using ${fresh} join ${listed} on listed.rooftop_id = fresh.rooftop_id and start = fresh.window_from
      where old.stream = $2 and old.rooftop_id = fresh.owner_id and old.record_id = any(fresh.ids)
        and old.entry_at >= start and old.entry_at < stop`,
     [
-      ...[json, stream],
-      windows.map(({ window }) => fromUnixSeconds(window.from)),
+      ...[json, stream, rooftopIds, starts],
       windows.map(({ window }) => fromUnixSeconds(window.until + (window.open ? 1 : 0))),
     ],
   )

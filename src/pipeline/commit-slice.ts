@@ -5,7 +5,8 @@ import {
   addCounts,
   advanceFence,
   type Counts,
-  recordSlice,
+  type RecordedSlice,
+  recordSlices,
   type StreamStatus,
   zeroCounts,
 } from './run-ledger.ts'
@@ -50,35 +51,51 @@ export async function commitSlice<Item = never>(
   return result
 }
 
-/** Adds a slice to the run's ledger, completes its work under the fence, and enqueues the next work of its key. */
 async function completeSlice(tx: Tx, job: SliceJob, result: SliceResult): Promise<void> {
-  const { context, run, item } = job
+  const { run, item } = job
+  const { more, delaySeconds, counts, error } = result
+  const status = more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
+  if (run.lane === 'background') await recordPace(tx, run.runId, counts)
+  if (more && delaySeconds) await postpone(tx, run.runId, item.key, delaySeconds)
+  await completeSlices(tx, job, [{ job, counts, status, error }])
+}
+
+/** Adds slices of a run's stream to its ledger, completes their work under the fence, and enqueues the next work of their keys. */
+export async function completeSlices(
+  tx: Tx,
+  { context, run, stream }: Pick<SliceJob, 'context' | 'run' | 'stream'>,
+  slices: readonly (Omit<RecordedSlice, 'rooftopId'> & { readonly job: SliceJob })[],
+): Promise<void> {
   await assertSchemaKnown(tx.client, context.schemaVersion)
   await advanceFence(tx, run.runId)
-  const status = result.more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
-  await recordSlice(tx, ledgerKey(job), result.counts, status, result.error)
-  if (run.lane === 'background') await recordPace(tx, run.runId, result.counts)
-  if (result.more && result.delaySeconds)
-    await postpone(tx, run.runId, item.key, result.delaySeconds)
-  await completeWork(tx, context, item)
+  await recordSlices(
+    tx,
+    { runId: run.runId, stream: stream.name },
+    slices.map(({ job, ...slice }) => ({ ...slice, rooftopId: job.rooftop.id })),
+  )
+  await completeWork(
+    tx,
+    context,
+    slices.map(({ job }) => job.item),
+  )
 }
 
 /** The status of a stream that has nothing left to do: ok, partial or failed. */
 async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {
-  const key = ledgerKey(job)
+  const { run, rooftop, stream } = job
   const unprovable = db
     .selectFrom('ops.window_certificate')
     .select('window_from')
-    .where('rooftop_id', '=', key.rooftopId)
-    .where('stream', '=', key.stream)
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
     .where(sql<boolean>`(proof = 'unprovable' or listed <> loaded + quarantined + vanished)`)
   const before = await db
     .selectFrom('ops.run_stream')
     .select(['quarantined', 'error', 'inserted', 'updated', 'unchanged', 'vanished'])
     .select(({ exists }) => exists(unprovable).as('isUnprovable'))
-    .where('run_id', '=', key.runId)
-    .where('rooftop_id', '=', key.rooftopId)
-    .where('stream', '=', key.stream)
+    .where('run_id', '=', run.runId)
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
     .executeTakeFirst()
   if (result.error !== undefined || (before?.error ?? null) !== null) {
     const sum = addCounts(result.counts, before ?? {})
@@ -86,8 +103,4 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
   }
   const isQuarantined = (before?.quarantined ?? 0) + result.counts.quarantined > 0
   return !isQuarantined && !before?.isUnprovable ? 'ok' : 'partial'
-}
-
-export function ledgerKey({ run, rooftop, stream }: SliceJob) {
-  return { runId: run.runId, rooftopId: rooftop.id, stream: stream.name }
 }

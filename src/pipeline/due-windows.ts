@@ -20,91 +20,137 @@ export interface DueScope {
   readonly run: Run
 }
 
-/**
- * The windows that this run must still list, newest first, at most `limit` of each kind.
- * Level-triggered: it reads the coverage and what this run has listed; no process holds state.
- * wanted − covered is the one rule for incremental runs, backfill, resume and gap repair. Coverage counts only with a settled
- * certificate, so a window that lost its certificate is listed again.
- */
+/** The same for several rooftops. */
+export interface DueScopes extends Omit<DueScope, 'rooftopId'> {
+  readonly rooftopIds: readonly number[]
+}
+
+/** The windows of one rooftop, as `dueWindowsOf` returns them. */
 export async function dueWindows(
   db: Db,
-  scope: DueScope,
+  { rooftopId, ...scope }: DueScope,
   sync: Config['sync'],
   limit: number,
 ): Promise<DueWindow[]> {
-  const gaps = await gapWindows(db, scope, sync.windowHours * 3600, limit)
-  if (scope.run.mode !== 'sync') return gaps
-  const relisted = await relistWindows(db, scope, sync, limit)
-  return [...gaps, ...relisted].sort((a, b) => b.from - a.from)
+  const due = await dueWindowsOf(db, { ...scope, rooftopIds: [rooftopId] }, sync, limit)
+  return due.get(rooftopId) ?? []
+}
+
+/**
+ * The windows that this run must still list, by rooftop: newest first, at most `limit` of each kind. A rooftop without any is left
+ * out. Level-triggered: it reads the coverage and what this run has listed; no process holds state.
+ * wanted − covered is the one rule for incremental runs, backfill, resume and gap repair. Coverage counts only with a settled
+ * certificate, so a window that lost its certificate is listed again.
+ */
+export async function dueWindowsOf(
+  db: Db,
+  scopes: DueScopes,
+  sync: Config['sync'],
+  limit: number,
+): Promise<Map<number, DueWindow[]>> {
+  const due = await gapWindows(db, scopes, sync.windowHours * 3600, limit)
+  if (scopes.run.mode !== 'sync') return due
+  const relisted = await relistWindows(db, scopes, sync, limit)
+  for (const [rooftopId, windows] of relisted)
+    due.set(
+      rooftopId,
+      [...(due.get(rooftopId) ?? []), ...windows].sort((a, b) => b.from - a.from),
+    )
+  return due
+}
+
+/** A span of a rooftop. */
+interface SpanRow {
+  readonly rooftopId: number
+  readonly from: Date
+  readonly until: Date
+}
+
+function rangeOf({ from, until }: SpanRow) {
+  return { from: toUnixSeconds(from), until: toUnixSeconds(until) }
 }
 
 /** Windows of `[from, until)` of the run that no settled certificate covers. */
 async function gapWindows(
   db: Db,
-  scope: DueScope,
+  { run, rooftopIds, stream }: DueScopes,
   seconds: number,
   limit: number,
-): Promise<DueWindow[]> {
-  const { run, rooftopId, stream } = scope
+): Promise<Map<number, DueWindow[]>> {
   const until = run.until ?? run.sourceStart
-  if (until <= run.from) return []
+  if (until <= run.from) return new Map()
   const end = fromUnixSeconds(until)
   // A sync also repairs windows that a backfill listed once: those that verify uncovered, or that lost their certificate.
-  const { rows } = await sql<{ from: Date; until: Date }>`
-    with certified as (
+  const { rows } = await sql<SpanRow>`
+    select rooftop_id as "rooftopId", lower(gap) as "from", upper(gap) as "until"
+    from unnest(${[...rooftopIds]}::int[]) as rooftop (rooftop_id)
+    cross join lateral (
       select coalesce(range_agg(span), '{}') as listed, coalesce(range_agg(span) filter (where settled), '{}') as settled,
         coalesce(range_agg(span) filter (where run_id = ${run.runId}), '{}') as by_this_run
-      from ops.window_certificate, tstzrange(window_from, window_until) as span
-      where rooftop_id = ${rooftopId} and stream = ${stream}
-    ), coverage as (
-      select coalesce((select covered from ops.coverage where rooftop_id = ${rooftopId} and stream = ${stream}), '{}') as covered
-    )
-    select lower(gap) as "from", upper(gap) as "until"
-    from certified, coverage, unnest(
-      tstzmultirange(tstzrange(${fromUnixSeconds(run.from)}, ${end}))
-      + case when ${run.mode === 'sync'} then (covered + listed) * tstzmultirange(tstzrange(null, ${end})) else '{}' end
-      - covered * settled - by_this_run
-    ) as gap
-    order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
-    limit ${limit}`.execute(db)
-  const ranges = rows.map((row) => ({
-    from: toUnixSeconds(row.from),
-    until: toUnixSeconds(row.until),
-  }))
+      from ops.window_certificate as certificate, tstzrange(window_from, window_until) as span
+      where certificate.rooftop_id = rooftop.rooftop_id and stream = ${stream}
+    ) as certified
+    cross join lateral (
+      select coalesce((select covered from ops.coverage where coverage.rooftop_id = rooftop.rooftop_id and stream = ${stream}), '{}')
+        as covered
+    ) as coverage
+    cross join lateral (
+      select gap from unnest(
+        tstzmultirange(tstzrange(${fromUnixSeconds(run.from)}, ${end}))
+        + case when ${run.mode === 'sync'} then (covered + listed) * tstzmultirange(tstzrange(null, ${end})) else '{}' end
+        - covered * settled - by_this_run
+      ) as gap
+      order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
+      limit ${limit}
+    ) as gaps`.execute(db)
   const openUntil = run.until === null ? run.sourceStart : null
-  const windows = run.oldestFirst
-    ? ranges.flatMap((range) => cutIntoWindows([range], seconds, openUntil).reverse())
-    : cutIntoWindows(ranges, seconds, openUntil, limit)
-  return windows.slice(0, limit).map((window) => ({ ...window, reason: 'gap' }))
+  const byRooftop = [...Map.groupBy(rows, ({ rooftopId }) => rooftopId)]
+  return new Map(
+    byRooftop.map(([rooftopId, gaps]) => {
+      const ranges = gaps.map(rangeOf)
+      const windows = run.oldestFirst
+        ? ranges.flatMap((range) => cutIntoWindows([range], seconds, openUntil).reverse())
+        : cutIntoWindows(ranges, seconds, openUntil, limit)
+      return [rooftopId, windows.slice(0, limit).map((window) => ({ ...window, reason: 'gap' }))]
+    }),
+  )
 }
 
 /** Settled windows that are listed again, because they are recent or due by the rotation. */
 async function relistWindows(
   db: Db,
-  scope: DueScope,
+  scopes: DueScopes,
   sync: Config['sync'],
   limit: number,
-): Promise<DueWindow[]> {
-  const { rows } = await sql<{ from: Date; until: Date; recent: boolean }>`
-    select window_from as "from", window_until as "until", ${isRecent(scope, sync)} as recent
-    from ops.window_certificate as certificate
-    where ${isRelistDue(scope, sync)}
-    order by window_from desc
-    limit ${limit}`.execute(db)
+): Promise<Map<number, DueWindow[]>> {
+  const { rows } = await sql<SpanRow & { recent: boolean }>`
+    select rooftop.rooftop_id as "rooftopId", due.*
+    from unnest(${[...scopes.rooftopIds]}::int[]) as rooftop (rooftop_id)
+    cross join lateral (
+      select window_from as "from", window_until as "until", ${isRecent(scopes, sync)} as recent
+      from ops.window_certificate as certificate
+      where certificate.rooftop_id = rooftop.rooftop_id and ${isRelistDue(scopes, sync)}
+      order by window_from desc
+      limit ${limit}
+    ) as due`.execute(db)
   const seconds = sync.windowHours * 3600
-  return rows.flatMap((row) => {
-    const range = { from: toUnixSeconds(row.from), until: toUnixSeconds(row.until) }
+  const due = rows.flatMap((row) => {
+    const range = rangeOf(row)
     const reason: DueReason = row.recent ? 'recheck' : 'deep'
     // A window has the same bounds every night, unless it is larger than the config now allows.
     const windows =
       range.until - range.from <= seconds
         ? [{ ...range, open: false }]
         : cutIntoWindows([range], seconds, null)
-    return windows.map((window) => ({ ...window, reason }))
+    return windows.map((window) => ({ rooftopId: row.rooftopId, due: { ...window, reason } }))
   })
+  const byRooftop = Map.groupBy(due, ({ rooftopId }) => rooftopId)
+  return new Map(
+    [...byRooftop].map(([rooftopId, windows]) => [rooftopId, windows.map((window) => window.due)]),
+  )
 }
 
-function isRecent({ run }: DueScope, sync: Config['sync']): RawBuilder<boolean> {
+function isRecent({ run }: Pick<DueScope, 'run'>, sync: Config['sync']): RawBuilder<boolean> {
   return sql<boolean>`window_until > ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}`
 }
 
@@ -113,38 +159,40 @@ export function recheckSince(sourceStart: number, { recheckDays }: Config['sync'
   return Math.floor(sourceStart - recheckDays * daySeconds)
 }
 
-/** Whether a window is listed again: it is settled, not yet listed by this run, and either recent, or with a quarantined record to
- *  retry, or due by the rotation since its last listing. */
-function isRelistDue(scope: DueScope, sync: Config['sync']): RawBuilder<boolean> {
-  const today = dayNumber(scope.run.sourceStart)
+/** Whether a window of the `certificate` is listed again: it is settled, not yet listed by this run, and either recent, or with a
+ *  quarantined record to retry, or due by the rotation since its last listing. */
+function isRelistDue(
+  { stream, run }: Pick<DueScope, 'stream' | 'run'>,
+  sync: Config['sync'],
+): RawBuilder<boolean> {
+  const today = dayNumber(run.sourceStart)
   const nights = sync.deepRelistNights
   return sql<boolean>`
-    rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and settled and run_id <> ${scope.run.runId}
-    and window_until <= ${fromUnixSeconds(scope.run.sourceStart)}
-    and (${isRecent(scope, sync)} or quarantined > 0 or listed_at < to_timestamp(
+    certificate.stream = ${stream} and settled and run_id <> ${run.runId}
+    and window_until <= ${fromUnixSeconds(run.sourceStart)}
+    and (${isRecent({ run }, sync)} or quarantined > 0 or listed_at < to_timestamp(
       (${today}::bigint - mod(${today}::bigint - floor(extract(epoch from window_from) / ${daySeconds})::bigint, ${nights}::bigint)) * ${daySeconds}
     ))
     and exists (
-      select from ops.coverage where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream}
+      select from ops.coverage where coverage.rooftop_id = certificate.rooftop_id and coverage.stream = certificate.stream
       and covered @> tstzrange(certificate.window_from, certificate.window_until)
     )`
 }
 
-/** Numbers of due windows, by reason. */
-export interface DueCounts {
-  readonly gap: number
-  readonly recheck: number
-  readonly deep: number
-}
-
-/** How many windows of each kind are due: for the dry run and the progress bar. */
-export async function countDue(db: Db, scope: DueScope, sync: Config['sync']): Promise<DueCounts> {
-  const gap = (await gapWindows(db, scope, sync.windowHours * 3600, 1_000_000)).length
-  if (scope.run.mode !== 'sync') return { gap, recheck: 0, deep: 0 }
-  const { rows } = await sql<{ recheck: number; deep: number }>`
-    select count(*) filter (where ${isRecent(scope, sync)})::int as recheck,
-      count(*) filter (where not ${isRecent(scope, sync)})::int as deep
+/** How many windows are due, by rooftop: for the progress bar. */
+export async function countDue(
+  db: Db,
+  scopes: DueScopes,
+  sync: Config['sync'],
+): Promise<Map<number, number>> {
+  const gaps = await gapWindows(db, scopes, sync.windowHours * 3600, 1_000_000)
+  const { rows } = await sql<{ rooftopId: number; count: number }>`
+    select rooftop_id as "rooftopId", count(*)::int as count
     from ops.window_certificate as certificate
-    where ${isRelistDue(scope, sync)}`.execute(db)
-  return { gap, ...rows[0]! }
+    where ${scopes.run.mode === 'sync'} and rooftop_id = any(${[...scopes.rooftopIds]}::int[]) and ${isRelistDue(scopes, sync)}
+    group by 1`.execute(db)
+  const relisted = new Map(rows.map(({ rooftopId, count }) => [rooftopId, count]))
+  return new Map(
+    scopes.rooftopIds.map((id) => [id, (gaps.get(id)?.length ?? 0) + (relisted.get(id) ?? 0)]),
+  )
 }

@@ -251,20 +251,35 @@ export async function insertRunStreams(db: Db, keys: readonly RunStreamKey[]): P
       ${keys.map(({ stream }) => stream)}::text[])`.execute(db)
 }
 
-/** Adds a slice's counts; a status ends the stream for this run. */
-export async function recordSlice(
+/** What a slice of a rooftop adds to the ledger. */
+export interface RecordedSlice {
+  readonly rooftopId: number
+  readonly counts: Counts
+  /** Not waiting or running: it ends the stream for this run. */
+  readonly status: StreamStatus
+  readonly error?: string | undefined
+}
+
+/** Adds the counts of slices. */
+export async function recordSlices(
   tx: Tx,
-  key: RunStreamKey,
-  counts: Counts,
-  status: StreamStatus,
-  error: string | null = null,
+  { runId, stream }: Omit<RunStreamKey, 'rooftopId'>,
+  slices: readonly RecordedSlice[],
 ): Promise<void> {
   const names = Object.keys(zeroCounts) as (keyof Counts)[]
-  const sets = names.map((name, index) => `${name} = ${name} + $${index + 6}`).join(', ')
   await tx.client.query(
-    `update ops.run_stream set ${sets}, status = $4::text, error = coalesce($5::text, error),
-       finished_at = case when $4::text in ('waiting', 'running') then null else now() end
-     where run_id = $1 and rooftop_id = $2 and stream = $3`,
-    [key.runId, key.rooftopId, key.stream, status, error, ...names.map((name) => counts[name])],
+    `update ops.run_stream as stored set ${names.map((name) => `${name} = stored.${name} + added.${name}`).join(', ')},
+       status = added.status, error = coalesce(added.error, stored.error),
+       finished_at = case when added.status in ('waiting', 'running') then null else now() end
+     from unnest($3::int[], $4::text[], $5::text[], ${names.map((_, index) => `$${index + 6}::bigint[]`).join(', ')})
+       as added (rooftop_id, status, error, ${names.join(', ')})
+     where run_id = $1 and stream = $2 and stored.rooftop_id = added.rooftop_id`,
+    [
+      ...[runId, stream],
+      slices.map(({ rooftopId }) => rooftopId),
+      slices.map(({ status }) => status),
+      slices.map(({ error }) => error ?? null),
+      ...names.map((name) => slices.map(({ counts }) => counts[name])),
+    ],
   )
 }

@@ -1,8 +1,14 @@
 import { isConnectionLoss } from '../db/connect.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
 import { type SliceEnded, sliceEnded } from '../telemetry.ts'
-import { commitSlice, ledgerKey } from './commit-slice.ts'
-import { addCounts, type Counts, recordSlice, type StreamStatus, zeroCounts } from './run-ledger.ts'
+import { commitSlice } from './commit-slice.ts'
+import {
+  addCounts,
+  type Counts,
+  recordSlices,
+  type StreamStatus,
+  zeroCounts,
+} from './run-ledger.ts'
 import { giveBack } from './work-queue.ts'
 import type { SliceJob, SliceResult, Stream } from './stream.ts'
 import { refreshStatistics } from './refresh-statistics.ts'
@@ -30,7 +36,7 @@ export async function runSlice(job: SliceJob<Stream>, scope: SliceOwner): Promis
 }
 
 /** Publishes how a slice ended; `counts` only if it was committed. */
-function reportSlice(
+export function reportSlice(
   stream: string,
   outcome: SliceEnded['outcome'],
   counts: Partial<Counts> = {},
@@ -80,13 +86,13 @@ async function afterFailure(
   }
   if (isConnectionLoss(error)) throw error
   if (error instanceof OutdatedError) {
-    await giveBack(context, item)
+    await giveBack(context, [item])
     throw error
   }
   // Stopped by a signal: nothing of the slice is stored. Its own run drops the work; work of another run returns to the queue.
   if (context.signal.aborted) {
     reportSlice(stream.name, 'stopped')
-    return await giveBack(context, item, {
+    return await giveBack(context, [item], {
       exceptRun: run.runId === scope.runId ? run.runId : null,
     })
   }
@@ -96,8 +102,11 @@ async function afterFailure(
   reportSlice(stream.name, status)
   const message = messageOf(error)
   context.log.error(about, message)
-  const counts = addCounts(zeroCounts, job.traffic)
-  await giveBack(context, item, {
-    record: (tx) => recordSlice(tx, ledgerKey(job), counts, status, message),
+  const slice = { counts: addCounts(zeroCounts, job.traffic), status, error: message }
+  await giveBack(context, [item], {
+    record: (tx) =>
+      recordSlices(tx, { runId: run.runId, stream: stream.name }, [
+        { ...slice, rooftopId: rooftop.id },
+      ]),
   })
 }

@@ -130,12 +130,11 @@ async function trackProgress(
   const windowed = listsWindows(run)
     ? request.streams.filter(({ records }) => records !== undefined)
     : []
-  for (const stream of windowed) {
-    for (const rooftop of rooftops) {
-      const scope = { rooftopId: rooftop.id, stream: stream.name, run }
-      const due = await countDue(context.db, scope, context.config.sync)
-      totals.set(`${stream.name}/${rooftop.uid}`, due.gap + due.recheck + due.deep)
-    }
+  const rooftopIds = rooftops.map(({ id }) => id)
+  for (const { name } of windowed) {
+    const scopes = { rooftopIds, stream: name, run }
+    const due = await countDue(context.db, scopes, context.config.sync)
+    for (const { id, uid } of rooftops) totals.set(`${name}/${uid}`, due.get(id)!)
   }
   const done = new Map<string, number>()
   return async (

@@ -4,10 +4,12 @@ import pLimit, { type LimitFunction } from 'p-limit'
 import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
+import { OutdatedError } from '../errors.ts'
 import type { Db } from '../db/transaction.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { runSlice, type SliceOwner } from './run-slice.ts'
+import { reportSlice, runSlice, type SliceOwner } from './run-slice.ts'
+import { idleSlices, rooftopsAtOnce } from './idle-slices.ts'
 import { type Lane, type Run, touchRuns } from './run-ledger.ts'
 import {
   giveBack,
@@ -100,10 +102,10 @@ class WorkLoop {
     const { retry, concurrency = slicesAtOnce } = this.#options
     try {
       while (!this.#context.signal.aborted && this.#failure === undefined) {
-        const free = concurrency - this.active.size
+        const free = concurrency - new Set(this.active.values()).size
         const taken = await retry.run(() => this.#takeWork(free))
         if (taken === 'done') break
-        for (const claimed of taken) this.#begin(claimed)
+        for (const group of this.#grouped(taken)) this.#begin(group)
         if (taken.length > 0) continue
         if (this.active.size === 0) await sleep(idleWaitMs)
         else await Promise.race([...this.active.values(), sleep(idleWaitMs * 4)])
@@ -131,21 +133,48 @@ class WorkLoop {
     if (isIdle || now - this.#checkedAt >= doneCheckMs) {
       this.#checkedAt = now
       if (await isDone()) {
-        for (const item of items) await giveBack(context, item)
+        if (items.length > 0) await giveBack(context, items)
         return 'done'
       }
     }
+    const claimed = await this.#claim(items)
+    const first = claimed.find((entry) => this.#mayBeIdle(entry))
+    // Many wait: the first slices of a run's stream are done together, in one slot.
+    if (first === undefined || items.length < free) return claimed
+    const { priority } = first.next!
+    const alike = { ...options, minPriority: priority, maxPriority: priority }
+    const more = await context.queue.take(rooftopsAtOnce - claimed.length, alike)
+    return [...claimed, ...(await this.#claim(more))]
+  }
+
+  async #claim(items: readonly WorkItem[]): Promise<Claimed[]> {
     if (items.length === 0) return []
     const work = await nextWork(
-      context.db,
+      this.#context.db,
       items.map(({ key }) => key),
     )
-    return items.map((item) => ({
-      item,
-      next: work.find(
-        ({ key }) => key.stream === item.key.stream && key.rooftopUid === item.key.rooftopUid,
-      ),
-    }))
+    const nexts = new Map(work.map((next) => [`${next.key.stream}/${next.key.rooftopUid}`, next]))
+    return items.map((item) => {
+      const { stream, rooftopUid } = item.key
+      return { item, next: nexts.get(`${stream}/${rooftopUid}`) }
+    })
+  }
+
+  /** Groups what is done together: the first slices of a run's stream. */
+  #grouped(taken: readonly Claimed[]): Claimed[][] {
+    const groups = Map.groupBy(taken, (claimed) =>
+      this.#mayBeIdle(claimed) ? `${claimed.next!.run.runId}/${claimed.item.key.stream}` : claimed,
+    )
+    return [...groups.values()]
+  }
+
+  /** Whether it may be a slice without anything new: the first one of a nightly run, where no list covers a whole group. */
+  #mayBeIdle({ item: { key }, next }: Claimed): boolean {
+    const { streams, rooftops, minLane } = this.#options
+    if (next?.run.mode !== 'sync' || !next.isFresh || minLane !== undefined) return false
+    const stream = streams.find(({ name }) => name === key.stream)
+    const rooftop = rooftops.find(({ uid }) => uid === key.rooftopUid)
+    return stream?.records !== undefined && (rooftop?.dealerId ?? null) !== null
   }
 
   async #repair(): Promise<void> {
@@ -159,41 +188,41 @@ class WorkLoop {
     this.#repairDueAt = now + Math.min(restMs, maxRepairIntervalMs)
   }
 
-  #begin(claimed: Claimed): void {
-    const done = this.#do(claimed)
+  #begin(group: readonly Claimed[]): void {
+    const done = this.#do(group)
       .catch((error) => {
         this.#failure ??= error
       })
-      .finally(() => this.active.delete(claimed))
-    this.active.set(claimed, done)
+      .finally(() => {
+        for (const claimed of group) this.active.delete(claimed)
+      })
+    for (const claimed of group) this.active.set(claimed, done)
   }
 
   /** If Postgres is lost during a transaction, the work is returned once Postgres answers again, unless the commit had succeeded. */
-  async #do(claimed: Claimed): Promise<void> {
+  async #do(group: readonly Claimed[]): Promise<void> {
     try {
-      await this.#work(claimed)
+      await (group.length > 1 ? this.#workTogether(group) : this.#work(group[0]!))
     } catch (error) {
       if (!(await this.#options.retry.isOutage(error))) throw error
       // Inside the retry, so that no slice gives up before Postgres is known to be down.
-      await this.#options.retry.run(() => giveBack(this.#context, claimed.item))
+      for (const { item } of group)
+        await this.#options.retry.run(() => giveBack(this.#context, [item]))
     }
   }
 
   async #work({ item, next }: Claimed): Promise<void> {
     const context = this.#context
-    const { streams, rooftops, runId, onRun, minLane } = this.#options
+    const { runId, onRun, minLane } = this.#options
     const isBelow = next && minLane && lanePriority[next.run.lane] < lanePriority[minLane]
-    if (!next || isBelow || next.delaySeconds > 0) return await giveBack(context, item)
-    const later = (seconds: number) =>
-      giveBack(context, item, { record: (tx) => postpone(tx, next.run.runId, item.key, seconds) })
-    const stream = streams.find((entry) => entry.name === item.key.stream)
-    const rooftop = rooftops.find((entry) => entry.uid === item.key.rooftopUid)
-    if (!rooftop) this.#unknownRooftops.add(item.key.rooftopUid)
-    if (!stream || !rooftop) return await later(2)
+    if (!next || isBelow || next.delaySeconds > 0) return await giveBack(context, [item])
     const { run } = next
-    const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
+    const later = (seconds: number) =>
+      giveBack(context, [item], { record: (tx) => postpone(tx, run.runId, item.key, seconds) })
+    const job = this.#jobOf(item, run)
+    if (job === null) return await later(2)
     if (run.runId !== runId) await onRun?.(run)
-    const job = { context, run, stream, rooftop, siblings, item, traffic: new Traffic() }
+    const { stream, rooftop } = job
     if (stream.follows !== undefined) {
       // It waits for the run's earlier streams, without holding a slot.
       const seconds = await secondsUntilReady(context.db, job)
@@ -205,6 +234,43 @@ class WorkLoop {
       return await this.#groupLimits.get(name)!(() => runSlice(job, this.#options))
     }
     await runSlice(job, this.#options)
+  }
+
+  /** The work as a slice; null when this config has no such stream or rooftop. */
+  #jobOf(item: WorkItem, run: Run): SliceJob<Stream> | null {
+    const { streams, rooftops } = this.#options
+    const stream = streams.find(({ name }) => name === item.key.stream)
+    const rooftop = rooftops.find(({ uid }) => uid === item.key.rooftopUid)
+    if (!rooftop) this.#unknownRooftops.add(item.key.rooftopUid)
+    if (!stream || !rooftop) return null
+    const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
+    const traffic = new Traffic()
+    return { context: this.#context, run, stream, rooftop, siblings, item, traffic }
+  }
+
+  /** The first slices of a run's stream. Where a fault makes one of them fail, each is repeated alone, so that it affects no other. */
+  async #workTogether(group: readonly Claimed[]): Promise<void> {
+    const { onRun, onSlice, runId } = this.#options
+    const { run } = group[0]!.next!
+    if (run.runId !== runId) await onRun?.(run)
+    const jobs = group.map(({ item }) => this.#jobOf(item, run)!)
+    try {
+      for (const [job, result] of await idleSlices(jobs)) {
+        reportSlice(job.stream.name, 'done', result.counts)
+        await onSlice(job, result)
+      }
+    } catch (error) {
+      if (isConnectionLoss(error)) throw error
+      if (error instanceof OutdatedError) {
+        await giveBack(
+          this.#context,
+          jobs.map(({ item }) => item),
+        )
+        throw error
+      }
+      this.#context.log.debug({ err: error }, 'slices are repeated one by one')
+      for (const claimed of group) await this.#work(claimed)
+    }
   }
 }
 

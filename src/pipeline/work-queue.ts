@@ -19,6 +19,8 @@ const keysAtOnce = 500
 /** The next work for a key, and the run that it belongs to. */
 export interface NextWork extends QueueEntry {
   readonly run: Run
+  /** The run has not worked on the key yet. */
+  readonly isFresh: boolean
 }
 
 interface OpenWork extends WorkKey, RunRow {
@@ -55,7 +57,7 @@ export async function nextWork(
     const run = runOf(row)
     const rank = isFresh && streams !== null ? streams.length - streams.indexOf(stream) : 0
     return {
-      run,
+      ...{ run, isFresh },
       key: { stream, rooftopUid },
       priority: lanePriority[run.lane] + rank,
       // Round up: time that passed between the statements of the postponing transaction must not shorten the wait.
@@ -64,22 +66,23 @@ export async function nextWork(
   })
 }
 
-/** Ends claimed work and enqueues the next of its key, in the same transaction. `exceptRun` needs no more work. */
+/** Ends claimed work and enqueues the next of its keys, in the same transaction. `exceptRun` needs no more work. */
 export async function completeWork(
   tx: Tx,
   { queue }: Pick<Context, 'queue'>,
-  item: WorkItem,
+  items: readonly WorkItem[],
   exceptRun: number | null = null,
 ): Promise<void> {
   // Complete first, then enqueue: claimed work occupies the queue's key too.
-  await queue.complete(tx.client, item)
-  await queue.offer(tx.client, await nextWork(tx.db, [item.key], exceptRun))
+  await queue.complete(tx.client, items)
+  const keys = items.map(({ key }) => key)
+  await queue.offer(tx.client, await nextWork(tx.db, keys, exceptRun))
 }
 
 /** Ends claimed work whose slice committed nothing, after `record`. Does nothing when another process has taken the work over. */
 export async function giveBack(
   context: Pick<Context, 'pool' | 'queue' | 'log'>,
-  item: WorkItem,
+  items: readonly WorkItem[],
   {
     record,
     exceptRun = null,
@@ -88,7 +91,7 @@ export async function giveBack(
   try {
     await inTransaction(context.pool, async (tx) => {
       await record?.(tx)
-      await completeWork(tx, context, item, exceptRun)
+      await completeWork(tx, context, items, exceptRun)
     })
   } catch (error) {
     if (!(error instanceof FencedError)) throw error

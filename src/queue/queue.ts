@@ -37,6 +37,8 @@ export interface TakeOptions {
   readonly unknownRooftops?: readonly string[]
   /** No work of a lower priority is taken. */
   readonly minPriority?: number | undefined
+  /** No work of a higher priority is taken. */
+  readonly maxPriority?: number | undefined
 }
 
 const queueName = 'rooftop.sync'
@@ -133,12 +135,13 @@ export class Queue {
   /** Claims up to `limit` items. */
   async take(
     limit: number,
-    { unknownRooftops = [], minPriority }: TakeOptions = {},
+    { unknownRooftops = [], minPriority, maxPriority }: TakeOptions = {},
   ): Promise<WorkItem[]> {
     const jobs = await this.#boss.fetch<WorkKey>(queueName, {
       batchSize: limit,
       ...(unknownRooftops.length > 0 ? { ignoreGroups: [...unknownRooftops] } : {}),
       ...(minPriority === undefined ? {} : { minPriority }),
+      ...(maxPriority === undefined ? {} : { maxPriority }),
     })
     return jobs.map(({ id, retryCount, data }) => ({ id, attempt: retryCount, key: data }))
   }
@@ -148,15 +151,14 @@ export class Queue {
     if (items.length > 0) await this.#boss.touch(queueName, items.map(asAttempt))
   }
 
-  /** Completes the work in the transaction of its rows. FencedError when this attempt no longer holds it. */
-  async complete(on: SqlRunner, item: WorkItem): Promise<void> {
-    const done = (await this.#boss.complete(queueName, asAttempt(item), null, {
+  /** Completes the work in the transaction of its rows. FencedError when one of these attempts no longer holds its work. */
+  async complete(on: SqlRunner, items: readonly WorkItem[]): Promise<void> {
+    const done = (await this.#boss.complete(queueName, items.map(asAttempt), null, {
       db: bossDb(on),
     })) as { affected?: number }
-    if (done.affected === 1) return
-    throw new FencedError(
-      `Work ${queueKey(item.key)} was taken over by another worker; nothing was written.`,
-    )
+    if (done.affected === items.length) return
+    const keys = items.map(({ key }) => queueKey(key)).join(', ')
+    throw new FencedError(`Work ${keys} was taken over by another worker; nothing was written.`)
   }
 
   async stop(): Promise<void> {

@@ -4,7 +4,7 @@ import { UsageError } from '#src/errors.ts'
 import { type BenchCase, type CaseResult, runCase } from './bench-case.ts'
 import { firstLoad } from './cases/first-load.ts'
 import { memory } from './cases/memory.ts'
-import { idleNight, largeNight } from './cases/nights.ts'
+import { idleNight, idleStatements, largeNight } from './cases/nights.ts'
 import { farSource, quietNight } from './cases/requests.ts'
 import { storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
 import { unchanged, unchangedWal } from './cases/unchanged.ts'
@@ -21,7 +21,7 @@ import { resultTable } from './table.ts'
 const cases: readonly BenchCase[] = [
   ...[storeCopy, storeMultiRow, storeRowByRow, storePeer, firstLoad, unchanged],
   ...[unchangedWal, unchangedRows, firstRequests, quietNight, statements],
-  ...[farSource, twoWorkers, fourWorkers, idleNight, largeNight, memory],
+  ...[farSource, twoWorkers, fourWorkers, idleNight, idleStatements, largeNight, memory],
   ...[csvTyped, csvWarehouse, csvCopy, marts, sandboxGeteval],
 ]
 

@@ -14,10 +14,10 @@ export const mutants = {
   },
   'checkpoint before rows': {
     file: 'pipeline/windowed-slice.ts',
-    text: 'await certify(tx, scope, certificates, context.config.sync.settleDays)',
+    text: 'await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], settleDays)',
     instead: `const { inTransaction } = await import('../db/transaction.ts')
       await inTransaction(context.pool, async (early) =>
-      await certify(early, scope, certificates, context.config.sync.settleDays))`,
+      await certify(early, scope, [{ rooftopId: rooftop.id, certificates }], settleDays))`,
   },
   'no lookback': {
     file: 'pipeline/due-windows.ts',
@@ -26,7 +26,7 @@ export const mutants = {
   },
   'unfenced completion': {
     file: 'queue/queue.ts',
-    text: 'if (done.affected === 1) return',
+    text: 'if (done.affected === items.length) return',
     instead: 'if (done) return',
   },
   'children not replaced': {

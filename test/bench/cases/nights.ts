@@ -12,6 +12,27 @@ export const idleNight: BenchCase = {
   prepare: ({ quick }) => nightOf({ rooftops: quick ? 100 : 1_000, perRooftop: 0 }),
 }
 
+/** The statements of such a night. */
+export const idleStatements: BenchCase = {
+  ...{ name: 'idle-statements', unit: 'statements', counted: true, turns: 1 },
+  what: 'a sync of 200 rooftops that have nothing new: statements to Postgres, those of the waiting left out',
+  referenceWhat: 'a statement for each rooftop',
+  target: { of: 'ratio', most: 1 },
+  async prepare() {
+    const rooftops = 200
+    await using started = new AsyncDisposableStack()
+    const fixture = started.use(await openBenchFixture({ rooftops, evaluations: 0 }))
+    const warehouse = started.use(await fixture.warehouse('night'))
+    await fixture.sync(warehouse)
+    const all = started.move()
+    return {
+      measure: async () => (await fixture.sync(warehouse)).statements,
+      reference: async () => rooftops,
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    }
+  },
+}
+
 /** A whole night of a large group, and an extrapolation. */
 export const largeNight: BenchCase = {
   name: 'large-night',
