@@ -1,14 +1,15 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { issueText } from '../contract/issue-text.ts'
 import { type Operation, receivedFields } from '../contract/operation.ts'
 import { authorise, type Claim, readClaim, readVehicleDataClaim } from './access.ts'
 import { Answer, type Call, type Endpoint } from './call.ts'
 import type { Fault } from './faults.ts'
-import { validFields } from './valid-fields.ts'
 import { Refusal } from './refusal.ts'
 import { type JsonObject, setAtPath } from './render.ts'
-import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
+import { readFormBody, readJsonBody, type RequestBody } from './request-body.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
 const maxLoggedBytes = 16_384
@@ -234,4 +235,29 @@ function* padded(text: string, bytes: number): Generator<Buffer> {
   const blanks = Buffer.alloc(65_536, ' ')
   for (let left = bytes - body.length; left > 0; left -= blanks.length)
     yield left >= blanks.length ? blanks : blanks.subarray(0, left)
+}
+
+/** Schemas that ignore unknown fields, as a service does; each is made once. */
+const lenient = new WeakMap<Operation, z.ZodObject>()
+
+/** The fields in the shape of the operation. Refusal names every invalid field, with 400 or the status that the endpoint has for
+ *  the field. */
+export function validFields(
+  { operation, invalid }: Endpoint,
+  fields: unknown,
+): Record<string, unknown> {
+  const result = schemaOf(operation).safeParse(fields)
+  if (result.success) return result.data
+  const { issues } = result.error
+  const status = issues.map(({ path }) => invalid[String(path[0])]).find((one) => one !== undefined)
+  const texts = issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issueText(issue)}`)
+  throw new Refusal(status ?? 400, texts.join('; '))
+}
+
+function schemaOf(operation: Operation): z.ZodObject {
+  const known = lenient.get(operation)
+  if (known) return known
+  const schema = operation.fields.strip()
+  lenient.set(operation, schema)
+  return schema
 }

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { Effect, Operation } from '../contract/operation.ts'
 import type { Caller } from './access.ts'
-import type { UploadedFile } from './request-body.ts'
 import type { Rendering } from './render.ts'
+import type { UploadedFile } from './request-body.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'
 

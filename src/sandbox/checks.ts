@@ -1,6 +1,113 @@
-import type { CheckDraft, CheckKind, VehicleCheck } from './check-types.ts'
-import { countsFor, watchPlanFor } from './check-watch.ts'
+import { watchStatuses } from '../contract/appraisal/shapes.ts'
 import { hash32 } from '../values/hash32.ts'
+import { samples } from './samples.ts'
+
+/** A PPSR search or a Car History report. */
+export type CheckKind = 'ppsr' | 'car_history'
+
+/** Entries of the registers for a vehicle. */
+export interface CheckCounts {
+  readonly securityInterests: number
+  readonly writeOffs: number
+  readonly stolen: number
+}
+
+/** How a search is watched; the status at any instant follows from it. */
+export interface WatchPlan {
+  /** False: the watch is off, its status is always `disabled`. */
+  readonly isWatched: boolean
+  /** When the security-interest details change; has no effect after the end of the watch. */
+  readonly changesAt: Date | null
+}
+
+/** A check that succeeded [A §2, §4 "AU vehicle checks"]. */
+export interface VehicleCheck {
+  readonly id: number
+  /** Id of the check in the link to its PDF. */
+  readonly ref: string
+  readonly kind: CheckKind
+  readonly groupId: string
+  readonly rooftopUid: string
+  /** The evaluation for which it was made; every evaluation of the group with this VIN lists it. */
+  readonly evalId: number
+  readonly vin: string
+  readonly searchedAt: Date
+  /** null on a Car History report. */
+  readonly certificateNumber: string | null
+  /** The provider's reference of the transaction; null on a PPSR search. */
+  readonly searchNumber: string | null
+  readonly counts: CheckCounts
+  /** null on a Car History report, which is not monitored itself. */
+  readonly watch: WatchPlan | null
+}
+
+/** A check to add. What is left out follows from its id and VIN. */
+export type CheckDraft = Pick<
+  VehicleCheck,
+  'kind' | 'groupId' | 'rooftopUid' | 'evalId' | 'vin' | 'searchedAt'
+> &
+  Partial<VehicleCheck>
+
+// The watch of a search: everything here is a function of the VIN and the time.
+
+/** [A §3] */
+export type WatchStatus = (typeof watchStatuses)[number]
+
+const dayMs = 86_400_000
+/** 14 days per search [A §8]. */
+export const watchPeriodMs = 14 * dayMs
+
+type Watched = Pick<VehicleCheck, 'searchedAt' | 'watch'>
+
+/** Status of a search that is checked daily: `watching` until the first check, then `unchanged`. From the planned change on it
+ *  stays `changed`; without a change it stays `expired` after 14 days. */
+export function watchStatusAt({ searchedAt, watch }: Watched, now: Date): WatchStatus {
+  if (watch === null) return 'not_watched'
+  if (!watch.isWatched) return 'disabled'
+  const endMs = searchedAt.getTime() + watchPeriodMs
+  const changeMs = watch.changesAt?.getTime() ?? Number.POSITIVE_INFINITY
+  if (changeMs < endMs && changeMs <= now.getTime()) return 'changed'
+  if (endMs <= now.getTime()) return 'expired'
+  return now.getTime() - searchedAt.getTime() < dayMs ? 'watching' : 'unchanged'
+}
+
+/** When the search was last checked: once a day for 14 days, and never when the watch is off. */
+export function lastCheckedAt({ searchedAt, watch }: Watched, now: Date): Date {
+  const passedMs = Math.min(now.getTime() - searchedAt.getTime(), watchPeriodMs)
+  const days = watch?.isWatched ? Math.floor(passedMs / dayMs) : 0
+  return new Date(searchedAt.getTime() + days * dayMs)
+}
+
+/** The first status in the order of the document; `not_watched` when there is none [A §3, §4 /ppsrwatch]. */
+export function mostUrgent(statuses: readonly WatchStatus[]): WatchStatus {
+  return watchStatuses.find((status) => statuses.includes(status)) ?? 'not_watched'
+}
+
+/** Samples behave as described; of other VINs about one in six changes within the 14 days. */
+export function watchPlanFor(vin: string, searchedAt: Date): WatchPlan {
+  const day = dayOfChange(vin)
+  return {
+    isWatched: vin !== samples.auWatchDisabled.vin,
+    changesAt: day === null ? null : new Date(searchedAt.getTime() + day * dayMs),
+  }
+}
+
+function dayOfChange(vin: string): number | null {
+  if (vin === samples.auWatchChanges.vin || vin === samples.auAmbiguous.vin) return 3
+  const isSample = Object.values(samples).some((sample) => sample.vin === vin)
+  if (isSample || hash32(`watch of ${vin}`) % 6 !== 0) return null
+  return 1 + (hash32(`change of ${vin}`) % 13)
+}
+
+/** Most vehicles have no entries; the same VIN always has the same counts. */
+export function countsFor(vin: string): CheckCounts {
+  const draw = hash32(`registers on ${vin}`) % 100
+  return {
+    securityInterests: draw < 30 ? 1 + (draw % 3) : 0,
+    writeOffs: draw % 20 === 7 ? 1 : 0,
+    stolen: draw % 50 === 13 ? 1 : 0,
+  }
+}
 
 /** Every check that succeeded, and the Car History reports that are running. */
 export class Checks {

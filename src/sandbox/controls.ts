@@ -6,9 +6,9 @@ import { faultRule } from './faults.ts'
 import { isReadable } from './lifecycle.ts'
 import { defaultLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
-import { seededRandom } from './seeded-random.ts'
 import { readJsonBody } from './request-body.ts'
 import type { SandboxState } from './sandbox-state.ts'
+import { seededRandom } from './seeded-random.ts'
 import type { DeliveryPlan, WebhookEvent } from './webhooks.ts'
 
 // Controls for what happens at a real service without a call, e.g. a press in its app. They are not in the documents.

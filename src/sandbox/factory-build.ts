@@ -1,6 +1,6 @@
-import type { CatalogueVehicle } from './catalogue.ts'
-import { plainVin } from './decode-vin.ts'
 import { hash32 } from '../values/hash32.ts'
+import type { CatalogueVehicle } from './catalogue.ts'
+import { plainVin } from './find-vehicle.ts'
 
 /** The factory build of a VIN, beyond the catalogue's facts for every such vehicle. */
 export interface FactoryBuild {

@@ -1,7 +1,7 @@
-import { countsFor } from './check-watch.ts'
-import type { KnownVehicle } from './known-vehicle.ts'
-import { averageKm } from './price-model.ts'
 import { hash32 } from '../values/hash32.ts'
+import { countsFor } from './checks.ts'
+import type { KnownVehicle } from './find-vehicle.ts'
+import { averageKm } from './price-model.ts'
 
 /** Records of EU and US sources on a VIN; an empty list: nothing recorded [V §2]. */
 export interface HistoryReport {

@@ -1,7 +1,7 @@
-import type { KnownVehicle } from './known-vehicle.ts'
+import { hash32 } from '../values/hash32.ts'
+import type { KnownVehicle } from './find-vehicle.ts'
 import type { ModelPrices } from './price-model.ts'
 import { type ReasoningStatus, statusOf } from './reasoning.ts'
-import { hash32 } from '../values/hash32.ts'
 
 /** A vehicle of a batch: prices, or why there are none. */
 export interface PricedVehicle {

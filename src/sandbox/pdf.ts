@@ -1,4 +1,4 @@
-import type { VehicleCheck } from './check-types.ts'
+import type { VehicleCheck } from './checks.ts'
 
 const titles = { ppsr: 'PPSR search certificate', car_history: 'Car History report' } as const
 

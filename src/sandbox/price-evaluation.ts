@@ -1,11 +1,17 @@
-import { catalogue, type CatalogueVehicle } from './catalogue.ts'
-import { decodeVin } from './decode-vin.ts'
-import { type InsightSubject, insightsFor } from './insights.ts'
-import { fieldsAt } from './lifecycle.ts'
-import { ageAt, averageKm, currencySymbol, type ModelPrices, priceOf } from './price-model.ts'
-import { kmPerUnit } from './regions.ts'
-import type { JsonObject } from './render.ts'
 import { hash32 } from '../values/hash32.ts'
+import { catalogue, type CatalogueVehicle } from './catalogue.ts'
+import { decodeVin } from './find-vehicle.ts'
+import { fieldsAt } from './lifecycle.ts'
+import {
+  ageAt,
+  averageKm,
+  currencySymbol,
+  kmPerUnit,
+  type ModelPrices,
+  priceOf,
+} from './price-model.ts'
+import { insightsFor, type InsightSubject } from './reasoning.ts'
+import type { JsonObject } from './render.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { Evaluation, EvaluationFields, Region, Rooftop } from './world-types.ts'
 

@@ -1,6 +1,34 @@
-import type { CatalogueVehicle } from './catalogue.ts'
-import { convert, regionCurrency } from './currencies.ts'
 import { hash32 } from '../values/hash32.ts'
+import type { CatalogueVehicle } from './catalogue.ts'
+import type { JsonObject } from './render.ts'
+import type { Region } from './world-types.ts'
+
+const kmInMile = 1.609_344
+
+/** Kilometres per odometer unit: US odometers are in miles. */
+export function kmPerUnit(region: Region): number {
+  return region === 'US' ? kmInMile : 1
+}
+
+/** US dollars for one unit: fixed, pegged or approximate rates. */
+const inDollars: Readonly<Record<string, number>> = {
+  AUD: 0.66,
+  USD: 1,
+  AED: 0.2723,
+  SAR: 0.2666,
+  QAR: 0.2747,
+  KWD: 3.26,
+  BHD: 2.659,
+  OMR: 2.601,
+}
+
+/** The currency of the catalogue's prices. */
+export const regionCurrency: Readonly<Record<Region, string>> = { AU: 'AUD', US: 'USD', GCC: 'AED' }
+
+/** The amount in another currency (ISO 4217); a currency without a rate counts as a dollar. */
+export function convert(amount: number, from: string, to: string): number {
+  return from === to ? amount : (amount * (inDollars[from] ?? 1)) / (inDollars[to] ?? 1)
+}
 
 /** The vehicle to price, and the date. */
 export interface PriceRequest {
@@ -107,4 +135,22 @@ function confidenceIn({ km, gccSpec }: PriceRequest, age: number): ModelPrices['
   if (age > 15 || driven > 350_000 || gccSpec === false) return 'low'
   const isUsual = driven >= usual * 0.4 - 5_000 && driven <= usual * 1.8 + 15_000
   return age < 8 && isUsual ? 'high' : 'medium'
+}
+
+/** Price guide result, exact field names; amounts in `currency` [V §2 Price guide result]. */
+export function renderGuide(
+  { adcode }: CatalogueVehicle,
+  prices: ModelPrices,
+  currency: string,
+): JsonObject {
+  return {
+    adcode,
+    highRetail: prices.retailHigh,
+    lowRetail: prices.retailLow,
+    highWholesale: prices.wholesaleHigh,
+    lowWholesale: prices.wholesaleLow,
+    highWholesalePerfect: prices.wholesalePerfectHigh,
+    lowWholesalePerfect: prices.wholesalePerfectLow,
+    currency,
+  }
 }

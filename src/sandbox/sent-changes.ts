@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { updateEvaluation } from '../contract/appraisal/creation.ts'
-import { convert } from './currencies.ts'
+import { convert } from './price-model.ts'
 import { Refusal } from './refusal.ts'
 import type {
   Customer,

@@ -2,17 +2,8 @@ import type { Region } from './world-types.ts'
 
 // Texts for a generated world. People and places are invented; phone numbers are from ranges reserved for fiction.
 
-/** A vehicle that the generator may choose; `electric` ones get a battery reading. */
-export interface ModelChoice {
-  readonly make: string
-  readonly model: string
-  readonly variants: readonly string[]
-  readonly electric?: boolean
-}
-
 /** What differs by region. */
 export interface RegionTexts {
-  readonly models: readonly ModelChoice[]
   /** 2-3 uppercase letters [A §8]. */
   readonly states: readonly string[]
   readonly suburbs: readonly string[]
@@ -24,14 +15,6 @@ export interface RegionTexts {
 /** Words by region. */
 export const regionTexts: Readonly<Record<Region, RegionTexts>> = {
   AU: {
-    models: [
-      { make: 'Toyota', model: 'HiLux', variants: ['SR5 Double Cab', 'Workmate', 'Rogue'] },
-      { make: 'Mazda', model: 'CX-5', variants: ['Maxx Sport', 'Akera', 'Touring'] },
-      { make: 'Ford', model: 'Ranger', variants: ['XLT 2.0 Bi-Turbo', 'Wildtrak'] },
-      { make: 'Hyundai', model: 'i30', variants: ['Active', 'N Line'] },
-      { make: 'Tesla', model: 'Model 3', variants: ['Long Range'], electric: true },
-      { make: 'MG', model: 'MG4', variants: ['Excite 51', 'Essence 64'], electric: true },
-    ],
     states: ['NSW', 'QLD', 'VIC', 'SA', 'WA'],
     suburbs: ['Artarmon', 'Fortitude Valley', 'Box Hill', 'Unley', "O'Connor"],
     phones: ['0491 570 006', '0491 570 156', '+61 491 570 157', '(02) 5550 1234'],
@@ -39,12 +22,6 @@ export const regionTexts: Readonly<Record<Region, RegionTexts>> = {
     lastNames: ["O'Brien", 'Walker', 'Nguyen', 'Papadopoulos', 'Smith-Jones'],
   },
   US: {
-    models: [
-      { make: 'Ford', model: 'F-150', variants: ['XLT SuperCrew 4x4', 'Lariat'] },
-      { make: 'Chevrolet', model: 'Silverado 1500', variants: ['LT', 'High Country'] },
-      { make: 'Honda', model: 'Civic', variants: ['EX', 'Sport Touring'] },
-      { make: 'Tesla', model: 'Model Y', variants: ['Performance'], electric: true },
-    ],
     states: ['IL', 'TX', 'WI', 'IN', 'MI'],
     suburbs: ['Naperville', 'Plano', 'Oak Park', "Coeur d'Alene"],
     phones: ['(312) 555-0142', '312-555-0187', '+1 469 555 0110'],
@@ -52,12 +29,6 @@ export const regionTexts: Readonly<Record<Region, RegionTexts>> = {
     lastNames: ['Johnson', 'García', 'Miller', 'Von der Heide', 'Lee'],
   },
   GCC: {
-    models: [
-      { make: 'Toyota', model: 'Land Cruiser', variants: ['GXR V6', 'VXR 5.7'] },
-      { make: 'Nissan', model: 'Patrol', variants: ['Platinum City', 'SE'] },
-      { make: 'Lexus', model: 'LX 600', variants: ['Signature', 'VIP'] },
-      { make: 'BYD', model: 'Seal', variants: ['Premium'], electric: true },
-    ],
     states: ['DXB', 'AUH', 'SHJ', 'KWT'],
     suburbs: ['Al Quoz', 'السالمية', 'Shuwaikh', 'القوز'],
     phones: ['+965 5550 0123', '+971 50 555 0144', '٠٥٠٥٥٥٠١٩٩'],

@@ -2,11 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { selfServeEvents } from '../contract/appraisal/webhooks.ts'
 import type { VirtualClock } from './clock.ts'
-import { Completions } from './completions.ts'
-import { driveOf, renderDrive } from './drive.ts'
-import { type Rendering, renderEvaluation, wrapAtPath } from './render.ts'
+import { fieldsAt, isCompleted } from './lifecycle.ts'
+import {
+  type JsonObject,
+  renderEvaluation,
+  type Rendering,
+  valuesAt,
+  wrapAtPath,
+} from './render.ts'
+import { seededRandom } from './seeded-random.ts'
+import type { Evaluation, EvaluationFields } from './world-types.ts'
 import type { World } from './world.ts'
-import type { Evaluation } from './world-types.ts'
 
 /** Events that can be subscribed to here [A §6]. */
 export type WebhookEvent = (typeof selfServeEvents)[number]
@@ -226,4 +232,86 @@ function reasonOf(error: unknown): string {
   // Several addresses were tried: only the inner errors have a message.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
   return error.message
+}
+
+/** Finds the evaluations that the clock has completed since the last call. */
+export class Completions {
+  readonly #world: World
+  readonly #clock: VirtualClock
+  readonly #reported = new Set<number>()
+
+  constructor(world: World, clock: VirtualClock) {
+    this.#world = world
+    this.#clock = clock
+  }
+
+  /** Marks all evaluations completed until now as reported. */
+  skipPast(): void {
+    for (const { evalId } of this.#unreported()) this.#reported.add(evalId)
+  }
+
+  /** Marks one evaluation as reported. */
+  markReported(evalId: number): void {
+    this.#reported.add(evalId)
+  }
+
+  /** Evaluations completed since the last call, in the order of their completion. */
+  takeNew(): Evaluation[] {
+    const found = this.#unreported()
+    this.skipPast()
+    return found.sort(
+      (a, b) => a.completedAt!.getTime() - b.completedAt!.getTime() || a.evalId - b.evalId,
+    )
+  }
+
+  #unreported(): Evaluation[] {
+    const now = this.#clock.now()
+    return [...this.#world.evaluations()].filter(
+      (one) => !this.#reported.has(one.evalId) && isCompleted(one, now),
+    )
+  }
+}
+
+const minuteMs = 60_000
+
+/** A test drive with the vehicle of an evaluation; the document shows only the event of a drive [A §6]. */
+export interface Drive {
+  readonly id: number
+  readonly evalId: number
+  readonly fields: EvaluationFields
+  readonly startedAt: Date
+  readonly completedAt: Date
+  readonly distanceKm: number
+}
+
+/** The drive that ends now; the same evaluation and instant always give the same drive. */
+export function driveOf(evaluation: Evaluation, now: Date): Drive {
+  const { evalId } = evaluation
+  const random = seededRandom(evalId, `drive until ${now.toISOString()}`)
+  return {
+    id: random.int(100_000, 9_999_999),
+    evalId,
+    fields: fieldsAt(evaluation, now),
+    startedAt: new Date(now.getTime() - random.int(8, 45) * minuteMs),
+    completedAt: now,
+    distanceKm: random.int(20, 280) / 10,
+  }
+}
+
+/** The body of a drive webhook: ids at the paths of the wire settings, and plausible other fields. */
+export function renderDrive(
+  { id, evalId, fields, startedAt, completedAt, distanceKm }: Drive,
+  { world, rendering }: { readonly world: World; readonly rendering: Rendering },
+): JsonObject {
+  const user = world.user(fields.userId)
+  const body: JsonObject = {
+    VIN: fields.vin,
+    StartedAt: startedAt,
+    CompletedAt: completedAt,
+    DistanceKm: distanceKm,
+    UserName: user?.name ?? null,
+    UserEmail: user?.email ?? null,
+    CustomerName: fields.customer.name,
+  }
+  return valuesAt(rendering.wire.webhookBody, { driveId: id, driveEvalId: evalId }, body)
 }

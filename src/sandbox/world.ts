@@ -1,8 +1,8 @@
-import { ConfiguredFields } from './configured-fields.ts'
-import { entrySecond, fieldsAt, isListed } from './lifecycle.ts'
 import { avalanche } from '../values/hash32.ts'
+import { entrySecond, fieldsAt, isListed } from './lifecycle.ts'
 import type {
   ApiKey,
+  CustomField,
   DealerGroup,
   Evaluation,
   EvaluationPatch,
@@ -218,4 +218,28 @@ function byInstant(a: { readonly at: Date }, b: { readonly at: Date }): number {
 
 function plain(text: string | null | undefined): string {
   return (text ?? '').replaceAll(/\s+/g, '').toUpperCase()
+}
+
+const usualFields: ReadonlyMap<string, CustomField> = new Map([
+  ['Lead source', { type: 'select', options: ['Walk-in', 'Phone', 'Web'], value: null }],
+  ['Keys handed over', { type: 'checkbox', options: null, value: null }],
+])
+
+/** The custom fields that each dealer group has configured [A §2 customFields]. */
+export class ConfiguredFields {
+  readonly #byGroup = new Map<string, Map<string, CustomField>>()
+
+  /** The fields of the group by name, without values: those of its evaluations, else two defaults. */
+  of(groupId: string): ReadonlyMap<string, CustomField> {
+    return this.#byGroup.get(groupId) ?? usualFields
+  }
+
+  /** Adds fields; a name keeps its first definition. */
+  add(groupId: string, fields: Readonly<Record<string, CustomField>>): void {
+    for (const [name, field] of Object.entries(fields)) {
+      const known = this.#byGroup.get(groupId) ?? new Map<string, CustomField>()
+      this.#byGroup.set(groupId, known)
+      if (!known.has(name)) known.set(name, { ...field, value: null })
+    }
+  }
 }

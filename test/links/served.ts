@@ -1,10 +1,10 @@
-import { startServer, type Server } from '#src/commands/serve.ts'
+import { type Server, startServer } from '#src/commands/serve.ts'
 import { openLog } from '#src/log.ts'
-import type { EvaluationDraft } from '../support/build-world.ts'
-import type { CheckDraft } from '#src/sandbox/check-types.ts'
+import type { CheckDraft } from '#src/sandbox/checks.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users/users.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import type { EvaluationDraft } from '../support/build-world.ts'
 import { type Fixture, openSecondContext } from '../support/fixture.ts'
 import { pricedFixture } from '../support/pricing-fixture.ts'
 

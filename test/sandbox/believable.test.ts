@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { findKnownVehicle } from '#src/sandbox/known-vehicle.ts'
 import { catalogue } from '#src/sandbox/catalogue.ts'
+import { findKnownVehicle } from '#src/sandbox/find-vehicle.ts'
 import { generateWorld } from '#src/sandbox/generate-world.ts'
 import { fieldsAt } from '#src/sandbox/lifecycle.ts'
 import { priceEvaluation } from '#src/sandbox/price-evaluation.ts'

@@ -1,9 +1,9 @@
-import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
-import type { CheckDraft } from '#src/sandbox/check-types.ts'
+import type { CheckDraft } from '#src/sandbox/checks.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
-import { type AskAs, ask } from './ask.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
+import { ask, type AskAs } from './ask.ts'
 
 export const now = new Date('2026-03-10T00:00:00Z')
 export const dayMs = 86_400_000

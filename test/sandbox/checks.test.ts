@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { watchPpsr } from '#src/contract/appraisal/checks.ts'
-import type { CheckDraft } from '#src/sandbox/check-types.ts'
+import type { CheckDraft } from '#src/sandbox/checks.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
-import { type AskAs, ask } from './ask.ts'
+import { ask, type AskAs } from './ask.ts'
 import {
   aCheck,
   dayMs,

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
 import { decodeAnswer, evaluation, styleChoice } from '#src/contract/appraisal/shapes.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import { decodeVin } from '#src/sandbox/find-vehicle.ts'
+import { samples } from '#src/sandbox/samples.ts'
+import { type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
+import { wireSettings } from '#src/values/wire.ts'
 import {
   aKey,
   anEvaluation,
@@ -8,11 +13,6 @@ import {
   type WorldDraft,
   worldOf,
 } from '../support/build-world.ts'
-import { VirtualClock } from '#src/sandbox/clock.ts'
-import { decodeVin } from '#src/sandbox/decode-vin.ts'
-import { samples } from '#src/sandbox/samples.ts'
-import { type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
-import { wireSettings } from '#src/values/wire.ts'
 import { ask, listIds } from './ask.ts'
 
 const now = new Date('2026-03-10T04:05:06.700Z')

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CheckDraft } from '#src/sandbox/check-types.ts'
-import { watchPeriodMs } from '#src/sandbox/check-watch.ts'
+import { type CheckDraft, watchPeriodMs } from '#src/sandbox/checks.ts'
 import { generateChecks } from '#src/sandbox/generate-checks.ts'
 import { generateWorld } from '#src/sandbox/generate-world.ts'
 import { startSandbox } from '#src/sandbox/server.ts'

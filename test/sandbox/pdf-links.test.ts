@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '../support/build-world.ts'
-import type { CheckKind } from '#src/sandbox/check-types.ts'
+import type { CheckKind } from '#src/sandbox/checks.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { pdfLinkLifeMs, signLink } from '#src/sandbox/signed-link.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { ask } from './ask.ts'
 
 const now = new Date('2026-03-10T00:00:00Z')

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { catalogue, describe, vehicleByCode } from '#src/sandbox/catalogue.ts'
-import { decodeVin } from '#src/sandbox/decode-vin.ts'
-import { currencySymbol, type PriceRequest, priceOf } from '#src/sandbox/price-model.ts'
-import { regionTexts } from '#src/sandbox/texts.ts'
+import { catalogue, describe, generatedModels, vehicleByCode } from '#src/sandbox/catalogue.ts'
+import { decodeVin } from '#src/sandbox/find-vehicle.ts'
+import { currencySymbol, priceOf, type PriceRequest } from '#src/sandbox/price-model.ts'
 
 const regions = ['AU', 'US', 'GCC'] as const
 const asks: fc.Arbitrary<PriceRequest> = fc.record({
@@ -81,9 +80,11 @@ test('a dinar is worth more than a dirham, and has no symbol but its code', () =
 test('every model of a generated world is in the catalogue, under a code of 13 characters', () => {
   const names = catalogue.map((one) => `${one.region} ${describe(one)}`)
   const wanted = regions.flatMap((region) =>
-    regionTexts[region].models.flatMap(({ make, model, variants }) =>
-      variants.map((variant) => `${region} ${make} ${model} ${variant}`),
-    ),
+    generatedModels
+      .filter(({ badge }) => badge.region === region)
+      .flatMap(({ badge: { make, model }, variants }) =>
+        variants.map(([variant]) => `${region} ${make} ${model} ${variant}`),
+      ),
   )
 
   expect(names).toEqual(expect.arrayContaining(wanted))

@@ -1,5 +1,4 @@
 import { groupsOf } from '#src/sandbox/generate-dealers.ts'
-import { World } from '#src/sandbox/world.ts'
 import type {
   ApiKey,
   Customer,
@@ -9,6 +8,7 @@ import type {
   Salesperson,
   StoredPhoto,
 } from '#src/sandbox/world-types.ts'
+import { World } from '#src/sandbox/world.ts'
 
 // Builders of small worlds for tests: a test states what it needs, the rest has defaults.
 

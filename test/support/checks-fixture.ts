@@ -1,9 +1,8 @@
-import { aRooftop } from './build-world.ts'
-import type { EvaluationDraft } from './build-world.ts'
-import type { VehicleCheck } from '#src/sandbox/check-types.ts'
+import type { VehicleCheck } from '#src/sandbox/checks.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users/users.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { aRooftop, type EvaluationDraft } from './build-world.ts'
 import type { Fixture } from './fixture.ts'
 import { morning, pricedFixture, rowsOf } from './pricing-fixture.ts'
 

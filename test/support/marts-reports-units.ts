@@ -1,6 +1,5 @@
 import { watchStatuses } from '#src/contract/appraisal/shapes.ts'
-import type { VehicleCheck } from '#src/sandbox/check-types.ts'
-import { watchStatusAt } from '#src/sandbox/check-watch.ts'
+import { type VehicleCheck, watchStatusAt } from '#src/sandbox/checks.ts'
 import { localDay } from '#src/values/instant.ts'
 import {
   daysBetween,

@@ -1,9 +1,9 @@
-import type { CheckDraft } from '#src/sandbox/check-types.ts'
+import type { CheckDraft } from '#src/sandbox/checks.ts'
 import { generateChecks } from '#src/sandbox/generate-checks.ts'
 import { generateWorld } from '#src/sandbox/generate-world.ts'
 import { showPhotos } from '#src/sandbox/lifecycle.ts'
-import { World } from '#src/sandbox/world.ts'
 import type { Evaluation } from '#src/sandbox/world-types.ts'
+import { World } from '#src/sandbox/world.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { plantAll } from './marts-plants.ts'
 

@@ -9,8 +9,14 @@ import {
 } from '../../contract/appraisal/checks.ts'
 import type { JsonPath } from '../../values/json-path.ts'
 import { type Call, serve } from '../call.ts'
-import type { CheckKind, VehicleCheck } from '../check-types.ts'
-import { lastCheckedAt, mostUrgent, type WatchStatus, watchStatusAt } from '../check-watch.ts'
+import {
+  type CheckKind,
+  lastCheckedAt,
+  mostUrgent,
+  type VehicleCheck,
+  type WatchStatus,
+  watchStatusAt,
+} from '../checks.ts'
 import { fieldsAt, isCreated, isVanished } from '../lifecycle.ts'
 import { checkPdf } from '../pdf.ts'
 import { Refusal } from '../refusal.ts'

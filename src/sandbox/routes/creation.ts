@@ -1,14 +1,22 @@
 import type { z } from 'zod'
 import { enterVin } from '../../contract/appraisal/creation.ts'
-import { findKnownVehicle } from '../known-vehicle.ts'
-import { beginEvaluation } from '../begin-evaluation.ts'
+import type { Caller } from '../access.ts'
 import { Answer, type Call, serve } from '../call.ts'
 import { type CatalogueVehicle, describe } from '../catalogue.ts'
-import { type Decoded, decodeVin, plainVin, sampleOf, vinOfPlate } from '../decode-vin.ts'
+import {
+  type Decoded,
+  decodeVin,
+  findKnownVehicle,
+  plainVin,
+  sampleOf,
+  vinOfPlate,
+} from '../find-vehicle.ts'
 import { fieldsAt, isCreated } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, renderEvaluation, valuesAt } from '../render.ts'
 import { styleOption } from '../styles.ts'
+import type { Customer, Evaluation } from '../world-types.ts'
+import type { World } from '../world.ts'
 
 /** The entry: a VIN, or a plate with its VIN (null when it has none). */
 interface Entered {
@@ -123,4 +131,54 @@ export function createEvaluation(
 /** The fields that an evaluation takes from the catalogue. */
 export function namesOf({ make, model, variant }: CatalogueVehicle) {
   return { make, model, variant }
+}
+
+/** The known facts of a vehicle when its evaluation begins. A null `variant`: the style must still be chosen. */
+export type BeginningVehicle = Pick<
+  Evaluation,
+  'vin' | 'make' | 'model' | 'variant' | 'year' | 'registration' | 'registrationState'
+>
+
+const noCustomer: Customer = {
+  name: null,
+  phone: null,
+  email: null,
+  postcode: null,
+  state: null,
+  address: null,
+  suburb: null,
+}
+
+/** Adds an evaluation in progress to the world: at the rooftop of the caller, with the user linked to the key. */
+export function beginEvaluation(
+  world: World,
+  { key, rooftop }: Caller,
+  vehicle: BeginningVehicle,
+  now: Date,
+): Evaluation {
+  const evalId = world.nextEvalId
+  world.add({
+    ...vehicle,
+    evalId,
+    rooftopUid: rooftop.uid,
+    createdAt: now,
+    completedAt: null,
+    userId: key.linkedUserId,
+    odometer: null,
+    colour: null,
+    condition: null,
+    notes: null,
+    finalPrice: null,
+    reconTotal: 'sum',
+    reconditioning: [],
+    photos: [],
+    userPrices: [],
+    customFields: Object.fromEntries(world.configuredFields.of(rooftop.groupId)),
+    customer: noCustomer,
+    extra: {},
+    edits: [],
+    vanishedAt: null,
+    vanishedStaysListed: false,
+  })
+  return world.evaluation(evalId)!
 }

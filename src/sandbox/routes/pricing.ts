@@ -1,6 +1,6 @@
 import { getPricing } from '../../contract/appraisal/pricing.ts'
 import { type Call, serve } from '../call.ts'
-import { sampleOf } from '../decode-vin.ts'
+import { sampleOf } from '../find-vehicle.ts'
 import { fieldsAt, isReadable } from '../lifecycle.ts'
 import { priceEvaluation, pricingPayload } from '../price-evaluation.ts'
 import { Refusal } from '../refusal.ts'

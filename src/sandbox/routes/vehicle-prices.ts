@@ -4,15 +4,14 @@ import {
   pollPriceBatch,
   submitPriceBatch,
 } from '../../contract/vehicle-data/prices.ts'
+import { avalanche } from '../../values/hash32.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
-import { currencyOf, marketOf, requireVehicle } from '../covered-vehicle.ts'
 import { specOf } from '../factory-build.ts'
+import { currencyOf, marketOf, requireVehicle } from '../find-vehicle.ts'
 import type { PricedVehicle } from '../jobs.ts'
-import { renderGuide } from '../price-guide.ts'
-import { priceOf } from '../price-model.ts'
+import { priceOf, renderGuide } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
 import { valuesAt } from '../render.ts'
-import { avalanche } from '../../values/hash32.ts'
 
 type GuideFields = z.infer<typeof getPriceGuide.fields>
 type BatchFields = z.infer<typeof submitPriceBatch.fields>

@@ -1,5 +1,4 @@
-import { watchStatusAt } from '#src/sandbox/check-watch.ts'
-import type { VehicleCheck } from '#src/sandbox/check-types.ts'
+import { type VehicleCheck, watchStatusAt } from '#src/sandbox/checks.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { aRooftop, type EvaluationDraft } from '../../support/build-world.ts'
-import type { VehicleCheck } from '#src/sandbox/check-types.ts'
+import type { VehicleCheck } from '#src/sandbox/checks.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
+import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { aRooftop, type EvaluationDraft } from '../../support/build-world.ts'
 import { runsEveryCase } from '../../support/cases.ts'
 import {
-  checkRequests,
   addCheck,
   checkedFixture,
+  checkRequests,
   dayMs,
   paths,
 } from '../../support/checks-fixture.ts'
-import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { type Fixture, runNight } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 import { LeastCalls, type Rules, Subject } from './least-calls.ts'
