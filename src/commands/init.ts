@@ -8,7 +8,7 @@ import { generateWorld } from '../sandbox/generate-world.ts'
 import { daySeconds } from '../values/window.ts'
 import { defaultWire } from '../values/wire.ts'
 import type { RunCommand } from './command.ts'
-import { type SandboxValues, configText } from './init-text.ts'
+import { type SandboxValues, configText } from '../config/template.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
 
 const schemaFile = '.forecourt/forecourt.schema.json'

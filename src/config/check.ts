@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type ConfigFile, fileSchema } from './schema.ts'
 import type { Problem } from './text.ts'
+import { unwrap } from './values.ts'
 import { nearestName } from '../values/nearest-name.ts'
 
 /** The config with its defaults, or all its problems. */
@@ -51,11 +52,6 @@ function memberOf(kind: z.ZodType, name: PropertyKey): z.ZodType | undefined {
   if (!(kind instanceof z.ZodObject)) return undefined
   const shape = kind.shape as Record<string, z.ZodType>
   return Object.hasOwn(shape, name) ? shape[String(name)] : undefined
-}
-
-function unwrap(schema: z.ZodType): z.ZodType {
-  const inner = (schema.def as { innerType?: z.ZodType }).innerType
-  return inner ? unwrap(inner) : schema
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

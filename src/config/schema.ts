@@ -98,16 +98,24 @@ export const fileSchema = z.strictObject({
   }),
   vehicleData: group({
     baseUrl: url.default('http://127.0.0.1:4011').describe('{data_url}, without /v1 [V §1]'),
-    apiKey: headerValue.nullable().default(null),
+    apiKey: headerValue.nullable().default(null).describe('Empty: no vehicle data'),
   }),
   warehouse: group({
     url: warehouseUrl
       .nullable()
       .default(null)
-      .describe('Left out: embedded Postgres under .forecourt/'),
+      .describe('Postgres 15 or newer; left out: embedded Postgres under .forecourt/'),
   }),
-  keys: z.record(z.string(), key).default({}).describe('API keys of the appraisal service by name'),
-  rooftops: z.array(rooftop).default([]),
+  keys: z
+    .record(z.string(), key)
+    .default({})
+    .describe('API keys by a name of your own; kind: partner or dedicated; region: AU, US or GCC'),
+  rooftops: z
+    .array(rooftop)
+    .default([])
+    .describe(
+      'Left out: group (by the key), region (of the key), odometerUnit (mi in the US, else km)',
+    ),
   sync,
   http: group({
     concurrency: whole(1, 256)
@@ -119,7 +127,7 @@ export const fileSchema = z.strictObject({
       .describe('Per key over all processes, at most; null: learnt from the throttles'),
     timeoutSeconds: amount(0.05, 600).default(30),
     maxRetries: whole(0, 20).default(6),
-  }),
+  }).describe('Adapts downwards and upwards by itself'),
   pricing: group({
     reasoning: flag
       .default(false)
@@ -129,8 +137,10 @@ export const fileSchema = z.strictObject({
       .describe('Evaluations priced for one rooftop in one run, at most'),
   }),
   checks: group({
-    lookForNewDays: whole(0, 3650).default(90),
-    lookEveryDays: whole(1, 365).default(7),
+    lookForNewDays: whole(0, 3650)
+      .default(90)
+      .describe('Evaluations younger than this number of days are checked for new past checks'),
+    lookEveryDays: whole(1, 365).default(7).describe('At least this often'),
     dailyForDays: whole(0, 365)
       .default(3)
       .describe('Evaluations completed in the last days are asked for new checks every night'),
@@ -139,8 +149,13 @@ export const fileSchema = z.strictObject({
       .describe('Requests of one "backfill vehicle-checks" for one rooftop, at most'),
   }),
   links: group({
-    refreshBeforeHours: whole(48, 168).default(48),
-    keepAliveDays: whole(0, 36_500).nullable().default(null),
+    refreshBeforeHours: whole(48, 168)
+      .default(48)
+      .describe('Signed again when less than this is left before the next night'),
+    keepAliveDays: whole(0, 36_500)
+      .nullable()
+      .default(null)
+      .describe('Only links of evaluations younger than this are renewed; null: every link'),
     token: headerValue
       .nullable()
       .default(null)
@@ -153,7 +168,7 @@ export const fileSchema = z.strictObject({
         .array(archiveHost)
         .default([])
         .describe('Where PDFs may be fetched: host, host:port or *.example.com, by https'),
-    }),
+    }).describe('Stores the PDFs themselves: "forecourt links archive"'),
   }),
   stock: group({
     graceDays: whole(0, 365)
@@ -161,23 +176,33 @@ export const fileSchema = z.strictObject({
       .describe('Days until a vehicle that the lists no longer name is off stock'),
   }),
   prices: group({
-    batchSize: whole(1, 100_000).default(500),
+    batchSize: whole(1, 100_000)
+      .default(500)
+      .describe('To begin with; halved where the service takes fewer'),
     market: optionalText.describe(
       'Two-letter country; null: AU, or the GCC country of the currency; none: the request names no market',
     ),
   }),
-  retention: group({ rawDays: whole(0, 36_500).default(90) }),
+  retention: group({
+    rawDays: whole(0, 36_500)
+      .default(90)
+      .describe('Superseded payloads; the newest of each record stays'),
+  }),
   budget: group({
     ppsrSearch: perDay,
     carHistory: perDay,
     historyCheck: perDay,
     prediction: perDay,
-  }),
-  access: group(accessSettings(whole)),
+  }).describe('Paid calls allowed in a day (UTC); 0 = never'),
+  access: group(accessSettings(whole)).describe(
+    'Who may read the marts: "forecourt grant" makes the roles and these logins',
+  ),
   jobs: z
     .record(z.string(), job)
     .default({})
-    .describe('Where "forecourt schedule" differs from the files of jobs/'),
+    .describe(
+      'Where "forecourt schedule" differs from the files of jobs/; "forecourt run" lists them',
+    ),
   alerts: group({
     url: url
       .nullable()
@@ -186,7 +211,7 @@ export const fileSchema = z.strictObject({
     format: z
       .enum(['json', 'slack', 'teams'])
       .default('json')
-      .describe("The message's format: generic, or as the webhooks of Slack or Teams expect it"),
+      .describe('json, or as their webhooks expect it: slack, teams'),
     afterMinutes: amount(0, 1440)
       .default(5)
       .describe('Minutes that a problem must last before it is reported'),
@@ -194,7 +219,9 @@ export const fileSchema = z.strictObject({
   serve: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
     port: whole(0, 65_535).default(4020),
-  }),
+  }).describe(
+    'Permalinks and webhooks over HTTP; put a TLS proxy before it if other machines use it',
+  ),
   operations: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
     port: whole(0, 65_535)
@@ -226,7 +253,7 @@ export const fileSchema = z.strictObject({
     events: z
       .array(z.enum(['ON_COMPLETE', 'ON_EXPORT', 'ON_DRIVE_COMPLETED']))
       .default(['ON_COMPLETE', 'ON_EXPORT'])
-      .describe('What "webhooks apply" subscribes every rooftop to [A §6]'),
+      .describe('"webhooks apply" subscribes to these; ON_DRIVE_COMPLETED: drives too [A §6]'),
   }),
   wire: wireSettings,
 })

@@ -69,6 +69,12 @@ export const archiveHost = z
   )
 export const region = z.enum(['AU', 'US', 'GCC'])
 
+/** The schema below defaults and optional marks. */
+export function unwrap(schema: z.ZodType): z.ZodType {
+  const inner = (schema.def as { innerType?: z.ZodType }).innerType
+  return inner ? unwrap(inner) : schema
+}
+
 // Intl accepts an offset such as +10:00 as a zone, but Postgres reads its sign the other way round.
 function isTimeZone(text: string): boolean {
   try {
