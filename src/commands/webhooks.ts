@@ -4,7 +4,12 @@ import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { registerRooftops } from '../pipeline/rooftops.ts'
 import { withSessionLock } from '../db/locks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { isOurs, wantedFor } from '../webhook/subscription-plan.ts'
+import {
+  isOurs,
+  type ListedSubscription,
+  type SubscriptionPlan,
+  wantedFor,
+} from '../webhook/subscription-plan.ts'
 import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -16,13 +21,6 @@ import {
   readRecorded,
   type SubscriptionContext,
 } from './webhooks-changes.ts'
-import {
-  type RooftopError,
-  hasChanges,
-  planTable,
-  withoutQuery,
-  planDocument,
-} from './webhooks-table.ts'
 
 export const plan: RunCommand = async (session, options) => {
   requireTarget(session)
@@ -184,4 +182,65 @@ function errorLines(results: Readonly<Record<string, object>>): string[] {
 
 function exitCodeOf(results: Readonly<Record<string, object>>): number {
   return Object.values(results).some((one) => 'error' in one) ? 1 : 0
+}
+
+/** What went wrong at a rooftop. */
+interface RooftopError {
+  readonly error: string
+}
+
+/** Never the query: an address of others may hold a secret there. */
+function withoutQuery({ id, event, type, url }: ListedSubscription) {
+  const parsed = URL.parse(url)
+  return { id, event, type, url: parsed === null ? '?' : parsed.origin + parsed.pathname }
+}
+
+/** A plan as --json shows it. */
+function planDocument({
+  create,
+  update,
+  remove: gone,
+  unchanged: same,
+  foreign,
+}: SubscriptionPlan) {
+  return {
+    create: create.map(({ event, url }) => ({ event, url })),
+    update: update.map(({ listed, wanted, why }) => ({
+      ...withoutQuery(listed),
+      to: wanted.url,
+      why,
+    })),
+    delete: gone.map(({ listed, why }) => ({ ...withoutQuery(listed), why })),
+    same: same.map(({ listed }) => withoutQuery(listed)),
+    foreign: foreign.map(withoutQuery),
+  }
+}
+
+type PlanDocument = ReturnType<typeof planDocument>
+
+/** Whether there is anything to do. */
+function hasChanges({ create, update, delete: gone }: PlanDocument): boolean {
+  return create.length + update.length + gone.length > 0
+}
+
+interface PlanLine {
+  readonly id?: number
+  readonly event: string | null
+  readonly url: string
+  readonly to?: string
+  readonly why?: string
+}
+
+/** The plans for a person, a line for each subscription. */
+function planTable(results: Readonly<Record<string, PlanDocument | RooftopError>>): string[] {
+  const kinds = ['create', 'update', 'delete', 'same', 'foreign'] as const
+  const rows = Object.entries(results).flatMap(([rooftop, one]) =>
+    kinds.flatMap((what) => {
+      const lines: readonly PlanLine[] = 'error' in one ? [] : one[what]
+      return lines.map(({ id, event, url, to = url, why = '' }) => [
+        ...[rooftop, what, String(id ?? '-'), event ?? '-', to, why],
+      ])
+    }),
+  )
+  return table(['rooftop', 'what', 'id', 'event', 'to', 'why'], rows)
 }
