@@ -1,5 +1,5 @@
 import { type CommandDefinition, lazy, operationsOption, rooftopsOption } from './command.ts'
-import { historyStreamNames, jobNames, replayStreamNames, streamNames } from './names.ts'
+import { historyStreamNames, jobNames, streamNames } from './names.ts'
 
 // Commands that load, check, explain and erase data.
 
@@ -97,11 +97,16 @@ export const verify: CommandDefinition = {
   usage: 'verify',
   summary: 'Proves coverage and every stored record; the next sync repairs what it finds',
   options: (command) =>
-    rooftopsOption(command).option(
-      '--deep',
-      'list every window again, whole and in halves, and compare the ids',
-    ),
-  examples: ['forecourt verify', 'forecourt verify --deep --json'],
+    rooftopsOption(command)
+      .option('--deep', 'list every window again, whole and in halves, and compare the ids')
+      .option('--rows', 'derive the rows again from the stored payloads, and compare every column')
+      .option('--sample <n>', 'with --rows: only this many records, taken at random')
+      .option('--seed <text>', 'with --sample: takes the same records as the run that printed it'),
+  examples: [
+    'forecourt verify',
+    'forecourt verify --deep --json',
+    'forecourt verify --rows --sample 1000',
+  ],
   run: lazy(async () => (await import('./verify.ts')).verify),
 }
 
@@ -116,8 +121,8 @@ export const replay: CommandDefinition = {
   usage: 'replay [stream...]',
   summary: 'Rebuilds the normalised tables from the stored payloads, with no API call',
   values: {
-    description: 'the streams to rebuild (default: all that can be; observations cannot)',
-    choices: replayStreamNames,
+    description: 'the streams to rebuild (default: all)',
+    choices: streamNames,
   },
   options: rooftopsOption,
   examples: ['forecourt replay', 'forecourt replay evaluations'],

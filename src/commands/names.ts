@@ -9,9 +9,6 @@ export const streamNames = ['users', 'evaluations', 'pricing', 'vehicle-checks',
 /** The streams whose history can be loaded. */
 export const historyStreamNames = ['evaluations', 'vehicle-checks']
 
-/** The streams whose tables hold nothing but what the stored payloads say. */
-export const replayStreamNames = ['users', 'evaluations']
-
 /** How a run can be. */
 export const runStatusNames = [
   ...['running', 'ok', 'partial', 'failed', 'stopped', 'abandoned', 'paused'],

@@ -2,12 +2,10 @@ import { runStreams } from '../pipeline/run-streams.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { chooseStreams } from './option-values.ts'
 import type { RunCommand } from './command.ts'
-import { replayStreamNames } from './names.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 
 export const replay: RunCommand = async (session, options, [names]) => {
-  const named = names as string[]
-  const streams = chooseStreams(named.length === 0 ? replayStreamNames : named)
+  const streams = chooseStreams(names as string[])
   const rooftops = chooseRooftops(session.config, options['rooftop'] as string[])
   const plan = { command: 'replay', mode: 'replay', from: 0, until: 0 } as const
   const report = await runStreams(await session.context(), { plan, streams, rooftops })

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { UsageError } from '../errors.ts'
 import { openAppraisal, openServices } from '../sources/open-services.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
@@ -11,14 +13,22 @@ import {
 } from '../pipeline/verify.ts'
 import { type WrongAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
+import {
+  type DifferingRow,
+  type RowSample,
+  type RowsVerification,
+  verifyRows,
+} from '../pipeline/verify-rows.ts'
 import { allStreams } from '../streams/all.ts'
 import type { RunCommand } from './command.ts'
 import { CoverageWriter, type CoverageRefused } from './coverage-writer.ts'
+import { wholeNumberOption } from './option-values.ts'
 import { table } from './table.ts'
 
 const windowed = allStreams.flatMap(({ records }) => records ?? [])
 
 export const verify: RunCommand = async (session, options) => {
+  const sample = sampleOf(options)
   const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
   const warehouse = await session.warehouse('read')
   const rooftops = await findRooftops(warehouse.db, chosen)
@@ -43,11 +53,17 @@ export const verify: RunCommand = async (session, options) => {
   await appraisal.close()
   const duplicates = await duplicateIds(warehouse.db)
   const aggregates = await verifyAggregates(warehouse.db, rooftops)
+  const { signal } = session.io
+  const rows =
+    options['rows'] === true
+      ? await verifyRows(warehouse, allStreams, rooftops, sample, signal)
+      : null
   const proved =
     checked.every(isProved) &&
     deep.every(({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0) &&
     duplicates.length === 0 &&
-    aggregates.length === 0
+    aggregates.length === 0 &&
+    (rows === null || rows.differing === 0)
   const gaps = sum(checked, 'gaps')
   const overlaps = sum(checked, 'overlaps')
   const document = {
@@ -58,6 +74,7 @@ export const verify: RunCommand = async (session, options) => {
     duplicates,
     aggregates,
     deep: options['deep'] === true ? deep : null,
+    rows,
     ...(coverage.refused === null ? {} : { coverageRefused: coverage.refused }),
   }
   const label = labelRooftops(chosen)
@@ -73,6 +90,7 @@ export const verify: RunCommand = async (session, options) => {
       coverage.refused === null ? readBySync : notUncovered,
     ),
     ...aggregates.map(aggregateLine),
+    ...(rows === null ? [] : rowLines(rows, label)),
     ...(coverage.refused === null ? [] : [refusedLine(coverage.refused)]),
   ])
   return proved ? 0 : 1
@@ -183,6 +201,53 @@ function someOf(ids: readonly number[]): string {
 function aggregateLine({ aggregate, of, differences, mend: fix }: WrongAggregate): string {
   const what = aggregate === 'agg_repeat_vehicle' ? 'vehicles' : 'days'
   return `  ${of}: core.${aggregate} differs from the facts for ${differences} ${what}: run "${fix}" in the warehouse`
+}
+
+function sampleOf(options: Parameters<RunCommand>[1]): RowSample | null {
+  const { rows, sample, seed } = options
+  if (rows !== true && sample !== undefined) throw new UsageError('--sample needs --rows.')
+  if (sample === undefined && seed !== undefined) throw new UsageError('--seed needs --sample.')
+  if (sample === undefined) return null
+  const size = wholeNumberOption('--sample', sample, 1, 10_000_000)
+  return { size, seed: seed === undefined ? randomBytes(4).toString('hex') : String(seed) }
+}
+
+/** Differing rows that are printed; --json has more. */
+const mostPrinted = 50
+
+function rowLines(
+  { records, sample, differing, rows }: RowsVerification,
+  label: (uid: string) => string,
+): string[] {
+  const which = sample === null ? '' : `, taken at random with --seed ${sample.seed}`
+  const printed = rows.slice(0, mostPrinted)
+  const left = differing - printed.length
+  const streams = [...new Set(rows.map(({ stream }) => stream))]
+  return [
+    `Rows derived again from the stored payloads of ${records} records${which}: ${differing} differ.`,
+    ...printed.map((row) => `  ${label(row.rooftop)} ${row.stream}: ${rowText(row)}`),
+    ...(left > 0 ? [`  and ${left} more${left > rows.length ? '' : ' (--json lists them)'}`] : []),
+    ...(differing > 0 ? [`Run "forecourt replay ${streams.join(' ')}" to set them right.`] : []),
+  ]
+}
+
+const rowFaults = {
+  missing: 'is missing',
+  extra: 'comes from no payload',
+  unfit: 'no longer fits',
+} as const
+
+function rowText({ table, key, kind, columns }: DifferingRow): string {
+  const own = Object.entries(key).filter(([name]) => name !== 'rooftop_id')
+  const row = `${table} ${own.map(([name, value]) => `${name} ${valueText(value)}`).join(', ')}`
+  const facts = columns.map(({ column, stored, derived }) =>
+    kind === 'unfit' ? `${column} ${stored}` : `${column} is ${stored}, not ${derived}`,
+  )
+  return [kind === 'changed' ? row : `${row} ${rowFaults[kind]}`, ...facts].join('; ')
+}
+
+function valueText(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value)
 }
 
 function deepProblems(entry: DeepVerification): string[] {

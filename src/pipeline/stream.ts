@@ -6,6 +6,7 @@ import type { AttemptReport } from '../sources/http.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { DueWindow } from './due-windows.ts'
 import type { Enrichment } from './enrichment.ts'
+import type { PayloadRows } from './payload-rows.ts'
 import type { Counts, Run, RunMode, StreamStatus } from './run-ledger.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 
@@ -16,6 +17,8 @@ export interface Stream {
   readonly slices: Readonly<Partial<Record<RunMode, Slice>>>
   /** Keys of its answers in `raw.payload`: a newer answer about the same record replaces an older one. */
   readonly endpoints: readonly string[]
+  /** How its rows follow from its payloads; left out: from `records`, or not at all. */
+  readonly payloadRows?: PayloadRows
   /** The records that it lists by windows; left out: it lists none. */
   readonly records?: WindowedRecords
   /** What it asks about evaluations; left out: it asks nothing. */

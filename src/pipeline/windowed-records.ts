@@ -113,12 +113,13 @@ export interface WindowedRecords<R = unknown> {
   recordOf(body: unknown, id: number): unknown
   /** When the record was created as the list sees it. */
   entryAt(record: R): Date
-  /** Finds or adds what the records refer to (salespeople), in the load's transaction. */
+  /** Finds what the records refer to (salespeople), in the load's transaction. `add`, the default: adds what is missing. */
   resolve(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     records: readonly R[],
     wire: AppraisalWire,
+    mode?: 'add' | 'read',
   ): Promise<(record: R) => Row>
   /** Pure. Merges a record into the stored rows. */
   merge(

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../db/tables.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { LoadOutcome } from '../values/record.ts'
+import type { DerivedTable } from '../pipeline/payload-rows.ts'
+import type { LoadOutcome, Row } from '../values/record.ts'
 
 /** A table of prices that are never overwritten: one row of each key and price source is current. */
 export interface ObservationTable {
@@ -148,4 +149,98 @@ async function confirm(
     update ${sql.table(on.table)} as price set last_confirmed_at = greatest(price.last_confirmed_at, answer.at)
     from unnest(${keysOf(on, unchanged)}, ${unchanged.map(({ at }) => at)}::timestamptz[]) as answer (key, at)
     where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = answer.key`.execute(db)
+}
+
+/** An answer from a stored payload. */
+export interface StoredAnswer extends Observation {
+  readonly runId: number
+  /** Columns that the first answer of an observation decides. */
+  readonly first: Readonly<Record<string, unknown>>
+}
+
+/** An observation, derived from the answers with the same values that follow each other. */
+export interface DerivedObservation<A extends StoredAnswer> {
+  readonly row: Row
+  /** Whether the first of these answers made it; else an earlier one did, whose payload was deleted. */
+  readonly isWhole: boolean
+  readonly answers: readonly A[]
+}
+
+/**
+ * Derives observations from the stored answers of some keys, oldest first, and finds the stored row of each by its run.
+ * Observations from before the oldest answer are left out: their payloads were deleted (`retention.rawDays`).
+ */
+export async function deriveObservations<A extends StoredAnswer>(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  answers: readonly A[],
+): Promise<{
+  readonly table: DerivedTable
+  readonly observations: readonly DerivedObservation<A>[]
+}> {
+  const byKey = Map.groupBy(answers, ({ key }) => key)
+  const { rows } = await sql<Row>`
+    select * from ${sql.table(on.table)} as price
+    where rooftop_id = ${rooftop.id} and price_source = ${on.source} and price.${sql.ref(on.key)} = any(${keysOf(
+      on,
+      [...byKey.values()].map(([first]) => first!),
+    )})
+    order by observed_at`.execute(db)
+  const rowsByKey = Map.groupBy(rows, (row) => row[on.key])
+  const stored: Row[] = []
+  const observations: DerivedObservation<A>[] = []
+  for (const [key, ofKey] of byKey) {
+    const own = rowsByKey.get(key) ?? []
+    const runs = runsOfEqualValues(ofKey)
+    const matched = new Set<Row>()
+    for (const [index, equal] of runs.entries()) {
+      const [first] = equal as [A]
+      const made = own.find((row) => row['run_id'] === first.runId && !matched.has(row))
+      const earlier = own.findLast((row) => (row['run_id'] as number) < first.runId)
+      const before = made ?? (index === 0 ? earlier : undefined)
+      if (before) matched.add(before)
+      const isWhole = before === undefined || before === made
+      const row = {
+        ...(before ?? newRow(rooftop, on, first, equal.at(-1)!.at)),
+        ...first.columns,
+        ...(isWhole ? first.first : {}),
+        value_hash: first.valueHash,
+        is_current: index === runs.length - 1,
+      }
+      observations.push({ row, isWhole, answers: equal })
+    }
+    const oldest = ofKey[0]!.runId
+    stored.push(...own.filter((row) => matched.has(row) || (row['run_id'] as number) >= oldest))
+  }
+  const derived = observations.map(({ row }) => row)
+  const recordOf = (row: Row) => String(row[on.key])
+  return { table: { table: on.table, stored, derived, recordOf }, observations }
+}
+
+/** Answers of one key, grouped where the values stay the same. */
+function runsOfEqualValues<A extends StoredAnswer>(answers: readonly A[]): A[][] {
+  const runs: A[][] = []
+  for (const answer of answers) {
+    const last = runs.at(-1) ?? []
+    if (last[0]?.valueHash.equals(answer.valueHash)) last.push(answer)
+    else runs.push([answer])
+  }
+  return runs
+}
+
+function newRow(
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  { key, at, runId }: StoredAnswer,
+  confirmedAt: Date,
+): Row {
+  return {
+    rooftop_id: rooftop.id,
+    [on.key]: key,
+    price_source: on.source,
+    observed_at: at,
+    last_confirmed_at: confirmedAt,
+    run_id: runId,
+  }
 }

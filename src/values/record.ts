@@ -9,6 +9,13 @@ export interface Issue {
   readonly message: string
 }
 
+/** A record that goes to quarantine. */
+export interface Rejected {
+  readonly naturalKey: string
+  readonly issues: readonly Issue[]
+  readonly payload: string
+}
+
 /** A record does not fit: it goes to quarantine with every issue, and the others are loaded. */
 export class RecordIssues extends Error {
   override readonly name = 'RecordIssues'

@@ -93,15 +93,20 @@ const cases: Record<string, Case> = {
     config: access,
     says: `Unknown stream 'pricing'; known are evaluations, vehicle-checks: see "forecourt backfill --help".`,
   },
-  'a replay of prices': {
-    args: 'replay pricing',
+  'a sample without --rows': {
+    args: 'verify --sample 10',
     config: access,
-    says: `Unknown stream 'pricing'; known are users, evaluations: see "forecourt replay --help".`,
+    says: '--sample needs --rows.',
   },
-  'a replay of the prices of the stock': {
-    args: 'replay stock-prices',
+  'a seed without a sample': {
+    args: 'verify --rows --seed 1a2b3c4d',
     config: access,
-    says: `Unknown stream 'stock-prices'; known are users, evaluations: see "forecourt replay --help".`,
+    says: '--seed needs --sample.',
+  },
+  'a sample of no records': {
+    args: 'verify --rows --sample 0',
+    config: access,
+    says: '--sample 0 must be a whole number from 1 to 10000000.',
   },
   'a pricing of the stock without a key': {
     args: 'reprice',

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { loadNamed, makeProgram } from '#src/cli.ts'
 import { allCommands } from '#src/commands/all.ts'
-import { historyStreamNames, replayStreamNames, streamNames } from '#src/commands/names.ts'
+import { historyStreamNames, streamNames } from '#src/commands/names.ts'
 import type { RunMode } from '#src/pipeline/run-ledger.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { runInProcess } from '../support/cli.ts'
@@ -42,7 +42,7 @@ test('the streams of the help are those that the commands take', () => {
     allStreams.filter(({ slices }) => slices[mode] !== undefined).map(({ name }) => name)
 
   expect(streamNames).toEqual(allStreams.map(({ name }) => name))
-  expect(replayStreamNames).toEqual(having('replay'))
+  expect(streamNames).toEqual(having('replay'))
   expect(historyStreamNames).toEqual(having('backfill'))
 })
 

@@ -36,6 +36,7 @@ test('verify --json proves a good warehouse and counts what it proved', async ()
     duplicates: [],
     aggregates: [],
     deep: null,
+    rows: null,
   })
 })
 
@@ -148,6 +149,55 @@ test('verify with a read-only login reports what it found, and says that coverag
   expect(stdout).toMatch(/1003.*it was not taken out of coverage, see below/)
   expect(stdout).toContain(`NOT taken out of coverage: login ${login} cannot write`)
   expect(rows).toEqual([{ covered: true }])
+})
+
+test('verify --rows with a read-only login names what differs without personal data, and replay sets it right', async () => {
+  const { sandbox, sync } = smallFixture()
+  await using fixture = await openFixture({ sandbox, sync })
+  const { pool, url } = fixture.database
+  await fixture.night()
+  await pool.query(`update core.evaluation set final_price = 1 where eval_id = 1003;
+    update pii.evaluation_customer set phone = '0491 570 999' where eval_id = 1003;
+    delete from pii.evaluation_customer where eval_id = 1004`)
+  const login = `reader_${randomBytes(4).toString('hex')}`
+  await pool.query(
+    `create role ${login} login password 'canary-password'; grant pg_read_all_data to ${login}`,
+  )
+  await using folder = await temporaryFolder()
+  const readerUrl = Object.assign(new URL(url), {
+    username: login,
+    password: 'canary-password',
+  }).href
+  const { sandbox: source } = fixture
+  const file = join(folder.path, 'forecourt.yaml')
+  await writeFile(file, configText(source, readerUrl, { sandbox, sync }))
+  const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
+
+  const all = await run('verify', '--rows', '--json')
+  const { code, stdout, stderr } = await run('verify', '--rows')
+  const sampled = await run('verify', '--rows', '--sample', '100')
+  await pool.query(`drop role ${login}`)
+  await writeFile(file, configText(source, url, { sandbox, sync }))
+  const replayed = await run('replay')
+  const repaired = await run('verify', '--rows')
+
+  expect([all.code, code, stderr, sampled.code]).toEqual([1, 1, '', 1])
+  const document = JSON.parse(all.stdout)
+  expect(document).toMatchObject({ status: 'failed', rows: { sample: null, differing: 3 } })
+  expect(document.rows.rows[0]).toMatchObject({
+    ...{ stream: 'evaluations', table: 'core.evaluation', kind: 'changed' },
+    key: { eval_id: 1003 },
+    columns: [{ column: 'final_price', stored: '1.000' }],
+  })
+  expect(stdout).toContain('3 differ')
+  expect(stdout).toMatch(/core\.evaluation eval_id 1003; final_price is 1\.000, not \d+\.000/)
+  expect(stdout).toContain('pii.evaluation_customer eval_id 1003; phone is (hidden), not (hidden)')
+  expect(stdout).toContain('pii.evaluation_customer eval_id 1004 is missing')
+  expect(stdout).toContain('Run "forecourt replay evaluations" to set them right.')
+  expect(`${all.stdout}${stdout}`).not.toContain('0491')
+  expect(sampled.stdout).toMatch(/taken at random with --seed [0-9a-f]{8}: 3 differ/)
+  expect([replayed.code, repaired.code]).toEqual([0, 0])
+  expect(repaired.stdout).toContain(': 0 differ.')
 })
 
 test('verify --deep finds an evaluation that the source has and the warehouse lacks', async () => {

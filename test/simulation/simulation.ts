@@ -5,6 +5,7 @@ import { openPool } from '#src/db/connect.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { verifyStream } from '#src/pipeline/verify.ts'
+import { verifyRows } from '#src/pipeline/verify-rows.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { type CrashPoint, crashPoints } from '#src/pipeline/crash-points.ts'
 import { type Evaluation, evaluationsOf } from './evaluation.ts'
@@ -185,15 +186,17 @@ class Simulation {
   /** What verify reports about rows and certificates that only the product has written. */
   async #verified(night: number, when: string): Promise<Finding[]> {
     const db = openDb(this.#pool)
-    const findings: Finding[] = []
-    for (const rooftop of await findRooftops(db, this.#crashable.config.rooftops)) {
-      const found = await verifyStream(
-        db,
-        evaluations.records!,
-        rooftop,
-        this.#crashable.config.sync,
-        new Date(),
-      )
+    const { config } = this.#crashable
+    const rooftops = await findRooftops(db, config.rooftops)
+    const warehouse = { pool: this.#pool, db, config }
+    const { signal } = new AbortController()
+    const { rows } = await verifyRows(warehouse, [evaluations], rooftops, null, signal)
+    const findings = rows.map(({ rooftop, ...row }) => {
+      const what = `${when} a row differs from its payloads: ${JSON.stringify(row)}`
+      return { world: Number(/\d+/.exec(rooftop)![0]), night, what }
+    })
+    for (const rooftop of rooftops) {
+      const found = await verifyStream(db, evaluations.records!, rooftop, config.sync, new Date())
       const { overlaps, brokenSums, uncertified, notStored, orphans } = found
       if (
         [overlaps, brokenSums, uncertified, notStored].every((list) => list.length === 0) &&

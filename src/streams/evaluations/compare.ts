@@ -1,4 +1,5 @@
 import type { Row, RowSet } from '../../values/record.ts'
+import { comparable, isSameValue } from '../../values/same-value.ts'
 
 // Compares the stored rows of an evaluation with the rows that a record makes.
 
@@ -34,7 +35,7 @@ export function changedFields(stored: RowSet, next: RowSet): string[] {
   const before = stored['core.evaluation']![0]!
   const after = next['core.evaluation']![0]!
   const columns = Object.keys(after).filter(
-    (name) => !bookkeeping.has(name) && !sameValue(before[name], after[name]),
+    (name) => !bookkeeping.has(name) && !isSameValue(before[name], after[name]),
   )
   const children = Object.entries(childNames)
     .filter(([table]) => !sameRows(current(stored[table]), current(next[table])))
@@ -60,34 +61,4 @@ export function sameRows(
     rows.map((row) => names.map((name) => comparable(row[name])).join('\u0001')).sort()
   const others = lines(right)
   return lines(left).every((line, index) => line === others[index])
-}
-
-function sameValue(left: unknown, right: unknown): boolean {
-  return comparable(left) === comparable(right)
-}
-
-/** The same text for a stored value and for the normalised value that equals it. */
-function comparable(value: unknown): string {
-  if (value === null || value === undefined) return '\u0000'
-  if (value instanceof Date) return value.toISOString()
-  if (typeof value === 'object') return canonical(value)
-  const text = String(value)
-  return text.startsWith('{') || text.startsWith('[') ? canonicalText(text) : text
-}
-
-function canonicalText(text: string): string {
-  try {
-    return canonical(JSON.parse(text))
-  } catch {
-    return text
-  }
-}
-
-/** JSON with sorted keys: jsonb does not keep their order. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) =>
-    item !== null && typeof item === 'object' && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
-  )
 }

@@ -9,13 +9,14 @@ import { lockSql } from '../../db/locks.ts'
 
 /**
  * Finds the salespeople that evaluations name, by e-mail within the dealer group. Adds those that no user list has shown, marked
- * as not in the list: a list never shows generated link accounts [A §4 /getuserlist].
+ * as not in the list: a list never shows generated link accounts [A §4 /getuserlist]. `read` adds none: they have no user_id.
  */
 export async function linkSalespeople(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   records: readonly EvaluationRecord[],
   wire: AppraisalWire,
+  mode: 'add' | 'read' = 'add',
 ): Promise<(record: EvaluationRecord) => Row> {
   const named = new Map<string, { email: string; name: string | null }>()
   for (const { user } of records) if (user) named.set(user.email.toLowerCase(), user)
@@ -24,7 +25,7 @@ export async function linkSalespeople(
   const missing = [...named]
     .filter(([email]) => !ids.has(email))
     .sort(([a], [b]) => (a < b ? -1 : 1))
-  if (missing.length > 0) {
+  if (missing.length > 0 && mode === 'add') {
     // Two rooftops of a group may find the same new salesperson at once.
     await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
     ids = await userIds(db, rooftop.groupId, emails)
@@ -32,7 +33,9 @@ export async function linkSalespeople(
       if (!ids.has(email)) ids.set(email, await addUnlisted(db, rooftop.groupId, user, wire))
     }
   }
-  return (record) => ({ user_id: record.user ? ids.get(record.user.email.toLowerCase())! : null })
+  return (record) => ({
+    user_id: record.user ? (ids.get(record.user.email.toLowerCase()) ?? null) : null,
+  })
 }
 
 async function userIds(

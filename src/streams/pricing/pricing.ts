@@ -1,11 +1,13 @@
 import { getPricing } from '../../contract/appraisal/pricing.ts'
 import { defineEnrichment } from '../../pipeline/enrichment.ts'
 import { askDue, planAsks } from '../../pipeline/enrichment-slice.ts'
+import { payloadKeys, type PayloadRows } from '../../pipeline/payload-rows.ts'
+import { replayRows } from '../../pipeline/replay-slice.ts'
 import { sliceOf, type Stream } from '../../pipeline/stream.ts'
 import type { RecordWarning } from '../../values/record.ts'
 import { daysUntilDue, duePrices } from './due.ts'
 import { normalisePrice, type PriceRecord, pricingContent } from './normalise.ts'
-import { observePrices } from './observe.ts'
+import { derivePrices, observePrices } from './observe.ts'
 
 const name = 'pricing'
 
@@ -44,13 +46,24 @@ const prices = defineEnrichment<PriceRecord>({
   },
 })
 
+const payloadRows: PayloadRows = {
+  keysOf: (rooftopIds) => payloadKeys(rooftopIds, prices.asks),
+  derive: derivePrices,
+  isSummed: true,
+}
+
 /** Pricing AI: prices of complete evaluations with mileage, stored as observations [A §4 /pricingAi/payload/{evalid}]. */
 export const pricing: Stream = {
   name,
   endpoints: prices.asks,
   enrichment: prices,
   follows: [],
-  slices: { sync: sliceOf(prices, askDue), retry: sliceOf(prices, askDue) },
+  payloadRows,
+  slices: {
+    sync: sliceOf(prices, askDue),
+    retry: sliceOf(prices, askDue),
+    replay: replayRows(payloadRows),
+  },
   plan: async (scope) => await planAsks(prices, scope),
 }
 

@@ -1,12 +1,15 @@
 import { type Kysely, sql } from 'kysely'
+import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
 import type { Tables } from '../../db/tables.ts'
+import { type Derivation, type DeriveOptions, readPayloads } from '../../pipeline/payload-rows.ts'
+import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
 import { contentHash } from '../../values/content-hash.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { type ObservationTable, observeAll } from '../observation.ts'
+import { deriveObservations, type ObservationTable, observeAll } from '../observation.ts'
 import type { BatchAnswer, BatchLoaded } from './batch.ts'
 import type { RecordWarning } from '../../values/record.ts'
 import { decoderOf } from './vin-lookups.ts'
-import type { StockPriceRecord } from './normalise.ts'
+import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
 
 const stockPrices: ObservationTable = {
   table: 'core.stock_price_observation',
@@ -36,6 +39,58 @@ export async function observeStockPrices(
     priced: record.error === null ? 'priced' : 'failed',
     warnings: [...currencyWarnings(record, rooftop), ...(others.get(key) ?? [])],
   }))
+}
+
+interface BatchAnswerRow {
+  readonly stockNo: string
+  readonly vin: string | null
+  readonly batchNo: string
+}
+
+/** Stock numbers that were priced. Those of a renumbered unit are left out: their prices moved to the new number with it. */
+export function pricedKeys(rooftopIds: readonly number[]) {
+  return sql`
+    select distinct batch.rooftop_id, stock_no as key
+    from ops.price_batch as batch join ops.price_batch_unit as unit using (batch_no)
+    where rooftop_id in (${sql.join(rooftopIds)}) and state = 'complete' and outcome in ('priced', 'failed')
+      and not exists (select from ops.data_quality as warning
+        where warning.rooftop_id = batch.rooftop_id and natural_key = unit.stock_no and check_name = 'cannot-be-stored')
+      and not exists (select from core.stock_unit_change as change
+        where change.rooftop_id = batch.rooftop_id and changes ? 'stock_no'
+          and unit.stock_no in (change.stock_no, changes -> 'stock_no' ->> 0, changes -> 'stock_no' ->> 1))`
+}
+
+/** The rows that the stored results of batches make, one batch at a time. */
+export async function deriveStockPrices(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  keys: readonly string[],
+  { wire }: DeriveOptions,
+): Promise<Derivation> {
+  const { rows } = await sql<BatchAnswerRow>`
+    select stock_no as "stockNo", vin, batch_no::text as "batchNo"
+    from ops.price_batch join ops.price_batch_unit using (batch_no)
+    where rooftop_id = ${rooftop.id} and state = 'complete' and outcome in ('priced', 'failed')
+      and stock_no = any(${[...keys]}::text[]) order by batch_no`.execute(db)
+  const answers = []
+  const giveWay = eventLoopYielder()
+  for (const [batchNo, units] of Map.groupBy(rows, (row) => row.batchNo)) {
+    await giveWay()
+    const [payload] = await readPayloads(db, rooftop, [submitPriceBatch.name], [batchNo])
+    if (payload === undefined) continue
+    const { readAt: at, runId } = payload
+    const { results } = pollPriceBatch.read(JSON.parse(payload.text), wire)
+    const byReference = new Map(results?.map((result) => [result.reference, result]))
+    for (const { stockNo, vin } of units) {
+      const result = byReference.get(stockNo)
+      if (result === undefined) continue
+      const unit = { stockNo, vin, adcode: null, odometerKm: null }
+      const record = normaliseStockPrice(result)
+      answers.push({ ...observationOf({ unit, record, at }, rooftop), runId, first: {} })
+    }
+  }
+  const { table } = await deriveObservations(db, rooftop, stockPrices, answers)
+  return { tables: [table], unfit: [] }
 }
 
 function observationOf({ unit, record, at }: Answer, rooftop: RooftopRow) {

@@ -8,7 +8,10 @@ import {
   type RunBatches,
 } from './batch-ledger.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
+import type { PayloadRows } from '../../pipeline/payload-rows.ts'
+import { replayRows } from '../../pipeline/replay-slice.ts'
 import type { CallPlan, PlanScope, Stream } from '../../pipeline/stream.ts'
+import { deriveStockPrices, pricedKeys } from './observe.ts'
 import { submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
 import { countOnHand, dueUnits, skippedUnits } from './due.ts'
 import { skipReasonOf } from './market.ts'
@@ -50,13 +53,16 @@ const lossesAllowed = 2
 /** Pause before the next batch after a refused one. */
 const refusalPauseSeconds = 15
 
+const payloadRows: PayloadRows = { keysOf: pricedKeys, derive: deriveStockPrices }
+
 /** Prices of the stock on hand, stored as observations [V §4 /v1/price-batch]. */
 export const stockPrices: Stream = {
   name: 'stock-prices',
   // A batch is asked for once.
   endpoints: [],
   follows: [],
-  slices: { sync: priceStock, reprice: priceStock },
+  payloadRows,
+  slices: { sync: priceStock, reprice: priceStock, replay: replayRows(payloadRows) },
   plan: planBatches,
 }
 

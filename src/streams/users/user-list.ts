@@ -1,12 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 import { z } from 'zod'
 import type { Tables } from '../../db/tables.ts'
+import { listUsers } from '../../contract/appraisal/evaluations.ts'
 import { type User, user as userShape } from '../../contract/appraisal/shapes.ts'
+import type { DeriveOptions, Derivation } from '../../pipeline/payload-rows.ts'
+import { partition } from '../../values/partition.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { isGeneratedAccount } from '../generated-account.ts'
-import type { Issue } from '../../values/record.ts'
+import type { Issue, Rejected, Row } from '../../values/record.ts'
 import { lockSql } from '../../db/locks.ts'
 
 interface ListedUser {
@@ -20,13 +23,6 @@ export interface UserList {
   readonly naturalKey: string
   readonly text: string
   readonly fetchedAt: Date
-}
-
-/** An item that goes to quarantine. */
-interface Rejected {
-  readonly naturalKey: string
-  readonly issues: readonly Issue[]
-  readonly payload: string
 }
 
 /** The keys of all items of the lists, as quarantine names them. */
@@ -201,4 +197,87 @@ async function listMembers(
       and (person.in_user_list, person.is_active) is distinct from (membership.listed, membership.active)
     returning person.user_id`.execute(db)
   return moved.map((row) => row.user_id)
+}
+
+/** The users of the newest lists of a rooftop, with their memberships there. A user may have another name at another rooftop of
+ *  the group: the last list that was loaded names them. */
+export async function deriveUsers(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  keys: readonly string[],
+  { wire: { appraisal: wire }, mode }: DeriveOptions,
+): Promise<Derivation> {
+  if (keys.length === 0) return { tables: [], unfit: [] }
+  const rejected: Rejected[] = []
+  const listed = readLists(await newestLists(db, [rooftop.id]), new Map(), rejected)
+  if (mode === 'add')
+    await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
+  const known = await storedUsers(db, rooftop.groupId)
+  if (mode === 'add')
+    for (const [key, user] of listed)
+      if (!known.has(key)) known.set(key, await insert(db, rooftop, user, wire))
+  const members = [...listed].map(([key, { isActive }]) => ({
+    ...{ rooftop_id: rooftop.id, user_id: known.get(key)?.userId ?? null, is_active: isActive },
+  }))
+  const { rows: all } = await sql<Row>`
+    select member.* from core.app_user_rooftop as member join core.rooftop using (rooftop_id)
+    where group_id = ${rooftop.groupId}`.execute(db)
+  const [own, others] = partition(all, (row) => row['rooftop_id'] === rooftop.id)
+  const activeBy = Map.groupBy([...members, ...others], (row) => (row as Row)['user_id'])
+  const { rows: stored } = await sql<Row>`
+    select * from core.app_user where group_id = ${rooftop.groupId}`.execute(db)
+  const emails = new Map([...known].map(([key, { userId }]) => [userId, key]))
+  const names = await namesInGroup(db, rooftop.groupId, listed, known)
+  const derived = stored.map((row) => {
+    const memberships = activeBy.get(row['user_id'])
+    const email = emails.get(row['user_id'] as number)
+    const user = email === undefined ? undefined : listed.get(email)
+    const isListed = memberships !== undefined
+    return {
+      ...row,
+      in_user_list: isListed,
+      ...(isListed ? { is_active: memberships.some((one) => (one as Row)['is_active']) } : {}),
+      ...(email === undefined
+        ? {}
+        : { is_generated_link_account: isGeneratedAccount(email, wire) }),
+      ...(user && !names.get(email!)?.has(row['display_name'] as string | null)
+        ? { display_name: user.name }
+        : {}),
+    }
+  })
+  const missing = [...listed].flatMap(([key]) => (known.has(key) ? [] : [{ user_id: null }]))
+  const recordOf = () => 'users'
+  return {
+    tables: [
+      { table: 'core.app_user', stored, derived: [...derived, ...missing], recordOf },
+      { table: 'core.app_user_rooftop', stored: own, derived: members, recordOf },
+    ],
+    unfit: rejected,
+  }
+}
+
+/** The newest lists of rooftops. */
+async function newestLists(db: Kysely<Tables>, rooftopIds: readonly number[]): Promise<UserList[]> {
+  const { rows } = await sql<UserList>`
+    select distinct on (natural_key, rooftop_id) natural_key as "naturalKey", fetched_at as "fetchedAt", body::text as text
+    from raw.payload where rooftop_id = any(${[...rooftopIds]}::int[]) and endpoint = ${listUsers.name}
+    order by natural_key, rooftop_id, fetched_at desc`.execute(db)
+  return rows
+}
+
+/** By e-mail: the names in any list of the group. Only a user whose stored name is not in the given list needs the others. */
+async function namesInGroup(
+  db: Kysely<Tables>,
+  groupId: number,
+  listed: ReadonlyMap<string, ListedUser>,
+  known: ReadonlyMap<string, StoredUser>,
+): Promise<ReadonlyMap<string, ReadonlySet<string | null>>> {
+  const names = new Map([...listed].map(([key, { name }]) => [key, new Set([name])]))
+  if ([...listed].every(([key, { name }]) => known.get(key)?.name === name)) return names
+  const { rows } = await sql<{ id: number }>`
+    select rooftop_id as id from core.rooftop where group_id = ${groupId}`.execute(db)
+  for (const { id } of rows)
+    for (const [key, { name }] of readLists(await newestLists(db, [id]), new Map(), []))
+      names.get(key)?.add(name)
+  return names
 }

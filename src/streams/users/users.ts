@@ -1,16 +1,27 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../db/transaction.ts'
 import { listUsers } from '../../contract/appraisal/evaluations.ts'
 import { commitSlice } from '../../pipeline/commit-slice.ts'
 import { newestHashes, savePayloads, storableList } from '../../pipeline/load-records.ts'
 import { quarantineRecords, releaseAllBut } from '../../pipeline/quarantine.ts'
 import { sourcesOf } from '../../pipeline/sources.ts'
+import type { PayloadRows } from '../../pipeline/payload-rows.ts'
+import { replayRows } from '../../pipeline/replay-slice.ts'
 import type { SliceJob, SliceResult, Stream } from '../../pipeline/stream.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import type { Issue } from '../../values/record.ts'
-import { keysOf, loadUsers, type UserList } from './user-list.ts'
+import { deriveUsers, keysOf, loadUsers, type UserList } from './user-list.ts'
 
 const name = 'users'
 const endpoint = listUsers.name
+
+const payloadRows: PayloadRows = {
+  // The lists of a rooftop are one record: together they say who is active.
+  keysOf: (rooftopIds) =>
+    sql`select distinct rooftop_id, 'users' as key from raw.payload
+      where rooftop_id in (${sql.join(rooftopIds)}) and endpoint = ${endpoint}`,
+  derive: deriveUsers,
+}
 
 /**
  * Salespeople. The list answers for the whole dealer group of the rooftop that asks, and a key may cover several groups,
@@ -19,7 +30,8 @@ const endpoint = listUsers.name
 export const users: Stream = {
   name,
   endpoints: [endpoint],
-  slices: { sync: readLists, retry: readLists, replay: replayLists },
+  payloadRows,
+  slices: { sync: readLists, retry: readLists, replay: replayRows(payloadRows) },
   plan: async () => ({ lists: 2, reads: 0 }),
 }
 
@@ -88,21 +100,4 @@ async function saveChanged(
     .map((list) => ({ ...list, hash: bodyHash(list.text) }))
     .filter(({ naturalKey, hash }) => !stored.get(naturalKey)?.equals(hash))
   await savePayloads(tx, endpoint, rooftop, run.runId, changed)
-}
-
-/** Rebuilds the tables from the newest of each stored list. */
-async function replayLists(job: SliceJob): Promise<SliceResult> {
-  const { context, rooftop } = job
-  return await commitSlice(job, {
-    write: async ({ db, client }) => {
-      const { rows } = await client.query<UserList>(
-        `select distinct on (natural_key) natural_key as "naturalKey", fetched_at as "fetchedAt", body::text as text
-         from raw.payload where rooftop_id = $1 and endpoint = $2 order by natural_key, fetched_at desc`,
-        [rooftop.id, endpoint],
-      )
-      if (rows.length === 0) return { more: false }
-      const { counts } = await loadUsers(db, rooftop, rows, context.config.wire.appraisal)
-      return { counts, more: false }
-    },
-  })
 }

@@ -44,6 +44,15 @@ function newCheck(
   return { ...owner, kind, ref, vin, ...facts, ...noStatus }
 }
 
+/** The row of a check that is listed for the first time. */
+export function checkRow(
+  listed: ListedCheck,
+  owner: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
+  runId: number | null,
+) {
+  return rowOf(listed.answer, newCheck(listed, owner), runId)
+}
+
 function rowOf({ groupId, at }: PastAnswer, check: KnownCheck, runId: number | null) {
   const endsAt = new Date((check.searchedAt ?? at).getTime() + watchPeriodMs)
   return {

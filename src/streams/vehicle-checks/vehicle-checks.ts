@@ -5,7 +5,10 @@ import type { AppraisalWire } from '../../values/wire.ts'
 import { defineEnrichment } from '../../pipeline/enrichment.ts'
 import { evaluationRecords } from '../evaluations/evaluation-records.ts'
 import { askDue, planAsks } from '../../pipeline/enrichment-slice.ts'
+import type { PayloadRows } from '../../pipeline/payload-rows.ts'
+import { replayRows } from '../../pipeline/replay-slice.ts'
 import { sliceOf, type Stream } from '../../pipeline/stream.ts'
+import { checkKeys, deriveChecks } from './derive.ts'
 import { pastAsks, daysUntilDue, dueChecks } from './due.ts'
 import { vehicleChecksName as name } from './make-due.ts'
 import { type CheckRecord, loadAnswers } from './load-answers.ts'
@@ -51,6 +54,7 @@ const checks = defineEnrichment<CheckRecord>({
     await savedCalls(db, rooftop, name, runStart, settings.checks),
 })
 
+const payloadRows: PayloadRows = { keysOf: checkKeys, derive: deriveChecks }
 const askChecks = sliceOf(checks, askDue)
 
 /** Past PPSR searches and Car History reports with their links, and the statuses of the watches: AU alone [A §4]. */
@@ -60,7 +64,11 @@ export const vehicleChecks: Stream = {
   enrichment: checks,
   // An answer may be about a vehicle of the group: which evaluation asks, and which one owns it, depends on all its rooftops.
   follows: [evaluationRecords.name],
-  slices: { sync: askChecks, backfill: askChecks, retry: askChecks, links: askChecks },
+  payloadRows,
+  slices: {
+    ...{ sync: askChecks, backfill: askChecks, retry: askChecks, links: askChecks },
+    replay: replayRows(payloadRows),
+  },
   plan: async (scope) => await planAsks(checks, scope),
 }
 

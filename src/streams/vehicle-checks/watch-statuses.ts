@@ -35,7 +35,13 @@ export async function addUnknownStatuses(
 }
 
 /** Whether an answer changes the status: a terminal one never changes [A §3], and an older answer changes nothing. */
-export function changesStatus({ check, status, at }: StatusSeen): boolean {
+export function changesStatus({
+  check,
+  status,
+  at,
+}: Pick<StatusSeen, 'status' | 'at'> & {
+  readonly check: Pick<KnownCheck, 'status' | 'isTerminal' | 'statusSince'>
+}): boolean {
   if (check.status === status || check.isTerminal) return false
   return check.statusSince === null || at >= check.statusSince
 }

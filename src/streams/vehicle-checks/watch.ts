@@ -115,8 +115,8 @@ export async function loadWatches(
 
 /** Matches the answer's items with the known searches. When none matches, the top-level status is that of the only search there
  *  is; with several, only the list of past searches says which one it is. */
-function matchSearches(
-  { watch, at }: WatchAnswer,
+export function matchSearches(
+  { watch, at }: Pick<WatchAnswer, 'watch' | 'at'>,
   known: readonly KnownCheck[],
 ): { readonly seen: StatusSeen[]; readonly needsListing: boolean } {
   const refs = new Set(known.map(({ ref }) => ref))

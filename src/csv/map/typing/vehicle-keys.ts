@@ -93,9 +93,7 @@ function checked(vin: string): Typed<VinCell> {
       hint: 'this VIN is an example from textbooks or one character repeated: is it a real vehicle?',
     })
   if (vin[8] === checkDigit(vin)) return typed(value)
-  return isCheckDigitLaw(vin)
-    ? typed(value, failedByLaw(vin))
-    : typed(value, failedOptional)
+  return isCheckDigitLaw(vin) ? typed(value, failedByLaw(vin)) : typed(value, failedOptional)
 }
 
 /** Whether the check digit is mandatory for this maker. */

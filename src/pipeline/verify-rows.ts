@@ -1,0 +1,187 @@
+import { sql } from 'kysely'
+import { type Db, inTransaction } from '../db/transaction.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { Warehouse } from '../warehouse.ts'
+import { compareRows, nextKeys, payloadRowsOf, type RowDifference } from './derive-rows.ts'
+import { readQuarantinedKeys } from './quarantine.ts'
+import type { DeriveOptions, PayloadRows } from './payload-rows.ts'
+import { recordsAtOnce } from './replay-slice.ts'
+import type { Stream } from './stream.ts'
+
+/** A row that differs from what its payloads make. Personal data and links are hidden. */
+export interface DifferingRow {
+  readonly rooftop: string
+  readonly stream: string
+  readonly table: string
+  readonly key: Readonly<Record<string, unknown>>
+  /** unfit: a payload that makes no rows any more; its columns are the paths and issues. */
+  readonly kind: RowDifference['kind'] | 'unfit'
+  /** What differs: both values of a changed row. */
+  readonly columns: readonly {
+    readonly column: string
+    readonly stored: string | null
+    readonly derived: string | null
+  }[]
+}
+
+/** Which records to take at random; the same seed takes the same ones. */
+export interface RowSample {
+  readonly size: number
+  readonly seed: string
+}
+
+/** The result of deriving rows again from the stored payloads. */
+export interface RowsVerification {
+  /** Records whose rows were compared. */
+  readonly records: number
+  /** null: all records. */
+  readonly sample: RowSample | null
+  /** How many rows differ. */
+  readonly differing: number
+  /** The first 1,000 of them. */
+  readonly rows: readonly DifferingRow[]
+}
+
+const mostNamed = 1000
+
+/** Derives the rows of all records, or of some taken at random, from the stored payloads and compares them with the tables. Reads a
+ *  slice of records at a time, each in one snapshot; writes nothing. */
+export async function verifyRows(
+  { pool, db, config }: Pick<Warehouse, 'pool' | 'db' | 'config'>,
+  streams: readonly Stream[],
+  rooftops: readonly RooftopRow[],
+  sample: RowSample | null,
+  signal: AbortSignal,
+): Promise<RowsVerification> {
+  const options = { wire: config.wire, mode: 'read' } as const
+  const derivable = streams.flatMap((stream): Derivable[] => {
+    const payloadRows = payloadRowsOf(stream)
+    return payloadRows === null ? [] : [{ name: stream.name, ...payloadRows }]
+  })
+  const sampled = sample === null ? null : await sampleKeys(db, derivable, rooftops, sample)
+  const rows: DifferingRow[] = []
+  const ofGroups = new Set<string>()
+  let [records, differing] = [0, 0]
+  for (const stream of derivable)
+    for (const rooftop of rooftops)
+      for await (const keys of keySlices(db, stream, rooftop, sampled)) {
+        signal.throwIfAborted()
+        const found = await inTransaction(
+          pool,
+          async (tx) => await compareSlice(tx.db, stream, rooftop, keys, options),
+          'repeatable read, read only',
+        )
+        const fresh = found.filter((row) => isFirst(row, ofGroups))
+        records += keys.length
+        differing += fresh.length
+        rows.push(...fresh.slice(0, mostNamed - rows.length))
+      }
+  return { records, sample, differing, rows }
+}
+
+/** Whether a row is found for the first time: a row of a dealer group is compared at each of its rooftops. */
+function isFirst({ table, key }: DifferingRow, ofGroups: Set<string>): boolean {
+  const text = JSON.stringify([table, key])
+  if ('rooftop_id' in key || 'natural_key' in key) return true
+  return !ofGroups.has(text) && ofGroups.add(text).has(text)
+}
+
+/** A stream whose rows follow from its payloads. */
+interface Derivable extends PayloadRows {
+  readonly name: string
+}
+
+/** The sampled keys of each stream and rooftop. */
+type Sampled = ReadonlyMap<string, readonly string[]>
+
+async function* keySlices(
+  db: Db,
+  stream: Derivable,
+  { id }: RooftopRow,
+  sampled: Sampled | null,
+): AsyncGenerator<readonly string[]> {
+  const all = sampled?.get(`${stream.name} ${id}`) ?? []
+  if (sampled !== null)
+    for (let at = 0; at < all.length; at += recordsAtOnce) yield all.slice(at, at + recordsAtOnce)
+  const keys = stream.keysOf([id])
+  for (let after: string | undefined = ''; sampled === null && after !== undefined; ) {
+    const next: string[] = await nextKeys(db, keys, after, recordsAtOnce)
+    if (next.length > 0) yield next
+    after = next.length < recordsAtOnce ? undefined : next.at(-1)
+  }
+}
+
+/** Takes records of all streams and rooftops at random. */
+async function sampleKeys(
+  db: Db,
+  streams: readonly Derivable[],
+  rooftops: readonly RooftopRow[],
+  { size, seed }: RowSample,
+): Promise<Sampled> {
+  if (rooftops.length === 0) return new Map()
+  const ids = rooftops.map(({ id }) => id)
+  const all = streams.map(
+    (stream) => sql`select ${stream.name}::text || ' ' || rooftop_id as place, key
+      from (${stream.keysOf(ids)}) as own`,
+  )
+  const { rows } = await sql<{ place: string; key: string }>`
+    select place, key from (${sql.join(all, sql` union all `)}) as record
+    order by md5(${seed}::text || place || ' ' || key) limit ${size}`.execute(db)
+  const byPlace = Map.groupBy(rows, ({ place }) => place)
+  return new Map([...byPlace].map(([place, own]) => [place, own.map(({ key }) => key)]))
+}
+
+async function compareSlice(
+  db: Db,
+  stream: Derivable,
+  rooftop: RooftopRow,
+  keys: readonly string[],
+  options: DeriveOptions,
+): Promise<DifferingRow[]> {
+  const of = { rooftop: rooftop.uid, stream: stream.name }
+  const { tables, unfit } = await stream.derive(db, rooftop, keys, options)
+  const compared = await compareRows(db, tables)
+  const differences = compared
+    .map((one) => ({ ...one, columns: one.columns.filter((name) => name !== hashColumn) }))
+    .filter(({ kind, columns }) => kind !== 'changed' || columns.length > 0)
+  const scope = { stream: stream.name, rooftopId: rooftop.id }
+  const broken = unfit.map(({ naturalKey }) => naturalKey)
+  const quarantined = await readQuarantinedKeys(db, scope, broken)
+  return [
+    ...differences.map((one) => ({
+      ...{ ...of, table: one.table, key: one.key, kind: one.kind },
+      columns: one.columns.map((column) => ({
+        column,
+        stored: shownValue(one.table, column, one.stored![column]),
+        derived: shownValue(one.table, column, one.derived![column]),
+      })),
+    })),
+    ...unfit
+      .filter(({ naturalKey }) => !quarantined.has(naturalKey))
+      .map(({ naturalKey, issues }) => ({
+        ...{
+          ...of,
+          table: 'raw.payload',
+          key: { natural_key: naturalKey },
+          kind: 'unfit' as const,
+        },
+        columns: issues.map(({ path, message }) => ({
+          ...{ column: path, stored: message, derived: null },
+        })),
+      })),
+  ]
+}
+
+/** It also covers settings (the rooftop's time zone) and decides only whether a payload is merged. */
+const hashColumn = 'content_hash'
+
+/** Columns outside pii that may name a person. */
+const personalColumns = new Set(['value_text', 'body', 'display_name', 'insight'])
+
+function shownValue(table: string, column: string, value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (table.startsWith('pii.') || personalColumns.has(column)) return '(hidden)'
+  if (value instanceof Date) return value.toISOString()
+  if (Buffer.isBuffer(value)) return value.toString('hex').slice(0, 12)
+  return (typeof value === 'object' ? JSON.stringify(value) : String(value)).slice(0, 80)
+}

@@ -1,0 +1,300 @@
+import { type Kysely, sql } from 'kysely'
+import { watchPpsr } from '../../contract/appraisal/checks.ts'
+import type { Tables } from '../../db/tables.ts'
+import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { type Derivation, type DeriveOptions, payloadKeys } from '../../pipeline/payload-rows.ts'
+import { RecordIssues, type Rejected, type Row } from '../../values/record.ts'
+import { pastAsks } from './due.ts'
+import { checkRow } from './insert-checks.ts'
+import { type KnownCheck, knownChecks, ownersOf } from './known-checks.ts'
+import { watchPeriodMs } from './past-answer.ts'
+import { type CheckKind, checkRefOf, type PastCheck, readPastChecks } from './past-checks.ts'
+import { linkLifeMs } from './signed-links.ts'
+import { matchSearches, readWatch } from './watch.ts'
+import { changesStatus } from './watch-statuses.ts'
+
+const endpoints = [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name]
+/** How far the time of an answer and that of its payload may differ: the source's clock has seconds. */
+const toleranceMs = 5000
+
+/** An answer about a vehicle of the dealer group. */
+interface StoredAnswer {
+  readonly vin: string
+  readonly endpoint: string
+  readonly rooftopId: number
+  readonly naturalKey: string
+  readonly runId: number
+  readonly readAt: Date
+  readonly text: string
+}
+
+/** The newest list of the checks of one kind on a vehicle. */
+interface Listing {
+  readonly kind: CheckKind
+  readonly vin: string
+  readonly at: Date
+  readonly runId: number
+  readonly checks: readonly PastCheck[]
+  readonly isComplete: boolean
+}
+
+export function checkKeys(rooftopIds: readonly number[]) {
+  return payloadKeys(rooftopIds, endpoints)
+}
+
+/**
+ * Checks and links as the newest lists of their vehicles show them. What an answer whose payload is not stored has changed since
+ * stays: a payload is stored only when its content is new, and a permalink signs links without one. The changes of a watch's status
+ * are not derived: an answer that repeats a status stores no payload.
+ */
+export async function deriveChecks(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  keys: readonly string[],
+  { wire: { appraisal: wire } }: DeriveOptions,
+): Promise<Derivation> {
+  const unfit: Rejected[] = []
+  const byVin = Map.groupBy(await answersOf(db, rooftop, keys), ({ vin }) => vin)
+  // Several evaluations of a vehicle have answers: it is compared with that of the newest.
+  const isOwn = ({ rooftopId, naturalKey }: StoredAnswer) =>
+    rooftopId === rooftop.id && keys.includes(naturalKey)
+  const vehicles = [...byVin.values()].filter((answers) => isOwn(answers.at(-1)!))
+  const giveWay = eventLoopYielder()
+  const listed: { readonly answers: readonly StoredAnswer[]; readonly lists: Listing[] }[] = []
+  for (const answers of vehicles) {
+    await giveWay()
+    try {
+      listed.push({ answers, lists: newestListings(answers, wire) })
+    } catch (error) {
+      if (!(error instanceof RecordIssues)) throw error
+      const { naturalKey, endpoint, text } = answers.at(-1)!
+      unfit.push({ naturalKey: `${naturalKey}/${endpoint}`, issues: error.issues, payload: text })
+    }
+  }
+  const facts = await readFacts(
+    db,
+    rooftop.groupId,
+    listed.flatMap(({ lists }) => lists),
+  )
+  const checks: Pairs = { stored: [], derived: [] }
+  const links: Pairs = { stored: [], derived: [] }
+  for (const { answers, lists } of listed)
+    for (const list of lists)
+      await deriveListing(db, rooftop.groupId, list, { answers, facts, wire, checks, links })
+  const recordOf = (row: Row) => String(row['eval_id'])
+  return {
+    tables: [
+      { table: 'core.vehicle_check', ...checks, recordOf },
+      { table: 'pii.signed_link', ...links, recordOf },
+    ],
+    unfit,
+  }
+}
+
+interface Pairs {
+  readonly stored: Row[]
+  readonly derived: Row[]
+}
+
+/** All answers about the vehicles of these evaluations, oldest first, without those from before a correction of the VIN. */
+async function answersOf(
+  db: Kysely<Tables>,
+  { id, groupId }: RooftopRow,
+  keys: readonly string[],
+): Promise<StoredAnswer[]> {
+  const { rows } = await sql<StoredAnswer>`
+    select own.vehicle_vin as vin, endpoint, answer.rooftop_id as "rooftopId", natural_key as "naturalKey", answer.run_id as "runId",
+      fetched_at + coalesce(source_started_at - date_trunc('milliseconds', started_at), '0') as "readAt", body::text as text
+    from core.evaluation as own
+    join raw.payload as answer on answer.rooftop_id = own.rooftop_id and natural_key = own.eval_id::text
+      and endpoint = any(${endpoints}::text[])
+    left join ops.run on run.run_id = answer.run_id
+    where own.group_id = ${groupId} and own.vehicle_vin in (
+        select vehicle_vin from core.evaluation where rooftop_id = ${id} and eval_id = any(${keys.map(Number)}::bigint[]))
+      and not exists (
+        select from core.evaluation_version as edit
+        where edit.rooftop_id = own.rooftop_id and edit.eval_id = own.eval_id and 'vin' = any(changed_fields)
+          and edit.observed_at > fetched_at)
+    order by fetched_at`.execute(db)
+  return rows
+}
+
+function newestListings(answers: readonly StoredAnswer[], wire: AppraisalWire): Listing[] {
+  return (['ppsr', 'car_history'] as const).flatMap((kind) => {
+    const newest = answers.findLast(({ endpoint }) => endpoint === pastAsks[kind])
+    if (newest === undefined) return []
+    const { vin, readAt: at, runId, text } = newest
+    const body = JSON.parse(text) as readonly unknown[]
+    const checks = readPastChecks(body, wire)
+    return [{ kind, vin, at, runId, checks, isComplete: body.length === checks.length }]
+  })
+}
+
+/** What is stored about the vehicles. */
+interface Facts {
+  readonly checks: readonly Row[]
+  readonly links: readonly Row[]
+  readonly known: readonly KnownCheck[]
+  readonly vinsInGroup: ReadonlySet<string>
+  /** Evaluations whose customer was erased, with the links of their checks. */
+  readonly erased: ReadonlySet<number>
+  readonly terminal: ReadonlySet<string>
+}
+
+async function readFacts(
+  db: Kysely<Tables>,
+  groupId: number,
+  lists: readonly Listing[],
+): Promise<Facts> {
+  const rowsOf = async (query: ReturnType<typeof sql<Row>>) => (await query.execute(db)).rows
+  const vins = lists.map(({ vin }) => vin)
+  const refs = lists.flatMap(({ vin, checks }) => checks.map((check) => checkRefOf(check, vin)))
+  const ofVehicles = sql`group_id = ${groupId} and (vin = any(${vins}::text[]) or check_ref = any(${refs}::text[]))`
+  const checks = await rowsOf(sql`select * from core.vehicle_check where ${ofVehicles}`)
+  const links = await rowsOf(sql`
+    select link.* from pii.signed_link as link join core.rooftop using (rooftop_id)
+    where group_id = ${groupId} and link_ref = any(${refs}::text[])`)
+  const named = await rowsOf(sql`
+    select distinct vehicle_vin as vin from core.evaluation
+    where group_id = ${groupId} and vehicle_vin = any(${checks.map((row) => row['vin'])}::text[])`)
+  const erased = await rowsOf(sql`
+    select eval_id from pii.suppressed_evaluation where group_id = ${groupId} and scope = 'customer'
+      and eval_id = any(${checks.map((row) => row['eval_id'])}::bigint[])`)
+  const terminal = await rowsOf(
+    sql`select watch_status from core.ref_watch_status where is_terminal`,
+  )
+  return {
+    checks,
+    links,
+    known: await knownChecks(db, groupId, vins),
+    vinsInGroup: new Set(named.map((row) => row['vin'] as string)),
+    erased: new Set(erased.map((row) => row['eval_id'] as number)),
+    terminal: new Set(terminal.map((row) => row['watch_status'] as string)),
+  }
+}
+
+interface Vehicle {
+  readonly answers: readonly StoredAnswer[]
+  readonly facts: Facts
+  readonly wire: AppraisalWire
+  readonly checks: Pairs
+  readonly links: Pairs
+}
+
+/** The rows of the checks that a list shows, and of those that it no longer shows. */
+async function deriveListing(
+  db: Kysely<Tables>,
+  groupId: number,
+  listing: Listing,
+  vehicle: Vehicle,
+): Promise<void> {
+  const { kind, vin, at, runId } = listing
+  const { facts, checks } = vehicle
+  const ofKind = facts.checks.filter((row) => row['check_kind'] === kind)
+  const isLater = (time: unknown) => time !== null && Number(time) > at.getTime() + toleranceMs
+  const listed = new Set<unknown>()
+  for (const found of listing.checks) {
+    const check = { ...found, ref: checkRefOf(found, vin) }
+    listed.add(check.ref)
+    const row = ofKind.find((own) => own['check_ref'] === check.ref)
+    if (row === undefined) {
+      const [owner] = await ownersOf(db, groupId, [{ vin, at: check.searchedAt ?? at }])
+      const answer = { ...listing, groupId, isOfThisVehicle: true }
+      if (!owner) continue
+      const made = checkRow({ answer, check }, owner, runId)
+      const status = statusOf({ ...made, watch_status: null, watch_status_since: null }, vehicle)
+      const since = status === null ? null : at
+      checks.derived.push({ ...made, watch_status: status, watch_status_since: since })
+      deriveLink(vehicle, listing, check, made)
+      continue
+    }
+    // The lists of its own vehicle decide about it.
+    if (row['vin'] !== vin && facts.vinsInGroup.has(row['vin'] as string)) continue
+    const { searchedAt } = check
+    const endsAt = searchedAt && new Date(searchedAt.getTime() + watchPeriodMs)
+    checks.stored.push(row)
+    checks.derived.push({
+      ...row,
+      vin,
+      searched_at: searchedAt ?? row['searched_at'],
+      search_number: check.searchNumber ?? row['search_number'],
+      certificate_number: check.certificateNumber ?? row['certificate_number'],
+      gone_at: isLater(row['gone_at']) ? row['gone_at'] : null,
+      watch_status: statusOf(row, vehicle),
+      ...(kind === 'ppsr' && endsAt ? { watch_ends_at: endsAt } : {}),
+    })
+    deriveLink(vehicle, listing, check, row)
+  }
+  if (!listing.isComplete) return
+  for (const row of ofKind) {
+    if (row['vin'] !== vin || listed.has(row['check_ref']) || row['gone_at'] !== null) continue
+    if (isLater(row['first_seen_at'])) continue
+    checks.stored.push(row)
+    checks.derived.push({ ...row, gone_at: at })
+  }
+}
+
+/** The status that the answers give a check; the stored one where one of the newest answers, or a final one, says it. */
+function statusOf(row: Row, { answers, facts, wire }: Vehicle): unknown {
+  const { terminal, known } = facts
+  const own = known.filter(
+    ({ kind, vin, goneAt }) => kind === 'ppsr' && goneAt === null && vin === answers[0]!.vin,
+  )
+  const kind = row['check_kind'] as CheckKind
+  const seen = answers.flatMap((answer) => {
+    const status = statusIn(answer, { ref: row['check_ref'] as string, kind, own }, wire)
+    return status === null ? [] : [{ endpoint: answer.endpoint, at: answer.readAt, status }]
+  })
+  const newest = new Map(seen.map(({ endpoint, status }) => [endpoint, status]))
+  const since = row['watch_status_since'] as Date | null
+  const reported = seen.filter(
+    ({ endpoint, status }) => terminal.has(status) || newest.get(endpoint) === status,
+  )
+  const isKnown = reported.some(({ status }) => status === row['watch_status'])
+  const last = seen.at(-1)
+  if (isKnown || last === undefined) return row['watch_status']
+  if (since !== null && since.getTime() > last.at.getTime() + toleranceMs)
+    return row['watch_status']
+  return seen.reduce<string | null>((status, one) => {
+    const check = { status, isTerminal: terminal.has(status ?? ''), statusSince: null }
+    return changesStatus({ check, status: one.status, at: one.at }) ? one.status : status
+  }, null)
+}
+
+function statusIn(
+  { endpoint, text, vin, readAt }: StoredAnswer,
+  check: { readonly ref: string; readonly kind: CheckKind; readonly own: readonly KnownCheck[] },
+  wire: AppraisalWire,
+): string | null {
+  const body: unknown = JSON.parse(text)
+  if (endpoint === pastAsks[check.kind]) {
+    const found = readPastChecks(body, wire).find((one) => checkRefOf(one, vin) === check.ref)
+    return found?.watchStatus ?? null
+  }
+  if (endpoint !== watchPpsr.name || check.kind !== 'ppsr') return null
+  const { seen } = matchSearches({ watch: readWatch(body, wire), at: readAt }, check.own)
+  return seen.find(({ check: { ref } }) => ref === check.ref)?.status ?? null
+}
+
+/** The link of a listed check. A link that was signed after the list is another answer's. */
+function deriveLink(
+  { facts, links }: Vehicle,
+  { kind, at }: Listing,
+  { ref, pdfUrl }: PastCheck,
+  { rooftop_id, eval_id }: Row,
+): void {
+  if (facts.erased.has(eval_id as number)) return
+  const key = { rooftop_id, eval_id, link_kind: `${kind}_pdf`, link_ref: ref }
+  const link = facts.links.find((row) =>
+    Object.entries(key).every(([name, value]) => row[name] === value),
+  )
+  const isLater = link && Number(link['signed_at']) > at.getTime() + toleranceMs
+  if (link) links.stored.push(link)
+  if (isLater) links.derived.push(link)
+  else if (pdfUrl !== null) {
+    const times = { signed_at: at, expires_at: new Date(at.getTime() + linkLifeMs) }
+    links.derived.push({ ...key, ...times, ...link, url: pdfUrl })
+  }
+}
