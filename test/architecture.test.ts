@@ -118,9 +118,9 @@ test('what is received passes one gate that knows the erased customers', async (
     ({ from, to }) => folderOf(from) === 'pipeline' && folderOf(to) === 'erasure',
   )
 
-  // A replay reads payloads that erasures have cleaned; `why` says when a customer was erased.
+  // A replay and a verification read payloads that erasures have cleaned; `why` says when a customer was erased.
   expect([...new Set(importers.map(({ from }) => basename(from)))].sort()).toEqual([
-    ...['next-read.ts', 'privacy-gate.ts', 'replay-slice.ts'],
+    ...['derive-rows.ts', 'next-read.ts', 'privacy-gate.ts', 'replay-slice.ts'],
   ])
 })
 
