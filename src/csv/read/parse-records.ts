@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { Parser } from 'csv-parse'
 import { CsvFileError, type Dialect } from './csv-file.ts'
 
@@ -120,8 +121,9 @@ class Parsing {
 
   #take(): RawRecord[] {
     let from = 0
+    const encoding = isAscii(this.#held) ? 'latin1' : 'utf8'
     const records = this.#found.map(({ cells, end }) => {
-      const text = this.#held.toString('utf8', from, end - this.#offset)
+      const text = this.#held.toString(encoding, from, end - this.#offset)
       from = end - this.#offset
       return this.#recordOf(text, cells)
     })
@@ -135,7 +137,9 @@ class Parsing {
   #recordOf(text: string, cells: readonly string[] | null): RawRecord {
     const raw = withoutLineEnd(text)
     const record = { line: this.#line, cells: cells ?? [raw], raw, isUnclosed: cells === null }
-    this.#line += text.split(lineEndOf(this.#dialect)).length - 1
+    const lineEnd = lineEndOf(this.#dialect)
+    for (let at = text.indexOf(lineEnd); at >= 0; at = text.indexOf(lineEnd, at + 1))
+      this.#line += 1
     return { ...record, hasLineEnd: raw !== text }
   }
 }

@@ -20,7 +20,7 @@ import { IssueTally } from './issue-tally.ts'
 import { type FileDigest, type ListSource, openSource } from './list-source.ts'
 import { fingerprintOf, mapList, openList, type OpenList, withFileName } from './open-list.ts'
 import { otherRooftopWarnings } from './other-rooftops.ts'
-import { type RowRedaction, rowRedaction } from './redact-rows.ts'
+import { type RowRedaction, rowRedaction, type TypedList, typeRows } from './type-rows.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
 import { matchRenumbered, renumberedWarning } from './renumbered.ts'
 import type {
@@ -47,7 +47,6 @@ import {
   rememberMapping,
   startImport,
 } from './stored-import.ts'
-import { type TypedList, typeRows } from './type-rows.ts'
 
 /** Thrown to undo a dry run. */
 class DryRunEnd extends Error {}
@@ -212,11 +211,11 @@ async function stageRows(
 ): Promise<TypedList> {
   const { client } = staging
   await client.query('savepoint staging')
-  const newStage = () => Stage.open(staging, services.signal)
-  const typed = await typeRows(list, mapping, { request, screen }, await newStage(), async () => {
+  const openStage = async () => {
     await client.query('rollback to savepoint staging')
-    return await newStage()
-  })
+    return await Stage.open(staging, services.signal)
+  }
+  const typed = await typeRows(list, mapping, { request, screen, openStage })
   if (!typed.isCut || request.mode !== 'snapshot') return typed
   // The vehicles after the cut would count as gone.
   const hint = typed.warnings.find(({ code }) => code === 'TRUNCATED_FILE')!.hint

@@ -20,7 +20,7 @@ export interface OpenList {
   readonly csv: CsvFile
   /** The first records; `rest` continues after them, in batches. */
   readonly sample: readonly CsvRecord[]
-  readonly rest: AsyncIterator<readonly CsvRecord[]>
+  readonly rest: AsyncIterable<readonly CsvRecord[]>
   /** Opens the file again from its beginning. */
   readonly reopen: () => Promise<CsvFile>
   /** Names of the dealer's columns; null: the file has no header. */

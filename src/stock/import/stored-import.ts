@@ -6,9 +6,8 @@ import type { CsvFile } from '../../csv/read/csv-file.ts'
 import type { Db } from '../../db/transaction.ts'
 import { storableJson } from '../../values/text.ts'
 import type { FileDigest } from './list-source.ts'
-import type { RowRedaction } from './redact-rows.ts'
+import type { RowRedaction, TypedList } from './type-rows.ts'
 import type { ImportRequest, RowCounts, UnitCounts } from './request.ts'
-import type { TypedList } from './type-rows.ts'
 
 /** The newest import of a rooftop. */
 export interface NewestImport extends RowCounts {

@@ -1,18 +1,19 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
-import type { CellIssue, TypedRow } from '../../csv/map/typing/typed-row.ts'
-import { rowTyper } from '../../csv/map/typing/row.ts'
 import {
   type ColumnStyles,
   hasSameStyles,
   startStyles,
   type TypingOptions,
 } from '../../csv/map/typing/column-styles.ts'
+import { rowTyper } from '../../csv/map/typing/row.ts'
+import type { CellIssue, TypedRow } from '../../csv/map/typing/typed-row.ts'
 import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
+import { redactJson, redactText } from '../../erasure/redact.ts'
+import type { SearchTerms } from '../../erasure/search-terms.ts'
+import { type EarlierResult, earlierResult } from '../own-columns.ts'
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
-import { type EarlierResult, earlierResult } from '../own-columns.ts'
 import { type ImportRequest, type RowCounts, todayAt } from './request.ts'
-import type { RowRedaction } from './redact-rows.ts'
 import type { Stage, StagedUnits } from './stage.ts'
 import { fitToColumns } from './unit-columns.ts'
 
@@ -26,69 +27,40 @@ export interface TypedList {
   readonly isCut: boolean
 }
 
+/** How a list is typed and staged. */
+interface TypeOptions {
+  readonly request: ImportRequest
+  readonly screen: RowRedaction
+  /** Opens an empty stage; a second call undoes what the first one wrote. */
+  readonly openStage: () => Promise<Stage>
+}
+
 /**
  * Types every record and stages it. The columns' styles come from the first records; if the rest of the file
- * proves another style, `restage` gives an empty stage and the file is read again.
+ * proves another style, the file is read again into an empty stage.
  */
 export async function typeRows(
   list: OpenList,
   mapping: Mapping,
-  { request, screen }: { readonly request: ImportRequest; readonly screen: RowRedaction },
-  stage: Stage,
-  restage: () => Promise<Stage>,
+  { request, screen, openStage }: TypeOptions,
 ): Promise<TypedList> {
-  const options = typingOptions(request)
-  const evidence = startStyles(mapping, options)
+  const evidence = startStyles(mapping, typingOptions(request))
   const observe = ({ cells, problem }: CsvRecord) => {
     if (!problem || problem.repaired) evidence.observe(cells)
   }
-  const earlier = earlierResultOf(list.csv, mapping)
-  const withError = (record: CsvRecord) => earlier?.withEarlierProblem(record) ?? record
-  const sample = list.sample.map(withError)
-  for (const record of sample) observe(record)
+  const { csv, sample, rest } = list
+  const earlier = csv.header && earlierResult(csv.header.names, mapping.columns.length)
+  for (const record of sample) observe(earlier?.withEarlierProblem(record) ?? record)
   const first = evidence.styles()
-  const run = new Run(rowTyper(mapping, first), screen, stage, {
-    earlier,
-    columns: mapping.columns,
-  })
-  for (const record of sample) await run.take(record)
-  for (let next = await list.rest.next(); !next.done; next = await list.rest.next())
-    for (const read of next.value) {
-      const record = withError(read)
-      observe(record)
-      const wait = run.take(record)
-      if (wait) await wait
-    }
-  const units = await stage.end()
+  const pass = new Pass(mapping, first, { earlier, screen, stage: await openStage() })
+  await pass.read([sample])
+  await pass.read(rest, observe)
   const last = evidence.styles()
-  if (hasSameStyles(first, last)) return run.result(list.csv, last, units)
-  return await typeAgain(await list.reopen(), { mapping, styles: last, screen }, await restage())
-}
-
-async function typeAgain(
-  csv: CsvFile,
-  {
-    mapping,
-    styles,
-    screen,
-  }: { readonly mapping: Mapping; readonly styles: ColumnStyles; readonly screen: RowRedaction },
-  stage: Stage,
-): Promise<TypedList> {
-  const earlier = earlierResultOf(csv, mapping)
-  const run = new Run(rowTyper(mapping, styles), screen, stage, {
-    earlier,
-    columns: mapping.columns,
-  })
-  for await (const batch of csv.batches)
-    for (const record of batch) {
-      const wait = run.take(earlier?.withEarlierProblem(record) ?? record)
-      if (wait) await wait
-    }
-  return run.result(csv, styles, await stage.end())
-}
-
-function earlierResultOf({ header }: CsvFile, { columns }: Mapping): EarlierResult | null {
-  return header && earlierResult(header.names, columns.length)
+  if (hasSameStyles(first, last)) return await pass.end(csv, last)
+  const again = await list.reopen()
+  const second = new Pass(mapping, last, { earlier, screen, stage: await openStage() })
+  await second.read(again.batches)
+  return await second.end(again, last)
 }
 
 function typingOptions(request: ImportRequest): TypingOptions {
@@ -96,63 +68,42 @@ function typingOptions(request: ImportRequest): TypingOptions {
   return { market: region, currency, odometerUnit, today: todayAt(request) }
 }
 
+interface PassOptions extends Pick<TypeOptions, 'screen'> {
+  readonly earlier: EarlierResult | null
+  readonly stage: Stage
+}
+
 /** One pass through the file. */
-class Run {
+class Pass {
   readonly #type: ReturnType<typeof rowTyper>
-  readonly #screen: RowRedaction
-  readonly #stage: Stage
-  readonly #width: number
-  readonly #earlier: EarlierResult | null
-  readonly #hasWordsFirst: boolean
+  readonly #columns: Mapping['columns']
+  readonly #to: PassOptions
   readonly #tally = new IssueTally()
   readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
   #footerLine = 0
 
-  constructor(
-    type: ReturnType<typeof rowTyper>,
-    screen: RowRedaction,
-    stage: Stage,
-    {
-      earlier,
-      columns,
-    }: { readonly earlier: EarlierResult | null; readonly columns: Mapping['columns'] },
-  ) {
-    this.#type = type
-    this.#screen = screen
-    this.#stage = stage
-    this.#earlier = earlier
-    this.#width = columns.length
-    this.#hasWordsFirst = hasWordsFirst(columns)
+  constructor(mapping: Mapping, styles: ColumnStyles, to: PassOptions) {
+    this.#type = rowTyper(mapping, styles)
+    this.#columns = mapping.columns
+    this.#to = to
   }
 
-  take(record: CsvRecord): Promise<void> | undefined {
-    const { redactRow, redactRecord } = this.#screen
-    const row = redactRow(this.#earlier?.notInStock(record) ?? this.#typed(record))
-    if (record.problem?.code === 'missing-cell' && this.#isFooter(record, row))
-      this.#footerLine = record.line
-    this.#counts[row.status] += 1
-    if (row.issues.length > 0) this.#tally.add(row.issues)
-    return this.#stage.add(redactRecord(record), row)
+  async read(
+    batches: AsyncIterable<readonly CsvRecord[]> | readonly (readonly CsvRecord[])[],
+    observe?: (record: CsvRecord) => void,
+  ): Promise<void> {
+    const { earlier } = this.#to
+    for await (const batch of batches)
+      for (const read of batch) {
+        const record = earlier?.withEarlierProblem(read) ?? read
+        observe?.(record)
+        const wait = this.#take(record)
+        if (wait) await wait
+      }
   }
 
-  /** Whether the last record is a footer, not a cut row: it has a text where the first column has one-word stock numbers. */
-  #isFooter({ cells }: CsvRecord, { status, issues }: TypedRow): boolean {
-    const [issue] = issues
-    if (status !== 'skipped' || !issue) return false
-    const first = cells[0]!.trim()
-    const isText = /\s/.test(first) || !/[\p{L}\p{N}]/u.test(first)
-    return issue.code === 'TOTALS_ROW' || (!this.#hasWordsFirst && isText)
-  }
-
-  #typed(record: CsvRecord): TypedRow {
-    return fitToColumns(this.#type(withoutAppended(record, this.#width)), record.line)
-  }
-
-  result(
-    csv: { readonly encoding: CsvEncoding; readonly warnings: readonly CsvWarning[] },
-    styles: ColumnStyles,
-    units: StagedUnits,
-  ): TypedList {
+  async end(csv: CsvFile, styles: ColumnStyles): Promise<TypedList> {
+    const units = await this.#to.stage.end()
     const { accepted, rejected, skipped } = this.#counts
     const records = accepted + rejected + skipped
     const warnings = csv.warnings.filter(
@@ -163,9 +114,32 @@ class Run {
       units,
       tally: this.#tally,
       encoding: csv.encoding,
-      warnings: this.#screen.redactJson([...warnings.map(asIssue), ...styles.issues]),
+      warnings: this.#to.screen.redactJson([...warnings.map(asIssue), ...styles.issues]),
       isCut: warnings.some(({ code }) => code === 'TRUNCATED_FILE'),
     }
+  }
+
+  #take(record: CsvRecord): Promise<void> | undefined {
+    const { screen, earlier, stage } = this.#to
+    const row = screen.redactRow(earlier?.notInStock(record) ?? this.#typed(record))
+    if (record.problem?.code === 'missing-cell' && this.#isFooter(record, row))
+      this.#footerLine = record.line
+    this.#counts[row.status] += 1
+    if (row.issues.length > 0) this.#tally.add(row.issues)
+    return stage.add(screen.redactRecord(record), row)
+  }
+
+  /** Whether the last record is a footer, not a cut row: it has a text where the first column has one-word stock numbers. */
+  #isFooter({ cells }: CsvRecord, { status, issues }: TypedRow): boolean {
+    const [issue] = issues
+    if (status !== 'skipped' || !issue) return false
+    const first = cells[0]!.trim()
+    const isText = /\s/.test(first) || !/[\p{L}\p{N}]/u.test(first)
+    return issue.code === 'TOTALS_ROW' || (isText && !hasWordsFirst(this.#columns))
+  }
+
+  #typed(record: CsvRecord): TypedRow {
+    return fitToColumns(this.#type(withoutAppended(record, this.#columns.length)), record.line)
   }
 }
 
@@ -183,4 +157,43 @@ function withoutAppended(record: CsvRecord, width: number): CsvRecord {
 
 function asIssue({ code, line, message }: CsvWarning): CellIssue {
   return { code, severity: 'warning', line, column: null, text: '', hint: message }
+}
+
+/** Removes erased customers from a list, as an erasure does: from every stored cell, and from the unit's fields that do not
+ *  describe the vehicle. A stock number that equals a phone number stays. */
+export interface RowRedaction {
+  readonly redactRecord: (record: CsvRecord) => CsvRecord
+  readonly redactRow: (row: TypedRow) => TypedRow
+  readonly redactJson: <T>(value: T) => T
+}
+
+/** `erased` null: no one was erased, and nothing is changed. */
+export function rowRedaction(erased: SearchTerms | null): RowRedaction {
+  const asIs = <T>(value: T): T => value
+  if (erased === null) return { redactRecord: asIs, redactRow: asIs, redactJson: asIs }
+  const json = <T>(value: T) => redactJson(value, erased) as T
+  const clean = (cell: string) => (mayNameSomebody(cell) ? redactText(cell, erased) : cell)
+  return {
+    redactRecord: (record) => {
+      const cells = record.cells.map(clean)
+      const isSame = cells.every((cell, index) => cell === record.cells[index])
+      return isSame ? record : { ...record, cells }
+    },
+    redactRow: (row) => {
+      const { unit, issues } = row
+      if (unit === null) return issues.length === 0 ? row : { ...row, issues: json(issues) }
+      const { adcode, plate, extras } = unit
+      return {
+        ...row,
+        issues: json(issues),
+        unit: { ...unit, ...json({ adcode, plate, extras }) },
+      }
+    },
+    redactJson: json,
+  }
+}
+
+/** A cheap test for an e-mail or seven digits, which most cells fail. */
+function mayNameSomebody(cell: string): boolean {
+  return /@|%40|(?:\d[^\d]{0,4}){7}/.test(cell)
 }
