@@ -9,7 +9,7 @@ import {
   pathFields,
   withQuery,
 } from '../contract/operation.ts'
-import { SyncError } from '../errors.ts'
+import { type ErrorDetails, SyncError } from '../errors.ts'
 import type { AppraisalWire, WireSettings } from '../values/wire.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { CallOptions, HttpAnswer, HttpRequest, HttpSource } from './http.ts'
@@ -93,8 +93,8 @@ export class RooftopCalls<Reach extends Effect> {
   /** The context for errors about an answer's body. */
   context(operation: Operation, rooftop: RooftopAccess, naturalKey?: string): AnswerContext {
     const where = `${nameOf(operation, this.#wire)} ${subjectOf(rooftop, naturalKey)}`
-    const details = { rooftopUid: rooftop.uid, ...(naturalKey && { naturalKey }) }
-    return { where, details, secrets: [this.keyOf(rooftop).value] }
+    const secrets = [this.keyOf(rooftop).value]
+    return { where, details: detailsOf(naturalKey, rooftop), secrets }
   }
 
   /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
@@ -119,7 +119,7 @@ export class RooftopCalls<Reach extends Effect> {
         limiter: this.#limiters.get(keyName)!,
         keyAdvice: `Check the value of key ${key.name}${partnerAdvice}.`,
         subject: subjectOf(rooftop, naturalKey),
-        details: this.context(operation, rooftop, naturalKey).details,
+        details: detailsOf(naturalKey, rooftop),
       })
     const use = { keyName, operation: operation.name, rooftopUid }
     return await (this.#circuitBreaker?.run(use, send) ?? send())
@@ -144,12 +144,12 @@ export class VehicleDataCalls<Reach extends Effect> {
   context(operation: Operation, naturalKey?: string): AnswerContext {
     const where = `${nameOf(operation, this.#wire)}${naturalKey ? ` for ${naturalKey}` : ''}`
     const secrets = this.#apiKey === null ? [] : [this.#apiKey]
-    return { where, details: { ...(naturalKey && { naturalKey }) }, secrets }
+    return { where, details: detailsOf(naturalKey), secrets }
   }
 
   /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
   async send(call: Call<Reach>): Promise<HttpAnswer> {
-    const { operation, naturalKey } = call
+    const { naturalKey } = call
     if (this.#apiKey === null)
       throw new SyncError(
         'abort',
@@ -160,7 +160,7 @@ export class VehicleDataCalls<Reach extends Effect> {
       limiter: this.#limiter,
       keyAdvice: 'Check vehicleData.apiKey.',
       ...(naturalKey && { subject: `for ${naturalKey}` }),
-      details: this.context(operation, naturalKey).details,
+      details: detailsOf(naturalKey),
     })
   }
 }
@@ -172,6 +172,10 @@ function openLimiter(keyName: string | null, { concurrency, budget }: CallLimits
 function nameOf(operation: Operation, wire: WireSettings): string {
   const { method, path } = operation.transport(wire)
   return `${method} ${path}`
+}
+
+function detailsOf(naturalKey?: string, rooftop?: RooftopAccess): ErrorDetails {
+  return { ...(rooftop && { rooftopUid: rooftop.uid }), ...(naturalKey && { naturalKey }) }
 }
 
 function subjectOf(rooftop: RooftopAccess, evalId?: string): string {

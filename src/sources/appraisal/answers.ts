@@ -100,7 +100,7 @@ export class UnreadableBody extends RequestFault {
 export function checkEvaluationBody(
   text: string,
   headers: AnswerHeaders,
-  context: AnswerContext,
+  context: () => AnswerContext,
 ): void {
   requireJson(text, headers)
   const body = text.trim()
@@ -112,7 +112,7 @@ export function checkEvaluationBody(
     throw new UnreadableBody(text)
   }
   // A 2xx body with `error` is an error; a repeat would bring the same.
-  throw bodyError('skip', value, 'is no array of evaluations.', context)
+  throw bodyError('skip', value, 'is no array of evaluations.', context())
 }
 
 /** Whether a body that passed the check is an empty array. */

@@ -156,7 +156,8 @@ export class AppraisalClient {
   ): Promise<FetchedEvaluation> {
     const { user } = this.#calls.keyOf(rooftop)
     const naturalKey = String(evalId)
-    const context = this.#calls.context(getEvaluation, rooftop, naturalKey)
+    // Made only for errors: most calls have none.
+    const context = () => this.#calls.context(getEvaluation, rooftop, naturalKey)
     try {
       const answer = await this.#calls.send({
         ...options,
@@ -168,18 +169,28 @@ export class AppraisalClient {
         validate: (text, headers) => checkEvaluationBody(text, headers, context),
       })
       if (answer.status === 400 && user === null)
-        refuseMissingUser(
-          quoteError(answer.text, context.secrets, this.#wire.error),
-          rooftop,
-          context,
-        )
+        this.#refuseMissingUser(answer.text, rooftop, context())
       if (answer.status === 400 || isEmptyArray(answer.text)) return { kind: 'vanished' }
       const { text, attempts } = answer
       return { kind: 'found', text, fetchedAt: this.#now(), attempts }
     } catch (error) {
       // A body that stays broken is a fault of the record, not of the source: it goes to quarantine with its text.
-      throw skipRecord(error, context.details)
+      throw skipRecord(error, context().details)
     }
+  }
+
+  /** Throws SyncError `abort` when a 400 says that a user is required. A missing evaluation has the same status, so every
+   *  evaluation of the key would count as vanished [A §4 /geteval]. */
+  #refuseMissingUser(
+    text: string,
+    { keyName }: RooftopAccess,
+    { where, details, secrets }: AnswerContext,
+  ): void {
+    const quoted = quoteError(text, secrets, this.#wire.error)
+    if (!/\buser\b.*\brequired\b|\brequire[sd]?\b.*\buser\b/i.test(quoted ?? '')) return
+    const advice = `Set keys.${keyName}.user to the id or email of a user of the group.`
+    const message = `${where} answered 400: "${quoted}". ${advice}`
+    throw new SyncError('abort', message, { ...details, status: 400 })
   }
 
   /** The users of the key's dealer group. SyncError: `abort` on 400, 401, 403, 404 and on another shape; else `retry`. [A §4 /getuserlist] */
@@ -206,20 +217,6 @@ export class AppraisalClient {
   async close(): Promise<void> {
     await this.#http.close()
   }
-}
-
-/** Throws SyncError `abort` when a 400 says that a user is required. A missing evaluation has the same status, so every
- *  evaluation of the key would count as vanished [A §4 /geteval]. */
-function refuseMissingUser(
-  errorText: string | null,
-  rooftop: RooftopAccess,
-  context: AnswerContext,
-): void {
-  if (errorText === null || !/\buser\b.*\brequired\b|\brequire[sd]?\b.*\buser\b/i.test(errorText))
-    return
-  const advice = `Set keys.${rooftop.keyName}.user to the id or email of a user of the group.`
-  const message = `${context.where} answered 400: "${errorText}". ${advice}`
-  throw new SyncError('abort', message, { ...context.details, status: 400 })
 }
 
 /** Turns a body that stays broken, or is too large, into SyncError `skip`: the fault is the record's, not the source's. */
