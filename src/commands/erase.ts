@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { archiveFolder } from '../archive/archive.ts'
-import { erase as eraseCustomer } from '../erasure/erase.ts'
+import { erase as eraseCustomer, severalPeople } from '../erasure/erase.ts'
 import { type FilesRemoved, removeErasedFiles } from '../erasure/erased-files.ts'
 import { type EvaluationName, isClean, type Receipt } from '../erasure/receipt.ts'
 import { requestedTerms, type Subject } from '../erasure/subject.ts'
@@ -33,7 +33,10 @@ export const erase: RunCommand = async (session, options) => {
     )
     return 0
   }
-  if (mustAsk && !(await isConfirmed(session, await run(true), allPeople))) {
+  if (
+    mustAsk &&
+    !(await isConfirmed(session, byLabel(config, await run(true)), subject, allPeople))
+  ) {
     session.result({ erased: false }, () => ['Nothing was erased.'])
     return 0
   }
@@ -71,12 +74,18 @@ function requireTerminal({ io, json }: Session): void {
   )
 }
 
+/** Shows what would be erased, and asks. UsageError without a question when nothing would be erased because several people share the
+ *  contact. */
 async function isConfirmed(
-  { io, config }: Session,
+  { io }: Session,
   receipt: Receipt,
+  subject: Subject,
   allPeople: boolean,
 ): Promise<boolean> {
-  io.stderr.write(`${linesOf(byLabel(config, receipt), null, allPeople).join('\n')}\n`)
+  const isRefused = receipt.people.length > 1 && !allPeople
+  const lines = isRefused ? peopleLines(receipt) : linesOf(receipt, null, allPeople)
+  io.stderr.write(`${lines.join('\n')}\n`)
+  if (isRefused) throw severalPeople(subject, receipt.people)
   const terminal = createInterface({ input: process.stdin, output: io.stderr })
   try {
     const answer = await terminal.question('Erase? It cannot be undone. Type "erase" to do it: ', {

@@ -15,7 +15,7 @@ import {
 } from './receipt.ts'
 import { rescan } from './rescan.ts'
 import { NotCachedError, SearchCache } from './search.ts'
-import { maskOf, requestedTerms } from './subject.ts'
+import { maskOf, requestedTerms, type Subject } from './subject.ts'
 import { ensureSecret, erasedContacts } from './suppression.ts'
 import { eraseFound } from './erase-found.ts'
 import { textTables } from './text-tables.ts'
@@ -89,7 +89,7 @@ async function eraseIn(
   const findings = await findSubject(work, request.subject)
   const people = await peopleNamed(client, findings)
   if (people.length > 1 && !request.dryRun && request.allPeople !== true)
-    throw severalPeople(request, people)
+    throw severalPeople(request.subject, people)
   const listed = await erasedContacts(db)
   const [before] = requestedTerms(request.subject).map((term) => listed?.erasureOf(term))
   const { erasureId, ...head } = await insertErasure(client, request, namesIn(findings))
@@ -123,7 +123,11 @@ async function peopleNamed(
   return people
 }
 
-function severalPeople({ subject }: ErasureRequest, people: EvaluationName[][]): UsageError {
+/** The refusal of a contact that several people share; their evaluations as `people` names them. */
+export function severalPeople(
+  subject: Subject,
+  people: readonly (readonly EvaluationName[])[],
+): UsageError {
   const each = people.map(([one]) => `${one!.evalId} (${one!.rooftop})`).slice(0, 20)
   return new UsageError(
     `The ${subject.kind} ${maskOf(subject)} belongs to ${people.length} people with different names, e.g. in ${each.join(', ')}: nothing was erased. --dry-run shows their evaluations; then erase one person with --eval <id>, or all with --all-people.`,

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { runCli as runArguments } from '#src/cli.ts'
 import { anEvaluation, worldOf } from '../support/build-world.ts'
-import { runInProcess } from '../support/cli.ts'
+import { CapturedOutput, runInProcess } from '../support/cli.ts'
 import { openFixture } from '../support/fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { now } from './sync-fixture.ts'
@@ -32,6 +33,24 @@ async function openWarehouse(others: readonly ReturnType<typeof anEvaluation>[] 
   return {
     pool: fixture.database.pool,
     run,
+    /** The same where both ends are a terminal. */
+    async inTerminal(args: readonly string[]) {
+      const isTTY = Object.getOwnPropertyDescriptor(process.stdin, 'isTTY')
+      const stderr = Object.assign(new CapturedOutput(), { isTTY: true })
+      Object.defineProperty(process.stdin, 'isTTY', { value: true, configurable: true })
+      try {
+        const code = await runArguments(args, {
+          environment: { variables: {}, cwd: folder.path },
+          signal: new AbortController().signal,
+          stdout: new CapturedOutput(),
+          stderr,
+        })
+        return { code, stderr: stderr.text }
+      } finally {
+        if (isTTY) Object.defineProperty(process.stdin, 'isTTY', isTTY)
+        else Reflect.deleteProperty(process.stdin, 'isTTY')
+      }
+    },
     json: async (args: readonly string[]) => {
       const ran = await run([...args, '--json'])
       return { ...ran, document: JSON.parse(ran.stdout) as unknown }
@@ -92,6 +111,24 @@ test('a dry run of a phone that several people share begins with what the comman
   expect(all.stdout).toMatch(
     /^Dry run: erasing phone \*\*\*78 would do this; nothing was changed\./,
   )
+})
+
+test('a phone that several people share is refused in a terminal without a question, with who they are', async () => {
+  const bob = { ...customer, name: 'Bob Example', email: 'bob@example.org' }
+  await using warehouse = await openWarehouse([
+    anEvaluation({ evalId: 3, createdAt: '2026-03-04T01:00:00Z', customer: bob }),
+  ])
+
+  const { code, stderr } = await warehouse.inTerminal(['erase', '--phone', '+61 412 345 678'])
+
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    /2 PEOPLE with different names have this phone:\n {2}1: 3 \(.+\)\n {2}2: 1 \(/,
+  )
+  expect(stderr).toMatch(/nothing was erased.*--eval <id>, or all with --all-people/)
+  expect(stderr).not.toContain('Type "erase"')
+  const { rows } = await warehouse.pool.query('select count(*)::int from pii.erasure')
+  expect(rows).toEqual([{ count: 0 }])
 })
 
 test('data that is left is reported with exit 1', async () => {
