@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type pg from 'pg'
 import { assertMayMigrate, restoreAccess } from './access/restore.ts'
@@ -13,6 +14,7 @@ import {
   withMigrationLock,
 } from './db/migrate.ts'
 import { type Db, openDb } from './db/transaction.ts'
+import { UsageError } from './errors.ts'
 import type { Log } from './log.ts'
 
 /** The open warehouse. */
@@ -79,6 +81,16 @@ async function hasQueue(pool: pg.Pool): Promise<boolean> {
   return rows[0].present
 }
 
+/** Refuses a folder with neither a config nor an embedded Postgres, where there is nothing to read: one must not be made. */
+function assertWarehouseNamed(config: Config): void {
+  if (config.file !== null || config.warehouse.url !== null) return
+  const folder = embeddedFolder(config)
+  if (existsSync(folder)) return
+  throw new UsageError(
+    `There is no forecourt.yaml in ${config.homeDir}, and no warehouse in ${folder}: go to the folder of the config, name it with --config <file>, or write one with "forecourt init".`,
+  )
+}
+
 /** Opens a warehouse with a current schema. Commands that only read refuse an older schema instead of changing it. */
 export async function openWarehouse(
   config: Config,
@@ -86,6 +98,7 @@ export async function openWarehouse(
   mode: 'read' | 'write',
   sessions: Pick<PoolOptions, 'max' | 'idleInTransactionTimeoutMs'> = {},
 ): Promise<Warehouse> {
+  if (mode === 'read') assertWarehouseNamed(config)
   const warehouse = await connectWarehouse(config, log, sessions)
   try {
     if (mode === 'write' || warehouse.embedded) {

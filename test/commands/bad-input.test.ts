@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -181,6 +181,22 @@ test('a Postgres that is too old is reported with its version and without the pa
     stderr: `The server at ${place}/dealers is Postgres 14.11: forecourt needs 15 or newer, so upgrade it or name another in warehouse.url.\n`,
   })
 })
+
+test.each(['runs list', 'runs show 1', 'why 12', 'quarantine list', 'backfill --status'])(
+  '%s in a folder without a config or a warehouse says so, and makes none',
+  async (args) => {
+    await using folder = await temporaryFolder()
+
+    const result = await runInProcess(args.split(' '), { cwd: folder.path })
+
+    expect(result).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `There is no forecourt.yaml in ${folder.path}, and no warehouse in ${folder.path}/.forecourt/postgres: go to the folder of the config, name it with --config <file>, or write one with "forecourt init".\n`,
+    })
+    expect(await readdir(folder.path)).toEqual([])
+  },
+)
 
 test('all faults of a config are reported, one line for each, in the order of the file', async () => {
   const config = 'sycn: {}\nhttp:\n  concurrency: many\n  timeoutSeconds: 0\npricing: [1]\n'
