@@ -27,7 +27,7 @@ export const sandbox: RunCommand = async (session, options) => {
   const page = started.baseUrl.replace(/v1$/, '')
   session.resultWithSecrets({ baseUrl: started.baseUrl, page, ...config }, () => [
     `Sandbox listens on ${started.baseUrl}; stop it with Ctrl-C.`,
-    `Its page, ${page} , shows every operation with an example. A config that fits:`,
+    `Its page, ${page} , shows its keys and controls; ${page}docs has every operation. A config that fits:`,
     '',
     stringify(config).trimEnd(),
   ])

@@ -1,5 +1,5 @@
 import type { World } from './world.ts'
-import type { ApiKey, Region, Rooftop } from './world-types.ts'
+import type { ApiKey, Rooftop } from './world-types.ts'
 
 /** The one key of the sandbox's vehicle-data APIs. */
 export const sandboxVehicleDataKey = 'sandbox-vehicle-data-5d1f0c8e7a2b'
@@ -12,29 +12,13 @@ export interface SandboxAddresses {
 }
 
 /** The services, `keys` and `rooftops` of a `forecourt.yaml`. */
-export interface ClientConfig {
-  readonly appraisal: { readonly baseUrl: string }
-  readonly vehicleData: { readonly baseUrl: string; readonly apiKey: string }
-  readonly keys: Record<
-    string,
-    { value: string; kind: ApiKey['kind']; region: Region; user: string | null }
-  >
-  readonly rooftops: {
-    uid: string
-    name: string
-    dealerId: number
-    key: string
-    region: Region
-    timezone: string
-    currency: string
-  }[]
-}
+export type ClientConfig = ReturnType<typeof clientConfigFor>
 
 /** The config with which a client reads every rooftop that a key covers, by the first such key. */
 export function clientConfigFor(
   world: World,
   { baseUrl, vehicleDataUrl, vehicleDataKey }: SandboxAddresses,
-): ClientConfig {
+) {
   const keys = world.keys.map(
     ({ name, value, kind, region, user }) => [name, { value, kind, region, user }] as const,
   )

@@ -1,32 +1,23 @@
 import type { VirtualClock } from './clock.ts'
 
 /** Limits of the service; the documents state that such limits exist, not their size. */
-export interface SandboxLimits {
+export const defaultLimits = {
   /** Real VIN and pricing look-ups per key and UTC day; beyond it 429 [A §8 "sandbox real-lookup quota"]. */
-  readonly lookupsPerDay: number
-  /** PPSR searches of one vehicle per UTC day; beyond it 400 [A §7 /ppsrsearch]. */
-  readonly ppsrPerVehicle: number
-  /** PPSR searches of a rooftop per UTC day; beyond it 429 [A §7 /ppsrsearch]. */
-  readonly ppsrPerDay: number
-  /** Car History reports of a rooftop per UTC day; beyond it 429 [A §7 /carhistory]. */
-  readonly carHistoryPerDay: number
-  /** How long a Car History report runs, real ms: a second call for the evaluation meanwhile gets 429 [A §8]. */
-  readonly carHistoryMs: number
-  /** Vehicles in a price batch; beyond it 413 [V §8 "Maximum batch size: not shown"]. */
-  readonly batchVehicles: number
-  /** Bytes of all uploaded images; beyond it 500, "image could not be stored" [A §7 /imageupload]. */
-  readonly imageBytes: number
-}
-
-export const defaultLimits: SandboxLimits = {
   lookupsPerDay: 100_000,
+  /** PPSR searches of one vehicle per UTC day; beyond it 400 [A §7 /ppsrsearch]. */
   ppsrPerVehicle: 3,
+  /** PPSR searches of a rooftop per UTC day; beyond it 429 [A §7 /ppsrsearch]. */
   ppsrPerDay: 200,
+  /** Car History reports of a rooftop per UTC day; beyond it 429 [A §7 /carhistory]. */
   carHistoryPerDay: 200,
+  /** How long a Car History report runs, real ms: a second call for the evaluation meanwhile gets 429 [A §8]. */
   carHistoryMs: 40,
+  /** Vehicles in a price batch; beyond it 413 [V §8 "Maximum batch size: not shown"]. */
   batchVehicles: 5000,
+  /** Bytes of all uploaded images; beyond it 500, "image could not be stored" [A §7 /imageupload]. */
   imageBytes: 512 * 1024 * 1024,
 }
+export type SandboxLimits = Readonly<typeof defaultLimits>
 
 /** Daily counters, per UTC day of the virtual clock. */
 export class Limits {

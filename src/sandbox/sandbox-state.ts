@@ -20,7 +20,7 @@ export interface SandboxState {
   readonly faults: FaultPlan
   readonly requests: RequestLog
   readonly limits: Limits
-  /** PPSR and Car History checks of every dealer group. */
+  /** PPSR and Car History checks of every dealer group; `add` adds one that was made earlier. */
   readonly checks: Checks
   /** Bytes of the photos that were uploaded. */
   readonly images: Images

@@ -59,21 +59,16 @@ export interface SandboxOptions {
 }
 
 /** A running sandbox. */
-export interface Sandbox {
+export interface Sandbox
+  extends Pick<
+    SandboxState,
+    'world' | 'clock' | 'faults' | 'requests' | 'checks' | 'webhooks' | 'vehicleDataKey'
+  > {
   /** `http://<host>:<port>/v1`. */
   readonly baseUrl: string
   /** `http://<host>:<port>`: paths of the vehicle-data APIs begin with /v1 [V §4]. */
   readonly vehicleDataUrl: string
-  readonly vehicleDataKey: string
   readonly port: number
-  readonly world: World
-  readonly clock: VirtualClock
-  readonly faults: FaultPlan
-  readonly requests: RequestLog
-  /** PPSR and Car History checks; `add` adds one that was made earlier. */
-  readonly checks: Checks
-  /** Webhook subscriptions and deliveries. */
-  readonly webhooks: Webhooks
   /** The parts of `forecourt.yaml` with which a client uses this sandbox. */
   clientConfig(): ClientConfig
   close(): Promise<void>

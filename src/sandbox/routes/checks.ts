@@ -17,13 +17,14 @@ import {
   type WatchStatus,
   watchStatusAt,
 } from '../checks.ts'
-import { fieldsAt, isCreated, isVanished } from '../lifecycle.ts'
+import { fieldsAt } from '../lifecycle.ts'
 import { checkPdf } from '../pdf.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, valuesAt } from '../render.ts'
 import { samples } from '../samples.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 import { isLiveLink, pdfLinkLifeMs, signLink } from '../signed-link.ts'
+import { groupEvaluation } from './requests.ts'
 
 type OnEvaluation = Call<{ readonly evalid: number }>
 
@@ -121,15 +122,10 @@ function statusOf(check: VehicleCheck, { checks }: SandboxState, now: Date): Wat
 }
 
 /** 404 when the evaluation does not exist or is of another group, 400 when it has no 17-character VIN [A §7]. */
-function subjectOf({ fields, world, caller, now }: OnEvaluation): Subject {
-  const evaluation = world.evaluation(fields.evalid)
-  if (
-    evaluation === undefined ||
-    !isCreated(evaluation, now) ||
-    isVanished(evaluation, now) ||
-    !caller.groupRooftops.some(({ uid }) => uid === evaluation.rooftopUid)
-  )
-    throw new Refusal(404, 'Evaluation not found')
+function subjectOf(call: OnEvaluation): Subject {
+  const { fields, caller, now } = call
+  const evaluation = groupEvaluation(call, fields.evalid)
+  if (evaluation === undefined) throw new Refusal(404, 'Evaluation not found')
   const vin = fieldsAt(evaluation, now).vin?.trim().toUpperCase()
   if (vin?.length !== 17) throw new Refusal(400, 'The evaluation has no 17-character VIN')
   const { uid: rooftopUid, groupId } = caller.rooftop

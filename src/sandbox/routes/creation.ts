@@ -17,6 +17,7 @@ import { type JsonObject, renderEvaluation, valuesAt } from '../render.ts'
 import { styleOption } from '../styles.ts'
 import type { Customer, Evaluation } from '../world-types.ts'
 import type { World } from '../world.ts'
+import { takeLookup } from './requests.ts'
 
 /** The entry: a VIN, or a plate with its VIN (null when it has none). */
 interface Entered {
@@ -32,9 +33,8 @@ type Ambiguous = Extract<Decoded, { kind: 'ambiguous' }>
 export const vinEntry = serve(enterVin, (call) => {
   const entered = enteredIn(call)
   const { key } = call.caller
-  const isSample = sampleOf(entered.vin) !== undefined
-  if (!isSample) takeLookup(call)
-  const status = isSample && key.region === 'AU' ? 200 : 201
+  takeLookup(call, entered.vin)
+  const status = sampleOf(entered.vin) !== undefined && key.region === 'AU' ? 200 : 201
   return new Answer(status, decodedAnswer(call, entered))
 })
 
@@ -69,12 +69,6 @@ function vinBehind({ world, now }: VinCall, plate: string, state: string): strin
     .findLast(({ vin, registrationState }) => vin?.length === 17 && registrationState === state)
   if (known?.vin) return plainVin(known.vin)
   return /^[A-Z0-9]{1,9}$/.test(plate) ? vinOfPlate(plate, state) : null
-}
-
-function takeLookup({ service, caller }: VinCall): void {
-  const { limits } = service
-  if (!limits.take(`lookups ${caller.key.name}`, limits.current.lookupsPerDay))
-    throw new Refusal(429, 'The quota of real look-ups of this key is used up for today')
 }
 
 function decodedAnswer(call: VinCall, entered: Entered): unknown {

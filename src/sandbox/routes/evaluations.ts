@@ -5,17 +5,14 @@ import { entrySecond, fieldsAt, isReadable } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { renderEvaluation, renderListItem, wrapAtPath } from '../render.ts'
 import type { Evaluation } from '../world-types.ts'
-import { idsIn, namedUser, rejectDateStrings } from './requests.ts'
+import { namedUser, rejectDateStrings, rooftopsNamed } from './requests.ts'
 
 /** Completed evaluations of the dealer group whose EntryDate lies strictly between the bounds. */
 export const evaluationList = serve(listEvaluations, (call) => {
   rejectDateStrings(call.sent)
   const { startdate, enddate, user } = call.fields
-  const dealerId = idsIn(call.fields.dealerId)
-  const { world, caller, now, rendering } = call
-  const rooftopUids = caller.groupRooftops
-    .filter((rooftop) => dealerId === undefined || dealerId.includes(rooftop.dealerId))
-    .map(({ uid }) => uid)
+  const { world, now, rendering } = call
+  const rooftopUids = rooftopsNamed(call, call.fields.dealerId).map(({ uid }) => uid)
   let listed = world.listed(rooftopUids, { after: startdate, before: enddate }, now)
   if (user !== undefined) {
     const userId = namedUser(call, user)?.userId

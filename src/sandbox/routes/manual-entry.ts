@@ -9,7 +9,7 @@ import { type JsonObject, renderEvaluation } from '../render.ts'
 import { codeTypeOf, gccCodeType, vehicleByDescription, vehicleByStyle } from '../styles.ts'
 import type { Evaluation } from '../world-types.ts'
 import { createEvaluation, namesOf } from './creation.ts'
-import { writableEvaluation } from './writable.ts'
+import { writableEvaluation } from './requests.ts'
 
 type EntryCall = Call<z.infer<typeof manualCarEntry.fields>>
 

@@ -3,19 +3,20 @@ import type { z } from 'zod'
 import { listImages, orderImages, pinHero, uploadImage } from '../../contract/appraisal/photos.ts'
 import { type Call, serve } from '../call.ts'
 import { decodeImage, type StoredImage } from '../images.ts'
-import { fieldsAt, isCreated, isVanished, showPhotos } from '../lifecycle.ts'
+import { fieldsAt, showPhotos } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { renderPhotos, renderRawPhotos } from '../render.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 import { isLiveLink } from '../signed-link.ts'
 import type { Evaluation, StoredPhoto } from '../world-types.ts'
+import { groupEvaluation } from './requests.ts'
 
 type OnEvaluation = Call<{ readonly evalid: number }>
 type UploadFields = z.infer<typeof uploadImage.fields>
 
 /** Adds photos at any stage; an evaluation that this key may not write to is a 400 here [A §7 /imageupload]. */
 export const imageUpload = serve(uploadImage, async (call) => {
-  if (accessible(call) === undefined)
+  if (groupEvaluation(call, call.fields.evalid) === undefined)
     throw new Refusal(400, 'The evaluation does not exist, or this key may not write to it')
   const { service, fields, world, rendering } = call
   const photo = sentPhoto(fields)
@@ -72,18 +73,8 @@ export const imageHero = serve(
   { evalid: 403 },
 )
 
-/** The evaluation at any stage, if it is of the caller's dealer group and has not vanished. */
-function accessible({ fields, world, caller, now }: OnEvaluation): Evaluation | undefined {
-  const evaluation = world.evaluation(fields.evalid)
-  if (evaluation === undefined || !isCreated(evaluation, now) || isVanished(evaluation, now))
-    return undefined
-  return caller.groupRooftops.some(({ uid }) => uid === evaluation.rooftopUid)
-    ? evaluation
-    : undefined
-}
-
 function permitted(call: OnEvaluation): Evaluation {
-  const evaluation = accessible(call)
+  const evaluation = groupEvaluation(call, call.fields.evalid)
   if (evaluation === undefined)
     throw new Refusal(403, 'This key may not access the evaluation, or it does not exist')
   return evaluation

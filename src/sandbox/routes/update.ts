@@ -7,7 +7,7 @@ import { Refusal } from '../refusal.ts'
 import { type JsonObject, renderEvaluation, valuesAt } from '../render.ts'
 import { changesSent, type SentFields } from '../sent-changes.ts'
 import type { Evaluation, EvaluationFields } from '../world-types.ts'
-import { writableEvaluation } from './writable.ts'
+import { writableEvaluation } from './requests.ts'
 
 /** The first call completes the evaluation, later ones overwrite; the answer is the appraisal after it [A §3, §4]. */
 export const evaluationUpdate = serve(updateEvaluation, (call) => {

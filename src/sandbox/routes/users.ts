@@ -1,16 +1,13 @@
 import { listUsers } from '../../contract/appraisal/evaluations.ts'
 import { serve } from '../call.ts'
-import { idsIn, namedUser } from './requests.ts'
+import { namedUser, rooftopsNamed } from './requests.ts'
 
 const byName = new Intl.Collator('en')
 
 /** Users of the whole dealer group by name, never the generated link-capture accounts [A §4 /getuserlist]. */
 export const users = serve(listUsers, (call) => {
   const { user, includeInactive = false } = call.fields
-  const dealerId = idsIn(call.fields.dealerId)
-  const rooftopUids = call.caller.groupRooftops
-    .filter((one) => dealerId === undefined || dealerId.includes(one.dealerId))
-    .map(({ uid }) => uid)
+  const rooftopUids = rooftopsNamed(call, call.fields.dealerId).map(({ uid }) => uid)
   const wanted = user === undefined ? undefined : namedUser(call, user)
   return call.world.users
     .filter(
