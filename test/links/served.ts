@@ -1,4 +1,4 @@
-import { type Server, startServer } from '#src/commands/serve.ts'
+import { type Server, startServer } from '#src/serve/server.ts'
 import { openLog } from '#src/log.ts'
 import type { CheckDraft } from '#src/sandbox/checks.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'

@@ -1,4 +1,4 @@
-import { startServer } from '#src/commands/serve.ts'
+import { startServer } from '#src/serve/server.ts'
 import type { Config } from '#src/config/read.ts'
 import type { Context } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
