@@ -1,13 +1,19 @@
-import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
+import { UsageError } from '../errors.ts'
+import {
+  type BackfillStatus,
+  findResumable,
+  pauseBackfills,
+  readBackfills,
+} from '../pipeline/backfills.ts'
 import { runToEnd, startDetached } from '../pipeline/run-streams.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
-import { pauseRunning, readResumedRequest, showBackfills } from './backfill-control.ts'
-import { chooseStreams, parseDateOption } from './option-values.ts'
 import type { RunCommand } from './command.ts'
 import { dryRun } from './dry-run.ts'
+import { chooseStreams, parseDateOption, wholeNumberOption } from './option-values.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
+import { table } from './table.ts'
 
 export const backfill: RunCommand = async (session, options, [names]) => {
   const action = actionOf(options, names as string[])
@@ -119,4 +125,90 @@ async function begin(
   }
   session.result(report, () => reportLines(report, rooftops))
   return exitCodeOf(report)
+}
+
+/** `backfill --status`. */
+async function showBackfills(session: Session): Promise<number> {
+  const { db } = await session.warehouse('read')
+  const runs = await readBackfills(db, session.config.sync)
+  session.result({ runs }, () => {
+    if (runs.length === 0) return ['No backfill was started yet.']
+    const rows = runs.map((run) => [
+      String(run.runId),
+      stateOf(run),
+      ...[run.from, run.to].map((instant) => instant.slice(0, 10)),
+      `${run.rooftops.done} of ${run.rooftops.all}`,
+      ...[run.windows.done, run.windows.left, run.loaded],
+      run.state === 'running'
+        ? `${run.perMinute.windows} windows, ${run.perMinute.loaded} records`
+        : '-',
+      run.secondsLeft === null ? '-' : durationText(run.secondsLeft),
+    ])
+    const headings = ['run', 'state', 'from (UTC)', 'to (UTC)', 'rooftops', 'windows', 'left']
+    return table([...headings, 'loaded', 'a minute', 'time left'], rows)
+  })
+  return 0
+}
+
+function stateOf({ state, isDetached, resumedBy }: BackfillStatus): string {
+  if (resumedBy !== null) return `${state}, resumed by ${resumedBy}`
+  if (state === 'dead') return 'killed'
+  return state === 'running' && isDetached ? 'running, detached' : state
+}
+
+function durationText(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`
+}
+
+/** `backfill --pause`. */
+async function pauseRunning(session: Session, run: unknown): Promise<number> {
+  const runId = runOf(run)
+  const { db } = await session.warehouse('write')
+  const paused = await pauseBackfills(db, runId)
+  if (paused.length === 0 && runId !== null)
+    throw new UsageError(
+      `Run ${runId} is not a running backfill: "forecourt backfill --status" lists them.`,
+    )
+  session.result({ paused }, () => [
+    paused.length === 0
+      ? 'No backfill is running.'
+      : `Paused: run ${paused.join(', run ')}. Loaded data stays; "forecourt backfill --resume" continues.`,
+  ])
+  return 0
+}
+
+/** What the run was asked for that `backfill --resume` goes on with. */
+async function readResumedRequest(session: Session, run: unknown): Promise<RunRequest> {
+  const { config, log } = session
+  const runId = runOf(run)
+  const { db } = await session.warehouse('write')
+  const [old, ...others] = await findResumable(db, runId, config.sync)
+  if (old === undefined)
+    throw new UsageError(
+      `${runId === null ? 'No backfill was' : `Run ${runId} is no backfill that was`} paused, stopped or killed and not resumed since: "forecourt backfill --status" lists them.`,
+    )
+  const also = others.filter(({ left }) => left > 0).map((other) => other.runId)
+  if (also.length > 0)
+    log.info(`run ${old.runId} continues; also unfinished: ${also.join(', ')} (--run <id>)`)
+  const rooftops = config.rooftops.filter(({ uid }) => old.rooftops.includes(uid))
+  const gone = old.rooftops.filter((uid) => !rooftops.some((rooftop) => rooftop.uid === uid))
+  if (gone.length > 0) log.warn(`rooftops no longer in the config, skipped: ${gone.join(', ')}`)
+  if (rooftops.length === 0)
+    throw new UsageError(
+      `Run ${old.runId} cannot be resumed: none of its rooftops is in the config.`,
+    )
+  const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
+  const { from, until, oldestFirst } = old
+  return {
+    plan: { ...plan, from, until, oldestFirst, resumes: old.runId },
+    streams: chooseStreams(old.streams),
+    rooftops,
+  }
+}
+
+function runOf(run: unknown): number | null {
+  return run === undefined ? null : wholeNumberOption('--run', run, 1, Number.MAX_SAFE_INTEGER)
 }

@@ -140,7 +140,7 @@ const archive: CommandDefinition = {
   summary: 'Stores the PDF of every live link in links.archive.folder; exit 1 when one failed',
   options: rooftopsOption,
   examples: ['forecourt links archive', 'forecourt links archive --rooftop 7f3a --json'],
-  run: lazy(async () => (await import('./links-archive.ts')).linksArchive),
+  run: lazy(async () => (await import('./links.ts')).archive),
 }
 
 export const links: CommandDefinition = {

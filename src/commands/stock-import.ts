@@ -1,12 +1,19 @@
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { chooseRooftops, rooftopLabel } from '../config/choose-rooftops.ts'
+import { mappingSummary } from '../csv/map/mapping-text.ts'
+import type { CellIssue } from '../csv/map/typing/typed-row.ts'
+import { issueLine } from '../stock/import/guards.ts'
 import { importStock } from '../stock/import/import-stock.ts'
-import type { ImportRequest } from '../stock/import/request.ts'
+import type {
+  ImportRequest,
+  ChangeKind,
+  StockImportReport,
+  UnitChange,
+} from '../stock/import/request.ts'
 import type { RunCommand } from './command.ts'
 import { crashPointFrom } from './crash-switch.ts'
 import { parseDelimiter } from './option-values.ts'
-import { stockImportLines } from './stock-import-lines.ts'
 
 /** `stock import`: below `stock`. */
 export const stockImport: RunCommand = async (session, options, [file]) => {
@@ -44,4 +51,121 @@ function userName(): string {
     // A container may run as a number without a name.
     return String(process.getuid?.() ?? 'unknown')
   }
+}
+
+/** Shown of each kind of change, and in all of issues. */
+const shownChanges = 20
+const shownOfCode = 5
+
+/** What a person reads after an import. */
+export function stockImportLines(report: StockImportReport): string[] {
+  if (report.status === 'already-imported') return alreadyLines(report)
+  return [
+    headLine(report),
+    ...countLines(report),
+    ...columnLines(report),
+    ...(['added', 'updated', 'reappeared', 'removed'] as const).flatMap((kind) =>
+      changeLines(report, kind),
+    ),
+    ...issueLines('Of the file and its columns', report.warnings, []),
+    ...issueLines('Of its rows', report.issues, report.issueTotals),
+    ...adviceLines(report),
+  ]
+}
+
+function alreadyLines(report: StockImportReport): string[] {
+  const { importId, file, offStock } = report
+  return [
+    `${file}: already imported as import ${importId}, nothing to do.`,
+    ...graceLine(offStock),
+    ...columnLines(report),
+    ...adviceLines(report),
+  ]
+}
+
+function columnLines({ mapping, missing }: StockImportReport): string[] {
+  const lines = mappingSummary(mapping, missing)
+  return ['How its columns were read:', ...lines.map((line) => `  ${line}`)]
+}
+
+function adviceLines({ rejected, rejectsFile }: StockImportReport): string[] {
+  if (rejectsFile !== null)
+    return [
+      `The rejected rows are in ${rejectsFile}: correct them there and import it with --mode delta.`,
+    ]
+  return rejected > 0
+    ? ['With --rejects <file> the rejected rows are written to a file of their own.']
+    : []
+}
+
+function headLine(report: StockImportReport): string {
+  const { status, file, rooftop, importId, mode, encoding, delimiter } = report
+  const how = `${mode}, ${encoding}, ${delimiterName(delimiter)}`
+  return status === 'dry-run'
+    ? `Dry run, nothing was written: ${file} at ${rooftop} (${how})`
+    : `Import ${importId}: ${file} at ${rooftop} (${how})`
+}
+
+function countLines(report: StockImportReport): string[] {
+  const { records, accepted, rejected, collapsed, skipped } = report
+  const { added, updated, unchanged, reappeared, removed, offStock } = report
+  return [
+    `  ${records} records = ${accepted} accepted + ${rejected} rejected + ${collapsed} repeated + ${skipped} skipped`,
+    `  ${accepted} accepted = ${added} added + ${updated} updated + ${unchanged} unchanged + ${reappeared} reappeared; ${removed} removed`,
+    ...graceLine(offStock),
+  ]
+}
+
+function graceLine(offStock: number): string[] {
+  if (offStock === 0) return []
+  return [`  ${offStock} removed before and not seen since: off stock from now on`]
+}
+
+function changeLines(report: StockImportReport, kind: ChangeKind): string[] {
+  const all = report.changes.filter(({ change }) => change === kind)
+  if (all.length === 0) return []
+  const head = `${kind[0]!.toUpperCase()}${kind.slice(1)}:`
+  const first = all.slice(0, shownChanges)
+  const isPlain = first.every(({ changes }) => Object.keys(changes).length === 0)
+  const more = report[kind] - first.length
+  const rest = more > 0 ? [`  … and ${more} more: core.stock_unit_change has all of them`] : []
+  if (isPlain) return [head, `  ${first.map(({ stockNo }) => stockNo).join(', ')}`, ...rest]
+  return [head, ...first.map((change) => `  ${changeText(change)}`), ...rest]
+}
+
+function changeText({ stockNo, change, changes }: UnitChange): string {
+  const parts = Object.entries(changes).map(
+    ([name, [from, to]]) => `${name} ${valueText(from)} → ${valueText(to)}`,
+  )
+  const notice = change === 'added' && parts.length > 0 ? 'now another vehicle: ' : ''
+  return parts.length === 0 ? stockNo : `${stockNo}: ${notice}${parts.join(', ')}`
+}
+
+function valueText(value: unknown): string {
+  if (value === null) return 'none'
+  const text = String(value).replaceAll(/\s+/g, ' ')
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+}
+
+function issueLines(
+  title: string,
+  issues: readonly CellIssue[],
+  totals: StockImportReport['issueTotals'],
+): string[] {
+  if (issues.length === 0) return []
+  const byCode = Map.groupBy(issues, ({ severity, code }) => `${severity} ${code}`)
+  return [
+    `${title}:`,
+    ...[...byCode].flatMap(([name, of]) => {
+      const total = totals.find(({ severity, code }) => `${severity} ${code}` === name)
+      const count = total?.count ?? of.length
+      const more = count > shownOfCode ? [`    … and ${count - shownOfCode} more`] : []
+      const first = of.slice(0, shownOfCode).map((issue) => `    ${issueLine(issue)}`)
+      return [`  ${name} (${count})`, ...first, ...more]
+    }),
+  ]
+}
+
+function delimiterName(delimiter: string): string {
+  return delimiter === '\t' ? 'tab' : `"${delimiter}"`
 }
