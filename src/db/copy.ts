@@ -1,27 +1,32 @@
+import type { InsertType } from 'kysely'
 import type pg from 'pg'
 import { storableJson } from '../values/text.ts'
 import { copyIn, type CopySource } from './copy-in.ts'
 import type { CopyText } from './copy-text.ts'
-import { columns } from './tables.ts'
+import { columns, type Tables } from './tables.ts'
 
-export type CopyRow = Readonly<Record<string, unknown>>
+/** A row of a table, with every column that Postgres does not generate: a missing, misspelt or unknown one does not compile. */
+export type TableRow<T extends keyof Tables> = {
+  readonly [C in keyof Tables[T] as [InsertType<Tables[T][C]>] extends [never]
+    ? never
+    : C]: Exclude<InsertType<Tables[T][C]>, undefined>
+}
+
+type CopyRow = Readonly<Record<string, unknown>>
 
 type EncodeRow = (row: CopyRow) => string
 const encoders = new Map<string, { names: string; encode: EncodeRow }>()
 
-/**
- * COPYs rows into a table, the fastest way to insert. Rows are objects by column name; a missing column is null. Throws the error of
- * Postgres, e.g. for a key that already exists.
- */
-export async function copyInto(
+/** COPYs rows into a table, the fastest way to insert. Throws the error of Postgres, e.g. for a key that already exists. */
+export async function copyInto<T extends keyof Tables>(
   client: pg.ClientBase,
-  table: string,
-  rows: readonly CopyRow[],
+  table: T,
+  rows: readonly TableRow<T>[],
 ): Promise<void> {
   await copyTables(client, [[table, rows]])
 }
 
-/** Like `copyInto` for several tables, in this order and in one exchange. */
+/** Like `copyInto` for several tables, in this order and in one exchange. Throws for a row without one of the columns. */
 export async function copyTables(
   client: pg.ClientBase,
   tables: readonly (readonly [table: string, rows: readonly CopyRow[]])[],
@@ -55,8 +60,12 @@ function encoderOf(table: string): { names: string; encode: EncodeRow } {
   if (!list) throw new Error(`Table ${table} is not in src/db/tables.ts: run "npm run schema".`)
   const names = list.filter((column) => !column.generated).map((column) => column.name)
   const encode: EncodeRow = (row) => {
-    let line = encodeCell(row[names[0]!])
-    for (let index = 1; index < names.length; index++) line += '\t' + encodeCell(row[names[index]!])
+    let line = ''
+    for (const name of names) {
+      const value = row[name]
+      if (value === undefined) throw new Error(`A row of ${table} has no ${name}.`)
+      line += (line === '' ? '' : '\t') + encodeCell(value)
+    }
     return line + '\n'
   }
   const made = { names: names.map((name) => `"${name}"`).join(', '), encode }

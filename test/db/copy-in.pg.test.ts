@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
+import { copyInto, copyTables, type TableRow } from '#src/db/copy.ts'
 import { copyIn } from '#src/db/copy-in.ts'
 import { messageOf } from '#src/errors.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -148,4 +149,39 @@ test('without lines nothing is sent', async () => {
   await expect(tables.client.query('select 1 / 0')).rejects.toThrow()
 
   await copyIn(tables.client, [])
+})
+
+const recon: TableRow<'core.reconditioning_item'> = {
+  ...{ rooftop_id: 1, eval_id: 1, first_version: 1, line_no: 1, last_version: null },
+  ...{ recon_type: null, source: null, cost: '1.000', value_text: null, battery_soh_pct: null },
+}
+const { value_text: _, ...withoutNullable } = recon
+const { cost: __, ...withoutCost } = recon
+
+test('rows with a missing, misspelt or unknown column do not compile: npm run typecheck', () => {
+  const neverCalled = async (client: pg.ClientBase) => {
+    // @ts-expect-error a nullable column is missing
+    await copyInto(client, 'core.reconditioning_item', [withoutNullable])
+    // @ts-expect-error a column is misspelt
+    await copyInto(client, 'core.reconditioning_item', [{ ...withoutCost, costs: '1.000' }])
+    // @ts-expect-error a column is unknown
+    await copyInto(client, 'core.reconditioning_item', [{ ...recon, colour: 'red' }])
+    // @ts-expect-error a column has another type
+    await copyInto(client, 'core.reconditioning_item', [{ ...recon, line_no: 'first' }])
+    // @ts-expect-error a table is unknown
+    await copyInto(client, 'core.reconditioning_items', [recon])
+  }
+
+  expect(neverCalled).toBeTypeOf('function')
+})
+
+test('a row without a nullable column is refused too where its type is not known', async () => {
+  await using database = await createTestDatabase()
+  const client = await database.pool.connect()
+
+  await copyInto(client, 'core.reconditioning_item', [recon])
+  const refused = copyTables(client, [['core.reconditioning_item', [withoutNullable]]])
+
+  await expect(refused).rejects.toThrow('A row of core.reconditioning_item has no value_text.')
+  client.release(true)
 })

@@ -1,7 +1,8 @@
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { copyInto } from '#src/db/copy.ts'
+import { copyTables } from '#src/db/copy.ts'
+import { columns } from '#src/db/tables.ts'
 import { messageOf } from '#src/errors.ts'
 import { openLog } from '#src/log.ts'
 import { readRecord } from '#src/pipeline/hydrate.ts'
@@ -52,9 +53,13 @@ test('a refused COPY is logged without the customer', async () => {
   await using database = await createTestDatabase()
   await database.pool.query('create table core.planted (id int not null, name text)')
   const client = await database.pool.connect()
-  const error = await copyInto(client, 'core.planted' as 'core.evaluation', [
-    { id: canary, name: canary },
-  ]).catch((thrown: unknown) => thrown)
+  Object.assign(columns, {
+    'core.planted': [{ name: 'id' }, { name: 'name' }],
+  })
+  const rows = [{ id: canary, name: canary }]
+  const error = await copyTables(client, [['core.planted', rows]]).catch(
+    (thrown: unknown) => thrown,
+  )
   client.release(true)
 
   expect(error).toBeInstanceOf(Error)

@@ -44,6 +44,9 @@ export function evaluationRow(one: SmallEvaluation) {
     ...{ hero_source: one.hero, user_price_count: 0, version_no: 1, content_hash: Buffer.of(0) },
     ...{ first_loaded_at: at, last_changed_at: at, gone_at: one.gone ? at : null, run_id: 1 },
     ...{ vin: one.vin, recon_total: one.recon, recon_line_total: '50' },
+    ...{ make: null, model: null, variant: null, model_year: null, colour: null },
+    ...{ registration_state: null, odometer: null, condition_score: null },
+    ...{ customer_state: null, customer_postcode: null },
   }
 }
 
@@ -52,6 +55,7 @@ export function lineRow(one: SmallLine) {
   return {
     ...{ rooftop_id: one.rooftop, eval_id: one.id, first_version: one.first, line_no: one.line },
     ...{ last_version: one.last, recon_type: one.type, cost: one.cost },
+    ...{ source: null, value_text: null, battery_soh_pct: null },
   }
 }
 

@@ -2,10 +2,31 @@ import { isAhead } from '../../values/instant.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { isWithin } from '../../values/window.ts'
-import type { Row, RowSet } from '../../values/record.ts'
+import type { RowSet } from '../../values/record.ts'
+import type { TableRow } from '../../db/copy.ts'
 import type { MergeResult, Origin } from '../../pipeline/windowed-records.ts'
 import { changedFields, sameRows } from './compare.ts'
 import type { EvaluationRecord } from './normalise.ts'
+
+type EvaluationTable =
+  | 'core.evaluation'
+  | 'core.evaluation_version'
+  | 'core.reconditioning_item'
+  | 'core.photo'
+  | 'core.custom_field_value'
+  | 'core.user_price'
+  | 'pii.evaluation_customer'
+
+/** The rows of an evaluation. */
+export type EvaluationRows = { readonly [T in EvaluationTable]: readonly TableRow<T>[] }
+
+type EvaluationRow = TableRow<'core.evaluation'>
+export type VersionRow = TableRow<'core.evaluation_version'>
+export type ReconRow = TableRow<'core.reconditioning_item'>
+type PhotoRow = TableRow<'core.photo'>
+
+/** The salesperson of an evaluation. */
+export type Links = Pick<EvaluationRow, 'user_id'>
 
 /**
  * Merges a record into the stored rows of an evaluation. Pure.
@@ -13,28 +34,29 @@ import type { EvaluationRecord } from './normalise.ts'
  * the times is ahead of the source's clock, since such a time proves nothing.
  */
 export function mergeEvaluation(
-  stored: RowSet | null,
+  storedRows: RowSet | null,
   record: EvaluationRecord,
-  links: Row,
+  links: Links,
   rooftop: RooftopRow,
   origin: Origin,
 ): MergeResult {
-  const before = stored?.['core.evaluation']?.[0]
+  const stored = storedRows as EvaluationRows | null
+  const before = stored?.['core.evaluation'][0]
   if (!stored || !before)
     return { outcome: 'inserted', rows: firstRows(record, links, rooftop, origin) }
-  const storedAt = before['source_updated_at'] as Date
+  const storedAt = before.source_updated_at
   const isStoredAhead = isFuture(storedAt, origin)
   const isOlder = record.isUpdateAhead
-    ? origin.fetchedAt < (before['last_changed_at'] as Date)
+    ? origin.fetchedAt < before.last_changed_at
     : record.updatedAt < storedAt
   if (isOlder && !isStoredAhead) {
-    if (before['gone_at'] === null) return { outcome: 'stale' }
+    if (before.gone_at === null) return { outcome: 'stale' }
     // It is back at the source with an older state: the mark is removed, the newer content stays.
     return { outcome: 'updated', rows: touched(stored, before, storedAt, origin) }
   }
   const updatedAt = isStoredAhead || record.updatedAt > storedAt ? record.updatedAt : storedAt
-  const same = record.hash.equals(before['content_hash'] as Buffer)
-  if (same && updatedAt.getTime() === storedAt.getTime() && before['gone_at'] === null)
+  const same = record.hash.equals(before.content_hash)
+  if (same && updatedAt.getTime() === storedAt.getTime() && before.gone_at === null)
     return { outcome: 'unchanged' }
   if (same) return { outcome: 'updated', rows: touched(stored, before, updatedAt, origin) }
   const next = { ...record, updatedAt }
@@ -45,16 +67,16 @@ function isFuture(at: Date, { readAt }: Origin): boolean {
   return readAt !== undefined && isAhead(at, readAt)
 }
 
-function key(rooftop: RooftopRow, record: EvaluationRecord): Row {
+function key(rooftop: RooftopRow, record: EvaluationRecord) {
   return { rooftop_id: rooftop.id, eval_id: record.evalId }
 }
 
 function firstRows(
   record: EvaluationRecord,
-  links: Row,
+  links: Links,
   rooftop: RooftopRow,
   origin: Origin,
-): RowSet {
+): EvaluationRows {
   const stamps = {
     first_loaded_at: origin.fetchedAt,
     entry_at: entryAt(record, origin),
@@ -75,7 +97,7 @@ function firstRows(
  * CreatedAt is preferred [A §2]. When neither lies in the window that listed the record, it is the start of that window.
  */
 function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
-  const created = record.content.evaluation['created_at'] as Date
+  const created = record.content.evaluation.created_at
   const agree = Math.abs(created.getTime() - record.entryAt.getTime()) < 1000
   const candidates = agree ? [record.entryAt] : [created, record.entryAt]
   if (!listedIn) return candidates[0]!
@@ -83,8 +105,13 @@ function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
 }
 
 /** The rows for the same content with a new UpdatedAt, or back in the list: no version is made. */
-function touched(stored: RowSet, before: Row, updatedAt: Date, origin: Origin): RowSet {
-  const oldVersions = stored['core.evaluation_version'] ?? []
+function touched(
+  stored: EvaluationRows,
+  before: EvaluationRow,
+  updatedAt: Date,
+  origin: Origin,
+): Partial<EvaluationRows> {
+  const oldVersions = stored['core.evaluation_version']
   const versions = withRealStarts(oldVersions, origin)
   return {
     'core.evaluation': [{ ...before, source_updated_at: updatedAt, gone_at: null }],
@@ -93,47 +120,45 @@ function touched(stored: RowSet, before: Row, updatedAt: Date, origin: Origin): 
 }
 
 /** Corrects versions that were stored with an UpdatedAt ahead of the source's clock: they begin when they were read. */
-function withRealStarts(versions: readonly Row[], origin: Origin): readonly Row[] {
-  const beganAt = (version: Row) => version['valid_from'] as Date
-  if (!versions.some((version) => isFuture(beganAt(version), origin))) return versions
+function withRealStarts(versions: readonly VersionRow[], origin: Origin): readonly VersionRow[] {
+  if (!versions.some((version) => isFuture(version.valid_from, origin))) return versions
   const offset = origin.readAt!.getTime() - origin.fetchedAt.getTime()
   const sorted = versions
-    .toSorted((a, b) => (a['version_no'] as number) - (b['version_no'] as number))
+    .toSorted((a, b) => a.version_no - b.version_no)
     .map((version) => {
-      if (!isFuture(beganAt(version), origin)) return version
-      const readAt = (version['observed_at'] as Date).getTime() + offset
+      if (!isFuture(version.valid_from, origin)) return version
+      const readAt = version.observed_at.getTime() + offset
       return { ...version, valid_from: new Date(Math.min(readAt, origin.readAt!.getTime())) }
     })
   return sorted.map((version, index) => ({
     ...version,
-    valid_to: sorted[index + 1]?.['valid_from'] ?? null,
+    valid_to: sorted[index + 1]?.valid_from ?? null,
   }))
 }
 
 function changed(
-  stored: RowSet,
-  before: Row,
+  stored: EvaluationRows,
+  before: EvaluationRow,
   record: EvaluationRecord,
-  links: Row,
+  links: Links,
   rooftop: RooftopRow,
   origin: Origin,
-): RowSet {
-  const versionNo = (before['version_no'] as number) + 1
+): Partial<EvaluationRows> {
+  const versionNo = before.version_no + 1
   const { first_loaded_at, entry_at } = before
   const stamps = { first_loaded_at, entry_at, version_no: versionNo }
   const row = evaluationRow(record, links, rooftop, origin, stamps)
-  const versions = withRealStarts(stored['core.evaluation_version'] ?? [], origin)
-  const last = versions.find((version) => version['valid_to'] === null)
+  const versions = withRealStarts(stored['core.evaluation_version'], origin)
+  const last = versions.find((version) => version.valid_to === null)
   // When UpdatedAt is ahead, the edit gets the time of its reading.
   const editedAt = record.isUpdateAhead ? (origin.readAt ?? record.updatedAt) : record.updatedAt
   // An edit that did not change UpdatedAt must not end a version before it began.
-  const from =
-    last && (last['valid_from'] as Date) > editedAt ? (last['valid_from'] as Date) : editedAt
-  const recon = nextRecon(stored['core.reconditioning_item'] ?? [], record, rooftop, versionNo)
-  const next: RowSet = {
+  const from = last && last.valid_from > editedAt ? last.valid_from : editedAt
+  const recon = nextRecon(stored['core.reconditioning_item'], record, rooftop, versionNo)
+  const next = {
     'core.evaluation': [row],
     'core.reconditioning_item': recon,
-    'core.photo': photoRows(stored['core.photo'] ?? [], record, rooftop, origin),
+    'core.photo': photoRows(stored['core.photo'], record, rooftop, origin),
     ...plainChildren(record, rooftop, origin),
   }
   const fields = changedFields(stored, next)
@@ -147,11 +172,11 @@ function changed(
 
 function evaluationRow(
   record: EvaluationRecord,
-  links: Row,
+  links: Links,
   rooftop: RooftopRow,
   origin: Origin,
-  stamps: Row,
-): Row {
+  stamps: Pick<EvaluationRow, 'first_loaded_at' | 'entry_at' | 'version_no'>,
+): EvaluationRow {
   return {
     ...key(rooftop, record),
     group_id: rooftop.groupId,
@@ -168,13 +193,13 @@ function evaluationRow(
 
 function versionRow(
   record: EvaluationRecord,
-  links: Row,
+  links: Links,
   rooftop: RooftopRow,
   origin: Origin,
   versionNo: number,
-  changedFields: readonly string[],
+  changedFields: string[],
   validFrom: Date,
-): Row {
+): VersionRow {
   const { final_price, recon_total, odometer, condition_score } = record.content.evaluation
   return {
     ...key(rooftop, record),
@@ -193,7 +218,11 @@ function versionRow(
   }
 }
 
-function reconRows(record: EvaluationRecord, rooftop: RooftopRow, firstVersion: number): Row[] {
+function reconRows(
+  record: EvaluationRecord,
+  rooftop: RooftopRow,
+  firstVersion: number,
+): ReconRow[] {
   return record.content.recon.map((line) => ({
     ...key(rooftop, record),
     first_version: firstVersion,
@@ -214,49 +243,46 @@ export const reconFields = [
 
 /** Lines have no id: the current set stays while it is the same, else it ends and the new one begins. */
 function nextRecon(
-  stored: readonly Row[],
+  stored: readonly ReconRow[],
   record: EvaluationRecord,
   rooftop: RooftopRow,
   versionNo: number,
-): Row[] {
-  const current = stored.filter((line) => line['last_version'] === null)
+): ReconRow[] {
+  const current = stored.filter((line) => line.last_version === null)
   const incoming = reconRows(record, rooftop, versionNo)
   if (sameRows(current, incoming, reconFields)) return [...stored]
   const ended = stored.map((line) =>
-    line['last_version'] === null ? { ...line, last_version: versionNo - 1 } : line,
+    line.last_version === null ? { ...line, last_version: versionNo - 1 } : line,
   )
   return [...ended, ...incoming]
 }
 
 /** A photo that is no longer there keeps its row with `removed_at`. */
 function photoRows(
-  stored: readonly Row[],
+  stored: readonly PhotoRow[],
   record: EvaluationRecord,
   rooftop: RooftopRow,
   origin: Origin,
-): Row[] {
-  const before = new Map(stored.map((photo) => [photo['photo_id'], photo]))
+): PhotoRow[] {
+  const before = new Map(stored.map((photo) => [photo.photo_id, photo]))
   const now = record.content.photos.map((photo) => ({
     ...key(rooftop, record),
     ...photo,
-    first_seen_at: before.get(photo['photo_id'])?.['first_seen_at'] ?? origin.fetchedAt,
+    first_seen_at: before.get(photo.photo_id)?.first_seen_at ?? origin.fetchedAt,
     removed_at: null,
   }))
-  const present = new Set(now.map((photo) => (photo as Row)['photo_id']))
+  const present = new Set(now.map((photo) => photo.photo_id))
   const gone = stored
-    .filter((photo) => !present.has(photo['photo_id']))
+    .filter((photo) => !present.has(photo.photo_id))
     .map((photo) =>
-      photo['removed_at'] === null ? { ...photo, removed_at: origin.fetchedAt } : photo,
+      photo.removed_at === null ? { ...photo, removed_at: origin.fetchedAt } : photo,
     )
   return [...now, ...gone]
 }
 
-function plainChildren(
-  record: EvaluationRecord,
-  rooftop: RooftopRow,
-  { erasedAt = null }: Origin,
-): RowSet {
-  const keyed = (rows: readonly Row[]) => rows.map((row) => ({ ...key(rooftop, record), ...row }))
+function plainChildren(record: EvaluationRecord, rooftop: RooftopRow, { erasedAt = null }: Origin) {
+  const keyed = <R extends object>(rows: readonly R[]) =>
+    rows.map((row) => ({ ...key(rooftop, record), ...row }))
   return {
     'core.custom_field_value': keyed(record.content.customFields),
     'core.user_price': keyed(record.content.userPrices),

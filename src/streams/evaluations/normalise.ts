@@ -12,7 +12,9 @@ import { valueAt } from '../../values/json-path.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable, storableJson } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { RecordIssues, type Row } from '../../values/record.ts'
+import type { TableRow } from '../../db/copy.ts'
+import type { Tables } from '../../db/tables.ts'
+import { RecordIssues } from '../../values/record.ts'
 import { Reader } from './reader.ts'
 
 /** One evaluation as it is stored. `content` is what its hash covers; links and UpdatedAt are not part of it. */
@@ -32,15 +34,38 @@ export interface EvaluationRecord {
 /** The rows that a record makes, by kind. */
 export interface EvaluationContent {
   /** Columns of core.evaluation that come from the record. */
-  readonly evaluation: Row
+  readonly evaluation: EvaluationColumns
   /** The salesperson by e-mail: the hash must not depend on our surrogate key. */
   readonly userEmail: string | null
-  readonly recon: readonly Row[]
-  readonly photos: readonly Row[]
-  readonly customFields: readonly Row[]
-  readonly userPrices: readonly Row[]
-  readonly customer: Row
+  readonly recon: readonly ReconColumns[]
+  readonly photos: readonly PhotoColumns[]
+  readonly customFields: readonly CustomFieldColumns[]
+  readonly userPrices: readonly UserPriceColumns[]
+  readonly customer: CustomerColumns
 }
+
+type Own<T extends keyof Tables, Added extends string = never> = Omit<
+  TableRow<T>,
+  'rooftop_id' | 'eval_id' | Added
+>
+type EvaluationColumns = Own<
+  'core.evaluation',
+  | 'group_id'
+  | 'user_id'
+  | 'entry_at'
+  | 'source_updated_at'
+  | 'version_no'
+  | 'content_hash'
+  | 'first_loaded_at'
+  | 'last_changed_at'
+  | 'gone_at'
+  | 'run_id'
+>
+type ReconColumns = Own<'core.reconditioning_item', 'first_version' | 'last_version'>
+type PhotoColumns = Own<'core.photo', 'first_seen_at' | 'removed_at'>
+type CustomFieldColumns = Own<'core.custom_field_value'>
+type UserPriceColumns = Own<'core.user_price'>
+type CustomerColumns = Own<'pii.evaluation_customer', 'erased_at'>
 
 /** The evaluation with this id in an answer of `/geteval`, which is an array [A §4]; a webhook body is the item itself [A §6]. */
 export function evaluationOf(body: unknown, evalId: number): unknown {
@@ -183,7 +208,7 @@ function readEvaluation(
   reader: Reader,
   rooftop: RooftopRow,
   { evaluation: names }: AppraisalWire,
-): Row {
+): EvaluationColumns {
   const costs = (item.reconditioning_list ?? []).map((line) => line.cost ?? 0)
   const photos = item.Photos ?? []
   return {
@@ -215,7 +240,7 @@ function readEvaluation(
   }
 }
 
-function readRecon(item: Evaluation, reader: Reader): Row[] {
+function readRecon(item: Evaluation, reader: Reader): ReconColumns[] {
   return (item.reconditioning_list ?? []).map((line, index) => {
     const at = `reconditioning_list[${index}]`
     const value = line.value === null || line.value === undefined ? null : String(line.value)
@@ -236,8 +261,8 @@ function percentage(value: string | null): string | null {
   return found && Number(found[1]) <= 100 ? Number(found[1]).toFixed(2) : null
 }
 
-function readPhotos(item: Evaluation, reader: Reader): Row[] {
-  const byId = new Map<number, Row>()
+function readPhotos(item: Evaluation, reader: Reader): PhotoColumns[] {
+  const byId = new Map<number, PhotoColumns>()
   for (const [index, photo] of (item.Photos ?? []).entries()) {
     if (byId.has(photo.id)) continue
     const at = `Photos[${index}]`
@@ -258,12 +283,12 @@ function readCustomFields(
   item: Evaluation,
   reader: Reader,
   { customField: names }: AppraisalWire,
-): Row[] {
+): CustomFieldColumns[] {
   const fields = item.customFields ?? {}
   const entries: [string, unknown][] = Array.isArray(fields)
     ? fields.map((field, index) => [String(valueAt(field, names.name) ?? `[${index}]`), field])
     : Object.entries(fields)
-  const byName = new Map<string, Row>()
+  const byName = new Map<string, CustomFieldColumns>()
   for (const [key, field] of entries) {
     const at = `customFields.${key}`
     const nested = field !== null && typeof field === 'object' && !Array.isArray(field)
@@ -284,7 +309,7 @@ function readUserPrices(
   item: Evaluation,
   reader: Reader,
   { userPrice: names }: AppraisalWire,
-): Row[] {
+): UserPriceColumns[] {
   return (item.UserPrices ?? []).map((price, index) => {
     const amount = typeof price === 'number' ? price : valueAt(price, names.amount)
     const currency = valueAt(price, names.currency)
@@ -297,7 +322,7 @@ function readUserPrices(
   })
 }
 
-function readCustomer(reader: Reader, { evaluation: names }: AppraisalWire): Row {
+function readCustomer(reader: Reader, { evaluation: names }: AppraisalWire): CustomerColumns {
   return {
     customer_name: reader.text(names.customerName, 300),
     phone: reader.text(names.customerPhone, 60),

@@ -3,7 +3,7 @@ import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { isGeneratedAccount } from '../generated-account.ts'
-import type { Row } from '../../values/record.ts'
+import type { Links } from './merge.ts'
 import type { EvaluationRecord } from './normalise.ts'
 import { lockSql } from '../../db/locks.ts'
 
@@ -17,7 +17,7 @@ export async function linkSalespeople(
   records: readonly EvaluationRecord[],
   wire: AppraisalWire,
   mode: 'add' | 'read' = 'add',
-): Promise<(record: EvaluationRecord) => Row> {
+): Promise<(record: EvaluationRecord) => Links> {
   const named = new Map<string, { email: string; name: string | null }>()
   for (const { user } of records) if (user) named.set(user.email.toLowerCase(), user)
   const emails = [...named.values()].map(({ email }) => email)
