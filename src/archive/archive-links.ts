@@ -1,19 +1,26 @@
+import { sql } from 'kysely'
 import pLimit from 'p-limit'
 import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
-import { type ArchivedPdf, recordArchived, readAllArchived, storePdf } from './archive.ts'
-import { fetchPdf, type PdfRules, type Refusal } from './fetch-pdf.ts'
-import { type SignedLink, signedLinks } from './links-to-archive.ts'
+import { type LinkKey, recordArchived, readAllArchived, storePdf } from './archive.ts'
+import { fetchPdf, type PdfRules } from './fetch-pdf.ts'
+
+/** A signed link of the warehouse. The url is a bearer secret. */
+export interface SignedLink extends LinkKey {
+  readonly url: string
+  /** By the source's clock. */
+  readonly isLive: boolean
+}
 
 /** The result of an archive run. */
 export interface ArchiveReport {
-  readonly archived: number
-  readonly alreadyThere: number
+  archived: number
+  alreadyThere: number
   /** Links that had expired before the run, of PDFs that are not in the archive. */
-  readonly expired: number
-  readonly failed: readonly ArchiveFailure[]
+  expired: number
+  readonly failed: ArchiveFailure[]
   /** Of the PDFs that were archived now. */
-  readonly bytes: number
+  bytes: number
 }
 
 /** A PDF that was not archived; `ref` is the check's, and `reason` holds nothing secret. */
@@ -37,58 +44,61 @@ export interface ArchiveWork {
   readonly renewUrl: (link: SignedLink) => Promise<string | null>
 }
 
-type Outcome =
-  | { readonly kind: 'archived'; readonly bytes: number }
-  | { readonly kind: 'there' | 'expired' }
-  | { readonly kind: 'failed'; readonly failure: ArchiveFailure }
-
 /** Archives the PDF behind every live link of the rooftops that is not in the archive. A PDF that fails stops no other;
  *  rejects when the disk, the warehouse or the signal ends the work. What was archived stays. */
 export async function archiveLinks(
   work: ArchiveWork,
   rooftopIds: readonly number[],
 ): Promise<ArchiveReport> {
-  let report: ArchiveReport = { archived: 0, alreadyThere: 0, expired: 0, failed: [], bytes: 0 }
+  const report: ArchiveReport = { archived: 0, alreadyThere: 0, expired: 0, failed: [], bytes: 0 }
   for await (const batch of signedLinks(work.db, rooftopIds, work.now))
-    report = (await archiveBatch(work, batch)).reduce(added, report)
+    await archiveBatch(work, batch, report)
   return report
 }
 
 /** Archives a batch. A failure that ends one download ends the others too, and none continues after the promise is settled. */
-async function archiveBatch(work: ArchiveWork, batch: readonly SignedLink[]): Promise<Outcome[]> {
+async function archiveBatch(
+  work: ArchiveWork,
+  batch: readonly SignedLink[],
+  report: ArchiveReport,
+): Promise<void> {
   const limit = pLimit(work.concurrency)
   const broken = new AbortController()
   const signal = AbortSignal.any([work.signal, broken.signal])
   const there = await readAllArchived(work.db, work.rules.folder, batch)
-  const settled = await Promise.allSettled(
-    batch.map((link, index) =>
-      limit(async () => {
-        try {
-          return await archiveOne({ ...work, signal }, link, there[index] ?? null)
-        } catch (error) {
-          broken.abort(error)
-          throw error
-        }
-      }),
-    ),
+  const failures = await Promise.all(
+    batch.map(async (link, index) => {
+      if (there[index]) report.alreadyThere++
+      else if (link.isLive)
+        return await limit(() => archiveOne({ ...work, signal }, link, report)).catch(
+          (error: unknown) => broken.abort(error),
+        )
+      else report.expired++
+      return undefined
+    }),
   )
   signal.throwIfAborted()
-  return settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  report.failed.push(...failures.filter((failure) => failure !== undefined))
 }
 
 async function archiveOne(
   work: ArchiveWork,
   link: SignedLink,
-  there: ArchivedPdf | null,
-): Promise<Outcome> {
-  if (there !== null) return { kind: 'there' }
-  if (!link.isLive) return { kind: 'expired' }
+  report: ArchiveReport,
+): Promise<ArchiveFailure | undefined> {
+  const { linkKind: kind, linkRef: ref } = link
   const fetched = await fetchLive(work, link)
-  if (fetched.kind === 'refused') return failed(work, link, fetched)
+  if (fetched.kind === 'refused') {
+    const { code, reason } = fetched
+    work.log.warn({ ref, code, reason }, `a ${kind} was not archived`)
+    return { kind, ref, reason }
+  }
   await storePdf(work.rules.folder, fetched)
   await recordArchived(work.db, link, fetched)
-  work.log.debug({ ref: link.linkRef, bytes: fetched.byteCount }, `archived a ${link.linkKind}`)
-  return { kind: 'archived', bytes: fetched.byteCount }
+  work.log.debug({ ref, bytes: fetched.byteCount }, `archived a ${kind}`)
+  report.archived++
+  report.bytes += fetched.byteCount
+  return undefined
 }
 
 /** Fetches the PDF. A link that is dead before its expiry is renewed and tried once more. */
@@ -99,25 +109,47 @@ async function fetchLive({ rules, signal, renewUrl }: ArchiveWork, link: SignedL
   return url === null || url === link.url ? fetched : await fetchPdf(url, rules, signal)
 }
 
-function failed({ log }: ArchiveWork, link: SignedLink, { code, reason }: Refusal): Outcome {
-  const { linkKind: kind, linkRef: ref } = link
-  log.warn({ ref, code, reason }, `a ${kind} was not archived`)
-  return { kind: 'failed', failure: { kind, ref, reason } }
+const batchSize = 500
+
+/** The signed links of the rooftops, in batches, so that it does not matter how many there are; `now` is the source's. */
+export async function* signedLinks(
+  db: Db,
+  rooftopIds: readonly number[],
+  now: Date,
+): AsyncGenerator<readonly SignedLink[]> {
+  let after: LinkKey = { rooftopId: 0, evalId: 0, linkKind: '', linkRef: '' }
+  for (;;) {
+    const { rows } = await sql<SignedLink>`
+      select rooftop_id as "rooftopId", eval_id as "evalId", link_kind as "linkKind", link_ref as "linkRef", url,
+        expires_at > ${now}::timestamptz as "isLive"
+      from pii.signed_link
+      where rooftop_id = any(${[...rooftopIds]}::int[]) and (rooftop_id, eval_id, link_kind, link_ref)
+        > (${after.rooftopId}::int, ${after.evalId}::bigint, ${after.linkKind}::text, ${after.linkRef}::text)
+      order by rooftop_id, eval_id, link_kind, link_ref
+      limit ${batchSize}`.execute(db)
+    if (rows.length > 0) yield rows
+    if (rows.length < batchSize) return
+    after = rows.at(-1)!
+  }
 }
 
-function added(report: ArchiveReport, outcome: Outcome): ArchiveReport {
-  switch (outcome.kind) {
-    case 'archived':
-      return {
-        ...report,
-        archived: report.archived + 1,
-        bytes: report.bytes + outcome.bytes,
-      }
-    case 'there':
-      return { ...report, alreadyThere: report.alreadyThere + 1 }
-    case 'expired':
-      return { ...report, expired: report.expired + 1 }
-    case 'failed':
-      return { ...report, failed: [...report.failed, outcome.failure] }
-  }
+/** The link's url in the warehouse now: it may have been signed again meanwhile. null: there is none. */
+export async function currentUrl(db: Db, link: LinkKey): Promise<string | null> {
+  const row = await db
+    .selectFrom('pii.signed_link')
+    .select('url')
+    .where('rooftop_id', '=', link.rooftopId)
+    .where('eval_id', '=', link.evalId)
+    .where('link_kind', '=', link.linkKind)
+    .where('link_ref', '=', link.linkRef)
+    .executeTakeFirst()
+  return row?.url ?? null
+}
+
+/** The entries that `links.archive.hosts` needs for the links in the warehouse: `host` or `http://host:port`. */
+export async function hostsOfLinks(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ origin: string }>`
+    select distinct substring(url from '^(https?://[^/?#]+)') as origin
+    from pii.signed_link where url ~ '^https?://[^/?#@]+([/?#]|$)' limit 20`.execute(db)
+  return rows.map(({ origin }) => origin.replace(/^https:\/\//, '')).sort()
 }

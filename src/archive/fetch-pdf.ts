@@ -1,9 +1,16 @@
 import { lookup } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { Client, type Dispatcher } from 'undici'
 import { isLoopbackAddress, isPublicAddress } from './addresses.ts'
 import { allowedBy, type AllowedHost, literalAddress } from './allowed-hosts.ts'
-import { type PdfFile, tooLarge, webPage, writePdf } from './pdf-file.ts'
-import { type Answer, networkFault, requestAt } from './pinned-request.ts'
-import { PdfRefused } from './pdf-refused.ts'
+import {
+  type PdfFile,
+  PdfRefused,
+  type RefusalCode,
+  tooLarge,
+  webPage,
+  writePdf,
+} from './pdf-file.ts'
 
 /** What a link may lead to, and where the file goes. */
 export interface PdfRules {
@@ -23,7 +30,7 @@ export type Fetched = ({ readonly kind: 'pdf' } & PdfFile) | Refusal
 /** `reason` may be shown: it names a host at most. */
 export interface Refusal {
   readonly kind: 'refused'
-  readonly code: PdfRefused['code']
+  readonly code: RefusalCode
   readonly reason: string
 }
 
@@ -44,20 +51,16 @@ export async function fetchPdf(
   rules: PdfRules,
   signal: AbortSignal,
 ): Promise<Fetched> {
-  const ended = new AbortController()
-  const late = new PdfRefused('time-out', `no whole PDF within ${rules.timeoutMs / 1000} s`)
-  const timer = setTimeout(() => ended.abort(late), rules.timeoutMs)
-  const onAbort = () => ended.abort(signal.reason)
-  signal.addEventListener('abort', onAbort)
+  const late = AbortSignal.timeout(rules.timeoutMs)
   try {
     signal.throwIfAborted()
-    return { kind: 'pdf', ...(await follow(link, rules, ended.signal)) }
+    return { kind: 'pdf', ...(await follow(link, rules, AbortSignal.any([signal, late]))) }
   } catch (error) {
-    if (!(error instanceof PdfRefused)) throw error
-    return { kind: 'refused', code: error.code, reason: error.message }
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
+    if (error instanceof PdfRefused)
+      return { kind: 'refused', code: error.code, reason: error.message }
+    if (error !== late.reason) throw error
+    const reason = `no whole PDF within ${rules.timeoutMs / 1000} s`
+    return { kind: 'refused', code: 'time-out', reason }
   }
 }
 
@@ -145,5 +148,70 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
     return await Promise.race([work, promise])
   } finally {
     signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** The answer to one request. */
+type Answer = Dispatcher.ResponseData
+
+const requestHeaders = {
+  accept: 'application/pdf',
+  'accept-encoding': 'identity',
+  'user-agent': 'forecourt',
+}
+
+/** One GET over a connection of its own, to one of these addresses whatever the name resolves to by now. Sends no
+ *  credentials and follows nothing. The connection ends with `read`, or with the signal, whose reason is then thrown. */
+export async function requestAt<T>(
+  url: URL,
+  addresses: readonly string[],
+  signal: AbortSignal,
+  read: (answer: Answer) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted()
+  const client = new Client(url.origin, {
+    connect: { lookup: pinnedTo(addresses), autoSelectFamily: true },
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const end = () => void client.destroy(signal.reason as Error)
+  signal.addEventListener('abort', end)
+  try {
+    return await read(await answerOf(client, url))
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', end)
+    await client.destroy()
+  }
+}
+
+/** The transport's error reduced to its code: its message may quote what was received. */
+function networkFault(error: unknown, what: string, code: RefusalCode = 'network'): PdfRefused {
+  const { code: own, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } }
+  const known = [cause?.code, own].find((one) => typeof one === 'string') ?? 'no code'
+  return new PdfRefused(code, `${what} (${known})`)
+}
+
+async function answerOf(client: Client, { pathname, search }: URL): Promise<Answer> {
+  try {
+    return await client.request({
+      method: 'GET',
+      path: `${pathname}${search}`,
+      headers: requestHeaders,
+    })
+  } catch (error) {
+    throw networkFault(error, 'the connection failed')
+  }
+}
+
+function pinnedTo(addresses: readonly string[]): LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_name, { all }, done) => {
+    const [first] = entries
+    if (all === true) done(null, entries)
+    else done(null, first?.address ?? '', first?.family)
   }
 }

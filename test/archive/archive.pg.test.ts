@@ -10,7 +10,7 @@ import {
   storePdf,
 } from '#src/archive/archive.ts'
 import { archiveLinks, type ArchiveWork } from '#src/archive/archive-links.ts'
-import { type SignedLink, signedLinks } from '#src/archive/links-to-archive.ts'
+import { type SignedLink, signedLinks } from '#src/archive/archive-links.ts'
 import { type PdfFile, unfinishedFolder, writePdf } from '#src/archive/pdf-file.ts'
 import { openLog } from '#src/log.ts'
 import { archiveFixture, sourceNow } from './archive-fixture.ts'

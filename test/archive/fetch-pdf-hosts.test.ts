@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
 import { fetchPdf } from '#src/archive/fetch-pdf.ts'
-import { requestAt } from '#src/archive/pinned-request.ts'
+import { requestAt } from '#src/archive/fetch-pdf.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { aPdf, canary, neverAborted, refusalOf, rulesFor, startPdfServer } from './pdf-server.ts'
 

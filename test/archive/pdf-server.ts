@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { parseAllowedHost } from '#src/archive/allowed-hosts.ts'
 import { type Fetched, fetchPdf, type PdfRules } from '#src/archive/fetch-pdf.ts'
 import { unfinishedFolder } from '#src/archive/pdf-file.ts'
-import type { RefusalCode } from '#src/archive/pdf-refused.ts'
+import type { RefusalCode } from '#src/archive/pdf-file.ts'
 
 /** The smallest thing that passes for a PDF, with `filling` bytes within. */
 export function aPdf(filling = 20): Buffer {
