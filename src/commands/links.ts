@@ -1,8 +1,13 @@
 import { type AllowedHost, parseAllowedHost } from '../archive/allowed-hosts.ts'
-import { type ArchiveReport, type ArchiveWork, archiveLinks } from '../archive/archive-links.ts'
+import {
+  type ArchiveReport,
+  type ArchiveWork,
+  archiveLinks,
+  currentUrl,
+  hostsOfLinks,
+} from '../archive/archive-links.ts'
 import { archiveFolder, openArchive } from '../archive/archive.ts'
 import { defaultRules } from '../archive/fetch-pdf.ts'
-import { hostsOfLinks, currentUrl } from '../archive/archive-links.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'

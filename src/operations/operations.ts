@@ -1,12 +1,24 @@
+import type pg from 'pg'
 import type { Context } from '../context.ts'
 import { openPool } from '../db/connect.ts'
+import { assertSchemaCurrent } from '../db/migrate.ts'
+import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { registryOf } from './gauges.ts'
-import { keySamples } from './key-samples.ts'
+import { keySamples } from './samples.ts'
 import { openProcessMetrics } from './process-metrics.ts'
-import { type Readiness, ReadinessProbe } from './readiness.ts'
 import { WarehouseMetrics, warehouseTimeoutMs } from './warehouse-metrics.ts'
+
+/** How long a probe waits for the warehouse. */
+const timeoutMs = 3_000
+/** Probes within this time share one answer. */
+const cacheMs = 1_000
+
+/** Whether this process may get work. `reason` holds no secret. */
+export type Readiness =
+  | { readonly ready: true }
+  | { readonly ready: false; readonly reason: string }
 
 /** Metrics and readiness of a process for its operators. */
 export interface Operations extends AsyncDisposable {
@@ -27,7 +39,6 @@ export async function openOperations(context: Context): Promise<Operations> {
   })
   const counted = openProcessMetrics(config)
   const warehouse = new WarehouseMetrics({ config, log, pool, jobs })
-  const probe = new ReadinessProbe(pool, signal)
   return {
     log,
     metrics: async () => {
@@ -35,10 +46,37 @@ export async function openOperations(context: Context): Promise<Operations> {
       const texts = [counted.registry.metrics(), registryOf(samples).metrics()]
       return (await Promise.all(texts)).join('\n')
     },
-    readiness: async () => await probe.check(),
+    readiness: readinessOf(pool, signal),
     [Symbol.asyncDispose]: async () => {
       counted[Symbol.dispose]()
       await pool.end()
     },
   }
+}
+
+/** Checks readiness: the warehouse answers and has the schema of this code, and the process is not stopping. */
+function readinessOf(pool: pg.Pool, signal: AbortSignal): () => Promise<Readiness> {
+  let checking: Promise<Readiness> | null = null
+  let checkedAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (signal.aborted) return { ready: false, reason: 'it is stopping' }
+    if (checking === null || performance.now() - checkedAt > cacheMs) {
+      checkedAt = performance.now()
+      checking = checkWarehouse(pool)
+    }
+    return await checking
+  }
+}
+
+async function checkWarehouse(pool: pg.Pool): Promise<Readiness> {
+  const timer = AbortSignal.timeout(timeoutMs)
+  const late = new Promise<Readiness>((done) => {
+    const reason = `the warehouse did not answer within ${timeoutMs / 1000} s`
+    timer.addEventListener('abort', () => done({ ready: false, reason }))
+  })
+  const checked = assertSchemaCurrent(pool).then(
+    () => ({ ready: true }) as const,
+    (error: unknown) => ({ ready: false, reason: messageOf(error) }) as const,
+  )
+  return await Promise.race([checked, late])
 }

@@ -4,7 +4,7 @@ import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { freshWithinHours } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
-import type { GaugeName, Sample } from './gauges.ts'
+import { type Sample, samplesOf } from './gauges.ts'
 
 /** The status of one rooftop and stream; times in seconds, null when there is no start to count from. */
 interface StreamStatus {
@@ -24,7 +24,7 @@ export async function streamSamples(db: Db, config: Config): Promise<Sample[]> {
   const byStream = Map.groupBy(statuses, ({ stream }) => stream)
   const sums = [...byStream].flatMap(([stream, own]) => streamSums(stream, own))
   const each = config.operations.perRooftop ? statuses.flatMap(rooftopSamples) : []
-  return [...sums, ...each, { gauge: 'forecourt_rooftops', value: config.rooftops.length }]
+  return [...sums, ...each, ...samplesOf({ forecourt_rooftops: config.rooftops.length })]
 }
 
 /** Records in quarantine. */
@@ -36,56 +36,52 @@ export async function quarantineSamples(db: Db, config: Config): Promise<Sample[
     join core.rooftop using (rooftop_id)
     where resolved_at is null and rooftop_uid = any(${uids}::text[])
     group by rooftop_uid, stream`.execute(db)
-  const sums = allStreams.map(({ name: stream }): Sample => {
+  const sums = allStreams.flatMap(({ name: stream }) => {
     const own = rows.filter((row) => row.stream === stream)
-    const value = own.reduce((sum, { records }) => sum + records, 0)
-    return { gauge: 'forecourt_quarantined_records', labels: { stream }, value }
+    return samplesOf({ forecourt_quarantined_records: sumOf(own, 'records') }, { stream })
   })
-  const each = rows.map(({ records, ...labels }): Sample => {
-    return { gauge: 'forecourt_rooftop_quarantined_records', labels, value: records }
-  })
-  return config.operations.perRooftop ? [...sums, ...each] : sums
+  if (!config.operations.perRooftop) return sums
+  const each = rows.flatMap(({ records, ...labels }) =>
+    samplesOf({ forecourt_rooftop_quarantined_records: records }, labels),
+  )
+  return [...sums, ...each]
 }
 
 /** Sums over the rooftops of a stream, so that the number of series does not grow with the number of rooftops. */
 function streamSums(stream: string, own: readonly StreamStatus[]): Sample[] {
-  const ages = own.flatMap(({ goodAge }) => goodAge ?? [])
-  const lags = own.flatMap(({ lag }) => lag ?? [])
   const isFresh = ({ goodAge, isAtWork }: StreamStatus) =>
     isAtWork || (goodAge !== null && goodAge <= freshWithinHours * 3600)
-  const count = (gauge: GaugeName, value: number): Sample => ({ gauge, labels: { stream }, value })
-  const greatest = (gauge: GaugeName, values: readonly number[]) =>
-    values.length === 0
-      ? []
-      : [
-          count(
-            gauge,
-            values.reduce((a, b) => Math.max(a, b)),
-          ),
-        ]
-  return [
-    ...greatest('forecourt_stream_lag_max_seconds', lags),
-    ...greatest('forecourt_stream_last_good_run_age_max_seconds', ages),
-    count('forecourt_stream_late_rooftops', own.filter((one) => !isFresh(one)).length),
-    count('forecourt_stream_never_run_rooftops', own.length - ages.length),
-    count('forecourt_coverage_gaps', sum(own, 'gaps')),
-    count('forecourt_coverage_gap_rooftops', own.filter(({ gaps }) => gaps > 0).length),
-    count('forecourt_unprovable_windows', sum(own, 'unprovable')),
-  ]
+  const values = {
+    forecourt_stream_lag_max_seconds: greatest(own.map(({ lag }) => lag)),
+    forecourt_stream_last_good_run_age_max_seconds: greatest(own.map(({ goodAge }) => goodAge)),
+    forecourt_stream_late_rooftops: own.filter((one) => !isFresh(one)).length,
+    forecourt_stream_never_run_rooftops: own.filter(({ goodAge }) => goodAge === null).length,
+    forecourt_coverage_gaps: sumOf(own, 'gaps'),
+    forecourt_coverage_gap_rooftops: own.filter(({ gaps }) => gaps > 0).length,
+    forecourt_unprovable_windows: sumOf(own, 'unprovable'),
+  }
+  return samplesOf(values, { stream })
 }
 
-function sum(own: readonly StreamStatus[], name: 'gaps' | 'unprovable'): number {
-  return own.reduce((total, status) => total + status[name], 0)
+function sumOf<Name extends string>(own: readonly Record<Name, number>[], name: Name): number {
+  return own.reduce((sum, row) => sum + row[name], 0)
+}
+
+/** The greatest of the values that are known; null: none is. */
+function greatest(values: readonly (number | null)[]): number | null {
+  return values.reduce(
+    (most, value) => (value === null ? most : Math.max(most ?? value, value)),
+    null,
+  )
 }
 
 /** Series of one rooftop; only with operations.perRooftop. */
 function rooftopSamples({ rooftop, stream, lag, goodAge }: StreamStatus): Sample[] {
-  const sample = (gauge: GaugeName, value: number | null): Sample[] =>
-    value === null ? [] : [{ gauge, labels: { rooftop, stream }, value }]
-  return [
-    ...sample('forecourt_rooftop_stream_lag_seconds', lag),
-    ...sample('forecourt_rooftop_last_good_run_age_seconds', goodAge),
-  ]
+  const values = {
+    forecourt_rooftop_stream_lag_seconds: lag,
+    forecourt_rooftop_last_good_run_age_seconds: goodAge,
+  }
+  return samplesOf(values, { rooftop, stream })
 }
 
 /** Calculates like `status`, but from the coverage and the few unsettled windows instead of every certificate. */

@@ -4,9 +4,8 @@ import { type Db, inTransaction } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { PlannedJob } from '../scheduler/load-jobs.ts'
-import type { Sample } from './gauges.ts'
+import { type Sample, samplesOf } from './gauges.ts'
 import { quarantineSamples, streamSamples } from './stream-samples.ts'
-import { webhookSamples } from './webhook-samples.ts'
 import {
   jobSamples,
   linkSamples,
@@ -14,7 +13,8 @@ import {
   runSamples,
   schemaSamples,
   spendSamples,
-} from './work-samples.ts'
+  webhookSamples,
+} from './samples.ts'
 
 /** How long a scrape waits for the warehouse, and a statement may run there. */
 export const warehouseTimeoutMs = 5_000
@@ -69,26 +69,17 @@ export class WarehouseMetrics {
     await Promise.race([Promise.all(this.#parts.map((part) => this.#refresh(part))), late])
     const parts = this.#parts.flatMap(({ name }) => this.#samplesOf(name))
     const isUp = Number(this.#isUp(schemaPart))
-    return [{ gauge: 'forecourt_warehouse_up', value: isUp }, ...parts]
+    return [...samplesOf({ forecourt_warehouse_up: isUp }), ...parts]
   }
 
-  #samplesOf(name: string): Sample[] {
-    const reading = this.#readings.get(name)
-    const labels = { part: name }
-    const samples = this.#isUp(name) ? reading?.samples : null
-    return [
-      { gauge: 'forecourt_warehouse_part_up', labels, value: Number(samples != null) },
-      ...(reading === undefined
-        ? []
-        : [
-            {
-              gauge: 'forecourt_warehouse_part_duration_seconds',
-              labels,
-              value: reading.seconds,
-            } as const,
-          ]),
-      ...(samples ?? []),
-    ]
+  #samplesOf(part: string): Sample[] {
+    const reading = this.#readings.get(part)
+    const isUp = this.#isUp(part)
+    const values = {
+      forecourt_warehouse_part_up: Number(isUp),
+      forecourt_warehouse_part_duration_seconds: reading?.seconds ?? null,
+    }
+    return [...samplesOf(values, { part }), ...((isUp && reading?.samples) || [])]
   }
 
   #isUp(name: string): boolean {

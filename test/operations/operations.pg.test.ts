@@ -75,7 +75,7 @@ test('a scrape reports the work of the process and the warehouse in a night, in 
     'forecourt_quarantined_records{stream="users"}': 0,
     forecourt_warehouse_up: 1,
     forecourt_rooftops: 1,
-    forecourt_schema_version: expect.toSatisfy((version: number) => version >= 130),
+    forecourt_schema_version: expect.toSatisfy((version: number) => version >= 9),
     'forecourt_runs_running{lane="foreground"}': 0,
     'forecourt_stream_late_rooftops{stream="evaluations"}': 0,
     'forecourt_coverage_gaps{stream="evaluations"}': 0,

@@ -9,7 +9,7 @@ import { pollPrediction } from '#src/contract/vehicle-data/prediction.ts'
 import { pollPriceBatch } from '#src/contract/vehicle-data/prices.ts'
 import { openLog } from '#src/log.ts'
 import { openApiDocument } from '#src/sandbox/openapi.ts'
-import { endpointNames } from '#src/operations/endpoints.ts'
+import { endpointNames } from '#src/operations/process-metrics.ts'
 import { wireSettings } from '#src/values/wire.ts'
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
