@@ -10,7 +10,7 @@ import {
   withQuery,
 } from '../contract/operation.ts'
 import { type ErrorDetails, SyncError } from '../errors.ts'
-import type { AppraisalWire, WireSettings } from '../values/wire.ts'
+import type { WireSettings } from '../values/wire.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { CallOptions, HttpAnswer, HttpRequest, HttpSource } from './http.ts'
 import type { AnswerContext } from './http-body.ts'
@@ -32,11 +32,13 @@ export interface AccessKey {
   readonly user: string | null
 }
 
-/** A call of an operation. `naturalKey` is what it is about, for messages: an EvalID or a VIN. `files` are paths on the disk. */
+/** A call of an operation. Only the appraisal service needs `rooftop`. `naturalKey` is what it is about, for messages: an EvalID or a VIN.
+ *  `files` are paths on the disk. */
 export interface Call<Reach extends Effect>
   extends CallOptions,
     Pick<HttpRequest, 'accept' | 'validate' | 'maxRetries'> {
   readonly operation: Operation<Reach>
+  readonly rooftop?: RooftopAccess | undefined
   readonly fields: FieldValues
   readonly files?: readonly string[]
   readonly naturalKey?: string
@@ -52,161 +54,147 @@ export interface CallLimits {
   readonly useCircuitBreaker?: boolean
 }
 
-/** Sends the calls of the appraisal service with the rooftop's key; a key's rooftops share one limiter. `Reach` is what
- *  the calls may do upstream. SyncError `abort` when a rooftop names an unknown key, and on 401 and 403 [A §5.1]. */
-export class RooftopCalls<Reach extends Effect> {
+/** How a call uses a service: with which key, and what messages say about it. */
+interface Access {
+  readonly secret: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly limiter: KeyLimiter
+  /** What to check when the key is refused. */
+  readonly keyAdvice: string
+  /** The user to read as, for `/geteval` alone: in the list it would narrow the answer to one salesperson [A §4]. */
+  readonly user: string | null
+  /** Follows the path in messages; empty: nothing. */
+  readonly subjectOf: (naturalKey: string | undefined) => string
+}
+
+/** Sends the calls of one service. `Reach` is what the calls may do upstream. SyncError `abort` without a usable key. */
+export class ServiceCalls<Reach extends Effect> {
   readonly #http: HttpSource
-  readonly #keys: ReadonlyMap<string, AccessKey>
-  readonly #limiters = new Map<string, KeyLimiter>()
   readonly #wire: WireSettings
+  readonly #accessOf: (operation: Operation, rooftop: RooftopAccess | undefined) => Access
   readonly #circuitBreaker: CircuitBreaker | undefined
 
   constructor(
     http: HttpSource,
-    keys: ReadonlyMap<string, AccessKey>,
     wire: WireSettings,
-    limits: CallLimits,
+    accessOf: (operation: Operation, rooftop: RooftopAccess | undefined) => Access,
+    circuitBreaker?: CircuitBreaker,
   ) {
     this.#http = http
-    this.#keys = keys
     this.#wire = wire
-    this.#circuitBreaker = limits.useCircuitBreaker ? new CircuitBreaker() : undefined
-    for (const name of keys.keys()) this.#limiters.set(name, openLimiter(name, limits))
-  }
-
-  /** `undefined` when there is no such key. */
-  limiterOf(keyName: string): KeyLimiter | undefined {
-    return this.#limiters.get(keyName)
-  }
-
-  /** The key of a rooftop. */
-  keyOf(rooftop: RooftopAccess): AccessKey {
-    const key = this.#keys.get(rooftop.keyName)
-    if (key) return key
-    throw new SyncError(
-      'abort',
-      `Rooftop ${rooftop.uid} names key ${rooftop.keyName}, which is not under keys: of the config.`,
-      { rooftopUid: rooftop.uid },
-    )
+    this.#accessOf = accessOf
+    this.#circuitBreaker = circuitBreaker
   }
 
   /** The context for errors about an answer's body. */
-  context(operation: Operation, rooftop: RooftopAccess, naturalKey?: string): AnswerContext {
-    const where = `${nameOf(operation, this.#wire)} ${subjectOf(rooftop, naturalKey)}`
-    const secrets = [this.keyOf(rooftop).value]
-    return { where, details: detailsOf(naturalKey, rooftop), secrets }
-  }
-
-  /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
-  async send({
-    rooftop,
-    ...call
-  }: Call<Reach> & { readonly rooftop: RooftopAccess }): Promise<HttpAnswer> {
-    const { operation, naturalKey } = call
-    const key = this.keyOf(rooftop)
-    const { uid: rooftopUid, keyName } = rooftop
-    const isPartner = key.kind === 'partner'
-    const partnerAdvice = isPartner
-      ? ` and that it may read rooftop ${rooftopUid} (X-Dealer-Id)`
-      : ''
-    const send = async () =>
-      await this.#http.request({
-        ...(await requestOf(
-          { ...call, fields: withUser(operation, call.fields, key) },
-          headersOf(rooftop, key, this.#wire.appraisal),
-          this.#wire,
-        )),
-        limiter: this.#limiters.get(keyName)!,
-        keyAdvice: `Check the value of key ${key.name}${partnerAdvice}.`,
-        subject: subjectOf(rooftop, naturalKey),
-        details: detailsOf(naturalKey, rooftop),
-      })
-    const use = { keyName, operation: operation.name, rooftopUid }
-    return await (this.#circuitBreaker?.run(use, send) ?? send())
-  }
-}
-
-/** Sends the calls of the vehicle-data APIs with their one key [V §5]. SyncError `abort` when the config has none. */
-export class VehicleDataCalls<Reach extends Effect> {
-  readonly #http: HttpSource
-  readonly #apiKey: string | null
-  readonly #wire: WireSettings
-  readonly #limiter: KeyLimiter
-
-  constructor(http: HttpSource, apiKey: string | null, wire: WireSettings, limits: CallLimits) {
-    this.#http = http
-    this.#apiKey = apiKey
-    this.#wire = wire
-    this.#limiter = openLimiter(null, limits)
-  }
-
-  /** The context for errors about an answer's body. */
-  context(operation: Operation, naturalKey?: string): AnswerContext {
-    const where = `${nameOf(operation, this.#wire)}${naturalKey ? ` for ${naturalKey}` : ''}`
-    const secrets = this.#apiKey === null ? [] : [this.#apiKey]
-    return { where, details: detailsOf(naturalKey), secrets }
+  context(call: Pick<Call<Reach>, 'operation' | 'rooftop' | 'naturalKey'>): AnswerContext {
+    const { operation, rooftop, naturalKey } = call
+    const { method, path } = operation.transport(this.#wire)
+    const { subjectOf, secret } = this.#accessOf(operation, rooftop)
+    const where = [method, path, subjectOf(naturalKey)].filter(Boolean).join(' ')
+    return { where, details: detailsOf(call), secrets: [secret] }
   }
 
   /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
   async send(call: Call<Reach>): Promise<HttpAnswer> {
-    const { naturalKey } = call
-    if (this.#apiKey === null)
+    const { operation, rooftop, naturalKey } = call
+    const access = this.#accessOf(operation, rooftop)
+    const { limiter, keyAdvice } = access
+    const send = async () => {
+      const request = await requestOf(call, access, this.#wire)
+      const subject = access.subjectOf(naturalKey)
+      return await this.#http.request({
+        ...request,
+        ...{ limiter, keyAdvice, subject, details: detailsOf(call) },
+      })
+    }
+    if (rooftop === undefined || this.#circuitBreaker === undefined) return await send()
+    const { keyName, uid: rooftopUid } = rooftop
+    return await this.#circuitBreaker.run({ keyName, operation: operation.name, rooftopUid }, send)
+  }
+}
+
+/** The calls of the appraisal service, with the rooftop's key; a key's rooftops share one limiter. */
+export function rooftopCalls<Reach extends Effect>(
+  http: HttpSource,
+  keys: ReadonlyMap<string, AccessKey>,
+  wire: WireSettings,
+  limits: CallLimits,
+): ServiceCalls<Reach> {
+  const limiters = new Map([...keys.keys()].map((name) => [name, openLimiter(name, limits)]))
+  const { authHeader, authPrefix } = wire.appraisal
+  const accessOf = ({ name }: Operation, rooftop: RooftopAccess | undefined): Access => {
+    if (rooftop === undefined) throw new TypeError(`${name} needs a rooftop.`)
+    const { uid, keyName } = rooftop
+    const key = keys.get(keyName)
+    if (key === undefined)
+      throw new SyncError(
+        'abort',
+        `Rooftop ${uid} names key ${keyName}, which is not under keys: of the config.`,
+        { rooftopUid: uid },
+      )
+    // A partner key names its rooftop; a dedicated key is bound to its own and names none [A §5.2, §5.3].
+    const isPartner = key.kind === 'partner'
+    const partnerAdvice = isPartner ? ` and that it may read rooftop ${uid} (X-Dealer-Id)` : ''
+    return {
+      secret: key.value,
+      headers: { [authHeader]: authPrefix + key.value, ...(isPartner && { 'X-Dealer-Id': uid }) },
+      limiter: limiters.get(keyName)!,
+      keyAdvice: `Check the value of key ${key.name}${partnerAdvice}.`,
+      user: key.user,
+      subjectOf: (evalId) =>
+        `${evalId === undefined ? '' : `for evaluation ${evalId} `}of rooftop ${uid} (key ${keyName})`,
+    }
+  }
+  const circuitBreaker = limits.useCircuitBreaker ? new CircuitBreaker() : undefined
+  return new ServiceCalls(http, wire, accessOf, circuitBreaker)
+}
+
+/** The calls of the vehicle-data APIs, with their one key [V §5]; null: the config has none. */
+export function vehicleDataCalls<Reach extends Effect>(
+  http: HttpSource,
+  apiKey: string | null,
+  wire: WireSettings,
+  limits: CallLimits,
+): ServiceCalls<Reach> {
+  const limiter = openLimiter(null, limits)
+  return new ServiceCalls(http, wire, () => {
+    if (apiKey === null)
       throw new SyncError(
         'abort',
         'The config has no vehicleData.apiKey: set it to call the vehicle-data APIs.',
       )
-    return await this.#http.request({
-      ...(await requestOf(call, { authorization: this.#apiKey }, this.#wire)),
-      limiter: this.#limiter,
+    return {
+      secret: apiKey,
+      headers: { authorization: apiKey },
+      limiter,
       keyAdvice: 'Check vehicleData.apiKey.',
-      ...(naturalKey && { subject: `for ${naturalKey}` }),
-      details: detailsOf(naturalKey),
-    })
-  }
+      user: null,
+      subjectOf: (naturalKey) => (naturalKey === undefined ? '' : `for ${naturalKey}`),
+    }
+  })
 }
 
 function openLimiter(keyName: string | null, { concurrency, budget }: CallLimits): KeyLimiter {
   return new KeyLimiter({ max: concurrency, budget: budget && ((key) => budget(keyName, key)) })
 }
 
-function nameOf(operation: Operation, wire: WireSettings): string {
-  const { method, path } = operation.transport(wire)
-  return `${method} ${path}`
-}
-
-function detailsOf(naturalKey?: string, rooftop?: RooftopAccess): ErrorDetails {
+function detailsOf({
+  rooftop,
+  naturalKey,
+}: Pick<Call<Effect>, 'rooftop' | 'naturalKey'>): ErrorDetails {
   return { ...(rooftop && { rooftopUid: rooftop.uid }), ...(naturalKey && { naturalKey }) }
-}
-
-function subjectOf(rooftop: RooftopAccess, evalId?: string): string {
-  const evaluation = evalId === undefined ? '' : `for evaluation ${evalId} `
-  return `${evaluation}of rooftop ${rooftop.uid} (key ${rooftop.keyName})`
-}
-
-/** The headers of a call. A partner key names its rooftop; a dedicated key is bound to its own and names none [A §5.2, §5.3]. */
-function headersOf(
-  rooftop: RooftopAccess,
-  key: AccessKey,
-  { authHeader, authPrefix }: AppraisalWire,
-): Record<string, string> {
-  const dealer = key.kind === 'partner' ? { 'X-Dealer-Id': rooftop.uid } : {}
-  return { [authHeader]: authPrefix + key.value, ...dealer }
-}
-
-/** Adds the key's `user` to the fields of `/geteval`, the one operation that may need it. In the list it would narrow the
- *  answer to one salesperson [A §4]. */
-function withUser(operation: Operation, fields: FieldValues, { user }: AccessKey): FieldValues {
-  const isMissing = user !== null && fields['user'] === undefined
-  return operation.name === getEvaluation.name && isMissing ? { ...fields, user } : fields
 }
 
 /** Makes the request of a call with the configured wire names. Files are streamed from the disk when it is sent.
  *  Rejects with the file's error when one cannot be opened. */
 async function requestOf<Reach extends Effect>(
-  { operation, fields, files = [], naturalKey: _, ...call }: Call<Reach>,
-  headers: Readonly<Record<string, string>>,
+  { operation, fields: given, files = [], naturalKey: _, rooftop: __, ...call }: Call<Reach>,
+  { headers, user }: Access,
   wire: WireSettings,
 ) {
+  const needsUser = user !== null && operation.name === getEvaluation.name
+  const fields = needsUser && given['user'] === undefined ? { ...given, user } : given
   const { method, path: template, encoding } = operation.transport(wire)
   const { path, rest } = splitPath(template, fields)
   const sent = operation.toWire(rest, wire)

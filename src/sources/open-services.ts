@@ -10,7 +10,7 @@ import {
 import { HttpSource, type SentRequest } from './http.ts'
 import { localBudgets, type OpenBudget } from './limiter.ts'
 import { ServiceClient } from './service-client.ts'
-import { VehicleDataCalls } from './calls.ts'
+import { vehicleDataCalls } from './calls.ts'
 
 /** The client of the appraisal service with the keys of the config; logs every request at debug. */
 export function openAppraisal(config: Config, log: Log): AppraisalClient {
@@ -86,7 +86,7 @@ function openVehicleData<Reach extends Effect>(
     },
   })
   const limits = { concurrency, budget }
-  const calls = new VehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, limits)
+  const calls = vehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, limits)
   return { source, calls }
 }
 

@@ -2,17 +2,15 @@ import type { z } from 'zod'
 import { messageOf, SyncError } from '../errors.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import type { WireSettings } from '../values/wire.ts'
-import type { Call, RooftopAccess, RooftopCalls, VehicleDataCalls } from './calls.ts'
+import type { Call, ServiceCalls } from './calls.ts'
 import type { CallOptions, HttpAnswer } from './http.ts'
 import { type AnswerContext, bodyError, jsonBody, requireJson } from './http-body.ts'
 
-/** A call of one operation. Only the appraisal service needs `rooftop`; `files` are paths on the disk. */
-export interface ServiceCall<F> extends CallOptions {
+/** A call of one operation, whose fields are typed by it. */
+export interface ServiceCall<F>
+  extends CallOptions,
+    Pick<Call<Effect>, 'rooftop' | 'files' | 'naturalKey'> {
   readonly fields: F
-  readonly rooftop?: RooftopAccess
-  readonly files?: readonly string[]
-  /** What the call is about, for messages: an EvalID or a VIN. */
-  readonly naturalKey?: string
 }
 
 /** A 2xx answer. */
@@ -29,8 +27,8 @@ export interface ServiceAnswer<A> {
 
 /** What a client is made of; both parts have the same reach. */
 export interface ServiceClientParts<Reach extends Effect> {
-  readonly appraisal: RooftopCalls<Reach>
-  readonly vehicleData: VehicleDataCalls<Reach>
+  readonly appraisal: ServiceCalls<Reach>
+  readonly vehicleData: ServiceCalls<Reach>
   readonly wire: WireSettings
   /** The effects that are allowed at run time, as the type says at compile time. */
   readonly reach: readonly Reach[]
@@ -50,7 +48,7 @@ export class ServiceClient<Reach extends Effect> {
     operation: Operation<Reach, S, A>,
     call: ServiceCall<z.input<z.ZodObject<S>>>,
   ): Promise<ServiceAnswer<A>> {
-    const { wire, reach } = this.#parts
+    const { appraisal, vehicleData, wire, reach } = this.#parts
     if (!reach.includes(operation.effect))
       throw new TypeError(
         `${operation.name} is a ${operation.effect}: this client may not call it.`,
@@ -61,11 +59,10 @@ export class ServiceClient<Reach extends Effect> {
       if (text.trim() !== '' || !operation.mayBeEmpty) check(text, headers)
     }
     const fields = operation.fields.parse(call.fields)
-    const { rooftop, ...rest } = { ...call, fields, validate }
-    const { answer, context } = await this.#send(rooftop, {
-      ...rest,
-      operation: operation as Operation<Reach>,
-    })
+    const calls = operation.service === 'vehicleData' ? vehicleData : appraisal
+    const sent = { ...call, fields, validate, operation: operation as Operation<Reach> }
+    const answer = await calls.send(sent)
+    const context = calls.context(sent)
     const body = bodyOf(answer, context)
     // A 2xx body with `error` is an error [A §4 /entervin].
     if (isError(body)) throw bodyError('skip', body, '', context)
@@ -76,21 +73,6 @@ export class ServiceClient<Reach extends Effect> {
       date: answer.date,
       answer: () => readAnswer(operation, body, wire, context),
     }
-  }
-
-  async #send(
-    rooftop: RooftopAccess | undefined,
-    call: Call<Reach>,
-  ): Promise<{ readonly answer: HttpAnswer; readonly context: AnswerContext }> {
-    const { appraisal, vehicleData } = this.#parts
-    const { operation, naturalKey } = call
-    if (operation.service === 'vehicleData') {
-      const answer = await vehicleData.send(call)
-      return { answer, context: vehicleData.context(operation, naturalKey) }
-    }
-    if (rooftop === undefined) throw new TypeError(`${operation.name} needs a rooftop.`)
-    const answer = await appraisal.send({ ...call, rooftop })
-    return { answer, context: appraisal.context(operation, rooftop, naturalKey) }
   }
 }
 

@@ -16,7 +16,7 @@ import {
 import { openRooftopCalls } from '#src/sources/appraisal/client.ts'
 import { HttpSource } from '#src/sources/http.ts'
 import { ServiceClient } from '#src/sources/service-client.ts'
-import { VehicleDataCalls } from '#src/sources/calls.ts'
+import { vehicleDataCalls } from '#src/sources/calls.ts'
 import { type WireSettings, wireSettings } from '#src/values/wire.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { dedicated, north, partner } from './appraisal/client-support.ts'
@@ -48,7 +48,7 @@ async function start<Reach extends Effect>(
     ...settings,
     now: () => new Date(),
   })
-  const vehicleData = new VehicleDataCalls<Reach>(vehicleHttp, 'sekret-vehicle', wire, {
+  const vehicleData = vehicleDataCalls<Reach>(vehicleHttp, 'sekret-vehicle', wire, {
     concurrency: 2,
   })
   open.push(

@@ -3,7 +3,13 @@ import type { User } from '../../contract/appraisal/shapes.ts'
 import type { Effect } from '../../contract/operation.ts'
 import { type ErrorDetails, SyncError } from '../../errors.ts'
 import { type AppraisalWire, defaultWire } from '../../values/wire.ts'
-import { type AccessKey, type CallLimits, RooftopCalls, type RooftopAccess } from '../calls.ts'
+import {
+  type AccessKey,
+  type CallLimits,
+  type RooftopAccess,
+  rooftopCalls,
+  type ServiceCalls,
+} from '../calls.ts'
 import { type CallOptions, HttpSource, type HttpSourceOptions } from '../http.ts'
 import { type AnswerContext, jsonBody, quoteError } from '../http-body.ts'
 import { KeyLimiter } from '../limiter.ts'
@@ -57,7 +63,11 @@ export interface AppraisalClientOptions extends Pick<CallLimits, 'budget' | 'use
 /** The calls of the appraisal service, over connections of their own. `Reach` is what they may do upstream. */
 export function openRooftopCalls<Reach extends Effect>(
   options: AppraisalClientOptions,
-): { readonly http: HttpSource; readonly calls: RooftopCalls<Reach> } {
+): {
+  readonly http: HttpSource
+  readonly keys: ReadonlyMap<string, AccessKey>
+  readonly calls: ServiceCalls<Reach>
+} {
   const { baseUrl, wire, now = () => new Date(), log } = options
   const keys = new Map(options.keys instanceof Map ? options.keys : Object.entries(options.keys))
   const http = new HttpSource({
@@ -72,7 +82,7 @@ export function openRooftopCalls<Reach extends Effect>(
   const settings = { ...defaultWire, appraisal: wire }
   const { budget, useCircuitBreaker = false } = options
   const limits = { concurrency: options.http.concurrency, budget, useCircuitBreaker }
-  return { http, calls: new RooftopCalls(http, keys, settings, limits) }
+  return { http, keys, calls: rooftopCalls(http, keys, settings, limits) }
 }
 
 /** The reads of the appraisal service; what each status means at each endpoint is decided here.
@@ -80,14 +90,16 @@ export function openRooftopCalls<Reach extends Effect>(
 export class AppraisalClient {
   readonly clock: SourceClock
   readonly #http: HttpSource
-  readonly #calls: RooftopCalls<'read'>
+  readonly #calls: ServiceCalls<'read'>
+  readonly #keys: ReadonlyMap<string, AccessKey>
   readonly #wire: AppraisalWire
   readonly #now: () => Date
 
   constructor(options: AppraisalClientOptions) {
     const { wire, now = () => new Date() } = options
-    const { http, calls } = openRooftopCalls<'read'>(options)
+    const { http, keys, calls } = openRooftopCalls<'read'>(options)
     this.#http = http
+    this.#keys = keys
     this.#calls = calls
     this.#wire = wire
     this.#now = now
@@ -95,18 +107,13 @@ export class AppraisalClient {
   }
 
   /** Any other read of the service, through the same connections and limiters. */
-  get calls(): RooftopCalls<'read'> {
+  get calls(): ServiceCalls<'read'> {
     return this.#calls
   }
 
   /** Requests sent and repeats among them, of all rooftops. */
   get counters(): { readonly requests: number; readonly retries: number } {
     return { requests: this.#http.requests, retries: this.#http.retries }
-  }
-
-  /** The limiter of a key, shared by all its rooftops; `undefined` when there is no such key. */
-  limiterOf(keyName: string): KeyLimiter | undefined {
-    return this.#calls.limiterOf(keyName)
   }
 
   /** Reads the source's clock from the Date header of one request without a key; any status will do.
@@ -143,7 +150,11 @@ export class AppraisalClient {
         body = jsonBody(text, headers)
       },
     })
-    const list = readList(body, this.#wire.evalList, this.#calls.context(listEvaluations, rooftop))
+    const list = readList(
+      body,
+      this.#wire.evalList,
+      this.#calls.context({ operation: listEvaluations, rooftop }),
+    )
     return { ...list, listedAt: answer.date ?? this.clock.now() }
   }
 
@@ -154,22 +165,18 @@ export class AppraisalClient {
     evalId: number,
     options: CallOptions = {},
   ): Promise<FetchedEvaluation> {
-    const { user } = this.#calls.keyOf(rooftop)
-    const naturalKey = String(evalId)
+    const call = { operation: getEvaluation, rooftop, naturalKey: String(evalId) }
     // Made only for errors: most calls have none.
-    const context = () => this.#calls.context(getEvaluation, rooftop, naturalKey)
+    const context = () => this.#calls.context(call)
     try {
       const answer = await this.#calls.send({
         ...options,
-        rooftop,
-        operation: getEvaluation,
-        naturalKey,
+        ...call,
         fields: { evalid: evalId },
         accept: [400],
         validate: (text, headers) => checkEvaluationBody(text, headers, context),
       })
-      if (answer.status === 400 && user === null)
-        this.#refuseMissingUser(answer.text, rooftop, context())
+      if (answer.status === 400) this.#refuseMissingUser(answer.text, rooftop, context())
       if (answer.status === 400 || isEmptyArray(answer.text)) return { kind: 'vanished' }
       const { text, attempts } = answer
       return { kind: 'found', text, fetchedAt: this.#now(), attempts }
@@ -186,6 +193,7 @@ export class AppraisalClient {
     { keyName }: RooftopAccess,
     { where, details, secrets }: AnswerContext,
   ): void {
+    if (this.#keys.get(keyName)!.user !== null) return
     const quoted = quoteError(text, secrets, this.#wire.error)
     if (!/\buser\b.*\brequired\b|\brequire[sd]?\b.*\buser\b/i.test(quoted ?? '')) return
     const advice = `Set keys.${keyName}.user to the id or email of a user of the group.`
@@ -209,7 +217,7 @@ export class AppraisalClient {
         body = jsonBody(answer, headers)
       },
     })
-    const list = readUsers(body, this.#calls.context(listUsers, rooftop))
+    const list = readUsers(body, this.#calls.context({ operation: listUsers, rooftop }))
     return { ...list, text, fetchedAt: this.#now() }
   }
 

@@ -3,6 +3,7 @@ import { afterEach, expect } from 'vitest'
 import { SyncError } from '#src/errors.ts'
 import { AppraisalClient } from '#src/sources/appraisal/client.ts'
 import type { AccessKey, RooftopAccess } from '#src/sources/calls.ts'
+import type { KeyLimiter } from '#src/sources/limiter.ts'
 import { type AppraisalWire, defaultWire } from '#src/values/wire.ts'
 import { type Answerer, FakeSource } from '../fake-source.ts'
 
@@ -30,10 +31,18 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 
+interface ClientSettings {
+  readonly wire?: Partial<AppraisalWire>
+  readonly maxRetries?: number
+  readonly concurrency?: number
+  /** Receives the limiters by their keys. */
+  readonly limiters?: Map<string | null, KeyLimiter>
+}
+
 /** Starts a server and a client for it; both are closed after the test. */
 export async function start(
   answer: Answerer,
-  settings: { wire?: Partial<AppraisalWire>; maxRetries?: number; concurrency?: number } = {},
+  settings: ClientSettings = {},
 ): Promise<{ client: AppraisalClient; source: FakeSource }> {
   const source = await FakeSource.start(answer)
   const client = clientAt(source.baseUrl, settings)
@@ -42,16 +51,17 @@ export async function start(
 }
 
 /** A client with a partner and a dedicated key. */
-export function clientAt(
-  baseUrl: string,
-  settings: { wire?: Partial<AppraisalWire>; maxRetries?: number; concurrency?: number } = {},
-): AppraisalClient {
-  const { wire, maxRetries = 1, concurrency = 8 } = settings
+export function clientAt(baseUrl: string, settings: ClientSettings = {}): AppraisalClient {
+  const { wire, maxRetries = 1, concurrency = 8, limiters } = settings
   return new AppraisalClient({
     baseUrl,
     keys: { 'group-au': partner, single: dedicated },
     wire: { ...defaultWire.appraisal, ...wire },
     http: { concurrency, timeoutSeconds: 5, maxRetries },
+    budget: (keyName, limiter) => {
+      limiters?.set(keyName, limiter)
+      return { sendSlot: () => null, reportThrottle: () => undefined }
+    },
   })
 }
 

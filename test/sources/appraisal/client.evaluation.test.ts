@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { UnreadableBody } from '#src/sources/appraisal/answers.ts'
+import type { KeyLimiter } from '#src/sources/limiter.ts'
 import { json } from '../fake-source.ts'
 import { alone, faultOf, north, start } from './client-support.ts'
 
@@ -54,7 +55,8 @@ test('a 2xx object is skipped at once, and its error is quoted', async () => {
 test.each(['[{"EvalID":7,"cName":"Jane"', '{"EvalID":7,"cName":"Ja'])(
   'a body that stays cut off (%s) is skipped, and its text goes to quarantine',
   async (text) => {
-    const { client, source } = await start((response) => void response.end(text))
+    const limiters = new Map<string | null, KeyLimiter>()
+    const { client, source } = await start((response) => void response.end(text), { limiters })
 
     const error = await faultOf(client.getEvaluation(north, 7))
 
@@ -63,7 +65,7 @@ test.each(['[{"EvalID":7,"cName":"Jane"', '{"EvalID":7,"cName":"Ja'])(
     expect((error.cause as UnreadableBody).text).toBe(text)
     expect(Object.entries(error.cause as UnreadableBody).flat()).not.toContain(text)
     expect(source.received).toHaveLength(2)
-    expect(client.limiterOf('group-au')!.concurrency).toBe(4)
+    expect(limiters.get('group-au')!.concurrency).toBe(4)
   },
 )
 
