@@ -4,7 +4,8 @@ import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { isWithin, overlap } from '../values/window.ts'
 import type { Backlog } from './backlog.ts'
 import type { EarlierCertificate } from './certificate.ts'
-import { isOwnedByOther } from './record-owner.ts'
+import { isOwnedByOther, storedRecords, storedWithin } from './stored-records.ts'
+import { readRunStream } from './commit-slice.ts'
 import type { DueScope } from './due-windows.ts'
 import type { ProvenPart } from './prove.ts'
 import { type QuarantinedRecord, readQuarantinedRecords } from './quarantine.ts'
@@ -12,7 +13,6 @@ import type { ListedWindows } from './list-windows.ts'
 import { isRereadDue, isUnchanged } from './reread.ts'
 import { sourcesOf } from './sources.ts'
 import type { SliceJob } from './stream.ts'
-import { storedRecords, storedWithin } from './stored-records.ts'
 
 /** Which listed records a slice reads, and what is known about them. */
 export interface ReadPlan {
@@ -182,20 +182,10 @@ function earliestReread(part: ProvenPart, earlier: readonly EarlierCertificate[]
 }
 
 /** How many known records of the rooftop this run may still read again. */
-async function rereadBudget({
-  context: { db, config },
-  run,
-  rooftop,
-  stream,
-}: SliceJob<WindowedRecords>): Promise<number> {
-  const row = await db
-    .selectFrom('ops.run_stream')
-    .select(['hydrated', 'inserted'])
-    .where('run_id', '=', run.runId)
-    .where('rooftop_id', '=', rooftop.id)
-    .where('stream', '=', stream.name)
-    .executeTakeFirst()
-  return config.sync.rereadBudget - (row ? row.hydrated - row.inserted : 0)
+async function rereadBudget(job: SliceJob<WindowedRecords>): Promise<number> {
+  const { db, config } = job.context
+  const { hydrated = 0, inserted = 0 } = (await readRunStream(db, job)) ?? {}
+  return config.sync.rereadBudget - (hydrated - inserted)
 }
 
 /** The stored records of each part's window. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { assertSchemaKnown } from '../db/migrate.ts'
-import type { Tx } from '../db/transaction.ts'
+import type { Db, Tx } from '../db/transaction.ts'
 import {
   addCounts,
   advanceFence,
@@ -10,7 +10,6 @@ import {
   type StreamStatus,
   zeroCounts,
 } from './run-ledger.ts'
-import { recordPace } from './run-pace.ts'
 import type { SliceJob, SliceResult } from './stream.ts'
 import { completeWork, postpone } from './work-queue.ts'
 import { type IsolatedWrite, writeIsolated } from './write-isolated.ts'
@@ -80,6 +79,17 @@ export async function completeSlices(
   )
 }
 
+/** The stream's row in the run's ledger: what its earlier slices did, and the error of one of them. */
+export async function readRunStream(db: Db, { run, rooftop, stream }: SliceJob) {
+  return await db
+    .selectFrom('ops.run_stream')
+    .select(['hydrated', 'inserted', 'error'])
+    .where('run_id', '=', run.runId)
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .executeTakeFirst()
+}
+
 /** The status of a stream that has nothing left to do: ok, partial or failed. */
 async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {
   const { run, rooftop, stream } = job
@@ -103,4 +113,21 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
   }
   const isQuarantined = (before?.quarantined ?? 0) + result.counts.quarantined > 0
   return !isQuarantined && !before?.isUnprovable ? 'ok' : 'partial'
+}
+
+/** Adds a slice to its run's current minute, in the slice's transaction, and deletes minutes older than an hour. The fence has
+ *  already locked the run's row, so this adds no wait. */
+async function recordPace(
+  { client }: Tx,
+  runId: number,
+  { windows, inserted, updated }: Pick<Counts, 'windows' | 'inserted' | 'updated'>,
+): Promise<void> {
+  await client.query(
+    `with deleted as (delete from ops.run_pace where run_id = $1 and minute_at < now() - interval '1 hour')
+     insert into ops.run_pace as pace (run_id, minute_at, windows, loaded)
+     values ($1, date_trunc('minute', clock_timestamp()), $2, $3)
+     on conflict (run_id, minute_at)
+     do update set windows = pace.windows + excluded.windows, loaded = pace.loaded + excluded.loaded`,
+    [runId, windows, inserted + updated],
+  )
 }

@@ -4,16 +4,20 @@ import { type DueQuery, type Enrichment, type EnrichmentTask, naturalKeyOf } fro
 import type { Issue, Loaded, LoadOutcome } from '../values/record.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
-import { type Answer, type AskResult, askAll, type StopReason } from './ask-source.ts'
+import { type Answer, askAll, type AskResult, type StopReason } from './ask-source.ts'
 import { recordWarnings } from './data-quality.ts'
-import { budgetLeft, budgetOf, dueTasks, historyOf, isHistory } from './enrichment-due.ts'
-import { type AskSpan, nextPollAt, recordAnswers, park, parkedUntil } from './enrichment-state.ts'
-import type { Counts } from './run-ledger.ts'
-import { savePayloads, newestHashes } from './load-records.ts'
+import { type AskSpan, nextPollAt, park, parkedUntil, recordAnswers } from './enrichment-state.ts'
+import type { Counts, Run } from './run-ledger.ts'
+import { newestHashes, savePayloads } from './load-records.ts'
 import { countAttempts, quarantineRecords, release } from './quarantine.ts'
 import { screenAnswers } from './privacy-gate.ts'
 import type { CallPlan, PlanScope, SliceJob, SliceResult } from './stream.ts'
-import { commitSlice } from './commit-slice.ts'
+import { commitSlice, readRunStream } from './commit-slice.ts'
+import type { Config } from '../config/read.ts'
+import { untriedKeys } from './retry-slice.ts'
+
+/** Evaluations that a slice asks about, at most. */
+const tasksPerSlice = 200
 
 type Job = SliceJob<Enrichment>
 type Answered = Extract<Answer, { kind: 'answered' }>
@@ -235,4 +239,66 @@ function countAnswers(
     quarantined: of('rejected'),
     vanished: of('skipped'),
   }
+}
+
+/** How many evaluations the run may still ask about; `hydrated` in its ledger counts those it has asked about. */
+async function budgetLeft(job: Job): Promise<number> {
+  const { context, run, stream } = job
+  const { hydrated = 0 } = (await readRunStream(context.db, job)) ?? {}
+  return Math.max(0, budgetOf(stream, run, context.config) - hydrated)
+}
+
+/** How many evaluations a run may ask about for one rooftop. */
+function budgetOf(stream: Enrichment, run: Run, config: Config): number {
+  return (isHistory(run) ? stream.historyBudget?.(config) : stream.budget(config)) ?? 0
+}
+
+/** Whether the run is a backfill of history. A foreground run of the same mode loads fresh windows and asks for what is due. */
+function isHistory({ mode, lane }: Run): boolean {
+  return mode === 'backfill' && lane === 'background'
+}
+
+/** The span of a backfill of history. null: the run asks for what is due. */
+function historyOf(run: Run): DueQuery['history'] {
+  if (!isHistory(run)) return null
+  return { from: fromUnixSeconds(run.from), until: fromUnixSeconds(run.until ?? run.sourceStart) }
+}
+
+/** The evaluations that the run asks about next. */
+async function dueTasks(job: Job, budget: number, now: Date): Promise<EnrichmentTask[]> {
+  const { context, run, stream, rooftop } = job
+  if (!stream.serves(rooftop)) return []
+  const ask = {
+    now,
+    runStart: fromUnixSeconds(run.sourceStart),
+    limit: tasksPerSlice,
+    budget,
+    only: run.mode === 'retry' ? await untriedKeys(job) : null,
+    scope: run.mode === 'links' ? 'links' : 'all',
+    history: historyOf(run),
+    siblings: await askableRooftops(job),
+  } as const
+  return await stream.due(context.db, rooftop, ask, context.config)
+}
+
+/** Rooftops of the group that this run asks for as well, and that answered last time. A rooftop whose key fails does not stop the
+ *  others. */
+async function askableRooftops({
+  context,
+  run,
+  stream,
+  rooftop,
+  siblings,
+}: Job): Promise<number[]> {
+  const served = siblings.filter((one) => stream.serves(one)).map(({ id }) => id)
+  const { rows } = await context.pool.query<{ rooftop_id: number }>(
+    `select rooftop_id from ops.run_stream as part
+     where run_id = $1 and stream = $2 and rooftop_id = any($3) and status not in ('failed', 'parked')
+       and coalesce((
+         select last.status from ops.run_stream as last
+         where last.rooftop_id = part.rooftop_id and last.stream = $2 and last.run_id < $1 and last.finished_at is not null
+         order by last.run_id desc limit 1), 'ok') not in ('failed', 'parked')`,
+    [run.runId, stream.name, served],
+  )
+  return [...new Set([rooftop.id, ...rows.map(({ rooftop_id }) => rooftop_id)])]
 }

@@ -9,10 +9,9 @@ import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { dayNumber, daySeconds, isWithin, nextRotationStart, type Span } from '../values/window.ts'
 import { type DueReason, type DueWindow, dueWindows, recheckSince } from './due-windows.ts'
 import { type NextAsk, readAsks } from './next-asks.ts'
-import { isOwnedByOther } from './record-owner.ts'
+import { isOwnedByOther, storedRecords } from './stored-records.ts'
 import { isRereadDue, rereadWithinNights } from './reread.ts'
 import type { Run } from './run-ledger.ts'
-import { storedRecords } from './stored-records.ts'
 
 // When a record was last read, why, and when it is read again. All times are those of the source's clock, which decides what is
 // due. The rules are the pipeline's own functions, called for a run that has not started.

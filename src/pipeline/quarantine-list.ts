@@ -23,53 +23,29 @@ export interface QuarantineDetail extends QuarantineEntry {
   readonly resolvedAt: string | null
 }
 
+const columns = sql`
+  quarantine_id::float8 as id, stream, rooftop_uid as rooftop, natural_key as "naturalKey", issues, attempts,
+  ${isoTime('first_seen_at')} as "firstSeenAt", ${isoTime('last_seen_at')} as "lastSeenAt"`
+
+function isoTime(column: string) {
+  return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+}
+
 /** What is in quarantine now, oldest first; without the payloads, which hold customers. */
 export async function listQuarantine(db: Db): Promise<QuarantineEntry[]> {
-  const rows = await read(db, 'resolved_at is null')
-  return rows.map(
-    ({ id, stream, rooftop, naturalKey, issues, attempts, firstSeenAt, lastSeenAt }) => ({
-      id,
-      stream,
-      rooftop,
-      naturalKey,
-      issues,
-      attempts,
-      firstSeenAt,
-      lastSeenAt,
-    }),
-  )
+  const { rows } = await sql<QuarantineEntry>`
+    select ${columns} from ops.quarantine join core.rooftop using (rooftop_id)
+    where resolved_at is null order by quarantine_id`.execute(db)
+  return rows
 }
 
 /** One record with its payload; null when there is none. */
 export async function showQuarantine(db: Db, id: number): Promise<QuarantineDetail | null> {
-  return (await read(db, 'quarantine_id', id))[0] ?? null
-}
-
-async function read(
-  db: Db,
-  by: 'resolved_at is null' | 'quarantine_id',
-  id = 0,
-): Promise<QuarantineDetail[]> {
-  const condition = by === 'quarantine_id' ? sql`quarantine_id = ${id}` : sql`resolved_at is null`
-  const { rows } = await sql<Record<string, unknown>>`
-    select quarantine_id, stream, rooftop_uid, natural_key, issues, attempts, first_seen_at, last_seen_at,
-      payload, window_from, window_until, run_id, resolved_at
-    from ops.quarantine join core.rooftop using (rooftop_id)
-    where ${condition} order by quarantine_id`.execute(db)
-  const at = (value: unknown) => (value as Date | null)?.toISOString() ?? null
-  return rows.map((row) => ({
-    id: Number(row['quarantine_id']),
-    stream: row['stream'] as string,
-    rooftop: row['rooftop_uid'] as string,
-    naturalKey: row['natural_key'] as string,
-    issues: row['issues'] as Issue[],
-    attempts: row['attempts'] as number,
-    firstSeenAt: at(row['first_seen_at'])!,
-    lastSeenAt: at(row['last_seen_at'])!,
-    payload: row['payload'] as string | null,
-    windowFrom: at(row['window_from']),
-    windowUntil: at(row['window_until']),
-    runId: Number(row['run_id']),
-    resolvedAt: at(row['resolved_at']),
-  }))
+  const { rows } = await sql<QuarantineDetail>`
+    select ${columns}, payload, ${isoTime('window_from')} as "windowFrom", ${isoTime('window_until')} as "windowUntil",
+      run_id::float8 as "runId", ${isoTime('resolved_at')} as "resolvedAt"
+    from ops.quarantine join core.rooftop using (rooftop_id) where quarantine_id = ${id}`.execute(
+    db,
+  )
+  return rows[0] ?? null
 }

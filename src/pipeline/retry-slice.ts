@@ -1,10 +1,8 @@
 import type { WindowedRecords } from './windowed-records.ts'
-import { isOwnedByOther } from './record-owner.ts'
+import { isOwnedByOther, storedRecords } from './stored-records.ts'
 import { commitRecords, withoutWindows } from './commit-records.ts'
-import type { SliceResult } from './stream.ts'
-import type { SliceJob } from './stream.ts'
+import type { SliceJob, SliceResult } from './stream.ts'
 import { readRecords } from './windowed-slice.ts'
-import { storedRecords } from './stored-records.ts'
 
 const recordsPerSlice = 500
 

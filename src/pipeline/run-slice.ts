@@ -11,7 +11,8 @@ import {
 } from './run-ledger.ts'
 import { giveBack } from './work-queue.ts'
 import type { SliceJob, SliceResult, Stream } from './stream.ts'
-import { refreshStatistics } from './refresh-statistics.ts'
+import type pg from 'pg'
+import type { Context } from '../context.ts'
 
 /** Which run a process works for, and what it does after a slice. */
 export interface SliceOwner {
@@ -109,4 +110,25 @@ async function afterFailure(
         { ...slice, rooftopId: rooftop.id },
       ]),
   })
+}
+
+const intervalMs = 2_000
+const refreshedAt = new WeakMap<pg.Pool, number>()
+
+/**
+ * Updates the planner statistics of tables that have grown much, after a slice that wrote rows. Otherwise, until autovacuum runs,
+ * a first load is planned as if the warehouse were empty. A failure does not affect the slice.
+ */
+async function refreshStatistics(
+  { pool, log }: Pick<Context, 'pool' | 'log'>,
+  { inserted, updated }: Pick<Counts, 'inserted' | 'updated'>,
+): Promise<void> {
+  const now = performance.now()
+  if (inserted + updated === 0 || now - (refreshedAt.get(pool) ?? -Infinity) < intervalMs) return
+  refreshedAt.set(pool, now)
+  try {
+    await pool.query('select ops.refresh_statistics()')
+  } catch (error) {
+    log.debug(`planner statistics not refreshed: ${messageOf(error)}`)
+  }
 }

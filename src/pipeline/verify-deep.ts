@@ -7,8 +7,7 @@ import { halve, type Window } from '../values/window.ts'
 import type { IsoSpan } from './verify.ts'
 import { readQuarantinedKeys } from './quarantine.ts'
 import { sourcesOf } from './sources.ts'
-import { vanishedKeys } from './vanished.ts'
-import { storedRecords } from './stored-records.ts'
+import { storedRecords, vanishedKeys } from './stored-records.ts'
 
 /** The result of listing all certified windows again. */
 export interface DeepVerification {

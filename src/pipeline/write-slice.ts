@@ -3,14 +3,14 @@ import type { Tx } from '../db/transaction.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
-import { reassignRooftop } from './record-owner.ts'
+import { clearVanished, markVanished, reassignRooftop, setEntryTimes } from './stored-records.ts'
 import type { Certificate } from './certificate.ts'
 import type { ReadPlan } from './choose-records.ts'
 import { expectUnlisted } from './certified-ids.ts'
 import { recordWarnings } from './data-quality.ts'
 import { Drift } from './drift.ts'
 import type { Counts } from './run-ledger.ts'
-import { savePayloads, type LoadResult, loadRecords } from './load-records.ts'
+import { loadRecords, type LoadResult, savePayloads } from './load-records.ts'
 import type { ProvenPart } from './prove.ts'
 import {
   listItemKey,
@@ -22,8 +22,6 @@ import {
 import { type ScreenedRecords, screenRecords } from './privacy-gate.ts'
 import { type SliceJob, sourceTimeAt } from './stream.ts'
 import { certificatesOf, countSlice, type FreshRecord, type SliceContent } from './slice-outcome.ts'
-import { clearVanished, markVanished } from './vanished.ts'
-import { setEntryTimes } from './stored-records.ts'
 
 /** What a slice wrote. */
 export interface Written {

@@ -1,15 +1,13 @@
 import type { Tx } from '../../db/transaction.ts'
 import type { StoredRecord, WindowedRecords } from '../../pipeline/windowed-records.ts'
 import { partition } from '../../values/partition.ts'
-import { isOwnedByOther } from '../../pipeline/record-owner.ts'
+import { isOwnedByOther, storedRecords } from '../../pipeline/stored-records.ts'
 import type { Hydrated } from '../../pipeline/hydrate.ts'
 import type pg from 'pg'
 import { readQuarantinedRecords } from '../../pipeline/quarantine.ts'
-import type { SliceJob } from '../../pipeline/stream.ts'
+import type { SliceJob, SliceResult } from '../../pipeline/stream.ts'
 import { commitRecords, withoutWindows } from '../../pipeline/commit-records.ts'
-import type { SliceResult } from '../../pipeline/stream.ts'
 import { readRecords } from '../../pipeline/windowed-slice.ts'
-import { storedRecords } from '../../pipeline/stored-records.ts'
 
 const deliveriesPerSlice = 500
 /** Reads for one event, over about two minutes: the service may send an event before its reads show it. */

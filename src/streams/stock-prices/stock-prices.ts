@@ -33,7 +33,7 @@ import {
   writeNotTaken,
 } from './batch-submit.ts'
 import type { SliceJob, SliceResult } from '../../pipeline/stream.ts'
-import { commitSlice, type SliceWritten } from '../../pipeline/commit-slice.ts'
+import { commitSlice, readRunStream, type SliceWritten } from '../../pipeline/commit-slice.ts'
 
 /** Writes what a slice did in its transaction; the result says what is left to do. */
 type Writes = (tx: Tx, items: readonly PollItem[]) => Promise<SliceWritten>
@@ -155,7 +155,8 @@ async function poll(job: SliceJob, open: readonly OpenBatch[]): Promise<Step> {
 async function conclude(tx: Tx, job: SliceJob, made: RunBatches) {
   const { run, rooftop } = job
   await reportNotAsked(tx, job, await skippedUnits(tx.db, rooftop))
-  const faults = [...(await earlierError(tx, job)), ...(await readRunFaults(tx.db, job))]
+  const { error } = (await readRunStream(tx.db, job)) ?? {}
+  const faults = [...(error ? [error] : []), ...(await readRunFaults(tx.db, job))]
   const unknown = await countUnknown(tx, job)
   if (unknown > 0) faults.push(`${unknown} references in the results are unknown`)
   if (made.lost > 0 || made.refused > 0) {
@@ -164,18 +165,6 @@ async function conclude(tx: Tx, job: SliceJob, made: RunBatches) {
   }
   if (faults.length === 0) return { more: false }
   return { more: false, error: `${faults.join('; ')}: see ops.price_batch and ops.data_quality` }
-}
-
-/** The error that an earlier slice of the run recorded. */
-async function earlierError({ db }: Tx, { run, stream, rooftop }: SliceJob): Promise<string[]> {
-  const row = await db
-    .selectFrom('ops.run_stream')
-    .select('error')
-    .where('run_id', '=', run.runId)
-    .where('rooftop_id', '=', rooftop.id)
-    .where('stream', '=', stream.name)
-    .executeTakeFirst()
-  return row?.error ? [row.error] : []
 }
 
 /** Ends the stream without a request: nothing is in stock, or the service cannot be used for the rooftop (`refusal`). */

@@ -1,23 +1,24 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { LoadOutcome, RecordWarning } from '../../values/record.ts'
-import { insertChecks } from './insert-checks.ts'
-import { type KnownCheck, knownChecks } from './known-checks.ts'
 import {
   keyOf,
-  onePerCheck,
-  type PastAnswer,
+  type KnownCheck,
+  knownChecks,
   type ListedCheck,
+  onePerCheck,
+  ownersOf,
+  type PastAnswer,
   watchPeriodMs,
-} from './past-answer.ts'
-import { checkRefOf } from './past-checks.ts'
-import { signLinks } from './signed-links.ts'
+} from './known-checks.ts'
+import { type CheckKind, checkRefOf } from './past-checks.ts'
 import {
-  keyColumns,
-  updateStatuses,
-  changesStatus,
-  statusWarnings,
   addUnknownStatuses,
+  changesStatus,
+  compareKeys,
+  keyColumns,
+  statusWarnings,
+  updateStatuses,
 } from './watch-statuses.ts'
 
 /** What an answer changed in the warehouse. */
@@ -174,4 +175,115 @@ async function markGone(
     where known.rooftop_id = lost.rooftop_id and known.eval_id = lost.eval_id
       and known.check_kind = lost.kind and known.check_ref = lost.ref`.execute(db)
   return lost.map(({ answer }) => answer)
+}
+
+/** Inserts new checks; returns those that no other process has inserted meanwhile. */
+export async function insertChecks(
+  db: Kysely<Tables>,
+  fresh: readonly ListedCheck[],
+  runId: number | null,
+): Promise<{ readonly answer: PastAnswer; readonly check: KnownCheck }[]> {
+  if (fresh.length === 0) return []
+  const groupId = fresh[0]!.answer.groupId
+  const made = fresh.map(({ answer, check }) => ({
+    vin: answer.vin,
+    at: check.searchedAt ?? answer.at,
+  }))
+  const owners = await ownersOf(db, groupId, made)
+  const checks = fresh.flatMap((one, index) => {
+    const owner = owners[index]
+    return owner ? [{ answer: one.answer, check: newCheck(one, owner) }] : []
+  })
+  if (checks.length === 0) return []
+  const rows = await db
+    .insertInto('core.vehicle_check')
+    .values(checks.map(({ answer, check }) => rowOf(answer, check, runId)).sort(byRowKey))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(['check_kind', 'check_ref'])
+    .execute()
+  const inserted = new Set(rows.map((row) => keyOf(row.check_kind as CheckKind, row.check_ref)))
+  return checks.filter(({ check }) => inserted.has(keyOf(check.kind, check.ref)))
+}
+
+function newCheck(
+  { answer, check }: ListedCheck,
+  owner: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
+): KnownCheck {
+  const { ref, searchedAt, searchNumber, certificateNumber } = check
+  const { kind, vin } = answer
+  const noStatus = { status: null, statusSince: null, isTerminal: false, goneAt: null }
+  const facts = { searchedAt, searchNumber, certificateNumber, firstSeenAt: answer.at }
+  return { ...owner, kind, ref, vin, ...facts, ...noStatus }
+}
+
+/** The row of a check that is listed for the first time. */
+export function checkRow(
+  listed: ListedCheck,
+  owner: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
+  runId: number | null,
+) {
+  return rowOf(listed.answer, newCheck(listed, owner), runId)
+}
+
+function rowOf({ groupId, at }: PastAnswer, check: KnownCheck, runId: number | null) {
+  const endsAt = new Date((check.searchedAt ?? at).getTime() + watchPeriodMs)
+  return {
+    rooftop_id: check.rooftopId,
+    eval_id: check.evalId,
+    check_kind: check.kind,
+    check_ref: check.ref,
+    group_id: groupId,
+    vin: check.vin,
+    searched_at: check.searchedAt,
+    search_number: check.searchNumber,
+    certificate_number: check.certificateNumber,
+    watch_ends_at: check.kind === 'ppsr' ? endsAt : null,
+    first_seen_at: at,
+    run_id: runId,
+  }
+}
+
+type CheckRow = ReturnType<typeof rowOf>
+
+function byRowKey(a: CheckRow, b: CheckRow): number {
+  const key = ({ rooftop_id, eval_id, check_kind, check_ref }: CheckRow) =>
+    ({ rooftopId: rooftop_id, evalId: eval_id, kind: check_kind, ref: check_ref }) as const
+  return compareKeys(key(a), key(b))
+}
+
+/** How long a signed link lives [A §8]. */
+export const linkLifeMs = 7 * 86_400_000
+
+/** Stores the newest link of each check; removes the link of a check that is listed without one. */
+async function signLinks(db: Kysely<Tables>, listed: readonly Pair[]): Promise<void> {
+  const signed = listed
+    .filter(({ check }) => check.pdfUrl !== null)
+    .sort((a, b) => compareKeys(a.known, b.known))
+  await dropLinks(
+    db,
+    listed.filter(({ check }) => check.pdfUrl === null),
+  )
+  if (signed.length === 0) return
+  await sql`
+    insert into pii.signed_link as link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
+    select * from unnest(${signed.map(({ known }) => known.rooftopId)}::int[], ${signed.map(({ known }) => known.evalId)}::bigint[],
+      ${signed.map(({ known }) => `${known.kind}_pdf`)}::text[], ${signed.map(({ known }) => known.ref)}::text[],
+      ${signed.map(({ check }) => check.pdfUrl)}::text[], ${signed.map(({ answer }) => answer.at)}::timestamptz[],
+      ${signed.map(({ answer }) => new Date(answer.at.getTime() + linkLifeMs))}::timestamptz[])
+    on conflict (rooftop_id, eval_id, link_kind, link_ref) do update
+    set url = excluded.url, signed_at = excluded.signed_at, expires_at = excluded.expires_at
+    where excluded.signed_at >= link.signed_at`.execute(db)
+}
+
+async function dropLinks(db: Kysely<Tables>, bare: readonly Pair[]): Promise<void> {
+  if (bare.length === 0) return
+  const { rooftopIds, evalIds, kinds, refs } = keyColumns(bare.map(({ known }) => known))
+  await sql`
+    delete from pii.signed_link as link
+    using unnest(${rooftopIds}::int[], ${evalIds}::bigint[], ${kinds}::text[], ${refs}::text[],
+      ${bare.map(({ answer }) => answer.at)}::timestamptz[]) as bare (rooftop_id, eval_id, kind, ref, at)
+    where link.rooftop_id = bare.rooftop_id and link.eval_id = bare.eval_id
+      and link.link_kind = bare.kind || '_pdf' and link.link_ref = bare.ref and link.signed_at < bare.at`.execute(
+    db,
+  )
 }

@@ -9,11 +9,10 @@ import type { PayloadRows } from '../../pipeline/payload-rows.ts'
 import { replayRows } from '../../pipeline/replay-slice.ts'
 import { sliceOf, type Stream } from '../../pipeline/stream.ts'
 import { checkKeys, deriveChecks } from './derive.ts'
-import { pastAsks, daysUntilDue, dueChecks } from './due.ts'
+import { daysUntilDue, dueChecks, pastAsks, savedCalls } from './due.ts'
 import { vehicleChecksName as name } from './make-due.ts'
 import { type CheckRecord, loadAnswers } from './load-answers.ts'
 import { pastContent, pastOperations, readPastChecks } from './past-checks.ts'
-import { savedCalls } from './saved-calls.ts'
 import { readWatch, watchContent } from './watch.ts'
 
 /** By name; each takes an EvalID. */
