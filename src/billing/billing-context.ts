@@ -22,6 +22,8 @@ export interface BillingContext {
   readonly client: ServiceClient<Effect>
   readonly pool: pg.Pool
   readonly db: Db
+  /** Who pays, for the ledger: `user@host`. */
+  readonly requestedBy: string
 }
 
 /** The operation and subject of a billable call. */

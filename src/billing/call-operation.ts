@@ -29,6 +29,8 @@ export interface Caller extends Pick<Polling, 'onProgress'> {
   readonly config: Config
   readonly log: Log
   readonly signal: AbortSignal
+  /** Who calls, for the ledger of paid calls: `user@host`. */
+  readonly requestedBy: string
   /** Called for a billable call alone; the caller closes it. */
   readonly openWarehouse: () => Promise<Warehouse>
   /** Receives the answer as received, once; before a paid one is loaded, so that a fault of the load cannot lose it. */
@@ -63,7 +65,7 @@ export async function callOperation(caller: Caller, request: OperationCall): Pro
   }
   const { pool, db } = await caller.openWarehouse()
   const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop], log)
-  const billing = { config, log, signal, client, pool, db }
+  const billing = { config, log, signal, client, pool, db, requestedBy: caller.requestedBy }
   const { body, finish } = await pay(billing, { operation, rooftop: row, naturalKey, again }, send)
   await finish(await showLast(body))
 }

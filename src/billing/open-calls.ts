@@ -46,15 +46,6 @@ export async function listOpenCalls(
     .map(({ call_id }) => Number(call_id))
 }
 
-interface Row {
-  readonly operation: string
-  readonly rooftop_id: number
-  readonly natural_key: string
-  readonly known_refs: string[] | null
-  readonly source_at: Date | null
-  readonly age_ms: number
-}
-
 /** Locks a call whose process has ended, to find its outcome; null while that process is alive, another one has locked the call, or
  *  it is settled. */
 export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenCall | null> {
@@ -68,12 +59,13 @@ export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenC
       holder.release()
       return null
     }
-    const row = await readOpen(holder, callId)
-    if (row === null) {
+    const call = await readOpen(holder, callId)
+    if (call === null) {
       await unlockCall(holder, callId)
       return null
     }
-    return { ...described(callId, row), [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
+    const kind = listedKindOf(call.operation)!
+    return { ...call, kind, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
     // The lock ends with the connection.
     holder.release(error as Error)
@@ -90,26 +82,17 @@ export async function ageOfCall(db: Db, callId: number): Promise<number> {
   return rows[0]!.age
 }
 
-async function readOpen(client: pg.ClientBase, callId: number): Promise<Row | null> {
-  const { rows } = await client.query<Row>(
-    `select operation, rooftop_id, natural_key, known_refs, source_at, ${ageMs} as age_ms
+async function readOpen(
+  client: pg.ClientBase,
+  callId: number,
+): Promise<Omit<OpenCall, 'kind' | keyof AsyncDisposable> | null> {
+  const { rows } = await client.query(
+    `select call_id as "callId", operation, rooftop_id as "rooftopId", natural_key::bigint as "evalId",
+       known_refs as "knownRefs", source_at as "sourceAt", ${ageMs} as "ageMs"
      from ops.billable_call where call_id = $1 and state = 'reserved'`,
     [callId],
   )
   return rows[0] ?? null
-}
-
-function described(callId: number, row: Row): Omit<OpenCall, keyof AsyncDisposable> {
-  return {
-    callId,
-    operation: row.operation,
-    kind: listedKindOf(row.operation)!,
-    rooftopId: row.rooftop_id,
-    evalId: Number(row.natural_key),
-    knownRefs: row.known_refs,
-    sourceAt: row.source_at,
-    ageMs: row.age_ms,
-  }
 }
 
 /** Refs of the dealer group that the call cannot have made: other calls made them, or, when the past checks were not read before it,

@@ -1,4 +1,3 @@
-import { hostname, userInfo } from 'node:os'
 import {
   type BillableCall,
   saveCheckRef,
@@ -44,11 +43,11 @@ export async function pay(
   subject: BillableSubject,
   send: () => Promise<ServiceAnswer<unknown>>,
 ): Promise<PaidResult> {
-  const { signal, config } = billing
+  const { signal, config, requestedBy } = billing
   const { operation, rooftop, naturalKey, again } = subject
   const budget = operation.budget!
   const rooftopId = rooftop?.id ?? null
-  const [allowed, requestedBy] = [config.budget[budget], requester()]
+  const allowed = config.budget[budget]
   const name = operation.name
   await settleOpenCalls(billing, { budget, rooftopId })
   const listed = listedSubject(subject)
@@ -224,18 +223,5 @@ function settler({ log, pool }: BillingContext, callId: number): ReservedCall['s
           'the outcome of the call could not be stored: it stays reserved in ops.billable_call',
         ),
       )
-  }
-}
-
-function requester(): string {
-  return `${userName()}@${hostname()}`.slice(0, 120)
-}
-
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A container may run as a number without a name.
-    return String(process.getuid?.() ?? 'unknown')
   }
 }

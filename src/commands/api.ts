@@ -9,6 +9,7 @@ import { allOperations, findOperation } from '../contract/operations.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { addFieldFlags, fieldsFromFlags } from './api-fields.ts'
 import { addToList, type CommandDefinition } from './command.ts'
+import { requester } from './requester.ts'
 import type { Session } from './session.ts'
 
 const effects: Readonly<Record<Effect, string>> = {
@@ -91,6 +92,7 @@ async function runOperation(
     config: session.config,
     log: session.log,
     signal: session.io.signal,
+    requestedBy: requester(),
     openWarehouse: () => session.warehouse('write'),
     onProgress: meter.show,
     show: (answer) => {

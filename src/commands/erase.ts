@@ -1,4 +1,3 @@
-import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { archiveFolder } from '../archive/archive.ts'
 import { erase as eraseCustomer, severalPeople } from '../erasure/erase.ts'
@@ -9,6 +8,7 @@ import type { Config } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
+import { requester } from './requester.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
@@ -21,7 +21,7 @@ export const erase: RunCommand = async (session, options) => {
   if (mustAsk) requireTerminal(session)
   const { pool, db } = await session.warehouse('write')
   const reason = typeof options['reason'] === 'string' ? options['reason'] : null
-  const requestedBy = `${userInfo().username}@${hostname()}`
+  const requestedBy = requester()
   const allPeople = options['allPeople'] === true
   const request = { subject, reason, requestedBy, allPeople }
   const run = async (dryRun: boolean): Promise<Receipt> =>

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { chooseRooftops, rooftopLabel } from '../config/choose-rooftops.ts'
 import { mappingSummary } from '../csv/map/mapping-text.ts'
@@ -13,6 +12,7 @@ import type {
 } from '../stock/import/request.ts'
 import type { RunCommand } from './command.ts'
 import { crashPointFrom } from './crash-switch.ts'
+import { userName } from './requester.ts'
 import { parseDelimiter } from './option-values.ts'
 
 /** `stock import`: below `stock`. */
@@ -42,15 +42,6 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
   const rooftop = rooftopLabel(request.rooftop)
   session.result(report, () => stockImportLines({ ...report, rooftop }))
   return report.status !== 'already-imported' && report.rejected > 0 ? 1 : 0
-}
-
-function userName(): string {
-  try {
-    return userInfo().username.slice(0, 120)
-  } catch {
-    // A container may run as a number without a name.
-    return String(process.getuid?.() ?? 'unknown')
-  }
 }
 
 /** Shown of each kind of change, and in all of issues. */

@@ -21,6 +21,7 @@ async function call(fixture: BillingFixture, request: Partial<OperationCall>): P
   let opened = 0
   const caller: Caller = {
     ...{ config, log, signal: new AbortController().signal, onProgress: () => {} },
+    requestedBy: 'a person of the console',
     openWarehouse: async () => {
       opened += 1
       return warehouse
@@ -48,6 +49,9 @@ test('a program pays without a command line: the check is shown once and is in t
   expect(opened).toBe(1)
   expect(await refs(fixture)).toHaveLength(1)
   expect(await fixture.bills()).toEqual([['ppsrsearch', '1001', 'committed', 200]])
+  expect(await fixture.query('select requested_by from ops.billable_call')).toEqual([
+    { requested_by: 'a person of the console' },
+  ])
   await expect(call(fixture, {})).rejects.toThrow('is valid for 14 days: nothing was sent')
   await call(fixture, { again: true })
   await expect(call(fixture, { again: true })).rejects.toThrow('2 are used today')

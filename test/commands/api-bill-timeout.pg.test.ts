@@ -20,7 +20,7 @@ async function payUntilTimeout({ cwd }: BillingFixture, signal: AbortSignal): Pr
   const { pool, db } = await session.warehouse('write')
   const [rooftop] = await registerRooftops(db, config.rooftops)
   return await pay(
-    { config, log, signal, client: services.client, pool, db },
+    { config, log, signal, client: services.client, pool, db, requestedBy: 'tester@here' },
     { operation: searchPpsr, rooftop: rooftop!, naturalKey: '1001', again: false },
     () => {
       const cause = new DeadlineExceeded(120_000)
