@@ -21,8 +21,6 @@ const countedPaths = 1000
 /** The requests to the sandbox: counts of all, and the latest 20,000 entries. */
 export class RequestLog {
   readonly #entries: LoggedRequest[] = []
-  /** Index of the oldest entry when the ring buffer is full. */
-  #oldest = 0
   readonly #counts = new Map<string, number>()
   readonly #inFlight = new Map<string, number>()
   readonly #inFlightMax = new Map<string, number>()
@@ -40,8 +38,7 @@ export class RequestLog {
 
   /** The logged requests, oldest first. */
   entries(path?: string): LoggedRequest[] {
-    const all = [...this.#entries.slice(this.#oldest), ...this.#entries.slice(0, this.#oldest)]
-    return path === undefined ? all : all.filter((entry) => entry.path === path)
+    return this.#entries.filter((entry) => path === undefined || entry.path === path)
   }
 
   /** Largest number of requests in flight at once: of one key, or of the busiest key. */
@@ -53,7 +50,6 @@ export class RequestLog {
   /** Clears everything except the requests in flight. */
   reset(): void {
     this.#entries.length = 0
-    this.#oldest = 0
     this.#counts.clear()
     this.#inFlightMax.clear()
   }
@@ -73,11 +69,6 @@ export class RequestLog {
     const isCounted = this.#counts.has(request.path) || this.#counts.size < countedPaths
     const counted = isCounted ? request.path : 'other'
     this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1)
-    if (this.#entries.length < maxEntries) {
-      this.#entries.push(request)
-      return
-    }
-    this.#entries[this.#oldest] = request
-    this.#oldest = (this.#oldest + 1) % maxEntries
+    if (this.#entries.push(request) > maxEntries) this.#entries.shift()
   }
 }

@@ -1,4 +1,6 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { hash32 } from '../values/hash32.ts'
+import type { VirtualClock } from './clock.ts'
 
 /** How long a signed photo link lives; the document gives no length for photos, so a day. */
 export const photoLinkLifeMs = 86_400_000
@@ -11,13 +13,23 @@ export function signLink(baseUrl: string, path: string, expiresAt: number): stri
   return `${baseUrl}${path}?expires=${expiresAt}&signature=${signature(path, expiresAt)}`
 }
 
-/** Whether the link was signed here and has not expired; `path` without the query. */
-export function isLiveLink(
-  link: { readonly path: string; readonly expires: unknown; readonly signature: unknown },
-  now: Date,
-): boolean {
-  const expires = Number(link.expires)
-  return link.signature === signature(link.path, expires) && expires > now.getTime()
+/** Serves the files of signed links: 403 for a link that was not signed here or has expired. */
+export function serveSigned<P extends object>(
+  app: FastifyInstance,
+  clock: VirtualClock,
+  path: string,
+  send: (params: P, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>,
+): void {
+  app.get<{ Params: P; Querystring: { expires?: string; signature?: string } }>(
+    path,
+    async (request, reply) => {
+      const { url, query, params } = request
+      const expires = Number(query.expires)
+      const isSigned = query.signature === signature(url.replace(/\?.*/, ''), expires)
+      if (isSigned && expires > clock.now().getTime()) return await send(params as P, reply)
+      return reply.code(403).send({ error: 'The link has expired or its signature is wrong' })
+    },
+  )
 }
 
 // A checksum, not a secret: the data of the sandbox is invented.

@@ -73,14 +73,14 @@ export class Webhooks {
   readonly #underWay = new Set<Promise<void>>()
   // A separate pool, so that closing it ends the deliveries in flight.
   readonly #agent = new Agent()
-  readonly #completions: Completions
+  /** Evaluations whose completion was sent, or happened before the first subscription. */
+  readonly #reported = new Set<number>()
   #timer: NodeJS.Timeout | undefined
   #lastSubscription = 0
   #lastDelivery = 0
 
   constructor(source: WebhookSource) {
     this.#source = source
-    this.#completions = new Completions(source.world, source.clock)
     source.clock.onMove(() => this.#sendCompletions())
   }
 
@@ -95,7 +95,7 @@ export class Webhooks {
 
   add(draft: Omit<Subscription, 'id'>): Subscription {
     // Evaluations completed before the first subscription are no events.
-    if (this.#subscriptions.size === 0) this.#completions.skipPast()
+    if (this.#subscriptions.size === 0) this.#takeCompleted()
     this.#timer ??= setInterval(() => this.#sendCompletions(), pollIntervalMs).unref()
     this.#lastSubscription += 1
     const added = { ...draft, id: this.#lastSubscription }
@@ -117,7 +117,7 @@ export class Webhooks {
   trigger(event: WebhookEvent, evalId: number, at = this.#source.clock.now()): readonly Delivery[] {
     const evaluation = this.#source.world.evaluation(evalId)
     if (evaluation === undefined) throw new Error(`This world has no evaluation ${evalId}`)
-    if (event === 'ON_COMPLETE') this.#completions.markReported(evalId)
+    if (event === 'ON_COMPLETE') this.#reported.add(evalId)
     const matching = this.ofRooftop(evaluation.rooftopUid).filter((one) => one.event === event)
     if (matching.length === 0) return []
     const body = JSON.stringify(this.#bodyOf(event, evaluation, at))
@@ -127,8 +127,21 @@ export class Webhooks {
   /** Sends ON_COMPLETE for the evaluations completed since the last call, as they were at their completion. */
   #sendCompletions(): void {
     if (this.#subscriptions.size === 0) return
-    for (const { evalId, completedAt } of this.#completions.takeNew())
+    for (const { evalId, completedAt } of this.#takeCompleted())
       this.trigger('ON_COMPLETE', evalId, completedAt!)
+  }
+
+  /** Evaluations that the clock has completed since the last call, in the order of their completion. */
+  #takeCompleted(): Evaluation[] {
+    const { world, clock } = this.#source
+    const now = clock.now()
+    const found = [...world.evaluations()].filter(
+      (one) => !this.#reported.has(one.evalId) && isCompleted(one, now),
+    )
+    for (const { evalId } of found) this.#reported.add(evalId)
+    return found.sort(
+      (a, b) => a.completedAt!.getTime() - b.completedAt!.getTime() || a.evalId - b.evalId,
+    )
   }
 
   /** The latest 10,000 deliveries, oldest first. */
@@ -232,44 +245,6 @@ function reasonOf(error: unknown): string {
   // Several addresses were tried: only the inner errors have a message.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
   return error.message
-}
-
-/** Finds the evaluations that the clock has completed since the last call. */
-export class Completions {
-  readonly #world: World
-  readonly #clock: VirtualClock
-  readonly #reported = new Set<number>()
-
-  constructor(world: World, clock: VirtualClock) {
-    this.#world = world
-    this.#clock = clock
-  }
-
-  /** Marks all evaluations completed until now as reported. */
-  skipPast(): void {
-    for (const { evalId } of this.#unreported()) this.#reported.add(evalId)
-  }
-
-  /** Marks one evaluation as reported. */
-  markReported(evalId: number): void {
-    this.#reported.add(evalId)
-  }
-
-  /** Evaluations completed since the last call, in the order of their completion. */
-  takeNew(): Evaluation[] {
-    const found = this.#unreported()
-    this.skipPast()
-    return found.sort(
-      (a, b) => a.completedAt!.getTime() - b.completedAt!.getTime() || a.evalId - b.evalId,
-    )
-  }
-
-  #unreported(): Evaluation[] {
-    const now = this.#clock.now()
-    return [...this.#world.evaluations()].filter(
-      (one) => !this.#reported.has(one.evalId) && isCompleted(one, now),
-    )
-  }
 }
 
 const minuteMs = 60_000

@@ -23,7 +23,7 @@ import { Refusal } from '../refusal.ts'
 import { type JsonObject, valuesAt } from '../render.ts'
 import { samples } from '../samples.ts'
 import type { SandboxState } from '../sandbox-state.ts'
-import { isLiveLink, pdfLinkLifeMs, signLink } from '../signed-link.ts'
+import { pdfLinkLifeMs, serveSigned, signLink } from '../signed-link.ts'
 import { groupEvaluation } from './requests.ts'
 
 type OnEvaluation = Call<{ readonly evalid: number }>
@@ -149,17 +149,14 @@ export function signedPdf({ kind, ref }: VehicleCheck, { origin }: SandboxState,
 
 /** Serves the PDFs of the links: 403 for an expired or forged link, 404 for an unknown check. */
 export function serveCheckPdfs(app: FastifyInstance, { clock, checks }: SandboxState): void {
-  app.get<{
-    Params: { kind: string; ref: string }
-    Querystring: { expires?: string; signature?: string }
-  }>('/pdf/:kind/:ref.pdf', async (request, reply) => {
-    const { kind, ref } = request.params
-    const { expires, signature } = request.query
-    const path = `/pdf/${kind}/${ref}.pdf`
-    if (!isLiveLink({ path, expires, signature }, clock.now()))
-      return reply.code(403).send({ error: 'The link has expired or its signature is wrong' })
-    const check = checks.withRef(kind, ref)
-    if (check === undefined) return reply.code(404).send({ error: 'There is no such check' })
-    return reply.type('application/pdf').send(await checkPdf(check))
-  })
+  serveSigned<{ kind: string; ref: string }>(
+    app,
+    clock,
+    '/pdf/:kind/:ref.pdf',
+    async ({ kind, ref }, reply) => {
+      const check = checks.withRef(kind, ref)
+      if (check === undefined) return reply.code(404).send({ error: 'There is no such check' })
+      return reply.type('application/pdf').send(await checkPdf(check))
+    },
+  )
 }

@@ -7,7 +7,7 @@ import { fieldsAt, showPhotos } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { renderPhotos, renderRawPhotos } from '../render.ts'
 import type { SandboxState } from '../sandbox-state.ts'
-import { isLiveLink } from '../signed-link.ts'
+import { serveSigned } from '../signed-link.ts'
 import type { Evaluation, StoredPhoto } from '../world-types.ts'
 import { groupEvaluation } from './requests.ts'
 
@@ -145,15 +145,7 @@ function epochInstant(epoch: number): Date {
 
 /** Serves the signed links: the uploaded bytes, else a drawing with the photo id; 403 for an expired link. */
 export function servePhotoFiles(app: FastifyInstance, { clock, images }: SandboxState): void {
-  app.get<{
-    Params: { evalId: string; file: string }
-    Querystring: { expires?: string; signature?: string }
-  }>('/photos/:evalId/:file', async (request, reply) => {
-    const { evalId, file } = request.params
-    const { expires, signature } = request.query
-    const path = `/photos/${evalId}/${file}`
-    if (!isLiveLink({ path, expires, signature }, clock.now()))
-      return reply.code(403).send({ error: 'The link has expired or its signature is wrong' })
+  serveSigned<{ file: string }>(app, clock, '/photos/:evalId/:file', ({ file }, reply) => {
     const photoId = Number.parseInt(file, 10)
     const image = images.find(photoId)
     return image === undefined
