@@ -1,7 +1,7 @@
 import { readSpend } from '../billing/spend.ts'
 import { openAppraisal } from '../sources/open-services.ts'
 import type { Db } from '../db/transaction.ts'
-import { readSourceNow } from '../links/source-time.ts'
+import { readSourceNow } from '../db/source-now.ts'
 import { type LinkStatus, readLinkStatus } from '../links/link-status.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { readSourceNow } from '../links/source-time.ts'
+import { readSourceNow } from '../db/source-now.ts'
 import type { NextAsk } from '../pipeline/next-asks.ts'
 import { readProvenance, type Provenance } from '../pipeline/provenance.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { Db } from '../db/transaction.ts'
+import { readSourceNow } from '../db/source-now.ts'
 import type { LinkContext } from './link.ts'
 import { SingleFlight } from './single-flight.ts'
 
@@ -50,15 +49,4 @@ export class SourceTime {
       log.warn("the source's clock could not be read; using its last known time")
     }
   }
-}
-
-/** The source's time without asking it: ours, and the difference that the newest run measured. */
-export async function readSourceNow(db: Db): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`
-    select now() + coalesce(
-      (select source_started_at - started_at from ops.run
-       where arguments ->> 'mode' <> 'replay' order by run_id desc limit 1), '0') as now`.execute(
-    db,
-  )
-  return rows[0]!.now
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
-import { readSourceNow } from '../links/source-time.ts'
+import { readSourceNow } from '../db/source-now.ts'
 import { readLinkStatus } from '../links/link-status.ts'
 import { countQueue } from '../queue/queue.ts'
 import type { PlannedJob } from '../scheduler/load-jobs.ts'

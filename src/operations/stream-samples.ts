@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
-import { readSourceNow } from '../links/source-time.ts'
+import { readSourceNow } from '../db/source-now.ts'
 import { freshWithinHours } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
 import { type Sample, samplesOf } from './gauges.ts'

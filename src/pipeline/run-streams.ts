@@ -11,7 +11,13 @@ import { type RunReport, reportRun } from './run-report.ts'
 import { registerRooftops } from './rooftops.ts'
 import { endFinishedRuns } from './run-lock.ts'
 import type { SliceJob, Stream } from './stream.ts'
-import { listsWindows, type RunRequest, type StartedRun, startRun } from './start-run.ts'
+import {
+  listsWindows,
+  recordFailedRun,
+  type RunRequest,
+  type StartedRun,
+  startRun,
+} from './start-run.ts'
 import { runWorkLoop } from './work-loop.ts'
 
 /** How long a run waits for a lost Postgres: long enough for a restart. */
@@ -74,7 +80,12 @@ export async function startDetached(context: Context, request: RunRequest): Prom
 /** Measures the source's clock and registers the rooftops, before the run's row exists. */
 async function prepareRun(context: Context, request: RunRequest) {
   if (request.plan.mode !== 'replay') {
-    await measureClock(context)
+    try {
+      await measureClock(context)
+    } catch (error) {
+      if (!(await recordFailedRun(context, request, messageOf(error)))) throw error
+      throw new SyncError('abort', messageOf(error), { cause: error })
+    }
     warnOfSkew(context)
   }
   const sourceStart = toUnixSeconds(context.appraisal.clock.now())
@@ -160,9 +171,10 @@ async function measureClock({ appraisal, config, signal }: Context): Promise<voi
     await appraisal.measureClock({ signal })
   } catch (cause) {
     if (!(cause instanceof SyncError)) throw cause
-    const reason = messageOf(cause.cause ?? cause)
+    let fault: unknown = cause
+    while (fault instanceof SyncError && fault.cause !== undefined) fault = fault.cause
     throw new UsageError(
-      `The source at ${config.appraisal.baseUrl} cannot be reached (${reason}): start it, or correct appraisal.baseUrl in the config.`,
+      `The source at ${config.appraisal.baseUrl} cannot be reached (${messageOf(fault)}): start it, or correct appraisal.baseUrl in the config.`,
       { cause },
     )
   }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { RooftopConfig } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { lockSql } from '../db/locks.ts'
+import { readSourceNow } from '../db/source-now.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
@@ -11,13 +12,16 @@ import type { RooftopRow } from '../values/rooftop.ts'
 import { addWanted } from './certificate.ts'
 import {
   abandonRun,
+  finishRun,
   insertRun,
   insertRunStreams,
   type Run,
   type RunPlan,
   type RunStreamKey,
 } from './run-ledger.ts'
+import { registerRooftops } from './rooftops.ts'
 import { isRunDead, RunLock } from './run-lock.ts'
+import { toUnixSeconds } from '../values/unix-seconds.ts'
 
 /** What a run does, with which streams and rooftops. */
 export interface RunRequest {
@@ -77,6 +81,41 @@ export async function startRun(
     else (lock as RunLock).release()
     throw error
   }
+}
+
+/**
+ * Records a run that could not ask the source for its clock, so that `runs list` and `status` show why nothing was loaded. false: it
+ * is not recorded. Before the first good run the address may be wrong, and runs for webhooks are tried again within seconds.
+ */
+export async function recordFailedRun(
+  { pool, config, log }: Context,
+  { plan, streams, rooftops: chosen }: RunRequest,
+  reason: string,
+): Promise<boolean> {
+  if ((plan.lane ?? 'foreground') !== 'foreground') return false
+  return await inTransaction(pool, async ({ db, client }) => {
+    const { rowCount } = await client.query(
+      "select from ops.run where status in ('ok', 'partial') limit 1",
+    )
+    if (rowCount === 0) return false
+    const known = await registerRooftops(db, config.rooftops, log)
+    const rooftops = known.filter(({ uid }) => chosen.some((one) => one.uid === uid))
+    const names = streams.map(({ name }) => name)
+    const details = { streams: names, rooftops: rooftops.map(({ uid }) => uid) }
+    const sourceNow = toUnixSeconds(await readSourceNow(db))
+    const { runId } = await insertRun(db, plan, sourceNow, details)
+    const keys = names.flatMap((stream) => rooftops.map(({ id }) => ({ rooftopId: id, stream })))
+    await insertRunStreams(
+      db,
+      keys.map((key) => ({ runId, ...key })),
+    )
+    await client.query(
+      "update ops.run_stream set status = 'failed', error = $2, finished_at = now() where run_id = $1",
+      [runId, reason],
+    )
+    await finishRun(db, runId, 'failed')
+    return true
+  })
 }
 
 /** Adds the run's span to what must be covered, for every windowed stream. */

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
-import { readSourceNow } from '../links/source-time.ts'
+import { readSourceNow } from '../db/source-now.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { type Hint, readHints, type WebhookEvent } from './hint.ts'
 import { keyedHash } from './secret.ts'

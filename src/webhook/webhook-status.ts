@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
-import { readSourceNow } from '../links/source-time.ts'
+import { readSourceNow } from '../db/source-now.ts'
 
 /** The webhooks of a rooftop in the last 7 days. Times are in seconds; null: nothing to measure. */
 export interface RooftopWebhookStatus {

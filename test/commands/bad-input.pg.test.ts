@@ -3,8 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runCli } from '../support/cli.ts'
+import { openFixture } from '../support/fixture.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { configText } from '../support/child-fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { smallFixture } from './sync-fixture.ts'
 
 const access = `
 appraisal: { baseUrl: http://127.0.0.1:1/v1 }
@@ -32,6 +35,32 @@ test.for(['sync', 'backfill evaluations --from 2024-01-01'])(
     expect(rows).toEqual([{ runs: 0 }])
   },
 )
+
+test('a source that is down after a good night is exit 1, and the run is in the list with its reason', async () => {
+  await using fixture = await openFixture(smallFixture())
+  await fixture.night()
+  await using folder = await temporaryFolder()
+  const config = configText(fixture.sandbox, fixture.database.url, smallFixture())
+  await writeFile(join(folder.path, 'forecourt.yaml'), config)
+  await fixture.sandbox.close()
+
+  const { code, stderr } = await runCli(['sync', 'evaluations'], { cwd: folder.path })
+
+  const error = /^The source at .* cannot be reached \(.*the connection was refused/
+  expect(code).toBe(1)
+  expect(stderr).toMatch(error)
+  const { stdout } = await runCli(['runs', 'list', '--json'], { cwd: folder.path })
+  const [last, first] = JSON.parse(stdout).runs
+  expect([last.status, first.status]).toEqual(['failed', 'ok'])
+  const shown = await runCli(['runs', 'show', String(last.runId)], { cwd: folder.path })
+  expect(shown.stdout).toMatch(/The source at .* cannot be reached/)
+  const status = await runCli(['status', '--json'], { cwd: folder.path })
+  const [rooftop] = Object.values(JSON.parse(status.stdout).rooftops) as { streams: object }[]
+  expect(rooftop!.streams).toMatchObject({
+    evaluations: { status: 'failed', error: expect.stringMatching(error) },
+    users: { status: 'ok' },
+  })
+})
 
 test('a wrong password is reported without the password, and nothing starts', async () => {
   await using database = await createTestDatabase()

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { readSourceNow } from '#src/links/source-time.ts'
+import { readSourceNow } from '#src/db/source-now.ts'
 import { type Provenance, readProvenance } from '#src/pipeline/provenance.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { anEvaluation, worldOf } from '../support/build-world.ts'
