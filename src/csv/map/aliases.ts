@@ -11,94 +11,28 @@ export interface Meaning {
 
 const plain = 0.95
 /** Headers that name this field in some files and another in others: the values decide. */
-const ambiguous: Readonly<Record<string, readonly (readonly [Field, number])[]>> = {
-  type: [
-    ['condition', 0.6],
-    ['body', 0.6],
-    ['model', 0.55],
-  ],
-  typemodel: [
-    ['model', 0.9],
-    ['make', 0.55],
-  ],
-  make: [
-    ['make', plain],
-    ['model', 0.6],
-  ],
-  model: [
-    ['model', plain],
-    ['make', 0.55],
-  ],
-  status: [
-    ['status', 0.85],
-    ['condition', 0.7],
-  ],
-  title: [
-    ['title_combined', 0.7],
-    ['condition', 0.6],
-  ],
-  specification: [
-    ['variant', 0.75],
-    ['gcc_spec', 0.7],
-  ],
-  specs: [
-    ['gcc_spec', 0.75],
-    ['variant', 0.55],
-  ],
-  spec: [
-    ['gcc_spec', 0.75],
-    ['variant', 0.55],
-  ],
-  series: [
-    ['series', 0.85],
-    ['variant', 0.65],
-  ],
-  registration: [
-    ['plate', 0.85],
-    ['registration_date', 0.7],
-  ],
-  state: [
-    ['plate_state', 0.7],
-    ['location', 0.65],
-    ['condition', 0.6],
-  ],
-  vehicletype: [
-    ['body', 0.75],
-    ['condition', 0.6],
-  ],
-  الموديل: [
-    ['model', 0.75],
-    ['model_year', 0.7],
-  ],
-  موديل: [
-    ['model', 0.75],
-    ['model_year', 0.7],
-  ],
-  النوع: [
-    ['model', 0.7],
-    ['body', 0.6],
-    ['make', 0.55],
-  ],
-  unit: [
-    ['title_combined', 0.6],
-    ['stock_number', 0.6],
-  ],
-  no: [
-    ['row_index', 0.6],
-    ['stock_number', 0.3],
-  ],
-  id: [
-    ['row_index', 0.6],
-    ['stock_number', 0.3],
-  ],
-  vehicleid: [
-    ['stock_number', 0.3],
-    ['row_index', 0.6],
-  ],
-  serial: [
-    ['row_index', 0.6],
-    ['stock_number', 0.3],
-  ],
+const ambiguous: Readonly<Record<string, Partial<Record<Field, number>>>> = {
+  type: { condition: 0.6, body: 0.6, model: 0.55 },
+  typemodel: { model: 0.9, make: 0.55 },
+  make: { make: plain, model: 0.6 },
+  model: { model: plain, make: 0.55 },
+  status: { status: 0.85, condition: 0.7 },
+  title: { title_combined: 0.7, condition: 0.6 },
+  specification: { variant: 0.75, gcc_spec: 0.7 },
+  specs: { gcc_spec: 0.75, variant: 0.55 },
+  spec: { gcc_spec: 0.75, variant: 0.55 },
+  series: { series: 0.85, variant: 0.65 },
+  registration: { plate: 0.85, registration_date: 0.7 },
+  state: { plate_state: 0.7, location: 0.65, condition: 0.6 },
+  vehicletype: { body: 0.75, condition: 0.6 },
+  الموديل: { model: 0.75, model_year: 0.7 },
+  موديل: { model: 0.75, model_year: 0.7 },
+  النوع: { model: 0.7, body: 0.6, make: 0.55 },
+  unit: { title_combined: 0.6, stock_number: 0.6 },
+  no: { row_index: 0.6, stock_number: 0.3 },
+  id: { row_index: 0.6, stock_number: 0.3 },
+  vehicleid: { stock_number: 0.3, row_index: 0.6 },
+  serial: { row_index: 0.6, stock_number: 0.3 },
 }
 
 /** Less specific names: where the file has a better name for the field too, the better one wins. */
@@ -138,7 +72,7 @@ function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
   for (const [key, entries] of Object.entries(ambiguous))
     found.set(
       headerKey(key),
-      entries.map(([field, confidence]) => ({ field, confidence })),
+      Object.entries(entries).map(([field, confidence]) => ({ field: field as Field, confidence })),
     )
   return found
 }

@@ -4,7 +4,7 @@ import { readAmount } from './typing/money.ts'
 import { digitsIn, thousands } from './typing/number.ts'
 import { readDistance } from './typing/odometer.ts'
 import { isOnApplication, isPlaceholder, plainText } from './typing/plain-text.ts'
-import * as words from './vehicle-words.ts'
+import { wordTests } from './vehicle-words.ts'
 
 /** Statistics of a column's values. Shares are 0..1 of the filled cells. */
 export interface ColumnProfile {
@@ -21,74 +21,31 @@ export interface ColumnProfile {
   readonly share: Readonly<Record<Trait, number>>
 }
 
-/** A property that a cell's text may have. A cell may have several. */
-export type Trait =
-  | 'vin'
-  | 'code'
-  | 'plate'
-  | 'year'
-  | 'modelYear'
-  | 'make'
-  | 'digits'
-  | 'number'
-  | 'positive'
-  | 'decimal'
-  | 'distance'
-  | 'cents'
-  | 'date'
-  | 'text'
-  | 'url'
-  | 'flag'
-  | 'body'
-  | 'condition'
-  | 'transmission'
-  | 'fuel'
-  | 'spec'
-  | 'colour'
-  | 'state'
-  | 'remaining'
-  | 'generation'
-  | 'onApplication'
+type Test = RegExp | ((text: string) => boolean)
 
-const vin = /^[A-HJ-NPR-Z0-9]{17}$/i
-/** A vehicle's number: digits, perhaps with letters and punctuation; no blanks within. */
-const code = /^(?=.*\d)[\p{L}\d][\p{L}\d./_#-]{2,24}$/u
-const plate = /^(?=.*\d)(?=.{2,12}$)[\p{L}\d]+([ ./-][\p{L}\d]+){0,3}$/u
-const year = /^(19[89]\d|20[012]\d)$/
-/** Two decimals or a currency sign: money rather than distance. */
-const cents = /\d[.,]\d\d$|[$£€]/
-const url = /^(https?:)?\/\/|^www\./i
-const flag = /^(true|false|yes|no|y|n|0|1)$/i
-const remaining = /^\d+ (day|hour|minute|week)s? (left|remaining)$/i
-const generation =
-  /\bMY\s?\d\d|\bMk\s?[IVX\d]+|\bSeries \w|^[A-Z]{1,5}\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\d{3}\b/i
-
-const tests: Readonly<Record<Exclude<Trait, 'number' | 'positive' | 'decimal' | 'text'>, Test>> = {
-  vin: (text) => vin.test(text.replace(/[\s*-]/g, '')),
-  code: (text) => code.test(text),
-  plate: (text) => plate.test(text),
-  year: (text) => year.test(text),
-  modelYear: (text) => readModelYear(text) !== null,
-  digits: (text) => /\d/.test(text),
-  make: words.isMake,
-  distance: (text) => (readDistance(text)?.unit ?? null) !== null,
+const tests = {
+  ...wordTests,
+  vin: (text: string) => /^[A-HJ-NPR-Z0-9]{17}$/i.test(text.replace(/[\s*-]/g, '')),
+  // A vehicle's number: digits, perhaps with letters and punctuation; no blanks within.
+  code: /^(?=.*\d)[\p{L}\d][\p{L}\d./_#-]{2,24}$/u,
+  plate: /^(?=.*\d)(?=.{2,12}$)[\p{L}\d]+([ ./-][\p{L}\d]+){0,3}$/u,
+  year: /^(19[89]\d|20[012]\d)$/,
+  modelYear: (text: string) => readModelYear(text) !== null,
+  digits: /\d/,
+  distance: (text: string) => (readDistance(text)?.unit ?? null) !== null,
   date: isDateLike,
-  cents: (text) => cents.test(text),
-  url: (text) => url.test(text),
-  flag: (text) => flag.test(text),
-  body: words.isBody,
-  condition: words.isCondition,
-  transmission: words.isTransmission,
-  fuel: words.isFuel,
-  spec: words.isSpec,
-  colour: words.isColour,
-  state: words.isState,
-  remaining: (text) => remaining.test(text),
-  generation: (text) => generation.test(text),
+  // Two decimals or a currency sign: money rather than distance.
+  cents: /\d[.,]\d\d$|[$£€]/,
+  url: /^(https?:)?\/\/|^www\./i,
+  flag: /^(true|false|yes|no|y|n|0|1)$/i,
+  remaining: /^\d+ (day|hour|minute|week)s? (left|remaining)$/i,
+  generation:
+    /\bMY\s?\d\d|\bMk\s?[IVX\d]+|\bSeries \w|^[A-Z]{1,5}\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\d{3}\b/i,
   onApplication: isOnApplication,
-}
-type Test = (text: string) => boolean
-const traits = Object.entries(tests) as [keyof typeof tests, Test][]
+} satisfies Readonly<Record<string, Test>>
+
+/** A property that a cell's text may have. A cell may have several. */
+export type Trait = keyof typeof tests | 'number' | 'positive' | 'decimal' | 'text'
 
 /** Counts the traits of one column's cells in a sample, in the file's order. */
 export function profileColumn(cells: readonly string[]): ColumnProfile {
@@ -122,9 +79,10 @@ function sharesOf(
 ): Record<Trait, number> {
   const share: Record<string, number> = {}
   const part = (number: number) => (filled === 0 ? 0 : number / filled)
-  for (const [trait, test] of traits) {
+  for (const [trait, test] of Object.entries<Test>(tests)) {
+    const has = typeof test === 'function' ? test : (text: string) => test.test(text)
     let hits = 0
-    for (const [text, times] of count) if (test(text)) hits += times
+    for (const [text, times] of count) if (has(text)) hits += times
     share[trait] = part(hits)
   }
   share['number'] = part(numbers.length)

@@ -42,14 +42,6 @@ const colours =
 const states =
   /^(nsw|vic|qld|sa|wa|tas|nt|act|new south wales|victoria|queensland|south australia|western australia|tasmania|northern territory|dubai|abu dhabi|sharjah|ajman|rak|ras al khaimah|fujairah|umm al quwain|[A-Z]{2})$/i
 
-/** A longer text is prose that contains such a word by chance. */
-const longest = 40
-
-/** Whether the text is a known make, in any spelling that headers may have. */
-export function isMake(text: string): boolean {
-  return text.length <= 24 && makes.has(headerKey(text))
-}
-
 /** How many words at the start of a title are a known make: 0 to 3. */
 export function leadingMake(words: readonly string[]): number {
   for (const count of [3, 2, 1])
@@ -57,11 +49,19 @@ export function leadingMake(words: readonly string[]): number {
   return 0
 }
 
-export const isBody = (text: string): boolean => text.length <= longest && bodies.test(text)
-export const isCondition = (text: string): boolean => conditions.test(text)
-export const isTransmission = (text: string): boolean =>
-  text.length <= longest && transmissions.test(text)
-export const isFuel = (text: string): boolean => text.length <= longest && fuels.test(text)
-export const isSpec = (text: string): boolean => specs.test(text)
-export const isColour = (text: string): boolean => text.length <= longest && colours.test(text)
-export const isState = (text: string): boolean => states.test(text)
+/** A longer text is prose that contains such a word by chance. */
+function within(words: RegExp): (text: string) => boolean {
+  return (text) => text.length <= 40 && words.test(text)
+}
+
+/** Whether a text has such a word: a make in any spelling that headers may have, a body style and so on. */
+export const wordTests = {
+  make: (text: string) => text.length <= 24 && makes.has(headerKey(text)),
+  body: within(bodies),
+  condition: conditions,
+  transmission: within(transmissions),
+  fuel: within(fuels),
+  spec: specs,
+  colour: within(colours),
+  state: states,
+} as const

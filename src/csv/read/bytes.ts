@@ -7,25 +7,15 @@ const chunkBytes = 64 * 1024
 /** The sample ends here even if the first lines are longer. */
 const longestSample = 2 * 1024 * 1024
 
-/** Yields the bytes of a file or stream in pieces of about 64 kB. Reads nothing ahead. */
+/** Yields the bytes of a file or stream in pieces of at most 64 kB. Reads nothing ahead. */
 export async function* chunksOf(
   source: AsyncIterable<Uint8Array> | string,
 ): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = []
-  let size = 0
   for await (const bytes of typeof source === 'string' ? readFrom(source) : source) {
     const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    for (let from = 0; from < whole.length; from += chunkBytes) {
-      const piece = whole.subarray(from, from + chunkBytes)
-      waiting.push(piece)
-      size += piece.length
-      if (size < chunkBytes) continue
-      yield waiting.length === 1 ? piece : Buffer.concat(waiting)
-      waiting = []
-      size = 0
-    }
+    for (let from = 0; from < whole.length; from += chunkBytes)
+      yield whole.subarray(from, from + chunkBytes)
   }
-  if (size > 0) yield Buffer.concat(waiting)
 }
 
 async function* readFrom(path: string): AsyncGenerator<Uint8Array> {

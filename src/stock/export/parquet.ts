@@ -27,10 +27,7 @@ export async function writeParquet(
   { columns }: Mart,
   pages: AsyncIterable<readonly MartRow[]>,
 ): Promise<number> {
-  const types = columns.map((column) => ({
-    name: column.name,
-    ...typeOf(column),
-  }))
+  const types = columns.map((column) => ({ name: column.name, ...typeOf(column) }))
   const schema: SchemaElement[] = [
     { name: 'mart', num_children: types.length },
     ...types.map(({ name, element }) => ({
@@ -39,11 +36,7 @@ export async function writeParquet(
       ...element,
     })),
   ]
-  const writer = new ParquetWriter({
-    writer: fileWriter(file),
-    schema,
-    createdBy: 'forecourt',
-  })
+  const writer = new ParquetWriter({ writer: fileWriter(file), schema, createdBy: 'forecourt' })
   let rows = 0
   let group: MartRow[] = []
   const flush = async () => {
@@ -72,45 +65,24 @@ function typeOf(column: MartColumn): ParquetType {
   return types[column.type] ?? textType
 }
 
-const asIs = (column: string) => column
+function plain(element: ParquetType['element'], read: ParquetType['read']): ParquetType {
+  return { element, expression: (column) => column, read }
+}
 
-const textType: ParquetType = {
-  element: {
-    type: 'BYTE_ARRAY',
-    converted_type: 'UTF8',
-    logical_type: { type: 'STRING' },
-  },
-  expression: asIs,
-  read: (text) => text,
-}
-const int32: ParquetType = {
-  element: { type: 'INT32' },
-  expression: asIs,
-  read: Number,
-}
-const double: ParquetType = {
-  element: { type: 'DOUBLE' },
-  expression: asIs,
-  read: Number,
-}
+const textType = plain(
+  { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  (text) => text,
+)
 
 const types: Readonly<Record<string, ParquetType>> = {
-  boolean: {
-    element: { type: 'BOOLEAN' },
-    expression: asIs,
-    read: (text) => text === 'true',
-  },
-  smallint: int32,
-  integer: int32,
-  bigint: { element: { type: 'INT64' }, expression: asIs, read: BigInt },
-  real: double,
-  'double precision': double,
+  boolean: plain({ type: 'BOOLEAN' }, (text) => text === 'true'),
+  smallint: plain({ type: 'INT32' }, Number),
+  integer: plain({ type: 'INT32' }, Number),
+  bigint: plain({ type: 'INT64' }, BigInt),
+  real: plain({ type: 'DOUBLE' }, Number),
+  'double precision': plain({ type: 'DOUBLE' }, Number),
   date: {
-    element: {
-      type: 'INT32',
-      converted_type: 'DATE',
-      logical_type: { type: 'DATE' },
-    },
+    element: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
     expression: (column) => `case when isfinite(${column}) then ${column} - date '1970-01-01' end`,
     read: Number,
   },
@@ -119,11 +91,7 @@ const types: Readonly<Record<string, ParquetType>> = {
 }
 
 function timestampType(isAdjustedToUTC: boolean): ParquetType {
-  const logical_type = {
-    type: 'TIMESTAMP',
-    isAdjustedToUTC,
-    unit: 'MICROS',
-  } as const
+  const logical_type = { type: 'TIMESTAMP', isAdjustedToUTC, unit: 'MICROS' } as const
   return {
     element: { type: 'INT64', logical_type },
     expression: (column) =>
