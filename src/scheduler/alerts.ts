@@ -1,20 +1,14 @@
+import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import { secretsOf } from '../config/read.ts'
+import { type Config, secretsOf } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { scrubber } from '../log.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
-import { readStatus } from '../pipeline/status.ts'
+import { type Reason, readStatus, type WarehouseStatus } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
-import {
-  type FailedJob,
-  jobProblems,
-  objectiveProblems,
-  type Problem,
-  type Problems,
-} from './alert-causes.ts'
 import { type AlertMessage, postAlert } from './alert-post.ts'
 import type { PlannedJob } from './load-jobs.ts'
-import { readJobStatuses } from './job-status.ts'
+import { type JobStatus, readJobStatuses } from './job-status.ts'
 import { lockSql } from '../db/locks.ts'
 
 /** Delivery attempts per message. The pauses are 1, 3, 5 … minutes, so the last attempt is 81 minutes after the first. */
@@ -185,4 +179,106 @@ async function recordDelivery(
       : 'update ops.alert set attempts = attempts + 1 where alert_id = $1',
     [alertId],
   )
+}
+
+/** A problem that people should know about until it is over. */
+interface Problem {
+  readonly key: string
+  readonly what: string
+}
+
+/** The problems to raise, one per cause, and the keys of all causes that still apply, even those that another one explains. */
+interface Problems {
+  readonly raised: readonly Problem[]
+  readonly openKeys: ReadonlySet<string>
+}
+
+/** A job whose newest finished run failed. */
+interface FailedJob {
+  readonly name: string
+  readonly error: string | null
+  /** The job failed in streams, whose objectives report each cause once. */
+  readonly isExplained: boolean
+}
+
+/** Jobs that failed or are late, without those whose failure the objectives of their streams report. */
+function jobProblems(
+  jobs: Readonly<Record<string, JobStatus>>,
+  failed: readonly FailedJob[],
+): Problems {
+  const explained = new Set(failed.flatMap((job) => (job.isExplained ? [job.name] : [])))
+  const unexplained = failed.filter(({ name }) => !explained.has(name))
+  const byError = Map.groupBy(unexplained, ({ error }) => `job/failed/${digest(error ?? '')}`)
+  const late = Object.entries(jobs).filter(
+    ([name, { lateSince }]) => lateSince !== undefined && !explained.has(name),
+  )
+  const raised = [...byError].map(([key, group]) => ({
+    key,
+    what: `${list(group.map(({ name }) => name))} failed: ${group[0]!.error ?? 'its process died'}`,
+  }))
+  if (late.length > 0)
+    raised.push({
+      key: 'job/late',
+      what: `${list(late.map(([name]) => name))} late: ${late[0]![1].error ?? ''}`,
+    })
+  return { raised, openKeys: new Set(raised.map(({ key }) => key)) }
+}
+
+interface Miss {
+  readonly rooftop: string
+  readonly stream: string
+  readonly key: string
+  readonly text: string
+}
+
+/** Streams that miss an objective. Only the first reason of each is raised, since it may cause the others. */
+function objectiveProblems(rooftops: WarehouseStatus['rooftops'], keys: Config['keys']): Problems {
+  const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
+    Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
+  )
+  const misses = all.map(({ uid, name, stream, reasons }) =>
+    reasons
+      .filter(({ cause }) => cause !== 'never')
+      .map((reason): Miss => {
+        return { rooftop: name, stream, key: keyOf(reason, uid, keys), text: reason.text }
+      }),
+  )
+  const first = misses.flatMap(([miss]) => miss ?? [])
+  const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
+    key,
+    what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${group[0]!.text}`,
+  }))
+  const openKeys = new Set(misses.flat().map(({ key }) => key))
+  // While a run is active it may still fix these, so they stay open.
+  if (all.some(({ isAtWork }) => isAtWork))
+    for (const cause of ['late', 'gaps']) openKeys.add(`objective/${cause}`)
+  return { raised, openKeys }
+}
+
+/** The cause of a reason. A refused key is one cause, found by the advice in every such message; other failures differ by their words. */
+function keyOf({ cause, text }: Reason, uid: string, keys: Config['keys']): string {
+  if (cause !== 'failed') return `objective/${cause}`
+  const words = text.replaceAll(uid, '')
+  const key = Object.keys(keys).find((name) => isAboutKey(words, name))
+  return key === undefined ? `objective/failed/${digest(words)}` : `objective/key/${key}`
+}
+
+/** Whether a text advises about this key; key group-au must not match key group-au-2. */
+function isAboutKey(text: string, key: string): boolean {
+  const after = text.split(`the value of key ${key}`).slice(1)
+  return after.some((rest) => !/^[\w-]/.test(rest))
+}
+
+/** A digest of the words alone. Another operation, number or time is not another cause. */
+function digest(text: string): string {
+  const words = text.replaceAll(/\/\w+/g, '').replaceAll(/\d+/g, '').toLowerCase()
+  return createHash('sha256').update(words).digest('hex').slice(0, 12)
+}
+
+const maxNamed = 5
+
+function list(names: readonly string[]): string {
+  const each = [...new Set(names)]
+  const shown = each.slice(0, maxNamed).join(', ')
+  return each.length > maxNamed ? `${shown} and ${each.length - maxNamed} more` : shown
 }

@@ -4,7 +4,13 @@ import { readSourceNow } from '../db/source-now.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { type Hint, readHints, type WebhookEvent } from './hint.ts'
 import { keyedHash } from './secret.ts'
-import { screenBody } from './screen-body.ts'
+import { redactJson } from '../erasure/redact.ts'
+import {
+  contactsIn,
+  erasedContacts,
+  holdErasureLock,
+  suppressedAmong,
+} from '../erasure/suppression.ts'
 
 /** A delivery as it arrived. */
 export interface Arrival {
@@ -113,4 +119,29 @@ function stateOf(
   if (kind === 'drive') return { state: 'kept', issue: null }
   if (evalId === null) return { state: 'unusable', issue: 'the body names no evaluation (EvalID)' }
   return { state: 'waiting', issue: null }
+}
+
+/** The text of a body to store, without the customers that were erased. */
+async function screenBody(
+  tx: Tx,
+  rooftop: RooftopRow | null,
+  { evalId, body }: Hint,
+): Promise<string> {
+  await holdErasureLock(tx)
+  const contacts = await erasedContacts(tx.db)
+  if (contacts === null) return textOf(body)
+  const ids = evalId === null || rooftop === null ? [] : [evalId]
+  const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? 0, ids)
+  const erased = suppressed.get(evalId ?? 0)
+  const screened = erased === undefined ? body : redactJson(body, erased.terms)
+  const text = textOf(screened)
+  const found = await contactsIn(text, contacts)
+  // It is unknown whose body this is: the names beside an erased contact may be in any field.
+  return found.length === 0
+    ? text
+    : JSON.stringify({ withheld: 'names a customer that was erased' })
+}
+
+function textOf(body: unknown): string {
+  return JSON.stringify(body ?? null)
 }

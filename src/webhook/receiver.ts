@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { maxJsonDepth, isTooDeep } from '../values/json-depth.ts'
 import { RefusalLimiter } from '../values/refusal-limiter.ts'
-import { parseBody } from './parse-body.ts'
 import { eventOf } from './hint.ts'
 import { evaluationLimit, type Inbox } from './inbox.ts'
 
@@ -120,4 +120,17 @@ async function withinTimeout<T>(work: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The JSON value of a body, or why there is none. Never a part of the body: it may name a customer. */
+function parseBody(bytes: Buffer): { readonly body: unknown } | { readonly problem: string } {
+  let body: unknown
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return { problem: 'the body is no JSON in UTF-8' }
+  }
+  return isTooDeep(body)
+    ? { problem: `the body is nested more than ${maxJsonDepth} deep` }
+    : { body }
 }
