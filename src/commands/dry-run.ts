@@ -1,97 +1,18 @@
-import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
-import { embeddedStatus } from '../db/embedded.ts'
-import { assertSchemaCurrent, migrationStatus } from '../db/migrate.ts'
-import type { DueReason } from '../pipeline/due-windows.ts'
-import type { Run } from '../pipeline/run-ledger.ts'
 import { labelRooftops } from '../config/choose-rooftops.ts'
-import { findRooftops } from '../pipeline/rooftops.ts'
+import { type PlannedWork, planRun } from '../pipeline/plan-run.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
-import type { CallPlan } from '../pipeline/stream.ts'
-import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
-interface PlannedWork {
-  readonly stream: string
-  readonly rooftop: string
-  readonly gap: number
-  readonly recheck: number
-  readonly deep: number
-  readonly expectedLists: number
-  readonly expectedReads: number
-  /** Newest first, the first `mostShown`; ISO. */
-  readonly windows: readonly { from: string; until: string; reason: DueReason }[]
-  /** How many more there are; left out when that is all. */
-  readonly windowsOmitted?: number
-}
-
-const mostShown = 1000
-
-/**
- * The plan of a run: windows by reason and the calls to expect, from what earlier windows held. Calls nothing and writes
- * nothing; it uses our clock instead of the source's, and a warehouse that does not exist yet covers nothing.
- */
+/** `--dry-run` of a command that starts a run. */
 export async function dryRun(session: Session, request: RunRequest): Promise<number> {
-  await using warehouse = await findWarehouse(session)
-  const db = warehouse?.db ?? null
-  const now = toUnixSeconds(new Date())
-  const begins = { runId: -1, status: 'running', startedAt: new Date(), sourceStart: now } as const
-  const run: Run = { lane: 'foreground', ...request.plan, ...begins }
-  const { config } = session
-  const known = db ? await findRooftops(db, config.rooftops) : []
-  const plan: PlannedWork[] = []
-  for (const stream of request.streams) {
-    for (const { uid } of request.rooftops) {
-      const rooftop = known.find((one) => one.uid === uid && one.id !== 0) ?? null
-      const group = known.filter((one) => one.groupId === rooftop?.groupId)
-      const siblings = group.map(({ id }) => id)
-      const calls = await stream.plan({ db, config, run, rooftop, siblings })
-      plan.push(plannedWork(stream.name, uid, calls))
-    }
-  }
+  const { plan, isNew } = await planRun(session.config, session.log, request)
   session.result({ dryRun: true, mode: request.plan.mode, plan }, () => {
     const label = labelRooftops(request.rooftops)
     const labelled = plan.map((row) => ({ ...row, rooftop: label(row.rooftop) }))
-    return lines(labelled, db === null)
+    return lines(labelled, isNew)
   })
   return 0
-}
-
-/** The warehouse as it is; null when it does not exist yet or has no tables. UsageError when its schema is an older one. */
-async function findWarehouse({ config, log }: Session) {
-  if (config.warehouse.url === null && !(await embeddedStatus(embeddedFolder(config))).initialised)
-    return null
-  const warehouse = await connectWarehouse(config, log)
-  try {
-    const { version } = await migrationStatus(warehouse.pool)
-    if (version > 0) {
-      await assertSchemaCurrent(warehouse.pool)
-      return warehouse
-    }
-  } catch (error) {
-    await warehouse[Symbol.asyncDispose]()
-    throw error
-  }
-  await warehouse[Symbol.asyncDispose]()
-  return null
-}
-
-function plannedWork(
-  stream: string,
-  rooftop: string,
-  { lists, reads, windows = [] }: CallPlan,
-): PlannedWork {
-  const count = (reason: DueReason) => windows.filter((window) => window.reason === reason).length
-  return {
-    ...{ stream, rooftop, gap: count('gap'), recheck: count('recheck'), deep: count('deep') },
-    ...{ expectedLists: lists, expectedReads: reads },
-    windows: windows.slice(0, mostShown).map(({ from, until, reason }) => ({
-      from: fromUnixSeconds(from).toISOString(),
-      until: fromUnixSeconds(until).toISOString(),
-      reason,
-    })),
-    ...(windows.length > mostShown ? { windowsOmitted: windows.length - mostShown } : {}),
-  }
 }
 
 function lines(plan: readonly PlannedWork[], isNew: boolean): string[] {
