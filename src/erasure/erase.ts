@@ -15,11 +15,17 @@ import {
 } from './receipt.ts'
 import { rescan } from './rescan.ts'
 import { NotCachedError, SearchCache } from './search.ts'
-import { maskOf, requestedTerms, type Subject } from './subject.ts'
+import {
+  findSubject,
+  maskOf,
+  requestedTerms,
+  searchBeforeLocking,
+  searchWithoutLocks,
+  type Subject,
+} from './subject.ts'
 import { ensureSecret, erasedContacts } from './suppression.ts'
 import { eraseFound } from './erase-found.ts'
 import { textTables } from './text-tables.ts'
-import { searchWithoutLocks, findSubject, searchBeforeLocking } from './find-subject.ts'
 
 /** Thrown to roll a dry run back; has its receipt. */
 class DryRun extends Error {
