@@ -31,7 +31,10 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   access: ['db', ...base],
   'event-loop-watch': ['log', 'telemetry'],
   warehouse: ['access', 'db', 'queue', ...base],
-  context: ['warehouse', 'event-loop-watch', 'sources', 'contract', 'db', 'queue', 'rate', ...base],
+  context: ['warehouse', 'sources', 'queue', 'rate', 'values'],
+  'open-context': [
+    ...['context', 'warehouse', 'event-loop-watch', 'sources', 'db', 'queue', 'rate', ...base],
+  ],
   links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts'],
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
@@ -47,7 +50,16 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   stock: ['csv', 'pipeline', 'erasure', 'src/streams/stock-prices/[^/]+', ...upToPipeline],
   sandbox: ['values', 'contract'],
   commands: [
-    ...[...upToPipeline, 'csv', 'streams', 'pipeline', 'scheduler', 'webhook', 'console'],
+    ...[
+      ...upToPipeline,
+      'open-context',
+      'csv',
+      'streams',
+      'pipeline',
+      'scheduler',
+      'webhook',
+      'console',
+    ],
     ...[
       'access',
       'sandbox',

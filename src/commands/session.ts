@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { type Config, type Environment, loadConfig, secretsOf } from '../config/read.ts'
-import type { Context, ContextOptions } from '../context.ts'
+import { type Context, noProgress } from '../context.ts'
+import type { ContextOptions } from '../open-context.ts'
 import { type Log, type LogLevel, openLog, scrubber } from '../log.ts'
 import type { Warehouse } from '../warehouse.ts'
 import type { ProgressLines } from './progress.ts'
@@ -78,7 +79,7 @@ export class Session implements AsyncDisposable {
   /** Opens warehouse, work engine and source; closed with the session. */
   async context(options: Partial<ContextOptions> = {}): Promise<Context> {
     if (options.progress === undefined) await this.showProgress()
-    const { noProgress, openContext } = await import('../context.ts')
+    const { openContext } = await import('../open-context.ts')
     const { crashPointFrom } = await import('./crash-switch.ts')
     const context = await openContext(this.config, this.log, {
       signal: this.io.signal,

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { openContext } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { makeConfig } from '#src/config/read.ts'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openContext } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { openLog } from '#src/log.ts'
 import { someOf } from '../support/cases.ts'
 import { type FaultProxy, type ProxyMode, openFaultProxy } from '../support/fault-proxy.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config/read.ts'
-import { openContext } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'

@@ -1,4 +1,5 @@
-import { type Context, openContext } from '#src/context.ts'
+import type { Context } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { openLog } from '#src/log.ts'
 import type { Lane } from '#src/pipeline/run-ledger.ts'
 import { runStreams, startDetached } from '#src/pipeline/run-streams.ts'

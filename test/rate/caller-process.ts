@@ -1,5 +1,5 @@
 import { loadConfig } from '#src/config/read.ts'
-import { openContext } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { openLog } from '#src/log.ts'
 
 // A process that reads as much as its keys allow: <config file> <its name> <calls at once per key>. SIGTERM ends it. It prints

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openContext } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { openLog } from '#src/log.ts'
 import { aRooftop, anEvaluation, worldOf } from '../support/build-world.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'

@@ -1,4 +1,5 @@
-import { openContext, type Context } from '#src/context.ts'
+import type { Context } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { type Config, makeConfig } from '#src/config/read.ts'
 import type { ConfigInput } from '#src/config/schema.ts'
 import { openLog } from '#src/log.ts'

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { openContext } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { growInSmallSteps } from '#src/heap.ts'
 import { openLog } from '#src/log.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'

@@ -1,4 +1,4 @@
-import { openContext } from '#src/context.ts'
+import { openContext } from '#src/open-context.ts'
 import { growInSmallSteps } from '#src/heap.ts'
 import { openLog } from '#src/log.ts'
 import { runWorker } from '#src/pipeline/run-worker.ts'

@@ -1,0 +1,74 @@
+import { type Context, noProgress, type Progress } from './context.ts'
+import type { Config } from './config/read.ts'
+import { isConnectionLoss } from './db/connect.ts'
+import { migrationStatus } from './db/migrate.ts'
+import { RetryOnConnectionLoss } from './db/retry-on-connection-loss.ts'
+import { messageOf } from './errors.ts'
+import { watchEventLoop } from './event-loop-watch.ts'
+import type { Log } from './log.ts'
+import { openQueue } from './queue/queue.ts'
+import { RateBudgets } from './rate/rate-budgets.ts'
+import { FairReadQueue } from './sources/fair-read-queue.ts'
+import { openReads } from './sources/open-services.ts'
+import { defaultSliceLimits, type SliceLimits } from './values/slice-limits.ts'
+import { openWarehouse } from './warehouse.ts'
+
+export interface ContextOptions {
+  readonly signal?: AbortSignal
+  readonly crashPoint?: (name: string) => void
+  /** Default: `defaultSliceLimits`. */
+  readonly sliceLimits?: SliceLimits
+  readonly progress?: Progress
+  /** Connections to Postgres at most; default 16. */
+  readonly connections?: number
+  /** How long to wait for a Postgres that does not answer yet; null: without limit. Default 60. */
+  readonly waitSeconds?: number | null
+}
+
+const waitSecondsByDefault = 60
+
+/** After this time the server ends the session of a process that is frozen within a transaction, because others wait for its locks.
+ *  Longer than any pause between two statements of a slice, shorter than the time-out of a heartbeat. */
+const idleInTransactionTimeoutMs = 8_000
+
+/** Opens warehouse, work queue and source for a run. */
+export async function openContext(
+  config: Config,
+  log: Log,
+  options: ContextOptions = {},
+): Promise<Context> {
+  const sessions = { max: options.connections ?? 16, idleInTransactionTimeoutMs }
+  const { signal = new AbortController().signal, waitSeconds = waitSecondsByDefault } = options
+  const retry = new RetryOnConnectionLoss({ log, signal }, waitSeconds)
+  const warehouse = await retry.run(() => openWarehouse(config, log, 'write', sessions))
+  const { version: schemaVersion } = await migrationStatus(warehouse.pool)
+  const queue = await openQueue(warehouse.pool, (error) => {
+    // The work logs an unreachable Postgres once; the work queue would log it every second.
+    if (isConnectionLoss(error)) log.debug(`work queue: ${messageOf(error)}`)
+    else log.warn({ err: error }, 'work queue')
+  })
+  const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
+  const reads = openReads(config, log, rates.open)
+  const eventLoop = watchEventLoop(log)
+  return {
+    ...warehouse,
+    queue,
+    schemaVersion,
+    appraisal: reads.appraisal,
+    services: reads.services,
+    rates: () => rates.readings(),
+    // Enough requests wait at the limiter to reuse a free slot while the last answer is still processed.
+    readQueue: new FairReadQueue(2 * config.http.concurrency),
+    sliceLimits: options.sliceLimits ?? defaultSliceLimits,
+    signal,
+    crashPoint: options.crashPoint ?? (() => {}),
+    progress: options.progress ?? noProgress,
+    async [Symbol.asyncDispose]() {
+      eventLoop[Symbol.dispose]()
+      await queue.stop()
+      await reads.close()
+      await rates[Symbol.asyncDispose]()
+      await warehouse[Symbol.asyncDispose]()
+    },
+  }
+}
