@@ -69,7 +69,7 @@ test('a load reads no more rows where its day holds many already', async () => {
 async function rowsReadBy(client: pg.PoolClient): Promise<number> {
   const { rows } = await client.query<{ read: number }>(
     `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_user_tables
-     where relname in ('evaluation', 'reconditioning_item', 'agg_recon_evaluation', 'price_observation', 'agg_pricing_evaluation')`,
+     where relname in ('evaluation', 'reconditioning_item', 'price_observation', 'agg_appraisal', 'agg_evaluation_day', 'agg_recon_day')`,
   )
   return rows[0]!.read
 }
