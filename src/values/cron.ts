@@ -1,7 +1,7 @@
 import { validateDetailed } from 'node-cron'
 
 /** What a cron expression names, expanded; a day is due when its month, day of month and day of week all are. */
-export interface CronFields {
+interface CronFields {
   readonly seconds: readonly number[]
   readonly minutes: readonly number[]
   readonly hours: readonly number[]

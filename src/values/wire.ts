@@ -237,7 +237,7 @@ export type AppraisalWire = WireSettings['appraisal']
 export const defaultWire: WireSettings = wireSettings.parse({})
 
 /** A setting that was changed: its dotted name, its value and its default. */
-export interface ChangedSetting {
+interface ChangedSetting {
   readonly path: string
   readonly value: unknown
   readonly defaultValue: unknown

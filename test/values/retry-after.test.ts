@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseHttpDate } from '#src/values/http-date.ts'
-import { parseRetryAfter } from '#src/values/retry-after.ts'
+import { parseHttpDate, parseRetryAfter } from '#src/values/http-date.ts'
 
 const now = new Date('2026-03-01T12:00:00Z')
 

@@ -85,8 +85,8 @@ export function openRooftopCalls<Reach extends Effect>(
   return { http, keys, calls: rooftopCalls(http, keys, settings, limits) }
 }
 
-/** The reads of the appraisal service; what each status means at each endpoint is decided here.
- *  Rejects with SyncError, or with the reason of an aborted signal. Source: [A §4, §5, §7]. */
+/** The reads of the appraisal service that have a shape of their own. Rejects with SyncError, or with the reason of an aborted
+ *  signal. Source: [A §4, §5, §7]. */
 export class AppraisalClient {
   readonly clock: SourceClock
   readonly #http: HttpSource
