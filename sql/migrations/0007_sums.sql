@@ -160,7 +160,7 @@ language sql stable as $$
       where line.rooftop_id = e.rooftop_id and line.eval_id = e.eval_id
         and lower(line.recon_type) is distinct from 'info' and (line.first_version = 1 or line.last_version is null)
       group by coalesce(line.recon_type, '')
-      order by 1
+      order by coalesce(line.recon_type, '')
     ),
     case when price.eval_id is null then asked.outcome else 'priced' end,
     price.last_confirmed_at,
