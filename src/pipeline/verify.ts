@@ -21,7 +21,7 @@ export interface Verification {
   readonly loaded: number
   readonly quarantined: number
   readonly vanished: number
-  /** Wanted, but in no certificate, and no live run works on it. */
+  /** Wanted, but in no certificate, and no live run works on it. Times that the source's clock has not reached are no gap. */
   readonly gaps: readonly IsoSpan[]
   /** Certificates that overlap. */
   readonly overlaps: readonly IsoSpan[]
@@ -76,6 +76,10 @@ export async function verifyStream(
     from ops.window_certificate where ${key}`.execute(db)
   const certified = sql`coalesce((select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${key}), '{}')`
   const held = sql`coalesce((select held from core.stream_at_work where ${key}), '{}')`
+  // A source whose clock was set back has not reached what an earlier sync wanted.
+  const future = sql`coalesce((
+    select tstzmultirange(tstzrange(source_started_at, null)) from ops.run_stream join ops.run using (run_id)
+    where ${key} and arguments ->> 'mode' = 'sync' order by run_id desc limit 1), '{}')`
   const never = sql`tstzmultirange(tstzrange(${sync.start}::timestamptz, greatest(${now}::timestamptz, ${sync.start}::timestamptz)))`
   return {
     rooftop: rooftop.uid,
@@ -83,7 +87,7 @@ export async function verifyStream(
     ...totals.rows[0]!,
     gaps: await spans(sql`
       select lower(gap) as "from", upper(gap) as "until"
-      from unnest(coalesce((select wanted from ops.coverage where ${key}), ${never}) - ${certified} - ${held}) as gap`),
+      from unnest(coalesce((select wanted from ops.coverage where ${key}), ${never}) - ${certified} - ${held} - ${future}) as gap`),
     overlaps: await spans(sql`
       select next_from as "from", window_until as "until"
       from (
