@@ -35,7 +35,7 @@ export function writableEvaluation(call: Asked, evalId: number): Evaluation {
   return evaluation
 }
 
-/** Uses one of the look-ups of the key, of which samples need none: 429 when none is left today. */
+/** Uses one of the look-ups of the key; samples need none. 429 when none is left today. */
 export function takeLookup(
   { service, caller }: Call<unknown>,
   vin: string | null | undefined,
