@@ -116,7 +116,7 @@ async function orphanedIds(
 }
 
 /** Deletes the records' rows of one table. */
-export async function deleteRows(
+async function deleteRows(
   tx: Tx,
   stream: WindowedRecords,
   rooftop: RooftopRow,
