@@ -39,17 +39,22 @@ export async function nextWork(
   exceptRun: number | null = null,
 ): Promise<NextWork[]> {
   const { rows } = await sql<OpenWork>`
+    -- The arguments of a run name all its rooftops: taken apart once for each run, not for each key.
+    with open_run as materialized (
+      select run_id, command, lane, status, is_detached, started_at, source_started_at, arguments - 'rooftops' as arguments
+      from ops.run where status = 'running' and run_id is distinct from ${exceptRun}
+    )
     select distinct on (rooftop_id, stream) stream, rooftop_uid as "rooftopUid", run_id, command, lane, run.status, is_detached,
-      run.started_at, source_started_at, arguments - 'rooftops' as arguments, arguments -> 'streams' as streams,
+      run.started_at, source_started_at, arguments, arguments -> 'streams' as streams,
       run_stream.status = 'waiting' and not_before is null as "isFresh", delay as "delaySeconds"
     from unnest(${keys.map(({ stream }) => stream)}::text[], ${keys.map(({ rooftopUid }) => rooftopUid)}::text[])
       as key (stream, rooftop_uid)
     join core.rooftop using (rooftop_uid)
     join ops.run_stream using (rooftop_id, stream)
-    join ops.run using (run_id)
+    join open_run as run using (run_id)
     cross join lateral (
       select greatest(0, coalesce(extract(epoch from not_before - clock_timestamp()), 0))::float8 as delay) as waits
-    where run.status = 'running' and run_stream.status in ('waiting', 'running') and run_id is distinct from ${exceptRun}
+    where run_stream.status in ('waiting', 'running')
     order by rooftop_id, stream, delay, case lane when 'event' then 1 when 'foreground' then 2 else 3 end, run_id`.execute(
     db,
   )
