@@ -93,7 +93,8 @@ async function storedSets(
   rooftopId: number,
   ids: readonly number[],
 ): Promise<Map<number, RowSet>> {
-  const sets = new Map(ids.map((id) => [id, {} as Record<string, Row[]>]))
+  const none = () => Object.fromEntries(tables.map((table) => [table, [] as Row[]]))
+  const sets = new Map(ids.map((id) => [id, none()]))
   for (const table of tables)
     for (const row of await rowsByColumn(db, table, rooftopId, idColumn, ids)) {
       const set = sets.get(row[idColumn] as number)!

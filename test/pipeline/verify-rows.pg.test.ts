@@ -309,6 +309,7 @@ async function replay({ context, config }: Fixture, stream: string): Promise<voi
   const plan = { command: 'replay', mode: 'replay', from: 0, until: 0 } as const
   const streams = allStreams.filter(({ name }) => name === stream)
   const report = await runStreams(context, { plan, streams, rooftops: config.rooftops })
+  expect(JSON.stringify(report.rooftops)).not.toContain('error')
   expect(report.status).toBe('ok')
 }
 

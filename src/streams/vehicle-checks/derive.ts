@@ -204,7 +204,10 @@ async function deriveListing(
       const made = checkRow({ answer, check }, owner, runId)
       const status = statusOf({ ...made, watch_status: null, watch_status_since: null }, vehicle)
       const since = status === null ? null : at
-      checks.derived.push({ ...made, watch_status: status, watch_status_since: since })
+      // Only a paid answer holds the results.
+      const unknown = { security_interest_count: null, written_off_count: null, stolen_count: null }
+      const watch = { watch_status: status, watch_status_since: since, gone_at: null }
+      checks.derived.push({ ...made, ...unknown, ...watch })
       deriveLink(vehicle, listing, check, made)
       continue
     }
