@@ -129,7 +129,7 @@ const show: CommandDefinition = {
   options: (command) =>
     command.option('--rooftop <uid>', 'whose, where two rooftops know the same id'),
   examples: [
-    'forecourt links show ppsr_pdf 70003',
+    'forecourt links show ppsr_pdf 70016',
     'forecourt links show photo 88123 --rooftop 7f3a --json',
   ],
   run: lazy(async () => (await import('./links.ts')).show),
@@ -148,7 +148,7 @@ export const links: CommandDefinition = {
   summary: 'refresh | show <kind> <id> | archive: signed links to PDFs and photos',
   examples: [
     'forecourt links refresh',
-    'forecourt links show ppsr_pdf 70003',
+    'forecourt links show ppsr_pdf 70016',
     'forecourt links archive',
   ],
   subcommands: [refresh, show, archive],

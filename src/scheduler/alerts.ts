@@ -103,7 +103,8 @@ async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<F
   const { rows } = await pool.query<FailedJob>(
     `select name, error, exists (
        select from ops.run_stream as part join ops.run using (run_id)
-       where run_id = any(run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')) as "isExplained"
+       where run_id = any(run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
+     ) or exists (select from core.stream_status where last_status = 'failed' and last_error = newest.error) as "isExplained"
      from unnest($1::text[]) as name
      cross join lateral (
        select status, error, run_ids from ops.job_fire
@@ -197,7 +198,7 @@ interface Problems {
 interface FailedJob {
   readonly name: string
   readonly error: string | null
-  /** The job failed in streams, whose objectives report each cause once. */
+  /** The job failed in streams, or as streams did, whose objectives report each cause once. */
   readonly isExplained: boolean
 }
 

@@ -202,16 +202,19 @@ test('a reported gap is not resolved while a run works on it', async () => {
   expect(shown(receiver.got)).toEqual(['objective/gaps raised', 'objective/gaps resolved'])
 })
 
-test('jobs that fail for the same reason before a run starts are one alert', async () => {
+test.each([
+  { when: 'before the first good run', nights: [], who: 'hourly failed' },
+  { when: 'after it', nights: ['nightly'], who: 'evaluations of Rooftop One' },
+])('jobs that fail because the source is down are one alert $when', async ({ nights, who }) => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
-  await fixture.run(['run', 'nightly'])
+  for (const job of nights) await fixture.run(['run', job])
   await fixture.sandbox.close()
 
   for (const job of ['hourly', 'recheck', 'refresh-links']) await fixture.run(['run', job])
 
   expect(receiver.got).toMatchObject([
-    { state: 'raised', what: expect.stringMatching(/^hourly failed: .*cannot be reached/) },
+    { state: 'raised', what: expect.stringMatching(new RegExp(`^${who}: .*cannot be reached`)) },
   ])
 })
 
