@@ -1,7 +1,7 @@
 import { openAsBlob } from 'node:fs'
 import { basename } from 'node:path'
 import { FormData } from 'undici'
-import { getEvaluation } from '../contract/appraisal/evaluations.ts'
+import { getEvaluation, listEvaluations, listUsers } from '../contract/appraisal/evaluations.ts'
 import {
   type Effect,
   type FieldValues,
@@ -67,6 +67,9 @@ interface Access {
   readonly subjectOf: (naturalKey: string | undefined) => string
 }
 
+/** Reads whose refusal counts against the key: at others it may be about the evaluation, the rooftop or the region [A §7]. */
+const readsOfKey: readonly string[] = [listEvaluations.name, getEvaluation.name, listUsers.name]
+
 /** Sends the calls of one service. `Reach` is what the calls may do upstream. SyncError `abort` without a usable key. */
 export class ServiceCalls<Reach extends Effect> {
   readonly #http: HttpSource
@@ -108,7 +111,12 @@ export class ServiceCalls<Reach extends Effect> {
         ...{ limiter, keyAdvice, subject, details: detailsOf(call) },
       })
     }
-    if (rooftop === undefined || this.#circuitBreaker === undefined) return await send()
+    if (
+      rooftop === undefined ||
+      this.#circuitBreaker === undefined ||
+      !readsOfKey.includes(operation.name)
+    )
+      return await send()
     const { keyName, uid: rooftopUid } = rooftop
     return await this.#circuitBreaker.run({ keyName, operation: operation.name, rooftopUid }, send)
   }

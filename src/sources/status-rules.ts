@@ -78,6 +78,8 @@ export const rules: Readonly<Record<Meaning, Rule>> = {
   },
   redirected: {
     ...refusal,
+    // 303 is the usual answer to a POST that was carried out.
+    taken: 'unknown',
     advice: ({ setting }) => `Redirects are not followed: set ${setting} to the final address.`,
   },
   // A quota of the operation does not concern the key's other calls.
@@ -182,8 +184,10 @@ export function waitBeforeRepeat(
 export function wasTaken(error: unknown): 'yes' | 'no' | 'unknown' {
   if (!(error instanceof SyncError)) return 'unknown'
   const { meaning, status, cause } = error
+  // Also with a page, nothing or a broken encoding as its body.
+  if (status !== undefined && status >= 200 && status < 300) return 'yes'
   if (meaning !== undefined) return rules[meaning].taken
-  if (status !== undefined) return status >= 200 && status < 300 ? 'yes' : 'unknown'
+  if (status !== undefined) return 'unknown'
   return cause === undefined ? 'no' : 'unknown'
 }
 
