@@ -87,7 +87,7 @@ export class RateBudgets implements AsyncDisposable {
   /** Stores a throttle; closing waits for it. */
   throttle(cut: Parameters<BudgetRows['throttle']>[0]): void {
     const stored = this.rows.throttle(cut).catch((error: unknown) => this.onConnectionLost(error))
-    this.#cuts = Promise.all([this.#cuts, stored])
+    this.#cuts = Promise.all([this.#cuts, stored]).then(() => undefined)
   }
 
   /** Leaves the keys and ends every wait. */
