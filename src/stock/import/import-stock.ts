@@ -1,7 +1,7 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import type { CsvFile } from '../../csv/read/csv-file.ts'
 import { lockSql } from '../../db/locks.ts'
-import { inTransaction, type Tx } from '../../db/transaction.ts'
+import { inTransaction, openDb, type Tx } from '../../db/transaction.ts'
 import { erasedContacts, holdErasureLock } from '../../erasure/suppression.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
@@ -63,6 +63,8 @@ export async function importStock(
   await using source = await openSource(request, services.signal)
   let done: Imported | null = null
   try {
+    // A changed rooftop is committed by itself, so it is not part of the import's transaction.
+    if (!request.dryRun) await registerRooftops(openDb(services.warehouse.pool), [request.rooftop])
     await inTransaction(services.warehouse.pool, async (tx) => {
       done = await importWithin(tx, services, request, source)
       await source.assertUnchanged()
@@ -125,8 +127,8 @@ async function importWithin(
 
 async function rooftopOf({ db, client }: Tx, request: ImportRequest): Promise<number> {
   const { rooftop, dryRun } = request
-  if (dryRun) return (await findRooftops(db, [rooftop]))[0]!.id
-  const { id } = (await registerRooftops(db, [rooftop]))[0]!
+  const { id } = (await findRooftops(db, [rooftop]))[0]!
+  if (dryRun) return id
   const { rows } = await client.query<{ free: boolean }>(
     `select ${lockSql.try('import', '$1')} as free`,
     [id],

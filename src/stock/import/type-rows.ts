@@ -56,7 +56,9 @@ export async function typeRows(
   await pass.read([sample])
   await pass.read(rest, observe)
   const last = evidence.styles()
-  if (hasSameStyles(first, last)) return await pass.end(csv, last)
+  // Ended in any case: what it still sends must arrive before the next stage undoes it.
+  const typed = await pass.end(csv, last)
+  if (hasSameStyles(first, last)) return typed
   const again = await list.reopen()
   const second = new Pass(mapping, last, { earlier, screen, stage: await openStage() })
   await second.read(again.batches)
