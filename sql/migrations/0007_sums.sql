@@ -291,7 +291,7 @@ declare
   facts core.agg_appraisal[];
 begin
   -- No load may add its difference between the calculation and the commit.
-  lock table core.agg_appraisal, core.agg_evaluation_day, core.agg_recon_day, core.agg_pricing_day in share row exclusive mode;
+  lock table core.agg_appraisal, core.agg_evaluation_day, core.agg_recon_day, core.agg_pricing_day in exclusive mode;
   facts := array(
     select fact from core.appraisals(
       array(select distinct group_id from core.evaluation where rooftop_id = only_rooftop),

@@ -154,7 +154,12 @@ async function removeEmpty(db: Db, removed: string): Promise<void> {
         and one.month_start = date_trunc('month', stored.completed_date_local::timestamp)::date)
     from (select rooftop_id, completed_date_local, min(confirmed_at) as confirmed_at from gone group by 1, 2) as lost
     where stored.rooftop_id = lost.rooftop_id and stored.completed_date_local = lost.completed_date_local
-      and stored.oldest_confirmed_at = lost.confirmed_at and stored.known > 0`.execute(db)
+      and stored.oldest_confirmed_at = lost.confirmed_at and stored.known > 0
+      and not exists (select from core.agg_appraisal as one where one.rooftop_id = stored.rooftop_id
+        and one.completed_date_local = stored.completed_date_local and one.confirmed_at = lost.confirmed_at
+        and one.month_start = date_trunc('month', stored.completed_date_local::timestamp)::date)`.execute(
+    db,
+  )
 }
 
 /** Calculates the vehicles again. Two transactions that each add the first evaluation of a vehicle share no row to wait at, so they

@@ -43,7 +43,8 @@ export async function registerRooftops(
       continue
     }
     const isMoved = found !== undefined && found.time_zone !== rooftop.timezone
-    if (isMoved) await requireNoRun(db, found.rooftop_id, rooftop)
+    const isRegrouped = found !== undefined && found.group_code !== rooftop.group
+    if (isMoved || isRegrouped) await requireNoRun(db, found.rooftop_id, rooftop)
     const groupId = await groupIdOf(db, rooftop.group)
     rows.push({ ...described(rooftop), id: await rooftopIdOf(db, rooftop, groupId), groupId })
     if (isMoved)
@@ -100,7 +101,7 @@ async function idsWithRows(db: Db, ids: readonly number[]): Promise<ReadonlySet<
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Throws BusyError while a run works on the rooftop, because its process uses the zone that it started with. */
+/** Throws BusyError while a run works on the rooftop, because its process uses the zone and the dealer group that it started with. */
 async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): Promise<void> {
   const { rows } = await sql<{ runId: number }>`
     select run_id as "runId" from ops.run join ops.run_stream using (run_id)
@@ -109,7 +110,7 @@ async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): 
     limit 1`.execute(db)
   if (rows[0] !== undefined)
     throw new BusyError(
-      `Run ${rows[0].runId} is at work on rooftop ${uid}, whose time zone has changed in the config; nothing was started. ` +
+      `Run ${rows[0].runId} is at work on rooftop ${uid}, whose time zone or dealer group has changed in the config; nothing was started. ` +
         'Wait for it to end ("forecourt status" shows it), or stop or pause it.',
     )
 }
@@ -209,6 +210,9 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
   return found.rooftop_id
 }
 
+/** Evaluations whose sums are recalculated by one statement. */
+const summedAtOnce = 5_000
+
 /** Updates a rooftop's row, and what follows from its dealer group and its time zone: the rows of its evaluations, and their sums. */
 async function updateRooftop(
   db: Db,
@@ -236,7 +240,10 @@ async function updateRooftop(
   const { rows } = await sql<{ id: number }>`
     select eval_id as id from core.evaluation where rooftop_id = ${id}`.execute(db)
   const evalIds = rows.map((row) => row.id)
-  await refreshSums(db, [groupBefore, groupId], evalIds)
+  // In parts, as a rooftop may have a million. Loads wait, so that the locks have one order.
+  await sql`lock table core.agg_appraisal in exclusive mode`.execute(db)
+  for (let from = 0; from < evalIds.length; from += summedAtOnce)
+    await refreshSums(db, [groupBefore, groupId], evalIds.slice(from, from + summedAtOnce))
 }
 
 /** Copies the suppression list, which is per group, before the evaluations move, so that erased customers stay erased. */
