@@ -133,7 +133,7 @@ async function readStatuses(db: Db, { rooftops, sync }: Config): Promise<StreamS
       -- As in verify: what the source's clock has not reached is no gap.
       select count(*) from unnest(coverage.wanted - coverage.listed - coalesce(work.held, '{}') - coalesce((
         select tstzmultirange(tstzrange(source_started_at, null)) from ops.run_stream as part join ops.run using (run_id)
-        where part.rooftop_id = rooftop.rooftop_id and part.stream = known.stream and arguments ->> 'mode' = 'sync'
+        where part.rooftop_id = rooftop.rooftop_id and part.stream = known.stream and arguments ->> 'mode' in ('sync', 'backfill')
         order by run_id desc limit 1), '{}')) as range
     ) as gap on true`.execute(db)
   return rows

@@ -90,7 +90,7 @@ export async function verifyStream(
   // A source whose clock was set back has not reached what an earlier sync wanted.
   const future = sql`coalesce((
     select tstzmultirange(tstzrange(source_started_at, null)) from ops.run_stream join ops.run using (run_id)
-    where ${key} and arguments ->> 'mode' = 'sync' order by run_id desc limit 1), '{}')`
+    where ${key} and arguments ->> 'mode' in ('sync', 'backfill') order by run_id desc limit 1), '{}')`
   const never = sql`tstzmultirange(tstzrange(${sync.start}::timestamptz, greatest(${now}::timestamptz, ${sync.start}::timestamptz)))`
   return {
     rooftop: rooftop.uid,
