@@ -7,7 +7,7 @@ import { UsageError } from '../errors.ts'
 const heartbeatMs = 1_000
 // Measured by the clock of the waiting process, so that a lock does not appear dead after a laptop slept. The holder's pid says
 // nothing: it may be in another container that shares the folder.
-const silentMs = 5_000
+const silentMs = 10_000
 const timeoutMs = 120_000
 
 /** Runs `work` while this process alone holds the lock file `path`. A lock whose holder died is taken over. */
@@ -45,7 +45,8 @@ async function acquire(path: string, content: string): Promise<void> {
       seen = holder
       seenAt = now
     }
-    if (holder !== undefined && now - seenAt > silentMs && (await takeOver(path, content))) return
+    const isSilent = holder !== undefined && now - seenAt > silentMs
+    if (isSilent && (await takeOver(path, holder.content, content))) return
     if (now - startedAt > timeoutMs)
       throw new UsageError(
         `Another command has held ${path} for ${timeoutMs / 1000} s: wait until it has ended, or ` +
@@ -56,10 +57,12 @@ async function acquire(path: string, content: string): Promise<void> {
 }
 
 /** Replaces a lock without heartbeat. Of processes that do so at the same instant the last one has it: the others see its content. */
-async function takeOver(path: string, content: string): Promise<boolean> {
-  const own = `${path}.${process.pid}`
+async function takeOver(path: string, silent: string, content: string): Promise<boolean> {
+  const own = `${path}.${randomUUID()}`
   writeFileSync(own, content)
   try {
+    // A faster process may have taken it over by now.
+    if (read(path)?.content !== silent) return false
     renameSync(own, path)
   } finally {
     rmSync(own, { force: true })
