@@ -297,6 +297,8 @@ async function askableRooftops({
        and coalesce((
          select last.status from ops.run_stream as last
          where last.rooftop_id = part.rooftop_id and last.stream = $2 and last.run_id < $1 and last.finished_at is not null
+           -- A run that found the source down asked nothing: it says nothing about the rooftop.
+           and (last.status <> 'failed' or last.requests > 0)
          order by last.run_id desc limit 1), 'ok') not in ('failed', 'parked')`,
     [run.runId, stream.name, served],
   )

@@ -5,7 +5,6 @@ import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { type Certificate, certify } from './certificate.ts'
 import { completeSlices } from './commit-slice.ts'
 import { type DueWindow, dueWindowsOf } from './due-windows.ts'
-import { windowsPerSlice } from './list-windows.ts'
 import { type ProvenPart, proveWindow } from './prove.ts'
 import { addCounts, zeroCounts } from './run-ledger.ts'
 import { sourcesOf } from './sources.ts'
@@ -21,6 +20,9 @@ const listedAtOnce = 16
 
 type Job = SliceJob<Stream>
 
+/** Windows of a rooftop, at most: a night lists the recent ones and a part of the older ones. */
+const mostWindows = 512
+
 /**
  * The first slices of one run's stream at some rooftops. Where nothing was listed before and nothing is listed now, the windows are
  * certified and the work is completed, all in one transaction. The other rooftops return to the queue for a slice of their own.
@@ -32,7 +34,7 @@ export async function idleSlices(jobs: readonly Job[]): Promise<Map<Job, SliceRe
   context.crashPoint('slice-claimed')
   const rooftopIds = jobs.map(({ rooftop }) => rooftop.id)
   const scopes = { run, stream: stream.name, rooftopIds }
-  const due = await dueWindowsOf(context.db, scopes, sync, windowsPerSlice)
+  const due = await dueWindowsOf(context.db, scopes, sync, mostWindows)
   const quiet = await quietRooftops(context.db, stream.records!, rooftopIds, due)
   const limit = pLimit(listedAtOnce)
   const idle = new Map<Job, readonly Certificate[]>()
@@ -76,7 +78,7 @@ async function quietRooftops(
   rooftopIds: readonly number[],
   due: ReadonlyMap<number, readonly DueWindow[]>,
 ): Promise<Set<number>> {
-  const candidates = rooftopIds.filter((id) => (due.get(id)?.length ?? 0) < windowsPerSlice)
+  const candidates = rooftopIds.filter((id) => (due.get(id)?.length ?? 0) < mostWindows)
   const spans = candidates.flatMap((rooftopId) =>
     (due.get(rooftopId) ?? []).map((window) => ({ rooftopId, ...window })),
   )

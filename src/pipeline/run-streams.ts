@@ -23,6 +23,9 @@ import { runWorkLoop } from './work-loop.ts'
 /** How long a run waits for a lost Postgres: long enough for a restart. */
 const maxOutageSeconds = 30
 
+/** Rooftops whose due windows are in memory at once while they are counted. */
+const countedAtOnce = 50
+
 /** How a run ended that this process waited for. */
 export type RunEnd = 'done' | 'stopped' | 'paused'
 
@@ -83,7 +86,9 @@ async function prepareRun(context: Context, request: RunRequest) {
     try {
       await measureClock(context)
     } catch (error) {
-      if (!(await recordFailedRun(context, request, messageOf(error)))) throw error
+      // A stop is no fault of the source.
+      if (context.signal.aborted || !(await recordFailedRun(context, request, messageOf(error))))
+        throw error
       throw new SyncError('abort', messageOf(error), { cause: error })
     }
     warnOfSkew(context)
@@ -141,12 +146,13 @@ async function trackProgress(
   const windowed = listsWindows(run)
     ? request.streams.filter(({ records }) => records !== undefined)
     : []
-  const rooftopIds = rooftops.map(({ id }) => id)
-  for (const { name } of windowed) {
-    const scopes = { rooftopIds, stream: name, run }
-    const due = await countDue(context.db, scopes, context.config.sync)
-    for (const { id, uid } of rooftops) totals.set(`${name}/${uid}`, due.get(id)!)
-  }
+  for (const { name } of windowed)
+    for (let from = 0; from < rooftops.length; from += countedAtOnce) {
+      const some = rooftops.slice(from, from + countedAtOnce)
+      const scopes = { rooftopIds: some.map(({ id }) => id), stream: name, run }
+      const due = await countDue(context.db, scopes, context.config.sync)
+      for (const { id, uid } of some) totals.set(`${name}/${uid}`, due.get(id)!)
+    }
   const done = new Map<string, number>()
   return async (
     { stream, rooftop }: SliceJob<Stream>,

@@ -88,17 +88,18 @@ export async function startRun(
  * is not recorded. Before the first good run the address may be wrong, and runs for webhooks are tried again within seconds.
  */
 export async function recordFailedRun(
-  { pool, config, log }: Context,
+  { db: pooled, pool, config, log }: Context,
   { plan, streams, rooftops: chosen }: RunRequest,
   reason: string,
 ): Promise<boolean> {
   if ((plan.lane ?? 'foreground') !== 'foreground') return false
+  // A changed rooftop is committed by itself.
+  const known = await registerRooftops(pooled, config.rooftops, log)
   return await inTransaction(pool, async ({ db, client }) => {
     const { rowCount } = await client.query(
       "select from ops.run where status in ('ok', 'partial') limit 1",
     )
     if (rowCount === 0) return false
-    const known = await registerRooftops(db, config.rooftops, log)
     const rooftops = known.filter(({ uid }) => chosen.some((one) => one.uid === uid))
     const names = streams.map(({ name }) => name)
     const details = { streams: names, rooftops: rooftops.map(({ uid }) => uid) }

@@ -89,6 +89,7 @@ class WorkLoop {
   readonly #groupLimits = new Map<string, LimitFunction>()
   /** Rooftops in the queue that this config does not have; other processes work on them. */
   readonly #unknownRooftops = new Set<string>()
+  readonly #slots: LimitFunction
   #failure: unknown
   #checkedAt = 0
   #repairDueAt = performance.now() + repairEveryMs
@@ -96,6 +97,7 @@ class WorkLoop {
   constructor(context: Context, options: WorkLoopOptions) {
     this.#context = context
     this.#options = options
+    this.#slots = pLimit(options.concurrency ?? slicesAtOnce)
   }
 
   async run(): Promise<void> {
@@ -189,7 +191,8 @@ class WorkLoop {
   }
 
   #begin(group: readonly Claimed[]): void {
-    const done = this.#do(group)
+    // What was taken with others may need a slice of its own: it waits for a slot here, with its heartbeats.
+    const done = this.#slots(() => this.#do(group))
       .catch((error) => {
         this.#failure ??= error
       })
@@ -262,14 +265,13 @@ class WorkLoop {
     } catch (error) {
       if (isConnectionLoss(error)) throw error
       if (error instanceof OutdatedError) {
-        await giveBack(
-          this.#context,
-          jobs.map(({ item }) => item),
-        )
+        for (const { item } of jobs) await giveBack(this.#context, [item])
         throw error
       }
       this.#context.log.debug({ err: error }, 'slices are repeated one by one')
-      for (const claimed of group) await this.#work(claimed)
+      // What is next is read again: the run may have ended.
+      for (const claimed of await this.#claim(jobs.map(({ item }) => item)))
+        await this.#work(claimed)
     }
   }
 }
