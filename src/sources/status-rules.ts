@@ -78,7 +78,7 @@ export const rules: Readonly<Record<Meaning, Rule>> = {
   },
   redirected: {
     ...refusal,
-    // 303 is the usual answer to a POST that was carried out.
+    // 303 is the usual answer to a POST that took effect.
     taken: 'unknown',
     advice: ({ setting }) => `Redirects are not followed: set ${setting} to the final address.`,
   },
