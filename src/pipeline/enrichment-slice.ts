@@ -133,7 +133,7 @@ function whatNext(
   now: Date,
 ): Omit<SliceResult, 'counts'> {
   const [failed] = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
-  // What stopped the slice may quote an answer, so it is said in the words of the answer that is stored.
+  // What stopped the slice may quote an answer: the text is that of the answer that is stored.
   const error =
     stopReason?.errorAction === 'park' ? stopReason.reason : (failed ?? stopReason?.reason)
   const why = error === undefined ? {} : { error }

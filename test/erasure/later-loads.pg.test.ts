@@ -301,9 +301,9 @@ test.each([200, 500])(
     await fixture.nightAfter(1)
 
     const { rows } = await pool.query(`
-      select detail as said from ops.enrichment_state where detail is not null
+      select detail as text from ops.enrichment_state where detail is not null
       union all select issues::text from ops.quarantine`)
-    expect(rows).toEqual([{ said: expect.stringContaining('no price for [erased]') }])
+    expect(rows).toEqual([{ text: expect.stringContaining('no price for [erased]') }])
     expect(await janesLines(pool)).toEqual([])
   },
 )
