@@ -134,13 +134,18 @@ const hiddenProblems: readonly ProblemCode[] = [
 /** The cell of `_problem` and `problem`: the code and the number of cells, `missing-cell:3`; empty where the cells show what is
  *  wrong. A row with it is accepted again only after its cells are completed or its error cell is emptied. */
 export function problemCell(
-  issues: readonly { readonly code: string; readonly severity: string }[],
-  cells: readonly string[],
+  issues: readonly { readonly code: string; readonly severity: string; readonly hint: string }[],
 ): string {
   const issue = issues.find(
     ({ code, severity }) => severity === 'error' && hiddenProblems.some((known) => known === code),
   )
-  return issue ? `${issue.code}:${cells.length}` : ''
+  return issue ? withCount(issue.code, issue.hint) : ''
+}
+
+/** With the number of cells of the dealer's row, from the text: a row of a rejects file has all cells. */
+function withCount(code: string, text: string): string {
+  const count = /(\d{1,9}) cells? where the file has/.exec(text)?.[1]
+  return count === undefined ? code : `${code}:${count}`
 }
 
 /** The result of an earlier import or export, read from the columns that Forecourt added to the file. */
@@ -188,7 +193,7 @@ function withProblem(
   const isConfirmed = (record.cells[names.length - 1] ?? '').trim() === ''
   if (record.problem?.repaired === false || code === undefined || isConfirmed) return record
   const cells = record.cells.slice(0, width)
-  const isCompleted = cells.slice(Number(count)).some((cell) => cell.trim() !== '')
+  const isCompleted = count !== '' && cells.slice(Number(count)).some((cell) => cell.trim() !== '')
   if (code === 'missing-cell' && isCompleted) return record
   if (code === 'encoding-error' && !cells.some((cell) => cell.includes('\uFFFD'))) return record
   const isWidth = code === 'missing-cell' || code === 'extra-cell'

@@ -102,6 +102,24 @@ test('a row is accepted once its cells are completed or its error is emptied in 
   ).toEqual([{ asking_price: '20008.000' }, { asking_price: '20009.000' }])
 })
 
+test('a row that is rejected twice keeps its number of cells, and is accepted once it is completed', async () => {
+  await using fixture = await openImportFixture()
+  const [once, twice] = ['once.csv', 'twice.csv'].map((name) => join(fixture.folder, name))
+  await fixture.import(damaged(rows['cells too few']), { rejects: once! })
+  const another = `S0010,${aVehicle(10).vin},Toyota,Corolla,2019,45070,20010,Red,,,\r\n`
+  await fixture.import((await readFile(once!, 'utf8')) + another, {
+    mode: 'delta',
+    rejects: twice!,
+  })
+  const text = await readFile(twice!, 'utf8')
+
+  const completed = text.replace(',Toyota,,,,,,', ',Toyota,Corolla,2019,45063,20009,Red,')
+  const report = await fixture.import(completed, { mode: 'delta' })
+
+  expect(text).toContain(',missing-cell:3,')
+  expect(report).toMatchObject({ accepted: 1, rejected: 0, added: 1 })
+})
+
 test('vehicles that a full export lists as missing or off stock are not restored by its import', async () => {
   await using fixture = await openImportFixture(0)
   await fixture.import(listOf(vehicles(9)))

@@ -128,7 +128,7 @@ function priceRecord(
 ): readonly string[] {
   const isOwn = row.stock_no !== null && isSameVehicle(row, vinColumn)
   const { status, message } = rowStatusOf(row, isOwn)
-  const problem = status === 'rejected' ? problemCell(row.issues, row.cells) : ''
+  const problem = status === 'rejected' ? problemCell(row.issues) : ''
   const appended = [problem, status, safe(message.replaceAll(/\s+/g, ' '))]
   if (!isOwn) return [...appendedColumns.slice(appended.length).map(() => ''), ...appended]
   return [

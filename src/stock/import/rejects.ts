@@ -85,7 +85,7 @@ async function* rejectsText(
     const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
     // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
-    const problem = problemCell(issues, cells)
+    const problem = problemCell(issues)
     const errors = errorText(issues, beyond, problem !== '')
     return [...escaped, String(line_no), problem, escapeFormula(errors)]
   }
