@@ -43,6 +43,11 @@ export const appendedColumns: readonly string[] = [
 /** The columns that a rejects file has after the dealer's columns. */
 export const rejectColumns: readonly string[] = ['_line', '_problem', '_errors']
 
+/** The columns as they are written now, and as earlier versions wrote them: with the code of a problem in the text of the errors. */
+const formsOf = (own: readonly string[]) => [own, own.filter((name) => !/^_?problem$/.test(name))]
+const rejectForms = formsOf(rejectColumns)
+const appendedForms = formsOf(appendedColumns)
+
 /** Prefix of a dealer's column whose name the priced list uses itself. */
 const dealerPrefix = 'dealer_'
 
@@ -62,13 +67,22 @@ export function appendedNames(names: readonly string[]): readonly string[] {
   })
 }
 
+function appendedForm(names: readonly string[]): readonly string[] | undefined {
+  return appendedForms.find((form) => {
+    const last = names.slice(-form.length)
+    return form.every((column, at) =>
+      new RegExp(`^(forecourt_)?${column}(_\\d+)?$`).test(last[at]?.trim() ?? ''),
+    )
+  })
+}
+
 /** How many columns at the end of a file are prices appended by an export: all of them, or 0. */
 export function countAppended(names: readonly string[]): number {
-  const last = names.slice(-appendedColumns.length)
-  const isOurs = appendedColumns.every((column, at) =>
-    new RegExp(`^(forecourt_)?${column}(_\\d+)?$`).test(last[at]?.trim() ?? ''),
-  )
-  return isOurs ? appendedColumns.length : 0
+  return appendedForm(names)?.length ?? 0
+}
+
+function rejectForm(names: readonly string[]): readonly string[] | undefined {
+  return rejectForms.find((form) => countAtEnd(names, form) > 0)
 }
 
 function countAtEnd(names: readonly string[], own: readonly string[]): number {
@@ -78,7 +92,7 @@ function countAtEnd(names: readonly string[], own: readonly string[]): number {
 
 /** How many columns at the end of a file Forecourt added. They are ignored, so the file maps like the dealer's original. */
 export function countOwnColumns(names: readonly string[]): number {
-  const rejects = countAtEnd(names, rejectColumns)
+  const rejects = rejectForm(names)?.length ?? 0
   const before = names.slice(0, names.length - rejects)
   return rejects + (countAppended(before) || countAtEnd(before, priceColumns))
 }
@@ -95,7 +109,7 @@ export function ownMapping(all: readonly string[]): RememberedMapping | null {
   const names = all.slice(0, all.length - countOwnColumns(all))
   const list = listFields(names.map((name) => name.trim()))
   if (list !== null) return exactMapping(names, list)
-  if (countAtEnd(all, rejectColumns) === 0) return null
+  if (rejectForm(all) === undefined) return null
   const columns = names.map((name) => fields.find((field) => field === name) ?? null)
   const made = placeholderNames(columns.map((field, index) => ({ field, index })))
   return made.every((name, index) => name === names[index]) ? exactMapping(names, columns) : null
@@ -148,6 +162,14 @@ function withCount(code: string, text: string): string {
   return count === undefined ? code : `${code}:${count}`
 }
 
+const codeInText = new RegExp(`\\((${hiddenProblems.join('|')})\\)`)
+
+/** The problem of a file without a column for it. */
+function problemIn(errors: string): string {
+  const code = codeInText.exec(errors)?.[1]
+  return code === undefined ? '' : withCount(code, errors)
+}
+
 /** The result of an earlier import or export, read from the columns that Forecourt added to the file. */
 export interface EarlierResult {
   /** The record with the problem of the earlier import, until it is corrected. */
@@ -158,23 +180,17 @@ export interface EarlierResult {
 
 /** null: the file has no columns that Forecourt added. `width`: number of the dealer's columns. */
 export function earlierResult(names: readonly string[], width: number): EarlierResult | null {
-  const own =
-    countAtEnd(names, rejectColumns) > 0
-      ? rejectColumns
-      : countAppended(names) > 0
-        ? appendedColumns
-        : null
-  const columnOf = (of: readonly string[], name: string) =>
-    names.length - of.length + of.indexOf(name)
-  if (own !== null) {
-    const problem = columnOf(own, own === rejectColumns ? '_problem' : 'problem')
+  const own = rejectForm(names) ?? appendedForm(names)
+  if (own !== undefined) {
+    const fromEnd = own.length - own.findIndex((name) => /^_?problem$/.test(name))
+    const problem = fromEnd > own.length ? null : names.length - fromEnd
     return {
       withEarlierProblem: (record) => withProblem(record, names, problem, width),
       notInStock: () => null,
     }
   }
   if (countAtEnd(names, priceColumns) === 0) return null
-  const status = columnOf(priceColumns, 'status')
+  const status = names.length - priceColumns.length + priceColumns.indexOf('status')
   return {
     withEarlierProblem: (record) => record,
     notInStock: (record) => notInStock(record, status),
@@ -185,12 +201,14 @@ export function earlierResult(names: readonly string[], width: number): EarlierR
 function withProblem(
   record: CsvRecord,
   names: readonly string[],
-  column: number,
+  column: number | null,
   width: number,
 ): CsvRecord {
-  const [name, count = ''] = (record.cells[column] ?? '').trim().split(':')
+  const errors = record.cells[names.length - 1]?.trim() ?? ''
+  const problem = column === null ? problemIn(errors) : (record.cells[column] ?? '').trim()
+  const [name, count = ''] = problem.split(':')
   const code = hiddenProblems.find((known) => known === name)
-  const isConfirmed = (record.cells[names.length - 1] ?? '').trim() === ''
+  const isConfirmed = errors === ''
   if (record.problem?.repaired === false || code === undefined || isConfirmed) return record
   const cells = record.cells.slice(0, width)
   const isCompleted = count !== '' && cells.slice(Number(count)).some((cell) => cell.trim() !== '')
