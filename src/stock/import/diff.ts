@@ -10,6 +10,9 @@ export interface Diff {
   readonly added: number
   readonly updated: number
   readonly reappeared: number
+  readonly unchanged: number
+  /** Units that leave the stock: `missing` and `reused`. */
+  readonly removed: number
   /** Units that the snapshot does not name, or that have left by their status. */
   readonly missing: number
   /** Those among them that have left by their status. */
@@ -33,9 +36,9 @@ const document = (unit: string) =>
 export async function diffStock(
   staging: Staging,
   mode: ImportRequest['mode'],
-  { added, hadStock, left }: Pick<StagedUnits, 'added' | 'hadStock' | 'left'>,
+  { hadStock, left }: Pick<StagedUnits, 'hadStock' | 'left'>,
 ): Promise<Diff> {
-  const { client, rooftopId, importId } = staging
+  const { client, tables, rooftopId, importId } = staging
   const onHand = hadStock ? await unitsOnHand(staging) : 0
   await client.query({ text: diffQuery, values: [rooftopId] })
   // The same content with another hash: columns in another order.
@@ -48,18 +51,24 @@ export async function diffStock(
     text: goneQuery,
     values: [rooftopId, mode === 'snapshot' && onHand > 0, importId],
   })
-  const { rows } = await client.query<Omit<Diff, 'onHand'>>(
+  const { rows } = await client.query<Omit<Diff, 'onHand' | 'removed'>>(
     `select
-       count(*) filter (where change = 'added')::int + $1::int as added,
+       count(*) filter (where change = 'added')::int + (
+         select count(*)::int from ${tables.units} where rooftop_id = $1 and import_id = $2) as added,
        count(*) filter (where change = 'updated')::int as updated,
        count(*) filter (where change = 'reappeared')::int as reappeared,
        count(*) filter (where is_reused and was_on_hand)::int as reused,
+       (select count(*)::int from stock_stage as stage
+        join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = stage.stock_no
+        where not stage.is_rejected and not exists (
+          select from stock_diff as diff where diff.line_no = stage.line_no)) as unchanged,
        (select count(*) from stock_gone)::int as missing,
        (select count(*) from stock_gone where has_left)::int as left
      from stock_diff`,
-    [added],
+    [rooftopId, importId],
   )
-  return { onHand, ...rows[0]! }
+  const { missing, reused } = rows[0]!
+  return { onHand, removed: missing + reused, ...rows[0]! }
 }
 
 /** Units in stock before this import. */

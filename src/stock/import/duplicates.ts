@@ -12,10 +12,7 @@ interface Found {
 
 /** Rows of the list that share a stock number or a VIN. */
 export interface Duplicates {
-  readonly collapsed: number
   readonly rejected: Found
-  /** Added units that were deleted again because their rows contradict each other. */
-  readonly rolledBack: number
   /** Rows whose VIN also has another stock number. */
   readonly sameVin: Found
 }
@@ -30,16 +27,14 @@ export async function resolveDuplicates(
   staging: Staging,
   staged: StagedUnits,
 ): Promise<Duplicates> {
-  const own = staged.staged === 0 ? none : await resolveStockNumbers(staging, staged)
+  const rejected = staged.staged === 0 ? nothing : await resolveStockNumbers(staging, staged)
   const sameVin = await findSameVin(staging, staged.duplicateVins)
   if (sameVin.count > 0) await addIssues(staging, null)
-  return { ...own, sameVin }
+  return { rejected, sameVin }
 }
 
-const none = { collapsed: 0, rejected: nothing, rolledBack: 0 }
-
-/** Only units with a row in the stage can have two rows. */
-async function resolveStockNumbers(staging: Staging, { added }: StagedUnits): Promise<typeof none> {
+/** The rejected rows. Only units with a row in the stage can have two rows. */
+async function resolveStockNumbers(staging: Staging, { added }: StagedUnits): Promise<Found> {
   const { client } = staging
   // The first row of a new unit was added; it is compared with the later ones, which are in the stage.
   if (added > 0)
@@ -53,12 +48,12 @@ async function resolveStockNumbers(staging: Staging, { added }: StagedUnits): Pr
      select stock_no, array_agg(line_no order by line_no) as lines, count(distinct content_hash) = 1 as is_same
      from stock_stage where not is_rejected group by stock_no having count(*) > 1`,
   )
-  const collapsed = await collapse(staging)
+  await collapse(staging)
   const rejected = await rejectContradictions(staging)
-  const isAny = rejected.count > 0
-  const contradicting = 'select stock_no from stock_duplicate where not is_same'
-  const rolledBack = isAny ? await deleteAdded(staging, contradicting) : 0
-  if (isAny) await addIssues(staging, 'rejected')
+  if (rejected.count > 0) {
+    await deleteAdded(staging, 'select stock_no from stock_duplicate where not is_same')
+    await addIssues(staging, 'rejected')
+  }
   // There is no older unit to compare an added one with.
   if (added > 0)
     await client.query(
@@ -66,25 +61,22 @@ async function resolveStockNumbers(staging: Staging, { added }: StagedUnits): Pr
        where not stage.is_rejected and unit.rooftop_id = $1 and unit.import_id = $2 and unit.stock_no = stage.stock_no`,
       [staging.rooftopId, staging.importId],
     )
-  return { collapsed, rejected, rolledBack }
+  return rejected
 }
 
 /** Deletes rows that repeat an earlier one from the stage. */
-async function collapse({ client, tables, importId }: Staging): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(
+async function collapse({ client, tables, importId }: Staging): Promise<void> {
+  await client.query(
     `with gone as (
        delete from stock_stage as own using stock_duplicate as duplicate
        where duplicate.is_same and not own.is_rejected and own.stock_no = duplicate.stock_no
          and own.line_no <> duplicate.lines[1]
        returning own.line_no
-     ), marked as (
-       update ${tables.rows} as stored set status = 'collapsed' from gone
-       where stored.import_id = $1 and stored.line_no = gone.line_no
      )
-     select count(*)::int as count from gone`,
+     update ${tables.rows} as stored set status = 'collapsed' from gone
+     where stored.import_id = $1 and stored.line_no = gone.line_no`,
     [importId],
   )
-  return rows[0]!.count
 }
 
 async function rejectContradictions(staging: Staging): Promise<Found> {

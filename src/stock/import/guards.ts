@@ -20,7 +20,7 @@ export async function guardRemovals(
   if (request.allowMassRemoval) return
   if (counts.accepted === 0 && diff.left === 0)
     throw new UsageError(nothingAccepted(request, counts, issues))
-  const left = diff.missing + diff.reused
+  const left = diff.removed
   const isMany = left > 5 && left > diff.onHand / 5
   const isOthers = request.mode === 'snapshot' && left > diff.onHand / 2
   if (!isMany && !isOthers) return

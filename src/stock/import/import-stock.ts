@@ -6,15 +6,9 @@ import { erasedContacts, holdErasureLock } from '../../erasure/suppression.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
 import { ownMapping } from '../own-columns.ts'
-import {
-  applyDiff,
-  countOffStock,
-  type Diff,
-  diffStock,
-  firstChanges,
-  markOffStock,
-} from './diff.ts'
-import { type Duplicates, resolveDuplicates } from './duplicates.ts'
+import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
+import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
+import { resolveDuplicates } from './duplicates.ts'
 import { guardChanges, guardRemovals } from './guards.ts'
 import { IssueTally } from './issue-tally.ts'
 import { type FileDigest, type ListSource, openSource } from './list-source.ts'
@@ -23,13 +17,7 @@ import { otherRooftopWarnings } from './other-rooftops.ts'
 import { type RowRedaction, rowRedaction, type TypedList, typeRows } from './type-rows.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
 import { matchRenumbered, renumberedWarning } from './renumbered.ts'
-import type {
-  ImportRequest,
-  ImportServices,
-  RowCounts,
-  StockImportReport,
-  UnitCounts,
-} from './request.ts'
+import type { ImportRequest, ImportServices, StockImportReport } from './request.ts'
 import {
   createStage,
   dryRunTables,
@@ -167,12 +155,11 @@ async function loadList(work: Work): Promise<Imported> {
   services.crashPoint?.('rows-written')
   const { tally } = staged
   const duplicates = await resolveDuplicates(staging, staged.units)
-  const rows = countRows(staged.counts, duplicates)
+  const rows = await countRows(staging, staged.records)
   tally.addMany(duplicates.rejected)
   tally.addMany(duplicates.sameVin)
   const renumbered = await matchRenumbered(staging, staged.units)
-  const added = staged.units.added - duplicates.rolledBack - renumbered
-  const diff = await diffStock(staging, request.mode, { ...staged.units, added })
+  const diff = await diffStock(staging, request.mode, staged.units)
   await guardRemovals(staging, request, rows, tally.report().issues, diff)
   await guardChanges(staging, request, { mapping, rows, diff })
   const { stock, rooftops } = services.warehouse.config
@@ -181,10 +168,14 @@ async function loadList(work: Work): Promise<Imported> {
     ...(await renumberedWarning(staging, renumbered)),
     ...(await otherRooftopWarnings(staging, rooftops, request.rooftop, rows.accepted)),
   ]
-  const counts = { ...rows, ...countUnits(rows, diff) }
   const changes = await firstChanges(staging)
+  if (!dryRun) await applyDiff(staging)
+  const { added, updated, unchanged, removed, reappeared } = diff
+  const written = dryRun ? { added, updated, removed, reappeared } : await countWritten(staging)
+  const units = { ...written, unchanged }
+  assertNothingLost(rows, units, removed)
+  const counts = { ...rows, ...units }
   if (!dryRun) {
-    await applyDiff(staging)
     await rememberMapping(client, rooftopId, mapping)
     await finishImport(client, importId, { ...staged, warnings }, counts)
   }
@@ -224,20 +215,6 @@ async function stageRows(
   throw new UsageError(
     `${request.file}: ${hint}. Nothing was imported, because missing vehicles would count as sold. To import the rows that exist, add --mode delta.`,
   )
-}
-
-function countRows(counts: RowCounts, { collapsed, rejected: { count } }: Duplicates): RowCounts {
-  const { accepted, rejected } = counts
-  return {
-    ...counts,
-    ...{ accepted: accepted - collapsed - count, rejected: rejected + count, collapsed },
-  }
-}
-
-function countUnits({ accepted }: RowCounts, diff: Diff): UnitCounts {
-  const { added, updated, reappeared, missing, reused } = diff
-  const unchanged = accepted - added - updated - reappeared
-  return { added, updated, unchanged, removed: missing + reused, reappeared }
 }
 
 /** The report, with the rejected rows in their file. */

@@ -89,20 +89,16 @@ export async function stageAdded(
   )
 }
 
-/** Deletes added units and their changes. `chosen`: a query for their stock numbers. Returns the number of units. */
+/** Deletes added units and their changes. `chosen`: a query for their stock numbers. */
 export async function deleteAdded(
   { client, tables, rooftopId, importId }: Staging,
   chosen: string,
-): Promise<number> {
-  const counts: number[] = []
-  for (const table of [tables.units, tables.changes]) {
-    const { rowCount } = await client.query(
+): Promise<void> {
+  for (const table of [tables.units, tables.changes])
+    await client.query(
       `delete from ${table} where rooftop_id = $1 and import_id = $2 and stock_no in (${chosen})`,
       [rooftopId, importId],
     )
-    counts.push(rowCount ?? 0)
-  }
-  return counts[0]!
 }
 
 /** What was written to the tables. */

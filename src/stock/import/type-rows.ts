@@ -13,13 +13,14 @@ import type { SearchTerms } from '../../erasure/search-terms.ts'
 import { type EarlierResult, earlierResult } from '../own-columns.ts'
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
-import { type ImportRequest, type RowCounts, todayAt } from './request.ts'
+import { type ImportRequest, todayAt } from './request.ts'
 import type { Stage, StagedUnits } from './stage.ts'
 import { fitToColumns } from './unit-columns.ts'
 
 /** The result of typing and staging a whole list. */
 export interface TypedList {
-  readonly counts: RowCounts
+  /** Those that were read. */
+  readonly records: number
   readonly units: StagedUnits
   readonly tally: IssueTally
   readonly encoding: CsvEncoding
@@ -81,7 +82,7 @@ class Pass {
   readonly #columns: Mapping['columns']
   readonly #to: PassOptions
   readonly #tally = new IssueTally()
-  readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
+  #records = 0
   #footerLine = 0
 
   constructor(mapping: Mapping, styles: ColumnStyles, to: PassOptions) {
@@ -97,6 +98,7 @@ class Pass {
     const { earlier } = this.#to
     for await (const batch of batches)
       for (const read of batch) {
+        this.#records += 1
         const record = earlier?.withEarlierProblem(read) ?? read
         observe?.(record)
         const wait = this.#take(record)
@@ -106,13 +108,11 @@ class Pass {
 
   async end(csv: CsvFile, styles: ColumnStyles): Promise<TypedList> {
     const units = await this.#to.stage.end()
-    const { accepted, rejected, skipped } = this.#counts
-    const records = accepted + rejected + skipped
     const warnings = csv.warnings.filter(
       ({ code, line }) => code !== 'TRUNCATED_FILE' || line !== this.#footerLine,
     )
     return {
-      counts: { records, accepted, rejected, collapsed: 0, skipped },
+      records: this.#records,
       units,
       tally: this.#tally,
       encoding: csv.encoding,
@@ -126,7 +126,6 @@ class Pass {
     const row = screen.redactRow(earlier?.notInStock(record) ?? this.#typed(record))
     if (record.problem?.code === 'missing-cell' && this.#isFooter(record, row))
       this.#footerLine = record.line
-    this.#counts[row.status] += 1
     if (row.issues.length > 0) this.#tally.add(row.issues)
     return stage.add(screen.redactRecord(record), row)
   }
