@@ -58,12 +58,16 @@ export async function runAndRollBack(
   }
 }
 
-/** Typed queries on a borrowed connection. */
+/** Typed queries on a borrowed connection, in its transaction. Another one is refused: its commit would end both. */
 export function dbOn(client: pg.PoolClient): Db {
   const borrowed = {
     query: client.query.bind(client),
     release: () => {},
   } as unknown as PostgresPoolClient
   const pool = { options: {}, connect: async () => borrowed, end: async () => {} }
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  db.transaction = () => {
+    throw new Error('a transaction is open on this connection: do without another one')
+  }
+  return db
 }

@@ -27,6 +27,8 @@ export interface ImportFixture extends AsyncDisposable {
 
 type Changes = Partial<Omit<ImportRequest, 'rooftop'>> & {
   readonly rooftop?: (typeof uids)[number]
+  /** Instead of the one in the config. */
+  readonly timezone?: string
   readonly crashPoint?: (name: string) => void
   readonly signal?: AbortSignal
 }
@@ -42,12 +44,13 @@ export async function openImportFixture(graceDays = 3): Promise<ImportFixture> {
     return file
   }
   const importFile = async (file: string, changes: Changes = {}) => {
-    const { rooftop = 'north', crashPoint, signal, ...asked } = changes
+    const { rooftop = 'north', timezone, crashPoint, signal, ...asked } = changes
+    const configured = config.rooftops.find(({ uid }) => uid === rooftop)!
     const request = {
       ...({ file, mode: 'snapshot', dryRun: false, maps: [], rejects: null, now } as const),
       ...{ allowMassRemoval: false, allowMassChange: false, importedBy: 'tester' },
       ...asked,
-      rooftop: config.rooftops.find(({ uid }) => uid === rooftop)!,
+      rooftop: { ...configured, ...(timezone === undefined ? {} : { timezone }) },
     }
     const services = {
       warehouse: { pool, config },

@@ -40,8 +40,8 @@ import {
 class DryRunEnd extends Error {}
 
 /**
- * Imports one stock list in one transaction: all of it, or nothing. UsageError, without changes, if the file or the
- * mapping is unusable, or a guard stops the import; BusyError while another import of the rooftop runs.
+ * Registers the rooftop, then imports one stock list in one transaction: all of it, or nothing. UsageError, without changes to the
+ * stock, if the file or the mapping is unusable, or a guard stops the import; BusyError while another import of the rooftop runs.
  */
 export async function importStock(
   services: ImportServices,
@@ -51,7 +51,7 @@ export async function importStock(
   await using source = await openSource(request, services.signal)
   let done: Imported | null = null
   try {
-    // A changed rooftop is committed by itself, so it is not part of the import's transaction.
+    // By itself: it locks the sums of a changed rooftop, for which loads would wait as long as an import takes.
     if (!request.dryRun) await registerRooftops(openDb(services.warehouse.pool), [request.rooftop])
     await inTransaction(services.warehouse.pool, async (tx) => {
       done = await importWithin(tx, services, request, source)
