@@ -41,6 +41,8 @@ export function serveWebhooks(app: FastifyInstance, options: ReceiverOptions): v
     scope.setErrorHandler(async (error: { statusCode?: number } & Error, _request, reply) => {
       const status = error.statusCode ?? 500
       if (status >= 500) options.log.error(`a webhook failed: ${messageOf(error)}`)
+      // A sender that is cut off while it sends never reads the answer: the rest is read, until the timeout of the request.
+      if (status === 413) reply.removeHeader('connection')
       const message = status === 413 ? tooLarge : 'the body cannot be read'
       return await reply.code(status).send({ error: message })
     })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { worldOf } from '../support/build-world.ts'
+import { framings, statusesOfLargeBody } from '../support/large-body.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { ask } from './ask.ts'
@@ -57,6 +58,18 @@ test.each([
   expect(response.status).toBeLessThan(500)
   expect(await response.json()).toEqual({ error: expect.any(String) })
 })
+
+test.for(framings)(
+  'a large body of %s is answered 413 while it is sent, and read to its end',
+  async (framing) => {
+    await using sandbox = await start()
+
+    const headers = ['content-type: application/json', 'authorization: partner-au']
+    const statuses = await statusesOfLargeBody(`${sandbox.baseUrl}/geteval`, headers, framing)
+
+    expect(statuses).toEqual([413, 404])
+  },
+)
 
 test('an empty body of type JSON counts as no body', async () => {
   await using sandbox = await start()

@@ -2,6 +2,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
+import { framings, statusesOfLargeBody } from '../support/large-body.ts'
 import { former, openWebhookFixture, secret, type WebhookFixture } from './webhook-fixture.ts'
 
 const hint = {
@@ -127,6 +128,18 @@ test.each<
   expect((await receiver.post(body ?? hint, more)).status).toBe(status)
   expect(await inbox(receiver)).toEqual([])
 })
+
+test.for(framings)(
+  'a large body of %s is answered 413 while it is sent, and read to its end',
+  async (framing) => {
+    await using receiver = await open()
+
+    const headers = ['content-type: application/json', `x-forecourt-token: ${secret}`]
+    const statuses = await statusesOfLargeBody(`${receiver.url}/webhooks`, headers, framing)
+
+    expect(statuses).toEqual([413, 404])
+  },
+)
 
 test('a body with more evaluations than the limit is refused, the answer names the limit, and no query is made', async () => {
   await using receiver = await open()
