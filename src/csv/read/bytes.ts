@@ -1,30 +1,14 @@
-import { createReadStream } from 'node:fs'
-import { messageOf } from '../../errors.ts'
-import { CsvFileError } from './csv-file.ts'
-
 /** How much is held and parsed at a time. */
 const chunkBytes = 64 * 1024
 /** The sample ends here even if the first lines are longer. */
 const longestSample = 2 * 1024 * 1024
 
-/** Yields the bytes of a file or stream in pieces of at most 64 kB. Reads nothing ahead. */
-export async function* chunksOf(
-  source: AsyncIterable<Uint8Array> | string,
-): AsyncGenerator<Buffer> {
-  for await (const bytes of typeof source === 'string' ? readFrom(source) : source) {
+/** Yields the bytes in pieces of at most 64 kB. Reads nothing ahead. */
+export async function* chunksOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const bytes of source) {
     const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     for (let from = 0; from < whole.length; from += chunkBytes)
       yield whole.subarray(from, from + chunkBytes)
-  }
-}
-
-async function* readFrom(path: string): AsyncGenerator<Uint8Array> {
-  try {
-    yield* createReadStream(path, { highWaterMark: chunkBytes })
-  } catch (error) {
-    throw new CsvFileError('unreadable', `${path} cannot be read: ${messageOf(error)}`, {
-      cause: error,
-    })
   }
 }
 

@@ -114,7 +114,6 @@ export interface CsvFile {
 
 /** The reason why a file is unreadable. */
 export type CsvFileErrorCode =
-  | 'unreadable'
   | 'empty'
   | 'workbook'
   | 'archive'

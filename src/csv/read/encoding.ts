@@ -117,7 +117,6 @@ export class Decoding {
   broken = false
   readonly #market: Market | undefined
   #isSettled: boolean
-
   readonly #isMixed: boolean
 
   constructor(
@@ -201,20 +200,27 @@ async function* withoutBom(
   chunks: AsyncIterable<Buffer>,
   encoding: CsvEncoding,
 ): AsyncGenerator<Buffer> {
-  let skip = encoding.bom ? (encoding.name === 'utf-8' ? 3 : 2) : 0
+  let skip = bomLength(encoding)
   for await (const chunk of chunks) {
     yield chunk.subarray(skip)
     skip = 0
   }
 }
 
+function bomLength({ name, bom }: CsvEncoding): number {
+  if (!bom) return 0
+  return name === 'utf-8' ? 3 : 2
+}
+
 /** Decodes the sample. Throws if the encoding fits too few of its bytes. */
 export function decodeSample(bytes: Buffer, encoding: CsvEncoding): string {
-  const bom = encoding.bom ? (encoding.name === 'utf-8' ? 3 : 2) : 0
   // stream: a character that is split at the end is left out.
-  const text = new TextDecoder(encoding.name, { ignoreBOM: true }).decode(bytes.subarray(bom), {
-    stream: true,
-  })
+  const text = new TextDecoder(encoding.name, { ignoreBOM: true }).decode(
+    bytes.subarray(bomLength(encoding)),
+    {
+      stream: true,
+    },
+  )
   const broken = text.match(/\uFFFD/g)?.length ?? 0
   if (broken > 8 && broken > text.length / 20)
     throw new CsvFileError(
@@ -228,12 +234,7 @@ export function decodeSample(bytes: Buffer, encoding: CsvEncoding): string {
 export function namedEncoding(name: string, bytes: Buffer): CsvEncoding {
   try {
     const known = new TextDecoder(name).encoding
-    const start = bytes.toString('hex', 0, 3)
-    const bom =
-      (known === 'utf-8' && start === 'efbbbf') ||
-      (known === 'utf-16le' && start.startsWith('fffe')) ||
-      (known === 'utf-16be' && start.startsWith('feff'))
-    return { name: known, bom, confidence: 'certain' }
+    return { name: known, bom: withBom(bytes)?.name === known, confidence: 'certain' }
   } catch (error) {
     throw new CsvFileError(
       'undecodable',

@@ -31,7 +31,7 @@ const layoutLines = 300
 /** Opens a CSV file of any common form: detects encoding, dialect and header in its first 64 kB, then yields the records
  *  on demand, in constant memory. Throws CsvFileError if the file is not a readable table. */
 export async function readCsv(
-  source: AsyncIterable<Uint8Array> | string,
+  source: AsyncIterable<Uint8Array>,
   options: CsvOptions = {},
 ): Promise<CsvFile> {
   const chunks = chunksOf(source)

@@ -5,6 +5,7 @@ import { typeVin } from '../../csv/map/typing/vehicle-keys.ts'
 import { readCells } from '../../csv/read/read-cells.ts'
 import { type CsvStyle, csvText } from '../../csv/write/csv-text.ts'
 import { escapeFormula, isFormulaLike } from '../../csv/write/escape-formula.ts'
+import { queryPages } from '../../db/query-pages.ts'
 import { UsageError } from '../../errors.ts'
 import { appendedColumns, appendedNames, countAppended, problemCell } from '../own-columns.ts'
 import {
@@ -14,7 +15,6 @@ import {
   pricedUnits,
   priceStatusOf,
 } from './priced-unit.ts'
-import { queryPages } from './mart.ts'
 
 /** How an uploaded file is exported. */
 interface OriginalOptions {

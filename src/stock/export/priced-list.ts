@@ -9,7 +9,7 @@ import {
   priceStatusOf,
 } from './priced-unit.ts'
 import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
-import { queryPages } from './mart.ts'
+import { queryPages } from '../../db/query-pages.ts'
 
 /** Which units a priced list has. */
 export interface ListOptions {

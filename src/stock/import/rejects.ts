@@ -8,10 +8,10 @@ import type { ColumnMapping } from '../../csv/map/column-mapping.ts'
 import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
 import { byteOrderMark, csvText, defaultStyle } from '../../csv/write/csv-text.ts'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
+import { queryPages } from '../../db/query-pages.ts'
 import { messageOf, UsageError } from '../../errors.ts'
 import { placeholderNames, problemCell, rejectColumns } from '../own-columns.ts'
 
-const page = 1000
 /** Delimiters that Excel opens without a dialog. */
 const commonDelimiters = [',', ';', '\t', '|']
 
@@ -89,7 +89,9 @@ async function* rejectsText(
     const errors = errorText(issues, beyond, problem !== '')
     return [...escaped, String(line_no), problem, escapeFormula(errors)]
   }
-  for await (const rows of rejectedRows(client, rowsTable, importId))
+  const query = `
+    select line_no, cells, issues from ${rowsTable} where import_id = $1 and status = 'rejected' order by line_no`
+  for await (const rows of queryPages<RejectedRow>(client, query, [importId]))
     yield csvText(rows.map(recordOf), style)
 }
 
@@ -111,22 +113,4 @@ interface RejectedRow {
   readonly line_no: number
   readonly cells: readonly string[]
   readonly issues: readonly CellIssue[]
-}
-
-async function* rejectedRows(
-  client: pg.ClientBase,
-  rowsTable: string,
-  importId: number,
-): AsyncGenerator<readonly RejectedRow[]> {
-  let after = 0
-  for (;;) {
-    const { rows } = await client.query<RejectedRow>(
-      `select line_no, cells, issues from ${rowsTable}
-       where import_id = $1 and line_no > $2 and status = 'rejected' order by line_no limit ${page}`,
-      [importId, after],
-    )
-    yield rows
-    if (rows.length < page) return
-    after = rows.at(-1)!.line_no
-  }
 }

@@ -45,7 +45,7 @@ async function parseAlone({ file }: { readonly file: string }): Promise<number> 
 
 async function typeRows({ file }: { readonly file: string }): Promise<number> {
   growInSmallSteps()
-  const csv = await readCsv(file, { market: 'AU', isKnownName: isKnownHeader })
+  const csv = await readCsv(createReadStream(file), { market: 'AU', isKnownName: isKnownHeader })
   const batches = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
   while (sample.length < sampleSize) sample.push(...(await batches.next()).value)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { isKnownHeader } from '#src/csv/map/aliases.ts'
@@ -31,7 +31,10 @@ async function typeFile(
   options: TypingOptions,
   maps: readonly string[] = [],
 ): Promise<Outcome> {
-  const file = await readCsv(folder + name, { market: options.market, isKnownName: isKnownHeader })
+  const file = await readCsv(createReadStream(folder + name), {
+    market: options.market,
+    isKnownName: isKnownHeader,
+  })
   const records: CsvRecord[] = []
   for await (const batch of file.batches) records.push(...batch)
   const names = file.header?.names ?? null

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { CsvFile, CsvOptions, CsvRecord } from '#src/csv/read/csv-file.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
@@ -13,7 +14,7 @@ export async function readAll(
   options: CsvOptions = {},
 ): Promise<ReadFile> {
   const isPath = typeof content === 'object' && 'path' in content
-  const source = isPath ? content.path : Readable.from([Buffer.from(content)])
+  const source = isPath ? createReadStream(content.path) : Readable.from([Buffer.from(content)])
   const file = await readCsv(source, options)
   const records: CsvRecord[] = []
   for await (const batch of file.batches) records.push(...batch)

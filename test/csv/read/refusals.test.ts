@@ -55,14 +55,6 @@ test.each([
   expect(refusal.message).toContain(advice)
 })
 
-test('a missing file, and a folder, are refused by name', async () => {
-  const missing = await refusalOf({ path: '/nowhere/stock.csv' })
-  const folder = await refusalOf({ path: import.meta.dirname })
-
-  expect(missing.message).toContain('/nowhere/stock.csv cannot be read')
-  expect(folder.code).toBe('unreadable')
-})
-
 test('more than 2,000 columns are refused, in the header or in a late row', async () => {
   const wide = Array(10_000).fill('wide column').join(',')
 

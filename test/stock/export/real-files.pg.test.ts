@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'csv-parse/sync'
@@ -33,7 +33,10 @@ const files = [
 test.skipIf(!isHere).each(files)('%s is exported with every row and cell', async (...file) => {
   const [name, region, map] = file
   await using fixture = await openExportFixture({ region })
-  const source = await readCsv(folder + name, { market: region, isKnownName: isKnownHeader })
+  const source = await readCsv(createReadStream(folder + name), {
+    market: region,
+    isKnownName: isKnownHeader,
+  })
   const records: (readonly string[])[] = []
   for await (const batch of source.batches) records.push(...batch.map(({ cells }) => cells))
   const maps = map === undefined ? [] : ['--map', map]
