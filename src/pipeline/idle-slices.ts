@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pLimit from 'p-limit'
 import { type Db, inTransaction } from '../db/transaction.ts'
@@ -7,6 +8,7 @@ import { completeSlices } from './commit-slice.ts'
 import { type DueWindow, dueWindowsOf } from './due-windows.ts'
 import { type ProvenPart, proveWindow } from './prove.ts'
 import { addCounts, zeroCounts } from './run-ledger.ts'
+import type { Window } from '../values/window.ts'
 import { sourcesOf } from './sources.ts'
 import type { SliceJob, SliceResult, Stream } from './stream.ts'
 import type { WindowedRecords } from './windowed-records.ts'
@@ -17,6 +19,10 @@ import type { WindowedRecords } from './windowed-records.ts'
 export const rooftopsAtOnce = 64
 /** Rooftops whose windows are listed at once. */
 const listedAtOnce = 16
+/** Windows of a rooftop that are listed at once: few, so that a rooftop whose lists hang leaves the others room at their key. */
+const windowsAtOnce = 2
+/** How long a rooftop that has answered waits for others, to be completed together with them. */
+const longestWaitMs = 5_000
 
 type Job = SliceJob<Stream>
 
@@ -25,47 +31,83 @@ const mostWindows = 512
 
 /**
  * The first slices of one run's stream at some rooftops. Where nothing was listed before and nothing is listed now, the windows are
- * certified and the work is completed, all in one transaction. The other rooftops return to the queue for a slice of their own.
- * Returns the results of the former. An exception has written nothing: the caller repeats the slices one by one.
+ * certified and the work is completed. The other rooftops return to the queue for a slice of their own. Rooftops that have answered
+ * are committed together, in one transaction, and yielded with the results of the idle ones. An exception leaves the rooftops that
+ * were not yielded as they were: the caller repeats their slices one by one.
  */
-export async function idleSlices(jobs: readonly Job[]): Promise<Map<Job, SliceResult>> {
+export async function* idleSlices(
+  jobs: readonly Job[],
+): AsyncGenerator<ReadonlyMap<Job, SliceResult | null>> {
   const { context, run, stream } = jobs[0]!
   const { sync } = context.config
   context.crashPoint('slice-claimed')
   const rooftopIds = jobs.map(({ rooftop }) => rooftop.id)
-  const scopes = { run, stream: stream.name, rooftopIds }
-  const due = await dueWindowsOf(context.db, scopes, sync, mostWindows)
-  const quiet = await quietRooftops(context.db, stream.records!, rooftopIds, due)
-  const limit = pLimit(listedAtOnce)
-  const idle = new Map<Job, readonly Certificate[]>()
-  const list = async (job: Job) => {
-    const parts = await listEmpty(job, due.get(job.rooftop.id) ?? [])
-    if (parts !== null) idle.set(job, parts.map(emptyCertificate))
-  }
-  await Promise.all(
-    jobs.filter(({ rooftop }) => quiet.has(rooftop.id)).map((job) => limit(() => list(job))),
+  const due = await dueWindowsOf(
+    context.db,
+    { run, stream: stream.name, rooftopIds },
+    sync,
+    mostWindows,
   )
-  context.crashPoint('window-listed')
-  context.signal.throwIfAborted()
-  const results = new Map<Job, SliceResult>()
-  const slices = jobs.map((job) => {
-    const windows = idle.get(job)?.length
-    const counts = addCounts(addCounts(zeroCounts, job.traffic), { windows: windows ?? 0 })
-    if (windows !== undefined) results.set(job, { counts, more: false })
-    return { job, counts, status: windows === undefined ? 'running' : 'ok' } as const
+  const quiet = await quietRooftops(context.db, stream.records!, rooftopIds, due)
+  const stop = new AbortController()
+  const signal = AbortSignal.any([context.signal, stop.signal])
+  const limit = pLimit(listedAtOnce)
+  const answered: Answered[] = []
+  const list = async (job: Job) => {
+    const { id } = job.rooftop
+    answered.push({
+      job,
+      parts: quiet.has(id) ? await listEmpty(job, due.get(id) ?? [], signal) : null,
+    })
+  }
+  const allListed = Promise.all(jobs.map((job) => limit(list, job)))
+  try {
+    for (let left = jobs.length; left > 0; ) {
+      await Promise.race([allListed, sleep(longestWaitMs, undefined, { ref: false })])
+      const taken = answered.splice(0)
+      if (taken.length === 0) continue
+      context.crashPoint('window-listed')
+      context.signal.throwIfAborted()
+      yield await commit(taken)
+      left -= taken.length
+    }
+  } finally {
+    // A rooftop that is repeated alone lists again.
+    stop.abort()
+  }
+}
+
+/** A rooftop whose lists have ended; `parts` null: it needs a slice of its own. */
+interface Answered {
+  readonly job: Job
+  readonly parts: readonly ProvenPart[] | null
+}
+
+/** Certifies the windows of idle rooftops and completes the work of all. */
+async function commit(answered: readonly Answered[]): Promise<Map<Job, SliceResult | null>> {
+  const { context, run, stream } = answered[0]!.job
+  const slices = answered.map(({ job, parts }) => {
+    const counts = addCounts(addCounts(zeroCounts, job.traffic), { windows: parts?.length ?? 0 })
+    return { job, counts, status: parts === null ? 'running' : 'ok' } as const
   })
+  const certified = answered.flatMap(({ job, parts }) =>
+    parts === null ? [] : { rooftopId: job.rooftop.id, certificates: parts.map(emptyCertificate) },
+  )
   context.crashPoint('before-commit')
   await inTransaction(context.pool, async (tx) => {
-    const certified = [...idle].map(([{ rooftop }, certificates]) => ({
-      ...{ rooftopId: rooftop.id, certificates },
-    }))
-    await certify(tx, scopes, certified, sync.settleDays)
+    const scope = { run, stream: stream.name }
+    await certify(tx, scope, certified, context.config.sync.settleDays)
     context.crashPoint('rows-written')
     await completeSlices(tx, { context, run, stream }, slices)
     context.crashPoint('ledger-written')
   })
   context.crashPoint('committed')
-  return results
+  return new Map(
+    slices.map(({ job, counts, status }) => [
+      job,
+      status === 'ok' ? { counts, more: false } : null,
+    ]),
+  )
 }
 
 /**
@@ -104,29 +146,40 @@ async function quietRooftops(
   return new Set(rows.map(({ rooftopId }) => rooftopId))
 }
 
-/** Lists the windows; null when one has a record or cannot be listed, so that the rooftop needs a slice of its own. */
-async function listEmpty(job: Job, due: readonly DueWindow[]): Promise<ProvenPart[] | null> {
+/**
+ * Lists the windows, the newest first; null when one has a record or cannot be listed, so that the rooftop needs a slice of its own.
+ * No further window is listed then.
+ */
+async function listEmpty(
+  job: Job,
+  due: readonly DueWindow[],
+  batchSignal: AbortSignal,
+): Promise<ProvenPart[] | null> {
   const { context, rooftop, stream, traffic } = job
-  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const stop = new AbortController()
+  const signal = AbortSignal.any([batchSignal, stop.signal])
+  const options = { signal, onAttempt: traffic.onAttempt }
   const isEmpty = (items: readonly unknown[]) => items.length === 0
+  const list = async ({ from, until, open }: Window) => {
+    const range = { from, until: open ? null : until }
+    const listing = await stream.records!.list(sourcesOf(context), rooftop, range, options)
+    if (isEmpty(listing.items) && isEmpty(listing.malformed)) return listing
+    throw new NotEmpty()
+  }
+  const limit = pLimit(windowsAtOnce)
+  const proofs = due.map((window) =>
+    limit(async () => {
+      signal.throwIfAborted()
+      const listLimit = { largest: 0, cap: null }
+      return await proveWindow(window, { list, listLimit, isConfirmed: isEmpty, maxItems: 0 })
+    }),
+  )
   try {
-    const proofs = await Promise.all(
-      due.map((window) =>
-        proveWindow(window, {
-          list: async ({ from, until, open }) => {
-            const range = { from, until: open ? null : until }
-            const listing = await stream.records!.list(sourcesOf(context), rooftop, range, options)
-            if (isEmpty(listing.items) && isEmpty(listing.malformed)) return listing
-            throw new NotEmpty()
-          },
-          listLimit: { largest: 0, cap: null },
-          isConfirmed: isEmpty,
-          maxItems: 0,
-        }),
-      ),
-    )
-    return proofs.flatMap(({ parts }) => parts)
+    return (await Promise.all(proofs)).flatMap(({ parts }) => parts)
   } catch (error) {
+    stop.abort()
+    // The requests that were sent are counted.
+    await Promise.allSettled(proofs)
     // The rooftop's own slice repeats the request and reports what is wrong.
     if (!(error instanceof NotEmpty))
       context.log.debug({ err: error, rooftop: rooftop.uid }, 'not listed')

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import { OutdatedError } from '../errors.ts'
-import type { Db } from '../db/transaction.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { reportSlice, runSlice, type SliceOwner } from './run-slice.ts'
@@ -18,6 +16,7 @@ import {
   nextWork,
   postpone,
   requeueLost,
+  secondsUntilReady,
 } from './work-queue.ts'
 import type { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { endFinishedRuns } from './run-lock.ts'
@@ -209,7 +208,7 @@ class WorkLoop {
     } catch (error) {
       if (!(await this.#options.retry.isOutage(error))) throw error
       // Inside the retry, so that no slice gives up before Postgres is known to be down.
-      for (const { item } of group)
+      for (const item of this.#itemsLeft(group))
         await this.#options.retry.run(() => giveBack(this.#context, [item]))
     }
   }
@@ -256,53 +255,30 @@ class WorkLoop {
     const { onRun, onSlice, runId } = this.#options
     const { run } = group[0]!.next!
     if (run.runId !== runId) await onRun?.(run)
-    const jobs = group.map(({ item }) => this.#jobOf(item, run)!)
+    const claimedOf = new Map(group.map((claimed) => [this.#jobOf(claimed.item, run)!, claimed]))
     try {
-      for (const [job, result] of await idleSlices(jobs)) {
-        reportSlice(job.stream.name, 'done', result.counts)
-        await onSlice(job, result)
-      }
+      for await (const completed of idleSlices([...claimedOf.keys()]))
+        for (const [job, result] of completed) {
+          this.active.delete(claimedOf.get(job)!)
+          if (result === null) continue
+          reportSlice(job.stream.name, 'done', result.counts)
+          await onSlice(job, result)
+        }
     } catch (error) {
       if (isConnectionLoss(error)) throw error
+      const left = this.#itemsLeft(group)
       if (error instanceof OutdatedError) {
-        for (const { item } of jobs) await giveBack(this.#context, [item])
+        for (const item of left) await giveBack(this.#context, [item])
         throw error
       }
       this.#context.log.debug({ err: error }, 'slices are repeated one by one')
       // What is next is read again: the run may have ended.
-      for (const claimed of await this.#claim(jobs.map(({ item }) => item)))
-        await this.#work(claimed)
+      for (const claimed of await this.#claim(left)) await this.#work(claimed)
     }
   }
-}
 
-/** Returns to the queue per second, for any number of waiting rooftops. */
-const checksPerSecond = 20
-
-/**
- * How long work must wait for the run's earlier streams, those of the rooftop, or of its whole group where the stream follows
- * them in the group; 0 when they have ended. Without a dealer id a list covers the group, so then all streams must have ended for
- * the whole group. The more work waits, the later each piece is checked again.
- */
-async function secondsUntilReady(
-  db: Db,
-  { run, stream, rooftop, siblings }: SliceJob<Stream>,
-): Promise<number> {
-  const group = siblings.map(({ id }) => id)
-  const concerned = rooftop.dealerId === null ? group : [rooftop.id]
-  const { rows } = await sql<{ before: number; waiting: number }>`
-    with planned as (
-      select stream, rank from ops.run, jsonb_array_elements_text(arguments -> 'streams')
-        with ordinality as entry (stream, rank) where run_id = ${run.runId}
-    ), open as (
-      select rooftop_id, stream from ops.run_stream
-      where run_id = ${run.runId} and status in ('waiting', 'running')
-    )
-    select (select count(*)::int from open join planned using (stream)
-        where (rooftop_id = any(${concerned}::int[])
-            or rooftop_id = any(${group}::int[]) and stream = any(${[...(stream.follows ?? [])]}::text[]))
-          and rank < (select rank from planned where stream = ${stream.name})) as before,
-      (select count(*)::int from open where stream = ${stream.name}) as waiting`.execute(db)
-  const { before, waiting } = rows[0]!
-  return before === 0 ? 0 : Math.min(60, Math.max(0.5, waiting / checksPerSecond))
+  /** The work of the group that was not completed yet. */
+  #itemsLeft(group: readonly Claimed[]): WorkItem[] {
+    return group.filter((claimed) => this.active.has(claimed)).map(({ item }) => item)
+  }
 }

@@ -5,6 +5,7 @@ import { FencedError } from '../errors.ts'
 import type { QueueEntry, WorkItem, WorkKey } from '../queue/queue.ts'
 import { lockSql } from '../db/locks.ts'
 import { type Lane, type Run, runOf, type RunRow } from './run-ledger.ts'
+import type { SliceJob, Stream } from './stream.ts'
 
 type Queueing = Pick<Context, 'pool' | 'db' | 'queue'>
 
@@ -163,4 +164,35 @@ export async function requeueLost(
     lost += entries.length - (await queue.offer(pool, entries)).length
   }
   return lost
+}
+
+/** Returns to the queue per second, for any number of waiting rooftops. */
+const checksPerSecond = 20
+
+/**
+ * How long work must wait for the run's earlier streams, those of the rooftop, or of its whole group where the stream follows
+ * them in the group; 0 when they have ended. Without a dealer id a list covers the group, so then all streams must have ended for
+ * the whole group. The more work waits, the later each piece is checked again.
+ */
+export async function secondsUntilReady(
+  db: Db,
+  { run, stream, rooftop, siblings }: SliceJob<Stream>,
+): Promise<number> {
+  const group = siblings.map(({ id }) => id)
+  const concerned = rooftop.dealerId === null ? group : [rooftop.id]
+  const { rows } = await sql<{ before: number; waiting: number }>`
+    with planned as (
+      select stream, rank from ops.run, jsonb_array_elements_text(arguments -> 'streams')
+        with ordinality as entry (stream, rank) where run_id = ${run.runId}
+    ), open as (
+      select rooftop_id, stream from ops.run_stream
+      where run_id = ${run.runId} and status in ('waiting', 'running')
+    )
+    select (select count(*)::int from open join planned using (stream)
+        where (rooftop_id = any(${concerned}::int[])
+            or rooftop_id = any(${group}::int[]) and stream = any(${[...(stream.follows ?? [])]}::text[]))
+          and rank < (select rank from planned where stream = ${stream.name})) as before,
+      (select count(*)::int from open where stream = ${stream.name}) as waiting`.execute(db)
+  const { before, waiting } = rows[0]!
+  return before === 0 ? 0 : Math.min(60, Math.max(0.5, waiting / checksPerSecond))
 }

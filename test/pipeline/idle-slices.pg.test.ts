@@ -4,7 +4,7 @@ import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { isProved, verifyStream } from '#src/pipeline/verify.ts'
 import { evaluations as stream } from '#src/streams/evaluations/evaluations.ts'
 import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
-import { type Fixture, openFixture } from '../support/fixture.ts'
+import { type Fixture, type FixtureOptions, openFixture } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -15,6 +15,7 @@ const now = new Date('2026-03-10T02:00:00Z')
 async function quietFixture(
   rooftops: number,
   drafts: Parameters<typeof anEvaluation>[0][] = [],
+  options: Pick<FixtureOptions, 'sync' | 'http' | 'rooftops'> = {},
 ): Promise<Fixture> {
   const uids = Array.from({ length: rooftops }, (_, index) => `rooftop-${index + 1}`)
   const old = { rooftopUid: 'rooftop-1', createdAt: new Date('2026-03-09T01:00:00Z') }
@@ -28,6 +29,7 @@ async function quietFixture(
     sandbox: { world, now },
     sync: { start: '2026-03-04', recheckDays: 3 },
     streams: [stream],
+    ...options,
   })
 }
 
@@ -210,4 +212,77 @@ test('a first load and a stopped night leave rooftops to slices of their own', a
   expect(last.status).toBe('ok')
   expect(Object.keys(await certified(fixture))).toHaveLength(9)
   expect(await faultsOf(fixture)).toEqual([])
+})
+
+test('a rooftop whose lists hang holds up no other, and none is listed twice', async () => {
+  await using fixture = await quietFixture(9, [], { http: { timeoutSeconds: 120 } })
+  const { sandbox } = fixture
+  await fixture.night()
+  const lists = sandbox.requests.count('/getevallist')
+  const hanging = sandbox.faults.add({
+    match: { path: '/getevallist', rooftopUid: 'rooftop-4' },
+    fault: { kind: 'slow', ms: 600_000 },
+  })
+
+  const night = fixture.nightAfter(1)
+  const others = expect
+    .poll(async () => Object.keys(await certified(fixture)), { timeout: 30_000 })
+    .toHaveLength(8)
+  await others.finally(() => hanging.remove())
+  const report = await night
+
+  expect(report.status).toBe('ok')
+  const windows = Object.values(await certified(fixture))
+  expect(windows).toHaveLength(9)
+  const listed = windows.reduce((sum, count) => sum + count, 0)
+  expect(sandbox.requests.count('/getevallist') - lists).toBe(listed)
+  expect(await faultsOf(fixture)).toEqual([])
+})
+
+/** What the second night writes for each of these rooftops, after half a year of history under the default settings. */
+async function secondNight(
+  rooftops: readonly string[],
+  drafts: Parameters<typeof quietFixture>[1],
+) {
+  const options = { sync: { start: '2025-09-10' }, rooftops }
+  await using fixture = await quietFixture(7, drafts, options)
+  const { sandbox, database } = fixture
+  await fixture.night()
+  sandbox.requests.reset()
+
+  const report = await fixture.nightAfter(1)
+
+  expect(report.status).toBe('ok')
+  const { rows } = await database.pool.query(
+    `select rooftop_uid as uid,
+       (select to_jsonb(part) - '{run_id,rooftop_id,finished_at}'::text[] from ops.run_stream as part
+        where part.rooftop_id = rooftop.rooftop_id and run_id = 2) as work,
+       (select to_jsonb(own) - 'rooftop_id' from ops.coverage as own where own.rooftop_id = rooftop.rooftop_id) as coverage,
+       (select json_agg(to_jsonb(own) - 'rooftop_id' order by window_from) from ops.window_certificate as own
+        where own.rooftop_id = rooftop.rooftop_id) as certificates
+     from core.rooftop`,
+  )
+  const lists = Map.groupBy(sandbox.requests.entries('/getevallist'), (sent) => sent.rooftopUid)
+  const written = Object.fromEntries(rows.map(({ uid, ...own }) => [uid, own]))
+  const faults = await faultsOf(fixture)
+  return { written, listsOf: (uid: string) => lists.get(uid)!.length, faults }
+}
+
+test('half a year without anything is one batch under the default settings, and writes what a rooftop alone writes', async () => {
+  const fresh = { rooftopUid: 'rooftop-7', createdAt: new Date('2026-03-10T20:00:00Z') }
+  const uids = Array.from({ length: 7 }, (_, index) => `rooftop-${index + 1}`)
+
+  const alone = await secondNight(['rooftop-2'], [])
+  const together = await secondNight(uids, [fresh])
+
+  const windows = alone.listsOf('rooftop-2')
+  expect(windows).toBeGreaterThan(64)
+  expect(alone.written['rooftop-2'].certificates.length).toBeGreaterThan(180)
+  expect(together.faults).toEqual([])
+  for (const uid of ['rooftop-2', 'rooftop-3', 'rooftop-6']) {
+    expect(together.written[uid], uid).toEqual(alone.written['rooftop-2'])
+    expect(together.listsOf(uid)).toBe(windows)
+  }
+  // The newest window of `rooftop-7` has a record, so that no other is listed in the batch.
+  expect(together.listsOf('rooftop-7')).toBeLessThanOrEqual(windows + 2)
 })
