@@ -49,7 +49,7 @@ export async function runToEnd(
   try {
     const retry = new RetryOnConnectionLoss(context, maxOutageSeconds)
     context.crashPoint('run-started')
-    await retry.run(() => enqueue(context, started.workKeys, started.takesOver))
+    await retry.run(() => enqueue(context, started.workKeys, started.takenOver))
     const onSlice = await trackProgress(context, request, run, rooftops)
     await runWorkLoop(context, {
       streams: request.streams,
@@ -76,7 +76,7 @@ export async function startDetached(context: Context, request: RunRequest): Prom
   const { rooftops, sourceStart } = await prepareRun(context, request)
   const plan = { ...request.plan, isDetached: true }
   const started = await startRun(context, { ...request, plan }, rooftops, sourceStart)
-  await enqueue(context, started.workKeys, started.takesOver)
+  await enqueue(context, started.workKeys, started.takenOver)
   return started
 }
 

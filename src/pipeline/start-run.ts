@@ -22,6 +22,7 @@ import {
 import { registerRooftops } from './rooftops.ts'
 import { isRunDead, RunLock } from './run-lock.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
+import { nextWork } from './work-queue.ts'
 
 /** What a run does, with which streams and rooftops. */
 export interface RunRequest {
@@ -36,8 +37,8 @@ export interface StartedRun {
   /** null: the run is detached. */
   readonly lock: RunLock | null
   readonly workKeys: readonly WorkKey[]
-  /** Whether a dead run had some of the work. */
-  readonly takesOver: boolean
+  /** The part of the work that dead runs had claimed or would have claimed next. */
+  readonly takenOver: readonly WorkKey[]
 }
 
 /**
@@ -72,9 +73,9 @@ export async function startRun(
       )
       // Coverage first, then the runs: the order in which a slice's commit locks them, so that the two cannot deadlock.
       await addWantedSpans(tx, run, request.streams, rooftops)
-      const takesOver = await takeOver(context, tx, run, work)
       const workKeys = work.map(({ stream, rooftopUid }) => ({ stream, rooftopUid }))
-      return { run, lock, workKeys, takesOver }
+      const takenOver = await takeOver(context, tx, run, work)
+      return { run, lock, workKeys, takenOver }
     })
   } catch (error) {
     if (lock === null) holder?.release(true)
@@ -138,14 +139,16 @@ export function listsWindows({ mode }: RunPlan): boolean {
   return mode === 'sync' || mode === 'backfill'
 }
 
-/** Takes over the work of dead runs, if any has some. If such a process is alive after all, the fence prevents its writes. */
+/** Takes over the work of dead runs, if any has some, and returns the keys where such a run comes first: claims of other keys are
+ *  of live runs. If a process of a dead run is alive after all, the fence prevents its writes. */
 async function takeOver(
   context: Context,
-  { client }: Tx,
+  { client, db }: Tx,
   run: Run,
-  work: readonly LedgerKey[],
-): Promise<boolean> {
+  work: readonly (LedgerKey & WorkKey)[],
+): Promise<WorkKey[]> {
   const otherRuns = await runsAt(client, run, work)
+  const first = otherRuns.length > 0 ? await nextWork(db, work, run.runId) : []
   for (const { runId, isDetached, stream, rooftop } of otherRuns) {
     if (!(await isRunDead(client, runId))) {
       const advice = isDetached
@@ -158,7 +161,8 @@ async function takeOver(
     context.log.warn({ runId }, `run ${runId} did not finish; its work is taken over`)
     await abandonRun(client, runId)
   }
-  return otherRuns.length > 0
+  const dead = new Set(otherRuns.map(({ runId }) => runId))
+  return first.filter((next) => dead.has(next.run.runId)).map(({ key }) => key)
 }
 
 type LedgerKey = Omit<RunStreamKey, 'runId'>

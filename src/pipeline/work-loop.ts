@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import { OutdatedError } from '../errors.ts'
-import type { WorkItem } from '../queue/queue.ts'
+import { queueKey, type WorkItem } from '../queue/queue.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { reportSlice, runSlice, type SliceOwner } from './run-slice.ts'
 import { idleSlices, rooftopsAtOnce } from './idle-slices.ts'
@@ -154,11 +154,8 @@ class WorkLoop {
       this.#context.db,
       items.map(({ key }) => key),
     )
-    const nexts = new Map(work.map((next) => [`${next.key.stream}/${next.key.rooftopUid}`, next]))
-    return items.map((item) => {
-      const { stream, rooftopUid } = item.key
-      return { item, next: nexts.get(`${stream}/${rooftopUid}`) }
-    })
+    const nexts = new Map(work.map((next) => [queueKey(next.key), next]))
+    return items.map((item) => ({ item, next: nexts.get(queueKey(item.key)) }))
   }
 
   /** Groups what is done together: the first slices of a run's stream. */

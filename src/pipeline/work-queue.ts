@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Context } from '../context.ts'
 import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
 import { FencedError } from '../errors.ts'
-import type { QueueEntry, WorkItem, WorkKey } from '../queue/queue.ts'
+import { type QueueEntry, queueKey, type WorkItem, type WorkKey } from '../queue/queue.ts'
 import { lockSql } from '../db/locks.ts'
 import { type Lane, type Run, runOf, type RunRow } from './run-ledger.ts'
 import type { SliceJob, Stream } from './stream.ts'
@@ -121,18 +121,19 @@ export async function postpone(
 
 /**
  * Enqueues the open work of these keys, and corrects when waiting entries are taken. Claimed work ends first and then enqueues
- * what is next; with `takesOver`, it is taken away from its process. The rows of the runs must be committed, so that a slice that
+ * what is next; that of the keys `takenOver` is taken away from its process. The rows of the runs must be committed, so that a slice that
  * ends meanwhile sees them too.
  */
 export async function enqueue(
   { pool, db, queue }: Queueing,
   keys: readonly WorkKey[],
-  takesOver = false,
+  takenOver: readonly WorkKey[] = [],
 ): Promise<void> {
+  const revoked = new Set(takenOver.map(queueKey))
   for (let from = 0; from < keys.length; from += keysAtOnce) {
     const entries = await nextWork(db, keys.slice(from, from + keysAtOnce))
     for (const entry of await queue.offer(pool, entries)) {
-      if ((await queue.reschedule(pool, entry)) || !takesOver) continue
+      if ((await queue.reschedule(pool, entry)) || !revoked.has(queueKey(entry.key))) continue
       await queue.revoke(pool, entry.key)
       await queue.offer(pool, [entry])
     }

@@ -166,12 +166,13 @@ export class Queue {
   }
 }
 
-/** The key, such as `evaluations/7f3a…`, and when its work is taken. */
+/** The key, and when its work is taken. */
 function whenTaken({ key, priority, delaySeconds }: QueueEntry) {
   return { singletonKey: queueKey(key), priority, startAfter: delaySeconds }
 }
 
-function queueKey({ stream, rooftopUid }: WorkKey): string {
+/** The key as one text, such as `evaluations/7f3a…`. */
+export function queueKey({ stream, rooftopUid }: WorkKey): string {
   return `${stream}/${rooftopUid}`
 }
 

@@ -1,7 +1,9 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { BusyError, FencedError } from '#src/errors.ts'
+import { startDetached } from '#src/pipeline/run-streams.ts'
 import { enqueue } from '#src/pipeline/work-queue.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { type Fixture, openFixture, openSecondContext, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
@@ -116,6 +118,46 @@ test('work that a dead run left in the queue blocks no other run', async () => {
 
   expect(report.status).toBe('ok')
   expect(await runs(pool)).toEqual(['ok', 'abandoned', 'ok'])
+})
+
+test('a take-over revokes the claims of the dead run alone', async () => {
+  await using fixture = await openFixture({ sandbox: { now, rooftops: 3, evaluations: 0 } })
+  const { database, context, config } = fixture
+  const { pool } = database
+  await fixture.night()
+  const running = async (lane: string, rooftops: number[], isDetached: boolean) =>
+    await pool.query(
+      `with run as (
+         insert into ops.run (command, arguments, lane, is_detached, source_started_at)
+         values ('test', '{"mode": "backfill", "from": 0, "until": null}', $1, $3, now()) returning run_id)
+       insert into ops.run_stream (run_id, rooftop_id, stream)
+       select run_id, rooftop_id, 'evaluations' from run, unnest($2::int[]) as rooftop_id`,
+      [lane, rooftops, isDetached],
+    )
+  // At the second rooftop both have work; the claim is of the higher lane.
+  await running('background', [1, 2], false)
+  await running('foreground', [2, 3], true)
+  const keys = config.rooftops.map(({ uid }) => ({ stream: 'evaluations', rooftopUid: uid }))
+  await enqueue(context, keys)
+  const claims = await context.queue.take(3)
+
+  await startDetached(context, {
+    plan: { command: 'backfill', mode: 'backfill', lane: 'background', from: 0, until: null },
+    streams: [evaluations],
+    rooftops: config.rooftops,
+  })
+
+  const { rows } = await pool.query<{ id: string; uid: string; state: string }>(
+    `select id, rooftop_uid as uid, state from pgboss.job join core.rooftop on rooftop_uid = data ->> 'rooftopUid'
+     where state <= 'active' order by rooftop_id`,
+  )
+  const claimIds = new Map(claims.map(({ id, key }) => [key.rooftopUid, id]))
+  const left = rows.map(({ id, uid, state }) => [state, claimIds.get(uid) === id])
+  expect(left).toEqual([
+    ['created', false],
+    ['active', true],
+    ['active', true],
+  ])
 })
 
 test('a worker whose work was dropped while it worked writes nothing', async () => {
