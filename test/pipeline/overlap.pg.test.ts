@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
+import { lockGraceSeconds } from '#src/db/held-lock.ts'
 import { BusyError, FencedError } from '#src/errors.ts'
 import { startDetached } from '#src/pipeline/run-streams.ts'
 import { enqueue } from '#src/pipeline/work-queue.ts'
@@ -53,6 +54,11 @@ async function waiting(pool: pg.Pool): Promise<number> {
 
 /** Ends the session that holds a run's lock, as the death of its process does. */
 async function endHolder(pool: pg.Pool): Promise<void> {
+  // Soon after a start of the server a take-over waits, and the holder would have its lock again.
+  await pool.query(
+    'select pg_sleep(greatest(0, $1 - extract(epoch from now() - pg_postmaster_start_time())::float8))',
+    [lockGraceSeconds],
+  )
   await pool.query(
     `select pg_terminate_backend(pid, 5000) from pg_locks
      where locktype = 'advisory' and classid = 7300
