@@ -7,7 +7,7 @@ import type { Enrichment, EnrichmentTask } from './enrichment.ts'
 import type { Issue } from '../values/record.ts'
 import { assertDepth, assertSize, isDataFault, issuesOf } from './record-fault.ts'
 import { sourcesOf } from './sources.ts'
-import type { SliceJob } from './stream.ts'
+import { callOptions, type SliceJob } from './stream.ts'
 
 /** The result of asking about one evaluation. */
 export type Answer =
@@ -140,8 +140,8 @@ async function askOne(
   task: EnrichmentTask,
   whileWaiting: WhileWaiting,
 ): Promise<Answer> {
-  const { context, stream, rooftop, traffic } = job
-  const options = { signal: context.signal, onAttempt: traffic.onAttempt, whileWaiting }
+  const { context, stream, rooftop } = job
+  const options = { ...callOptions(job), whileWaiting }
   const { body, text, at } = await stream.read(
     sourcesOf(context),
     rooftop,

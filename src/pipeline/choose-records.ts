@@ -12,7 +12,7 @@ import { type QuarantinedRecord, readQuarantinedRecords } from './quarantine.ts'
 import type { ListedWindows } from './list-windows.ts'
 import { isRereadDue, isUnchanged } from './reread.ts'
 import { sourcesOf } from './sources.ts'
-import type { SliceJob } from './stream.ts'
+import { callOptions, type SliceJob } from './stream.ts'
 
 /** Which listed records a slice reads, and what is known about them. */
 export interface ReadPlan {
@@ -113,8 +113,7 @@ async function listedAtCreation(
     const second = toUnixSeconds(entry.createdAt)
     if (second === toUnixSeconds(entry.entryAt)) continue
     const range = { from: second, until: second + 1 }
-    const options = { signal: context.signal, onAttempt: job.traffic.onAttempt }
-    const { items } = await stream.list(sourcesOf(context), rooftop, range, options)
+    const { items } = await stream.list(sourcesOf(context), rooftop, range, callOptions(job))
     if (items.some(({ id }) => id === entry.id)) shown.set(entry.id, entry.createdAt)
   }
   return shown
@@ -220,7 +219,7 @@ async function missingFrom(
     sourcesOf(context),
     rooftop,
     { from, until: open ? null : until },
-    { signal: context.signal, onAttempt: job.traffic.onAttempt },
+    callOptions(job),
   )
   const shown = new Set(second.items.map((item) => item.id))
   return missing.filter((id) => !shown.has(id))

@@ -10,7 +10,7 @@ import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { isDataFault, issuesOf, parsePayload } from './record-fault.ts'
 import { sourcesOf } from './sources.ts'
-import { type SliceJob, sourceTimeAt } from './stream.ts'
+import { callOptions, type SliceJob, sourceTimeAt } from './stream.ts'
 
 /** A record that was read: unchanged, new or changed, invalid, or no longer at the source. */
 export type Hydrated =
@@ -82,8 +82,8 @@ export async function hydrate(
     if (heldCharacters >= context.sliceLimits.bodies) return null
     try {
       const fetched = await stream.hydrate(sourcesOf(context), rooftop, id, {
+        ...callOptions(job),
         signal,
-        onAttempt: job.traffic.onAttempt,
         whileWaiting,
       })
       context.crashPoint('record-read')

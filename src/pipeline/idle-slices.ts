@@ -10,7 +10,7 @@ import { type ProvenPart, proveWindow } from './prove.ts'
 import { addCounts, zeroCounts } from './run-ledger.ts'
 import type { Window } from '../values/window.ts'
 import { sourcesOf } from './sources.ts'
-import type { SliceJob, SliceResult, Stream } from './stream.ts'
+import { callOptions, type SliceJob, type SliceResult, type Stream } from './stream.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 
 // Most rooftops have nothing new in a night. One by one, each costs dozens of statements; together they cost the same number once.
@@ -155,10 +155,10 @@ async function listEmpty(
   due: readonly DueWindow[],
   batchSignal: AbortSignal,
 ): Promise<ProvenPart[] | null> {
-  const { context, rooftop, stream, traffic } = job
+  const { context, rooftop, stream } = job
   const stop = new AbortController()
   const signal = AbortSignal.any([batchSignal, stop.signal])
-  const options = { signal, onAttempt: traffic.onAttempt }
+  const options = { ...callOptions(job), signal }
   const isEmpty = (items: readonly unknown[]) => items.length === 0
   const list = async ({ from, until, open }: Window) => {
     const range = { from, until: open ? null : until }

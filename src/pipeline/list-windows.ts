@@ -5,7 +5,7 @@ import { type ListLimit, type ProvenPart, proveWindow } from './prove.ts'
 import { dayNumber, latestRotationStart } from '../values/window.ts'
 import type { RecordList } from './windowed-records.ts'
 import { sourcesOf } from './sources.ts'
-import type { SliceJob } from './stream.ts'
+import { callOptions, type SliceJob } from './stream.ts'
 
 /** Windows that are read from the ledger at once. */
 export const windowsPerSlice = 64
@@ -68,7 +68,7 @@ async function listOne(
       old.listedAt.getTime() / 1000 >=
         latestRotationStart(dayNumber(window.from), nights, run.sourceStart),
   )
-  const options = { signal: context.signal, onAttempt: job.traffic.onAttempt }
+  const options = callOptions(job)
   const list = async ({
     from,
     until,

@@ -103,6 +103,29 @@ export class Traffic {
   }
 }
 
+/** What follows a failure of a call, by mode of the run; it must be true of the whole slice and of a single record. */
+const nextTries: Readonly<Record<RunMode, string>> = {
+  sync: 'the next sync tries again.',
+  backfill:
+    'run the same backfill again for what is missing; the next sync tries what is in quarantine.',
+  retry: 'the next sync or "forecourt quarantine retry" tries again.',
+  links: 'the next refresh of the links tries again.',
+  reprice: 'the next sync or "forecourt reprice" tries again.',
+  replay: 'run "forecourt replay" again.',
+  hints: 'the webhook is tried again; the next sync tries what is in quarantine.',
+}
+
+/** The options of a slice's calls. */
+export function callOptions({
+  context: { signal },
+  run: { mode, lane },
+  traffic: { onAttempt },
+}: Pick<SliceJob, 'context' | 'run' | 'traffic'>) {
+  // The backfill of a job is about the windows that a sync lists too.
+  const owner = mode === 'backfill' && lane !== 'background' ? 'sync' : mode
+  return { signal, onAttempt, nextTry: nextTries[owner] }
+}
+
 /** The source's clock at a moment of ours, by the difference measured when the run began; a replay computes the same. */
 export function sourceTimeAt(
   { startedAt, sourceStart }: Pick<Run, 'startedAt' | 'sourceStart'>,

@@ -39,11 +39,13 @@ export interface SentRequest {
 export type WhileWaiting = <T>(wait: Promise<T>) => Promise<T>
 
 /** `signal` ends a call at once: it rejects with the signal's reason. `onAttempt` is called after every request,
- *  `whileWaiting` with every wait before a retry. */
+ *  `whileWaiting` with every wait before a retry. `nextTry` is part of the error of a call that may succeed later: who tries it
+ *  again. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
   readonly whileWaiting?: WhileWaiting | undefined
+  readonly nextTry?: string | undefined
 }
 
 /** One call of a source; `path` may hold a query, which no message repeats. */
@@ -269,12 +271,22 @@ export class HttpSource {
   /** The error of a failed call: method, path, status, attempts, a short cause, and what to do. */
   #errorOf(request: HttpRequest, failure: Failure, attempt: number): SyncError {
     const { setting, baseUrl } = this.#options
-    const { method, path, subject, details, keyAdvice = '', contract = plainRead } = request
+    const {
+      method,
+      path,
+      subject,
+      details,
+      nextTry,
+      keyAdvice = '',
+      contract = plainRead,
+    } = request
     const { meaning, what, status, cause, retryAfterMs } = failure
     const rule = rules[meaning]
     const documented = status === null ? undefined : contract.statuses[status]
-    const facts = { keyAdvice, documented, setting, origin: new URL(baseUrl).origin }
-    const isUnknown = !contract.repeatable && rule.taken === 'unknown'
+    const { origin } = new URL(baseUrl)
+    const isRead = contract.repeatable
+    const facts = { keyAdvice, documented, nextTry, isRead, setting, origin }
+    const isUnknown = !isRead && rule.taken === 'unknown'
     const errorAction = isUnknown ? unknownOutcome.errorAction : rule.errorAction
     const advice = isUnknown ? unknownOutcome.advice : rule.advice(facts)
     const name = [method, withoutQuery(path), subject].filter(Boolean).join(' ')

@@ -15,6 +15,10 @@ interface AdviceFacts {
   readonly keyAdvice: string
   /** When the operation gives the status; undefined where it is not documented. */
   readonly documented: string | undefined
+  /** Who tries again; ends with a full stop. undefined: the caller may. */
+  readonly nextTry: string | undefined
+  /** Whether the call changes nothing at the source. */
+  readonly isRead: boolean
   /** The config's name of the base URL. */
   readonly setting: string
   /** Host and port of the base URL. */
@@ -46,9 +50,12 @@ interface Rule {
 }
 
 const asDocumented = ({ documented }: AdviceFacts) => `Documented as: ${documented}.`
-const later = () => 'Nothing is lost: the next sync tries again.'
-const checkNetwork = ({ setting, origin }: AdviceFacts) =>
-  `${later()} If this continues, check ${setting} (${origin}) and the network.`
+const later = ({ nextTry, isRead }: AdviceFacts) =>
+  nextTry === undefined && !isRead
+    ? 'Nothing was changed: try again later.'
+    : `Nothing is lost: ${nextTry ?? 'try again later.'}`
+const checkNetwork = (facts: AdviceFacts) =>
+  `${later(facts)} If this continues, check ${facts.setting} (${facts.origin}) and the network.`
 
 const refusal = { errorAction: 'abort', backoff: null, key: 'works', taken: 'no' } as const
 const documentedRefusal = { ...refusal, errorAction: 'skip', advice: asDocumented } as const

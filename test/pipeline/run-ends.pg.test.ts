@@ -1,7 +1,8 @@
 import type pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { endFinishedRuns } from '#src/pipeline/run-lock.ts'
-import { runToEnd } from '#src/pipeline/run-streams.ts'
+import type { RunPlan } from '#src/pipeline/run-ledger.ts'
+import { runStreams, runToEnd } from '#src/pipeline/run-streams.ts'
 import { startRun } from '#src/pipeline/start-run.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { until } from '../support/child.ts'
@@ -94,4 +95,26 @@ test.each([
   expect(came.report.status).toBe('ok')
   expect(came.report.finishedAt).not.toBeNull()
   expect((await runsOf(fixture))[0]!.status).toBe(status)
+})
+
+test('the error of a run says who tries again', async () => {
+  await using fixture = await lanesFixture()
+  const { context, config, sandbox } = fixture
+  await fixture.night()
+  sandbox.faults.add({ fault: { kind: 'status', status: 503 }, match: { path: '/getevallist' } })
+  const errorOf = async (plan: Partial<RunPlan>) => {
+    const request = history(fixture)
+    const { rooftops } = await runStreams(context, {
+      ...request,
+      plan: { ...request.plan, ...plan },
+    })
+    return rooftops[config.rooftops[0]!.uid]!.error
+  }
+
+  expect(await errorOf({ mode: 'sync' })).toMatch(/Nothing is lost: the next sync tries again\.$/)
+  expect(await errorOf({})).toMatch(
+    /Nothing is lost: run the same backfill again for what is missing; the next sync tries what is in quarantine\.$/,
+  )
+  // The backfill of a job lists what a sync lists too.
+  expect(await errorOf({ lane: 'foreground' })).toMatch(/: the next sync tries again\.$/)
 })

@@ -1,7 +1,9 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import type { HttpRequest } from '#src/sources/http.ts'
 import { TransportFault } from '#src/sources/http-exchange.ts'
+import { plainRead } from '#src/sources/status-rules.ts'
 import { faultOf, post, sourceAt } from './http-support.ts'
 
 /** What the connection to an address fails with. */
@@ -45,9 +47,22 @@ test('a call without an answer names the host and port that it went to, and no p
   const { message } = await faultOf(http.request(post()))
   await http.close()
 
-  expect(message).toContain('Nothing is lost: the next sync tries again.')
+  expect(message).toContain('Nothing is lost: try again later.')
   expect(message).toMatch(/check \S+ \(http:\/\/127\.0\.0\.1:1\) and the network\.$/)
   expect(message).not.toContain('a-path')
+})
+
+test('a call that may succeed later names who tries it again', async () => {
+  const http = sourceAt('http://127.0.0.1:1', { maxRetries: 0 })
+  const write = { ...post(), contract: { ...plainRead, repeatable: false } }
+  const messageOf = async (request: HttpRequest) => (await faultOf(http.request(request))).message
+
+  const refusedWrite = await messageOf(write)
+  const ofRun = await messageOf({ ...post(), nextTry: 'the next sync tries again.' })
+  await http.close()
+
+  expect(refusedWrite).toContain('. Nothing was changed: try again later. If this')
+  expect(ofRun).toContain('. Nothing is lost: the next sync tries again. If this')
 })
 
 test('faults of several addresses name their system call only if it is the same', () => {

@@ -23,7 +23,7 @@ import { reportUnits, reportUnknown } from './batch-reports.ts'
 import type { Counts } from '../../pipeline/run-ledger.ts'
 import { savePayloads, storableList } from '../../pipeline/load-records.ts'
 import { type Sources, sourcesOf } from '../../pipeline/sources.ts'
-import type { SliceJob } from '../../pipeline/stream.ts'
+import { callOptions, type SliceJob } from '../../pipeline/stream.ts'
 import type { CallOptions } from '../../sources/http.ts'
 import type { Warning } from '../../pipeline/data-quality.ts'
 
@@ -54,8 +54,8 @@ export async function pollBatches(
 }
 
 async function pollOne(job: SliceJob, batch: Submitted): Promise<PollResult> {
-  const { context, traffic } = job
-  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const { context } = job
+  const options = callOptions(job)
   try {
     const found = await pollBatch(sourcesOf(context), batch, options)
     const { results, percent } = found

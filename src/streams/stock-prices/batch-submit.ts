@@ -20,7 +20,7 @@ import {
 import { reportUnits } from './batch-reports.ts'
 import { advanceFence, type Run } from '../../pipeline/run-ledger.ts'
 import { sourcesOf } from '../../pipeline/sources.ts'
-import type { SliceJob } from '../../pipeline/stream.ts'
+import { callOptions, type SliceJob } from '../../pipeline/stream.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 
 /** A batch that is recorded; only this process sends it. */
@@ -76,12 +76,11 @@ export async function sendBatch(job: SliceJob, batch: RecordedBatch): Promise<Se
 }
 
 /** Returns the id for polling. MissingField when the answer holds none. */
-async function submit(
-  { context, rooftop, traffic }: SliceJob,
-  { batchNo, units }: RecordedBatch,
-): Promise<string> {
+async function submit(job: SliceJob, { batchNo, units }: RecordedBatch): Promise<string> {
+  const { context, rooftop } = job
   const { answer } = await sourcesOf(context).services.call(submitPriceBatch, {
-    onAttempt: traffic.onAttempt,
+    ...callOptions(job),
+    signal: undefined,
     naturalKey: `batch ${batchNo}`,
     fields: { vehicles: units.map(vehicleOf), ...marketField(rooftop, context.config) },
   })

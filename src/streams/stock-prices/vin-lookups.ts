@@ -8,7 +8,7 @@ import { isKeyRefused } from '../../sources/status-rules.ts'
 import { storable } from '../../values/text.ts'
 import type { LookUp } from './batch.ts'
 import pLimit from 'p-limit'
-import type { SliceJob } from '../../pipeline/stream.ts'
+import { callOptions, type SliceJob } from '../../pipeline/stream.ts'
 import { type Sources, sourcesOf } from '../../pipeline/sources.ts'
 
 type Region = Pick<RooftopRow, 'region'>
@@ -89,8 +89,8 @@ const failuresAllowed = 8
  * Rejects with SyncError when the key is refused.
  */
 export async function lookUpAll(job: SliceJob, vins: readonly string[]): Promise<LookUp[]> {
-  const { context, rooftop, traffic } = job
-  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const { context, rooftop } = job
+  const options = callOptions(job)
   const limit = pLimit(context.config.http.concurrency)
   const found: LookUp[] = []
   const reasons: string[] = []

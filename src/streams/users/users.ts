@@ -7,7 +7,7 @@ import { quarantineRecords, releaseAllBut } from '../../pipeline/quarantine.ts'
 import { sourcesOf } from '../../pipeline/sources.ts'
 import type { PayloadRows } from '../../pipeline/payload-rows.ts'
 import { replayRows } from '../../pipeline/replay-slice.ts'
-import type { SliceJob, SliceResult, Stream } from '../../pipeline/stream.ts'
+import { callOptions, type SliceJob, type SliceResult, type Stream } from '../../pipeline/stream.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import type { Issue } from '../../values/record.ts'
 import { deriveUsers, keysOf, loadUsers, type UserList } from './user-list.ts'
@@ -77,12 +77,12 @@ async function readLists(job: SliceJob): Promise<SliceResult> {
 }
 
 /** A user carries no active flag: the list is read without and with `includeInactive` [A §4 /getuserlist]. */
-async function receiveLists({ context, rooftop, traffic }: SliceJob): Promise<UserList[]> {
-  const { appraisal } = sourcesOf(context)
-  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+async function receiveLists(job: SliceJob): Promise<UserList[]> {
+  const { appraisal } = sourcesOf(job.context)
+  const options = callOptions(job)
   const lists: UserList[] = []
   for (const includeInactive of [false, true]) {
-    const { text, fetchedAt } = await appraisal.listUsers(rooftop, { includeInactive }, options)
+    const { text, fetchedAt } = await appraisal.listUsers(job.rooftop, { includeInactive }, options)
     const naturalKey = includeInactive ? 'all' : 'active'
     lists.push({ naturalKey, text: storableList(text), fetchedAt })
   }
