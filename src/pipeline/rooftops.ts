@@ -26,7 +26,7 @@ export async function findRooftops(
 
 /** Updates core.rooftop from the config and returns the rooftops with their ids; writes only what differs. A new time zone
  *  recalculates local days and sums in the same statement. UsageError when a change would relabel loaded rows, BusyError when a
- *  running run still uses the old zone. */
+ *  run still uses an old zone or dealer group; then nothing is written. */
 export async function registerRooftops(
   db: Db,
   rooftops: readonly RooftopConfig[],
@@ -35,6 +35,11 @@ export async function registerRooftops(
   const stored = await readStored(db, rooftops)
   const refused = await refusedChanges(db, rooftops, stored)
   if (refused.length > 0) throw new UsageError(refused.join('\n'))
+  for (const rooftop of rooftops) {
+    const found = stored.get(rooftop.uid)
+    if (found && (found.time_zone !== rooftop.timezone || found.group_code !== rooftop.group))
+      await requireNoRun(db, found.group_id, rooftop)
+  }
   const rows: RooftopRow[] = []
   for (const rooftop of rooftops) {
     const found = stored.get(rooftop.uid)
@@ -42,12 +47,9 @@ export async function registerRooftops(
       rows.push({ ...described(rooftop), id: found.rooftop_id, groupId: found.group_id })
       continue
     }
-    const isMoved = found !== undefined && found.time_zone !== rooftop.timezone
-    const isRegrouped = found !== undefined && found.group_code !== rooftop.group
-    if (isMoved || isRegrouped) await requireNoRun(db, found.rooftop_id, rooftop)
     const groupId = await groupIdOf(db, rooftop.group)
     rows.push({ ...described(rooftop), id: await rooftopIdOf(db, rooftop, groupId), groupId })
-    if (isMoved)
+    if (found && found.time_zone !== rooftop.timezone)
       log?.warn(
         { rooftop: rooftop.uid, from: found.time_zone, to: rooftop.timezone },
         'time zone changed: local days and sums recalculated; restart workers, scheduler and serve, which still use the old zone',
@@ -101,16 +103,17 @@ async function idsWithRows(db: Db, ids: readonly number[]): Promise<ReadonlySet<
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Throws BusyError while a run works on the rooftop, because its process uses the zone and the dealer group that it started with. */
-async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): Promise<void> {
+/** Throws BusyError while a run works on a rooftop of the group. Its process uses the zones and the group that it started with, also
+ *  for records of this rooftop that a list of another one shows. */
+async function requireNoRun(db: Db, groupId: number, { uid }: RooftopConfig): Promise<void> {
   const { rows } = await sql<{ runId: number }>`
-    select run_id as "runId" from ops.run join ops.run_stream using (run_id)
-    where run.status = 'running' and run_stream.rooftop_id = ${rooftopId} and run_stream.status in ('waiting', 'running')
+    select run_id as "runId" from ops.run join ops.run_stream using (run_id) join core.rooftop using (rooftop_id)
+    where run.status = 'running' and group_id = ${groupId} and run_stream.status in ('waiting', 'running')
       and (is_detached or not ${sql.raw(lockSql.try('run', 'run_id'))})
     limit 1`.execute(db)
   if (rows[0] !== undefined)
     throw new BusyError(
-      `Run ${rows[0].runId} is at work on rooftop ${uid}, whose time zone or dealer group has changed in the config; nothing was started. ` +
+      `Run ${rows[0].runId} is at work on the dealer group of rooftop ${uid}, whose time zone or group has changed in the config; nothing was started. ` +
         'Wait for it to end ("forecourt status" shows it), or stop or pause it.',
     )
 }

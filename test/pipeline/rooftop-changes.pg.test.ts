@@ -155,18 +155,50 @@ test('a new time zone moves the days of price confirmations, also of evaluations
   }
 })
 
-test('a time zone cannot change while a run works on the rooftop', async () => {
-  await using fixture = await loaded()
-  const { pool } = fixture.database
-  const before = await snapshot(fixture)
-  await pool.query(`with run as (
-      insert into ops.run (command, status, is_detached, source_started_at)
-      values ('backfill', 'running', true, now()) returning run_id)
-    insert into ops.run_stream (run_id, rooftop_id, stream, status)
-    select run_id, 1, 'evaluations', 'waiting' from run`)
+/** Everything that a change of a time zone or dealer group writes. */
+const written = async (fixture: Fixture) => {
+  const tables = ['core.rooftop_group', 'core.agg_appraisal', 'core.app_user', 'ops.run']
+  const { rows } = await fixture.database.pool.query(
+    `select ${tables.map((table) => `(select json_agg(t order by t) from ${table} as t) as "${table}"`).join(', ')}`,
+  )
+  return { ...rows[0], ...(await snapshot(fixture)) }
+}
 
-  const changed = fixture.night(changedConfig(fixture, { timezone: 'Pacific/Honolulu' }))
+test.each([
+  { change: { timezone: 'Pacific/Honolulu' }, at: 1 },
+  { change: { group: 'another-group' }, at: 1 },
+  // A run at another rooftop of the group may load records of this one.
+  { change: { group: 'another-group' }, at: 2 },
+])(
+  'a change of $change is refused while a run at rooftop $at of the group works',
+  async ({ change, at }) => {
+    await using fixture = await openFixture({ sandbox: { now, rooftops: 2, evaluations: 40 } })
+    await fixture.night()
+    const { pool } = fixture.database
+    const { rows: groups } = await pool.query('select distinct group_id from core.rooftop')
+    await pool.query(
+      `with run as (
+       insert into ops.run (command, status, is_detached, source_started_at)
+       values ('backfill', 'running', true, now()) returning run_id)
+     insert into ops.run_stream (run_id, rooftop_id, stream, status)
+     select run_id, $1, 'evaluations', 'waiting' from run`,
+      [at],
+    )
+    const before = await written(fixture)
+    const { config, ...context } = changedConfig(fixture, change)
+    // What comes before the refused change in the config is not written either.
+    const [first, second] = config.rooftops
+    const renamed = { ...config, rooftops: [{ ...second!, name: 'Renamed' }, first!] }
 
-  await expect(changed).rejects.toMatchObject({ name: 'BusyError' })
-  expect(await snapshot(fixture)).toEqual(before)
-})
+    const changed = fixture.night({ ...context, config: renamed })
+
+    await expect(changed).rejects.toMatchObject({
+      name: 'BusyError',
+      message: expect.stringMatching(
+        /^Run 2 is at work .* has changed in the config; nothing was started\. Wait for it to end/,
+      ),
+    })
+    expect(groups).toHaveLength(1)
+    expect(await written(fixture)).toEqual(before)
+  },
+)
