@@ -250,9 +250,10 @@ async function mismatches(
   }))
 }
 
-/** Counts child rows without their record; child tables have no foreign key. */
+/** Counts child rows without their record, those of other streams too; child tables have no foreign key. */
 async function orphans(db: Db, stream: WindowedRecords, rooftop: RooftopRow): Promise<number> {
-  const [entity, ...children] = stream.tables
+  const [entity, ...own] = stream.tables
+  const children = [...own, ...stream.dependentTables]
   const id = sql.ref(stream.idColumn)
   let count = 0
   for (const table of children) {

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
+import { isProved, verifyNow } from '#src/pipeline/verify.ts'
+import { evaluationRecords as records } from '#src/streams/evaluations/evaluation-records.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { pricedFixture } from '../support/pricing-fixture.ts'
+
+test.each([
+  ['its own children are left', [records.tables[0]!]],
+  ['only rows of other streams are left', records.tables],
+])('an evaluation that was deleted by hand is named while %s', async (_, deleted) => {
+  await using fixture = await pricedFixture([{ evalId: 1 }, { evalId: 2 }])
+  const { context, config, database, sandbox } = fixture
+  const verified = async () => {
+    const [rooftop] = await findRooftops(context.db, config.rooftops)
+    return await verifyNow(context, records, rooftop!, config.sync)
+  }
+  await fixture.night()
+  const before = await verified()
+
+  for (const table of deleted) await database.pool.query(`delete from ${table} where eval_id = 1`)
+  // No certificate names it any more.
+  sandbox.world.vanish(1, sandbox.clock.now())
+  await fixture.nightAfter(1)
+  const after = await verified()
+  await runStreams(context, {
+    plan: { command: 'replay', mode: 'replay', from: 0, until: 0 },
+    streams: [evaluations],
+    rooftops: config.rooftops,
+  })
+  await fixture.nightAfter(1)
+
+  expect(isProved(before)).toBe(true)
+  expect(after).toMatchObject({ notStored: [], listed: 1 })
+  expect(after.orphans).toBeGreaterThan(0)
+  expect(isProved(after)).toBe(false)
+  expect(isProved(await verified()), 'after a replay and a sync').toBe(true)
+})
