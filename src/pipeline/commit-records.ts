@@ -1,11 +1,10 @@
 import type { Tx } from '../db/transaction.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 import { commitSlice } from './commit-slice.ts'
-import type { SliceResult } from './stream.ts'
 import type { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
-import type { SliceJob } from './stream.ts'
+import type { SliceJob, SliceResult } from './stream.ts'
 import type { SliceContent } from './slice-outcome.ts'
 import { writeSlice, type Written } from './write-slice.ts'
 

@@ -24,7 +24,7 @@ export function payloadRowsOf({ payloadRows, records }: Stream): PayloadRows | n
 }
 
 /** Merges each record's payloads, oldest first, with the same function as a nightly load. */
-export function recordRows(stream: WindowedRecords): PayloadRows {
+function recordRows(stream: WindowedRecords): PayloadRows {
   return {
     ...(stream.isSummed ? { isSummed: true } : {}),
     keysOf: (rooftopIds) => payloadKeys(rooftopIds, [stream.endpoint]),

@@ -7,7 +7,7 @@ import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { type Answer, askAll, type AskResult, type StopReason } from './ask-source.ts'
 import { recordWarnings } from './data-quality.ts'
 import { type AskSpan, nextPollAt, park, parkedUntil, recordAnswers } from './enrichment-state.ts'
-import type { Counts, Run } from './run-ledger.ts'
+import { type Counts, isHistory, type Run } from './run-ledger.ts'
 import { newestHashes, savePayloads } from './load-records.ts'
 import { countAttempts, quarantineRecords, release } from './quarantine.ts'
 import { screenAnswers } from './privacy-gate.ts'
@@ -167,7 +167,8 @@ async function writeAnswers(
     job.context.config.wire.appraisal,
   )
   await saveChangedPayloads(tx, job, answered)
-  const keys = answered.map(({ task }) => naturalKeyOf(stream, task))
+  const keyOf = ({ task }: Answer) => naturalKeyOf(stream, task)
+  const keys = answered.map(keyOf)
   const warnings = loaded.flatMap((each, index) =>
     each.warnings.map((warning) => ({ naturalKey: keys[index]!, ...warning })),
   )
@@ -176,11 +177,8 @@ async function writeAnswers(
   await quarantineRecords(
     tx,
     quarantine,
-    rejected.map(({ task, issues, text }) => ({
-      naturalKey: naturalKeyOf(stream, task),
-      issues,
-      payload: text,
-      window: null,
+    rejected.map((answer) => ({
+      ...{ naturalKey: keyOf(answer), issues: answer.issues, payload: answer.text, window: null },
     })),
   )
   const closed = answers.filter(({ kind }) => kind === 'answered' || kind === 'skipped')
@@ -191,11 +189,7 @@ async function writeAnswers(
   })
   await release(tx, quarantine, closedKeys)
   const failed = answers.filter(({ kind }) => kind === 'failed')
-  await countAttempts(
-    tx,
-    quarantine,
-    failed.map(({ task }) => naturalKeyOf(stream, task)),
-  )
+  await countAttempts(tx, quarantine, failed.map(keyOf))
   await recordAnswers(tx, job, answers, span)
   const ids = answers.map(({ task }) => task.evalId)
   if (stream.isSummed) await refreshSums(tx.db, [rooftop.groupId], ids)
@@ -251,11 +245,6 @@ async function budgetLeft(job: Job): Promise<number> {
 /** How many evaluations a run may ask about for one rooftop. */
 function budgetOf(stream: Enrichment, run: Run, config: Config): number {
   return (isHistory(run) ? stream.historyBudget?.(config) : stream.budget(config)) ?? 0
-}
-
-/** Whether the run is a backfill of history. A foreground run of the same mode loads fresh windows and asks for what is due. */
-function isHistory({ mode, lane }: Run): boolean {
-  return mode === 'backfill' && lane === 'background'
 }
 
 /** The span of a backfill of history. null: the run asks for what is due. */

@@ -1,4 +1,5 @@
 import type { WindowedRecords } from './windowed-records.ts'
+import { listedIn } from './backlog.ts'
 import { type EarlierCertificate, idsDigest } from './certificate.ts'
 import type { DueWindow } from './due-windows.ts'
 import { type ListLimit, type ProvenPart, proveWindow } from './prove.ts'
@@ -44,7 +45,7 @@ export async function listWindows(
       listLimit = combine(listLimit, proof.listLimit)
     }
     next += width
-    records = parts.reduce((sum, part) => sum + part.items.length, 0)
+    records = listedIn(parts)
     job.context.crashPoint('window-listed')
   }
   return { parts, earlier, listLimit, more: next < due.length || due.length >= windowsPerSlice }

@@ -2,11 +2,10 @@ import { refreshSums } from '../db/sums.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { holdErasureLock } from '../erasure/suppression.ts'
 import { commitSlice } from './commit-slice.ts'
-import { compareRows, nextKeys, recordRows, writeDifferences } from './derive-rows.ts'
+import { compareRows, nextKeys, writeDifferences } from './derive-rows.ts'
 import { quarantineRecords } from './quarantine.ts'
 import type { PayloadRows } from './payload-rows.ts'
-import type { Slice, SliceJob, SliceResult } from './stream.ts'
-import type { WindowedRecords } from './windowed-records.ts'
+import type { SliceJob, SliceResult } from './stream.ts'
 
 /** Records that a slice of a replay or a verification reads the payloads of. */
 export const recordsAtOnce = 500
@@ -15,16 +14,7 @@ export const recordsAtOnce = 500
  * One slice of a replay: the rows of the next records, derived from their stored payloads without a call; those that differ are
  * written. Its position is in ops.stream_state and is committed with the rows, so that a killed replay continues from there.
  */
-export function replayRows(payloadRows: PayloadRows): Slice {
-  return async (job) => await replaySlice(job, payloadRows)
-}
-
-/** The same for records that are listed by windows. */
-export async function replayRecords(job: SliceJob<WindowedRecords>): Promise<SliceResult> {
-  return await replaySlice(job, recordRows(job.stream))
-}
-
-async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Promise<SliceResult> {
+export async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Promise<SliceResult> {
   const { context, stream, rooftop, run } = job
   const after = await replayedUpTo(context.db, job)
   const write = async (tx: Tx) => {

@@ -89,6 +89,11 @@ export function addCounts(left: Counts, right: Partial<Counts>): Counts {
   return sum
 }
 
+/** Whether the run is a backfill of history. A run of the same mode in another lane is of a job: it loads the fresh windows of a sync. */
+export function isHistory({ mode, lane }: Pick<Run, 'mode' | 'lane'>): boolean {
+  return mode === 'backfill' && lane === 'background'
+}
+
 /** Inserts the run's row. `details` are the names of its streams and rooftops. */
 export async function insertRun(
   db: Db,

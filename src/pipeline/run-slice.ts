@@ -2,9 +2,12 @@ import { isConnectionLoss } from '../db/connect.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
 import { type SliceEnded, sliceEnded } from '../telemetry.ts'
 import { commitSlice } from './commit-slice.ts'
+import { payloadRowsOf } from './derive-rows.ts'
+import { replaySlice } from './replay-slice.ts'
 import {
   addCounts,
   type Counts,
+  isHistory,
   recordSlices,
   type StreamStatus,
   zeroCounts,
@@ -63,14 +66,13 @@ async function runWithRetries(job: SliceJob<Stream>): Promise<SliceResult> {
 /** Runs the slice that the stream has for the run's mode; without one, nothing is due. */
 async function runSliceOnce(job: SliceJob<Stream>): Promise<SliceResult> {
   const { stream, run } = job
-  // A job that lists fresh windows is a backfill in the foreground: where there are no windows, it does what a sync does.
-  const isFresh = run.mode === 'backfill' && run.lane !== 'background'
-  const mode = isFresh && stream.records === undefined ? 'sync' : run.mode
-  const slice = stream.slices[mode] ?? (async () => await commitSlice(job, { write: nothingDue }))
-  return await slice(job)
+  const payloadRows = run.mode === 'replay' ? payloadRowsOf(stream) : null
+  if (payloadRows !== null) return await replaySlice(job, payloadRows)
+  // A job that lists fresh windows does what a sync does where there are no windows.
+  const isFresh = run.mode === 'backfill' && !isHistory(run)
+  const slice = stream.slices[isFresh && stream.records === undefined ? 'sync' : run.mode]
+  return (await slice?.(job)) ?? (await commitSlice(job, { write: async () => ({ more: false }) }))
 }
-
-const nothingDue = async () => ({ more: false })
 
 /** Records the failure and ends the stream of the rooftop for this run; everything else continues. */
 async function afterFailure(

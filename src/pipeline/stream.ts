@@ -7,13 +7,13 @@ import type { RooftopRow } from '../values/rooftop.ts'
 import type { DueWindow } from './due-windows.ts'
 import type { Enrichment } from './enrichment.ts'
 import type { PayloadRows } from './payload-rows.ts'
-import type { Counts, Run, RunMode, StreamStatus } from './run-ledger.ts'
+import { type Counts, isHistory, type Run, type RunMode, type StreamStatus } from './run-ledger.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 
 /** One kind of data that is loaded. It is written with the pipeline's functions; the pipeline knows no stream by name. */
 export interface Stream {
   readonly name: string
-  /** Its slice of work, by mode of the run. In a mode that it does not have, nothing is due. */
+  /** Its slice of work, by mode of the run. In a mode that it does not have, nothing is due; a replay follows from `payloadRows`. */
   readonly slices: Readonly<Partial<Record<RunMode, Slice>>>
   /** Keys of its answers in `raw.payload`: a newer answer about the same record replaces an older one. */
   readonly endpoints: readonly string[]
@@ -118,12 +118,11 @@ const nextTries: Readonly<Record<RunMode, string>> = {
 /** The options of a slice's calls. */
 export function callOptions({
   context: { signal },
-  run: { mode, lane },
+  run,
   traffic: { onAttempt },
 }: Pick<SliceJob, 'context' | 'run' | 'traffic'>) {
-  // The backfill of a job is about the windows that a sync lists too.
-  const owner = mode === 'backfill' && lane !== 'background' ? 'sync' : mode
-  return { signal, onAttempt, nextTry: nextTries[owner] }
+  const isFresh = run.mode === 'backfill' && !isHistory(run)
+  return { signal, onAttempt, nextTry: nextTries[isFresh ? 'sync' : run.mode] }
 }
 
 /** The source's clock at a moment of ours, by the difference measured when the run began; a replay computes the same. */

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { loadNamed, makeProgram } from '#src/cli.ts'
 import { allCommands } from '#src/commands/all.ts'
 import { historyStreamNames, streamNames } from '#src/commands/names.ts'
-import type { RunMode } from '#src/pipeline/run-ledger.ts'
+import { payloadRowsOf } from '#src/pipeline/derive-rows.ts'
+import type { Stream } from '#src/pipeline/stream.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { runInProcess } from '../support/cli.ts'
 
@@ -38,12 +39,15 @@ test('every option and argument of every example is known to its command', async
 })
 
 test('the streams of the help are those that the commands take', () => {
-  const having = (mode: RunMode) =>
-    allStreams.filter(({ slices }) => slices[mode] !== undefined).map(({ name }) => name)
+  const namesOf = (streams: readonly Stream[]) => streams.map(({ name }) => name)
 
-  expect(streamNames).toEqual(allStreams.map(({ name }) => name))
-  expect(streamNames).toEqual(having('replay'))
-  expect(historyStreamNames).toEqual(having('backfill'))
+  expect(streamNames).toEqual(namesOf(allStreams))
+  expect(streamNames).toEqual(
+    namesOf(allStreams.filter((stream) => payloadRowsOf(stream) !== null)),
+  )
+  expect(historyStreamNames).toEqual(
+    namesOf(allStreams.filter(({ slices }) => slices.backfill !== undefined)),
+  )
 })
 
 test('the help of every command shows the global options and the exit codes', async () => {

@@ -1,4 +1,3 @@
-import { replayRecords } from '../../pipeline/replay-slice.ts'
 import { retryRecords } from '../../pipeline/retry-slice.ts'
 import { sliceOf, type Stream } from '../../pipeline/stream.ts'
 import { planWindows, readWindows } from '../../pipeline/windowed-slice.ts'
@@ -15,7 +14,6 @@ export const evaluations: Stream = {
     backfill: sliceOf(evaluationRecords, readWindows),
     retry: sliceOf(evaluationRecords, retryRecords),
     hints: sliceOf(evaluationRecords, readHinted),
-    replay: sliceOf(evaluationRecords, replayRecords),
   },
   plan: async (scope) => await planWindows(evaluationRecords, scope),
 }

@@ -2,7 +2,6 @@ import { getPricing } from '../../contract/appraisal/pricing.ts'
 import { defineEnrichment } from '../../pipeline/enrichment.ts'
 import { askDue, planAsks } from '../../pipeline/enrichment-slice.ts'
 import { payloadKeys, type PayloadRows } from '../../pipeline/payload-rows.ts'
-import { replayRows } from '../../pipeline/replay-slice.ts'
 import { sliceOf, type Stream } from '../../pipeline/stream.ts'
 import type { RecordWarning } from '../../values/record.ts'
 import { daysUntilDue, duePrices } from './due.ts'
@@ -62,7 +61,6 @@ export const pricing: Stream = {
   slices: {
     sync: sliceOf(prices, askDue),
     retry: sliceOf(prices, askDue),
-    replay: replayRows(payloadRows),
   },
   plan: async (scope) => await planAsks(prices, scope),
 }

@@ -9,7 +9,6 @@ import {
 } from './batch-ledger.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { PayloadRows } from '../../pipeline/payload-rows.ts'
-import { replayRows } from '../../pipeline/replay-slice.ts'
 import type { CallPlan, PlanScope, Stream } from '../../pipeline/stream.ts'
 import { deriveStockPrices, pricedKeys } from './observe.ts'
 import { submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
@@ -62,7 +61,7 @@ export const stockPrices: Stream = {
   endpoints: [],
   follows: [],
   payloadRows,
-  slices: { sync: priceStock, reprice: priceStock, replay: replayRows(payloadRows) },
+  slices: { sync: priceStock, reprice: priceStock },
   plan: planBatches,
 }
 

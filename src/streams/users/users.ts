@@ -6,7 +6,6 @@ import { newestHashes, savePayloads, storableList } from '../../pipeline/load-re
 import { quarantineRecords, releaseAllBut } from '../../pipeline/quarantine.ts'
 import { sourcesOf } from '../../pipeline/sources.ts'
 import type { PayloadRows } from '../../pipeline/payload-rows.ts'
-import { replayRows } from '../../pipeline/replay-slice.ts'
 import { callOptions, type SliceJob, type SliceResult, type Stream } from '../../pipeline/stream.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import type { Issue } from '../../values/record.ts'
@@ -31,7 +30,7 @@ export const users: Stream = {
   name,
   endpoints: [endpoint],
   payloadRows,
-  slices: { sync: readLists, retry: readLists, replay: replayRows(payloadRows) },
+  slices: { sync: readLists, retry: readLists },
   plan: async () => ({ lists: 2, reads: 0 }),
 }
 

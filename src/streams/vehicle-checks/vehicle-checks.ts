@@ -6,7 +6,6 @@ import { defineEnrichment } from '../../pipeline/enrichment.ts'
 import { evaluationRecords } from '../evaluations/evaluation-records.ts'
 import { askDue, planAsks } from '../../pipeline/enrichment-slice.ts'
 import type { PayloadRows } from '../../pipeline/payload-rows.ts'
-import { replayRows } from '../../pipeline/replay-slice.ts'
 import { sliceOf, type Stream } from '../../pipeline/stream.ts'
 import { checkKeys, deriveChecks } from './derive.ts'
 import { daysUntilDue, dueChecks, pastAsks, savedCalls } from './due.ts'
@@ -66,7 +65,6 @@ export const vehicleChecks: Stream = {
   payloadRows,
   slices: {
     ...{ sync: askChecks, backfill: askChecks, retry: askChecks, links: askChecks },
-    replay: replayRows(payloadRows),
   },
   plan: async (scope) => await planAsks(checks, scope),
 }

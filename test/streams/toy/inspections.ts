@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#src/contract/operation.ts'
 import { SyncError } from '#src/errors.ts'
-import { replayRecords } from '#src/pipeline/replay-slice.ts'
 import { retryRecords } from '#src/pipeline/retry-slice.ts'
 import { sliceOf, type Stream } from '#src/pipeline/stream.ts'
 import { defineRecords } from '#src/pipeline/windowed-records.ts'
@@ -103,7 +102,6 @@ export const inspections: Stream = {
     sync: sliceOf(records, readWindows),
     backfill: sliceOf(records, readWindows),
     retry: sliceOf(records, retryRecords),
-    replay: sliceOf(records, replayRecords),
   },
   plan: async (scope) => await planWindows(records, scope),
 }
