@@ -11,6 +11,7 @@ import { type DueReason, type DueWindow, dueWindows, recheckSince } from './due-
 import { type NextAsk, readAsks } from './next-asks.ts'
 import { isOwnedByOther, storedRecords } from './stored-records.ts'
 import { isRereadDue, rereadWithinNights } from './reread.ts'
+import { type LastRead, type LastRun, readLastRead, readLastRun } from './last-read.ts'
 import type { Run } from './run-ledger.ts'
 
 // When a record was last read, why, and when it is read again. All times are those of the source's clock, which decides what is
@@ -44,14 +45,6 @@ export interface WindowFacts {
   readonly listedAt: Date
   readonly rereadAt: Date
   readonly quarantined: number
-}
-
-/** The last read that left a trace. An unchanged record that is read again leaves none. */
-export interface LastRead {
-  readonly at: Date
-  readonly runId: number
-  readonly reason: 'new' | 'changed' | 'backfill' | 'retry' | 'webhook' | 'reread'
-  readonly outcome: string
 }
 
 /** gap: not covered or not settled; recheck: younger than sync.recheckDays; deep: its turn of sync.deepRelistNights nights;
@@ -94,14 +87,6 @@ export interface ReadTimes {
   readonly asks: readonly NextAsk[]
 }
 
-export interface LastRun {
-  readonly runId: number
-  readonly command: string
-  readonly status: string
-  readonly finishedAt: Date | null
-  readonly error: string | null
-}
-
 export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): Promise<ReadTimes> {
   const { stream, rooftops, config } = scope
   const rooftop = rooftops.find(({ id }) => id === facts.rooftopId)
@@ -129,76 +114,6 @@ export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): P
     customerErasedAt: erasedAt(suppressed, facts.id),
     asks: await readAsks(db, { ...scope, rooftop }, facts.id),
   }
-}
-
-/** Reads that left a row. Our times are turned into the source's by the difference that their run measured. */
-async function readLastRead(
-  db: Db,
-  { name, endpoint }: WindowedRecords,
-  { rooftopId, id }: RecordFacts,
-): Promise<LastRead | null> {
-  const key = String(id)
-  const { rows } = await sql<{
-    at: Date
-    runId: number
-    outcome: string
-    isRetry: boolean
-    isNew: boolean
-    mode: string
-  }>`
-    with read_again (at, run_id, outcome, is_retry, is_new) as (
-      select fetched_at, run_id, 'stored', false, not exists (
-        select from core.evaluation as stored
-        where stored.rooftop_id = payload.rooftop_id and eval_id = ${id} and first_loaded_at < fetched_at)
-      from raw.payload as payload where rooftop_id = ${rooftopId} and endpoint = ${endpoint} and natural_key = ${key}
-      union all
-      select started_at, run_id, 'stored', false, version_no = 1 and first_loaded_at >= started_at
-      from core.evaluation join ops.run using (run_id) where rooftop_id = ${rooftopId} and eval_id = ${id}
-      union all
-      select last_seen_at, run_id, 'quarantined', attempts > 1, true
-      from ops.quarantine where rooftop_id = ${rooftopId} and stream = ${name} and natural_key = ${key}
-      union all
-      select processed_at, run_id, outcome, false, false
-      from ops.webhook_delivery where rooftop_id = ${rooftopId} and eval_id = ${id} and state = 'processed'
-      union all
-      select started_at, run_id, 'vanished', false, false
-      from ops.vanished as gone join ops.run using (run_id)
-      where rooftop_id = ${rooftopId} and gone.stream = ${name} and natural_key = ${key} and reason = 'not found'
-    )
-    select read_again.at + (source_started_at - started_at) as at, run_id as "runId", outcome, is_retry as "isRetry",
-      is_new as "isNew", arguments ->> 'mode' as mode
-    from read_again join ops.run using (run_id)
-    where arguments ->> 'mode' <> 'replay' order by read_again.at desc limit 1`.execute(db)
-  const [found] = rows
-  if (found === undefined) return null
-  const { at, runId, outcome } = found
-  return { at, runId, reason: reasonOf(found), outcome }
-}
-
-function reasonOf(read: {
-  mode: string
-  outcome: string
-  isRetry: boolean
-  isNew: boolean
-}): LastRead['reason'] {
-  if (read.mode === 'hints') return 'webhook'
-  if (read.mode === 'retry' || read.isRetry) return 'retry'
-  if (read.mode === 'backfill') return 'backfill'
-  if (read.outcome === 'vanished') return 'reread'
-  return read.isNew ? 'new' : 'changed'
-}
-
-async function readLastRun(
-  db: Db,
-  { name }: WindowedRecords,
-  rooftopId: number,
-): Promise<LastRun | null> {
-  const { rows } = await sql<LastRun>`
-    select run_id as "runId", command, part.status, part.finished_at + (source_started_at - started_at) as "finishedAt", error
-    from ops.run_stream as part join ops.run using (run_id)
-    where rooftop_id = ${rooftopId} and stream = ${name} and arguments ->> 'mode' in ('sync', 'backfill')
-    order by run_id desc limit 1`.execute(db)
-  return rows[0] ?? null
 }
 
 /** The certificate says that whatever was due before `rereadAt` has been read, so that a turn between the last trace and then is
