@@ -95,7 +95,7 @@ test('a job run whose process ended is taken over; the earlier attempt can recor
   const whileAlive = await claimSlot(context.pool, 'hourly', slot)
   // To the others this appears as its death: its session is gone, although it continues.
   const { rows } = await first.claim.holder.query('select pg_backend_pid() as pid')
-  await fixture.database.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+  await fixture.database.pool.query('select pg_terminate_backend($1, 5000)', [rows[0].pid])
   await until(() =>
     first.claim.holder.query('select 1').then(
       () => false,
