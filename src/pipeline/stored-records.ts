@@ -146,7 +146,7 @@ export function isOwnedByOther(entry: StoredRecord | undefined, rooftop: Rooftop
 
 /**
  * Moves records to the rooftop whose list shows them now. Another rooftop of the group owned them before. A record belongs to
- * one rooftop, and keeps its versions and payloads when the source moves it to another.
+ * one rooftop, and keeps its versions and payloads, and what other streams know about it, when the source moves it to another.
  */
 export async function reassignRooftop(
   tx: Tx,
@@ -168,8 +168,8 @@ export async function reassignRooftop(
     }
     const keys = ids.map(String)
     await tx.client.query(
-      `update raw.payload set rooftop_id = $1 where rooftop_id = $2 and endpoint = $3 and natural_key = any($4)`,
-      [rooftop.id, ownerId, stream.endpoint, keys],
+      `update raw.payload set rooftop_id = $1 where rooftop_id = $2 and endpoint = any($3) and natural_key = any($4)`,
+      [rooftop.id, ownerId, [stream.endpoint, ...stream.dependentEndpoints], keys],
     )
     await tx.client.query(
       'delete from ops.vanished where rooftop_id = $1 and stream = $2 and natural_key = any($3)',

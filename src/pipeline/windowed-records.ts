@@ -79,6 +79,9 @@ export interface WindowedRecords<R = unknown> {
   readonly tables: readonly string[]
   /** Tables of other streams with the same key: their rows only move with the record to another rooftop. */
   readonly dependentTables: readonly string[]
+  /** Endpoints of other streams whose payloads have its id as their key: they move with the record too. A paid answer does not: it
+   *  belongs to the rooftop that paid. */
+  readonly dependentEndpoints: readonly string[]
   readonly idColumn: string
   /** The column of its own table with the instant that ageing counts from; `created_at` where it is null. */
   readonly ageingColumn: string
@@ -144,6 +147,7 @@ type RecordsDraft<R> = Pick<WindowedRecords<R>, Stated | 'entryAt' | 'merge'> &
 export function defineRecords<R>(draft: RecordsDraft<R>): WindowedRecords {
   return {
     dependentTables: [],
+    dependentEndpoints: [],
     ageingColumn: 'created_at',
     documented: { paths: new Set(), required: [] },
     dealerOf: () => null,

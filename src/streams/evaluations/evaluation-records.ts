@@ -1,3 +1,5 @@
+import { listPastCarHistory, listPastPpsr, watchPpsr } from '../../contract/appraisal/checks.ts'
+import { getPricing } from '../../contract/appraisal/pricing.ts'
 import {
   documentedEvaluationPaths,
   requiredEvaluationPaths,
@@ -33,6 +35,9 @@ export const evaluationRecords = defineRecords<EvaluationRecord>({
     'pii.archived_pdf',
     'ops.enrichment_state',
   ],
+  dependentEndpoints: [getPricing, listPastPpsr, listPastCarHistory, watchPpsr].map(
+    ({ name }) => name,
+  ),
   idColumn: 'eval_id',
   ageingColumn: 'completed_at',
   isSummed: true,
