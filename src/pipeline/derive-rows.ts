@@ -30,6 +30,7 @@ function recordRows(stream: WindowedRecords): PayloadRows {
     keysOf: (rooftopIds) => payloadKeys(rooftopIds, [stream.endpoint]),
     async derive(db, rooftop, keys, { wire: { appraisal: wire }, mode }) {
       const ids = keys.map(Number)
+      const ownTable = stream.tables[0]!
       const giveWay = eventLoopYielder()
       const payloads = await readPayloads(db, rooftop, [stream.endpoint], keys)
       const read = []
@@ -48,26 +49,32 @@ function recordRows(stream: WindowedRecords): PayloadRows {
         mode,
       )
       const suppressed = await suppressedAmong(db, rooftop.groupId, ids)
-      const merged = new Map<number, RowSet>()
-      for (const { id, record, payload } of records) {
-        const { fetchedAt, readAt, runId } = payload
-        const origin = {
-          ...{ fetchedAt, readAt, runId, listedIn: null },
-          erasedAt: erasedAt(suppressed, id),
-        }
-        const before = merged.get(id)
-        const { rows } = stream.merge(before ?? null, record, links(record), rooftop, origin)
-        if (rows) merged.set(id, { ...before, ...rows })
-      }
-      const stored = await storedSets(db, stream, rooftop.id, [...merged.keys()])
+      const stored = await storedSets(db, stream, rooftop.id, [
+        ...new Set(records.map(({ id }) => id)),
+      ])
       const goneAt = await goneTimes(db, stream, rooftop.id, ids)
-      const sets = [...merged].map(([id, made]) => {
-        const set = stream.rebase(stored.get(id)!, made)
-        const entity = set[stream.tables[0]!]!.map((row) => ({
+      const sets = [...Map.groupBy(records, ({ id }) => id)].map(([id, own]) => {
+        const [first] = own
+        const resumed = stream.resume(stored.get(id)!, first!.payload.fetchedAt)
+        let made = resumed?.before ?? null
+        for (const { record, payload } of own) {
+          const { fetchedAt, readAt, runId } = payload
+          const origin = {
+            ...{ fetchedAt, readAt, runId, listedIn: null },
+            erasedAt: erasedAt(suppressed, id),
+          }
+          const { rows } = stream.merge(made, record, links(record), rooftop, origin)
+          if (rows) made = { ...made, ...rows }
+        }
+        const set = resumed?.complete(made!) ?? made!
+        const [storedRow] = stored.get(id)![ownTable]!
+        const entity = set[ownTable]!.map((row) => ({
           ...row,
+          // Only the stored row knows the window that listed the record.
+          entry_at: storedRow?.['entry_at'] ?? row['entry_at'] ?? stream.entryAt(first!.record),
           gone_at: goneAt.get(id) ?? null,
         }))
-        return { ...set, [stream.tables[0]!]: entity }
+        return { ...set, [ownTable]: entity }
       })
       return {
         tables: stream.tables.map((table) => ({

@@ -50,6 +50,14 @@ export interface MergeResult {
   readonly rows?: RowSet
 }
 
+/** A record whose older payloads were deleted. */
+export interface Resumed {
+  /** Its rows before the oldest stored payload, which is merged into them. */
+  readonly before: RowSet
+  /** Adds to the rebuilt rows what only the stored ones say. */
+  complete(rebuilt: RowSet): RowSet
+}
+
 /** What the warehouse knows about a listed record: enough to decide whether to read it again. */
 export interface StoredRecord {
   readonly id: number
@@ -132,8 +140,9 @@ export interface WindowedRecords<R = unknown> {
     rooftop: RooftopRow,
     origin: Origin,
   ): MergeResult
-  /** Pure. Puts a replayed history on top of stored versions whose payloads were deleted. */
-  rebase(stored: RowSet | null, rebuilt: RowSet): RowSet
+  /** Pure. Where a record's oldest stored payload, which was read at `at`, is not its first one: what its stored rows say about the
+   *  time before. null: no payload was deleted. */
+  resume(stored: RowSet, at: Date): Resumed | null
 }
 
 type Stated = 'name' | 'endpoint' | 'tables' | 'idColumn' | 'list' | 'hydrate' | 'normalise'
@@ -154,7 +163,7 @@ export function defineRecords<R>(draft: RecordsDraft<R>): WindowedRecords {
     warnings: () => [],
     recordOf: (body: unknown) => body,
     resolve: async () => () => ({}),
-    rebase: (_: RowSet | null, rebuilt: RowSet) => rebuilt,
+    resume: () => null,
     ...draft,
   } as unknown as WindowedRecords
 }

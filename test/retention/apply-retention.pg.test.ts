@@ -43,6 +43,7 @@ async function age({ database }: Fixture, days: number): Promise<void> {
     'ops.run': ['started_at'],
     'core.evaluation_version': ['observed_at'],
     'core.evaluation': ['first_loaded_at', 'last_changed_at'],
+    'core.photo': ['first_seen_at', 'removed_at'],
   }
   for (const [table, names] of Object.entries(columns)) {
     const set = names.map((name) => `${name} = ${name} - make_interval(days => $1)`)

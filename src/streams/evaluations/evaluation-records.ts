@@ -9,7 +9,7 @@ import { defineRecords } from '../../pipeline/windowed-records.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
 import { evaluationPeople } from './person.ts'
-import { rebaseEvaluation } from './rebase.ts'
+import { resumeEvaluation } from './resume.ts'
 import { linkSalespeople } from './salespeople.ts'
 
 /** Evaluations as the list shows them: by creation time, since it filters on EntryDate and knows no "updated since"
@@ -59,5 +59,5 @@ export const evaluationRecords = defineRecords<EvaluationRecord>({
   entryAt: (record) => record.entryAt,
   resolve: linkSalespeople,
   merge: mergeEvaluation,
-  rebase: rebaseEvaluation,
+  resume: resumeEvaluation,
 })

@@ -232,14 +232,7 @@ function reconRows(
 }
 
 /** The columns that make a reconditioning line differ from another. */
-export const reconFields = [
-  'line_no',
-  'recon_type',
-  'source',
-  'cost',
-  'value_text',
-  'battery_soh_pct',
-]
+const reconFields = ['line_no', 'recon_type', 'source', 'cost', 'value_text', 'battery_soh_pct']
 
 /** Lines have no id: the current set stays while it is the same, else it ends and the new one begins. */
 function nextRecon(
