@@ -163,12 +163,13 @@ export interface DerivedObservation<A extends StoredAnswer> {
   readonly row: Row
   /** Whether the first of these answers made it; else an earlier one did, whose payload was deleted. */
   readonly isWhole: boolean
+  /** None: it is from before the oldest answer, and only its end follows from the answers. */
   readonly answers: readonly A[]
 }
 
 /**
  * Derives observations from the stored answers of some keys, oldest first, and finds the stored row of each by its run.
- * Observations from before the oldest answer are left out: their payloads were deleted (`retention.rawDays`).
+ * The payloads of older observations were deleted (`retention.rawDays`).
  */
 export async function deriveObservations<A extends StoredAnswer>(
   db: Kysely<Tables>,
@@ -197,8 +198,7 @@ export async function deriveObservations<A extends StoredAnswer>(
     for (const [index, equal] of runs.entries()) {
       const [first] = equal as [A]
       const made = own.find((row) => row['run_id'] === first.runId && !matched.has(row))
-      const earlier = own.findLast((row) => (row['run_id'] as number) < first.runId)
-      const before = made ?? (index === 0 ? earlier : undefined)
+      const before = made ?? (index === 0 ? continuedBy(first, own) : undefined)
       if (before) matched.add(before)
       const isWhole = before === undefined || before === made
       const row = {
@@ -211,11 +211,24 @@ export async function deriveObservations<A extends StoredAnswer>(
       observations.push({ row, isWhole, answers: equal })
     }
     const oldest = ofKey[0]!.runId
-    stored.push(...own.filter((row) => matched.has(row) || (row['run_id'] as number) >= oldest))
+    const older = own.filter((row) => !matched.has(row) && (row['run_id'] as number) < oldest)
+    for (const row of older)
+      observations.push({ row: { ...row, is_current: false }, isWhole: false, answers: [] })
+    stored.push(...own)
   }
   const derived = observations.map(({ row }) => row)
   const recordOf = (row: Row) => String(row[on.key])
   return { table: { table: on.table, stored, derived, recordOf }, observations }
+}
+
+/** How far the time of an answer and that of its payload may differ: the source's clock has seconds. */
+const toleranceMs = 5000
+
+/** The observation that the oldest answer confirmed; undefined: it confirmed none. */
+function continuedBy({ runId, at, valueHash }: StoredAnswer, own: readonly Row[]): Row | undefined {
+  const last = own.findLast((row) => (row['run_id'] as number) < runId)
+  const isConfirmed = Number(last?.['last_confirmed_at']) >= at.getTime() - toleranceMs
+  return last && (isConfirmed || valueHash.equals(last['value_hash'] as Buffer)) ? last : undefined
 }
 
 /** Answers of one key, grouped where the values stay the same. */

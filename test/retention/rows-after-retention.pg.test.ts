@@ -207,6 +207,18 @@ const plants: Readonly<Record<string, readonly [sql: string, table: string, foun
     'core.price_observation',
     changed('retail'),
   ],
+  'the current price deleted': [
+    'delete from core.price_observation where is_current and eval_id = 1',
+    'core.price_observation',
+    missing,
+  ],
+  'a price from before, current again': [
+    `with ended as (update core.price_observation set is_current = false where is_current and eval_id = 1 returning eval_id)
+     update core.price_observation as price set is_current = true from ended
+     where price.eval_id = ended.eval_id and observed_at = (select min(observed_at) from core.price_observation where eval_id = 1)`,
+    'core.price_observation',
+    [...changed('is_current'), ...changed('is_current')],
+  ],
 }
 
 test.each([1, 3])(
