@@ -8,20 +8,22 @@ import type { Log } from '../log.ts'
 import { lockSql } from '../db/locks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
-/** Finds the rooftops without writing. A rooftop that no run has registered yet has the id 0, which no row has. */
+/** Finds the rooftops without writing. A rooftop that no run has registered yet has the id 0, which no row has. The settings that its
+ *  rows were calculated with are the stored ones: a change in the config holds from the next run on. */
 export async function findRooftops(
   db: Db,
   rooftops: readonly RooftopConfig[],
 ): Promise<RooftopRow[]> {
-  const rows = await db
-    .selectFrom('core.rooftop')
-    .select(['rooftop_uid', 'rooftop_id', 'group_id'])
-    .execute()
-  const byUid = new Map(rows.map((row) => [row.rooftop_uid, row]))
-  return rooftops.map((rooftop) => {
-    const row = byUid.get(rooftop.uid)
-    return { ...described(rooftop), id: row?.rooftop_id ?? 0, groupId: row?.group_id ?? 0 }
-  })
+  type Known = 'uid' | 'id' | 'groupId' | 'timeZone' | 'currency' | 'odometerUnit'
+  const { rows } = await sql<Pick<RooftopRow, Known>>`
+    select rooftop_uid as uid, rooftop_id as id, group_id as "groupId", time_zone as "timeZone",
+      currency_code as currency, odometer_unit as "odometerUnit"
+    from core.rooftop`.execute(db)
+  const stored = new Map(rows.map((row) => [row.uid, row]))
+  return rooftops.map((rooftop) => ({
+    ...{ ...described(rooftop), id: 0, groupId: 0 },
+    ...stored.get(rooftop.uid),
+  }))
 }
 
 /** Updates core.rooftop from the config and returns the rooftops with their ids; writes only what differs. A new time zone

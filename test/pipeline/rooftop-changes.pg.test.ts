@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { registerRooftops } from '#src/pipeline/rooftops.ts'
+import { findRooftops, registerRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus } from '#src/pipeline/status.ts'
+import { verifyRows } from '#src/pipeline/verify-rows.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { localDay } from '#src/values/instant.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { rebuildSums } from '../support/aggregates-fixture.ts'
@@ -200,5 +202,27 @@ test.each([
     })
     expect(groups).toHaveLength(1)
     expect(await written(fixture)).toEqual(before)
+  },
+)
+
+test.each([{ timezone: 'Pacific/Honolulu' }, { currency: 'NZD' }, { odometerUnit: 'mi' }])(
+  'verify --rows goes by the settings that the rows were loaded with, also after a change of %o in the config',
+  async (change) => {
+    await using fixture = await loaded()
+    const { context } = fixture
+    const { config } = changedConfig(fixture, change)
+    const differing = async () => {
+      const rooftops = await findRooftops(context.db, config.rooftops)
+      const { rows } = await verifyRows(context, [evaluations], rooftops, null, context.signal)
+      return rows.map(({ columns }) => columns.map(({ column }) => column))
+    }
+
+    expect(await differing()).toEqual([])
+
+    await fixture.database.pool.query(
+      `update core.evaluation set created_date_local = created_date_local + 1
+       where (rooftop_id, eval_id) = (select rooftop_id, min(eval_id) from core.evaluation where rooftop_id = 1 group by 1)`,
+    )
+    expect(await differing()).toEqual([['created_date_local']])
   },
 )
