@@ -8,25 +8,11 @@ import { type Derivation, type DeriveOptions, payloadKeys } from '../../pipeline
 import { RecordIssues, type Rejected, type Row } from '../../values/record.ts'
 import { pastAsks } from './due.ts'
 import { checkRow, linkLifeMs } from './load-past-checks.ts'
-import { type KnownCheck, knownChecks, ownersOf, watchPeriodMs } from './known-checks.ts'
+import { type StatusFacts, statusOf, type StoredAnswer, toleranceMs } from './derive-status.ts'
+import { keyOf, knownChecks, ownersOf, watchPeriodMs } from './known-checks.ts'
 import { type CheckKind, checkRefOf, type PastCheck, readPastChecks } from './past-checks.ts'
-import { matchSearches, readWatch } from './watch.ts'
-import { changesStatus } from './watch-statuses.ts'
 
 const endpoints = [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name]
-/** How far the time of an answer and that of its payload may differ: the source's clock has seconds. */
-const toleranceMs = 5000
-
-/** An answer about a vehicle of the dealer group. */
-interface StoredAnswer {
-  readonly vin: string
-  readonly endpoint: string
-  readonly rooftopId: number
-  readonly naturalKey: string
-  readonly runId: number
-  readonly readAt: Date
-  readonly text: string
-}
 
 /** The newest list of the checks of one kind on a vehicle. */
 interface Listing {
@@ -131,14 +117,12 @@ function newestListings(answers: readonly StoredAnswer[], wire: AppraisalWire): 
 }
 
 /** What is stored about the vehicles. */
-interface Facts {
+interface Facts extends StatusFacts {
   readonly checks: readonly Row[]
   readonly links: readonly Row[]
-  readonly known: readonly KnownCheck[]
   readonly vinsInGroup: ReadonlySet<string>
   /** Evaluations whose customer was erased, with the links of their checks. */
   readonly erased: ReadonlySet<number>
-  readonly terminal: ReadonlySet<string>
 }
 
 async function readFacts(
@@ -163,6 +147,10 @@ async function readFacts(
   const terminal = await rowsOf(
     sql`select watch_status from core.ref_watch_status where is_terminal`,
   )
+  const recorded = await rowsOf(sql`
+    select check_kind, check_ref from core.vehicle_check as own
+    join core.watch_status_change as change using (rooftop_id, eval_id, check_kind, check_ref)
+    where ${ofVehicles} and (to_status, observed_at) = (watch_status, watch_status_since)`)
   return {
     checks,
     links,
@@ -170,6 +158,9 @@ async function readFacts(
     vinsInGroup: new Set(named.map((row) => row['vin'] as string)),
     erased: new Set(erased.map((row) => row['eval_id'] as number)),
     terminal: new Set(terminal.map((row) => row['watch_status'] as string)),
+    recorded: new Set(
+      recorded.map((row) => keyOf(row['check_kind'] as CheckKind, row['check_ref'] as string)),
+    ),
   }
 }
 
@@ -235,48 +226,6 @@ async function deriveListing(
     checks.stored.push(row)
     checks.derived.push({ ...row, gone_at: at })
   }
-}
-
-/** The status that the answers give a check; the stored one where one of the newest answers, or a final one, says it. */
-function statusOf(row: Row, { answers, facts, wire }: Vehicle): unknown {
-  const { terminal, known } = facts
-  const own = known.filter(
-    ({ kind, vin, goneAt }) => kind === 'ppsr' && goneAt === null && vin === answers[0]!.vin,
-  )
-  const kind = row['check_kind'] as CheckKind
-  const seen = answers.flatMap((answer) => {
-    const status = statusIn(answer, { ref: row['check_ref'] as string, kind, own }, wire)
-    return status === null ? [] : [{ endpoint: answer.endpoint, at: answer.readAt, status }]
-  })
-  const newest = new Map(seen.map(({ endpoint, status }) => [endpoint, status]))
-  const since = row['watch_status_since'] as Date | null
-  const reported = seen.filter(
-    ({ endpoint, status }) => terminal.has(status) || newest.get(endpoint) === status,
-  )
-  const isKnown = reported.some(({ status }) => status === row['watch_status'])
-  const last = seen.at(-1)
-  if (isKnown || last === undefined) return row['watch_status']
-  if (since !== null && since.getTime() > last.at.getTime() + toleranceMs)
-    return row['watch_status']
-  return seen.reduce<string | null>((status, one) => {
-    const check = { status, isTerminal: terminal.has(status ?? ''), statusSince: null }
-    return changesStatus({ check, status: one.status, at: one.at }) ? one.status : status
-  }, null)
-}
-
-function statusIn(
-  { endpoint, text, vin, readAt }: StoredAnswer,
-  check: { readonly ref: string; readonly kind: CheckKind; readonly own: readonly KnownCheck[] },
-  wire: AppraisalWire,
-): string | null {
-  const body: unknown = JSON.parse(text)
-  if (endpoint === pastAsks[check.kind]) {
-    const found = readPastChecks(body, wire).find((one) => checkRefOf(one, vin) === check.ref)
-    return found?.watchStatus ?? null
-  }
-  if (endpoint !== watchPpsr.name || check.kind !== 'ppsr') return null
-  const { seen } = matchSearches({ watch: readWatch(body, wire), at: readAt }, check.own)
-  return seen.find(({ check: { ref } }) => ref === check.ref)?.status ?? null
 }
 
 /** The link of a listed check. A link that was signed after the list is another answer's. */
