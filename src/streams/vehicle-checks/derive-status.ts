@@ -3,8 +3,8 @@ import type { Row } from '../../values/record.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { pastAsks } from './due.ts'
 import { type KnownCheck, keyOf } from './known-checks.ts'
-import { type CheckKind, checkRefOf, readPastChecks } from './past-checks.ts'
-import { matchSearches, readWatch } from './watch.ts'
+import { type CheckKind, checkRefOf, type PastCheck, readPastChecks } from './past-checks.ts'
+import { matchSearches, readWatch, type Watch } from './watch.ts'
 import { changesStatus } from './watch-statuses.ts'
 
 /** How far the time of an answer and that of its payload may differ: the source's clock has seconds. */
@@ -21,6 +21,22 @@ export interface StoredAnswer {
   readonly text: string
 }
 
+/** An answer with what it says: the checks that it lists, or a watch. */
+export interface ReadAnswer extends StoredAnswer {
+  readonly listed: { readonly checks: readonly PastCheck[]; readonly isComplete: boolean } | null
+  readonly watch: Watch | null
+}
+
+/** Pure. RecordIssues when it no longer fits. */
+export function readAnswer(answer: StoredAnswer, wire: AppraisalWire): ReadAnswer {
+  const body: unknown = JSON.parse(answer.text)
+  if (answer.endpoint === watchPpsr.name)
+    return { ...answer, listed: null, watch: readWatch(body, wire) }
+  const checks = readPastChecks(body, wire)
+  const isComplete = (body as readonly unknown[]).length === checks.length
+  return { ...answer, listed: { checks, isComplete }, watch: null }
+}
+
 /** What is stored about the statuses of watches. */
 export interface StatusFacts {
   readonly known: readonly KnownCheck[]
@@ -29,14 +45,11 @@ export interface StatusFacts {
   readonly recorded: ReadonlySet<string>
 }
 
-interface Answered {
-  readonly answers: readonly StoredAnswer[]
-  readonly facts: StatusFacts
-  readonly wire: AppraisalWire
-}
-
 /** The status that the answers give a check; the stored one where one of the newest answers, or a final one, says it. */
-export function statusOf(row: Row, { answers, facts, wire }: Answered): unknown {
+export function statusOf(
+  row: Row,
+  { answers, facts }: { readonly answers: readonly ReadAnswer[]; readonly facts: StatusFacts },
+): unknown {
   const { terminal, known, recorded } = facts
   const own = known.filter(
     ({ kind, vin, goneAt }) => kind === 'ppsr' && goneAt === null && vin === answers[0]!.vin,
@@ -44,7 +57,7 @@ export function statusOf(row: Row, { answers, facts, wire }: Answered): unknown 
   const kind = row['check_kind'] as CheckKind
   const ref = row['check_ref'] as string
   const seen = answers.flatMap((answer) => {
-    const status = statusIn(answer, { ref, kind, own }, wire)
+    const status = statusIn(answer, { ref, kind, own })
     return status === null ? [] : [{ endpoint: answer.endpoint, at: answer.readAt, status }]
   })
   const newest = new Map(seen.map(({ endpoint, status }) => [endpoint, status]))
@@ -68,16 +81,14 @@ export function statusOf(row: Row, { answers, facts, wire }: Answered): unknown 
 }
 
 function statusIn(
-  { endpoint, text, vin, readAt }: StoredAnswer,
+  { endpoint, listed, watch, vin, readAt: at }: ReadAnswer,
   check: { readonly ref: string; readonly kind: CheckKind; readonly own: readonly KnownCheck[] },
-  wire: AppraisalWire,
 ): string | null {
-  const body: unknown = JSON.parse(text)
   if (endpoint === pastAsks[check.kind]) {
-    const found = readPastChecks(body, wire).find((one) => checkRefOf(one, vin) === check.ref)
+    const found = listed?.checks.find((one) => checkRefOf(one, vin) === check.ref)
     return found?.watchStatus ?? null
   }
-  if (endpoint !== watchPpsr.name || check.kind !== 'ppsr') return null
-  const { seen } = matchSearches({ watch: readWatch(body, wire), at: readAt }, check.own)
+  if (watch === null || check.kind !== 'ppsr') return null
+  const { seen } = matchSearches({ watch, at }, check.own)
   return seen.find(({ check: { ref } }) => ref === check.ref)?.status ?? null
 }

@@ -8,9 +8,16 @@ import { type Derivation, type DeriveOptions, payloadKeys } from '../../pipeline
 import { RecordIssues, type Rejected, type Row } from '../../values/record.ts'
 import { pastAsks } from './due.ts'
 import { checkRow, linkLifeMs } from './load-past-checks.ts'
-import { type StatusFacts, statusOf, type StoredAnswer, toleranceMs } from './derive-status.ts'
+import {
+  type ReadAnswer,
+  readAnswer,
+  type StatusFacts,
+  statusOf,
+  type StoredAnswer,
+  toleranceMs,
+} from './derive-status.ts'
 import { keyOf, knownChecks, ownersOf, watchPeriodMs } from './known-checks.ts'
-import { type CheckKind, checkRefOf, type PastCheck, readPastChecks } from './past-checks.ts'
+import { type CheckKind, checkRefOf, type PastCheck } from './past-checks.ts'
 
 const endpoints = [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name]
 
@@ -46,16 +53,16 @@ export async function deriveChecks(
     rooftopId === rooftop.id && keys.includes(naturalKey)
   const vehicles = [...byVin.values()].filter((answers) => isOwn(answers.at(-1)!))
   const giveWay = eventLoopYielder()
-  const listed: { readonly answers: readonly StoredAnswer[]; readonly lists: Listing[] }[] = []
+  const listed: { readonly answers: readonly ReadAnswer[]; readonly lists: Listing[] }[] = []
   for (const answers of vehicles) {
     await giveWay()
-    try {
-      listed.push({ answers, lists: newestListings(answers, wire) })
-    } catch (error) {
-      if (!(error instanceof RecordIssues)) throw error
-      const { naturalKey, endpoint, text } = answers.at(-1)!
-      unfit.push({ naturalKey: `${naturalKey}/${endpoint}`, issues: error.issues, payload: text })
-    }
+    const read = answers.flatMap((answer) => readOrReject(answer, wire, unfit))
+    // Where the newest answer does not fit, an older one proves nothing.
+    const isNewestRead = endpoints.every((endpoint) => {
+      const isOfEndpoint = (one: StoredAnswer) => one.endpoint === endpoint
+      return answers.findLast(isOfEndpoint)?.readAt === read.findLast(isOfEndpoint)?.readAt
+    })
+    if (isNewestRead) listed.push({ answers: read, lists: newestListings(read) })
   }
   const facts = await readFacts(
     db,
@@ -66,7 +73,7 @@ export async function deriveChecks(
   const links: Pairs = { stored: [], derived: [] }
   for (const { answers, lists } of listed)
     for (const list of lists)
-      await deriveListing(db, rooftop.groupId, list, { answers, facts, wire, checks, links })
+      await deriveListing(db, rooftop.groupId, list, { answers, facts, checks, links })
   const recordOf = (row: Row) => String(row['eval_id'])
   return {
     tables: [
@@ -101,18 +108,32 @@ async function answersOf(
         select from core.evaluation_version as edit
         where edit.rooftop_id = own.rooftop_id and edit.eval_id = own.eval_id and 'vin' = any(changed_fields)
           and edit.observed_at > fetched_at)
-    order by fetched_at`.execute(db)
+    order by fetched_at, natural_key, endpoint`.execute(db)
   return rows
 }
 
-function newestListings(answers: readonly StoredAnswer[], wire: AppraisalWire): Listing[] {
+/** The answer as read; nothing where it no longer fits. */
+function readOrReject(
+  answer: StoredAnswer,
+  wire: AppraisalWire,
+  unfit: Rejected[],
+): readonly ReadAnswer[] {
+  try {
+    return [readAnswer(answer, wire)]
+  } catch (error) {
+    if (!(error instanceof RecordIssues)) throw error
+    const { naturalKey, endpoint, text } = answer
+    unfit.push({ naturalKey: `${naturalKey}/${endpoint}`, issues: error.issues, payload: text })
+    return []
+  }
+}
+
+function newestListings(answers: readonly ReadAnswer[]): Listing[] {
   return (['ppsr', 'car_history'] as const).flatMap((kind) => {
     const newest = answers.findLast(({ endpoint }) => endpoint === pastAsks[kind])
-    if (newest === undefined) return []
-    const { vin, readAt: at, runId, text } = newest
-    const body = JSON.parse(text) as readonly unknown[]
-    const checks = readPastChecks(body, wire)
-    return [{ kind, vin, at, runId, checks, isComplete: body.length === checks.length }]
+    if (!newest?.listed) return []
+    const { vin, readAt: at, runId, listed } = newest
+    return [{ kind, vin, at, runId, ...listed }]
   })
 }
 
@@ -165,9 +186,8 @@ async function readFacts(
 }
 
 interface Vehicle {
-  readonly answers: readonly StoredAnswer[]
+  readonly answers: readonly ReadAnswer[]
   readonly facts: Facts
-  readonly wire: AppraisalWire
   readonly checks: Pairs
   readonly links: Pairs
 }

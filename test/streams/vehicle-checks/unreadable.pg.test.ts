@@ -2,6 +2,9 @@ import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
 import { readStatus } from '#src/pipeline/status.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
+import { verifyRows } from '#src/pipeline/verify-rows.ts'
+import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { addCheck, checkedFixture, checkRows, paths } from '../../support/checks-fixture.ts'
 import type { Fixture } from '../../support/fixture.ts'
 import { rowsOf } from '../../support/pricing-fixture.ts'
@@ -99,3 +102,39 @@ test('an unreadable answer for the newest evaluation of a vehicle lets an older 
 
   expect(await checkRows(fixture)).toHaveLength(1)
 })
+
+test.each([
+  ['ppsrwatch', "interval '1 hour'", 0],
+  ['getpastppsrsearch', "interval '1 hour'", 0],
+  ['getpastppsrsearch', "interval '-1 hour'", 1],
+])(
+  'a stored answer of %s, read %s later, that no longer fits is named, and stops neither verify nor replay',
+  async (endpoint, later, compared) => {
+    await using fixture = await checkedFixture([{ evalId: 1001 }])
+    addCheck(fixture, -1)
+    await fixture.night()
+    await fixture.database.pool.query(
+      `insert into raw.payload select rooftop_id, $1, natural_key, fetched_at + ${later}, sha256('x'), '{}', run_id
+     from raw.payload where endpoint = 'getpastppsrsearch'`,
+      [endpoint],
+    )
+    await fixture.database.pool.query(
+      "update core.vehicle_check set searched_at = searched_at - interval '1 day'",
+    )
+    const { context, config } = fixture
+    const rooftops = await findRooftops(context.db, config.rooftops)
+
+    const { rows } = await verifyRows(context, [vehicleChecks], rooftops, null, context.signal)
+    const plan = { command: 'replay', mode: 'replay', from: 0, until: 0 } as const
+    const { status } = await runStreams(context, {
+      ...{ plan, streams: [vehicleChecks], rooftops: config.rooftops },
+    })
+
+    const unfit = rows.filter(({ kind }) => kind === 'unfit').map(({ key }) => key['natural_key'])
+    expect(unfit).toEqual([`1001/${endpoint}`])
+    // A vehicle whose newest answer does not fit is not compared.
+    expect(rows.filter(({ kind }) => kind === 'changed')).toHaveLength(compared)
+    expect(status).toBe('partial')
+    expect(await quarantined(fixture)).toEqual([{ key: `1001/${endpoint}` }])
+  },
+)
