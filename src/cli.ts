@@ -139,10 +139,12 @@ function usageFault(
   if (error.code === 'commander.help')
     return new UsageError('Name a command: choose one of those above.')
   const unknown =
-    /^error: command-argument value '([^']*)' is invalid for argument '(\w+)'\. Allowed choices are (.*)\.$/
+    /^error: command-argument value '([^']*)' is invalid for argument '(\w+)'\. Allowed choices are (.*)/
   const [, value, argument, list] = unknown.exec(error.message) ?? []
   const message =
-    value === undefined ? plainMessage(error) : unknownValue(value, argument!, list!.split(', '))
+    value === undefined
+      ? plainMessage(error)
+      : unknownValue(value, argument!, list!.slice(0, -1).split(', '))
   const help = ['forecourt', ...commandPath(program, args), '--help'].join(' ')
   return new UsageError(`${message}: see "${help}".`, { cause: error })
 }

@@ -162,11 +162,9 @@ function withCount(code: string, text: string): string {
   return count === undefined ? code : `${code}:${count}`
 }
 
-const codeInText = new RegExp(`\\((${hiddenProblems.join('|')})\\)`)
-
 /** The problem of a file without a column for it. */
 function problemIn(errors: string): string {
-  const code = codeInText.exec(errors)?.[1]
+  const code = hiddenProblems.find((known) => errors.includes(`(${known})`))
   return code === undefined ? '' : withCount(code, errors)
 }
 

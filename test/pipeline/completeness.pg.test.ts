@@ -31,7 +31,7 @@ test(
       ...(seed === undefined ? {} : { seed: Number(seed) }),
     })
   },
-  60_000 + numRuns * 20_000,
+  60_000 + numRuns * 60_000,
 )
 
 async function proves(scenario: Scenario): Promise<void> {
