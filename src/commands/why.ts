@@ -57,6 +57,7 @@ function lines(evalId: number, entry: Provenance, now: Date): string[] {
 const lastReadReasons = {
   new: 'it was new',
   changed: 'it had changed',
+  again: 'it had changed, or its turn had come',
   backfill: 'a backfill loaded its window',
   retry: 'it was in quarantine, and was tried again',
   webhook: 'a webhook named it',

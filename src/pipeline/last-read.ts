@@ -8,7 +8,7 @@ import type { WindowedRecords } from './windowed-records.ts'
 export interface LastRead {
   readonly at: Date
   readonly runId: number
-  readonly reason: 'new' | 'changed' | 'backfill' | 'retry' | 'webhook' | 'reread'
+  readonly reason: 'new' | 'changed' | 'again' | 'backfill' | 'retry' | 'webhook' | 'reread'
   readonly outcome: string
 }
 
@@ -44,7 +44,9 @@ export async function readLastRead(
       select started_at, run_id, 'stored', false, version_no = 1 and first_loaded_at >= started_at
       from core.evaluation join ops.run using (run_id) where rooftop_id = ${rooftopId} and eval_id = ${id}
       union all
-      select last_seen_at, run_id, 'quarantined', attempts > 1, true
+      select last_seen_at, run_id, 'quarantined', attempts > 1, not exists (
+        select from core.evaluation as stored
+        where stored.rooftop_id = ${rooftopId} and eval_id = ${id} and first_loaded_at < last_seen_at)
       from ops.quarantine where rooftop_id = ${rooftopId} and stream = ${name} and natural_key = ${key}
       union all
       select processed_at, run_id, outcome, false, false
@@ -74,7 +76,9 @@ function reasonOf(read: {
   if (read.mode === 'retry' || read.isRetry) return 'retry'
   if (read.mode === 'backfill') return 'backfill'
   if (read.outcome === 'vanished') return 'reread'
-  return read.isNew ? 'new' : 'changed'
+  if (read.isNew) return 'new'
+  // Nothing was stored that would show whether it had changed.
+  return read.outcome === 'quarantined' ? 'again' : 'changed'
 }
 
 /** The newest sync or backfill of the rooftop; null: there was none. */

@@ -95,3 +95,21 @@ test('a re-read that changed nothing is known by the certificate of the window',
   expect(before.getTime() - after.getTime()).toBeLessThanOrEqual(28 * dayMs)
   expect(after.getTime()).toBeGreaterThan(now.getTime())
 })
+
+test('a stored record whose later read was not answered is no new record', async () => {
+  await using fixture = await openAges(true)
+  await fixture.night()
+  fixture.sandbox.faults.add({
+    match: { path: '/geteval' },
+    fault: { kind: 'status', status: 503, body: {} },
+  })
+
+  const isQuarantined = async () => {
+    const query = "select from ops.quarantine where natural_key = '1000'"
+    return (await fixture.database.pool.query(query)).rowCount === 1
+  }
+  while (!(await isQuarantined())) await fixture.nightAfter(1)
+
+  const { lastRead } = await explain(fixture, 1000)
+  expect(lastRead).toMatchObject({ outcome: 'quarantined', reason: 'again' })
+})
