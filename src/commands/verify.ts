@@ -133,7 +133,7 @@ function lines(
     'unprovable',
   ]
   return [
-    `${proved ? 'Proved' : 'NOT PROVED'}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps; listed = loaded + quarantined + vanished in every window.`,
+    `${proved ? 'Proved' : 'NOT PROVED'}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps${conserved(checked)}.`,
     ...table(headings, rows),
     ...checked.flatMap((entry) => problems(entry, syncStart, readAgain)),
     ...deep.flatMap(deepProblems),
@@ -142,6 +142,11 @@ function lines(
         `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}: give them the same group: in the config`,
     ),
   ]
+}
+
+function conserved(checked: readonly Verification[]): string {
+  const isBroken = checked.some(({ brokenSums }) => brokenSums.length > 0)
+  return isBroken ? '' : '; listed = loaded + quarantined + vanished in every window'
 }
 
 function refusedLine({ login, reason, logins }: CoverageRefused): string {

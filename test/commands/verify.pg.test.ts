@@ -80,6 +80,19 @@ test('verify finds every hole that is made behind its back', async () => {
   expect(await warehouse.json(['verify'])).toMatchObject({ code: 0, document: { status: 'ok' } })
 })
 
+test('verify does not claim sums that do not add up', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  await warehouse.database.pool.query(
+    "update ops.window_certificate set listed = listed + 1 where window_from = '2026-03-04T00:00:00Z'",
+  )
+
+  const { stdout } = await warehouse.run(['verify'])
+
+  expect(stdout).toMatch(/^NOT PROVED: 0 gaps, 0 overlaps\.\n/)
+})
+
 test('verify names the sums that differ from the facts, and the command that corrects them', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
