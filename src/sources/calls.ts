@@ -52,6 +52,8 @@ export interface CallLimits {
   readonly budget?: OpenBudget | undefined
   /** Stops using a key that is refused for many rooftops: for runs, which have many. Default: every rooftop is tried. */
   readonly useCircuitBreaker?: boolean
+  /** Called when nothing will be sent with a key for 10 seconds or more. */
+  readonly onLongBlock?: ((keyName: string | null, until: Date) => void) | undefined
 }
 
 /** How a call uses a service: with which key, and what messages say about it. */
@@ -183,8 +185,15 @@ export function vehicleDataCalls<Reach extends Effect>(
   })
 }
 
-function openLimiter(keyName: string | null, { concurrency, budget }: CallLimits): KeyLimiter {
-  return new KeyLimiter({ max: concurrency, budget: budget && ((key) => budget(keyName, key)) })
+function openLimiter(
+  keyName: string | null,
+  { concurrency, budget, onLongBlock }: CallLimits,
+): KeyLimiter {
+  return new KeyLimiter({
+    max: concurrency,
+    budget: budget && ((key) => budget(keyName, key)),
+    onLongBlock: onLongBlock && ((until) => onLongBlock(keyName, until)),
+  })
 }
 
 function detailsOf({

@@ -37,6 +37,8 @@ export function localBudgets(requestsPerSecond: number | null): OpenBudget | und
   }
 }
 
+const longBlockMs = 10_000
+
 /** Adaptive concurrency of one API key (AIMD): limits are not published [A §8], so it starts low, rises by 1 per `concurrency`
  *  clean answers up to `max`, and halves on a fault, or when the source throttles the key. All rooftops of a key share one. */
 export class KeyLimiter {
@@ -52,19 +54,24 @@ export class KeyLimiter {
   readonly #answers = new RecentAnswers()
   /** Monotonic (performance.now), so that a step of the wall clock blocks nothing. */
   #blockedUntil = 0
+  readonly #onLongBlock: ((until: Date) => void) | undefined
 
   constructor({
     max,
     initial = 4,
     budget,
+    onLongBlock,
   }: {
     readonly max: number
     readonly initial?: number
     readonly budget?: ((limiter: KeyLimiter) => KeyBudget) | undefined
+    /** Called when the key will be blocked for 10 seconds or more, once a block. */
+    readonly onLongBlock?: ((until: Date) => void) | undefined
   }) {
     this.max = max
     this.#level = Math.min(initial, max)
     this.#share = max
+    this.#onLongBlock = onLongBlock
     this.#limit = pLimit(this.#level)
     this.#budget = budget?.(this)
   }
@@ -92,7 +99,11 @@ export class KeyLimiter {
 
   /** Starts no new call for `ms`. */
   block(ms: number): void {
-    this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + ms)
+    const until = performance.now() + ms
+    // The same block is reported again with a little less or more left.
+    const isNew = until > this.#blockedUntil + 1_000
+    this.#blockedUntil = Math.max(this.#blockedUntil, until)
+    if (isNew && ms >= longBlockMs) this.#onLongBlock?.(new Date(Date.now() + ms))
   }
 
   /** Clean answers of the last second. */

@@ -85,7 +85,7 @@ function openVehicleData<Reach extends Effect>(
       reportRequest('vehicle-data', 'vehicleData', sent)
     },
   })
-  const limits = { concurrency, budget }
+  const limits = { concurrency, budget, onLongBlock: logBlocks(log) }
   const calls = vehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, limits)
   return { source, calls }
 }
@@ -105,12 +105,19 @@ function appraisalOptions(
     wire: config.wire.appraisal,
     http: config.http,
     budget,
+    onLongBlock: logBlocks(log),
     log: ({ details: { rooftopUid }, ...sent }) => {
       const keyName = rooftopUid && keyOf.get(rooftopUid)
       log.debug({ ...sent, keyName, rooftopUid }, `${sent.method} ${sent.path}`)
       reportRequest('appraisal', keyName ?? 'none', sent)
     },
   }
+}
+
+/** Without it, a run that waits for its key would be silent for minutes. */
+function logBlocks(log: Log) {
+  return (keyName: string | null, until: Date) =>
+    log.info({ keyName }, `key ${keyName ?? 'vehicleData'} waits until ${until.toISOString()}`)
 }
 
 function reportRequest(

@@ -86,6 +86,18 @@ test('no call starts before the block of the key has passed', async () => {
   expect(limiter.blockedUntil).toBeNull()
 })
 
+test('a long block is reported once, and a short one is not', () => {
+  const reported: Date[] = []
+  const limiter = new KeyLimiter({ max: 1, onLongBlock: (until) => reported.push(until) })
+
+  limiter.block(9_000)
+  limiter.block(15_000)
+  limiter.block(15_100)
+
+  expect(reported).toHaveLength(1)
+  expect(reported[0]!.getTime() - Date.now()).toBeGreaterThan(10_000)
+})
+
 test('a single throttle among clean answers cuts nothing and blocks nothing', () => {
   const limiter = new KeyLimiter({ max: 8, initial: 8 })
 

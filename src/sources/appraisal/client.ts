@@ -46,7 +46,8 @@ export interface FetchedUsers {
 }
 
 /** The settings of a client: the config's `appraisal`, `keys`, `wire.appraisal` and `http`, completed. */
-export interface AppraisalClientOptions extends Pick<CallLimits, 'budget' | 'useCircuitBreaker'> {
+export interface AppraisalClientOptions
+  extends Pick<CallLimits, 'budget' | 'useCircuitBreaker' | 'onLongBlock'> {
   readonly baseUrl: string
   readonly keys: Readonly<Record<string, AccessKey>> | ReadonlyMap<string, AccessKey>
   readonly wire: AppraisalWire
@@ -81,7 +82,8 @@ export function openRooftopCalls<Reach extends Effect>(
   })
   const settings = { ...defaultWire, appraisal: wire }
   const { budget, useCircuitBreaker = false } = options
-  const limits = { concurrency: options.http.concurrency, budget, useCircuitBreaker }
+  const { onLongBlock } = options
+  const limits = { concurrency: options.http.concurrency, budget, useCircuitBreaker, onLongBlock }
   return { http, keys, calls: rooftopCalls(http, keys, settings, limits) }
 }
 
