@@ -1,6 +1,7 @@
 import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
+import { joinSentences } from '../values/text.ts'
 
 /** The outcome of a whole run. */
 export type RunStatus = 'ok' | 'partial' | 'failed'
@@ -41,7 +42,8 @@ export async function reportRun(
       whatIsMissing(row).map((what) => `${row.stream}: ${what}`),
     )
     const status = statusOf(ofRooftop)
-    byRooftop[rooftop.uid] = errors.length > 0 ? { status, error: errors.join('; ') } : { status }
+    byRooftop[rooftop.uid] =
+      errors.length > 0 ? { status, error: joinSentences(errors) } : { status }
   }
   return {
     runId,

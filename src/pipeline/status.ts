@@ -6,6 +6,7 @@ import type { WindowedRecords } from './windowed-records.ts'
 import { rereadWithinNights } from './reread.ts'
 import { isProved, type Verification, verifyStream } from './verify.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
+import { joinSentences } from '../values/text.ts'
 
 /** Hours within which a stream must have had a good run: a night and some margin. */
 export const freshWithinHours = 26
@@ -175,7 +176,7 @@ async function streamHealth(
     warnings: await openWarnings(db, stream.name, rooftop.id),
     isAtWork: last.isAtWork,
     ...(records !== undefined ? { rereads: await rereadsOf(db, records, rooftop, config) } : {}),
-    ...(reasons.length > 0 ? { error: reasons.map(({ text }) => text).join('; ') } : {}),
+    ...(reasons.length > 0 ? { error: joinSentences(reasons.map(({ text }) => text)) } : {}),
     reasons,
   }
 }

@@ -4,6 +4,13 @@ export function storable(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
 }
 
+/** Texts as one line: without the full stops before the semicolons. */
+export function joinSentences(texts: readonly string[]): string {
+  return texts
+    .map((text, at) => (at < texts.length - 1 ? text.replace(/\.$/, '') : text))
+    .join('; ')
+}
+
 /** A copy: a string that was cut out of a long text keeps all of that text in memory. */
 export function copied(text: string): string {
   return Buffer.from(text).toString()

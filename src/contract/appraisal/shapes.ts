@@ -146,6 +146,7 @@ export const documentedEvaluationPaths: readonly string[] = [
   'reconditioning_list[].source',
   'reconditioning_list[].cost',
   'reconditioning_list[].value',
+  // The photos once more, as raw rows: not loaded.
   'CarPics',
   'Photos',
   'Photos[].id',
