@@ -83,7 +83,8 @@ export interface WindowedRecords<R = unknown> {
   /** Key of the record's payloads in `raw.payload`. */
   readonly endpoint: string
   /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. Its own also has `group_id`, `entry_at` (the
-   *  time that places it in a window), `created_at`, `source_updated_at`, `gone_at` and `run_id`. */
+   *  time that places it in a window), `created_at`, `source_updated_at`, `gone_at` and `run_id`; an index on `rooftop_id` and
+   *  `entry_at`, and a unique one on `group_id` and `idColumn`, whose values are positive safe integers. */
   readonly tables: readonly string[]
   /** Tables of other streams with the same key: their rows only move with the record to another rooftop. */
   readonly dependentTables: readonly string[]
