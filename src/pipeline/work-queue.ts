@@ -45,14 +45,18 @@ export async function nextWork(
       select run_id, command, lane, status, is_detached, started_at, source_started_at, arguments - 'rooftops' as arguments
       from ops.run where status = 'running' and run_id is distinct from ${exceptRun}
     )
-    select distinct on (rooftop_id, stream) stream, rooftop_uid as "rooftopUid", run_id, command, lane, run.status, is_detached,
+    select distinct on (rooftop_id, stream) key.stream, rooftop_uid as "rooftopUid", run_id, command, lane, run.status, is_detached,
       run.started_at, source_started_at, arguments, arguments -> 'streams' as streams,
       run_stream.status = 'waiting' and not_before is null as "isFresh", delay as "delaySeconds"
     from unnest(${keys.map(({ stream }) => stream)}::text[], ${keys.map(({ rooftopUid }) => rooftopUid)}::text[])
       as key (stream, rooftop_uid)
     join core.rooftop using (rooftop_uid)
-    join ops.run_stream using (rooftop_id, stream)
-    join open_run as run using (run_id)
+    cross join open_run as run
+    -- By primary key: without statistics of the rows that a run has just inserted, the planner read all of them for each key.
+    cross join lateral (
+      select part.status, not_before from ops.run_stream as part
+      where part.run_id = run.run_id and part.rooftop_id = rooftop.rooftop_id and part.stream = key.stream
+      offset 0) as run_stream
     cross join lateral (
       select greatest(0, coalesce(extract(epoch from not_before - clock_timestamp()), 0))::float8 as delay) as waits
     where run_stream.status in ('waiting', 'running')
