@@ -1079,6 +1079,49 @@ ops.certified_ids table
   CREATE INDEX certified_ids_owner ON ops.certified_ids USING btree (owner_id, stream)
   -- The ids that the certificate of a window listed, sorted, by owning rooftop and outcome. Written only when they change.
 
+ops.console_action table
+  action_id bigint not null generated always as identity
+  at timestamp with time zone not null default now()
+  email character varying(320) not null
+  role character varying(10) not null
+  action character varying(40) not null
+  target jsonb not null default '{}'::jsonb
+  shown_count integer -- How many records the page had announced when the person confirmed
+  outcome character varying(12) not null default 'started'::character varying -- started: the process ended before the action did; refused: a rule was against it; failed: an error, see message
+  message character varying(400)
+  run_id bigint
+  constraint console_action_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['started'::character varying, 'done'::character varying, 'refused'::character varying, 'failed'::character varying])::text[])))
+  constraint console_action_pkey PRIMARY KEY (action_id)
+  constraint console_action_role_check CHECK (((role)::text = ANY ((ARRAY['engineer'::character varying, 'viewer'::character varying, 'stock'::character varying])::text[])))
+  constraint console_action_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
+  CREATE INDEX console_action_email ON ops.console_action USING btree (email, action_id DESC)
+  -- What people did in the console. A row is written before the action starts, so that none is missing.
+
+ops.console_link table
+  token_hash bytea not null
+  email character varying(320) not null
+  made_at timestamp with time zone not null default now()
+  ends_at timestamp with time zone not null
+  constraint console_link_pkey PRIMARY KEY (token_hash)
+  -- Sign-in links that were not used yet. Using one deletes its row.
+
+ops.console_session table
+  token_hash bytea not null -- sha256 of the cookie, so that a reader of this table cannot sign in
+  email character varying(320) not null
+  started_at timestamp with time zone not null default now()
+  seen_at timestamp with time zone not null default now()
+  ends_at timestamp with time zone not null
+  user_agent character varying(400)
+  constraint console_session_pkey PRIMARY KEY (token_hash)
+  CREATE INDEX console_session_ends ON ops.console_session USING btree (ends_at)
+  -- Who is signed in to the console. A row that is deleted ends its session; a person who is no longer in the config has none.
+
+ops.console_try table
+  address character varying(64) not null
+  tried_at timestamp with time zone not null default now()
+  CREATE INDEX console_try_address ON ops.console_try USING btree (address, tried_at)
+  -- Failed attempts to sign in, of the last 15 minutes, by the address of the client. In Postgres, so that several processes share the limit.
+
 ops.coverage table
   rooftop_id integer not null
   stream character varying(40) not null
@@ -1418,6 +1461,7 @@ ops.run_stream table
   finished_at timestamp with time zone
   saved integer not null default 0 -- Calls that were not needed: asking about every evaluation in every run would have taken this many more requests
   not_before timestamp with time zone -- The next slice begins no earlier, because the stream waits for an answer or for an earlier stream. Other runs work meanwhile
+  began_at timestamp with time zone -- When the first slice of it started; null: none has
   constraint run_stream_pkey PRIMARY KEY (run_id, rooftop_id, stream)
   constraint run_stream_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
   constraint run_stream_status_check CHECK (((status)::text = ANY ((ARRAY['waiting'::character varying, 'running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'parked'::character varying])::text[])))

@@ -14,7 +14,7 @@ import {
   why,
   worker,
 } from './define-data.ts'
-import { api, links, runs, stock, webhooks } from './define-groups.ts'
+import { api, links, runs, stock, webConsole, webhooks } from './define-groups.ts'
 import {
   bench,
   check,
@@ -40,6 +40,7 @@ export const allCommands: readonly CommandDefinition[] = [
   schedule,
   worker,
   serve,
+  webConsole,
   status,
   runs,
   verify,

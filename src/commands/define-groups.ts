@@ -114,6 +114,26 @@ export const runs: CommandDefinition = {
   subcommands: [listRuns, showRun],
 }
 
+const consoleLink: CommandDefinition = {
+  usage: 'link',
+  summary: 'Makes a link that signs a person in to the console, once, within 10 minutes',
+  options: (command) =>
+    command.option(
+      '--email <address>',
+      'one of console.people (default: the only engineer)',
+      singleValue,
+    ),
+  examples: ['forecourt console link --email kim@example.com'],
+  run: lazy(async () => (await import('./console-link.ts')).consoleLink),
+}
+
+export const webConsole: CommandDefinition = {
+  usage: 'console',
+  summary: 'link: signs a person in to the web console of "forecourt serve"',
+  examples: ['forecourt console link'],
+  subcommands: [consoleLink],
+}
+
 const refresh: CommandDefinition = {
   usage: 'refresh',
   summary: 'Signs the links again that are about to expire, the soonest first; no other request',

@@ -24,6 +24,7 @@ export const serve: RunCommand = async (session, options) => {
     url: server.url,
     links: config.links.token === null ? null : `${server.url}/links`,
     webhooks: server.receivesWebhooks ? `${server.url}/webhooks` : null,
+    console: server.hasConsole ? `${config.console!.publicUrl}/console/` : null,
   }
   session.result(document, () => whatIsServed(document))
   const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, 'abort')
@@ -41,10 +42,12 @@ function whatIsServed({
   url,
   links,
   webhooks,
+  console: pages,
 }: {
   readonly url: string
   readonly links: string | null
   readonly webhooks: string | null
+  readonly console: string | null
 }): string[] {
   return [
     `Serving on ${url}; stop it with Ctrl-C.`,
@@ -54,5 +57,8 @@ function whatIsServed({
     webhooks === null
       ? 'The receiver of webhooks is off: set webhooks.authHeaderValue to open it.'
       : `Webhooks are received at ${webhooks}; "forecourt webhooks apply" subscribes to them.`,
+    pages === null
+      ? 'The console is off: put a console: block into the config.'
+      : `The console is at ${pages}; "forecourt console link" makes a link that signs a person in.`,
   ]
 }

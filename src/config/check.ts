@@ -111,7 +111,7 @@ function crossCheck(value: unknown): Problem[] {
   if (!isRecord(value) || !Array.isArray(value['rooftops'])) return []
   const keys = isRecord(value['keys']) ? value['keys'] : {}
   const rooftops: readonly unknown[] = value['rooftops']
-  return rooftops.flatMap((entry, index) => {
+  const ofRooftops = rooftops.flatMap((entry, index) => {
     if (!isRecord(entry)) return []
     const earlier = rooftops.slice(0, index).filter(isRecord)
     const found = { ...keyProblems(entry, keys, earlier), ...dealerProblems(entry, rooftops) }
@@ -122,6 +122,45 @@ function crossCheck(value: unknown): Problem[] {
       problem,
     }))
   })
+  return [...ofRooftops, ...peopleProblems(value['console'], rooftops.filter(isRecord), keys)]
+}
+
+/** The dealer group of a rooftop that may name none. */
+export function groupOf(
+  { group, key, uid }: { readonly group?: unknown; readonly key?: unknown; readonly uid?: unknown },
+  keys: Readonly<Record<string, unknown>>,
+): string {
+  if (typeof group === 'string') return group
+  const access = keys[String(key)]
+  return isRecord(access) && access['kind'] === 'partner' ? `key:${key}` : `rooftop:${uid}`
+}
+
+/** Rooftops and groups of the console's people that the config does not have. */
+function peopleProblems(
+  settings: unknown,
+  rooftops: readonly Readonly<Record<string, unknown>>[],
+  keys: Readonly<Record<string, unknown>>,
+): Problem[] {
+  const people = isRecord(settings) ? settings['people'] : []
+  if (!Array.isArray(people)) return []
+  const known: Readonly<Record<string, readonly string[]>> = {
+    rooftops: rooftops.map(({ uid }) => String(uid)),
+    groups: rooftops.map((rooftop) => groupOf(rooftop, keys)),
+  }
+  return people.flatMap((person, index) =>
+    Object.entries(known).flatMap(([field, names]) => {
+      const written = isRecord(person) && Array.isArray(person[field]) ? person[field] : []
+      return written.flatMap((name, at) => {
+        if (typeof name !== 'string' || names.includes(name)) return []
+        const meant = nearestName(name, names)
+        const hint = meant
+          ? `did you mean ${meant}?`
+          : `known: ${[...new Set(names)].join(', ') || 'none'}`
+        const path = ['console', 'people', index, field, at]
+        return [{ path, problem: `is not one of rooftops[] (${hint}): correct it.` }]
+      })
+    }),
+  )
 }
 
 /** The same key and dealerId twice: each evaluation would be listed for both. Reported at both, so that both lines are shown. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Checked, checkFile, dotted } from './check.ts'
+import { type Checked, checkFile, dotted, groupOf } from './check.ts'
 import type { ConfigFile, ConfigInput, Region } from './schema.ts'
 import { type Problem, readText } from './text.ts'
 import { messageOf, UsageError } from '../errors.ts'
@@ -103,6 +103,7 @@ export function secretsOf(config: Config): string[] {
     config.webhooks.authHeaderValue,
     config.webhooks.previousAuthHeaderValue,
     config.links.token,
+    config.console?.oidc?.clientSecret ?? null,
     ...config.access.logins.map(({ password }) => password),
     config.alerts.url,
     ...passwords,
@@ -133,8 +134,7 @@ function complete({ config }: Checked, file: string | null, homeDir: string): Co
       ...entry,
       region: place,
       odometerUnit: entry.odometerUnit ?? (place === 'US' ? 'mi' : 'km'),
-      group:
-        entry.group ?? (access.kind === 'partner' ? `key:${entry.key}` : `rooftop:${entry.uid}`),
+      group: groupOf(entry, config.keys),
     } satisfies RooftopConfig)
   })
   return Object.freeze({ ...config, rooftops, file, homeDir })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accessSettings } from './access.ts'
+import { consoleSettings } from './console.ts'
 import {
   amount,
   archiveHost,
@@ -221,6 +222,9 @@ export const fileSchema = z.strictObject({
     port: whole(0, 65_535).default(4020),
   }).describe(
     'Permalinks and webhooks over HTTP; put a TLS proxy before it if other machines use it',
+  ),
+  console: consoleSettings.describe(
+    'The web console of "forecourt serve" and who may open it; left out: there is none',
   ),
   operations: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),

@@ -42,6 +42,13 @@ const fromEnvironment: Readonly<Record<string, string>> = {
     # A role is bi_reader, bi_tenant (its dealer groups alone), bi_pii_reader (customers too) or forecourt_writer.
     # - { name: bi_tool, role: bi_reader, password: "\${BI_TOOL_PASSWORD:-}", connectionLimit: 20, statementTimeoutSeconds: 120 }
     # - { name: bi_north, role: bi_tenant, groups: ["key:group-au"], password: "\${BI_NORTH_PASSWORD:-}" }`,
+  console: `
+  # publicUrl: http://127.0.0.1:4020
+  # timezone: Australia/Sydney
+  # people:
+  #   - { email: kim@example.com, role: engineer }
+  #   - { email: sam@example.com, role: stock, rooftops: ["7f3a"] }
+  # oidc: { issuer: https://login.example.com, clientId: forecourt, clientSecret: "\${FORECOURT_OIDC_SECRET}" }`,
   jobs: `
   # nightly: { schedule: "0 2 * * *", timezone: Australia/Sydney, enabled: true }`,
   'alerts.url': `\${FORECOURT_ALERTS_URL:-}`,
@@ -82,6 +89,7 @@ function settingLines(
   const inner = unwrap(schema)
   const given = values[path.join('.')]
   const name = `${margin}${path.at(-1)}:`
+  if (given?.startsWith('\n')) return [`${described(name)}${given}`]
   if (inner instanceof z.ZodObject)
     return [
       described(name),
@@ -89,7 +97,6 @@ function settingLines(
         settingLines([...path, below], member, values),
       ),
     ]
-  if (given?.startsWith('\n')) return [`${described(name)}${given}`]
   if (given?.startsWith('# ')) return [described(`${margin}# ${path.at(-1)}: ${given.slice(2)}`)]
   return [described(`${name} ${given ?? JSON.stringify(schema.parse(undefined))}`)]
 }

@@ -551,6 +551,44 @@ export interface OpsCertifiedIdsTable {
   ids: number[]
 }
 
+/** ops.console_action */
+export interface OpsConsoleActionTable {
+  action_id: GeneratedAlways<number>
+  at: Generated<Date>
+  email: string
+  role: string
+  action: string
+  target: Generated<unknown>
+  shown_count: number | null
+  outcome: Generated<string>
+  message: string | null
+  run_id: number | null
+}
+
+/** ops.console_link */
+export interface OpsConsoleLinkTable {
+  token_hash: Buffer
+  email: string
+  made_at: Generated<Date>
+  ends_at: Date
+}
+
+/** ops.console_session */
+export interface OpsConsoleSessionTable {
+  token_hash: Buffer
+  email: string
+  started_at: Generated<Date>
+  seen_at: Generated<Date>
+  ends_at: Date
+  user_agent: string | null
+}
+
+/** ops.console_try */
+export interface OpsConsoleTryTable {
+  address: string
+  tried_at: Generated<Date>
+}
+
 /** ops.coverage */
 export interface OpsCoverageTable {
   rooftop_id: number
@@ -765,6 +803,7 @@ export interface OpsRunStreamTable {
   finished_at: Date | null
   saved: Generated<number>
   not_before: Date | null
+  began_at: Date | null
 }
 
 /** ops.schema_migration */
@@ -1012,6 +1051,10 @@ export interface Tables {
   'ops.bi_login': OpsBiLoginTable
   'ops.billable_call': OpsBillableCallTable
   'ops.certified_ids': OpsCertifiedIdsTable
+  'ops.console_action': OpsConsoleActionTable
+  'ops.console_link': OpsConsoleLinkTable
+  'ops.console_session': OpsConsoleSessionTable
+  'ops.console_try': OpsConsoleTryTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
   'ops.enrichment_state': OpsEnrichmentStateTable
@@ -1537,6 +1580,36 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'outcome', type: 'character varying(12)' },
     { name: 'ids', type: 'bigint[]' },
   ],
+  'ops.console_action': [
+    { name: 'action_id', type: 'bigint', generated: true },
+    { name: 'at', type: 'timestamp with time zone' },
+    { name: 'email', type: 'character varying(320)' },
+    { name: 'role', type: 'character varying(10)' },
+    { name: 'action', type: 'character varying(40)' },
+    { name: 'target', type: 'jsonb' },
+    { name: 'shown_count', type: 'integer' },
+    { name: 'outcome', type: 'character varying(12)' },
+    { name: 'message', type: 'character varying(400)' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'ops.console_link': [
+    { name: 'token_hash', type: 'bytea' },
+    { name: 'email', type: 'character varying(320)' },
+    { name: 'made_at', type: 'timestamp with time zone' },
+    { name: 'ends_at', type: 'timestamp with time zone' },
+  ],
+  'ops.console_session': [
+    { name: 'token_hash', type: 'bytea' },
+    { name: 'email', type: 'character varying(320)' },
+    { name: 'started_at', type: 'timestamp with time zone' },
+    { name: 'seen_at', type: 'timestamp with time zone' },
+    { name: 'ends_at', type: 'timestamp with time zone' },
+    { name: 'user_agent', type: 'character varying(400)' },
+  ],
+  'ops.console_try': [
+    { name: 'address', type: 'character varying(64)' },
+    { name: 'tried_at', type: 'timestamp with time zone' },
+  ],
   'ops.coverage': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'stream', type: 'character varying(40)' },
@@ -1716,6 +1789,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'finished_at', type: 'timestamp with time zone' },
     { name: 'saved', type: 'integer' },
     { name: 'not_before', type: 'timestamp with time zone' },
+    { name: 'began_at', type: 'timestamp with time zone' },
   ],
   'ops.schema_migration': [
     { name: 'version', type: 'integer' },

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { Html, html } from '../values/html.ts'
 import type { LinkKind, LinkOutcome, VanishedReason } from './link.ts'
 
 /** An answer for a person: plain words, no markup. `name` is for programs. */
@@ -129,44 +131,39 @@ function waitOf(seconds: number): string {
   return seconds < 3600 ? `${Math.round(seconds / 60)} minutes` : 'an hour'
 }
 
+const style = `
+:root { color-scheme: light dark; }
+body { max-width: 38rem; margin: 18vh auto 0; padding: 0 1.5rem; font: 1.05rem/1.6 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.3; }
+`
+
+/** Allows only the style of the page itself, and loads nothing. */
+export const pagePolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`
+
 /** The page as a document that loads nothing from anywhere. */
 export function htmlOf({ title, lines }: Page): string {
-  return `<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escaped(title)}</title>
-<style>
-:root { color-scheme: light dark; }
-body { max-width: 38rem; margin: 18vh auto 0; padding: 0 1.5rem; font: 1.05rem/1.6 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; line-height: 1.3; }
-</style>
+<title>${title}</title>
+<style>${new Html(style)}</style>
 </head>
 <body>
 <main>
-<h1>${escaped(title)}</h1>
-${lines.map((line) => `<p>${escaped(line)}</p>`).join('\n')}
-</main>
+<h1>${title}</h1>
+${lines.map(
+  (line) => html`<p>${line}</p>
+`,
+)}</main>
 </body>
 </html>
-`
+`.text
 }
 
 /** The page for a program. */
 export function jsonOf({ name, title, lines }: Page): string {
   return JSON.stringify({ error: name, title, message: lines.join(' ') })
-}
-
-const escapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => escapes[sign]!)
 }

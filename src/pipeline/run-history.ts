@@ -42,6 +42,8 @@ export interface RunSummary {
 export interface RunFilter {
   /** Runs that began at this instant or later, or had not ended before it. */
   readonly since?: Date
+  /** Runs with a smaller id: the next page of the list. */
+  readonly before?: number
   readonly statuses?: readonly string[]
   readonly commands?: readonly string[]
   /** With these two the counts are of the named rooftops and streams alone. */
@@ -75,9 +77,10 @@ export async function listRuns(
 }
 
 function conditionsOf(filter: RunFilter): RawBuilder<unknown>[] {
-  const { since, statuses, commands, rooftopIds, streams } = filter
+  const { since, before, statuses, commands, rooftopIds, streams } = filter
   return [
     ...(since === undefined ? [] : [sql`coalesce(finished_at, now()) >= ${since}`]),
+    ...(before === undefined ? [] : [sql`run_id < ${before}::bigint`]),
     ...(statuses === undefined ? [] : [sql`status = any(${[...statuses]}::text[])`]),
     ...(commands === undefined ? [] : [sql`command = any(${[...commands]}::text[])`]),
     ...(rooftopIds === undefined && streams === undefined

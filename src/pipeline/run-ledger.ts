@@ -46,7 +46,11 @@ export interface Run extends RunPlan {
 }
 
 /** abandoned: its process died and another run took its work over. paused: no new slice starts until another run resumes it. */
-export type RunState = 'running' | 'ok' | 'partial' | 'failed' | 'stopped' | 'abandoned' | 'paused'
+export const runStates = [
+  ...(['running', 'ok', 'partial', 'failed', 'stopped', 'abandoned', 'paused'] as const),
+]
+/** One of `runStates`. */
+export type RunState = (typeof runStates)[number]
 
 /** parked: the daily quota of the key is used up; the stream sends nothing with it until the source's next day. */
 export type StreamStatus = 'waiting' | 'running' | 'ok' | 'partial' | 'failed' | 'parked'

@@ -1,32 +1,11 @@
 import { createHash } from 'node:crypto'
+import { type Content, Html, html } from '../values/html.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
 import { findExampleSubject } from './examples.ts'
 import { samples } from './samples.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
 // The page at the root: the world and the controls, which the OpenAPI viewer does not show. It works without a script.
-
-/** Safe HTML: made by `html`, which escapes every text for content and for quoted attributes. */
-class Html {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-type Content = Html | string | number | null | readonly Content[]
-
-function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Html {
-  return new Html(String.raw({ raw: strings }, ...contents.map(textOf)))
-}
-
-function textOf(content: Content): string {
-  if (content === null) return ''
-  if (content instanceof Html) return content.text
-  if (typeof content === 'object') return content.map(textOf).join('')
-  return String(content).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
-}
 
 function code(text: string): Html {
   return html`<code>${text}</code>`

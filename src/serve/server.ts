@@ -1,9 +1,11 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Config } from '../config/read.ts'
+import { serveConsole } from '../console/console.ts'
 import type { Context } from '../context.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { LinkOpener } from '../links/link-opener.ts'
-import { brokenPage, htmlOf, notFoundPage } from '../links/pages.ts'
+import { consoleDoors } from './console-doors.ts'
+import { brokenPage, htmlOf, notFoundPage, pagePolicy } from '../links/pages.ts'
 import { serveLinks } from '../links/routes.ts'
 import { sendPage } from '../links/send-page.ts'
 import type { Log } from '../log.ts'
@@ -15,7 +17,7 @@ import { serveWebhooks } from '../webhook/receiver.ts'
 import { secretCheck } from '../webhook/secret.ts'
 
 /** Each part is served where its secret is set. UsageError when none is. */
-export function requireParts({ links, webhooks }: Config, log: Log): void {
+export function requireParts({ links, webhooks, console: pages }: Config, log: Log): void {
   for (const [name, secret] of [
     ['links.token', links.token],
     ['webhooks.authHeaderValue', webhooks.authHeaderValue],
@@ -23,9 +25,9 @@ export function requireParts({ links, webhooks }: Config, log: Log): void {
   ] as const)
     if (secret !== null && secret.length < 16)
       log.warn(`${name} is short: let it be 16 characters or more`)
-  if (links.token !== null || webhooks.authHeaderValue !== null) return
+  if (links.token !== null || webhooks.authHeaderValue !== null || pages !== null) return
   throw new UsageError(
-    'links.token is not set, nor is webhooks.authHeaderValue, and without them anybody could open the links or forge webhooks: put ' +
+    'links.token is not set, nor is webhooks.authHeaderValue, and without them anybody could open the links or forge webhooks; and there is no console: put ' +
       `links: { token: "\${FORECOURT_LINKS_TOKEN}" } or webhooks: { authHeaderValue: "\${FORECOURT_WEBHOOK_TOKEN}" } into the config ` +
       'and the token into the environment, e.g. FORECOURT_LINKS_TOKEN=$(openssl rand -hex 24).',
   )
@@ -49,6 +51,8 @@ export interface Server extends AsyncDisposable {
   readonly url: string
   /** Whether it takes webhooks. */
   readonly receivesWebhooks: boolean
+  /** Whether it has the console. */
+  readonly hasConsole: boolean
   /** Takes no more requests, and ends when those under way have. */
   close(): Promise<void>
 }
@@ -61,11 +65,13 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
   const receives = await receiveWebhooks(context, app)
+  await serveConsole(app, { context, doors: consoleDoors(context) })
   const url = await listen(app, options)
   const close = async () => {
     await app.close()
   }
-  return { url, receivesWebhooks: receives, close, [Symbol.asyncDispose]: close }
+  const hasConsole = context.config.console !== null
+  return { url, receivesWebhooks: receives, hasConsole, close, [Symbol.asyncDispose]: close }
 }
 
 /** A burst of deliveries becomes one run. */
@@ -124,7 +130,7 @@ const safeHeaders = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+  'content-security-policy': pagePolicy,
 }
 
 /** Listens, and gives the URL. UsageError when the address cannot be had. */

@@ -110,6 +110,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
       serve                         Permalinks, GET /links/<kind>/<id>, and the
                                     receiver of webhooks, POST /webhooks, until
                                     stopped
+      console                       link: signs a person in to the web console of
+                                    "forecourt serve"
       status                        Freshness, coverage, gaps, quarantine, jobs,
                                     links; exit 1 when an objective is missed
       runs                          list | show <id>: what ran when, how it ended,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { prefersJson } from '#src/links/send-page.ts'
+import { prefersJson } from '#src/values/accept.ts'
 import { tokenCheck, tokenOf } from '#src/links/token.ts'
 
 test.each([

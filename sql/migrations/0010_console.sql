@@ -1,0 +1,47 @@
+-- The console: who is signed in, and what they did.
+create table ops.console_session (
+  token_hash bytea primary key,
+  email varchar(320) not null,
+  started_at timestamptz not null default now(),
+  seen_at timestamptz not null default now(),
+  ends_at timestamptz not null,
+  user_agent varchar(400)
+);
+create index console_session_ends on ops.console_session (ends_at);
+comment on table ops.console_session is 'Who is signed in to the console. A row that is deleted ends its session; a person who is no longer in the config has none.';
+comment on column ops.console_session.token_hash is 'sha256 of the cookie, so that a reader of this table cannot sign in';
+
+create table ops.console_link (
+  token_hash bytea primary key,
+  email varchar(320) not null,
+  made_at timestamptz not null default now(),
+  ends_at timestamptz not null
+);
+comment on table ops.console_link is 'Sign-in links that were not used yet. Using one deletes its row.';
+
+create table ops.console_try (
+  address varchar(64) not null,
+  tried_at timestamptz not null default now()
+);
+create index console_try_address on ops.console_try (address, tried_at);
+comment on table ops.console_try is 'Failed attempts to sign in, of the last 15 minutes, by the address of the client. In Postgres, so that several processes share the limit.';
+
+create table ops.console_action (
+  action_id bigint generated always as identity primary key,
+  at timestamptz not null default now(),
+  email varchar(320) not null,
+  role varchar(10) not null check (role in ('engineer', 'viewer', 'stock')),
+  action varchar(40) not null,
+  target jsonb not null default '{}',
+  shown_count int,
+  outcome varchar(12) not null default 'started' check (outcome in ('started', 'done', 'refused', 'failed')),
+  message varchar(400),
+  run_id bigint references ops.run
+);
+create index console_action_email on ops.console_action (email, action_id desc);
+comment on table ops.console_action is 'What people did in the console. A row is written before the action starts, so that none is missing.';
+comment on column ops.console_action.shown_count is 'How many records the page had announced when the person confirmed';
+comment on column ops.console_action.outcome is 'started: the process ended before the action did; refused: a rule was against it; failed: an error, see message';
+
+alter table ops.run_stream add column began_at timestamptz;
+comment on column ops.run_stream.began_at is 'When the first slice of it started; null: none has';

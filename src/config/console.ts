@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { headerValue, url, whole, zone } from './values.ts'
+
+/** What a person may do. engineer: everything; viewer: read; stock: read the stock of its rooftops. */
+export const consoleRoles = ['engineer', 'viewer', 'stock'] as const
+/** One of `consoleRoles`. */
+export type ConsoleRole = (typeof consoleRoles)[number]
+
+const person = z.strictObject({
+  email: z
+    .string()
+    .regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address')
+    .transform((text) => text.toLowerCase()),
+  role: z
+    .enum(consoleRoles)
+    .describe('engineer: everything; viewer: reads; stock: reads the stock of its rooftops'),
+  rooftops: z
+    .array(z.string().min(1, 'is empty'))
+    .default([])
+    .describe('The rooftops of a stock person, by uid'),
+  groups: z
+    .array(z.string().min(1, 'is empty'))
+    .default([])
+    .describe('The dealer groups of a stock person, as in rooftops[].group'),
+})
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+const oidc = z.strictObject({
+  issuer: url.describe('The address of the identity provider, as in its id tokens'),
+  clientId: z.string().min(1, 'is empty'),
+  clientSecret: headerValue.describe('Take it from the environment'),
+  requireVerifiedEmail: z
+    .boolean()
+    .default(true)
+    .describe('false: only for a provider that never sends email_verified and checks every e-mail'),
+})
+
+/** The console; null: it is off. */
+export const consoleSettings = z
+  .strictObject({
+    publicUrl: url
+      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write only the address')
+      .refine(
+        (text) => text.startsWith('https:') || loopback.test(new URL(text).hostname),
+        'is not https: write https://…; only a loopback address, e.g. http://127.0.0.1:4020, may do without',
+      )
+      .transform((text) => text.replace(/\/+$/, ''))
+      .describe('Where people open it; /console is added. https, except on a loopback address'),
+    timezone: zone
+      .default('UTC')
+      .describe('The zone of its times, except on the page of a rooftop'),
+    sessionHours: whole(1, 24 * 30).default(12),
+    oidc: oidc.nullable().default(null).describe('null: people sign in by links alone'),
+    people: z.array(person).superRefine(checkPeople),
+  })
+  .nullable()
+  .default(null)
+
+type Person = z.infer<typeof person>
+
+function checkPeople(people: readonly Person[], context: z.RefinementCtx): void {
+  for (const [index, { email, role, rooftops, groups }] of people.entries()) {
+    const report = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [index, field], message })
+    const isScoped = rooftops.length + groups.length > 0
+    if (people.findIndex((other) => other.email === email) < index)
+      report('email', 'is listed twice: list every person once')
+    if (role === 'stock' && !isScoped)
+      report('role', 'is stock, which sees nothing without rooftops or groups: list them')
+    if (role !== 'stock' && isScoped)
+      report('role', `is ${role}, which sees every rooftop: leave out rooftops and groups`)
+  }
+}

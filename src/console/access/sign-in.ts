@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config/read.ts'
+import type { Context } from '../../context.ts'
+import { html, type Html } from '../../values/html.ts'
+import { frame } from '../parts/frame.ts'
+import { takeLink } from './link.ts'
+import { endSession, startSession } from './session.ts'
+import { isThrottled, recordFailedTry } from './throttle.ts'
+
+type Settings = NonNullable<Config['console']>
+
+/** The name of the cookie. `__Host-` makes browsers take it only over https, for this host and every path. */
+export function cookieName({ publicUrl }: Settings): string {
+  return publicUrl.startsWith('https:') ? '__Host-forecourt' : 'forecourt'
+}
+
+/** Sign-in by link, and sign-out. */
+export function serveSignIn(app: FastifyInstance, context: Context, settings: Settings): void {
+  const { db } = context
+  app.get('/sign-in', async (request, reply) => {
+    const { link = '', next = '' } = request.query as Record<string, string | undefined>
+    return await sendFrame(reply, 200, 'Sign in', signInPage(settings, link, next))
+  })
+  app.post('/sign-in', async (request, reply) => {
+    const { link = '', next = '' } = (request.body ?? {}) as Record<string, string | undefined>
+    if (await isThrottled(db, request.ip))
+      return await sendFrame(reply.header('retry-after', '900'), 429, 'Too many attempts', tooMany)
+    const email = await takeLink(db, link)
+    if (email === null) {
+      await recordFailedTry(db, request.ip)
+      return await sendFrame(reply, 403, 'This link does not sign you in', linkUsed)
+    }
+    return await signIn(context, settings, request, reply, { email, next })
+  })
+  app.post('/sign-out', async (request, reply) => {
+    const name = cookieName(settings)
+    const token = request.cookies[name]
+    if (token !== undefined) await endSession(db, token)
+    reply.clearCookie(name, cookieOptions(settings))
+    return await reply.redirect('/console/sign-in', 303)
+  })
+}
+
+/** Starts a session and goes on to the page that was asked for. The token is new at every sign-in. */
+export async function signIn(
+  { db }: Context,
+  settings: Settings,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { email, next }: { readonly email: string; readonly next: string },
+): Promise<void> {
+  const name = cookieName(settings)
+  const before = request.cookies[name]
+  if (before !== undefined) await endSession(db, before)
+  const agent = request.headers['user-agent']
+  const token = await startSession(db, email, settings.sessionHours, agent)
+  const maxAge = settings.sessionHours * 3600
+  reply.setCookie(name, token, { ...cookieOptions(settings), maxAge })
+  await reply.redirect(ownPath(next), 303)
+}
+
+function cookieOptions({ publicUrl }: Settings) {
+  const secure = publicUrl.startsWith('https:')
+  return { path: '/', httpOnly: true, secure, sameSite: 'lax' } as const
+}
+
+/** A path of the console; anything else becomes the first page, so that no address leads to another site. */
+export function ownPath(next: string): string {
+  const isOwn = /^\/console\/[\w\-./?=&%:~]*$/.test(next) && !next.includes('//')
+  return isOwn && !next.startsWith('/console/sign-') ? next : '/console/'
+}
+
+async function sendFrame(reply: FastifyReply, status: number, title: string, body: Html) {
+  const page = frame({ title, person: null, navigation: [], asOf: null }, body)
+  return await reply.code(status).type('text/html; charset=utf-8').send(page.text)
+}
+
+function signInPage({ oidc }: Settings, link: string, next: string): Html {
+  if (link !== '')
+    return html`<h1>Sign in</h1>
+<form method="post" action="/console/sign-in" data-submit-now><input type="hidden" name="link" value="${link}"><input type="hidden" name="next" value="${next}">
+<p><button class="main">Open the console</button></p></form>`
+  return html`<h1>Sign in</h1>
+${oidc !== null && html`<p><a class="button main" href="/console/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in with ${new URL(oidc.issuer).host}</a></p>`}
+<p>${oidc === null ? 'You need' : 'Or use'} a sign-in link. An engineer makes one with <code>forecourt console link --email you@example.com</code>; it works once, for 10 minutes.</p>`
+}
+
+const linkUsed = html`<h1>This link does not sign you in</h1>
+<p>It was used already, is older than 10 minutes, or its address is not complete.</p>
+<p>Make a new one with <code>forecourt console link --email you@example.com</code>.</p>`
+
+const tooMany = html`<h1>Too many attempts</h1>
+<p>There were 10 attempts from your address that failed. Wait 15 minutes, then use a new link.</p>`

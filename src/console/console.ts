@@ -1,0 +1,91 @@
+import cookie from '@fastify/cookie'
+import formBody from '@fastify/formbody'
+import helmet from '@fastify/helmet'
+import assets from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/read.ts'
+import type { Context } from '../context.ts'
+import { openPool } from '../db/connect.ts'
+import { isSameOrigin } from './access/same-origin.ts'
+import { serveSignIn } from './access/sign-in.ts'
+import type { Doors } from './doors.ts'
+import { pages } from './pages.ts'
+import { assetFolder } from './parts/frame.ts'
+import { PageServer } from './serve-page.ts'
+
+/** How long a statement of a page may take. */
+const statementTimeoutMs = 3_000
+
+/** What the console needs of the program. */
+export interface ConsoleOptions {
+  readonly context: Context
+  readonly doors: Doors
+}
+
+/** Serves the console below /console; does nothing where the config has none. Its pool ends with the server. */
+export async function serveConsole(
+  app: FastifyInstance,
+  { context, doors }: ConsoleOptions,
+): Promise<void> {
+  const settings = context.config.console
+  if (settings === null) return
+  const pool = await openPool(context.url, {
+    applicationName: 'forecourt console',
+    max: 4,
+    statementTimeoutMs,
+  })
+  app.addHook('onClose', async () => {
+    await pool.end()
+  })
+  await app.register(
+    async (scope) => {
+      await protect(scope, settings)
+      serveSignIn(scope, context, settings)
+      const server = new PageServer({ context, settings, doors, pool })
+      for (const page of pages) server.serve(scope, page)
+      scope.setNotFoundHandler(server.notFound)
+      scope.setErrorHandler(server.failed)
+    },
+    { prefix: '/console' },
+  )
+}
+
+/** Headers, cookies, forms, assets, and the refusal of what another site sends. */
+async function protect(
+  app: FastifyInstance,
+  settings: NonNullable<Config['console']>,
+): Promise<void> {
+  // The headers of the server are for its other pages; those of the console are stricter and its own.
+  app.addHook('onRequest', async (_request, reply) => {
+    for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
+  })
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        ...{ defaultSrc: ["'none'"], scriptSrc: ["'self'"], styleSrc: ["'self'"] },
+        ...{ imgSrc: ["'self'", 'data:'], connectSrc: ["'self'"], formAction: ["'self'"] },
+        ...{ baseUri: ["'none'"], frameAncestors: ["'none'"] },
+      },
+    },
+    strictTransportSecurity: settings.publicUrl.startsWith('https:'),
+    referrerPolicy: { policy: 'same-origin' },
+    xFrameOptions: { action: 'deny' },
+  })
+  await app.register(cookie)
+  await app.register(formBody)
+  app.addHook('onRequest', async (request, reply) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    if (isRead || isSameOrigin(request.headers, settings.publicUrl)) return
+    await reply
+      .code(403)
+      .type('text/plain; charset=utf-8')
+      .send(
+        `This request does not come from a page of ${settings.publicUrl}/console: open the console there and try again. (console.publicUrl of the config must be the address that people use.)\n`,
+      )
+  })
+  await app.register(assets, {
+    ...{ root: assetFolder, prefix: '/assets/', allowedPath: (path) => /\.(css|js)$/.test(path) },
+    ...{ immutable: true, maxAge: '365d', cacheControl: true, decorateReply: false, index: false },
+  })
+}

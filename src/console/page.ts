@@ -1,0 +1,96 @@
+import type { Readable } from 'node:stream'
+import type { Config } from '../config/read.ts'
+import type { ConsoleRole } from '../config/console.ts'
+import type { Context } from '../context.ts'
+import type { Db } from '../db/transaction.ts'
+import type { Html } from '../values/html.ts'
+import type { Person } from './access/people.ts'
+import type { Doors } from './doors.ts'
+
+/** What a page may ask while it reads. */
+export interface PageRequest {
+  /** The values of `:name` in the path. */
+  readonly params: Readonly<Record<string, string>>
+  /** The query string; of a name that is there twice, the first value. */
+  readonly query: Readonly<Record<string, string>>
+  readonly person: Person
+  /** One read-only snapshot of the warehouse for the whole page; a statement ends after 3 seconds. */
+  readonly db: Db
+  readonly config: Config
+  readonly now: Date
+}
+
+/** What an action may use. */
+export interface ActionRequest extends Omit<PageRequest, 'db' | 'query'> {
+  /** The fields of the form. */
+  readonly form: Readonly<Record<string, string>>
+  /** May write. */
+  readonly db: Db
+  readonly context: Context
+  readonly doors: Doors
+}
+
+/** What an action did. */
+export interface ActionDone {
+  /** The page of what it made, below /console. */
+  readonly location: string
+  /** The run that it started. */
+  readonly runId?: number
+  /** What `ops.console_action` is to say of it. */
+  readonly message?: string
+}
+
+/** An action that a rule is against: shown to the person, nothing was done. */
+export class ActionRefused extends Error {}
+
+/** Something that a person does on a page, by a form of method POST with a field `action`. */
+export interface PageAction {
+  /** Who may do it; a subset of the roles of the page. */
+  readonly roles: readonly ConsoleRole[]
+  /** Throws ActionRefused where a rule is against it. */
+  readonly run: (request: ActionRequest) => Promise<ActionDone>
+}
+
+/** A file instead of a page. */
+export interface Download {
+  readonly fileName: string
+  readonly type: string
+  readonly body: Readable | string | Buffer
+}
+
+/** Answers with another page of the console. */
+export class Redirect {
+  readonly location: string
+
+  constructor(location: string) {
+    this.location = location
+  }
+}
+
+/** A page of the console. What it reads is also its answer to `Accept: application/json`. */
+export interface Page<Data> {
+  /** Below /console, e.g. `/runs/:id`. */
+  readonly path: string
+  readonly title: string | ((data: Data) => string)
+  /** The one question that it answers; written under the title. */
+  readonly question: string
+  readonly roles: readonly ConsoleRole[]
+  /** Its name in the navigation; left out: it is reached from other pages. */
+  readonly navigation?: string
+  /** null: there is nothing of that name, or the person may not know of it. */
+  readonly read: (request: PageRequest) => Promise<Data | Redirect | null>
+  readonly draw: (data: Data, request: PageRequest) => Html
+  readonly actions?: Readonly<Record<string, PageAction>>
+  /** The answer to `?download=<format>`; null: there is no such format. */
+  readonly download?: (format: string, request: PageRequest) => Promise<Download | null>
+  /** Whether something on it moves, so that an open page asks again every few seconds. */
+  readonly isLive?: (data: Data) => boolean
+}
+
+/** Any page, as the list of pages holds it. */
+export type AnyPage = Page<unknown>
+
+/** Defines a page; its data have one type from `read` to `draw`. */
+export function definePage<Data>(page: Page<Data>): AnyPage {
+  return page as unknown as AnyPage
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Content, html, type Html } from '../../values/html.ts'
+import type { Person } from '../access/people.ts'
+import { instant } from './instant.ts'
+
+/** The folder of what browsers load. */
+export const assetFolder = fileURLToPath(new URL('../browser', import.meta.url))
+
+// The version is in the address, so that a browser never shows a new page with an old style.
+const [style, script] = ['console.css', 'console.js'].map((name) => {
+  const content = readFileSync(`${assetFolder}/${name}`)
+  return `/console/assets/${name}?v=${createHash('sha256').update(content).digest('hex').slice(0, 12)}`
+})
+
+/** An entry of the navigation. */
+export interface NavigationItem {
+  readonly label: string
+  readonly path: string
+  readonly isHere: boolean
+}
+
+/** What is around every page. */
+export interface Frame {
+  readonly title: string
+  /** null: no one is signed in. */
+  readonly person: Person | null
+  readonly navigation: readonly NavigationItem[]
+  /** When the page was read, and the zone of its times; null: it has no data. */
+  readonly asOf: { readonly at: Date; readonly zone: string } | null
+  /** Whether the browser asks for it again every few seconds. */
+  readonly isLive?: boolean
+}
+
+/** The document: the same head, navigation and foot for every page, also for errors. */
+export function frame({ title, person, navigation, asOf, isLive }: Frame, body: Content): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · Forecourt</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${style}">
+<script src="${script}" type="module"></script>
+</head>
+<body>
+<a class="skip" href="#content">To the content</a>
+<header class="bar">
+<strong><a href="/console/">Forecourt</a></strong>
+<nav aria-label="Pages"><ul>${navigation.map(navigationItem)}</ul></nav>
+${person !== null && person.role !== 'stock' && searchForm}
+</header>
+<main id="content"${isLive === true ? html` data-live="3"` : ''} tabindex="-1">
+${body}
+</main>
+<footer>
+${asOf !== null && html`<p>As of ${instant(asOf.at, asOf.zone, { seconds: true })}. Times in ${asOf.zone}.</p>`}
+${person !== null && signedIn(person)}
+</footer>
+</body>
+</html>
+`
+}
+
+function navigationItem({ label, path, isHere }: NavigationItem): Html {
+  const current = isHere ? html` aria-current="page"` : ''
+  return html`<li><a href="/console${path}"${current}>${label}</a></li>`
+}
+
+const searchForm = html`<form class="search" role="search" action="/console/search"><label><span class="hidden">Find</span>
+<input type="search" name="q" placeholder="EvalID, VIN, stock no., run" required></label> <button>Find</button></form>`
+
+function signedIn({ email, role }: Person): Html {
+  return html`<form method="post" action="/console/sign-out"><p>${email}, ${role}. <button class="quiet">Sign out</button></p></form>`
+}

@@ -1,0 +1,43 @@
+import { type Content, html, type Html } from '../../values/html.ts'
+
+/** A column: its heading, and whether it has numbers, which are aligned to the right. */
+export type Column = string | { readonly head: Content; readonly isNumber: true }
+
+/** A table. Its caption says what its rows are. */
+export interface TableOptions {
+  readonly caption: Content
+  /** The caption is for screen readers alone, because a heading above says the same. */
+  readonly hidesCaption?: boolean
+  readonly columns: readonly Column[]
+  readonly rows: readonly (readonly Content[])[]
+  /** The text instead of a table without rows: why it is empty, and what to do. */
+  readonly empty: Content
+}
+
+/** A column of numbers. */
+export function numbers(head: Content): Column {
+  return { head, isNumber: true }
+}
+
+/** A table whose rows become cards on a narrow screen. The first cell of a row is its heading. */
+export function table({ caption, hidesCaption, columns, rows, empty }: TableOptions): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`
+  // With display: block, browsers forget that it is a table: the roles keep it one.
+  return html`<table role="table"><caption${hidesCaption === true ? html` class="hidden"` : ''}>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map((column) => heading(column))}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map((cell, at) => cellOf(columns[at]!, cell, at))}</tr>\n`)}</tbody></table>`
+}
+
+function heading(column: Column): Html {
+  if (typeof column === 'string')
+    return html`<th role="columnheader" scope="col">${column === '' ? html`<span class="hidden">Do</span>` : column}</th>`
+  return html`<th role="columnheader" scope="col" class="n">${column.head}</th>`
+}
+
+function cellOf(column: Column, cell: Content, at: number): Html {
+  const [label, number] =
+    typeof column === 'string' ? [column, ''] : [column.head, html` class="n"`]
+  const narrow = label === '' ? '' : html`<span class="label" aria-hidden="true">${label}</span>`
+  if (at === 0) return html`<th role="rowheader" scope="row"${number}>${cell}</th>`
+  return html`<td role="cell"${number}>${narrow}${cell}</td>`
+}

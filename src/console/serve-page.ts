@@ -1,0 +1,284 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import type { Config } from '../config/read.ts'
+import type { Context } from '../context.ts'
+import { isConnectionLoss } from '../db/connect.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { messageOf } from '../errors.ts'
+import { prefersJson } from '../values/accept.ts'
+import { html, type Html } from '../values/html.ts'
+import type { Person } from './access/people.ts'
+import { findSession } from './access/session.ts'
+import { cookieName } from './access/sign-in.ts'
+import { finishAction, startAction } from './action-log.ts'
+import type { Doors } from './doors.ts'
+import { ActionRefused, type AnyPage, type PageRequest, Redirect } from './page.ts'
+import { pages } from './pages.ts'
+import { frame } from './parts/frame.ts'
+
+interface Parts {
+  readonly context: Context
+  readonly settings: NonNullable<Config['console']>
+  readonly doors: Doors
+  /** For what pages read. */
+  readonly pool: pg.Pool
+}
+
+/** A page that has nothing to read: an error, a refusal. */
+interface Notice {
+  readonly status: number
+  readonly title: string
+  readonly body: Html
+}
+
+/** Registers pages: who may open them, what they read, and how the answer is sent. */
+export class PageServer {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Registers the routes of a page. */
+  serve(app: FastifyInstance, page: AnyPage): void {
+    app.get(page.path, async (request, reply) => {
+      const person = await this.#personOf(request)
+      if (person === null) return await this.#askToSignIn(request, reply)
+      if (!page.roles.includes(person.role))
+        return await this.#notice(request, reply, person, forbidden(person))
+      return await this.#show(page, request, reply, person)
+    })
+    if (page.actions === undefined) return
+    app.post(page.path, async (request, reply) => {
+      const person = await this.#personOf(request)
+      if (person === null) return await this.#askToSignIn(request, reply)
+      return await this.#act(page, request, reply, person)
+    })
+  }
+
+  /** Sends the page for an address that has none. */
+  readonly notFound = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const person = await this.#personOf(request)
+    if (person === null) return await this.#askToSignIn(request, reply)
+    await this.#notice(request, reply, person, nothingHere)
+  }
+
+  /** Sends the page for an error; the error itself goes to the log alone. */
+  readonly failed = async (
+    error: Error & { statusCode?: number },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> => {
+    const { statusCode = 500 } = error
+    const person = await this.#personOf(request).catch(() => null)
+    if (statusCode < 500)
+      return await this.#notice(request, reply, person, { ...badRequest, status: statusCode })
+    this.#parts.context.log.error(
+      { page: request.routeOptions.url },
+      `the console failed: ${messageOf(error)}`,
+    )
+    await this.#notice(request, reply, person, noticeOf(error))
+  }
+
+  async #personOf(request: FastifyRequest): Promise<Person | null> {
+    const { context, settings } = this.#parts
+    const token = request.cookies[cookieName(settings)]
+    return token === undefined ? null : await findSession(context.db, context.config, token)
+  }
+
+  async #askToSignIn(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (prefersJson(request.headers.accept)) {
+      await reply
+        .code(401)
+        .send({ error: 'unauthorised', message: 'Sign in to the console first.' })
+      return
+    }
+    const next = request.method === 'GET' ? request.url : '/console/'
+    await reply.redirect(`/console/sign-in?next=${encodeURIComponent(next)}`, 303)
+  }
+
+  async #show(
+    page: AnyPage,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    person: Person,
+  ): Promise<void> {
+    const query = firstValues(request.query)
+    const found = await inTransaction(
+      this.#parts.pool,
+      async ({ db }) => {
+        const asked = this.#request(request, person, db)
+        const format = query['download']
+        if (format !== undefined) {
+          const download = (await page.download?.(format, asked)) ?? null
+          return { asked, download, data: null }
+        }
+        return { asked, download: null, data: await page.read(asked) }
+      },
+      'repeatable read, read only',
+    )
+    const { asked, data, download } = found
+    if (data instanceof Redirect) return await reply.redirect(`/console${data.location}`, 303)
+    if (download !== null) {
+      reply.header('content-disposition', `attachment; filename="${download.fileName}"`)
+      return await reply.type(download.type).send(download.body)
+    }
+    if (data === null) return await this.#notice(request, reply, person, nothingHere)
+    await this.#send(page, data, asked, request, reply)
+  }
+
+  #request(request: FastifyRequest, person: Person, db: PageRequest['db']): PageRequest {
+    const { config } = this.#parts.context
+    return {
+      params: request.params as Record<string, string>,
+      query: firstValues(request.query),
+      ...{ person, db, config, now: new Date() },
+    }
+  }
+
+  async #send(
+    page: AnyPage,
+    data: unknown,
+    asked: PageRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    const json = JSON.stringify(data)
+    const isJson = prefersJson(request.headers.accept)
+    // The time of reading is no news: a browser that asks again gets a page only when its data have changed.
+    const etag = `"${createHash('sha256').update(`${isJson} ${asked.person.role} ${json}`).digest('base64url').slice(0, 22)}"`
+    reply.headers({ etag, vary: 'accept, cookie', 'cache-control': 'no-cache, private' })
+    if (request.headers['if-none-match'] === etag) return await reply.code(304).send()
+    if (isJson) return await reply.type('application/json; charset=utf-8').send(json)
+    const title = typeof page.title === 'string' ? page.title : page.title(data)
+    const document = frame(
+      {
+        ...{ title, person: asked.person, navigation: navigation(asked.person, page) },
+        asOf: { at: asked.now, zone: this.#parts.settings.timezone },
+        isLive: page.isLive?.(data) ?? false,
+      },
+      page.draw(data, asked),
+    )
+    await reply.type('text/html; charset=utf-8').send(document.text)
+  }
+
+  async #act(
+    page: AnyPage,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    person: Person,
+  ): Promise<void> {
+    const { context, doors } = this.#parts
+    const form = firstValues(request.body)
+    const name = form['action'] ?? ''
+    const action = Object.hasOwn(page.actions!, name) ? page.actions![name]! : null
+    if (action === null) return await this.#notice(request, reply, person, badRequest)
+    if (!action.roles.includes(person.role))
+      return await this.#notice(request, reply, person, forbidden(person))
+    const params = request.params as Record<string, string>
+    const id = await startAction(context.db, person, name, { path: page.path, params, form })
+    try {
+      const { config, db } = context
+      const asked = { params, form, person, config, db, context, doors, now: new Date() }
+      const done = await action.run(asked)
+      await finishAction(context.db, id, { outcome: 'done', ...done })
+      await reply.redirect(`/console${done.location}`, 303)
+    } catch (error) {
+      const isRefused = error instanceof ActionRefused
+      const outcome = isRefused ? 'refused' : 'failed'
+      await finishAction(context.db, id, { outcome, message: messageOf(error) })
+      if (!isRefused) throw error
+      await this.#notice(request, reply, person, refused(error.message))
+    }
+  }
+
+  async #notice(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    person: Person | null,
+    { status, title, body }: Notice,
+  ): Promise<void> {
+    reply.code(status).header('cache-control', 'no-store')
+    if (prefersJson(request.headers.accept)) {
+      await reply.send({ error: title })
+      return
+    }
+    const pagesOf = person === null ? [] : navigation(person, null)
+    const document = frame({ title, person, navigation: pagesOf, asOf: null }, body)
+    await reply.type('text/html; charset=utf-8').send(document.text)
+  }
+}
+
+/** The pages that a person may open. */
+function navigation(person: Person, here: AnyPage | null) {
+  return pages.flatMap(({ navigation: label, path, roles }) =>
+    label === undefined || !roles.includes(person.role)
+      ? []
+      : [{ label, path, isHere: path === here?.path }],
+  )
+}
+
+/** Of a name that is there twice, the first value. */
+function firstValues(values: unknown): Record<string, string> {
+  const entries = Object.entries((values ?? {}) as Record<string, string | string[]>)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, Array.isArray(value) ? (value[0] ?? '') : value]),
+  )
+}
+
+const nothingHere: Notice = {
+  status: 404,
+  title: 'There is nothing here',
+  body: html`<h1>There is nothing here</h1>
+<p>What this address names does not exist, or you may not see it. Check the address, or go back to the <a href="/console/">first page</a>.</p>`,
+}
+
+const badRequest: Notice = {
+  status: 400,
+  title: 'This request cannot be read',
+  body: html`<h1>This request cannot be read</h1>
+<p>Nothing was done. Go back, load the page again and try once more.</p>`,
+}
+
+function forbidden({ role }: Person): Notice {
+  return {
+    status: 403,
+    title: 'Not for your role',
+    body: html`<h1>Not for your role</h1>
+<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config.</p>`,
+  }
+}
+
+function refused(message: string): Notice {
+  return {
+    status: 409,
+    title: 'Nothing was done',
+    body: html`<h1>Nothing was done</h1>
+<p>${message}</p>
+<p>Go back and load the page again.</p>`,
+  }
+}
+
+function noticeOf(error: Error & { code?: unknown }): Notice {
+  if (error.code === '57014')
+    return {
+      status: 503,
+      title: 'This took too long',
+      body: html`<h1>This took too long</h1>
+<p>A query of this page took more than 3 seconds and was stopped, so that it does not slow the loads down. Choose a shorter time or fewer rooftops, or try again when no run is working.</p>`,
+    }
+  if (isConnectionLoss(error))
+    return {
+      status: 503,
+      title: 'The warehouse does not answer',
+      body: html`<h1>The warehouse does not answer</h1>
+<p>Postgres could not be reached. Loaded data are safe. Make sure that it runs, then load this page again.</p>`,
+    }
+  return {
+    status: 500,
+    title: 'Something went wrong',
+    body: html`<h1>Something went wrong</h1>
+<p>The error is in the log of <code>forecourt serve</code>. Nothing is lost. Try again, or go back to the <a href="/console/">first page</a>.</p>`,
+  }
+}
