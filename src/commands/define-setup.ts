@@ -4,9 +4,14 @@ import { type CommandDefinition, lazy, repeatable } from './command.ts'
 
 export const demo: CommandDefinition = {
   usage: 'demo',
-  summary: 'Embedded Postgres, sandbox and one nightly run; prints the result and how to query it',
-  options: (command) => command.option('--evals <n>', 'evaluations in the sandbox', '2000'),
-  examples: ['forecourt demo'],
+  summary:
+    'Embedded Postgres, sandbox and one nightly run; prints the result and a link to the console',
+  options: (command) =>
+    command
+      .option('--evals <n>', 'evaluations in the sandbox', '2000')
+      .option('--console', 'serve the web console until Ctrl-C (default: in a terminal)')
+      .option('--no-console', 'end after the run'),
+  examples: ['forecourt demo', 'forecourt demo --no-console'],
   run: lazy(async () => (await import('./demo.ts')).demo),
 }
 

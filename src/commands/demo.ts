@@ -1,4 +1,11 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { sandboxConsole } from '../config/template.ts'
+import { makeLink } from '../console/access/link.ts'
+import type { Context } from '../context.ts'
+import { runWorker } from '../pipeline/run-worker.ts'
+import { startServer } from '../serve/server.ts'
 import { type Config, configPath, loadConfig, makeConfig } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import type { Warehouse } from '../warehouse.ts'
@@ -40,7 +47,7 @@ export const demo: RunCommand = async (session, options) => {
   })
   sandbox.clock.set(new Date(startedAt))
   try {
-    const config = session.useConfig(demoConfig(sandbox, session.io.environment.cwd, anchor))
+    const config = session.useConfig(await demoConfig(sandbox, session.io.environment.cwd, anchor))
     const context = await session.context()
     const rooftops = chooseRooftops(config, [])
     const plan = {
@@ -54,20 +61,63 @@ export const demo: RunCommand = async (session, options) => {
     const questions = await answerQuestions(context.db)
     if (!hasConfig) writeConfig(file, true)
     const seconds = (Date.now() - startedAt) / 1000
-    const document = { ...report, seconds, coverage, questions, connectionString: context.url }
+    const isServing = options['console'] ?? (session.io.stdout.isTTY === true && !session.json)
+    await using server =
+      isServing === true ? await startServer(context, { ...config.serve, token: null }) : null
+    const link = server === null ? null : await makeLink(context.db, config, demoPerson, 60)
+    const connectionString = context.url
+    const document = { ...report, seconds, coverage, questions, connectionString, console: link }
     session.resultWithSecrets(document, () => [
       ...summary(report, config, coverage, questions, context.url, seconds),
       ...nextSteps(session, hasConfig, questions[0]?.sample),
+      ...consoleLines(link),
     ])
+    if (server !== null) await workUntilStopped(context)
     return exitCodeOf(report)
   } finally {
     await sandbox.close()
   }
 }
 
-function demoConfig(sandbox: Sandbox, cwd: string, anchor: Date): Config {
+const demoPerson = sandboxConsole.people[0]!.email
+
+/** The port that the config names, or any free one where another program has it. */
+async function freePort(wanted: number): Promise<number> {
+  const probe = createServer()
+  try {
+    probe.listen(wanted, '127.0.0.1')
+    await once(probe, 'listening')
+    return (probe.address() as AddressInfo).port
+  } catch {
+    return await freePort(0)
+  } finally {
+    probe.close()
+  }
+}
+
+/** Works on what the console starts, until Ctrl-C. */
+async function workUntilStopped(context: Context): Promise<void> {
+  await runWorker(context, { streams: allStreams, concurrency: 2 })
+}
+
+function consoleLines(link: string | null): string[] {
+  if (link === null) return []
+  return [
+    '',
+    'The console, a page for the morning; this link opens it once, within an hour:',
+    `  ${link}`,
+    'It is served until you press Ctrl-C.',
+  ]
+}
+
+async function demoConfig(sandbox: Sandbox, cwd: string, anchor: Date): Promise<Config> {
+  const port = await freePort(4020)
+  const own = { ...sandboxConsole, publicUrl: `http://127.0.0.1:${port}` }
   const start = new Date(anchor.getTime() - (historyDays + 2) * daySeconds * 1000).toISOString()
-  return makeConfig({ ...sandbox.clientConfig(), sync: { start } }, cwd)
+  return makeConfig(
+    { ...sandbox.clientConfig(), sync: { start }, serve: { port }, console: own },
+    cwd,
+  )
 }
 
 interface Coverage {
@@ -164,6 +214,8 @@ function nextSteps({ io }: Session, hadConfig: boolean, evalId = 0): string[] {
     ['demo', 'again: nothing is rewritten'],
     ['sandbox', 'the API on 127.0.0.1:4010, until Ctrl-C'],
     ['sync', 'in another terminal: the nightly run'],
+    ['serve', 'the console, at http://127.0.0.1:4020/console/'],
+    ['console link', 'signs you in there'],
     ['warehouse stop', 'stops Postgres; the data stays in .forecourt/'],
   ]
   return [

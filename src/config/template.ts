@@ -55,6 +55,12 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   'webhooks.authHeaderValue': `\${FORECOURT_WEBHOOK_TOKEN:-}`,
 }
 
+/** The console of the demo and of a config for the sandbox: whoever sits at this machine. */
+export const sandboxConsole = {
+  publicUrl: 'http://127.0.0.1:4020',
+  people: [{ email: 'you@example.com', role: 'engineer' as const }],
+}
+
 /** A paid call to the sandbox costs nothing. */
 const sandboxBudget = '20'
 
@@ -69,6 +75,7 @@ function valuesOf({ appraisal, vehicleData, keys, rooftops, start }: SandboxValu
     'sync.start': start,
     keys: named.join(''),
     rooftops: rooftops.map((rooftop) => `\n  - ${inLine(rooftop)}`).join(''),
+    console: `\n  ${stringify(sandboxConsole).trimEnd().replaceAll('\n', '\n  ')}`,
     'budget.ppsrSearch': sandboxBudget,
     'budget.carHistory': sandboxBudget,
     'budget.historyCheck': sandboxBudget,

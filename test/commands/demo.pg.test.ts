@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stopEmbedded } from '#src/db/embedded.ts'
-import { forecourt } from '../support/child.ts'
+import { forecourt, startForecourt, until } from '../support/child.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test('demo loads a sandbox into a Postgres of its own, and a second demo rewrites nothing', async () => {
@@ -36,6 +36,29 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
     // The sandbox's clock goes on: one or two may have been completed or edited since.
     expect(evaluations.inserted + evaluations.updated).toBeLessThan(5)
     expect(evaluations.quarantined).toBe(0)
+  } finally {
+    await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
+  }
+}, 120_000)
+
+test('demo serves the console and prints a link that opens it, until it is stopped', async () => {
+  await using folder = await temporaryFolder()
+  try {
+    const child = startForecourt(['demo', '--console', '--evals', '50'], { cwd: folder.path })
+    const link = () => /http:\S+\?link=(\S+)/.exec(child.stdout())
+    await until(() => link() !== null)
+    const [url, token] = link()!
+    const form = new URLSearchParams({ link: token! })
+    const headers = { 'sec-fetch-site': 'same-origin' }
+    const signedIn = await fetch(url, { method: 'POST', body: form, headers, redirect: 'manual' })
+    const cookie = signedIn.headers.getSetCookie()[0]!.split(';')[0]!
+    const page = await fetch(new URL('/console/', url), { headers: { cookie } })
+    const content = await page.text()
+    child.kill('SIGINT')
+
+    expect(page.status).toBe(200)
+    expect(content).toContain('6 of 6 rooftops are fresh and complete.')
+    expect((await child.ended).code).toBe(130)
   } finally {
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
   }

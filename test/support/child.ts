@@ -29,7 +29,8 @@ export interface Child {
   readonly pid: number
   readonly ended: Promise<ChildResult>
   kill(signal: NodeJS.Signals): void
-  /** What it has written to stderr so far. */
+  /** What it has written so far. */
+  stdout(): string
   stderr(): string
 }
 
@@ -70,6 +71,7 @@ export function startForecourt(args: readonly string[], options: ChildOptions): 
       return { ...end, ...out }
     }),
     kill: (signal) => child.kill(signal),
+    stdout: () => out.stdout,
     stderr: () => out.stderr,
   }
 }
