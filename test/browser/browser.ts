@@ -1,7 +1,7 @@
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { type ConsoleFixture, openConsole } from '../console/console-fixture.ts'
 
-/** How a page is looked at. */
+/** How a page is opened. */
 export interface View {
   readonly width: number
   readonly scheme: 'light' | 'dark'
