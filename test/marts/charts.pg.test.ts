@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { charts, render } from '../support/charts.ts'
+import { pictures, render } from '../support/charts.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
 
@@ -15,12 +15,12 @@ afterAll(async () => {
 })
 
 // FORECOURT_WRITE=1 renews the pictures of the README (npm run charts).
-test.each(charts)(
-  'the chart $name of the README is what the marts say (else: npm run charts)',
-  async (chart) => {
-    const file = new URL(`../../sql/bi/charts/${chart.name}.svg`, import.meta.url)
+test.each(pictures)(
+  'the picture $name of the README is what the marts say (else: npm run charts)',
+  async (picture) => {
+    const file = new URL(`../../sql/bi/charts/${picture.name}.svg`, import.meta.url)
 
-    const svg = await render(chart, fixture.database.pool)
+    const svg = await render(picture, fixture.database.pool)
     if (process.env['FORECOURT_WRITE']) await writeFile(file, svg)
 
     expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/)

@@ -1,169 +1,98 @@
-import * as echarts from 'echarts'
-import type { EChartsOption } from 'echarts'
 import type pg from 'pg'
+import { bars } from '#src/console/charts/bars.ts'
+import { lines } from '#src/console/charts/lines.ts'
+import type { Chart } from '#src/console/charts/plot.ts'
+import { pictureOf } from './picture.ts'
 
-/** A chart of the README: a question, asked of one mart, and how its rows are drawn. */
-export interface Chart {
+/** A picture of the README: what it shows, asked of one mart, and how its rows are drawn. */
+export interface Picture {
   readonly name: string
+  readonly subtitle: string
   readonly query: string
-  readonly option: (rows: readonly Row[]) => EChartsOption
+  readonly draw: (rows: readonly Row[]) => Chart
 }
 
-export type Row = Readonly<Record<string, string | number | null>>
+type Row = Readonly<Record<string, string | number | null>>
 
-const palette = ['#2563eb', '#f59e0b', '#10b981', '#8b5cf6', '#ef4444', '#64748b']
-const grey = '#475569'
+const valuesOf = (rows: readonly Row[], name: string) => rows.map((row) => Number(row[name]))
+const textsOf = (rows: readonly Row[], name: string) => rows.map((row) => String(row[name]))
 
-/** A white card: readable on a light and on a dark page. */
-function card(title: string, subtitle: string): EChartsOption {
-  return {
-    animation: false,
-    backgroundColor: '#ffffff',
-    color: palette,
-    textStyle: { fontFamily: 'Helvetica, Arial, sans-serif', color: grey },
-    title: {
-      ...{ text: title, subtext: subtitle, left: 24, top: 16 },
-      textStyle: { fontSize: 17, color: '#0f172a' },
-      subtextStyle: { fontSize: 12, color: grey },
-    },
-    legend: { bottom: 12, textStyle: { color: grey }, icon: 'roundRect', itemWidth: 14 },
-    grid: { left: 24, right: 32, top: 88, bottom: 52, containLabel: true },
-  }
-}
-
-const axis = { axisLabel: { color: grey }, axisLine: { lineStyle: { color: '#cbd5e1' } } }
-const lines = { splitLine: { lineStyle: { color: '#e2e8f0' } } }
-
-const volume: Chart = {
+const volume: Picture = {
   name: 'appraisal-volume',
-  query: `select to_char(d.iso_year, 'FM0000') || '-W' || to_char(d.iso_week, 'FM00') as week, r.region, sum(v.appraisals)::int as appraisals
-    from mart.rpt_10_appraisal_volume as v
-    join mart.dim_rooftop as r using (rooftop_id)
-    join mart.dim_date as d on d.date_day = v.completed_date
+  subtitle: 'how many were completed in each week, by region',
+  query: `select r.region, date_trunc('week', v.completed_date)::date::text as week, sum(v.appraisals)::int as appraisals
+    from mart.rpt_10_appraisal_volume as v join mart.dim_rooftop as r using (rooftop_id)
     group by 1, 2 order by 1, 2`,
-  option: (rows) => {
-    const weeks = [...new Set(rows.map((row) => String(row['week'])))]
-    const regions = [...new Set(rows.map((row) => String(row['region'])))]
-    const of = (region: string, week: string) =>
-      rows.find((row) => row['region'] === region && row['week'] === week)?.['appraisals'] ?? 0
-    return {
-      ...card('Appraisals', 'how many were completed in each ISO week, by region'),
-      xAxis: { type: 'category', data: weeks, ...axis },
-      yAxis: {
-        type: 'value',
-        ...axis,
-        ...lines,
-      },
-      series: regions.map((region) => ({
-        ...{ type: 'bar' as const, stack: 'all', name: region, barMaxWidth: 36 },
-        data: weeks.map((week) => Number(of(region, week))),
+  draw: (rows) =>
+    lines({
+      ...{ title: 'Appraisals', unit: 'cars', base: 'zero' },
+      lines: [...Map.groupBy(rows, ({ region }) => String(region))].map(([name, own]) => ({
+        name,
+        points: own.map((row) => ({
+          at: new Date(row['week']!),
+          value: Number(row['appraisals']),
+        })),
       })),
-    }
-  },
+    }),
 }
 
-const photos: Chart = {
+const photos: Picture = {
   name: 'photo-completeness',
-  query: `select rooftop_name, sum(no_photo)::int as none, sum(under_eight)::int as few, sum(complete)::int as complete,
-      sum(evaluations - no_photo - under_eight - complete)::int as unchosen, sum(evaluations)::int as evaluations
-    from mart.rpt_07_photo_completeness group by 1 order by 1 desc`,
-  option: (rows) => {
-    const share = (row: Row, name: string) =>
-      Number(((100 * Number(row[name])) / Math.max(1, Number(row['evaluations']))).toFixed(1))
-    const kinds = [
-      ['complete', 'eight or more, first one chosen', '#10b981'],
-      ['unchosen', 'eight or more, first one not chosen', '#2563eb'],
-      ['few', 'one to seven', '#f59e0b'],
-      ['none', 'no photo', '#ef4444'],
-    ] as const
-    return {
-      ...card('Photos of appraisals', 'share of the appraisals of each rooftop'),
-      xAxis: { type: 'value', axisLabel: { color: grey, formatter: '{value} %' }, ...lines },
-      yAxis: { type: 'category', data: rows.map((row) => String(row['rooftop_name'])), ...axis },
-      series: kinds.map(([name, label, color]) => ({
-        ...{ type: 'bar' as const, name: label, barMaxWidth: 9, itemStyle: { color } },
-        data: rows.map((row) => share(row, name)),
-      })),
-    }
-  },
-}
-
-const time: Chart = {
-  name: 'time-to-complete',
-  query: `select rooftop_name, to_char(month_start, 'YYYY-MM') as month, median_minutes::float8 as median, p90_minutes::float8 as p90
-    from mart.rpt_04_time_to_complete order by 1, 2`,
-  option: (rows) => {
-    const newest = rows
-      .map((row) => String(row['month']))
-      .toSorted()
-      .at(-1)
-    const shown = rows.filter((row) => row['month'] === newest)
-    return {
-      ...card('From creation to completion', `minutes in ${newest}, on a logarithmic scale`),
-      xAxis: {
-        type: 'category',
-        data: shown.map((row) => String(row['rooftop_name'])),
-        ...axis,
-        axisLabel: { color: grey, interval: 0, width: 96, overflow: 'break' },
-      },
-      yAxis: { type: 'log', ...axis, ...lines },
+  subtitle: 'share of the appraisals of each rooftop',
+  query: `select rooftop_name as name, sum(complete)::float8 / sum(evaluations) as complete,
+      sum(evaluations - no_photo - under_eight - complete)::float8 / sum(evaluations) as unchosen,
+      sum(under_eight)::float8 / sum(evaluations) as few, sum(no_photo)::float8 / sum(evaluations) as none
+    from mart.rpt_07_photo_completeness group by 1 order by 1`,
+  draw: (rows) =>
+    bars({
+      ...{ title: 'Photos of appraisals', of: 'Rooftop', unit: 'share', kind: 'stacked' },
+      categories: textsOf(rows, 'name'),
       series: [
-        {
-          type: 'bar',
-          name: 'median',
-          barMaxWidth: 28,
-          data: shown.map((row) => Number(row['median'])),
-        },
-        {
-          type: 'bar',
-          name: '90 of 100 were faster',
-          barMaxWidth: 28,
-          data: shown.map((row) => Number(row['p90'])),
-        },
+        { name: 'eight or more, first one chosen', values: valuesOf(rows, 'complete') },
+        { name: 'eight or more, first one not chosen', values: valuesOf(rows, 'unchosen') },
+        { name: 'one to seven', values: valuesOf(rows, 'few') },
+        { name: 'no photo', values: valuesOf(rows, 'none') },
       ],
-    }
-  },
+    }),
 }
 
-const stock: Chart = {
+const time: Picture = {
+  name: 'time-to-complete',
+  subtitle: 'in the newest month, on a logarithmic scale',
+  query: `select rooftop_name as name, median_minutes::float8 as median, p90_minutes::float8 as p90
+    from mart.rpt_04_time_to_complete
+    where month_start = (select max(month_start) from mart.rpt_04_time_to_complete) order by 1`,
+  draw: (rows) =>
+    bars({
+      ...{ title: 'From creation to completion', of: 'Rooftop', unit: 'minutes', kind: 'log' },
+      categories: textsOf(rows, 'name'),
+      series: [
+        { name: 'median', values: valuesOf(rows, 'median') },
+        { name: '90 of 100 were faster', values: valuesOf(rows, 'p90') },
+      ],
+    }),
+}
+
+const stock: Picture = {
   name: 'stock-price-move',
-  query: `select r.rooftop_name, r.region, round(avg(100 * (s.asking_price - s.asking_price_first) / nullif(s.asking_price_first, 0)), 2)::float8 as move,
-      count(*)::int as units
+  subtitle: 'average change of the stock on hand, in percent',
+  query: `select rooftop_name || ' (' || count(*) || ' cars)' as name,
+      avg((s.asking_price - s.asking_price_first) / nullif(s.asking_price_first, 0))::float8 as move
     from mart.fact_stock_unit as s join mart.dim_rooftop as r using (rooftop_id)
-    where s.is_on_hand and s.asking_price > 0 group by 1, 2 order by 1 desc`,
-  option: (rows) => ({
-    ...card(
-      'Asking prices since the cars came in',
-      'average change of the stock on hand, in percent',
-    ),
-    legend: { show: false },
-    xAxis: { type: 'value', axisLabel: { color: grey, formatter: '{value} %' }, ...lines },
-    yAxis: {
-      type: 'category',
-      data: rows.map((row) => `${row['rooftop_name']} (${row['units']} cars)`),
-      ...axis,
-      axisLabel: { color: grey, margin: 12 },
-    },
-    series: [
-      {
-        ...{ type: 'bar' as const, barMaxWidth: 20, itemStyle: { color: '#2563eb' } },
-        label: { show: true, position: 'insideLeft', formatter: '{c} %', color: '#ffffff' },
-        data: rows.map((row) => Number(row['move'])),
-      },
-    ],
-  }),
+    where s.is_on_hand and s.asking_price > 0 group by rooftop_id, rooftop_name order by rooftop_name`,
+  draw: (rows) =>
+    bars({
+      ...{ title: 'Asking prices since the cars came in', of: 'Rooftop', unit: 'share' },
+      categories: textsOf(rows, 'name'),
+      series: [{ name: 'change', values: valuesOf(rows, 'move') }],
+    }),
 }
 
-export const charts: readonly Chart[] = [volume, time, photos, stock]
+export const pictures: readonly Picture[] = [volume, time, photos, stock]
 
-/** The chart as SVG text, the same for the same rows. */
-export async function render(chart: Chart, pool: pg.Pool): Promise<string> {
-  const { rows } = await pool.query<Row>(chart.query)
-  if (rows.length === 0) throw new Error(`${chart.name} has no rows to draw`)
-  const canvas = echarts.init(null, null, { renderer: 'svg', ssr: true, width: 860, height: 380 })
-  canvas.setOption(chart.option(rows))
-  const svg = canvas.renderToSVGString()
-  canvas.dispose()
-  // Ids are counted through the process: a chart must not depend on those drawn before.
-  return `${svg.replaceAll(/zr\d+-/g, 'zr-')}\n`
+/** The picture as SVG text, the same for the same rows. */
+export async function render(picture: Picture, pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<Row>(picture.query)
+  if (rows.length === 0) throw new Error(`${picture.name} has no rows to draw`)
+  return pictureOf(picture.draw(rows), picture.subtitle)
 }
