@@ -1251,6 +1251,18 @@ ops.mart_version table
   constraint mart_version_pkey PRIMARY KEY (built_at)
   -- One row per build of the marts; the newest row is current. version: semver of sql/marts/VERSION; removing, renaming or retyping a column raises the major number.
 
+ops.ops.console_rooftops(name) routine
+CREATE OR REPLACE FUNCTION ops.console_rooftops(who name)
+ RETURNS integer[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.string_to_array(pg_catalog.current_setting('forecourt.rooftops', true), ',')::int[]
+  from pg_catalog.pg_roles as asked
+  where asked.rolname = who and who = 'forecourt_console' and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
+$function$
+
 ops.ops.drop_marts() routine
 CREATE OR REPLACE FUNCTION ops.drop_marts()
  RETURNS void
@@ -1301,12 +1313,17 @@ CREATE OR REPLACE FUNCTION ops.visible_groups(who name)
  STABLE PARALLEL SAFE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select coalesce(array_agg(distinct g.group_id), '{}')
-  from ops.bi_access as a
-  join pg_catalog.pg_roles as granted on granted.rolname = a.role_name
-  join pg_catalog.pg_roles as asked on asked.rolname = who
-  join core.rooftop_group as g on g.group_code = a.group_code
-  where pg_catalog.pg_has_role(asked.oid, granted.oid, 'member') and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
+  select coalesce(array_agg(group_id), '{}') from (
+    select g.group_id
+    from ops.bi_access as a
+    join pg_catalog.pg_roles as granted on granted.rolname = a.role_name
+    join pg_catalog.pg_roles as asked on asked.rolname = who
+    join core.rooftop_group as g on g.group_code = a.group_code
+    where pg_catalog.pg_has_role(asked.oid, granted.oid, 'member') and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
+    union
+    -- What belongs to a group, such as its salespeople, is for a person who sees all its rooftops.
+    select r.group_id from core.rooftop as r group by 1 having bool_and(r.rooftop_id = any ((select ops.console_rooftops(who))::int[]))
+  ) as visible
 $function$
 
 ops.ops.visible_rooftops(name) routine
@@ -1316,7 +1333,8 @@ CREATE OR REPLACE FUNCTION ops.visible_rooftops(who name)
  STABLE PARALLEL SAFE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select coalesce(array_agg(r.rooftop_id), '{}') from core.rooftop as r where r.group_id = any ((select ops.visible_groups(who))::int[])
+  select coalesce(array_agg(r.rooftop_id), '{}') from core.rooftop as r
+  where r.group_id = any ((select ops.visible_groups(who))::int[]) or r.rooftop_id = any ((select ops.console_rooftops(who))::int[])
 $function$
 
 ops.parked table

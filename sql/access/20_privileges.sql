@@ -1,7 +1,7 @@
 -- Compares the privileges that our roles should have on the objects of this database with those that they have: grants what is
 -- missing, revokes the rest. Views of the marts read with the rights of their owners, who may read only the tables that the views name.
 with role (role_name) as (
-  values ('forecourt_writer'), ('bi_reader'), ('bi_tenant'), ('bi_pii_reader'), ('mart_owner'), ('mart_scoped_owner'), ('mart_pii_owner')
+  values ('forecourt_writer'), ('bi_reader'), ('bi_tenant'), ('bi_pii_reader'), ('forecourt_console'), ('mart_owner'), ('mart_scoped_owner'), ('mart_pii_owner')
 ), mart (schema_name, owner_role) as (
   values ('mart', 'mart_owner'), ('mart_scoped', 'mart_scoped_owner'), ('core_scoped', 'mart_scoped_owner'), ('mart_pii', 'mart_pii_owner')
 ), reader (schema_name, role_name) as (

@@ -12,11 +12,14 @@ with source as (
     ('forecourt_writer', '*', array['forecourt_writer'], 'true')
 ), wanted as (
   select source.oid, source.name, policy.policy_name, policy.command, policy.roles,
-    coalesce(policy.condition, case owner_column
-      when 'rooftop_id' then 'rooftop_id = any ((select ops.visible_rooftops(current_user))::int[])'
+    coalesce(policy.condition, case
+      when owner_column = 'rooftop_id' then 'rooftop_id = any ((select ops.visible_rooftops(current_user))::int[])'
+      -- Who sees one rooftop of a group sees the name of the group, too. The policy of core.rooftop applies to the subquery.
+      when name = 'core.rooftop_group' then 'group_id in (select r.group_id from core.rooftop as r)'
       else 'group_id = any ((select ops.visible_groups(current_user))::int[])' end) as condition,
-    coalesce(policy.condition, case owner_column
-      when 'rooftop_id' then '(rooftop_id = ANY (( SELECT ops.visible_rooftops(CURRENT_USER)%'
+    coalesce(policy.condition, case
+      when owner_column = 'rooftop_id' then '(rooftop_id = ANY (( SELECT ops.visible_rooftops(CURRENT_USER)%'
+      when name = 'core.rooftop_group' then '(group_id IN ( SELECT r.group_id%FROM core.rooftop r))'
       else '(group_id = ANY (( SELECT ops.visible_groups(CURRENT_USER)%' end) as pattern
   from source cross join policy
   where owner_column is not null

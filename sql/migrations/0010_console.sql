@@ -45,3 +45,35 @@ comment on column ops.console_action.outcome is 'started: the process ended befo
 
 alter table ops.run_stream add column began_at timestamptz;
 comment on column ops.run_stream.began_at is 'When the first slice of it started; null: none has';
+
+-- What a person of role stock sees. `serve` becomes forecourt_console and names the rooftops of the person; the setting means
+-- nothing to any other role, so that no login of BI sees more by it.
+create function ops.console_rooftops(who name) returns int[]
+language sql stable security definer parallel safe set search_path = '' as $$
+  select pg_catalog.string_to_array(pg_catalog.current_setting('forecourt.rooftops', true), ',')::int[]
+  from pg_catalog.pg_roles as asked
+  where asked.rolname = who and who = 'forecourt_console' and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
+$$;
+comment on function ops.console_rooftops(name) is 'Rooftops of the person for whom the console reads; null for every role but forecourt_console.';
+revoke execute on function ops.console_rooftops(name) from public;
+
+create or replace function ops.visible_groups(who name) returns int[]
+language sql stable security definer parallel safe set search_path = '' as $$
+  select coalesce(array_agg(group_id), '{}') from (
+    select g.group_id
+    from ops.bi_access as a
+    join pg_catalog.pg_roles as granted on granted.rolname = a.role_name
+    join pg_catalog.pg_roles as asked on asked.rolname = who
+    join core.rooftop_group as g on g.group_code = a.group_code
+    where pg_catalog.pg_has_role(asked.oid, granted.oid, 'member') and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
+    union
+    -- What belongs to a group, such as its salespeople, is for a person who sees all its rooftops.
+    select r.group_id from core.rooftop as r group by 1 having bool_and(r.rooftop_id = any ((select ops.console_rooftops(who))::int[]))
+  ) as visible
+$$;
+
+create or replace function ops.visible_rooftops(who name) returns int[]
+language sql stable security definer parallel safe set search_path = '' as $$
+  select coalesce(array_agg(r.rooftop_id), '{}') from core.rooftop as r
+  where r.group_id = any ((select ops.visible_groups(who))::int[]) or r.rooftop_id = any ((select ops.console_rooftops(who))::int[])
+$$;

@@ -5,7 +5,8 @@ export const accessRoles = ['bi_reader', 'bi_tenant', 'bi_pii_reader', 'forecour
 /** One of `accessRoles`. */
 export type AccessRole = (typeof accessRoles)[number]
 
-const reservedNames = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/
+const reservedNames =
+  /^(pg_.*|public|none|forecourt_console|mart_owner|mart_scoped_owner|mart_pii_owner)$/
 
 /** Printable ASCII only: every driver sends it alike. */
 const password = z

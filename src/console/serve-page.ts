@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Config } from '../config/read.ts'
 import type { Context } from '../context.ts'
-import { isConnectionLoss } from '../db/connect.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
 import { prefersJson } from '../values/accept.ts'
-import { html, type Html } from '../values/html.ts'
 import type { Person } from './access/people.ts'
+import { enterScope } from './access/scope.ts'
 import { findSession } from './access/session.ts'
 import { cookieName } from './access/sign-in.ts'
 import { finishAction, startAction } from './action-log.ts'
 import type { Doors } from './doors.ts'
+import { badRequest, forbidden, type Notice, noticeOf, nothingHere, refused } from './notices.ts'
 import { ActionRefused, type AnyPage, type PageRequest, Redirect } from './page.ts'
 import { pages } from './pages.ts'
 import { frame } from './parts/frame.ts'
@@ -23,13 +23,6 @@ interface Parts {
   readonly doors: Doors
   /** For what pages read. */
   readonly pool: pg.Pool
-}
-
-/** A page that has nothing to read: an error, a refusal. */
-interface Notice {
-  readonly status: number
-  readonly title: string
-  readonly body: Html
 }
 
 /** Registers pages: who may open them, what they read, and how the answer is sent. */
@@ -108,6 +101,7 @@ export class PageServer {
     const found = await inTransaction(
       this.#parts.pool,
       async ({ db }) => {
+        await enterScope(db, person)
         const asked = this.#request(request, person, db)
         const format = query['download']
         if (format !== undefined) {
@@ -225,60 +219,4 @@ function firstValues(values: unknown): Record<string, string> {
   return Object.fromEntries(
     entries.map(([name, value]) => [name, Array.isArray(value) ? (value[0] ?? '') : value]),
   )
-}
-
-const nothingHere: Notice = {
-  status: 404,
-  title: 'There is nothing here',
-  body: html`<h1>There is nothing here</h1>
-<p>What this address names does not exist, or you may not see it. Check the address, or go back to the <a href="/console/">first page</a>.</p>`,
-}
-
-const badRequest: Notice = {
-  status: 400,
-  title: 'This request cannot be read',
-  body: html`<h1>This request cannot be read</h1>
-<p>Nothing was done. Go back, load the page again and try once more.</p>`,
-}
-
-function forbidden({ role }: Person): Notice {
-  return {
-    status: 403,
-    title: 'Not for your role',
-    body: html`<h1>Not for your role</h1>
-<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config.</p>`,
-  }
-}
-
-function refused(message: string): Notice {
-  return {
-    status: 409,
-    title: 'Nothing was done',
-    body: html`<h1>Nothing was done</h1>
-<p>${message}</p>
-<p>Go back and load the page again.</p>`,
-  }
-}
-
-function noticeOf(error: Error & { code?: unknown }): Notice {
-  if (error.code === '57014')
-    return {
-      status: 503,
-      title: 'This took too long',
-      body: html`<h1>This took too long</h1>
-<p>A query of this page took more than 3 seconds and was stopped, so that it does not slow the loads down. Choose a shorter time or fewer rooftops, or try again when no run is working.</p>`,
-    }
-  if (isConnectionLoss(error))
-    return {
-      status: 503,
-      title: 'The warehouse does not answer',
-      body: html`<h1>The warehouse does not answer</h1>
-<p>Postgres could not be reached. Loaded data are safe. Make sure that it runs, then load this page again.</p>`,
-    }
-  return {
-    status: 500,
-    title: 'Something went wrong',
-    body: html`<h1>Something went wrong</h1>
-<p>The error is in the log of <code>forecourt serve</code>. Nothing is lost. Try again, or go back to the <a href="/console/">first page</a>.</p>`,
-  }
 }

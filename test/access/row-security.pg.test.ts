@@ -55,9 +55,11 @@ test('every table that a mart reads shows a tenant its own rows, or is listed he
     expect(all, name).toBe('forecourt_writer ALL true')
     expect(scoped, name).toBe('mart_owner+mart_pii_owner SELECT true')
     expect(writer, name).toMatch(
-      rooftop
-        ? /^mart_scoped_owner SELECT \(rooftop_id = ANY \(\( SELECT ops\.visible_rooftops\(/
-        : /^mart_scoped_owner SELECT \(group_id = ANY \(\( SELECT ops\.visible_groups\(/,
+      name === 'core.rooftop_group'
+        ? /^mart_scoped_owner SELECT \(group_id IN \( SELECT r\.group_id\s+FROM core\.rooftop r\)\)$/
+        : rooftop
+          ? /^mart_scoped_owner SELECT \(rooftop_id = ANY \(\( SELECT ops\.visible_rooftops\(/
+          : /^mart_scoped_owner SELECT \(group_id = ANY \(\( SELECT ops\.visible_groups\(/,
     )
   }
 })

@@ -1,0 +1,79 @@
+import { isConnectionLoss } from '../db/connect.ts'
+import { html, type Html } from '../values/html.ts'
+import type { Person } from './access/people.ts'
+import { NotGranted } from './access/scope.ts'
+
+/** A page that has nothing to read: an error, a refusal. */
+export interface Notice {
+  readonly status: number
+  readonly title: string
+  readonly body: Html
+}
+
+/** No page has this address, or what it names is not there for the person. */
+export const nothingHere: Notice = {
+  status: 404,
+  title: 'There is nothing here',
+  body: html`<h1>There is nothing here</h1>
+<p>What this address names does not exist, or you may not see it. Check the address, or go back to the <a href="/console/">first page</a>.</p>`,
+}
+
+/** The server cannot make sense of a request. */
+export const badRequest: Notice = {
+  status: 400,
+  title: 'This request cannot be read',
+  body: html`<h1>This request cannot be read</h1>
+<p>Nothing was done. Go back, load the page again and try once more.</p>`,
+}
+
+/** The person has not the role for it. */
+export function forbidden({ role }: Person): Notice {
+  return {
+    status: 403,
+    title: 'Not for your role',
+    body: html`<h1>Not for your role</h1>
+<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config.</p>`,
+  }
+}
+
+/** A rule is against an action; `message` is its sentence. */
+export function refused(message: string): Notice {
+  return {
+    status: 409,
+    title: 'Nothing was done',
+    body: html`<h1>Nothing was done</h1>
+<p>${message}</p>
+<p>Go back and load the page again.</p>`,
+  }
+}
+
+/** The page for an error of ours. */
+export function noticeOf(error: Error & { code?: unknown }): Notice {
+  if (error instanceof NotGranted)
+    return {
+      status: 503,
+      title: 'Your stock cannot be shown yet',
+      body: html`<h1>Your stock cannot be shown yet</h1>
+<p>Postgres does not know yet which rooftops are yours. Ask an engineer to run <code>forecourt grant</code> once, then load this page again.</p>`,
+    }
+  if (error.code === '57014')
+    return {
+      status: 503,
+      title: 'This took too long',
+      body: html`<h1>This took too long</h1>
+<p>A query of this page took more than 3 seconds and was stopped, so that it does not slow the loads down. Choose a shorter time or fewer rooftops, or try again when no run is working.</p>`,
+    }
+  if (isConnectionLoss(error))
+    return {
+      status: 503,
+      title: 'The warehouse does not answer',
+      body: html`<h1>The warehouse does not answer</h1>
+<p>Postgres could not be reached. Loaded data are safe. Make sure that it runs, then load this page again.</p>`,
+    }
+  return {
+    status: 500,
+    title: 'Something went wrong',
+    body: html`<h1>Something went wrong</h1>
+<p>The error is in the log of <code>forecourt serve</code>. Nothing is lost. Try again, or go back to the <a href="/console/">first page</a>.</p>`,
+  }
+}
