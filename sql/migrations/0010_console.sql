@@ -54,7 +54,7 @@ language sql stable security definer parallel safe set search_path = '' as $$
   from pg_catalog.pg_roles as asked
   where asked.rolname = who and who = 'forecourt_console' and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
 $$;
-comment on function ops.console_rooftops(name) is 'Rooftops of the person for whom the console reads; null for every role but forecourt_console.';
+comment on function ops.console_rooftops(name) is 'Rooftops of the person that the console reads for; null for every role but forecourt_console.';
 revoke execute on function ops.console_rooftops(name) from public;
 
 create or replace function ops.visible_groups(who name) returns int[]

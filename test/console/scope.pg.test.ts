@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findPerson, type Person } from '#src/console/access/people.ts'
 import { enterScope, NotGranted } from '#src/console/access/scope.ts'
