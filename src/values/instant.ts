@@ -55,6 +55,24 @@ export function localDay(at: Date, timeZone: string): string {
   return formatOf(timeZone).format(at)
 }
 
+/** The first instant of a calendar day (`YYYY-MM-DD`) in a zone, also where its midnight does not exist. */
+export function startOfDay(day: string, timeZone: string): Date {
+  // No zone is further from UTC; a day begins on a whole minute.
+  const midnight = Date.parse(`${day}T00:00:00Z`) / 60_000
+  let [before, from] = [midnight - 15 * 60, midnight + 15 * 60]
+  while (from - before > 1) {
+    const middle = Math.floor((before + from) / 2)
+    if (localDay(new Date(middle * 60_000), timeZone) < day) before = middle
+    else from = middle
+  }
+  return new Date(from * 60_000)
+}
+
+/** A calendar day, a number of days later; negative: earlier. */
+export function addDays(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
+}
+
 /** A cache: formatting takes longer than everything else that is done with a time, and a load has many of the same hour. */
 function quartersOf(timeZone: string): Map<number, string | null> {
   let known = days.get(timeZone)
