@@ -63,14 +63,18 @@ async function completeSlice(tx: Tx, job: SliceJob, result: SliceResult): Promis
 export async function completeSlices(
   tx: Tx,
   { context, run, stream }: Pick<SliceJob, 'context' | 'run' | 'stream'>,
-  slices: readonly (Omit<RecordedSlice, 'rooftopId'> & { readonly job: SliceJob })[],
+  slices: readonly (Omit<RecordedSlice, 'rooftopId' | 'seconds'> & { readonly job: SliceJob })[],
 ): Promise<void> {
   await assertSchemaKnown(tx.client, context.schemaVersion)
   await advanceFence(tx, run.runId)
   await recordSlices(
     tx,
     { runId: run.runId, stream: stream.name },
-    slices.map(({ job, ...slice }) => ({ ...slice, rooftopId: job.rooftop.id })),
+    slices.map(({ job: { rooftop, traffic }, ...slice }) => ({
+      ...slice,
+      rooftopId: rooftop.id,
+      seconds: traffic.seconds,
+    })),
   )
   await completeWork(
     tx,

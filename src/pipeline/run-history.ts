@@ -140,7 +140,11 @@ async function readSummaries(
 export interface RunPart extends Counts {
   readonly status: StreamStatus
   readonly error: string | null
+  /** When the work on its first slice started; null: none has ended yet. */
+  readonly beganAt: Date | null
   readonly finishedAt: Date | null
+  /** The next slice begins no earlier; null: it waits for nothing, or has ended. */
+  readonly waitsUntil: Date | null
   /** From the start of the run to the end of this part; null: it has not ended. */
   readonly seconds: number | null
 }
@@ -202,7 +206,8 @@ async function readParts(
 ): Promise<(RunPart & { readonly rooftopId: number; readonly stream: string })[]> {
   const names = sql.join(countNames.map((name) => sql`part.${sql.ref(name)}`))
   const { rows } = await sql<RunPart & { rooftopId: number; stream: string }>`
-    select rooftop_id as "rooftopId", stream, part.status, error, part.finished_at as "finishedAt",
+    select rooftop_id as "rooftopId", stream, part.status, error, began_at as "beganAt", part.finished_at as "finishedAt",
+      case when part.status in ('waiting', 'running') then not_before end as "waitsUntil",
       round(extract(epoch from part.finished_at - run.started_at), 1)::float8 as seconds, ${names}
     from ops.run_stream as part join ops.run as run using (run_id)
     where run_id = ${runId}::bigint order by rooftop_id, stream`.execute(db)

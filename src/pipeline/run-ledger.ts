@@ -264,12 +264,14 @@ export async function insertRunStreams(db: Db, keys: readonly RunStreamKey[]): P
 export interface RecordedSlice {
   readonly rooftopId: number
   readonly counts: Counts
+  /** How long ago the work on it started. */
+  readonly seconds: number
   /** Not waiting or running: it ends the stream for this run. */
   readonly status: StreamStatus
   readonly error?: string | undefined
 }
 
-/** Adds the counts of slices. */
+/** Adds the counts of slices; the first one of a stream also says when it began. */
 export async function recordSlices(
   tx: Tx,
   { runId, stream }: Omit<RunStreamKey, 'rooftopId'>,
@@ -279,15 +281,17 @@ export async function recordSlices(
   await tx.client.query(
     `update ops.run_stream as stored set ${names.map((name) => `${name} = stored.${name} + added.${name}`).join(', ')},
        status = added.status, error = coalesce(added.error, stored.error),
+       began_at = coalesce(stored.began_at, clock_timestamp() - make_interval(secs => added.seconds)),
        finished_at = case when added.status in ('waiting', 'running') then null else now() end
-     from unnest($3::int[], $4::text[], $5::text[], ${names.map((_, index) => `$${index + 6}::bigint[]`).join(', ')})
-       as added (rooftop_id, status, error, ${names.join(', ')})
+     from unnest($3::int[], $4::text[], $5::text[], $6::float8[], ${names.map((_, index) => `$${index + 7}::bigint[]`).join(', ')})
+       as added (rooftop_id, status, error, seconds, ${names.join(', ')})
      where run_id = $1 and stream = $2 and stored.rooftop_id = added.rooftop_id`,
     [
       ...[runId, stream],
       slices.map(({ rooftopId }) => rooftopId),
       slices.map(({ status }) => status),
       slices.map(({ error }) => error ?? null),
+      slices.map(({ seconds }) => seconds),
       ...names.map((name) => slices.map(({ counts }) => counts[name])),
     ],
   )

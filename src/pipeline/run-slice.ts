@@ -105,7 +105,8 @@ async function afterFailure(
   reportSlice(stream.name, status)
   const message = messageOf(error)
   context.log.error(about, message)
-  const slice = { counts: addCounts(zeroCounts, job.traffic), status, error: message }
+  const { seconds } = job.traffic
+  const slice = { counts: addCounts(zeroCounts, job.traffic), seconds, status, error: message }
   await giveBack(context, [item], {
     record: (tx) =>
       recordSlices(tx, { runId: run.runId, stream: stream.name }, [

@@ -93,10 +93,15 @@ export interface CallPlan {
   readonly windows?: readonly DueWindow[]
 }
 
-/** Counts the requests of a slice, for the run's ledger. */
+/** Counts the requests of a slice and its time, for the run's ledger. Made when the work on the slice starts. */
 export class Traffic {
   requests = 0
   retries = 0
+  readonly #startedMs = performance.now()
+  /** Since the work on the slice started. The clock of the database may differ from ours, so the ledger goes by this. */
+  get seconds(): number {
+    return (performance.now() - this.#startedMs) / 1000
+  }
   readonly onAttempt = (attempt: AttemptReport): void => {
     this.requests++
     if (attempt.retry) this.retries++

@@ -230,7 +230,8 @@ class WorkLoop {
       // Rooftops of a group whose lists cover the whole group run one after the other, since they would read the same evaluations.
       const name = `${stream.name}/${rooftop.groupId}`
       if (!this.#groupLimits.has(name)) this.#groupLimits.set(name, pLimit(1))
-      return await this.#groupLimits.get(name)!(() => runSlice(job, this.#options))
+      const start = () => ({ ...job, traffic: new Traffic() })
+      return await this.#groupLimits.get(name)!(() => runSlice(start(), this.#options))
     }
     await runSlice(job, this.#options)
   }
