@@ -26,8 +26,14 @@ const person = z.strictObject({
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
+function isSafe(address: string): boolean {
+  return address.startsWith('https:') || loopback.test(new URL(address).hostname)
+}
+
 const oidc = z.strictObject({
-  issuer: url.describe('The address of the identity provider, as in its id tokens'),
+  issuer: url
+    .refine(isSafe, 'is not https: write https://…; only a loopback address may do without')
+    .describe('The address of the identity provider, as in its id tokens'),
   clientId: z.string().min(1, 'is empty'),
   clientSecret: headerValue.describe('Take it from the environment'),
   requireVerifiedEmail: z
@@ -42,7 +48,7 @@ export const consoleSettings = z
     publicUrl: url
       .refine((text) => !/[?#]/.test(text), 'has a ? or #: write only the address')
       .refine(
-        (text) => text.startsWith('https:') || loopback.test(new URL(text).hostname),
+        isSafe,
         'is not https: write https://…; only a loopback address, e.g. http://127.0.0.1:4020, may do without',
       )
       .transform((text) => text.replace(/\/+$/, ''))

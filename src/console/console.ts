@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { openPool } from '../db/connect.ts'
+import { serveOidc } from './access/oidc.ts'
 import { isSameOrigin } from './access/same-origin.ts'
 import { serveSignIn } from './access/sign-in.ts'
 import type { Doors } from './doors.ts'
@@ -41,6 +42,7 @@ export async function serveConsole(
     async (scope) => {
       await protect(scope, settings)
       serveSignIn(scope, context, settings)
+      if (settings.oidc !== null) serveOidc(scope, context, settings, settings.oidc)
       const server = new PageServer({ context, settings, doors, pool })
       for (const page of pages) server.serve(scope, page)
       scope.setNotFoundHandler(server.notFound)

@@ -12,6 +12,7 @@ import { findSession } from './access/session.ts'
 import { cookieName } from './access/sign-in.ts'
 import { finishAction, startAction } from './action-log.ts'
 import type { Doors } from './doors.ts'
+import { firstValues } from './first-values.ts'
 import { badRequest, forbidden, type Notice, noticeOf, nothingHere, refused } from './notices.ts'
 import { ActionRefused, type AnyPage, type PageRequest, Redirect } from './page.ts'
 import { pages } from './pages.ts'
@@ -210,13 +211,5 @@ function navigation(person: Person, here: AnyPage | null) {
     label === undefined || !roles.includes(person.role)
       ? []
       : [{ label, path, isHere: path === here?.path }],
-  )
-}
-
-/** Of a name that is there twice, the first value. */
-function firstValues(values: unknown): Record<string, string> {
-  const entries = Object.entries((values ?? {}) as Record<string, string | string[]>)
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, Array.isArray(value) ? (value[0] ?? '') : value]),
   )
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/read.ts'
 import type { Context } from '../../context.ts'
 import { html, type Html } from '../../values/html.ts'
+import { firstValues } from '../first-values.ts'
 import { frame } from '../parts/frame.ts'
 import { takeLink } from './link.ts'
 import { endSession, startSession } from './session.ts'
@@ -18,13 +19,12 @@ export function cookieName({ publicUrl }: Settings): string {
 export function serveSignIn(app: FastifyInstance, context: Context, settings: Settings): void {
   const { db } = context
   app.get('/sign-in', async (request, reply) => {
-    const { link = '', next = '' } = request.query as Record<string, string | undefined>
+    const { link = '', next = '' } = firstValues(request.query)
     return await sendFrame(reply, 200, 'Sign in', signInPage(settings, link, next))
   })
   app.post('/sign-in', async (request, reply) => {
-    const { link = '', next = '' } = (request.body ?? {}) as Record<string, string | undefined>
-    if (await isThrottled(db, request.ip))
-      return await sendFrame(reply.header('retry-after', '900'), 429, 'Too many attempts', tooMany)
+    const { link = '', next = '' } = firstValues(request.body)
+    if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
     const email = await takeLink(db, link)
     if (email === null) {
       await recordFailedTry(db, request.ip)
@@ -59,18 +59,31 @@ export async function signIn(
   await reply.redirect(ownPath(next), 303)
 }
 
-function cookieOptions({ publicUrl }: Settings) {
+/** How browsers hold and send our cookies. */
+export function cookieOptions({ publicUrl }: Settings) {
   const secure = publicUrl.startsWith('https:')
   return { path: '/', httpOnly: true, secure, sameSite: 'lax' } as const
 }
 
 /** A path of the console; anything else becomes the first page, so that no address leads to another site. */
 export function ownPath(next: string): string {
-  const isOwn = /^\/console\/[\w\-./?=&%:~]*$/.test(next) && !next.includes('//')
+  const isOwn =
+    next.length <= 1000 && /^\/console\/[\w\-./?=&%:~]*$/.test(next) && !next.includes('//')
   return isOwn && !next.startsWith('/console/sign-') ? next : '/console/'
 }
 
-async function sendFrame(reply: FastifyReply, status: number, title: string, body: Html) {
+/** Refuses an address that has failed too often. */
+export async function sendTooMany(reply: FastifyReply): Promise<FastifyReply> {
+  return await sendFrame(reply.header('retry-after', '900'), 429, 'Too many attempts', tooMany)
+}
+
+/** Sends a page to a person who is not signed in. */
+export async function sendFrame(
+  reply: FastifyReply,
+  status: number,
+  title: string,
+  body: Html,
+): Promise<FastifyReply> {
   const page = frame({ title, person: null, navigation: [], asOf: null }, body)
   return await reply.code(status).type('text/html; charset=utf-8').send(page.text)
 }
