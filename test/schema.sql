@@ -287,6 +287,13 @@ AS $function$
   group by 1, 2, 3, 4
 $function$
 
+core.core.is_late(timestamp with time zone,boolean) routine
+CREATE OR REPLACE FUNCTION core.is_late(last_good_run_at timestamp with time zone, is_at_work boolean)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN ((NOT is_at_work) AND COALESCE((last_good_run_at < (now() - '26:00:00'::interval)), true))
+
 core.core.move_people(integer,integer) routine
 CREATE OR REPLACE FUNCTION core.move_people(moving integer, to_group integer)
  RETURNS void
@@ -461,6 +468,13 @@ AS $function$
       where vehicle_vin is not null and (only_group is null or group_id = only_group)
       group by group_id, vehicle_vin having count(*) > 1)) as repeated
 $function$
+
+core.core.stream_health(text,timestamp with time zone,boolean,boolean) routine
+CREATE OR REPLACE FUNCTION core.stream_health(last_status text, last_good_run_at timestamp with time zone, is_at_work boolean, is_incomplete boolean)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN CASE WHEN (last_status IS NULL) THEN 'never'::text WHEN (last_status = ANY (ARRAY['failed'::text, 'parked'::text])) THEN 'failed'::text WHEN core.is_late(last_good_run_at, is_at_work) THEN 'late'::text WHEN is_incomplete THEN 'partial'::text ELSE 'ok'::text END
 
 core.custom_field_value table
   rooftop_id integer not null

@@ -27,7 +27,7 @@ from (
     n.newest_completed_at,
     nullif(concat_ws('; ',
       case when e.last_status is null then 'evaluations were never loaded' end,
-      case when e.last_status is not null and not e.is_at_work and coalesce(e.last_good_run_at < now() - interval '26 hours', true) then 'no good run of evaluations within 26 hours' end,
+      case when e.last_status is not null and core.is_late(e.last_good_run_at, e.is_at_work) then 'no good run of evaluations within 26 hours' end,
       case when f.streams_failing > 0 then 'failed at the last attempt: ' || f.names end,
       case when e.open_gaps > 0 then e.open_gaps || ' gaps in what was listed' end,
       case when e.unprovable > 0 then e.unprovable || ' windows that cannot be proved complete' end,

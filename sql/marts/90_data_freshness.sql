@@ -4,13 +4,9 @@ select
   r.rooftop_id,
   r.rooftop_name,
   s.stream,
-  (case
-    when s.last_status is null then 'never'
-    when s.last_status in ('failed', 'parked') then 'failed'
-    when not s.is_at_work and coalesce(s.last_good_run_at < now() - interval '26 hours', true) then 'late'
-    when s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0 then 'partial'
-    else 'ok'
-  end)::varchar(12) as status,
+  core.stream_health(
+    s.last_status, s.last_good_run_at, s.is_at_work, s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0
+  )::varchar(12) as status,
   s.last_good_run_at,
   s.last_attempt_at,
   s.last_status as last_attempt_status,

@@ -77,3 +77,19 @@ language sql stable security definer parallel safe set search_path = '' as $$
   select coalesce(array_agg(r.rooftop_id), '{}') from core.rooftop as r
   where r.group_id = any ((select ops.visible_groups(who))::int[]) or r.rooftop_id = any ((select ops.console_rooftops(who))::int[])
 $$;
+
+-- The word for the status of a stream is written here alone: "forecourt status", the marts and the console use it.
+create function core.is_late(last_good_run_at timestamptz, is_at_work boolean) returns boolean language sql stable parallel safe
+return not is_at_work and coalesce(last_good_run_at < now() - interval '26 hours', true);
+comment on function core.is_late(timestamptz, boolean) is 'Whether the last good run of a stream is too old: a night and some margin. A stream that a living run works on is not late.';
+
+create function core.stream_health(last_status text, last_good_run_at timestamptz, is_at_work boolean, is_incomplete boolean) returns text
+language sql stable parallel safe
+return case
+  when last_status is null then 'never'
+  when last_status in ('failed', 'parked') then 'failed'
+  when core.is_late(last_good_run_at, is_at_work) then 'late'
+  when is_incomplete then 'partial'
+  else 'ok'
+end;
+comment on function core.stream_health(text, timestamptz, boolean, boolean) is 'never, failed (last attempt failed or parked), late, partial (something is missing: quarantine, gaps, an error) or ok.';

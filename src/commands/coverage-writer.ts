@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
-import { type IsoSpan, uncover } from '../pipeline/verify.ts'
+import { uncover } from '../pipeline/verify.ts'
+import type { IsoSpan } from '../pipeline/verify-stored.ts'
 import type { WindowedRecords } from '../pipeline/windowed-records.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 

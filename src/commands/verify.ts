@@ -7,10 +7,10 @@ import {
   duplicateIds,
   isProved,
   repairableSpans,
-  type IsoSpan,
   type Verification,
   verifyNow,
 } from '../pipeline/verify.ts'
+import type { IsoSpan } from '../pipeline/verify-stored.ts'
 import { type WrongAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import {

@@ -1,14 +1,20 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
-import type { Stream } from './stream.ts'
-import type { WindowedRecords } from './windowed-records.ts'
-import { rereadWithinNights } from './reread.ts'
-import { isProved, type Verification, verifyStream } from './verify.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { joinSentences } from '../values/text.ts'
+import {
+  type Covered,
+  factsKey,
+  readFacts,
+  readWindowed,
+  type StreamFacts,
+  type WindowedFacts,
+} from './status-facts.ts'
+import type { Stream } from './stream.ts'
+import { isProved, type Verification } from './verify.ts'
 
-/** Hours within which a stream must have had a good run: a night and some margin. */
+/** Hours within which a stream must have had a good run: a night and some margin. As in core.is_late, which is the rule. */
 export const freshWithinHours = 26
 
 /** How a stream of a rooftop meets its objectives. */
@@ -82,7 +88,7 @@ export interface WarehouseStatus {
 }
 
 /** Compares the warehouse with its objectives: fresh, covered, nothing in quarantine. All queries use one database snapshot, so
- *  that no slice commits between them. */
+ *  that no slice commits between them; their number does not grow with the rooftops. */
 export async function readStatus(
   db: Db,
   streams: readonly Stream[],
@@ -99,14 +105,20 @@ async function statusOf(
   rooftops: readonly RooftopRow[],
   config: Config,
 ): Promise<WarehouseStatus> {
-  const rooftopStatus: Record<string, WarehouseStatus['rooftops'][string]> = {}
   const zoneChanges = await readZoneChanges(db)
-  for (const rooftop of rooftops) {
-    const byStream: Record<string, StreamHealth> = {}
-    for (const stream of streams)
-      byStream[stream.name] = await streamHealth(db, stream, rooftop, config)
-    const zoneChange = zoneChanges.get(rooftop.id) ?? null
-    rooftopStatus[rooftop.uid] = { name: rooftop.name, streams: byStream, zoneChange }
+  const facts = await readFacts(db, streams, rooftops)
+  const windowed = new Map<string, WindowedFacts>()
+  for (const { records } of streams)
+    if (records !== undefined)
+      windowed.set(records.name, await readWindowed(db, records, rooftops, facts, config))
+  const rooftopStatus: Record<string, WarehouseStatus['rooftops'][string]> = {}
+  for (const { id, uid, name } of rooftops) {
+    const byStream = streams.map((stream) => [
+      stream.name,
+      streamHealth(facts.get(factsKey(stream.name, id))!, windowed.get(stream.name) ?? null, id),
+    ])
+    const zoneChange = zoneChanges.get(id) ?? null
+    rooftopStatus[uid] = { name, streams: Object.fromEntries(byStream), zoneChange }
   }
   const good = Object.values(rooftopStatus).every(({ streams: byStream }) =>
     Object.values(byStream).every(({ status }) => status === 'ok'),
@@ -139,72 +151,43 @@ async function runningRuns(db: Db): Promise<RunningRun[]> {
   }))
 }
 
-interface LastRuns {
-  readonly lastStatus: string | null
-  readonly lastError: string | null
-  readonly lastGoodAt: Date | null
-  /** When that run began, by the source's clock. */
-  readonly readTo: Date | null
-  /** Whether a live run works on the stream. */
-  readonly isAtWork: boolean
-}
-
-async function streamHealth(
-  db: Db,
-  stream: Stream,
-  rooftop: RooftopRow,
-  config: Config,
-): Promise<StreamHealth> {
-  const { records } = stream
-  const last = await lastRuns(db, stream, rooftop.id)
-  const quarantined = await openQuarantine(db, stream.name, rooftop.id)
-  const verification =
-    records !== undefined && last.lastStatus !== null
-      ? await verifyStream(db, records, rooftop, config.sync, new Date())
-      : null
-  const covered =
-    records !== undefined ? await coveredTo(db, stream.name, rooftop.id, config.sync.start) : null
-  const reasons = whatIsWrong(last, quarantined, verification)
-  const coveredAt = records !== undefined ? covered?.listed : last.readTo
+function streamHealth(
+  facts: StreamFacts,
+  windowed: WindowedFacts | null,
+  rooftopId: number,
+): StreamHealth {
+  const verification = windowed?.verifications.get(rooftopId) ?? null
+  const covered = windowed?.covered.get(rooftopId) ?? null
+  const reasons = whatIsWrong(facts, verification)
+  const coveredAt = windowed === null ? facts.readTo : covered?.listed
   return {
-    status: healthOf(last, reasons),
+    status: facts.health === 'ok' && reasons.length > 0 ? 'partial' : facts.health,
     coveredTo: coveredAt?.toISOString() ?? null,
     settledTo: covered?.settled?.toISOString() ?? null,
-    lastGoodRunAt: last.lastGoodAt?.toISOString() ?? null,
-    quarantined,
+    lastGoodRunAt: facts.lastGoodAt?.toISOString() ?? null,
+    quarantined: facts.quarantined,
     gaps: verification?.gaps.length ?? 0,
-    warnings: await openWarnings(db, stream.name, rooftop.id),
-    isAtWork: last.isAtWork,
-    ...(records !== undefined ? { rereads: await rereadsOf(db, records, rooftop, config) } : {}),
+    warnings: facts.warnings,
+    isAtWork: facts.isAtWork,
+    ...(windowed === null ? {} : { rereads: rereadsOf(covered, windowed.withinNights) }),
     ...(reasons.length > 0 ? { error: joinSentences(reasons.map(({ text }) => text)) } : {}),
     reasons,
   }
 }
 
-function healthOf(last: LastRuns, reasons: readonly Reason[]): StreamHealth['status'] {
-  if (last.lastStatus === null) return 'never'
-  if (last.lastStatus === 'failed' || last.lastStatus === 'parked') return 'failed'
-  if (isLate(last)) return 'late'
-  return reasons.length > 0 ? 'partial' : 'ok'
+function rereadsOf(covered: Covered | null, withinNights: number): Rereads {
+  const { records, overdue } = covered ?? { records: 0, overdue: 0 }
+  return { records, overdue, withinNights }
 }
 
-/** Whether the last good run is too old; a stream that is being worked on is not late. */
-function isLate({ lastGoodAt, isAtWork }: LastRuns): boolean {
-  if (isAtWork) return false
-  return lastGoodAt === null || Date.now() - lastGoodAt.getTime() > freshWithinHours * 3_600_000
-}
-
-function whatIsWrong(
-  last: LastRuns,
-  quarantined: number,
-  verification: Verification | null,
-): Reason[] {
+function whatIsWrong(facts: StreamFacts, verification: Verification | null): Reason[] {
+  const { lastStatus, lastError, isLate, quarantined } = facts
   const reasons: Reason[] = []
   const add = (cause: Reason['cause'], text: string) => reasons.push({ cause, text })
-  if (last.lastStatus === null)
+  if (lastStatus === null)
     return [{ cause: 'never', text: 'no run has finished yet: run "forecourt sync"' }]
-  if (last.lastError !== null) add('failed', last.lastError)
-  if (isLate(last)) add('late', `no good run within ${freshWithinHours} h`)
+  if (lastError !== null) add('failed', lastError)
+  if (isLate) add('late', `no good run within ${freshWithinHours} h`)
   if (quarantined > 0)
     add('quarantine', `${quarantined} in quarantine: see "forecourt quarantine list"`)
   if (verification === null || isProved(verification)) return reasons
@@ -220,80 +203,4 @@ function whatIsWrong(
 function spans(list: readonly { from: string; until: string }[]): string {
   const shown = list.slice(0, 3).map(({ from, until }) => `${from} to ${until}`)
   return `${shown.join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
-}
-
-/**
- * The newest finished run of the stream for the rooftop, and the newest good one; partial counts as good. A backfill counts only
- * for streams with windows: for others it says nothing about what the nightly runs load.
- */
-async function lastRuns(db: Db, { name, records }: Stream, rooftopId: number): Promise<LastRuns> {
-  const { rows } = await sql<LastRuns>`
-    select (array_agg(part.status order by run_id desc))[1] as "lastStatus",
-      (array_agg(part.error order by run_id desc))[1] as "lastError",
-      max(part.finished_at) filter (where part.status in ('ok', 'partial')) as "lastGoodAt",
-      max(source_started_at) filter (where part.status in ('ok', 'partial')) as "readTo",
-      exists (select from core.stream_at_work where stream = ${name} and rooftop_id = ${rooftopId}) as "isAtWork"
-    from ops.run_stream as part join ops.run using (run_id)
-    where part.stream = ${name} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
-      and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
-      and (${records !== undefined}::boolean or lane <> 'background')`.execute(db)
-  return rows[0]!
-}
-
-/** Sums over the certificates how many records are known by the list alone, and how many are overdue. */
-async function rereadsOf(
-  db: Db,
-  stream: WindowedRecords,
-  rooftop: RooftopRow,
-  { sync }: Config,
-): Promise<Rereads> {
-  const withinNights = rereadWithinNights(sync)
-  const { rows } = await sql<{ records: number; overdue: number }>`
-    select coalesce(sum(loaded), 0)::int as records,
-      coalesce(sum(loaded) filter (where reread_at < newest - make_interval(days => ${withinNights})), 0)::int as overdue
-    from (
-      select loaded, reread_at, max(listed_at) over () as newest from ops.window_certificate
-      where rooftop_id = ${rooftop.id} and stream = ${stream.name}
-    ) as certificate`.execute(db)
-  return { ...rows[0]!, withinNights }
-}
-
-async function openWarnings(db: Db, stream: string, rooftopId: number): Promise<number> {
-  const row = await db
-    .selectFrom('ops.data_quality')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('stream', '=', stream)
-    .where('rooftop_id', '=', rooftopId)
-    .executeTakeFirstOrThrow()
-  return Number(row.count)
-}
-
-async function openQuarantine(db: Db, stream: string, rooftopId: number): Promise<number> {
-  const row = await db
-    .selectFrom('ops.quarantine')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('stream', '=', stream)
-    .where('rooftop_id', '=', rooftopId)
-    .where('resolved_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return Number(row.count)
-}
-
-/** The end of the listed span, and of the settled span, that contains the start of the sync. */
-async function coveredTo(
-  db: Db,
-  stream: string,
-  rooftopId: number,
-  start: Date,
-): Promise<{ listed: Date | null; settled: Date | null }> {
-  const { rows } = await sql<{ listed: Date | null; settled: Date | null }>`
-    with certified as (
-      select range_agg(tstzrange(window_from, window_until)) as listed,
-        range_agg(tstzrange(window_from, window_until)) filter (where settled) as settled
-      from ops.window_certificate where stream = ${stream} and rooftop_id = ${rooftopId}
-    )
-    select (select upper(range) from unnest(listed) as range where range @> ${start}::timestamptz) as listed,
-      (select upper(range) from unnest(settled) as range where range @> ${start}::timestamptz) as settled
-    from certified`.execute(db)
-  return rows[0] ?? { listed: null, settled: null }
 }
