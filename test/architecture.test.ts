@@ -55,6 +55,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'console',
       'scheduler',
       'stock',
+      'billing',
+      'src/streams/all.ts',
     ],
   ],
   console: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],

@@ -554,6 +554,7 @@ core.evaluation table
   CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) WHERE (vehicle_vin IS NOT NULL)
+  CREATE INDEX evaluation_vin_end ON core.evaluation USING btree ("right"((vehicle_vin)::text, 6)) WHERE (vehicle_vin IS NOT NULL)
   -- One row per completed evaluation, with its current content.
 
 core.evaluation_version table
@@ -860,6 +861,7 @@ core.stock_unit table
   constraint stock_unit_pkey PRIMARY KEY (rooftop_id, stock_no)
   CREATE INDEX stock_unit_missing ON core.stock_unit USING btree (rooftop_id, missing_since) WHERE ((missing_since IS NOT NULL) AND (off_stock_at IS NULL))
   CREATE INDEX stock_unit_vin ON core.stock_unit USING btree (vin) WHERE (vin IS NOT NULL)
+  CREATE INDEX stock_unit_vin_end ON core.stock_unit USING btree ("right"((vin)::text, 6)) WHERE (vin IS NOT NULL)
   -- One row per vehicle that is or was in stock, with the content of the newest list that names it.
 
 core.stock_unit_change table
@@ -1002,6 +1004,7 @@ core.vehicle_check table
   constraint vehicle_check_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref)
   constraint vehicle_check_watch_status_fkey FOREIGN KEY (watch_status) REFERENCES core.ref_watch_status(watch_status)
   CREATE INDEX vehicle_check_vin ON core.vehicle_check USING btree (group_id, vin)
+  CREATE INDEX vehicle_check_watch ON core.vehicle_check USING btree (watch_ends_at) WHERE (((check_kind)::text = 'ppsr'::text) AND (gone_at IS NULL))
   -- One row per real PPSR search or Car History report, even where several evaluations of the dealer group list it. Times are by the clock of the source.
 
 core.vehicle_decode table
@@ -1153,6 +1156,7 @@ ops.data_quality table
   run_id bigint not null
   seen_at timestamp with time zone not null default now()
   constraint data_quality_pkey PRIMARY KEY (rooftop_id, stream, natural_key, check_name)
+  CREATE INDEX data_quality_check ON ops.data_quality USING btree (stream, check_name, seen_at DESC)
   -- Warnings: records that were loaded but contradict themselves or the document. A warning is deleted when a later read no longer has the problem.
 
 ops.enrichment_state table
@@ -1413,6 +1417,7 @@ ops.quarantine table
   resolved_at timestamp with time zone
   constraint quarantine_pkey PRIMARY KEY (quarantine_id)
   CREATE UNIQUE INDEX quarantine_open ON ops.quarantine USING btree (rooftop_id, stream, natural_key) WHERE (resolved_at IS NULL)
+  CREATE INDEX quarantine_record ON ops.quarantine USING btree (split_part((natural_key)::text, '/'::text, 1), rooftop_id)
   -- Records that do not match the contract, as received, with the JSON path of each issue.
 
 ops.rate_budget table with (fillfactor=50)
@@ -1576,6 +1581,7 @@ ops.webhook_delivery table
   constraint webhook_delivery_state_check CHECK (((state)::text = ANY ((ARRAY['waiting'::character varying, 'processed'::character varying, 'kept'::character varying, 'unusable'::character varying, 'failed'::character varying])::text[])))
   CREATE INDEX webhook_delivery_body ON ops.webhook_delivery USING btree (received_at) WHERE (body IS NOT NULL)
   CREATE INDEX webhook_delivery_eval_id_rooftop_id_idx ON ops.webhook_delivery USING btree (eval_id, rooftop_id)
+  CREATE INDEX webhook_delivery_problem ON ops.webhook_delivery USING btree (delivery_id) WHERE ((state)::text = ANY ((ARRAY['failed'::character varying, 'unusable'::character varying])::text[]))
   CREATE INDEX webhook_delivery_received_at_idx ON ops.webhook_delivery USING btree (received_at)
   CREATE INDEX webhook_delivery_rooftop_id_due_at_idx ON ops.webhook_delivery USING btree (rooftop_id, due_at) WHERE ((state)::text = 'waiting'::text)
   CREATE INDEX webhook_delivery_rooftop_id_received_at_idx ON ops.webhook_delivery USING btree (rooftop_id, received_at)

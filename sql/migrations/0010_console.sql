@@ -93,3 +93,11 @@ return case
   else 'ok'
 end;
 comment on function core.stream_health(text, timestamptz, boolean, boolean) is 'never, failed (last attempt failed or parked), late, partial (something is missing: quarantine, gaps, an error) or ok.';
+
+-- What pages of the console find without reading a whole table.
+create index data_quality_check on ops.data_quality (stream, check_name, seen_at desc);
+create index webhook_delivery_problem on ops.webhook_delivery (delivery_id) where state in ('failed', 'unusable');
+create index vehicle_check_watch on core.vehicle_check (watch_ends_at) where check_kind = 'ppsr' and gone_at is null;
+create index quarantine_record on ops.quarantine (split_part(natural_key, '/', 1), rooftop_id);
+create index evaluation_vin_end on core.evaluation (right(vehicle_vin, 6)) where vehicle_vin is not null;
+create index stock_unit_vin_end on core.stock_unit (right(vin, 6)) where vin is not null;

@@ -83,7 +83,7 @@ async function callsOfTodayAndOpen(db: Db): Promise<Row[]> {
     from ops.billable_call as call
     left join core.rooftop using (rooftop_id)
     left join core.evaluation as evaluation on evaluation.rooftop_id = call.rooftop_id
-      and evaluation.eval_id::text = call.natural_key
+      and evaluation.eval_id = case when call.natural_key ~ '^\\d{1,15}$' then call.natural_key::bigint end
     where call.day = (now() at time zone 'UTC')::date or call.state = 'reserved'
     order by call.call_id desc`.execute(db)
   return rows

@@ -1,11 +1,103 @@
 import type { Readable } from 'node:stream'
+import type { Db } from '../db/transaction.ts'
 
 /** What other parts of the program do for the console, which may not import them; `serve` fills it in. */
 export interface Doors {
-  /** Signs the links of a rooftop again that are about to expire; null: of every rooftop. Gives the run that does it. */
-  readonly refreshLinks: (rooftopUid: string | null) => Promise<number | null>
+  /** Signs the links again that are about to expire, of all rooftops of the config. Gives the run that does it, in this process. */
+  readonly refreshLinks: () => Promise<number>
+  /** The links in scope by the hours that they have left. */
+  readonly linkLife: (db: Db) => Promise<LinkFigures>
+  /** The webhooks of the last 7 days. */
+  readonly webhooks: (db: Db) => Promise<WebhookFigures>
+  /** The newest completions of the last 7 days that were subscribed and not delivered within 6 hours. */
+  readonly lostWebhooks: (
+    db: Db,
+    limit: number,
+  ) => Promise<
+    readonly {
+      readonly rooftopUid: string
+      readonly evalId: number
+      readonly completedAt: string
+    }[]
+  >
+  /** Today's use (UTC) of each budget that allows or has used a call. */
+  readonly spend: (db: Db) => Promise<Readonly<Record<string, SpendFigures>>>
   /** Starts a job of the schedule now. */
   readonly runJob: (name: string) => Promise<number | null>
   /** A view of the marts as a file. */
   readonly exportView: (view: string, format: 'csv' | 'parquet') => Promise<Readable>
+}
+
+/** Links to PDFs, without their URLs. */
+export interface LinkFigures {
+  /** Hours that part the links. */
+  readonly bounds: readonly number[]
+  readonly status: {
+    readonly status: 'ok' | 'missed'
+    readonly inScope: number
+    readonly alive: number
+    readonly share: number
+    readonly objective: number
+    readonly hoursToLive: number
+    readonly soonestExpiry: string | null
+  }
+  /** The rooftop whose links expire first is the first. */
+  readonly rooftops: readonly {
+    readonly uid: string
+    readonly name: string
+    /** Expired, up to each bound, beyond the last. */
+    readonly counts: readonly number[]
+    /** Those that would be signed now. */
+    readonly toSign: number
+  }[]
+}
+
+/** Median, and what 95 of 100 are within, in seconds; null: nothing to measure. */
+export interface Latency {
+  readonly p50: number | null
+  readonly p95: number | null
+}
+
+/** Webhooks by rooftop uid. */
+export interface WebhookFigures {
+  readonly rooftops: Readonly<
+    Record<
+      string,
+      {
+        readonly received: number
+        readonly duplicates: number
+        readonly processed: number
+        readonly kept: number
+        readonly waiting: number
+        readonly unusable: number
+        readonly failed: number
+        readonly missed: number
+        readonly lastReceivedAt: string | null
+        readonly arrivalSeconds: Latency
+        readonly loadingSeconds: Latency
+      }
+    >
+  >
+  readonly unknownRooftop: number
+}
+
+/** Today's use of a budget. */
+export interface SpendFigures {
+  readonly allowed: number
+  /** Committed and reserved. */
+  readonly used: number
+  readonly unknown: number
+  /** Newest first, at most 50. */
+  readonly calls: readonly {
+    readonly callId: number
+    readonly operation: string
+    readonly state: 'reserved' | 'committed' | 'released'
+    readonly subject: string | null
+    readonly vin: string | null
+    readonly rooftop: string | null
+    readonly by: string
+    readonly at: string
+    readonly check: string | null
+    readonly note: string | null
+  }[]
 }

@@ -17,6 +17,7 @@ export interface PageRequest {
   /** One read-only snapshot of the warehouse for the whole page; a statement ends after 3 seconds. */
   readonly db: Db
   readonly config: Config
+  readonly doors: Doors
   readonly now: Date
 }
 
@@ -27,7 +28,6 @@ export interface ActionRequest extends Omit<PageRequest, 'db' | 'query'> {
   /** May write. */
   readonly db: Db
   readonly context: Context
-  readonly doors: Doors
 }
 
 /** What an action did. */

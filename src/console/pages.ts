@@ -1,7 +1,15 @@
 import type { AnyPage } from './page.ts'
+import { actions } from './pages/actions.ts'
+import { drift } from './pages/drift.ts'
+import { links } from './pages/links.ts'
 import { morning } from './pages/morning.ts'
 import { run } from './pages/run.ts'
 import { runs } from './pages/runs.ts'
+import { spend } from './pages/spend.ts'
+import { webhooks } from './pages/webhooks.ts'
 
 /** Every page, in the order of the navigation. The access matrix of the tests is made from it. */
-export const pages: readonly AnyPage[] = [morning, runs, run]
+export const pages: readonly AnyPage[] = [
+  ...[morning, runs, run],
+  ...[webhooks, links, spend, drift, actions],
+]

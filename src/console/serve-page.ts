@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { Config } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { messageOf } from '../errors.ts'
+import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
 import { prefersJson } from '../values/accept.ts'
 import type { Person } from './access/people.ts'
 import { enterScope } from './access/scope.ts'
@@ -124,11 +124,11 @@ export class PageServer {
   }
 
   #request(request: FastifyRequest, person: Person, db: PageRequest['db']): PageRequest {
-    const { config } = this.#parts.context
+    const { context, doors } = this.#parts
     return {
       params: request.params as Record<string, string>,
       query: firstValues(request.query),
-      ...{ person, db, config, now: new Date() },
+      ...{ person, db, config: context.config, doors, now: new Date() },
     }
   }
 
@@ -180,11 +180,11 @@ export class PageServer {
       await finishAction(context.db, id, { outcome: 'done', ...done })
       await reply.redirect(`/console${done.location}`, 303)
     } catch (error) {
-      const isRefused = error instanceof ActionRefused
+      const isRefused = refusals.some((kind) => error instanceof kind)
       const outcome = isRefused ? 'refused' : 'failed'
       await finishAction(context.db, id, { outcome, message: messageOf(error) })
       if (!isRefused) throw error
-      await this.#notice(request, reply, person, refused(error.message))
+      await this.#notice(request, reply, person, refused(messageOf(error)))
     }
   }
 
@@ -204,6 +204,9 @@ export class PageServer {
     await reply.type('text/html; charset=utf-8').send(document.text)
   }
 }
+
+/** Why an action may start nothing: a rule, other work, or a source or warehouse that cannot be used now. */
+const refusals = [ActionRefused, BusyError, UsageError, SyncError]
 
 /** The pages that a person may open. */
 function navigation(person: Person, here: AnyPage | null) {

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
+import { hoursToRefresh } from '../streams/vehicle-checks/due.ts'
 
 /** The share of links in scope that must be valid for `hoursToLive` more hours. */
 const objective = 0.99
@@ -18,17 +19,68 @@ export interface LinkStatus {
   readonly soonestExpiry: string | null
 }
 
+type LinkConfig = Pick<Config, 'rooftops' | 'links'>
+
 /** Reads the status of the links in scope: of the config's rooftops, of checks that the source lists, on vehicles with an evaluation
  *  that is not gone, and within links.keepAliveDays. `now` is the source's time. */
-export async function readLinkStatus(
-  db: Db,
-  config: Pick<Config, 'rooftops' | 'links'>,
-  now: Date,
-): Promise<LinkStatus> {
-  const uids = config.rooftops.map(({ uid }) => uid)
+export async function readLinkStatus(db: Db, config: LinkConfig, now: Date): Promise<LinkStatus> {
   const { rows } = await sql<{ inScope: number; alive: number; soonest: Date | null }>`
     select count(*)::int as "inScope", min(expires_at) as soonest,
       count(*) filter (where expires_at >= ${now}::timestamptz + make_interval(hours => ${hoursToLive}))::int as alive
+    from (${linksInScope(config, now)}) as link`.execute(db)
+  const { inScope, alive, soonest } = rows[0]!
+  return { ...comparedWithObjective(inScope, alive), soonestExpiry: soonest?.toISOString() ?? null }
+}
+
+function comparedWithObjective(inScope: number, alive: number) {
+  const share = inScope === 0 ? 1 : alive / inScope
+  const status = share < objective ? ('missed' as const) : ('ok' as const)
+  return { status, inScope, alive, share, objective, hoursToLive }
+}
+
+/** The links of a rooftop by the hours that they have left. */
+export interface LinkLife {
+  readonly uid: string
+  readonly name: string
+  /** By `lifeBounds`: expired, then one entry up to each bound, then those that live longer. */
+  readonly counts: readonly number[]
+  /** Those that `links refresh` would sign now. */
+  readonly toSign: number
+  /** How many of them have fewer than `hoursToLive`. */
+  readonly short: number
+}
+
+/** Hours left that part the links of `LinkLife`. */
+export const lifeBounds = [0, 24, 48, 72, 120] as const
+
+/** The same links by rooftop and by the hours that they have left, with the status of all. Without their URLs. */
+export async function readLinkLife(
+  db: Db,
+  config: LinkConfig,
+  now: Date,
+): Promise<{ readonly status: LinkStatus; readonly rooftops: readonly LinkLife[] }> {
+  const count = sql.join(
+    [...lifeBounds, null].map((_, at) => sql`count(*) filter (where bucket = ${at})::int`),
+  )
+  const { rows } = await sql<LinkLife & { readonly soonest: Date }>`
+    select rooftop_uid as uid, rooftop_name as name, array[${count}] as counts, min(expires_at) as soonest,
+      count(*) filter (where hours_left < ${hoursToRefresh(config)})::int as "toSign",
+      count(*) filter (where hours_left < ${hoursToLive})::int as short
+    from (${linksInScope(config, now)}) as link
+    cross join lateral (select extract(epoch from expires_at - ${now}::timestamptz) / 3600 as hours_left) as life
+    cross join lateral (select width_bucket(hours_left::float8, ${[...lifeBounds]}::float8[]) as bucket) as part
+    group by rooftop_uid, rooftop_name order by min(expires_at)`.execute(db)
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
+  const inScope = sum(rows.flatMap(({ counts }) => counts))
+  const compared = comparedWithObjective(inScope, inScope - sum(rows.map(({ short }) => short)))
+  const status = { ...compared, soonestExpiry: rows[0]?.soonest.toISOString() ?? null }
+  return { status, rooftops: rows.map(({ soonest: _, ...life }) => life) }
+}
+
+function linksInScope({ rooftops, links }: LinkConfig, now: Date): RawBuilder<unknown> {
+  const uids = rooftops.map(({ uid }) => uid)
+  return sql`
+    select rooftop_uid, rooftop_name, expires_at
     from core.vehicle_check as checked
     join core.rooftop using (rooftop_id)
     join pii.signed_link as link on link.rooftop_id = checked.rooftop_id and link.eval_id = checked.eval_id
@@ -38,15 +90,8 @@ export async function readLinkStatus(
         select from core.evaluation as any_of_vehicle
         where any_of_vehicle.group_id = checked.group_id and any_of_vehicle.vehicle_vin = checked.vin
           and any_of_vehicle.gone_at is null)
-      and (${config.links.keepAliveDays}::int is null or exists (
+      and (${links.keepAliveDays}::int is null or exists (
         select from core.evaluation as own
         where own.rooftop_id = checked.rooftop_id and own.eval_id = checked.eval_id
-          and coalesce(own.completed_at, own.created_at) >= ${now}::timestamptz - make_interval(days => ${config.links.keepAliveDays}::int)))`.execute(
-    db,
-  )
-  const { inScope, alive, soonest } = rows[0]!
-  const share = inScope === 0 ? 1 : alive / inScope
-  const status = share < objective ? 'missed' : 'ok'
-  const soonestExpiry = soonest?.toISOString() ?? null
-  return { status, inScope, alive, share, objective, hoursToLive, soonestExpiry }
+          and coalesce(own.completed_at, own.created_at) >= ${now}::timestamptz - make_interval(days => ${links.keepAliveDays}::int)))`
 }

@@ -39,12 +39,33 @@ export async function runStreams(context: Context, request: RunRequest): Promise
 }
 
 /** As `runStreams`, and returns how the run ended. */
-export async function runToEnd(
+export async function runToEnd(context: Context, request: RunRequest): Promise<EndedRun> {
+  const { ended } = await startHere(context, request)
+  return await ended
+}
+
+/** A run that has ended, or that this process works on no more. */
+export interface EndedRun {
+  readonly report: RunReport
+  readonly end: RunEnd
+}
+
+/** Starts a run that this process works on until it ends; returns once it has started, with its id and its end. */
+export async function startHere(
   context: Context,
   request: RunRequest,
-): Promise<{ report: RunReport; end: RunEnd }> {
+): Promise<{ readonly runId: number; readonly ended: Promise<EndedRun> }> {
   const { known, rooftops, sourceStart } = await prepareRun(context, request)
   const started = await startRun(context, request, rooftops, sourceStart)
+  const ended = workUntilDone(context, request, { known, rooftops, started })
+  return { runId: started.run.runId, ended }
+}
+
+async function workUntilDone(
+  context: Context,
+  request: RunRequest,
+  { known, rooftops, started }: WorkOfRun,
+): Promise<EndedRun> {
   const { run, lock } = started
   try {
     const retry = new RetryOnConnectionLoss(context, maxOutageSeconds)
@@ -69,6 +90,13 @@ export async function runToEnd(
   } finally {
     lock?.release()
   }
+}
+
+interface WorkOfRun {
+  /** All rooftops of the config. */
+  readonly known: readonly RooftopRow[]
+  readonly rooftops: readonly RooftopRow[]
+  readonly started: StartedRun
 }
 
 /** Starts a run that no process waits for: workers do its work and end it. */
@@ -106,7 +134,7 @@ async function endRun(
   context: Context,
   { runId }: Run,
   rooftops: readonly RooftopRow[],
-): Promise<{ report: RunReport; end: RunEnd }> {
+): Promise<EndedRun> {
   const progress = await readRunProgress(context.db, runId)
   const report = await reportRun(context.db, runId, rooftops)
   if (progress === 'paused') return { report, end: 'paused' }

@@ -1,10 +1,29 @@
+import { readSpend } from '../billing/spend.ts'
 import type { Doors } from '../console/doors.ts'
 import type { Context } from '../context.ts'
+import { readSourceNow } from '../db/source-now.ts'
+import { lifeBounds, readLinkLife } from '../links/link-status.ts'
+import { allStreams } from '../streams/all.ts'
+import { toUnixSeconds } from '../values/unix-seconds.ts'
+import { readLostCompletions, readWebhookStatus } from '../webhook/webhook-status.ts'
+import type { BackgroundRuns } from './background-runs.ts'
 
 /** What the console asks of parts of the program that it may not import. */
-export function consoleDoors(_context: Context): Doors {
+export function consoleDoors({ config }: Context, runs: BackgroundRuns): Doors {
   return {
-    refreshLinks: async () => null,
+    refreshLinks: async () => {
+      const from = toUnixSeconds(config.sync.start)
+      const plan = { command: 'links refresh', mode: 'links', from, until: null } as const
+      const streams = allStreams.filter(({ slices }) => slices.links !== undefined)
+      return await runs.start({ plan, streams, rooftops: config.rooftops })
+    },
+    linkLife: async (db) => {
+      const life = await readLinkLife(db, config, await readSourceNow(db))
+      return { bounds: lifeBounds, ...life }
+    },
+    webhooks: readWebhookStatus,
+    lostWebhooks: readLostCompletions,
+    spend: async (db) => await readSpend(db, config.budget),
     runJob: async () => null,
     exportView: async () => {
       throw new Error('not there yet')

@@ -4,6 +4,7 @@ import { serveConsole } from '../console/console.ts'
 import type { Context } from '../context.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { LinkOpener } from '../links/link-opener.ts'
+import { BackgroundRuns } from './background-runs.ts'
 import { consoleDoors } from './console-doors.ts'
 import { brokenPage, htmlOf, notFoundPage, pagePolicy } from '../links/pages.ts'
 import { serveLinks } from '../links/routes.ts'
@@ -53,7 +54,7 @@ export interface Server extends AsyncDisposable {
   readonly receivesWebhooks: boolean
   /** Whether it has the console. */
   readonly hasConsole: boolean
-  /** Takes no more requests, and ends when those under way have. */
+  /** Takes no more requests, and ends when those under way have, and the runs that the console started. */
   close(): Promise<void>
 }
 
@@ -65,10 +66,12 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
   const receives = await receiveWebhooks(context, app)
-  await serveConsole(app, { context, doors: consoleDoors(context) })
+  const runs = new BackgroundRuns(context)
+  await serveConsole(app, { context, doors: consoleDoors(context, runs) })
   const url = await listen(app, options)
   const close = async () => {
     await app.close()
+    await runs.ended()
   }
   const hasConsole = context.config.console !== null
   return { url, receivesWebhooks: receives, hasConsole, close, [Symbol.asyncDispose]: close }

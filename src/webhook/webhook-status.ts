@@ -71,18 +71,39 @@ export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
   return { rooftops: Object.fromEntries(rows.map(asEntry)), unknownRooftop: await unknown(db) }
 }
 
-/** Counts as mart.webhook_latency does, but does not read every completion since the subscription. */
 function missedCompletions(sourceNow: Date) {
-  return sql`
-    select e.rooftop_id, count(*)::int as missed
-    from ops.webhook_subscription as s
+  return sql`select e.rooftop_id, count(*)::int as missed from ${lostCompletions(sourceNow)} group by e.rooftop_id`
+}
+
+/** By the rule of mart.webhook_latency, but does not read every completion since the subscription. */
+function lostCompletions(sourceNow: Date) {
+  return sql`ops.webhook_subscription as s
     join core.evaluation as e on e.rooftop_id = s.rooftop_id and e.completed_at > s.since
       and e.completed_date_local > (${sourceNow}::timestamptz)::date - 8
     where s.event = 'ON_COMPLETE' and e.completed_at < ${sourceNow}::timestamptz - interval '6 hours' and not exists (
       select from ops.webhook_delivery as d
       where d.eval_id = e.eval_id and d.source_received_at < e.completed_at + interval '6 hours'
-        and d.rooftop_id in (select rooftop_id from core.rooftop as sibling where sibling.group_id = e.group_id))
-    group by e.rooftop_id`
+        and d.rooftop_id in (select rooftop_id from core.rooftop as sibling where sibling.group_id = e.group_id))`
+}
+
+/** A completion of the last 7 days that was subscribed and not delivered within 6 hours. */
+export interface LostCompletion {
+  readonly rooftopUid: string
+  readonly evalId: number
+  readonly completedAt: string
+}
+
+/** The newest of them. */
+export async function readLostCompletions(db: Db, limit: number): Promise<LostCompletion[]> {
+  const { rows } = await sql<Omit<LostCompletion, 'completedAt'> & { completedAt: Date }>`
+    select rooftop_uid as "rooftopUid", lost.eval_id as "evalId", lost.completed_at as "completedAt"
+    from (
+      select e.rooftop_id, e.eval_id, e.completed_at from ${lostCompletions(await readSourceNow(db))}
+      order by e.completed_at desc limit ${limit}
+    ) as lost join core.rooftop using (rooftop_id) order by lost.completed_at desc, lost.eval_id`.execute(
+    db,
+  )
+  return rows.map((row) => ({ ...row, completedAt: row.completedAt.toISOString() }))
 }
 
 async function unknown(db: Db): Promise<number> {

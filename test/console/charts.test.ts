@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { bars } from '#src/console/charts/bars.ts'
+import { columns } from '#src/console/charts/columns.ts'
 import { lines } from '#src/console/charts/lines.ts'
 import { chartFigure } from '#src/console/charts/plot.ts'
 import { range } from '#src/console/charts/range.ts'
@@ -98,4 +99,25 @@ test('two charts of a page share no id', () => {
 
   expect(ids).toHaveLength(2)
   expect(new Set(ids).size).toBe(2)
+})
+
+test('a day has a column of its parts, one on the other, and a day without any is not in the table', () => {
+  const { svg, rows } = columns({
+    ...{ title: 'Calls', unit: 'calls', days: ['2026-11-21', '2026-11-22', '2026-11-23'] },
+    series: [
+      { name: 'paid', values: [4, 0, 1] },
+      { name: 'unknown', values: [2, 0, 0] },
+    ],
+  })
+
+  const drawn = [...svg.text.matchAll(/ y="([\d.]+)"[^>]* height="([\d.]+)"[^>]*><title>21 Nov/g)]
+  const [paid, unknown] = drawn.map(([, y, high]) => ({ y: Number(y), high: Number(high) }))
+  expect(paid!.high / unknown!.high).toBeCloseTo(2, 1)
+  expect(unknown!.y + unknown!.high).toBeCloseTo(paid!.y, 1)
+  expect(svg.text).toContain('<title>23 Nov, paid: 1 calls</title>')
+  expect(svg.text).not.toContain('<title>22 Nov')
+  expect(rows).toEqual([
+    ['2026-11-21', '4 calls', '2 calls'],
+    ['2026-11-23', '1 calls', '0 calls'],
+  ])
 })

@@ -163,7 +163,7 @@ interface Box {
 }
 
 /** A rectangle of a series. Only the first is one plain colour: the others also have a pattern. */
-function box(title: string, at: number, { x, y, width, height }: Box, tip?: string): Html {
+export function box(title: string, at: number, { x, y, width, height }: Box, tip?: string): Html {
   const paint =
     at === 0
       ? html`class="fill-${tones[0]}"`
@@ -174,7 +174,8 @@ function box(title: string, at: number, { x, y, width, height }: Box, tip?: stri
 /** The lines over the colours: slanted, dots, slanted the other way, upright, level. */
 const hatches = ['', 'M0 8L8 0', 'M2 2h2v2h-2zM6 6h2v2h-2z', 'M0 0L8 8', 'M4 0V8', 'M0 4H8']
 
-function patterns(title: string, series: number): Html {
+/** What the boxes of a chart are filled with; it must be in the picture once. */
+export function patterns(title: string, series: number): Html {
   const used = tones.slice(0, series).map((tone, at) => ({ tone, at }))
   return html`<defs>${used
     .slice(1)

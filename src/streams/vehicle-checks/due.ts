@@ -15,6 +15,11 @@ export const pastAsks = {
 /** Added to links.refreshBeforeHours: a link must also live until the next night. */
 const nightHours = 24
 
+/** A link with fewer hours to live is signed again by the next run. */
+export function hoursToRefresh({ links }: Pick<EnrichmentSettings, 'links'>): number {
+  return links.refreshBeforeHours + nightHours
+}
+
 /** Days until an evaluation is due again: for new checks often while it is young, for its watch daily; null: never. */
 export function daysUntilDue(
   ageDays: number,
@@ -128,9 +133,9 @@ function evaluationsOf(
 function listingsOf(
   { id }: Rooftop,
   { runStart }: DueQuery,
-  { links: { refreshBeforeHours } }: EnrichmentSettings,
+  settings: EnrichmentSettings,
 ): RawBuilder<unknown> {
-  const linkBefore = sql`${runStart}::timestamptz + make_interval(hours => ${refreshBeforeHours + nightHours})`
+  const linkBefore = sql`${runStart}::timestamptz + make_interval(hours => ${hoursToRefresh(settings)})`
   return sql`
     select own.eval_id, own.vin, own.born_at, kind.ask, state.failures, is_watched, known.expires_at as link_expires_at,
       coalesce(state.last_asked_at >= ${runStart}, false) as is_asked,

@@ -1,0 +1,73 @@
+import { scaleBand } from 'd3-scale'
+import { html } from '../../values/html.ts'
+import { type BarSeries, box, patterns } from './bars.ts'
+import {
+  type Chart,
+  chartWidth,
+  legend,
+  picture,
+  round,
+  textWidth,
+  valueAxisY,
+  valueText,
+  zeroScale,
+} from './plot.ts'
+import { dayName } from './scale.ts'
+
+/** Upright bars: one for each day, of parts that are stacked. */
+export interface ColumnChart {
+  readonly title: string
+  readonly unit: string
+  /** ISO dates in their order, without gaps. */
+  readonly days: readonly string[]
+  readonly series: readonly BarSeries[]
+}
+
+const height = 120
+
+/** Draws a column for each day. The table has only the days that are not zero. */
+export function columns({ title, unit, days, series }: ColumnChart): Chart {
+  const key = legend(
+    series.length < 2
+      ? []
+      : series.map(({ name }, at) => ({
+          name,
+          sample: (x, y) => box(title, at, { x, y, width: 14, height: 10 }),
+        })),
+  )
+  const [top, bottom] = [key.height + 14, key.height + 14 + height]
+  const totals = days.map((_, day) => series.reduce((sum, one) => sum + (one.values[day] ?? 0), 0))
+  const y = zeroScale(totals, [bottom, top])
+  const left = 16 + Math.max(...y.ticks(6).map((tick) => textWidth(valueText(tick, '')))) * 0.8
+  const x = scaleBand([...days], [left, chartWidth - 16]).paddingInner(0.15)
+  const drawn = days.map((day, at) => {
+    let base = 0
+    return series.map(({ name, values }, index) => {
+      const value = values[at] ?? 0
+      const [from, to] = [y(base), y(base + value)]
+      base += value
+      const place = { x: x(day)!, y: to, width: x.bandwidth(), height: from - to }
+      return (
+        value > 0 && box(title, index, place, `${dayName(day)}, ${name}: ${valueText(value, unit)}`)
+      )
+    })
+  })
+  const step = Math.ceil(days.length / 10)
+  const names = days.map(
+    (day, at) =>
+      at % step === 0 &&
+      html`<text x="${round(x(day)! + x.bandwidth() / 2)}" y="${bottom + 17}" text-anchor="middle">${dayName(day)}</text>`,
+  )
+  return {
+    title,
+    svg: picture(
+      title,
+      bottom + 24,
+      html`${patterns(title, series.length)}${key.svg}${valueAxisY(y, unit, left, chartWidth - 16)}${drawn}${names}`,
+    ),
+    columns: ['Day', ...series.map(({ name }) => name)],
+    rows: days.flatMap((day, at) =>
+      totals[at] === 0 ? [] : [[day, ...series.map((one) => valueText(one.values[at] ?? 0, unit))]],
+    ),
+  }
+}

@@ -1,0 +1,195 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/transaction.ts'
+import { html } from '../../values/html.ts'
+import { definePage, type PageRequest } from '../page.ts'
+import { evaluationLink } from '../parts/evaluation-link.ts'
+import { badge, type Tone } from '../parts/badge.ts'
+import { instant } from '../parts/instant.ts'
+import { cappedText } from '../parts/pager.ts'
+import { numbers, table } from '../parts/table.ts'
+
+type News = 'new' | 'vanished' | 'missing' | 'undocumented'
+
+/** A path of the answers that is not as the documents say, or not as it was. */
+interface FieldRow {
+  readonly stream: string
+  readonly path: string
+  readonly type: string
+  readonly news: News
+  readonly isDocumented: boolean
+  readonly firstSeenAt: string
+  readonly lastSeenAt: string
+  readonly seen: number
+}
+
+interface CheckRow {
+  readonly stream: string
+  readonly check: string
+  /** At most 10,001. */
+  readonly records: number
+  readonly newestAt: string
+}
+
+interface WarningRow {
+  readonly uid: string | null
+  readonly rooftop: string | null
+  readonly key: string
+  readonly detail: string
+  readonly seenAt: string
+  readonly runId: number
+}
+
+const question = 'Did the service change under us?'
+const mostFields = 200
+
+const words: Readonly<Record<News, { readonly tone: Tone; readonly meaning: string }>> = {
+  new: {
+    tone: 'warn',
+    meaning: 'first seen in the last 30 days, after the first day of its stream',
+  },
+  vanished: { tone: 'bad', meaning: 'not seen for 30 days, while other fields of its stream were' },
+  missing: { tone: 'warn', meaning: 'the documents promise it, and records came without it' },
+  undocumented: { tone: 'quiet', meaning: 'not in the documents; stored in the payload alone' },
+}
+
+export const drift = definePage({
+  path: '/drift',
+  title: 'Drift',
+  question,
+  roles: ['engineer', 'viewer'],
+  navigation: 'Drift',
+  async read({ db, query }) {
+    const { stream = '', check = '' } = query
+    if (stream !== '' && check !== '')
+      return { stream, check, warnings: await readWarnings(db, stream, check) }
+    const found = await readFields(db)
+    return {
+      fields: found.slice(0, mostFields),
+      hasMore: found.length > mostFields,
+      checks: await readChecks(db),
+    }
+  },
+  draw: (data, request) =>
+    data.warnings === undefined ? drawDrift(data, request) : drawWarnings(data, request),
+})
+
+/** A first load sees every field for the first time: that is no news. */
+async function readFields(db: Db): Promise<FieldRow[]> {
+  const { rows } = await sql<FieldRow>`
+    with span as (
+      select stream, min(first_seen_at) as began_at, max(last_seen_at) as ended_at from ops.field_drift group by stream
+    ), judged as (
+      select *, case
+          when last_seen_at < ended_at - interval '30 days' and classification <> 'missing' then 'vanished'
+          when first_seen_at > greatest(began_at + interval '1 day', now() - interval '30 days') then 'new'
+          when classification <> 'documented' then classification end as news
+      from ops.field_drift join span using (stream)
+    )
+    select stream, json_path as path, json_type as type, news, classification = 'documented' as "isDocumented",
+      to_json(first_seen_at) #>> '{}' as "firstSeenAt", to_json(last_seen_at) #>> '{}' as "lastSeenAt", seen
+    from judged where news is not null
+    order by array_position(array['new', 'vanished', 'missing', 'undocumented'], news::text),
+      greatest(first_seen_at, last_seen_at) desc, stream, json_path, json_type
+    limit ${mostFields + 1}`.execute(db)
+  return rows
+}
+
+/** The checks that found something. There may be a warning for every record, so nothing counts them all. */
+async function readChecks(db: Db): Promise<CheckRow[]> {
+  const { rows } = await sql<CheckRow>`
+    with recursive found as (
+      (select stream, check_name from ops.data_quality order by stream, check_name limit 1)
+      union all
+      select next.* from found cross join lateral (
+        select stream, check_name from ops.data_quality as other
+        where (other.stream, other.check_name) > (found.stream, found.check_name)
+        order by stream, check_name limit 1) as next
+    )
+    select stream, check_name as "check", records, to_json(newest_at) #>> '{}' as "newestAt"
+    from found
+    cross join lateral (
+      select count(*)::int as records from (
+        select from ops.data_quality as own where own.stream = found.stream and own.check_name = found.check_name limit 10001) as own_rows
+    ) as counted
+    cross join lateral (
+      select max(seen_at) as newest_at from ops.data_quality as own where own.stream = found.stream and own.check_name = found.check_name
+    ) as newest
+    order by newest_at desc`.execute(db)
+  return rows
+}
+
+async function readWarnings(db: Db, stream: string, check: string): Promise<WarningRow[]> {
+  const { rows } = await sql<WarningRow>`
+    select rooftop_uid as uid, rooftop_name as rooftop, natural_key as key, detail, to_json(seen_at) #>> '{}' as "seenAt",
+      run_id as "runId"
+    from ops.data_quality left join core.rooftop using (rooftop_id)
+    where stream = ${stream} and check_name = ${check} order by seen_at desc limit 50`.execute(db)
+  return rows
+}
+
+interface DriftData {
+  readonly fields: readonly FieldRow[]
+  readonly hasMore: boolean
+  readonly checks: readonly CheckRow[]
+}
+
+function drawDrift({ fields, hasMore, checks }: DriftData, { config }: PageRequest) {
+  const zone = config.console!.timezone
+  const used = [...new Set(fields.map(({ news }) => news))]
+  return html`<h1>Drift</h1>
+<p class="question">${question}</p>
+<h2>Fields of the answers</h2>
+${table({
+  caption: 'New and vanished fields first',
+  columns: ['Field', 'Stream', 'Type', 'News', numbers('Seen'), 'First', 'Last'],
+  rows: fields.map((row) => [
+    html`<code>${row.path}</code>`,
+    row.stream,
+    row.type,
+    html`${badge(row.news, words[row.news].tone)}${!row.isDocumented && row.news === 'new' && html`<small>not in the documents</small>`}`,
+    row.seen.toLocaleString('en'),
+    instant(row.firstSeenAt, zone),
+    instant(row.lastSeenAt, zone),
+  ]),
+  empty:
+    'Nothing: every field is as the documents say, and as it was 30 days ago. Fields are counted while records are loaded.',
+})}
+${hasMore && html`<p class="note">Only the first ${mostFields} are shown; all are in <code>ops.field_drift</code>.</p>`}
+${used.length > 0 && html`<dl class="facts">${used.map((news) => html`<dt>${news}</dt><dd>${words[news].meaning}</dd>`)}</dl>`}
+<h2>Records that contradict themselves</h2>
+${table({
+  caption: 'Records that were loaded with a warning, by check; newest first',
+  columns: ['Check', 'Stream', numbers('Records'), 'Newest'],
+  rows: checks.map((row) => [
+    html`<code>${row.check}</code>`,
+    row.stream,
+    html`<a href="/console/drift?stream=${encodeURIComponent(row.stream)}&check=${encodeURIComponent(row.check)}">${cappedText(row.records)}</a>`,
+    instant(row.newestAt, zone),
+  ]),
+  empty: 'None. A warning goes when a later read of its record has the problem no more.',
+})}`
+}
+
+interface WarningData {
+  readonly stream: string
+  readonly check: string
+  readonly warnings: readonly WarningRow[]
+}
+
+function drawWarnings({ stream, check, warnings }: WarningData, { config }: PageRequest) {
+  const zone = config.console!.timezone
+  return html`<h1>Records with ${check}</h1>
+<p class="question">${question} <a href="/console/drift">All checks</a></p>
+${table({
+  caption: `The newest 50 records of ${stream} that were loaded with this warning`,
+  columns: ['Record', 'Rooftop', 'What is wrong', 'Seen', 'Run'],
+  rows: warnings.map(({ uid, rooftop, key, detail, seenAt, runId }) => [
+    stream === 'stock-prices' ? key : evaluationLink(key, uid),
+    rooftop ?? 'not known',
+    detail,
+    instant(seenAt, zone),
+    html`<a href="/console/runs/${runId}">${runId}</a>`,
+  ]),
+  empty: 'No record has this warning now.',
+})}`
+}

@@ -1,0 +1,176 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/transaction.ts'
+import { html, type Html } from '../../values/html.ts'
+import type { LinkFigures } from '../doors.ts'
+import { ActionRefused, definePage } from '../page.ts'
+import { badge, type Tone } from '../parts/badge.ts'
+import { evaluationLink } from '../parts/evaluation-link.ts'
+import { actionButton } from '../parts/form.ts'
+import { instant } from '../parts/instant.ts'
+import { numbers, table } from '../parts/table.ts'
+
+/** A watch that ends while its vehicle is for sale, and that no later search replaces. */
+interface WatchRow {
+  readonly uid: string
+  readonly rooftop: string
+  readonly evalId: number
+  readonly vin: string
+  readonly stockNo: string
+  readonly stockUid: string
+  readonly endsAt: string
+  readonly daysLeft: number
+}
+
+/** Why the answers that hold links did not come. */
+interface FailureRow {
+  readonly uid: string
+  readonly rooftop: string
+  readonly ask: string
+  readonly evaluations: number
+  readonly reason: string | null
+  readonly lastAt: string | null
+}
+
+interface ParkedRow {
+  readonly keyName: string
+  readonly until: string
+  readonly reason: string
+}
+
+const question = 'Which links and watches run out before somebody acts?'
+
+export const links = definePage({
+  path: '/links',
+  title: 'Links',
+  question,
+  roles: ['engineer', 'viewer'],
+  navigation: 'Links',
+  async read({ db, doors }) {
+    const life = await doors.linkLife(db)
+    const failures = await readFailures(db)
+    const parked = await readParked(db)
+    return { life, failures, parked, watches: await readWatches(db) }
+  },
+  draw({ life, failures, parked, watches }, { config, person }) {
+    const zone = config.console!.timezone
+    return html`<h1>Links</h1>
+<p class="question">${question}</p>
+${drawLife(life, zone, person.role === 'engineer')}
+<h2>Not signed again</h2>
+${parked.map((one) => html`<p>${badge('parked', 'warn')} The daily quota of key ${one.keyName} is used up: it asks for nothing before ${instant(one.until, zone)}. ${one.reason}</p>`)}
+${table({
+  caption: 'Reads of checks that failed last time; every run tries them again',
+  hidesCaption: true,
+  columns: ['Rooftop', 'Read', numbers('Evaluations'), 'Why', 'Last tried'],
+  rows: failures.map((row) => [
+    row.rooftop,
+    html`<code>/${row.ask}</code>`,
+    row.evaluations,
+    row.reason ?? 'not known',
+    instant(row.lastAt, zone),
+  ]),
+  empty: 'Nothing: the last read of every check succeeded.',
+})}
+<h2>Watches that end</h2>
+${table({
+  caption:
+    'PPSR watches of cars in stock that no later search replaces, those that end first on top; at most 50',
+  columns: ['Stock no.', 'Evaluation', 'VIN', 'Ends', numbers('Days left'), 'To search again'],
+  rows: watches.map((row) => [
+    html`<a href="/console/stock/units/${encodeURIComponent(row.stockNo)}?rooftop=${encodeURIComponent(row.stockUid)}">${row.stockNo}</a>`,
+    html`${evaluationLink(row.evalId, row.uid)}<small>${row.rooftop}</small>`,
+    row.vin,
+    instant(row.endsAt, zone),
+    row.daysLeft.toFixed(1),
+    html`<code>forecourt api ppsrsearch --rooftop ${row.uid} --evalid ${row.evalId} --yes</code><small>costs one paid search</small>`,
+  ]),
+  empty:
+    'None: no watch of a car in stock is active without a later search. Cars are in stock when a stock list names them.',
+})}`
+  },
+  actions: {
+    refresh: {
+      roles: ['engineer'],
+      async run({ db, doors }) {
+        const { rooftops } = await doors.linkLife(db)
+        if (toSign(rooftops) === 0)
+          throw new ActionRefused(
+            'No link expires soon any more: another run has signed them. Load the page again to see how long they live.',
+          )
+        const runId = await doors.refreshLinks()
+        return { location: `/runs/${runId}`, runId }
+      },
+    },
+  },
+})
+
+function toSign(rooftops: LinkFigures['rooftops']): number {
+  return rooftops.reduce((total, one) => total + one.toSign, 0)
+}
+
+function drawLife({ status, bounds, rooftops }: LinkFigures, zone: string, mayAct: boolean): Html {
+  const { inScope, alive, share, objective, hoursToLive, soonestExpiry } = status
+  if (inScope === 0)
+    return html`<p class="empty">There are no links to keep alive: the checks of no vehicle have a PDF, or every evaluation is older than <code>links.keepAliveDays</code>.</p>`
+  const isMet = status.status === 'ok'
+  const count = toSign(rooftops)
+  const percent = (100 * share).toFixed(share === 1 ? 0 : 2)
+  return html`<section class="summary ${(isMet ? 'ok' : 'bad') satisfies Tone}">
+<h2>${alive.toLocaleString('en')} of ${inScope.toLocaleString('en')} links live ${hoursToLive} hours or more: ${percent} %.</h2>
+<p>The objective of ${100 * objective} % is ${isMet ? 'met' : 'missed'}. The first link expires ${instant(soonestExpiry, zone)}.</p>
+${count > 0 && mayAct && actionButton({ path: '/links', action: 'refresh', label: `Sign ${count.toLocaleString('en')} ${count === 1 ? 'link' : 'links'} again`, fields: { count }, isMain: true })}
+</section>
+${table({
+  caption: 'Links by the hours that they have left',
+  columns: ['Rooftop', ...lifeNames(bounds).map((name) => numbers(name)), numbers('To sign')],
+  rows: rooftops.map((one) => [
+    one.name,
+    ...one.counts.map((each) => each.toLocaleString('en')),
+    one.toSign.toLocaleString('en'),
+  ]),
+  empty: '',
+})}
+<p class="note">A permalink, <code>/links/&lt;kind&gt;/&lt;id&gt;</code>, always opens the newest link. Signing again reads the past checks: it costs nothing.</p>`
+}
+
+/** `expired`, `under 24 h`, `24 to 48 h`, …, `over 120 h`. */
+function lifeNames(bounds: readonly number[]): string[] {
+  return [...bounds, Infinity].map((until, at) => {
+    const from = bounds[at - 1]
+    if (from === undefined) return 'Expired'
+    if (until === Infinity) return `Over ${from} h`
+    return from === 0 ? `Under ${until} h` : `${from} to ${until} h`
+  })
+}
+
+async function readFailures(db: Db): Promise<FailureRow[]> {
+  const { rows } = await sql<FailureRow>`
+    select rooftop_uid as uid, rooftop_name as rooftop, ask, count(*)::int as evaluations, detail as reason,
+      to_json(max(case when isfinite(last_asked_at) then last_asked_at end)) #>> '{}' as "lastAt"
+    from core.rooftop join ops.enrichment_state using (rooftop_id)
+    where stream = 'vehicle-checks' and failures > 0
+    group by rooftop_uid, rooftop_name, ask, detail order by evaluations desc, uid, ask, detail limit 50`.execute(
+    db,
+  )
+  return rows
+}
+
+async function readParked(db: Db): Promise<ParkedRow[]> {
+  const { rows } = await sql<ParkedRow>`
+    select key_name as "keyName", to_json(until) #>> '{}' as until, reason from ops.parked
+    where stream = 'vehicle-checks' and until > now() order by key_name`.execute(db)
+  return rows
+}
+
+async function readWatches(db: Db): Promise<WatchRow[]> {
+  const { rows } = await sql<WatchRow>`
+    select searched.rooftop_uid as uid, searched.rooftop_name as rooftop, eval_id as "evalId", vin, stock_no as "stockNo",
+      owner.rooftop_uid as "stockUid", to_json(watch_ends_at) #>> '{}' as "endsAt", days_left::float8 as "daysLeft"
+    from mart.watch_expiry as watch
+    join core.rooftop as searched using (rooftop_id)
+    join core.rooftop as owner on owner.rooftop_id = stock_rooftop_id
+    where is_in_stock and not is_searched_again order by watch_ends_at, eval_id limit 50`.execute(
+    db,
+  )
+  return rows
+}
