@@ -3,6 +3,8 @@ import { actions } from './pages/actions.ts'
 import { drift } from './pages/drift.ts'
 import { links } from './pages/links.ts'
 import { morning } from './pages/morning.ts'
+import { report } from './pages/report.ts'
+import { reports } from './pages/reports.ts'
 import { run } from './pages/run.ts'
 import { runs } from './pages/runs.ts'
 import { spend } from './pages/spend.ts'
@@ -12,4 +14,5 @@ import { webhooks } from './pages/webhooks.ts'
 export const pages: readonly AnyPage[] = [
   ...[morning, runs, run],
   ...[webhooks, links, spend, drift, actions],
+  ...[reports, report],
 ]

@@ -7,9 +7,11 @@ import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { readLostCompletions, readWebhookStatus } from '../webhook/webhook-status.ts'
 import type { BackgroundRuns } from './background-runs.ts'
+import { exportView } from './export-view.ts'
 
 /** What the console asks of parts of the program that it may not import. */
-export function consoleDoors({ config }: Context, runs: BackgroundRuns): Doors {
+export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
+  const { config } = context
   return {
     refreshLinks: async () => {
       const from = toUnixSeconds(config.sync.start)
@@ -25,8 +27,6 @@ export function consoleDoors({ config }: Context, runs: BackgroundRuns): Doors {
     lostWebhooks: readLostCompletions,
     spend: async (db) => await readSpend(db, config.budget),
     runJob: async () => null,
-    exportView: async () => {
-      throw new Error('not there yet')
-    },
+    exportView: (view, format) => exportView(context, view, format),
   }
 }

@@ -8,10 +8,10 @@ import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import { dayMs, type Fixture, openFixture, runNight } from './fixture.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-const now = new Date('2026-03-10T02:00:00Z')
+const march = new Date('2026-03-10T02:00:00Z')
 
 /** A warehouse that the product itself has loaded, as a user's is: two months of six rooftops, all streams, three stock lists each. */
-export async function reportedFixture(seed = 7, evaluations = 300): Promise<Fixture> {
+export async function reportedFixture(seed = 7, evaluations = 300, now = march): Promise<Fixture> {
   const fixture = await openFixture({
     sandbox: { seed, evaluations, days: 60, now },
     sync: { start: new Date(now.getTime() - 60 * dayMs).toISOString() },

@@ -1,6 +1,6 @@
-import { scaleUtc } from 'd3-scale'
 import { area, curveLinear, curveStepAfter, line } from 'd3-shape'
 import { html, type Html } from '../../values/html.ts'
+import { localDay } from '../../values/instant.ts'
 import {
   type Chart,
   chartWidth,
@@ -13,8 +13,9 @@ import {
   valueText,
   zeroScale,
 } from './plot.ts'
+import { timeX } from './scale.ts'
 
-/** A value at a time. The time is drawn as its UTC text: for local times, give the local clock as if it were UTC. */
+/** A value at a time. */
 export interface Point {
   readonly at: Date
   /** null: there is none from here on, so the line ends. */
@@ -51,6 +52,8 @@ export interface LineChart {
   readonly events?: readonly { readonly at: Date; readonly name: string }[]
   /** zero: the axis begins at 0; fit (default): at the lowest value. */
   readonly base?: 'zero' | 'fit'
+  /** Whose clock the axis follows; default: UTC. */
+  readonly zone?: string
   /** How the table names a time; default: the day. */
   readonly timeText?: (at: Date) => string
 }
@@ -59,7 +62,7 @@ const height = 240
 
 /** Draws lines. Each has its own colour and dash, and a dot at each value. */
 export function lines(chart: LineChart): Chart {
-  const { title, unit, kind, band, events = [], timeText = dayText } = chart
+  const { title, unit, kind, band, events = [], zone = 'UTC', timeText = dayOf(zone) } = chart
   const own = chart.lines.map((one) => ({ ...one, points: upTo(one.points, chart) }))
   const times = own.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
   const key = legend([
@@ -73,9 +76,8 @@ export function lines(chart: LineChart): Chart {
   const [top, bottom] = [key.height + 14, key.height + height]
   const y = valueScale(chart, [bottom, top])
   const left = 16 + Math.max(...y.ticks(6).map((tick) => textWidth(valueText(tick, '')))) * 0.8
-  const x = scaleUtc()
-    .domain([Math.min(...times), Math.max(...times)])
-    .range([left, chartWidth - 16])
+  const span = { from: new Date(Math.min(...times)), until: new Date(Math.max(...times)) }
+  const x = timeX(span, [left, chartWidth - 16])
   const curve = kind === 'steps' ? curveStepAfter : curveLinear
   const path = line<Point>()
     .defined(({ value }) => value !== null)
@@ -92,14 +94,14 @@ export function lines(chart: LineChart): Chart {
     svg: picture(
       title,
       bottom + 24,
-      html`${key.svg}${valueAxisY(y, unit, left, chartWidth - 16)}${timeAxis(x, top, bottom)}${bandPath(chart, x, y, curve)}${events.map(({ at, name }) => eventMark(x(at), bottom, `${name} ${timeText(at)}`))}${drawn}`,
+      html`${key.svg}${valueAxisY(y, unit, left, chartWidth - 16)}${timeAxis(span, zone, x, [top, bottom])}${bandPath(chart, x, y, curve)}${events.map(({ at, name }) => eventMark(x(at), bottom, `${name} ${timeText(at)}`))}${drawn}`,
     ),
     columns: ['When', ...chart.lines.map(({ name }) => name)],
     rows: rowsOf(chart.lines, unit, timeText),
   }
 }
 
-type Scale = ((value: number) => number) & ((value: Date) => number)
+type Scale = (at: Date) => number
 
 function upTo(points: readonly Point[], { kind, until }: LineChart): readonly Point[] {
   const last = points.at(-1)
@@ -177,8 +179,8 @@ function rowsOf(own: readonly Line[], unit: string, timeText: (at: Date) => stri
     ])
 }
 
-function dayText(at: Date): string {
-  return at.toISOString().slice(0, 10)
+function dayOf(zone: string): (at: Date) => string {
+  return (at) => localDay(at, zone)
 }
 
 function bandSample(x: number, y: number): Html {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { type ScaleContinuousNumeric, type ScaleTime, scaleLinear } from 'd3-scale'
+import { type ScaleContinuousNumeric, scaleLinear } from 'd3-scale'
 import { html, type Html } from '../../values/html.ts'
 import { type Column, numbers, table } from '../parts/table.ts'
+import { type TimeSpan, timeTicks } from './scale.ts'
 
 /** A chart: its picture, and the numbers that it draws. */
 export interface Chart {
@@ -14,7 +15,7 @@ export interface Chart {
 }
 
 /** The width of every chart, in the units of its `viewBox`. */
-export const chartWidth = 720
+export const chartWidth = 600
 
 /** The colours of the series, in their order; each also has its own dash or pattern. */
 export const tones = ['accent', 'warn', 'ok', 'bad', 'quiet', 'muted'] as const
@@ -89,15 +90,21 @@ export function valueAxisY(scale: ValueScale, unit: string, left: number, right:
   return html`${ticks}<text x="${left - 6}" y="${end - 8}" text-anchor="end">${axisUnit(unit)}</text>`
 }
 
-/** The axis of time. */
-export function timeAxis(scale: ScaleTime<number, number>, top: number, bottom: number): Html {
-  const format = scale.tickFormat(6)
-  return html`<path class="axis" d="M${scale.range()[0]!} ${bottom}H${scale.range()[1]!}"/>${scale
-    .ticks(6)
-    .map((tick) => {
-      const x = round(scale(tick))
-      return html`<path class="axis" d="M${x} ${top}V${bottom + 4}"/><text x="${x}" y="${bottom + 17}" text-anchor="middle">${format(tick)}</text>`
-    })}`
+/** The axis of time, by the clock of a zone. */
+export function timeAxis(
+  span: TimeSpan,
+  zone: string,
+  x: (at: Date) => number,
+  [top, bottom]: readonly [number, number],
+): Html {
+  const ticks = timeTicks(span, zone)
+  const widest = Math.max(0, ...ticks.map(({ label }) => textWidth(label))) + 10
+  const every = Math.ceil((widest * ticks.length) / (x(span.until) - x(span.from)))
+  return html`<path class="axis" d="M${x(span.from)} ${bottom}H${x(span.until)}"/>${ticks.map(
+    ({ at, label }, index) =>
+      index % every === 0 &&
+      html`<path class="axis" d="M${x(at)} ${top}V${bottom + 4}"/><text x="${x(at)}" y="${bottom + 17}" text-anchor="middle">${label}</text>`,
+  )}`
 }
 
 /** What explains the marks of the series: a name beside a sample of each. */

@@ -1,0 +1,134 @@
+import { html, type Html } from '../../values/html.ts'
+import { chartFigure } from '../charts/plot.ts'
+import { definePage, type PageRequest } from '../page.ts'
+import { choice, filterForm } from '../parts/form.ts'
+import { drawFreshness, readFreshness, readListFreshness } from '../parts/freshness.ts'
+import { numbers, table } from '../parts/table.ts'
+import { cellText, isNumber } from '../reports/cells.ts'
+import { drawCharts } from '../reports/draw-charts.ts'
+import {
+  conditionOf,
+  countedRows,
+  readChart,
+  readColumns,
+  readRooftops,
+  readRows,
+  type ReportColumn,
+  type ReportFilter,
+} from '../reports/read-report.ts'
+import { reportSpecs } from '../reports/specs.ts'
+
+const specOf = (view: string | undefined) => reportSpecs.find((spec) => spec.view === view)
+
+function filterOf({ query }: PageRequest): ReportFilter {
+  const { group = '', rooftop = '', month = '' } = query
+  return { group, rooftop, month: /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : '' }
+}
+
+export const report = definePage({
+  path: '/reports/:view',
+  question: 'What do the data answer, and how fresh is the answer?',
+  roles: ['engineer', 'viewer'],
+  async read(request) {
+    const { db, params } = request
+    const spec = specOf(params['view'])
+    if (spec === undefined) return null
+    const filter = filterOf(request)
+    const rooftops = await readRooftops(db)
+    const chosen = rooftops.filter(
+      ({ uid, group }) =>
+        (filter.rooftop === '' || uid === filter.rooftop) &&
+        (filter.group === '' || group === filter.group),
+    )
+    const [view, ...columns] = await readColumns(db, spec.view)
+    const condition = conditionOf(columns, filter, chosen)
+    const ids = chosen.map(({ id }) => id)
+    const charts = []
+    for (const chart of spec.charts) charts.push(await readChart(db, spec.view, chart, condition))
+    return {
+      ...{ view: spec.view, question: spec.question, meaning: view?.description ?? '' },
+      ...{ filter, rooftops, columns, charts },
+      ...(await readRows(db, spec, columns, condition)),
+      freshness: [
+        ...(await readFreshness(db, spec.streams, ids)),
+        ...(spec.usesStockLists === true ? [await readListFreshness(db, ids)] : []),
+      ],
+    }
+  },
+  title: ({ question }) => question,
+  async download(format, { params, doors }) {
+    const view = specOf(params['view'])?.view
+    if (view === undefined || (format !== 'csv' && format !== 'parquet')) return null
+    const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/vnd.apache.parquet'
+    return { fileName: `${view}.${format}`, type, body: await doors.exportView(view, format) }
+  },
+  draw(
+    { view, question, meaning, filter, rooftops, columns, charts, rows, total, freshness },
+    asked,
+  ) {
+    const spec = specOf(view)!
+    const zone = asked.config.console!.timezone
+    const names = spec.columns.split(' ').map((name) => columnOf(columns, name))
+    const uids = new Map(rooftops.map(({ id, uid }) => [id, uid]))
+    return html`<h1>${question}</h1>
+<p class="question">${meaning}</p>
+${drawFreshness(freshness, zone, asked.now)}
+${filters(view, columns, filter, rooftops)}
+<div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>
+<h2>Rows</h2>
+<div class="scroll wide" role="group" tabindex="0" aria-label="Rows">${table({
+      caption: captionOf(rows.length, total, spec.first[0]),
+      columns: names.map((column) => (isNumber(column) ? numbers(headOf(column)) : headOf(column))),
+      rows: rows.map((row) => names.map((column) => cellText(column, row, { zone, uids }))),
+      empty: emptyText(columns, filter),
+    })}</div>
+<p>All rows, whatever is chosen above: <a href="/console/reports/${view}?download=csv">CSV</a> or <a href="/console/reports/${view}?download=parquet">Parquet</a>. For BI tools: <code>mart.${view}</code>.</p>`
+  },
+})
+
+function columnOf(columns: readonly ReportColumn[], name: string): ReportColumn {
+  return columns.find((column) => column.name === name)!
+}
+
+function headOf({ name }: ReportColumn): string {
+  const text = name.replace(/_code$/, '').replaceAll('_', ' ')
+  return text[0]!.toUpperCase() + text.slice(1)
+}
+
+function captionOf(shown: number, total: number, first: string): string {
+  if (shown === total) return `All ${total} rows, the ${first} first`
+  const all = total > countedRows ? `more than ${countedRows.toLocaleString('en')}` : total
+  return `The ${shown} ${first} of ${all} rows; the download has all`
+}
+
+function filters(
+  view: string,
+  columns: readonly ReportColumn[],
+  { group, rooftop, month }: ReportFilter,
+  rooftops: readonly { readonly uid: string; readonly name: string; readonly group: string }[],
+): Html {
+  const has = (name: string) => columns.some((column) => column.name === name)
+  const groups = [...new Set(rooftops.map((one) => one.group))].sort()
+  return filterForm(`/reports/${view}`, 'Which rows', [
+    choice('Dealer group', 'group', group, { '': 'all', ...byName(groups) }),
+    has('rooftop_id') &&
+      choice('Rooftop', 'rooftop', rooftop, {
+        '': 'all',
+        ...Object.fromEntries(rooftops.map(({ uid, name }) => [uid, name])),
+      }),
+    has('month_start') &&
+      html`<label>Month <input type="month" name="month" value="${month}" pattern="\\d{4}-\\d{2}" placeholder="2026-11"></label><span class="note">empty: the last 12</span>`,
+  ])
+}
+
+function byName(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, name]))
+}
+
+function emptyText(columns: readonly ReportColumn[], { group, rooftop, month }: ReportFilter) {
+  const hasMonth = columns.some(({ name }) => name === 'month_start')
+  const when = month === '' ? 'the last 12 months have' : `${month} has`
+  const why = hasMonth ? `${when} no row` : 'the view has no row'
+  const whose = group + rooftop === '' ? '' : ' of what is chosen above'
+  return `There is nothing to show: ${why}${whose}. ${hasMonth ? 'Choose another month, or check above how fresh the data are.' : 'Check above how fresh the data are, and that stock lists were imported where it reads them.'}`
+}
