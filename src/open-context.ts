@@ -19,6 +19,8 @@ export interface ContextOptions {
   /** Default: `defaultSliceLimits`. */
   readonly sliceLimits?: SliceLimits
   readonly progress?: Progress
+  /** The name of its sessions in pg_stat_activity; default: forecourt. */
+  readonly applicationName?: string
   /** Connections to Postgres at most; default 16. */
   readonly connections?: number
   /** How long to wait for a Postgres that does not answer yet; null: without limit. Default 60. */
@@ -37,7 +39,8 @@ export async function openContext(
   log: Log,
   options: ContextOptions = {},
 ): Promise<Context> {
-  const sessions = { max: options.connections ?? 16, idleInTransactionTimeoutMs }
+  const { applicationName = 'forecourt', connections: max = 16 } = options
+  const sessions = { applicationName, max, idleInTransactionTimeoutMs }
   const { signal = new AbortController().signal, waitSeconds = waitSecondsByDefault } = options
   const retry = new RetryOnConnectionLoss({ log, signal }, waitSeconds)
   const warehouse = await retry.run(() => openWarehouse(config, log, 'write', sessions))

@@ -35,7 +35,7 @@ export const embeddedFolder = (config: Config) =>
 export async function connectWarehouse(
   config: Config,
   log: Log,
-  sessions: Pick<PoolOptions, 'max' | 'idleInTransactionTimeoutMs'> = {},
+  sessions: Partial<PoolOptions> = {},
 ): Promise<Warehouse> {
   const given = config.warehouse.url
   const url =
@@ -96,7 +96,7 @@ export async function openWarehouse(
   config: Config,
   log: Log,
   mode: 'read' | 'write',
-  sessions: Pick<PoolOptions, 'max' | 'idleInTransactionTimeoutMs'> = {},
+  sessions: Partial<PoolOptions> = {},
 ): Promise<Warehouse> {
   if (mode === 'read') assertWarehouseNamed(config)
   const warehouse = await connectWarehouse(config, log, sessions)

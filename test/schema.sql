@@ -1217,6 +1217,7 @@ ops.job_fire table
   constraint job_fire_job_name_slot_at_key UNIQUE (job_name, slot_at)
   constraint job_fire_pkey PRIMARY KEY (fire_id)
   constraint job_fire_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'skipped'::character varying, 'died'::character varying])::text[])))
+  CREATE INDEX job_fire_claimed ON ops.job_fire USING btree (claimed_at)
   CREATE INDEX job_fire_job_name_fire_id_idx ON ops.job_fire USING btree (job_name, fire_id DESC)
   -- One row per job and slot over all hosts, and one per "forecourt run". Times are by the clock of the database.
 
@@ -1418,6 +1419,8 @@ ops.quarantine table
   constraint quarantine_pkey PRIMARY KEY (quarantine_id)
   CREATE UNIQUE INDEX quarantine_open ON ops.quarantine USING btree (rooftop_id, stream, natural_key) WHERE (resolved_at IS NULL)
   CREATE INDEX quarantine_record ON ops.quarantine USING btree (split_part((natural_key)::text, '/'::text, 1), rooftop_id)
+  CREATE INDEX quarantine_resolved ON ops.quarantine USING btree (resolved_at, quarantine_id) WHERE (resolved_at IS NOT NULL)
+  CREATE INDEX quarantine_unresolved ON ops.quarantine USING btree (quarantine_id) WHERE (resolved_at IS NULL)
   -- Records that do not match the contract, as received, with the JSON path of each issue.
 
 ops.rate_budget table with (fillfactor=50)
@@ -1465,7 +1468,9 @@ ops.run table
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
   constraint run_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'abandoned'::character varying, 'paused'::character varying])::text[])))
   CREATE INDEX run_background ON ops.run USING btree (run_id) WHERE ((lane)::text = 'background'::text)
+  CREATE INDEX run_ended ON ops.run USING btree (COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id)
   CREATE INDEX run_event_ended ON ops.run USING btree (finished_at) WHERE ((lane)::text = 'event'::text)
+  CREATE INDEX run_not_ok ON ops.run USING btree (COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id) WHERE ((status)::text <> 'ok'::text)
   CREATE INDEX run_resumes ON ops.run USING btree (resumes) WHERE (resumes IS NOT NULL)
   CREATE INDEX run_running ON ops.run USING btree (run_id) WHERE ((status)::text = 'running'::text)
   -- One execution of a command. Times are those of the database, source_started_at is the clock of the source (HTTP Date).

@@ -101,3 +101,10 @@ create index vehicle_check_watch on core.vehicle_check (watch_ends_at) where che
 create index quarantine_record on ops.quarantine (split_part(natural_key, '/', 1), rooftop_id);
 create index evaluation_vin_end on core.evaluation (right(vehicle_vin, 6)) where vehicle_vin is not null;
 create index stock_unit_vin_end on core.stock_unit (right(vin, 6)) where vin is not null;
+
+-- A webhook makes a run each minute: the list of runs reads by their end, and those that did not end well by an index of their own.
+create index run_ended on ops.run (coalesce(finished_at, 'infinity'::timestamptz), run_id);
+create index run_not_ok on ops.run (coalesce(finished_at, 'infinity'::timestamptz), run_id) where status <> 'ok';
+create index job_fire_claimed on ops.job_fire (claimed_at);
+create index quarantine_unresolved on ops.quarantine (quarantine_id) where resolved_at is null;
+create index quarantine_resolved on ops.quarantine (resolved_at, quarantine_id) where resolved_at is not null;

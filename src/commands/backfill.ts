@@ -5,11 +5,13 @@ import {
   findResumable,
   pauseBackfills,
   readBackfills,
+  resumeRequest,
 } from '../pipeline/backfills.ts'
 import { runToEnd, startDetached } from '../pipeline/run-streams.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import type { RunCommand } from './command.ts'
 import { dryRun } from './dry-run.ts'
+import { allStreams } from '../streams/all.ts'
 import { chooseStreams, parseDateOption, wholeNumberOption } from './option-values.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
@@ -193,20 +195,9 @@ async function readResumedRequest(session: Session, run: unknown): Promise<RunRe
   const also = others.filter(({ left }) => left > 0).map((other) => other.runId)
   if (also.length > 0)
     log.info(`run ${old.runId} continues; also unfinished: ${also.join(', ')} (--run <id>)`)
-  const rooftops = config.rooftops.filter(({ uid }) => old.rooftops.includes(uid))
-  const gone = old.rooftops.filter((uid) => !rooftops.some((rooftop) => rooftop.uid === uid))
+  const { request, gone } = resumeRequest(config, allStreams, old)
   if (gone.length > 0) log.warn(`rooftops no longer in the config, skipped: ${gone.join(', ')}`)
-  if (rooftops.length === 0)
-    throw new UsageError(
-      `Run ${old.runId} cannot be resumed: none of its rooftops is in the config.`,
-    )
-  const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
-  const { from, until, oldestFirst } = old
-  return {
-    plan: { ...plan, from, until, oldestFirst, resumes: old.runId },
-    streams: chooseStreams(old.streams),
-    rooftops,
-  }
+  return request
 }
 
 function runOf(run: unknown): number | null {

@@ -133,10 +133,13 @@ export const quarantine: CommandDefinition = {
   usage: 'quarantine <action> [ids...]',
   summary: 'list | show <id> | retry [id...]: records that did not fit',
   values: { description: 'what to do', choices: ['list', 'show', 'retry'] },
+  options: (command) =>
+    command.option('--detach', 'with retry: leave the work to the worker processes, and end'),
   examples: [
     'forecourt quarantine list',
     'forecourt quarantine show 3',
     'forecourt quarantine retry',
+    'forecourt quarantine retry --detach',
   ],
   run: lazy(async () => (await import('./quarantine.ts')).quarantine),
 }

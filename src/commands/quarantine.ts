@@ -1,19 +1,27 @@
 import { UsageError } from '../errors.ts'
 import { scrubber } from '../log.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
-import { runStreams } from '../pipeline/run-streams.ts'
-import { listQuarantine, showQuarantine } from '../pipeline/quarantine-list.ts'
+import type { Db } from '../db/transaction.ts'
+import {
+  listQuarantine,
+  type QuarantineEntry,
+  showQuarantine,
+} from '../pipeline/quarantine-list.ts'
+import { planRetry } from '../pipeline/retry-quarantined.ts'
+import { runStreams, startDetached } from '../pipeline/run-streams.ts'
 import { allStreams } from '../streams/all.ts'
 import type { RunCommand } from './command.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
-export const quarantine: RunCommand = async (session, _options, [action, texts]) => {
+export const quarantine: RunCommand = async (session, options, [action, texts]) => {
   const ids = (texts as string[]).map(parseId)
+  if (options['detach'] !== undefined && action !== 'retry')
+    throw new UsageError(`--detach goes with retry: leave it out beside ${String(action)}.`)
   if (action === 'list') return await list(session)
   if (action === 'show') return await show(session, ids)
-  return await retry(session, ids)
+  return await retry(session, ids, options)
 }
 
 function parseId(text: string): number {
@@ -26,7 +34,7 @@ function parseId(text: string): number {
 
 async function list(session: Session): Promise<number> {
   const { db } = await session.warehouse('read')
-  const open = await listQuarantine(db)
+  const open = await readAll(db)
   const label = labelRooftops(session.config.rooftops)
   session.result(open, () =>
     open.length === 0
@@ -45,6 +53,23 @@ async function list(session: Session): Promise<number> {
         ),
   )
   return 0
+}
+
+const pageSize = 1_000
+
+/** Everything that is open, oldest first, page by page. */
+async function readAll(db: Db): Promise<QuarantineEntry[]> {
+  const all: QuarantineEntry[] = []
+  for (;;) {
+    const beyond = all.at(-1)?.id ?? 0
+    const { entries, hasMore } = await listQuarantine(
+      db,
+      {},
+      { order: 'oldest', beyond, limit: pageSize },
+    )
+    all.push(...entries)
+    if (!hasMore) return all
+  }
 }
 
 /** At most 120 characters, cut between two words. */
@@ -76,25 +101,47 @@ async function show(session: Session, ids: readonly number[]): Promise<number> {
 }
 
 /** Reads the records again; all that are open when no id is given. */
-async function retry(session: Session, ids: readonly number[]): Promise<number> {
-  const rooftops = chooseRooftops(session.config, [])
+async function retry(
+  session: Session,
+  ids: readonly number[],
+  options: Record<string, unknown>,
+): Promise<number> {
+  chooseRooftops(session.config, [])
   const context = await session.context()
-  const open = (await listQuarantine(context.db)).filter(
-    ({ id }) => ids.length === 0 || ids.includes(id),
-  )
-  const unknown = ids.find((id) => !open.some((entry) => entry.id === id))
+  const { db, config } = context
+  const filter = ids.length === 0 ? {} : { ids }
+  await assertOpen(db, ids)
+  const planned = await planRetry(db, config, allStreams, filter)
+  if (planned === null) {
+    session.result({ retried: 0 }, () => [nothingToRetry(ids)])
+    return 0
+  }
+  const { request, records } = planned
+  if (options['detach'] === true) {
+    const { run } = await startDetached(context, request)
+    session.result({ runId: run.runId, detached: true, records }, () => [
+      `Run ${run.runId} is left to the "forecourt worker" processes of this warehouse; "forecourt runs show ${run.runId}" says how it goes.`,
+    ])
+    return 0
+  }
+  const report = await runStreams(context, request)
+  session.result(report, () => reportLines(report, request.rooftops))
+  return exitCodeOf(report)
+}
+
+async function assertOpen(db: Db, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  const page = { order: 'oldest', limit: ids.length } as const
+  const { entries } = await listQuarantine(db, { ids }, page)
+  const unknown = ids.find((id) => !entries.some((entry) => entry.id === id))
   if (unknown !== undefined)
     throw new UsageError(
       `Quarantine ${unknown} is not open: "forecourt quarantine list" shows what is.`,
     )
-  const streams = allStreams.filter(({ name }) => open.some(({ stream }) => stream === name))
-  const concerned = rooftops.filter(({ uid }) => open.some(({ rooftop }) => rooftop === uid))
-  if (streams.length === 0 || concerned.length === 0) {
-    session.result({ retried: 0 }, () => ['Nothing is in quarantine.'])
-    return 0
-  }
-  const plan = { command: 'quarantine retry', mode: 'retry', from: 0, until: 0, only: ids } as const
-  const report = await runStreams(context, { plan, streams, rooftops: concerned })
-  session.result(report, () => reportLines(report, concerned))
-  return exitCodeOf(report)
+}
+
+function nothingToRetry(ids: readonly number[]): string {
+  return ids.length === 0
+    ? 'Nothing is in quarantine that can be read again.'
+    : 'None of them can be read again: they name no record, or their rooftop is not in the config.'
 }

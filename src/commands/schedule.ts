@@ -1,6 +1,7 @@
 import { noProgress } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
+import { sessionName } from '../db/processes.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { runScheduler } from '../scheduler/scheduler.ts'
 import type { RunCommand } from './command.ts'
@@ -15,7 +16,11 @@ export const schedule: RunCommand = async (session, options) => {
     if (off !== null) log.info(`${name} is not scheduled: ${off}`)
   if (enabled.length === 0)
     throw new UsageError('Every job is switched off: take one enabled: false out of jobs:.')
-  const context = await session.context({ progress: noProgress, waitSeconds: null })
+  const context = await session.context({
+    progress: noProgress,
+    waitSeconds: null,
+    applicationName: sessionName('schedule'),
+  })
   await using _operations = await openOptionalPort(context, options)
   const hasStopped = await runScheduler(context, enabled)
   session.result({ stopped: true, jobs: enabled.map(({ name }) => name) }, () => ['Stopped.'])

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { noProgress } from '../context.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
+import { sessionName } from '../db/processes.ts'
 import { requireParts, startServer } from '../serve/server.ts'
 import { consumeHints } from '../webhook/consume.ts'
 import { wholeNumberOption } from './option-values.ts'
@@ -13,7 +14,11 @@ export const serve: RunCommand = async (session, options) => {
   chooseRooftops(config, [])
   const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
   const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
-  const context = await session.context({ progress: noProgress, waitSeconds: null })
+  const context = await session.context({
+    progress: noProgress,
+    waitSeconds: null,
+    applicationName: sessionName('serve'),
+  })
   await using opened = await openOperationsPort(context, options)
   const { operations } = opened
   const { token } = config.links

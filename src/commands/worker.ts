@@ -1,6 +1,7 @@
 import { type Context, noProgress } from '../context.ts'
 import { runWorker } from '../pipeline/run-worker.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
+import { sessionName } from '../db/processes.ts'
 import { slicesAtOnce } from '../pipeline/work-loop.ts'
 import { allStreams } from '../streams/all.ts'
 import { consumeHints } from '../webhook/consume.ts'
@@ -35,6 +36,7 @@ export const worker: RunCommand = async (session, options) => {
   const concurrency = wholeNumberOption('--concurrency', given, 1, mostSlices)
   const context = await session.context({
     progress: noProgress,
+    applicationName: sessionName('worker'),
     waitSeconds: null,
     connections: 8 + 2 * concurrency,
   })

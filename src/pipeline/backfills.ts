@@ -2,8 +2,11 @@ import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import { lockSql } from '../db/locks.ts'
 import type { Db } from '../db/transaction.ts'
+import { UsageError } from '../errors.ts'
 import { daySeconds } from '../values/window.ts'
 import type { RunState } from './run-ledger.ts'
+import type { RunRequest } from './start-run.ts'
+import type { Stream } from './stream.ts'
 
 /** The progress of a backfill. `left` is an estimate: windows of the largest size that are wanted and not covered yet. */
 export interface BackfillStatus {
@@ -177,6 +180,28 @@ export async function findResumable(
     found.push({ runId: id, state, streams, rooftops, from, until, oldestFirst, left })
   }
   return found.sort((a, b) => b.left - a.left)
+}
+
+/** What the run is asked for that goes on with a backfill, and its rooftops that are no longer in the config, which are left out.
+ *  UsageError when none is left. */
+export function resumeRequest(
+  config: Config,
+  streams: readonly Stream[],
+  old: Resumable,
+): { readonly request: RunRequest; readonly gone: readonly string[] } {
+  const rooftops = config.rooftops.filter(({ uid }) => old.rooftops.includes(uid))
+  const gone = old.rooftops.filter((uid) => !rooftops.some((rooftop) => rooftop.uid === uid))
+  if (rooftops.length === 0)
+    throw new UsageError(
+      `Run ${old.runId} cannot be resumed: none of its rooftops is in the config.`,
+    )
+  const { from, until, oldestFirst, runId: resumes } = old
+  const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
+  const chosen = streams.filter(({ name }) => old.streams.includes(name))
+  return {
+    request: { plan: { ...plan, from, until, oldestFirst, resumes }, streams: chosen, rooftops },
+    gone,
+  }
 }
 
 interface Stopped {

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { Issue } from '../values/record.ts'
 
-/** An open entry as `quarantine list` shows it. */
+/** An entry as `quarantine list` shows it. */
 export interface QuarantineEntry {
   readonly id: number
   readonly stream: string
@@ -23,6 +23,25 @@ export interface QuarantineDetail extends QuarantineEntry {
   readonly resolvedAt: string | null
 }
 
+/** Which entries; left out: all that are open. */
+export interface QuarantineFilter {
+  /** Instead of those that are open: those that were closed at this instant or later. */
+  readonly resolvedSince?: Date
+  readonly stream?: string
+  /** By uid. */
+  readonly rooftop?: string
+  /** The id of a cause, see `readCauses`. */
+  readonly cause?: string
+  readonly ids?: readonly number[]
+}
+
+/** A page of a list: `limit` entries that follow the last one of the page before. */
+export interface QuarantinePage {
+  readonly order: 'oldest' | 'newest'
+  readonly beyond?: number
+  readonly limit: number
+}
+
 const columns = sql`
   quarantine_id::float8 as id, stream, rooftop_uid as rooftop, natural_key as "naturalKey", issues, attempts,
   ${isoTime('first_seen_at')} as "firstSeenAt", ${isoTime('last_seen_at')} as "lastSeenAt"`
@@ -31,12 +50,80 @@ function isoTime(column: string) {
   return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
-/** What is in quarantine now, oldest first; without the payloads, which hold customers. */
-export async function listQuarantine(db: Db): Promise<QuarantineEntry[]> {
+/** The path of the first issue, without the positions in lists. */
+const causePath = sql`regexp_replace(coalesce(issues -> 0 ->> 'path', '$'), '\\[\\d+\\]|\\.\\d+(?=\\.|$)', '[*]', 'g')`
+
+/** Its message without what differs from record to record: quoted texts and long numbers. */
+const causeMessage = sql`regexp_replace(regexp_replace(coalesce(issues -> 0 ->> 'message', 'no reason was stored'),
+  '"[^"]*"', '"…"', 'g'), '(?<!SQLSTATE )\\m\\d[\\d.,:TZ+-]{3,}', '…', 'g')`
+
+const causeId = sql`left(md5(${causePath} || chr(10) || ${causeMessage}), 12)`
+
+/** The conditions of a filter, on `ops.quarantine join core.rooftop using (rooftop_id)`. */
+export function quarantineConditions(filter: QuarantineFilter): RawBuilder<unknown> {
+  const { resolvedSince, stream, rooftop, cause, ids } = filter
+  return sql.join(
+    [
+      resolvedSince === undefined
+        ? sql`resolved_at is null`
+        : sql`resolved_at is not null and resolved_at >= ${resolvedSince}`,
+      ...(stream === undefined ? [] : [sql`stream = ${stream}`]),
+      ...(rooftop === undefined ? [] : [sql`rooftop_uid = ${rooftop}`]),
+      ...(cause === undefined ? [] : [sql`${causeId} = ${cause}`]),
+      ...(ids === undefined ? [] : [sql`quarantine_id = any(${[...ids]}::bigint[])`]),
+    ],
+    sql` and `,
+  )
+}
+
+/** A page of entries; without the payloads, which hold customers. */
+export async function listQuarantine(
+  db: Db,
+  filter: QuarantineFilter,
+  { order, beyond, limit }: QuarantinePage,
+): Promise<{ readonly entries: readonly QuarantineEntry[]; readonly hasMore: boolean }> {
+  const isNewest = order === 'newest'
+  const start = beyond ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0)
   const { rows } = await sql<QuarantineEntry>`
     select ${columns} from ops.quarantine join core.rooftop using (rooftop_id)
-    where resolved_at is null order by quarantine_id`.execute(db)
-  return rows
+    where ${quarantineConditions(filter)} and quarantine_id ${isNewest ? sql`<` : sql`>`} ${start}::bigint
+    order by quarantine_id ${isNewest ? sql`desc` : sql`asc`} limit ${limit + 1}`.execute(db)
+  return { entries: rows.slice(0, limit), hasMore: rows.length > limit }
+}
+
+/** Records that do not fit for one reason. */
+export interface QuarantineCause {
+  readonly cause: string
+  readonly path: string
+  readonly message: string
+  readonly records: number
+  readonly streams: readonly string[]
+  readonly rooftops: readonly string[]
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+}
+
+/** Entries that are grouped at most: the newest. */
+export const mostGrouped = 10_000
+
+/** The causes of what is in quarantine, the most frequent first. */
+export async function readCauses(
+  db: Db,
+  filter: QuarantineFilter,
+): Promise<{ readonly causes: readonly QuarantineCause[]; readonly isCapped: boolean }> {
+  const { rows } = await sql<QuarantineCause & { readonly isCapped: boolean }>`
+    with newest as materialized (
+      select ${causePath} as path, ${causeMessage} as message, ${causeId} as cause, stream, rooftop_uid, first_seen_at, last_seen_at
+      from ops.quarantine join core.rooftop using (rooftop_id) where ${quarantineConditions(filter)}
+      order by quarantine_id desc limit ${mostGrouped + 1}
+    )
+    select cause, path, message, count(*)::int as records, array_agg(distinct stream::text) as streams,
+      array_agg(distinct rooftop_uid::text) as rooftops, min(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt",
+      (select count(*) from newest) > ${mostGrouped} as "isCapped"
+    from newest group by cause, path, message
+    order by records desc, max(last_seen_at) desc, cause`.execute(db)
+  const causes = rows.map(({ isCapped: _, ...cause }) => cause)
+  return { causes, isCapped: rows[0]?.isCapped ?? false }
 }
 
 /** One record with its payload; null when there is none. */

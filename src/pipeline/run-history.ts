@@ -31,7 +31,13 @@ export interface RunSummary {
   readonly host: string | null
   readonly processId: number | null
   readonly streams: readonly string[]
-  readonly rooftops: { readonly all: number; readonly incomplete: number; readonly open: number }
+  /** incomplete: partial, failed or parked; failed: with a stream that failed or is parked; open: not ended. */
+  readonly rooftops: {
+    readonly all: number
+    readonly incomplete: number
+    readonly failed: number
+    readonly open: number
+  }
   readonly counts: Counts
   /** Streams of rooftops that failed or have an error. */
   readonly errors: number
@@ -42,9 +48,11 @@ export interface RunSummary {
 export interface RunFilter {
   /** Runs that began at this instant or later, or had not ended before it. */
   readonly since?: Date
-  /** Runs with a smaller id: the next page of the list. */
-  readonly before?: number
+  /** The last run of the page before: what follows it in the order. */
+  readonly after?: number
   readonly statuses?: readonly string[]
+  /** Leaves out the runs that ended well. */
+  readonly isNotOk?: true
   readonly commands?: readonly string[]
   /** With these two the counts are of the named rooftops and streams alone. */
   readonly rooftopIds?: readonly number[]
@@ -66,27 +74,40 @@ export async function readKnownRooftops(db: Db): Promise<KnownRooftop[]> {
   return rows
 }
 
-/** The newest runs first. */
+/** A run that has not ended is the newest. Written as in the indexes of the table. */
+const endedAt = sql`coalesce(finished_at, 'infinity'::timestamptz)`
+
+/** The order of a list: the newest first, by the begin or by the end. */
+export type RunOrder = 'begin' | 'end'
+
+/** The runs that fit, a page of them. */
 export async function listRuns(
   db: Db,
   filter: RunFilter,
   limit: number,
+  order: RunOrder = 'begin',
 ): Promise<{ readonly runs: readonly RunSummary[]; readonly hasMore: boolean }> {
-  const found = await readSummaries(db, filter, conditionsOf(filter), limit + 1)
+  const found = await readSummaries(db, filter, conditionsOf(filter, order), limit + 1, order)
   return { runs: found.slice(0, limit), hasMore: found.length > limit }
 }
 
-function conditionsOf(filter: RunFilter): RawBuilder<unknown>[] {
-  const { since, before, statuses, commands, rooftopIds, streams } = filter
+function conditionsOf(filter: RunFilter, order: RunOrder): RawBuilder<unknown>[] {
+  const { since, after, statuses, isNotOk, commands, rooftopIds, streams } = filter
   return [
-    ...(since === undefined ? [] : [sql`coalesce(finished_at, now()) >= ${since}`]),
-    ...(before === undefined ? [] : [sql`run_id < ${before}::bigint`]),
+    ...(since === undefined ? [] : [sql`${endedAt} >= ${since}`]),
+    ...(after === undefined ? [] : [isAfter(after, order)]),
+    ...(isNotOk === undefined ? [] : [sql`status <> 'ok'`]),
     ...(statuses === undefined ? [] : [sql`status = any(${[...statuses]}::text[])`]),
     ...(commands === undefined ? [] : [sql`command = any(${[...commands]}::text[])`]),
     ...(rooftopIds === undefined && streams === undefined
       ? []
       : [sql`exists (select from ops.run_stream as part where ${isOfRun(filter)})`]),
   ]
+}
+
+function isAfter(runId: number, order: RunOrder): RawBuilder<unknown> {
+  if (order === 'begin') return sql`run_id < ${runId}::bigint`
+  return sql`(${endedAt}, run_id) < ((select ${endedAt} from ops.run where run_id = ${runId}::bigint), ${runId}::bigint)`
 }
 
 /** The rows of `ops.run_stream as part` of a run that the filter is about. */
@@ -109,7 +130,9 @@ async function readSummaries(
   filter: RunFilter,
   conditions: readonly RawBuilder<unknown>[],
   limit: number,
+  order: RunOrder = 'begin',
 ): Promise<RunSummary[]> {
+  const newestFirst = order === 'begin' ? sql`run_id desc` : sql`${endedAt} desc, run_id desc`
   const { rows } = await sql<RunSummary>`
     select run_id as "runId", command, arguments ->> 'mode' as mode, lane, status,
       status = 'running' and heartbeat_at > now() - interval '1 minute' as "isAtWork", is_detached as "isDetached", resumes,
@@ -119,12 +142,13 @@ async function readSummaries(
       host, process_id as "processId", parts.*
     from (
       select * from ops.run as run where ${sql.join([sql`true`, ...conditions], sql` and `)}
-      order by run_id desc limit ${limit}
+      order by ${newestFirst} limit ${limit}
     ) as run
     cross join lateral (
       select coalesce(array_agg(distinct part.stream::text), '{}') as streams,
         json_build_object('all', count(distinct rooftop_id),
           'incomplete', count(distinct rooftop_id) filter (where part.status in ('partial', 'failed', 'parked')),
+          'failed', count(distinct rooftop_id) filter (where part.status in ('failed', 'parked')),
           'open', count(distinct rooftop_id) filter (where part.status in ('waiting', 'running'))) as rooftops,
         ${sumOfCounts} as counts,
         count(*) filter (where error is not null or part.status in ('failed', 'parked'))::int as errors,
@@ -132,7 +156,7 @@ async function readSummaries(
           filter (where error is not null))[1] as "firstError"
       from ops.run_stream as part where ${isOfRun(filter)}
     ) as parts
-    order by run_id desc`.execute(db)
+    order by ${newestFirst}`.execute(db)
   return rows
 }
 

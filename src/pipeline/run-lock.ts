@@ -33,7 +33,11 @@ export class RunLock {
   }
 }
 
-/** Whether the process of a run is gone, so that its work may be taken over. A detached run has no process and is never dead. */
+/** After this time without a worker, a detached run that is no backfill counts as dead, so that it keeps no nightly run from working. */
+const workerGraceSeconds = 60
+
+/** Whether the process of a run is gone, so that its work may be taken over. A detached backfill has no process and is never dead:
+ *  it waits for a worker. */
 export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number): Promise<boolean> {
   // A restart of Postgres ends the sessions of live processes too; wait until they have taken their locks again.
   await client.query(
@@ -41,8 +45,10 @@ export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number):
     [lockGraceSeconds],
   )
   const { rows } = await client.query<{ dead: boolean }>(
-    `select not is_detached and ${lockSql.try('run', 'run_id')} as dead from ops.run where run_id = $1`,
-    [runId],
+    `select case when not is_detached then ${lockSql.try('run', 'run_id')}
+       else lane <> 'background' and heartbeat_at < clock_timestamp() - make_interval(secs => $2) end as dead
+     from ops.run where run_id = $1`,
+    [runId, workerGraceSeconds],
   )
   return rows[0]?.dead ?? true
 }

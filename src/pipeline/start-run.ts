@@ -151,8 +151,9 @@ async function takeOver(
   const first = otherRuns.length > 0 ? await nextWork(db, work, run.runId) : []
   for (const { runId, isDetached, stream, rooftop } of otherRuns) {
     if (!(await isRunDead(client, runId))) {
+      const pause = run.lane === 'background' ? ', or pause it: "forecourt backfill --pause"' : ''
       const advice = isDetached
-        ? 'Wait for the workers to end it, or pause it: "forecourt backfill --pause".'
+        ? `Wait for the workers to end it${pause}.`
         : 'Wait for it to end ("forecourt status" shows it), or stop it.'
       throw new BusyError(
         `Run ${runId} is at work on ${stream} of ${rooftop}; nothing was started. ${advice}`,

@@ -188,17 +188,37 @@ export interface QueueCounts {
   readonly oldestSeconds: number
 }
 
-/**
- * Counts the queue. The only statement of ours on a table of pg-boss: its getQueueStats() repeats counts that are up to a minute
- * old, and knows no age.
- */
+/** The entries of one stream and priority. */
+export interface QueuePart extends Omit<QueueCounts, 'oldestSeconds'> {
+  readonly stream: string
+  readonly priority: number
+  /** Since when the oldest could be taken; null: none waits. */
+  readonly oldestAt: Date | null
+}
+
+/** Counts the queue. */
 export async function countQueue(db: QueryExecutorProvider): Promise<QueueCounts> {
   const { rows } = await sql<QueueCounts>`
-    select count(*) filter (where state = 'active')::int as active,
-      count(*) filter (where state < 'active' and start_after <= now())::int as waiting,
-      count(*) filter (where state < 'active' and start_after > now())::int as delayed,
-      coalesce(extract(epoch from now() - min(start_after) filter (where state < 'active' and start_after <= now())), 0)::float8
-        as "oldestSeconds"
-    from ${sql.table(`${schema}.job`)} where name = ${queueName} and state <= 'active'`.execute(db)
+    select ${counts}, coalesce(extract(epoch from now() - ${oldest}), 0)::float8 as "oldestSeconds" ${ofQueue}`.execute(
+    db,
+  )
   return rows[0]!
 }
+
+/** Counts the parts of the queue. */
+export async function countQueueParts(db: QueryExecutorProvider): Promise<QueuePart[]> {
+  const { rows } = await sql<QueuePart>`
+    select data ->> 'stream' as stream, priority, ${counts}, ${oldest} as "oldestAt" ${ofQueue} group by 1, 2`.execute(
+    db,
+  )
+  return rows
+}
+
+// Statements of ours on a table of pg-boss: its getQueueStats() repeats counts that are up to a minute old, and knows no age.
+const ofQueue = sql`from ${sql.table(`${schema}.job`)} where name = ${queueName} and state <= 'active'`
+const isWaiting = sql`state < 'active' and start_after <= now()`
+const oldest = sql`min(start_after) filter (where ${isWaiting})`
+const counts = sql`
+  count(*) filter (where state = 'active')::int as active,
+  count(*) filter (where ${isWaiting})::int as waiting,
+  count(*) filter (where state < 'active' and start_after > now())::int as delayed`
