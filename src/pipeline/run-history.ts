@@ -31,9 +31,10 @@ export interface RunSummary {
   readonly host: string | null
   readonly processId: number | null
   readonly streams: readonly string[]
-  /** incomplete: partial, failed or parked; failed: with a stream that failed or is parked; open: not ended. */
+  /** ok: every stream is; incomplete: partial, failed or parked; failed: with a stream that failed or is parked; open: not ended. */
   readonly rooftops: {
     readonly all: number
+    readonly ok: number
     readonly incomplete: number
     readonly failed: number
     readonly open: number
@@ -147,6 +148,7 @@ async function readSummaries(
     cross join lateral (
       select coalesce(array_agg(distinct part.stream::text), '{}') as streams,
         json_build_object('all', count(distinct rooftop_id),
+          'ok', count(distinct rooftop_id) - count(distinct rooftop_id) filter (where part.status <> 'ok'),
           'incomplete', count(distinct rooftop_id) filter (where part.status in ('partial', 'failed', 'parked')),
           'failed', count(distinct rooftop_id) filter (where part.status in ('failed', 'parked')),
           'open', count(distinct rooftop_id) filter (where part.status in ('waiting', 'running'))) as rooftops,

@@ -56,7 +56,7 @@ export async function reportRun(
 }
 
 /** Why a stream is incomplete; empty when it is complete. */
-function whatIsMissing(row: {
+export function whatIsMissing(row: {
   error: string | null
   status: string
   quarantined: number

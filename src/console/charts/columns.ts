@@ -14,19 +14,22 @@ import {
 } from './plot.ts'
 import { dayName } from './scale.ts'
 
-/** Upright bars: one for each day, of parts that are stacked. */
+/** Upright bars: one for each day or another step of time, of parts that are stacked. */
 export interface ColumnChart {
   readonly title: string
   readonly unit: string
-  /** ISO dates in their order, without gaps. */
+  /** ISO dates in their order, without gaps; or other steps, with `step`. */
   readonly days: readonly string[]
+  /** What a step is, and what each is called; left out: a day. */
+  readonly step?: { readonly of: string; readonly nameOf: (step: string) => string }
   readonly series: readonly BarSeries[]
 }
 
 const height = 120
 
 /** Draws a column for each day. The table has only the days that are not zero. */
-export function columns({ title, unit, days, series }: ColumnChart): Chart {
+export function columns({ title, unit, days, step, series }: ColumnChart): Chart {
+  const { of, nameOf } = step ?? { of: 'Day', nameOf: dayName }
   const key = legend(
     series.length < 2
       ? []
@@ -48,15 +51,15 @@ export function columns({ title, unit, days, series }: ColumnChart): Chart {
       base += value
       const place = { x: x(day)!, y: to, width: x.bandwidth(), height: from - to }
       return (
-        value > 0 && box(title, index, place, `${dayName(day)}, ${name}: ${valueText(value, unit)}`)
+        value > 0 && box(title, index, place, `${nameOf(day)}, ${name}: ${valueText(value, unit)}`)
       )
     })
   })
-  const step = Math.ceil(days.length / 10)
+  const every = Math.ceil(days.length / 10)
   const names = days.map(
     (day, at) =>
-      at % step === 0 &&
-      html`<text x="${round(x(day)! + x.bandwidth() / 2)}" y="${bottom + 17}" text-anchor="middle">${dayName(day)}</text>`,
+      at % every === 0 &&
+      html`<text x="${round(x(day)! + x.bandwidth() / 2)}" y="${bottom + 17}" text-anchor="middle">${nameOf(day)}</text>`,
   )
   return {
     title,
@@ -65,9 +68,16 @@ export function columns({ title, unit, days, series }: ColumnChart): Chart {
       bottom + 24,
       html`${patterns(title, series.length)}${key.svg}${valueAxisY(y, unit, left, chartWidth - 16)}${drawn}${names}`,
     ),
-    columns: ['Day', ...series.map(({ name }) => name)],
+    columns: [of, ...series.map(({ name }) => name)],
     rows: days.flatMap((day, at) =>
-      totals[at] === 0 ? [] : [[day, ...series.map((one) => valueText(one.values[at] ?? 0, unit))]],
+      totals[at] === 0
+        ? []
+        : [
+            [
+              step === undefined ? day : nameOf(day),
+              ...series.map((one) => valueText(one.values[at] ?? 0, unit)),
+            ],
+          ],
     ),
   }
 }

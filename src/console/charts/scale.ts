@@ -78,6 +78,6 @@ export function dayName(day: string): string {
 }
 
 /** The time of day of an instant: `02:10`. */
-function clockTime(at: Date, zone: string): string {
+export function clockTime(at: Date, zone: string): string {
   return at.toLocaleTimeString('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' })
 }

@@ -1,42 +1,130 @@
-import { readKnownRooftops, showRun } from '../../pipeline/run-history.ts'
-import { html } from '../../values/html.ts'
-import { definePage } from '../page.ts'
-import { statusBadge } from '../parts/badge.ts'
-import { durationText, instant } from '../parts/instant.ts'
+import type { Db } from '../../db/transaction.ts'
+import { readProcesses } from '../../db/processes.ts'
+import { findResumable } from '../../pipeline/backfills.ts'
+import { readKnownRooftops, type RunDetail, showRun } from '../../pipeline/run-history.ts'
+import { html, type Html } from '../../values/html.ts'
+import { definePage, type PageRequest } from '../page.ts'
+import { link } from '../parts/link.ts'
+import { pageSize } from '../parts/pager.ts'
+import { runBadge, runMeaning } from '../parts/run-state.ts'
 import { numbers, table } from '../parts/table.ts'
+import { hasWorker, noWorkerNotice } from '../parts/workers.ts'
+import { pauseAction, pauseButton, resumeAction, resumeButton } from '../runs/backfill-actions.ts'
+import { drawLanes, lanesOf, partRow, partsOf, partColumns } from '../runs/parts.ts'
+import { readFailures, retryAction, retryFailed } from '../runs/retry-failed.ts'
+import { drawPace, readBeginning, readPace, runFacts } from '../runs/facts.ts'
+
+const path = '/runs/:id'
+
+/** What a run does and did, without what only its table of parts needs. */
+async function readMore(db: Db, run: RunDetail, { config }: PageRequest) {
+  const isBackfill = run.lane === 'background'
+  const hasEnded = run.status !== 'running'
+  return {
+    beginning: await readBeginning(db, run.runId),
+    pace: isBackfill ? await readPace(db, run.runId) : [],
+    resumable:
+      isBackfill && run.resumedBy === null ? await findResumable(db, run.runId, config.sync) : [],
+    failures: !isBackfill && hasEnded ? await readFailures(db, run) : [],
+    processes: run.isDetached && !hasEnded ? await readProcesses(db) : null,
+  }
+}
 
 export const run = definePage({
-  path: '/runs/:id',
+  path,
   question: 'How did it go, stream by stream?',
   roles: ['engineer', 'viewer'],
-  async read({ db, params }) {
+  async read(asked) {
+    const { db, params, query } = asked
     if (!/^\d{1,15}$/.test(params['id']!)) return null
-    return await showRun(db, Number(params['id']), await readKnownRooftops(db))
+    const found = await showRun(db, Number(params['id']), await readKnownRooftops(db))
+    if (found === null) return null
+    const { rooftops, ...facts } = found
+    const parts = partsOf(rooftops)
+    const { processes, ...more } = await readMore(db, found, asked)
+    const skip = /^\d{1,6}$/.test(query['skip'] ?? '') ? Number(query['skip']) : 0
+    return {
+      // Its heartbeat is new in its first minute, also when no worker is there to take it.
+      run: { ...facts, isAtWork: facts.isAtWork && (processes === null || hasWorker(processes)) },
+      lanes: lanesOf(parts, facts.streams),
+      parts: parts.slice(skip, skip + pageSize),
+      ...{ skip, allParts: parts.length, processes, ...more },
+    }
   },
-  title: ({ runId }) => `Run ${runId}`,
-  isLive: ({ isAtWork }) => isAtWork,
-  draw(found, { config }) {
+  title: ({ run: { runId, command } }) => `Run ${runId} ${command}`,
+  isLive: ({ run: { status } }) => status === 'running',
+  draw(found, { config, person, now }) {
+    const { run: facts, processes } = found
     const zone = config.console!.timezone
-    const parts = Object.entries(found.rooftops).flatMap(([uid, { name, streams }]) =>
-      Object.entries(streams).map(([stream, part]) => ({ uid, name, stream, ...part })),
-    )
-    return html`<h1>Run ${found.runId} ${found.command} ${statusBadge(found.status)}</h1>
+    const meaning = runMeaning(facts)
+    return html`<h1>Run ${facts.runId} ${facts.command} ${runBadge(facts)}</h1>
 <p class="question">How did it go, stream by stream?</p>
-<p>Started ${instant(found.startedAt, zone)}, took ${durationText(found.seconds)}.</p>
+${meaning !== null && html`<p class="note">${meaning}</p>`}
+${processes !== null && noWorkerNotice(processes, 'This run')}
+${runFacts(facts, found.beginning, zone)}
+${person.role === 'engineer' && actions(found)}
+${drawLanes(facts, found.lanes, zone, now)}
+${drawPace(found.pace, zone)}
+<h2>Streams</h2>
+${streamTable(facts.streams)}
 <h2>Rooftops and streams</h2>
 ${table({
-  caption: 'What it did for each stream of each rooftop',
-  hidesCaption: true,
-  columns: ['Rooftop', 'Stream', 'Status', numbers('Listed'), numbers('Loaded'), 'Error'],
-  rows: parts.map((part) => [
-    part.name,
-    part.stream,
-    statusBadge(part.status),
-    part.listed,
-    part.inserted + part.updated,
-    part.error ?? '',
-  ]),
+  caption: 'What it did for each stream of each rooftop; what is not ok first',
+  columns: partColumns,
+  rows: found.parts.map((part) => partRow(part, zone, facts.isAtWork)),
   empty: 'It had nothing to do.',
-})}`
+})}
+${pager(found)}
+<h2>Its log</h2>
+<p>The lines of this run, where the log of its process${facts.host === null ? '' : ` on ${facts.host}`} is stored:</p>
+<pre><code>grep -E '"runId":${facts.runId}[,}]' forecourt.log</code></pre>`
   },
+  actions: { pause: pauseAction, resume: resumeAction, retry: retryFailed },
 })
+
+interface Found {
+  readonly run: Pick<RunDetail, 'runId' | 'lane' | 'status' | 'mode' | 'streams'>
+  readonly resumable: Awaited<ReturnType<typeof findResumable>>
+  readonly failures: Awaited<ReturnType<typeof readFailures>>
+}
+
+/** What can be done about this run now. */
+function actions({ run: facts, resumable, failures }: Found): Html | null {
+  const here = `/runs/${facts.runId}`
+  if (facts.lane !== 'background') return retryAction(facts.runId, failures)
+  if (facts.status === 'running') return pauseButton(here, facts.runId)
+  const [old] = resumable
+  return old === undefined ? null : resumeButton(here, old)
+}
+
+function streamTable(streams: RunDetail['streams']): Html {
+  const columns = [
+    ...(['listed', 'inserted', 'updated', 'unchanged', 'quarantined'] as const),
+    ...(['vanished', 'windows', 'requests', 'retries', 'saved'] as const),
+  ]
+  return table({
+    caption: 'What it did for each stream, in all rooftops',
+    hidesCaption: true,
+    columns: ['Stream', ...columns.map((name) => numbers(name[0]!.toUpperCase() + name.slice(1)))],
+    rows: Object.entries(streams).map(([stream, counts]) => [
+      stream,
+      ...columns.map((name) => counts[name].toLocaleString('en')),
+    ]),
+    empty: 'It had nothing to do.',
+  })
+}
+
+function pager({
+  run: { runId },
+  skip,
+  allParts,
+}: {
+  readonly run: Pick<RunDetail, 'runId'>
+  readonly skip: number
+  readonly allParts: number
+}): Html | null {
+  if (allParts <= pageSize) return null
+  const to = (text: string, at: number) => link(text, `/runs/${runId}`, { skip: at || null })
+  const shown = `${skip + 1} to ${Math.min(skip + pageSize, allParts)} of ${allParts.toLocaleString('en')}`
+  return html`<p>${shown} ${skip > 0 && to('Earlier', Math.max(0, skip - pageSize))} ${skip + pageSize < allParts && to('Further', skip + pageSize)}</p>`
+}

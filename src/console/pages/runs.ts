@@ -1,16 +1,50 @@
-import { listRuns, readKnownRooftops } from '../../pipeline/run-history.ts'
+import { sql } from 'kysely'
+import type { Db } from '../../db/transaction.ts'
+import { listRuns, readKnownRooftops, type RunSummary } from '../../pipeline/run-history.ts'
 import { runStates } from '../../pipeline/run-ledger.ts'
+import { allStreams } from '../../streams/all.ts'
 import { html } from '../../values/html.ts'
+import { addDays, localDay, parseInstant, startOfDay } from '../../values/instant.ts'
 import { definePage } from '../page.ts'
-import { statusBadge } from '../parts/badge.ts'
 import { choice, filterForm } from '../parts/form.ts'
 import { durationText, instant } from '../parts/instant.ts'
+import { countLink, link } from '../parts/link.ts'
+import { nightStrips, readNights } from '../parts/nights.ts'
+import { olderLink, pageSize } from '../parts/pager.ts'
+import { runBadge } from '../parts/run-state.ts'
 import { numbers, table } from '../parts/table.ts'
 
-const pageSize = 50
+const defaultDays = 14
 
-/** `bad`: running, and what did not end well in 14 days. */
-const views = { bad: 'running or not ok', all: 'all' } as const
+/** Values of the filter `status`. */
+const statuses: Readonly<Record<string, string>> = {
+  '': 'running or not ok',
+  all: 'all',
+  ...Object.fromEntries(runStates.map((state) => [state, state])),
+}
+
+/** The commands of the newest runs, by name. */
+async function readCommands(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ command: string }>`
+    select distinct command from (select command from ops.run order by run_id desc limit 2000) as newest order by 1`.execute(
+    db,
+  )
+  return rows.map(({ command }) => command)
+}
+
+/** What the address says; what it does not know counts as left out. */
+function filterOf(query: Readonly<Record<string, string>>) {
+  const text = (name: string) => query[name] ?? ''
+  const status = Object.hasOwn(statuses, text('status')) ? text('status') : ''
+  const from = isDay(text('from')) ? text('from') : ''
+  const after = /^\d{1,15}$/.test(text('after')) ? text('after') : ''
+  const [command, rooftop, stream] = [text('command'), text('rooftop'), text('stream')]
+  return { status, command, rooftop, stream, from, after }
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && parseInstant(text) !== null
+}
 
 export const runs = definePage({
   path: '/runs',
@@ -18,54 +52,93 @@ export const runs = definePage({
   question: 'What ran, how did it end, and what did it do?',
   roles: ['engineer', 'viewer'],
   navigation: 'Runs',
-  async read({ db, query }) {
-    const view = query['show'] === 'all' ? 'all' : 'bad'
-    const rooftop = query['rooftop'] ?? ''
+  async read({ db, query, config, now }) {
+    const zone = config.console!.timezone
+    const filter = filterOf(query)
+    const { status, command, rooftop, stream, from, after } = filter
     const rooftops = await readKnownRooftops(db)
     const named = rooftops.filter(({ uid }) => uid === rooftop)
-    const filter = {
-      ...(view === 'all' ? {} : { statuses: runStates.filter((state) => state !== 'ok') }),
-      ...(view === 'all' ? {} : { since: new Date(Date.now() - 14 * 86_400_000) }),
-      ...(rooftop === '' ? {} : { rooftopIds: named.map(({ id }) => id) }),
-      ...(/^\d{1,15}$/.test(query['before'] ?? '') ? { before: Number(query['before']) } : {}),
-    }
-    const { runs: found, hasMore } = await listRuns(db, filter, pageSize)
-    return { view, rooftop, rooftops, runs: found, hasMore }
+    const isDefault = status === ''
+    const first = isDefault ? addDays(localDay(now, zone), -defaultDays) : from
+    const since = from === '' ? first : from
+    const { runs: found, hasMore } = await listRuns(
+      db,
+      {
+        ...(isDefault ? { isNotOk: true } : status === 'all' ? {} : { statuses: [status] }),
+        ...(since === '' ? {} : { since: startOfDay(since, zone) }),
+        ...(command === '' ? {} : { commands: [command] }),
+        ...(rooftop === '' ? {} : { rooftopIds: named.map(({ id }) => id) }),
+        ...(stream === '' ? {} : { streams: [stream] }),
+        ...(after === '' ? {} : { after: Number(after) }),
+      },
+      pageSize,
+      'end',
+    )
+    const nights = await readNights(db, zone, now)
+    return { filter, rooftops, commands: await readCommands(db), runs: found, hasMore, nights }
   },
   isLive: ({ runs: found }) => found.some(({ isAtWork }) => isAtWork),
-  draw({ view, rooftop, rooftops, runs: found, hasMore }, { config }) {
+  draw({ filter, rooftops, commands, runs: found, hasMore, nights }, { config, now }) {
     const zone = config.console!.timezone
-    const uids = Object.fromEntries(rooftops.map(({ uid, name }) => [uid, name]))
+    const { after: _, ...chosen } = filter
+    const named = (names: readonly string[]) =>
+      Object.fromEntries(['', ...names].map((name) => [name, name === '' ? 'all' : name]))
+    const uids = rooftops.map(({ uid, name }) => [uid, name])
+    const isDefault = filter.status === ''
     return html`<h1>Runs</h1>
 <p class="question">What ran, how did it end, and what did it do?</p>
+<h2>Nights</h2>
+${nightStrips(nights, zone, now)}
+<h2>The runs</h2>
 ${filterForm('/runs', 'Which runs', [
-  choice('Show', 'show', view, views),
-  choice('Rooftop', 'rooftop', rooftop, { '': 'all', ...uids }),
+  choice('Status', 'status', filter.status, statuses),
+  choice('Command', 'command', filter.command, named(commands)),
+  choice('Rooftop', 'rooftop', filter.rooftop, { '': 'all', ...Object.fromEntries(uids) }),
+  choice('Stream', 'stream', filter.stream, named(allStreams.map(({ name }) => name))),
+  html`<label>Ended since <input type="date" name="from" value="${filter.from}"></label>`,
 ])}
 ${table({
-  caption: view === 'bad' ? 'Running, or not ok in the last 14 days; newest first' : 'Newest first',
+  caption: isDefault
+    ? `Running, or not ok in the last ${defaultDays} days; the newest end first`
+    : 'The newest end first',
   columns: [
-    ...['Run', 'Status', 'Ended'],
-    ...[numbers('Took'), numbers('Rooftops'), numbers('Loaded'), numbers('Quarantined')],
-    'First error',
+    ...['Run', 'Ended', 'Lane', 'Rooftops'],
+    ...['Inserted', 'Updated', 'Quarantined', 'Requests', 'Saved'].map(numbers),
+    'Worst reason',
   ],
   rows: found.map((run) => [
-    html`<a href="/console/runs/${run.runId}">${run.runId} ${run.command}</a>`,
-    statusBadge(run.isAtWork ? 'running' : run.status),
-    run.finishedAt === null ? 'not yet' : instant(run.finishedAt, zone),
-    durationText(run.seconds),
-    run.rooftops.incomplete === 0
-      ? run.rooftops.all
-      : `${run.rooftops.incomplete} of ${run.rooftops.all} incomplete`,
-    (run.counts.inserted + run.counts.updated).toLocaleString('en'),
-    run.counts.quarantined.toLocaleString('en'),
-    run.firstError ?? '',
+    html`${link(`${run.runId} ${run.command}`, `/runs/${run.runId}`)} ${runBadge(run)}`,
+    html`${run.finishedAt === null ? 'not yet' : instant(run.finishedAt, zone)}<small>took ${durationText(run.seconds)}</small>`,
+    run.lane,
+    rooftopsText(run),
+    ...[run.counts.inserted, run.counts.updated].map((count) => count.toLocaleString('en')),
+    countLink(run.counts.quarantined, '/quarantine'),
+    ...[run.counts.requests, run.counts.saved].map((count) => count.toLocaleString('en')),
+    run.firstError ?? (run.counts.quarantined > 0 ? 'records in quarantine' : ''),
   ]),
-  empty:
-    view === 'bad'
-      ? html`Every run of the last 14 days ended well. <a href="/console/runs?show=all">Show all runs</a>.`
-      : html`There was no run yet: start one with <code>forecourt sync</code>.`,
+  empty: emptyText(filter),
 })}
-${hasMore && html`<p><a href="/console/runs?show=${view}&rooftop=${rooftop}&before=${found.at(-1)!.runId}">Older runs</a></p>`}`
+${hasMore && olderLink('/runs', { ...chosen, after: found.at(-1)!.runId }, 'Older runs')}`
   },
 })
+
+/** How many rooftops went how: `4 ok, 1 partial, 1 failed`. */
+function rooftopsText({ rooftops: { ok, incomplete, failed, open } }: RunSummary): string {
+  const parts = [
+    [ok, 'ok'],
+    [incomplete - failed, 'partial'],
+    [failed, 'failed'],
+    [open, 'open'],
+  ] as const
+  const text = parts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []))
+  return text.length === 0 ? 'none' : text.join(', ')
+}
+
+function emptyText({ status, command, rooftop, stream, from, after }: ReturnType<typeof filterOf>) {
+  if (after !== '') return html`There are no older runs.`
+  if ([command, rooftop, stream, from].some((value) => value !== ''))
+    return html`No run fits this filter. ${link('Show all runs', '/runs', { status: 'all' })}.`
+  if (status === '')
+    return html`Every run of the last ${defaultDays} days ended well, and none is running. ${link('Show all runs', '/runs', { status: 'all' })}.`
+  return html`There is no such run yet: start one with <code>forecourt sync</code>.`
+}

@@ -1,4 +1,5 @@
 import { html, type Html } from '../../values/html.ts'
+import { link, type Query } from './link.ts'
 
 /** Rows of a list on one page. */
 export const pageSize = 50
@@ -17,14 +18,8 @@ export function idBefore(text: string | undefined): number {
 }
 
 /** The link to the rows after those shown. */
-export function olderLink(
-  path: string,
-  query: Readonly<Record<string, string | number>>,
-  label = 'Older',
-): Html {
-  const pairs = Object.entries(query).filter(([, value]) => value !== '')
-  const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString()
-  return html`<p><a href="/console${path}?${text}">${label}</a></p>`
+export function olderLink(path: string, query: Query, label = 'Older'): Html {
+  return html`<p>${link(label, path, query)}</p>`
 }
 
 /** A count that stopped at a limit: `more than 10,000`. */

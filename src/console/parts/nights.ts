@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/transaction.ts'
+import { addDays, localDay, startOfDay } from '../../values/instant.ts'
+import { html, type Html } from '../../values/html.ts'
+import { dayName } from '../charts/scale.ts'
+import { type Square, strip } from '../charts/strip.ts'
+import { link } from './link.ts'
+import { table } from './table.ts'
+
+const nights = 14
+
+/** How the runs of a job went on a day. */
+export interface JobDay {
+  readonly job: string
+  readonly day: string
+  readonly runs: number
+  /** The worst status of them. */
+  readonly worst: string
+}
+
+/** The worst first. */
+const statuses = ['failed', 'died', 'partial', 'running', 'stopped', 'skipped', 'ok']
+
+/** How every job went in the last 14 days of a zone; a slot counts for the day when it was due. */
+export async function readNights(db: Db, zone: string, now: Date): Promise<JobDay[]> {
+  const first = startOfDay(addDays(localDay(now, zone), 1 - nights), zone)
+  const { rows } = await sql<JobDay>`
+    select job_name as job, to_char(coalesce(slot_at, claimed_at) at time zone ${zone}::text, 'YYYY-MM-DD') as day, count(*)::int as runs,
+      (array_agg(status order by array_position(${statuses}::text[], status::text)))[1] as worst
+    from ops.job_fire where claimed_at >= ${first} group by 1, 2 order by 1, 2`.execute(db)
+  return rows
+}
+
+/** A strip of the last 14 days for each job that ran in them. */
+export function nightStrips(days: readonly JobDay[], zone: string, now: Date): Html {
+  const today = localDay(now, zone)
+  const dates = Array.from({ length: nights }, (_, at) => addDays(today, at + 1 - nights))
+  const byJob = Map.groupBy(days, ({ job }) => job)
+  return table({
+    caption: `The jobs of the last ${nights} days, the worst run of each day`,
+    hidesCaption: true,
+    columns: ['Job', `Last ${nights} days`],
+    rows: [...byJob].map(([job, own]) => [
+      link(job, `/jobs/${job}`),
+      strip({ summary: summaryOf(own), squares: dates.map((day) => squareOf(day, own)) }),
+    ]),
+    empty: html`No job ran in the last ${nights} days: jobs run while <code>forecourt schedule</code> does.`,
+  })
+}
+
+function summaryOf(days: readonly JobDay[]): string {
+  const counts = statuses.map((status) => ({
+    status,
+    count: days.filter(({ worst }) => worst === status).length,
+  }))
+  return counts
+    .filter(({ count }) => count > 0)
+    .map(({ status, count }) => `${count} ${count === 1 ? 'day' : 'days'} ${status}`)
+    .join(', ')
+}
+
+const tones: Readonly<Record<string, Square['tone']>> = {
+  ...{ ok: 'ok', skipped: 'quiet', stopped: 'warn', running: 'quiet', partial: 'warn' },
+  ...{ failed: 'bad', died: 'bad' },
+}
+
+function squareOf(day: string, days: readonly JobDay[]): Square {
+  const found = days.find((one) => one.day === day)
+  const label = String(Number(day.slice(8)))
+  if (found === undefined) return { label, title: `${dayName(day)}: no run`, tone: 'none' }
+  const { worst, runs } = found
+  const title = `${dayName(day)}: ${runs === 1 ? worst : `worst of ${runs} runs: ${worst}`}`
+  return { label, title, tone: tones[worst] ?? 'quiet' }
+}

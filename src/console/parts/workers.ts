@@ -1,0 +1,14 @@
+import type { LiveProcess } from '../../db/processes.ts'
+import { html, type Html } from '../../values/html.ts'
+
+/** Whether a worker takes what is left to the workers. */
+export function hasWorker(processes: readonly LiveProcess[]): boolean {
+  return processes.some(({ command, isSilent }) => command === 'worker' && !isSilent)
+}
+
+/** What to do where work waits and no worker is alive; nothing where one is. */
+export function noWorkerNotice(processes: readonly LiveProcess[], what: string): Html | null {
+  if (hasWorker(processes)) return null
+  return html`<section class="summary bad"><h2>No worker is alive</h2>
+<p>${what} waits until one is: start <code>forecourt worker</code> on any machine that reaches this warehouse. <code>forecourt serve</code> does not do this work.</p></section>`
+}

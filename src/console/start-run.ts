@@ -1,0 +1,40 @@
+import { BusyError, SyncError, UsageError } from '../errors.ts'
+import { startDetached } from '../pipeline/run-streams.ts'
+import type { RunRequest } from '../pipeline/start-run.ts'
+import { type ActionDone, ActionRefused, type ActionRequest } from './page.ts'
+
+/** Starts a run that the workers do; its page is the answer. */
+export async function startRunForWorkers(
+  { context }: Pick<ActionRequest, 'context'>,
+  request: RunRequest,
+): Promise<ActionDone> {
+  const { run } = await orRefused(() => startDetached(context, request))
+  return { location: `/runs/${run.runId}`, runId: run.runId }
+}
+
+/** Does something that may be refused: by another run that holds the work, or by settings that do not allow it. */
+export async function orRefused<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof BusyError || error instanceof UsageError || error instanceof SyncError)
+      throw new ActionRefused(error.message, { cause: error })
+    throw error
+  }
+}
+
+/** How much a number may have changed since the page showed it. */
+const allowedShare = 0.1
+
+/** Refuses to act on many more or fewer than the person saw. `what`: `records are in quarantine`. */
+export function assertSameCount(shown: string | undefined, now: number, what: string): void {
+  const count = /^\d{1,9}$/.test(shown ?? '') ? Number(shown) : null
+  if (count === null)
+    throw new ActionRefused(
+      'The number of what you saw is missing: load the page again and use its button.',
+    )
+  if (Math.abs(now - count) <= allowedShare * count) return
+  throw new ActionRefused(
+    `The page showed ${count.toLocaleString('en')}, and now ${now.toLocaleString('en')} ${what}: look at them again before you decide.`,
+  )
+}
