@@ -35,6 +35,6 @@ export function assertSameCount(shown: string | undefined, now: number, what: st
     )
   if (Math.abs(now - count) <= allowedShare * count) return
   throw new ActionRefused(
-    `The page showed ${count.toLocaleString('en')}, and now ${now.toLocaleString('en')} ${what}: look at them again before you decide.`,
+    `The page showed ${count.toLocaleString('en')}, and now ${now.toLocaleString('en')} ${what}: load it again and check them before you decide.`,
   )
 }

@@ -14,7 +14,7 @@ export interface Failure {
   readonly uid: string
   readonly stream: string
   /** The first later run that did it well; null: it is still to be done. */
-  readonly mendedBy: number | null
+  readonly repairedBy: number | null
 }
 
 /** What failed in a run that a sync can do again. A parked stream is not among it: its key may send nothing before tomorrow. */
@@ -24,21 +24,21 @@ export async function readFailures(
 ): Promise<Failure[]> {
   if (mode !== 'sync' && mode !== 'backfill') return []
   const { rows } = await sql<Failure>`
-    select rooftop_uid as uid, stream, mended.run_id as "mendedBy"
+    select rooftop_uid as uid, stream, repaired.run_id as "repairedBy"
     from ops.run_stream as part join core.rooftop using (rooftop_id)
     left join lateral (
       select run_id from ops.run_stream as later join ops.run using (run_id)
       where later.rooftop_id = part.rooftop_id and later.stream = part.stream and later.run_id > part.run_id
         and later.status = 'ok' and arguments ->> 'mode' = 'sync'
-      order by run_id limit 1) as mended on true
+      order by run_id limit 1) as repaired on true
     where part.run_id = ${runId}::bigint and (part.status = 'failed' or part.status = 'partial' and error is not null)
     order by rooftop_uid, stream`.execute(db)
   return rows
 }
 
-/** The failures that no later run has mended. */
+/** The failures that no later run has repaired. */
 function openFailures(failures: readonly Failure[]) {
-  const open = failures.filter(({ mendedBy }) => mendedBy === null)
+  const open = failures.filter(({ repairedBy }) => repairedBy === null)
   const uids = [...new Set(open.map(({ uid }) => uid))]
   const named = new Set(open.map(({ stream }) => stream))
   return { uids, streams: allStreams.filter(({ name }) => named.has(name)) }
@@ -50,8 +50,8 @@ const mostNamed = 10
 export function retryAction(runId: number, failures: readonly Failure[]): Html | null {
   if (failures.length === 0) return null
   const { uids, streams } = openFailures(failures)
-  const mended = [...new Set(failures.flatMap(({ mendedBy }) => mendedBy ?? []))]
-  const runs = mended.slice(0, 5).map((id) => html` ${link(`run ${id}`, `/runs/${id}`)}`)
+  const repaired = [...new Set(failures.flatMap(({ repairedBy }) => repairedBy ?? []))]
+  const runs = repaired.slice(0, 5).map((id) => html` ${link(`run ${id}`, `/runs/${id}`)}`)
   if (uids.length === 0)
     return html`<p class="note">All that failed here was done well since, by${runs}.</p>`
   const names = streams.map(({ name }) => name).join(' ')
@@ -61,7 +61,7 @@ export function retryAction(runId: number, failures: readonly Failure[]): Html |
   const fields = { count: uids.length }
   return html`<p>${actionButton({ path: `/runs/${runId}`, action: 'retry', label, fields, isMain: true })} ${plural(streams.length, 'stream')}, left to the workers. On a command line, in its own process:</p>
 <pre><code>forecourt sync ${names}${options}${more}</code></pre>
-${mended.length > 0 && html`<p class="note">Some of what failed was done well since, by${runs}.</p>`}`
+${repaired.length > 0 && html`<p class="note">Some of what failed was done well since, by${runs}.</p>`}`
 }
 
 /** Leaves a sync of the rooftops and streams that failed to the workers. */
