@@ -7,6 +7,7 @@ import { report } from './pages/report.ts'
 import { reports } from './pages/reports.ts'
 import { run } from './pages/run.ts'
 import { runs } from './pages/runs.ts'
+import { search } from './pages/search.ts'
 import { spend } from './pages/spend.ts'
 import { webhooks } from './pages/webhooks.ts'
 
@@ -15,4 +16,5 @@ export const pages: readonly AnyPage[] = [
   ...[morning, runs, run],
   ...[webhooks, links, spend, drift, actions],
   ...[reports, report],
+  search,
 ]

@@ -20,27 +20,52 @@ export interface Provenance extends ReadTimes {
 
 type Facts = Readonly<Record<string, unknown>>
 
+/** A rooftop that has something stored of an evaluation. */
+export interface RecordRooftop {
+  readonly id: number
+  readonly uid: string
+  readonly name: string
+  readonly timeZone: string
+}
+
+/** The rooftops that have something stored of an evaluation: its row, a payload, a quarantined record, or that it has vanished.
+ *  Each is a look at the key of one rooftop, because the tables have no index by EvalID alone. */
+export async function findRecordRooftops(db: Db, evalId: number): Promise<RecordRooftop[]> {
+  const key = String(evalId)
+  const { rows } = await sql<RecordRooftop>`
+    select rooftop_id as id, rooftop_uid as uid, rooftop_name as name, time_zone as "timeZone" from core.rooftop as r
+    where coalesce(
+      (select true from core.evaluation as e where e.rooftop_id = r.rooftop_id and eval_id = ${evalId}),
+      (select true from raw.payload as p where p.rooftop_id = r.rooftop_id and endpoint = 'geteval' and natural_key = ${key} limit 1),
+      (select true from ops.quarantine as q where q.rooftop_id = r.rooftop_id and split_part(natural_key, '/', 1) = ${key}
+        and natural_key = ${key} and stream = 'evaluations' limit 1),
+      (select true from ops.vanished as v where v.rooftop_id = r.rooftop_id and stream = 'evaluations' and natural_key = ${key}))
+    order by rooftop_id`.execute(db)
+  return rows
+}
+
 /** One entry for each rooftop that has the evaluation; empty when none has. */
 export async function readProvenance(
   db: Db,
   evalId: number,
   scope: ReadScope,
 ): Promise<Provenance[]> {
-  const { rows: rooftops } = await sql<{ id: number; uid: string; name: string }>`
-    select rooftop_id as id, rooftop_uid as uid, rooftop_name as name from core.rooftop
-    where rooftop_id in (
-      select rooftop_id from core.evaluation where eval_id = ${evalId}
-      union select rooftop_id from raw.payload where endpoint = 'geteval' and natural_key = ${String(evalId)}
-      union select rooftop_id from ops.quarantine where stream = 'evaluations' and natural_key = ${String(evalId)}
-      union select rooftop_id from ops.vanished where stream = 'evaluations' and natural_key = ${String(evalId)}
-    ) order by rooftop_id`.execute(db)
   const found: Provenance[] = []
-  for (const { id, uid, name } of rooftops) {
-    const stored = await readStored(db, id, evalId)
-    const times = await readTimes(db, scope, { rooftopId: id, id: evalId, ...recordFacts(stored) })
-    found.push({ rooftop: { uid, name }, ...stored, ...times })
-  }
+  for (const rooftop of await findRecordRooftops(db, evalId))
+    found.push(await readProvenanceAt(db, rooftop, evalId, scope))
   return found
+}
+
+/** The entry of one rooftop. */
+export async function readProvenanceAt(
+  db: Db,
+  { id, uid, name }: RecordRooftop,
+  evalId: number,
+  scope: ReadScope,
+): Promise<Provenance> {
+  const stored = await readStored(db, id, evalId)
+  const times = await readTimes(db, scope, { rooftopId: id, id: evalId, ...recordFacts(stored) })
+  return { rooftop: { uid, name }, ...stored, ...times }
 }
 
 type Stored = Omit<Provenance, 'rooftop' | keyof ReadTimes>
