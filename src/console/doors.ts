@@ -26,6 +26,11 @@ export interface Doors {
   readonly runJob: (name: string) => Promise<number | null>
   /** A view of the marts as a file. */
   readonly exportView: (view: string, format: 'csv' | 'parquet') => Promise<Readable>
+  /** The priced stock list of a rooftop as CSV. */
+  readonly exportStock: (rooftop: {
+    readonly id: number
+    readonly uid: string
+  }) => Promise<Readable>
 }
 
 /** Links to PDFs, without their URLs. */

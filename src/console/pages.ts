@@ -3,12 +3,15 @@ import { actions } from './pages/actions.ts'
 import { drift } from './pages/drift.ts'
 import { links } from './pages/links.ts'
 import { morning } from './pages/morning.ts'
+import { priceMoves } from './pages/price-moves.ts'
 import { report } from './pages/report.ts'
 import { reports } from './pages/reports.ts'
 import { run } from './pages/run.ts'
 import { runs } from './pages/runs.ts'
 import { search } from './pages/search.ts'
 import { spend } from './pages/spend.ts'
+import { stock } from './pages/stock.ts'
+import { stockUnit } from './pages/stock-unit.ts'
 import { webhooks } from './pages/webhooks.ts'
 
 /** Every page, in the order of the navigation. The access matrix of the tests is made from it. */
@@ -16,5 +19,6 @@ export const pages: readonly AnyPage[] = [
   ...[morning, runs, run],
   ...[webhooks, links, spend, drift, actions],
   ...[reports, report],
+  ...[stock, stockUnit, priceMoves],
   search,
 ]

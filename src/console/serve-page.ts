@@ -39,8 +39,13 @@ export class PageServer {
     app.get(page.path, async (request, reply) => {
       const person = await this.#personOf(request)
       if (person === null) return await this.#askToSignIn(request, reply)
-      if (!page.roles.includes(person.role))
+      const [first] = navigation(person, null)
+      if (!page.roles.includes(person.role)) {
+        // Everybody starts at /console/: who may not open that page starts at the first of theirs.
+        if (page.path === '/' && first !== undefined)
+          return await reply.redirect(`/console${first.path}`, 303)
         return await this.#notice(request, reply, person, forbidden(person))
+      }
       return await this.#show(page, request, reply, person)
     })
     if (page.actions === undefined) return

@@ -7,7 +7,7 @@ import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { readLostCompletions, readWebhookStatus } from '../webhook/webhook-status.ts'
 import type { BackgroundRuns } from './background-runs.ts'
-import { exportView } from './export-view.ts'
+import { exportStock, exportView } from './export-view.ts'
 
 /** What the console asks of parts of the program that it may not import. */
 export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
@@ -28,5 +28,6 @@ export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
     spend: async (db) => await readSpend(db, config.budget),
     runJob: async () => null,
     exportView: (view, format) => exportView(context, view, format),
+    exportStock: async (rooftop) => exportStock(context, rooftop),
   }
 }

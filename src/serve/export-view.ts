@@ -28,6 +28,16 @@ export async function exportView(
   }
 }
 
+/** The priced stock list of a rooftop, as `stock export` writes it. */
+export function exportStock(
+  { pool, signal }: Context,
+  rooftop: { readonly id: number; readonly uid: string },
+): Readable {
+  const subject = { is: 'list', rooftop, all: false } as const
+  const format = { format: 'csv', delimiter: null, bom: true, raw: false } as const
+  return streamOf((to) => runExport(pool, { subject, ...format, signal, to }))
+}
+
 function streamOf(write: (to: NonNullable<ExportRequest['to']>) => Promise<unknown>): Readable {
   const to = new PassThrough()
   write(to).then(

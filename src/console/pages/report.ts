@@ -76,12 +76,13 @@ ${drawFreshness(freshness, zone, asked.now)}
 ${filters(view, columns, filter, rooftops)}
 <div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>
 <h2>Rows</h2>
-<div class="scroll wide" role="group" tabindex="0" aria-label="Rows">${table({
-      caption: captionOf(rows.length, total, spec.first[0]),
-      columns: names.map((column) => (isNumber(column) ? numbers(headOf(column)) : headOf(column))),
-      rows: rows.map((row) => names.map((column) => cellText(column, row, { zone, uids }))),
-      empty: emptyText(columns, filter),
-    })}</div>
+${table({
+  isWide: true,
+  caption: captionOf(rows.length, total, spec.first[0]),
+  columns: names.map((column) => (isNumber(column) ? numbers(headOf(column)) : headOf(column))),
+  rows: rows.map((row) => names.map((column) => cellText(column, row, { zone, uids }))),
+  empty: emptyText(columns, filter),
+})}
 <p>All rows, whatever is chosen above: <a href="/console/reports/${view}?download=csv">CSV</a> or <a href="/console/reports/${view}?download=parquet">Parquet</a>. For BI tools: <code>mart.${view}</code>.</p>`
   },
 })

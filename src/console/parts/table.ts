@@ -8,6 +8,8 @@ export interface TableOptions {
   readonly caption: Content
   /** The caption is for screen readers alone, because a heading above says the same. */
   readonly hidesCaption?: boolean
+  /** It has many columns: no word is broken, and it is scrolled by itself where it is too wide. */
+  readonly isWide?: boolean
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly Content[])[]
   /** The text instead of a table without rows: why it is empty, and what to do. */
@@ -20,8 +22,13 @@ export function numbers(head: Content): Column {
 }
 
 /** A table whose rows become cards on a narrow screen. The first cell of a row is its heading. */
-export function table({ caption, hidesCaption, columns, rows, empty }: TableOptions): Html {
-  if (rows.length === 0) return html`<p class="empty">${empty}</p>`
+export function table(options: TableOptions): Html {
+  if (options.rows.length === 0) return html`<p class="empty">${options.empty}</p>`
+  if (options.isWide !== true) return tableOf(options)
+  return html`<div class="scroll wide" role="group" tabindex="0" aria-label="${options.caption}">${tableOf(options)}</div>`
+}
+
+function tableOf({ caption, hidesCaption, columns, rows }: TableOptions): Html {
   // With display: block, browsers forget that it is a table: the roles keep it one.
   return html`<table role="table"><caption${hidesCaption === true ? html` class="hidden"` : ''}>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map((column) => heading(column))}</tr></thead>

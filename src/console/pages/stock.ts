@@ -1,0 +1,168 @@
+import { html, type Html } from '../../values/html.ts'
+import { definePage, type PageRequest } from '../page.ts'
+import { badge } from '../parts/badge.ts'
+import { choice, filterForm } from '../parts/form.ts'
+import { agoText, instant } from '../parts/instant.ts'
+import { addressOf } from '../parts/link.ts'
+import { cutPage, olderLink, pageSize } from '../parts/pager.ts'
+import { numbers, table } from '../parts/table.ts'
+import {
+  keyOf,
+  readStockScope,
+  readSums,
+  readUnits,
+  type StockSum,
+  type StockUnit,
+  type UnitFilter,
+} from '../stock/read-stock.ts'
+import { amountText, carText, rooftopChoice, unitLink } from '../stock/unit-text.ts'
+
+const views = {
+  all: 'all',
+  unpriced: 'without a market price',
+  missing: 'not in the newest list',
+} as const
+
+function filterOf({ query }: PageRequest): UnitFilter & { readonly rooftop: string } {
+  const { rooftop = '', show = '', q = '', after = '' } = query
+  return {
+    ...{ rooftop, after, search: q.trim().slice(0, 80) },
+    show: Object.hasOwn(views, show) ? (show as UnitFilter['show']) : 'all',
+  }
+}
+
+export const stock = definePage({
+  path: '/stock',
+  title: 'Stock',
+  question: 'What is in stock, what did it cost, and what is it worth?',
+  roles: ['engineer', 'viewer', 'stock'],
+  navigation: 'Stock',
+  async read(request) {
+    const filter = filterOf(request)
+    const scope = await readStockScope(request, filter.rooftop)
+    if (scope === null) return null
+    const sums = await readSums(request.db, scope)
+    const units = cutPage(await readUnits(request.db, scope, filter, pageSize + 1))
+    return { filter, rooftops: scope.rooftops, sums, units: units.shown, hasMore: units.hasMore }
+  },
+  async download(format, request) {
+    const { rooftop } = filterOf(request)
+    const scope = rooftop === '' ? null : await readStockScope(request, rooftop)
+    const [chosen] = scope?.chosen ?? []
+    if (format !== 'csv' || chosen === undefined) return null
+    const body = await request.doors.exportStock(chosen)
+    return { fileName: `stock-${chosen.uid}.csv`, type: 'text/csv; charset=utf-8', body }
+  },
+  draw({ filter, rooftops, sums, units, hasMore }, { now, config }) {
+    const { rooftop, show, search } = filter
+    const zone = rooftops.length === 1 ? rooftops[0]!.zone : config.console!.timezone
+    const query = { rooftop, q: search }
+    return html`<h1>Stock</h1>
+<p class="question">What is in stock, what did it cost, and what is it worth?</p>
+${config.vehicleData.apiKey === null && html`<p class="note">The config has no key of the vehicle-data service, so that no market price is asked for.</p>`}
+${table({
+  caption: 'On hand, by currency',
+  columns: [
+    'Currency',
+    ...['Cars', 'Cost', 'Asking', 'Market retail'].map((head) => numbers(head)),
+    'As of',
+  ],
+  rows: sums.map((sum) => sumCells(sum, query, zone, now)),
+  empty: html`There is no stock: no list was imported yet. <code>forecourt stock import list.csv --rooftop …</code> imports one.`,
+})}
+${filterForm('/stock', 'Which cars', [
+  rooftopChoice(rooftops, rooftop),
+  choice('Show', 'show', show, views),
+  html`<label>Search <input type="search" name="q" value="${search}" placeholder="stock no., VIN, make"></label>`,
+])}
+${table({
+  isWide: true,
+  caption:
+    show === 'all'
+      ? 'On hand, the longest in stock first'
+      : `On hand, ${views[show]}, the longest in stock first`,
+  columns: [
+    'Stock no.',
+    'Car',
+    ...(rooftops.length > 1 ? ['Rooftop'] : []),
+    ...numberHeads.map((head) => numbers(head)),
+    'Note',
+  ],
+  rows: units.map((unit) => unitCells(unit, rooftops.length > 1)),
+  empty:
+    search + rooftop === '' && show === 'all'
+      ? 'No car is on hand.'
+      : html`No car fits. <a href="/console/stock">Show all</a>.`,
+})}
+${hasMore && olderLink('/stock', { rooftop, show, q: search, after: keyOf(units.at(-1)!) }, 'Cars that came in later')}
+${downloads(rooftops, rooftop)}`
+  },
+})
+
+const numberHeads = ['Days', 'km', 'Cost', 'Asking', 'Market', 'Asking of market']
+
+function sumCells(
+  {
+    currency,
+    units,
+    missing,
+    cost,
+    costOf,
+    asking,
+    askingOf,
+    market,
+    marketOf,
+    marketAt,
+    listAt,
+  }: StockSum,
+  query: Readonly<Record<string, string>>,
+  zone: string,
+  now: Date,
+) {
+  const link = (count: number, show: string, words: string) =>
+    count > 0 &&
+    html`<small><a href="${addressOf('/stock', { ...query, q: '', show })}">${count} ${words}</a></small>`
+  const ofCount = (count: number) => count < units && html`<small>of ${count} cars</small>`
+  return [
+    currency,
+    html`${units.toLocaleString('en')}${link(missing, 'missing', views.missing)}`,
+    html`${amountText(cost, currency)}${ofCount(costOf)}`,
+    html`${amountText(asking, currency)}${ofCount(askingOf)}`,
+    html`${amountText(market, currency)}${ofCount(marketOf)}${link(units - marketOf, 'unpriced', views.unpriced)}`,
+    html`market ${marketAt === null ? 'never priced' : html`${instant(marketAt, zone)} (${agoText(new Date(marketAt), now)})`}<small>list ${instant(listAt, zone)}</small>`,
+  ]
+}
+
+function unitCells(unit: StockUnit, hasRooftop: boolean) {
+  const { vin, rooftop, days, km, cost, asking, market, currency, isOnApplication } = unit
+  return [
+    unitLink(unit),
+    html`${carText(unit)}<small>${vin ?? 'no VIN'}</small>`,
+    ...(hasRooftop ? [rooftop] : []),
+    days,
+    km === null ? '–' : km.toLocaleString('en'),
+    amountText(cost, currency),
+    isOnApplication && asking === null ? 'on application' : amountText(asking, currency),
+    amountText(market, currency),
+    asking === null || market === null || market === 0
+      ? '–'
+      : `${Math.round((100 * asking) / market)} %`,
+    noteOf(unit),
+  ]
+}
+
+function noteOf({ missingSince, whyNoMarket, zone }: StockUnit): Html {
+  return html`${missingSince !== null && html`${badge('missing', 'warn')}<small>not in the lists since ${instant(missingSince, zone)}</small>`}${whyNoMarket !== null && html`${badge('no market price', 'quiet')}<small>${whyNoMarket}</small>`}`
+}
+
+function downloads(
+  rooftops: readonly { readonly uid: string; readonly name: string }[],
+  chosen: string,
+): Html | false {
+  const named = rooftops.filter(({ uid }) => chosen === '' || uid === chosen)
+  if (named.length === 0 || named.length > 6)
+    return (
+      named.length > 6 && html`<p class="note">Choose a rooftop to download its priced list.</p>`
+    )
+  return html`<p>Priced list as CSV: ${named.map(({ uid, name }) => html`<a href="${addressOf('/stock', { rooftop: uid, download: 'csv' })}">${name}</a> `)}</p>`
+}
