@@ -1299,6 +1299,27 @@ begin
 end
 $function$
 
+ops.ops.issue_cause(jsonb) routine
+CREATE OR REPLACE FUNCTION ops.issue_cause(issues jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN "left"(md5(((ops.issue_path(issues) || chr(10)) || ops.issue_text(issues))), 12)
+
+ops.ops.issue_path(jsonb) routine
+CREATE OR REPLACE FUNCTION ops.issue_path(issues jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(COALESCE(((issues -> 0) ->> 'path'::text), '$'::text), '\[\d+\]|(^|\.)\d+(?=\.|$)'::text, '[*]'::text, 'g'::text)
+
+ops.ops.issue_text(jsonb) routine
+CREATE OR REPLACE FUNCTION ops.issue_text(issues jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(regexp_replace(COALESCE(((issues -> 0) ->> 'message'::text), 'no reason was stored'::text), '"[^"]*"'::text, '"…"'::text, 'g'::text), '(?<!SQLSTATE )\m\d[\d.,:TZ+-]{3,}'::text, '…'::text, 'g'::text)
+
 ops.ops.refresh_statistics() routine
 CREATE OR REPLACE FUNCTION ops.refresh_statistics()
  RETURNS integer
@@ -1417,9 +1438,10 @@ ops.quarantine table
   last_seen_at timestamp with time zone not null default now()
   resolved_at timestamp with time zone
   constraint quarantine_pkey PRIMARY KEY (quarantine_id)
+  CREATE INDEX quarantine_cause ON ops.quarantine USING btree (ops.issue_cause(issues), quarantine_id) WHERE (resolved_at IS NULL)
   CREATE UNIQUE INDEX quarantine_open ON ops.quarantine USING btree (rooftop_id, stream, natural_key) WHERE (resolved_at IS NULL)
   CREATE INDEX quarantine_record ON ops.quarantine USING btree (split_part((natural_key)::text, '/'::text, 1), rooftop_id)
-  CREATE INDEX quarantine_resolved ON ops.quarantine USING btree (resolved_at, quarantine_id) WHERE (resolved_at IS NOT NULL)
+  CREATE INDEX quarantine_resolved ON ops.quarantine USING btree (quarantine_id) WHERE (resolved_at IS NOT NULL)
   CREATE INDEX quarantine_unresolved ON ops.quarantine USING btree (quarantine_id) WHERE (resolved_at IS NULL)
   -- Records that do not match the contract, as received, with the JSON path of each issue.
 

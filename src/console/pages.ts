@@ -4,6 +4,8 @@ import { drift } from './pages/drift.ts'
 import { links } from './pages/links.ts'
 import { morning } from './pages/morning.ts'
 import { priceMoves } from './pages/price-moves.ts'
+import { quarantine } from './pages/quarantine.ts'
+import { quarantined } from './pages/quarantined.ts'
 import { report } from './pages/report.ts'
 import { reports } from './pages/reports.ts'
 import { run } from './pages/run.ts'
@@ -16,7 +18,7 @@ import { webhooks } from './pages/webhooks.ts'
 
 /** Every page, in the order of the navigation. The access matrix of the tests is made from it. */
 export const pages: readonly AnyPage[] = [
-  ...[morning, runs, run],
+  ...[morning, runs, run, quarantine, quarantined],
   ...[webhooks, links, spend, drift, actions],
   ...[reports, report],
   ...[stock, stockUnit, priceMoves],

@@ -16,7 +16,9 @@ export interface QuarantineEntry {
 
 /** An entry as `quarantine show` shows it, with its payload. */
 export interface QuarantineDetail extends QuarantineEntry {
+  /** null: none was received, or it is longer than what was asked for. */
   readonly payload: string | null
+  readonly characters: number
   readonly windowFrom: string | null
   readonly windowUntil: string | null
   readonly runId: number
@@ -50,15 +52,6 @@ function isoTime(column: string) {
   return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
-/** The path of the first issue, without the positions in lists. */
-const causePath = sql`regexp_replace(coalesce(issues -> 0 ->> 'path', '$'), '\\[\\d+\\]|\\.\\d+(?=\\.|$)', '[*]', 'g')`
-
-/** Its message without what differs from record to record: quoted texts and long numbers. */
-const causeMessage = sql`regexp_replace(regexp_replace(coalesce(issues -> 0 ->> 'message', 'no reason was stored'),
-  '"[^"]*"', '"…"', 'g'), '(?<!SQLSTATE )\\m\\d[\\d.,:TZ+-]{3,}', '…', 'g')`
-
-const causeId = sql`left(md5(${causePath} || chr(10) || ${causeMessage}), 12)`
-
 /** The conditions of a filter, on `ops.quarantine join core.rooftop using (rooftop_id)`. */
 export function quarantineConditions(filter: QuarantineFilter): RawBuilder<unknown> {
   const { resolvedSince, stream, rooftop, cause, ids } = filter
@@ -69,7 +62,7 @@ export function quarantineConditions(filter: QuarantineFilter): RawBuilder<unkno
         : sql`resolved_at is not null and resolved_at >= ${resolvedSince}`,
       ...(stream === undefined ? [] : [sql`stream = ${stream}`]),
       ...(rooftop === undefined ? [] : [sql`rooftop_uid = ${rooftop}`]),
-      ...(cause === undefined ? [] : [sql`${causeId} = ${cause}`]),
+      ...(cause === undefined ? [] : [sql`ops.issue_cause(issues) = ${cause}`]),
       ...(ids === undefined ? [] : [sql`quarantine_id = any(${[...ids]}::bigint[])`]),
     ],
     sql` and `,
@@ -97,6 +90,8 @@ export interface QuarantineCause {
   readonly path: string
   readonly message: string
   readonly records: number
+  /** Those of them that can be read again. */
+  readonly retriable: number
   readonly streams: readonly string[]
   readonly rooftops: readonly string[]
   readonly firstSeenAt: Date
@@ -106,18 +101,31 @@ export interface QuarantineCause {
 /** Entries that are grouped at most: the newest. */
 export const mostGrouped = 10_000
 
+/** What can be read again: of these streams and rooftops (by uid). */
+export interface RetriableBy {
+  readonly streams: readonly string[]
+  readonly rooftops: readonly string[]
+}
+
+/** Whether a row can be read again. An item of a list that names no record is read again with the window that lists it. */
+export function isRetriable({ streams, rooftops }: RetriableBy): RawBuilder<unknown> {
+  return sql`(natural_key not like 'item %' and stream = any(${[...streams]}::text[]) and rooftop_uid = any(${[...rooftops]}::text[]))`
+}
+
 /** The causes of what is in quarantine, the most frequent first. */
 export async function readCauses(
   db: Db,
   filter: QuarantineFilter,
+  by: RetriableBy,
 ): Promise<{ readonly causes: readonly QuarantineCause[]; readonly isCapped: boolean }> {
   const { rows } = await sql<QuarantineCause & { readonly isCapped: boolean }>`
     with newest as materialized (
-      select ${causePath} as path, ${causeMessage} as message, ${causeId} as cause, stream, rooftop_uid, first_seen_at, last_seen_at
+      select ops.issue_path(issues) as path, ops.issue_text(issues) as message, ops.issue_cause(issues) as cause, stream, rooftop_uid, first_seen_at, last_seen_at,
+        ${isRetriable(by)} as is_retriable
       from ops.quarantine join core.rooftop using (rooftop_id) where ${quarantineConditions(filter)}
       order by quarantine_id desc limit ${mostGrouped + 1}
     )
-    select cause, path, message, count(*)::int as records, array_agg(distinct stream::text) as streams,
+    select cause, path, message, count(*)::int as records, count(*) filter (where is_retriable)::int as retriable, array_agg(distinct stream::text) as streams,
       array_agg(distinct rooftop_uid::text) as rooftops, min(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt",
       (select count(*) from newest) > ${mostGrouped} as "isCapped"
     from newest group by cause, path, message
@@ -126,10 +134,15 @@ export async function readCauses(
   return { causes, isCapped: rows[0]?.isCapped ?? false }
 }
 
-/** One record with its payload; null when there is none. */
-export async function showQuarantine(db: Db, id: number): Promise<QuarantineDetail | null> {
+/** One record with its payload, if that is not longer than `mostCharacters`; null when there is none. */
+export async function showQuarantine(
+  db: Db,
+  id: number,
+  mostCharacters: number | null = null,
+): Promise<QuarantineDetail | null> {
   const { rows } = await sql<QuarantineDetail>`
-    select ${columns}, payload, ${isoTime('window_from')} as "windowFrom", ${isoTime('window_until')} as "windowUntil",
+    select ${columns}, coalesce(length(payload), 0) as characters,
+      case when length(payload) <= coalesce(${mostCharacters}::int, length(payload)) then payload end as payload, ${isoTime('window_from')} as "windowFrom", ${isoTime('window_until')} as "windowUntil",
       run_id::float8 as "runId", ${isoTime('resolved_at')} as "resolvedAt"
     from ops.quarantine join core.rooftop using (rooftop_id) where quarantine_id = ${id}`.execute(
     db,

@@ -2,13 +2,20 @@ import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import type { RunRequest } from './start-run.ts'
-import { quarantineConditions, type QuarantineFilter } from './quarantine-list.ts'
+import {
+  isRetriable,
+  quarantineConditions,
+  type QuarantineFilter,
+  type RetriableBy,
+} from './quarantine-list.ts'
 import type { Stream } from './stream.ts'
+
+type Rooftops = Pick<Config, 'rooftops'>
 
 /** Records that a run reads again by their ids at most: every take from the queue reads them with the run. */
 export const mostRetried = 5_000
 
-/** Open entries that can be read again: their rooftop is in the config, their stream can be retried, and they name a record. */
+/** Open entries of a stream and rooftop that can be read again. */
 export interface Retriable {
   readonly stream: string
   readonly rooftop: string
@@ -18,7 +25,7 @@ export interface Retriable {
 /** What of a filter can be read again, by stream and rooftop. */
 export async function countRetriable(
   db: Db,
-  config: Pick<Config, 'rooftops'>,
+  config: Rooftops,
   streams: readonly Stream[],
   filter: QuarantineFilter,
 ): Promise<readonly Retriable[]> {
@@ -32,7 +39,7 @@ export async function countRetriable(
  *  ids, the run has the ids of the first `mostRetried`. */
 export async function planRetry(
   db: Db,
-  config: Pick<Config, 'rooftops'>,
+  config: Rooftops,
   streams: readonly Stream[],
   filter: QuarantineFilter,
 ): Promise<{ readonly request: RunRequest; readonly records: number } | null> {
@@ -61,16 +68,17 @@ async function readIds(...filter: Parameters<typeof countRetriable>): Promise<nu
   return rows.map(({ id }) => id)
 }
 
-function retriable(
-  { rooftops }: Pick<Config, 'rooftops'>,
-  streams: readonly Stream[],
-  filter: QuarantineFilter,
-) {
-  const names = streams.filter(({ slices }) => slices.retry !== undefined).map(({ name }) => name)
-  // An item of a list that names no record is read again with the window that lists it.
+function retriable(config: Rooftops, streams: readonly Stream[], filter: QuarantineFilter) {
   return sql`(
     select quarantine_id, stream, rooftop_uid from ops.quarantine join core.rooftop using (rooftop_id)
-    where ${quarantineConditions(filter)} and natural_key not like 'item %'
-      and stream = any(${names}::text[]) and rooftop_uid = any(${rooftops.map(({ uid }) => uid)}::text[])
+    where ${quarantineConditions(filter)} and ${isRetriable(retriableBy(config, streams))}
   ) as open`
+}
+
+/** Streams that have a retry, and the rooftops of the config. */
+export function retriableBy({ rooftops }: Rooftops, streams: readonly Stream[]): RetriableBy {
+  return {
+    streams: streams.filter(({ slices }) => slices.retry !== undefined).map(({ name }) => name),
+    rooftops: rooftops.map(({ uid }) => uid),
+  }
 }

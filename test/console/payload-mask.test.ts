@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { maskBody } from '#src/console/payload/mask.ts'
+import { treeOf } from '#src/console/payload/tree.ts'
+import { defaultWire } from '#src/values/wire.ts'
+
+const wire = defaultWire.appraisal
+
+const body = [
+  {
+    EvalID: 1001,
+    UpdatedAt: 'never',
+    CustomerName: 'Pat Example',
+    CustomerPhone: '+61 400 000 001',
+    CustomerEmail: null,
+    Notes: 'Pat wants a call',
+    customFields: { colour: { name: 'Colour', type: 'text', value: 'Pat is colour-blind' } },
+    Odometer: 120_000,
+    Photos: [{ id: 3, url: 'https://cdn.example.com/3.jpg?X-Amz-Signature=abc&Expires=1' }],
+    Sold: { Buyer: { name: 'Pat Example' }, text: 'write to pat@example.com today' },
+    extra: ['0400 000 001', '2026-03-09T01:00:00Z', '7F3A-9C01'],
+  },
+]
+
+test('customers are hidden by the path of the config, by name and by form', () => {
+  const text = JSON.stringify(maskBody(body, wire))
+
+  expect(text).not.toMatch(/Pat|pat@|0400|\+61|Signature|Expires/)
+  expect(JSON.parse(text)).toEqual([
+    {
+      ...{ EvalID: 1001, UpdatedAt: 'never', Odometer: 120_000 },
+      CustomerName: '[hidden: text]',
+      CustomerPhone: '[hidden: text]',
+      CustomerEmail: null,
+      Notes: '[hidden: text]',
+      customFields: { colour: '[hidden: object]' },
+      Photos: [{ id: 3, url: 'https://cdn.example.com/3.jpg?[hidden]' }],
+      Sold: { Buyer: '[hidden: object]', text: 'write to [hidden] today' },
+      extra: ['[hidden: text]', '2026-03-09T01:00:00Z', '7F3A-9C01'],
+    },
+  ])
+})
+
+test('a path that the config names is hidden wherever the record is', () => {
+  const evaluation = { ...wire.evaluation, customerName: ['Seen.By', 'Klant'] }
+
+  const masked = maskBody(
+    { item: { Klant: 'Pat', Seen: { By: 'Pat', At: 'noon' } } },
+    { ...wire, evaluation },
+  )
+
+  expect(JSON.stringify(masked)).toBe(
+    '{"item":{"Klant":"[hidden: text]","Seen":{"By":"[hidden: text]","At":"noon"}}}',
+  )
+})
+
+test('the tree marks what is wrong, and leaves out what is too much', () => {
+  const issues = [
+    { path: 'UpdatedAt', message: 'is malformed' },
+    { path: 'Photos.0.id', message: 'is missing' },
+  ]
+  const { root, left } = treeOf(maskBody(body, wire), issues)
+  const many = treeOf(
+    Array.from({ length: 1000 }, () => ({ a: 1 })),
+    [],
+  )
+
+  const [item] = root.children!
+  const named = (name: string) => item!.children!.find((child) => child.name === name)!
+  expect(named('UpdatedAt')).toEqual({
+    name: 'UpdatedAt',
+    kind: 'text',
+    value: 'never',
+    issues: ['is malformed'],
+  })
+  expect(named('CustomerName')).toEqual({ name: 'CustomerName', kind: 'text', isHidden: true })
+  expect(named('Photos').children![0]!.children![0]).toMatchObject({ issues: ['is missing'] })
+  expect(left).toBe(0)
+  expect(many.left).toBeGreaterThan(500)
+})
