@@ -40,6 +40,17 @@ export interface ActionDone {
   readonly message?: string
 }
 
+/** What an action shows once instead of a page: it is not stored, and loading it again means doing it again. */
+export class ShownOnce {
+  readonly title: string
+  readonly body: Html
+
+  constructor(title: string, body: Html) {
+    this.title = title
+    this.body = body
+  }
+}
+
 /** An action that a rule is against: shown to the person, nothing was done. */
 export class ActionRefused extends Error {}
 
@@ -48,7 +59,7 @@ export interface PageAction {
   /** Who may do it; a subset of the roles of the page. */
   readonly roles: readonly ConsoleRole[]
   /** Throws ActionRefused where a rule is against it. */
-  readonly run: (request: ActionRequest) => Promise<ActionDone>
+  readonly run: (request: ActionRequest) => Promise<ActionDone | ShownOnce>
 }
 
 /** A file instead of a page. */

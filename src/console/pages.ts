@@ -1,6 +1,7 @@
 import type { AnyPage } from './page.ts'
 import { actions } from './pages/actions.ts'
 import { drift } from './pages/drift.ts'
+import { evaluation } from './pages/evaluation.ts'
 import { links } from './pages/links.ts'
 import { morning } from './pages/morning.ts'
 import { priceMoves } from './pages/price-moves.ts'
@@ -22,5 +23,5 @@ export const pages: readonly AnyPage[] = [
   ...[webhooks, links, spend, drift, actions],
   ...[reports, report],
   ...[stock, stockUnit, priceMoves],
-  search,
+  ...[search, evaluation],
 ]

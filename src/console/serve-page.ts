@@ -14,7 +14,7 @@ import { finishAction, startAction } from './action-log.ts'
 import type { Doors } from './doors.ts'
 import { firstValues } from './first-values.ts'
 import { badRequest, forbidden, type Notice, noticeOf, nothingHere, refused } from './notices.ts'
-import { ActionRefused, type AnyPage, type PageRequest, Redirect } from './page.ts'
+import { ActionRefused, type AnyPage, type PageRequest, Redirect, ShownOnce } from './page.ts'
 import { pages } from './pages.ts'
 import { frame } from './parts/frame.ts'
 
@@ -182,6 +182,11 @@ export class PageServer {
       const { config, db } = context
       const asked = { params, form, person, config, db, context, doors, now: new Date() }
       const done = await action.run(asked)
+      if (done instanceof ShownOnce) {
+        await finishAction(context.db, id, { outcome: 'done' })
+        const { title, body } = done
+        return await this.#notice(request, reply, person, { status: 200, title, body })
+      }
       await finishAction(context.db, id, { outcome: 'done', ...done })
       await reply.redirect(`/console${done.location}`, 303)
     } catch (error) {

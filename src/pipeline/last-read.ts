@@ -48,6 +48,7 @@ export async function readLastRead(
         select from core.evaluation as stored
         where stored.rooftop_id = ${rooftopId} and eval_id = ${id} and first_loaded_at < last_seen_at)
       from ops.quarantine where rooftop_id = ${rooftopId} and stream = ${name} and natural_key = ${key}
+        and split_part(natural_key, '/', 1) = ${key}
       union all
       select processed_at, run_id, outcome, false, false
       from ops.webhook_delivery where rooftop_id = ${rooftopId} and eval_id = ${id} and state = 'processed'

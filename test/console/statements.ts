@@ -46,7 +46,7 @@ export async function tablesScanned(
   return [...found].sort()
 }
 
-/** Copies evaluations under other EvalIDs and VINs until there are so many, without triggers and sums. */
+/** Copies evaluations under other EvalIDs and VINs, `count` of them, without triggers and sums. */
 export async function addEvaluations({ fixture }: ConsoleFixture, count: number): Promise<void> {
   const client = await fixture.database.pool.connect()
   try {

@@ -77,7 +77,7 @@ ${table({
     'PPSR watches of cars in stock that no later search replaces, those that end first on top; at most 50',
   columns: ['Stock no.', 'Evaluation', 'VIN', 'Ends', numbers('Days left'), 'To search again'],
   rows: watches.map((row) => [
-    html`<a href="/console/stock/units/${encodeURIComponent(row.stockNo)}?rooftop=${encodeURIComponent(row.stockUid)}">${row.stockNo}</a>`,
+    html`<a href="/console/stock/units/${encodeURIComponent(row.stockUid)}/${encodeURIComponent(row.stockNo)}">${row.stockNo}</a>`,
     html`${evaluationLink(row.evalId, row.uid)}<small>${row.rooftop}</small>`,
     row.vin,
     instant(row.endsAt, zone),

@@ -74,7 +74,7 @@ function pathOf({ kind, id, uid }: Hit): string {
     case 'evaluation':
       return `/evaluations/${part}${rooftop}`
     case 'stock':
-      return `/stock/units/${part}${rooftop}`
+      return `/stock/units/${encodeURIComponent(uid ?? '')}/${part}`
     case 'run':
       return `/runs/${part}`
     case 'import':
@@ -125,7 +125,7 @@ const numbered = {
 const stockColumns = sql`'stock' as kind, stock_no::text as name, concat_ws(' ', model_year, make, model) as about,
   rooftop_name::text as rooftop, rooftop_uid::text as uid, stock_no::text as id`
 
-/** Stock numbers are unique at a rooftop: a look at the key of each. */
+/** Stock numbers are unique at a rooftop: the key of each is read. */
 function stockNumbers(q: string): RawBuilder<unknown> {
   const spellings = [...new Set([q, q.toUpperCase(), q.toLowerCase()])]
   return sql`
