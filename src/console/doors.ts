@@ -22,8 +22,10 @@ export interface Doors {
   >
   /** Today's use (UTC) of each budget that allows or has used a call. */
   readonly spend: (db: Db) => Promise<Readonly<Record<string, SpendFigures>>>
-  /** Starts a job of the schedule now. */
-  readonly runJob: (name: string) => Promise<number | null>
+  /** The jobs of the schedule, by name. */
+  readonly jobs: (db: Db) => Promise<Readonly<Record<string, JobFigures>>>
+  /** Starts a job of the schedule now, in this process, and gives the id of its run. BusyError: it is running. UsageError: it cannot. */
+  readonly runJob: (name: string) => Promise<number>
   /** A view of the marts as a file. */
   readonly exportView: (view: string, format: 'csv' | 'parquet') => Promise<Readable>
   /** The priced stock list of a rooftop as CSV. */
@@ -105,4 +107,33 @@ export interface SpendFigures {
     readonly check: string | null
     readonly note: string | null
   }[]
+}
+
+/** How a job is. */
+export interface JobFigures {
+  /** late: a slot has had no good run for longer than the job allows. off: nothing runs it. */
+  readonly status: 'ok' | 'running' | 'late' | 'failed' | 'never' | 'off'
+  /** Whether a scheduler runs it, or has run it. */
+  readonly isScheduled: boolean
+  /** Why it cannot run, not even by hand; null: it can. */
+  readonly missingSetting: string | null
+  readonly does: string
+  readonly schedule: string
+  readonly timezone: string
+  readonly budgetMinutes: number
+  /** null: nothing runs it. */
+  readonly nextSlotAt: string | null
+  readonly last: JobRunFigures | null
+  readonly lastGoodAt: string | null
+  readonly lateSince?: string
+  readonly error?: string
+}
+
+/** A run of a job. */
+export interface JobRunFigures {
+  readonly trigger: 'schedule' | 'manual'
+  readonly slotAt: string | null
+  readonly startedAt: string
+  readonly finishedAt: string | null
+  readonly status: string
 }

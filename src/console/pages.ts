@@ -1,7 +1,10 @@
 import type { AnyPage } from './page.ts'
 import { actions } from './pages/actions.ts'
+import { backfills } from './pages/backfills.ts'
 import { drift } from './pages/drift.ts'
 import { evaluation } from './pages/evaluation.ts'
+import { job } from './pages/job.ts'
+import { jobs } from './pages/jobs.ts'
 import { links } from './pages/links.ts'
 import { morning } from './pages/morning.ts'
 import { priceMoves } from './pages/price-moves.ts'
@@ -16,10 +19,12 @@ import { spend } from './pages/spend.ts'
 import { stock } from './pages/stock.ts'
 import { stockUnit } from './pages/stock-unit.ts'
 import { webhooks } from './pages/webhooks.ts'
+import { work } from './pages/work.ts'
 
 /** Every page, in the order of the navigation. The access matrix of the tests is made from it. */
 export const pages: readonly AnyPage[] = [
   ...[morning, runs, run, quarantine, quarantined],
+  ...[work, backfills, jobs, job],
   ...[webhooks, links, spend, drift, actions],
   ...[reports, report],
   ...[stock, stockUnit, priceMoves],

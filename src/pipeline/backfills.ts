@@ -79,9 +79,8 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
       select coalesce(sum(pace.windows), 0)::int as "paceWindows", coalesce(sum(pace.loaded), 0)::int as "paceLoaded"
       from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
     order by run_id desc`.execute(db)
-  const statuses: BackfillStatus[] = []
-  for (const row of rows) statuses.push(statusOf(row, await windowsLeft(db, row, sync)))
-  return statuses
+  const left = await windowsLeft(db, rows, sync)
+  return rows.map((row) => statusOf(row, left.get(row.runId) ?? 0))
 }
 
 const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
@@ -110,28 +109,30 @@ function statusOf(row: Row, left: number): BackfillStatus {
   }
 }
 
-/** Counts the windows that are left from the coverage alone, so that it is cheap for any length of history. The few newest windows
- *  that this run has listed, but that are not settled yet, are subtracted as well. */
+/** Counts the windows that are left of each backfill from the coverage alone, so that it is cheap for any length of history. The few
+ *  newest windows that a run has listed, but that are not settled yet, are subtracted as well. */
 async function windowsLeft(
   db: Db,
-  { runId, from, until }: Pick<Row, 'runId' | 'from' | 'until'>,
+  runs: readonly Pick<Row, 'runId' | 'from' | 'until'>[],
   { windowHours, settleDays }: Config['sync'],
-): Promise<number> {
-  const edge = new Date((until - settleDays * daySeconds - windowHours * 3600) * 1000)
-  const { rows } = await sql<{ left: number }>`
-    select coalesce(sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8)), 0)::int as left
-    from ops.run_stream
+): Promise<Map<number, number>> {
+  const edges = runs.map(({ until }) => until - settleDays * daySeconds - windowHours * 3600)
+  const { rows } = await sql<{ runId: number; left: number }>`
+    select asked.run_id as "runId",
+      coalesce(sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8)), 0)::int as left
+    from unnest(${runs.map(({ runId }) => runId)}::bigint[], ${runs.map(({ from }) => from)}::float8[],
+      ${runs.map(({ until }) => until)}::float8[], ${edges}::float8[]) as asked (run_id, start, stop, edge)
+    join ops.run_stream using (run_id)
     join ops.coverage using (rooftop_id, stream)
     cross join lateral unnest(
-      tstzmultirange(tstzrange(${new Date(from * 1000)}, ${new Date(until * 1000)})) - coalesce(covered, '{}')
+      tstzmultirange(tstzrange(to_timestamp(start), to_timestamp(stop))) - coalesce(covered, '{}')
       - coalesce((
         select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate as listed
-        where listed.rooftop_id = run_stream.rooftop_id and listed.stream = run_stream.stream and window_from >= ${edge}
-          and listed.run_id = run_stream.run_id), '{}')) as gap
-    where run_stream.run_id = ${runId} and run_stream.status in ('waiting', 'running') and ${from}::float8 < ${until}::float8`.execute(
-    db,
-  )
-  return rows[0]!.left
+        where listed.rooftop_id = run_stream.rooftop_id and listed.stream = run_stream.stream
+          and window_from >= to_timestamp(edge) and listed.run_id = run_stream.run_id), '{}')) as gap
+    where run_stream.status in ('waiting', 'running') and start < stop
+    group by 1`.execute(db)
+  return new Map(rows.map(({ runId, left }) => [runId, left]))
 }
 
 /** Pauses all running backfills, or one: no new slice starts, active slices may commit. Returns the ids of the paused runs. */
@@ -173,12 +174,23 @@ export async function findResumable(
       and (${runId}::bigint is null or run_id = ${runId}::bigint)
       and not exists (select from ops.run as next where next.resumes = chosen.run_id)
     order by status = 'paused' desc, run_id desc`.execute(db)
-  const found: Resumable[] = []
-  for (const { runId: id, state, started, arguments: asked } of rows) {
+  const spans = rows.map(({ runId: id, started, arguments: { from, until } }) => ({
+    ...{ runId: id, from, until: until ?? started },
+  }))
+  const left = await windowsLeft(db, spans, sync)
+  const found = rows.map(({ runId: id, state, arguments: asked }): Resumable => {
     const { streams, rooftops, from, until, oldestFirst = false } = asked
-    const left = await windowsLeft(db, { runId: id, from, until: until ?? started }, sync)
-    found.push({ runId: id, state, streams, rooftops, from, until, oldestFirst, left })
-  }
+    return {
+      runId: id,
+      state,
+      streams,
+      rooftops,
+      from,
+      until,
+      oldestFirst,
+      left: left.get(id) ?? 0,
+    }
+  })
   return found.sort((a, b) => b.left - a.left)
 }
 

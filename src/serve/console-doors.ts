@@ -1,8 +1,12 @@
 import { readSpend } from '../billing/spend.ts'
-import type { Doors } from '../console/doors.ts'
+import type { Config } from '../config/read.ts'
+import type { Doors, JobFigures } from '../console/doors.ts'
 import type { Context } from '../context.ts'
 import { readSourceNow } from '../db/source-now.ts'
+import type { Db } from '../db/transaction.ts'
 import { lifeBounds, readLinkLife } from '../links/link-status.ts'
+import { loadJobs } from '../scheduler/load-jobs.ts'
+import { readJobStatuses } from '../scheduler/job-status.ts'
 import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { readLostCompletions, readWebhookStatus } from '../webhook/webhook-status.ts'
@@ -26,8 +30,20 @@ export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
     webhooks: readWebhookStatus,
     lostWebhooks: readLostCompletions,
     spend: async (db) => await readSpend(db, config.budget),
-    runJob: async () => null,
+    jobs: async (db) => await readJobs(config, db),
+    runJob: async (name) => await runs.startJob(name),
     exportView: (view, format) => exportView(context, view, format),
     exportStock: async (rooftop) => exportStock(context, rooftop),
   }
+}
+
+async function readJobs(config: Config, db: Db): Promise<Record<string, JobFigures>> {
+  const jobs = await loadJobs(config)
+  const statuses = await readJobStatuses(db, jobs)
+  return Object.fromEntries(
+    jobs.map(({ name, missingSetting, budgetMinutes }) => {
+      const { kept: isScheduled, ...status } = statuses[name]!
+      return [name, { ...status, isScheduled, missingSetting, budgetMinutes }]
+    }),
+  )
 }

@@ -11,6 +11,7 @@ export function badge(word: string, tone: Tone): Html {
 const tones: Readonly<Record<string, Tone>> = {
   ...{ ok: 'ok', partial: 'warn', failed: 'bad', late: 'bad', never: 'warn', running: 'quiet' },
   ...{ parked: 'warn', waiting: 'quiet', stopped: 'warn', abandoned: 'bad', paused: 'warn' },
+  ...{ died: 'bad', skipped: 'quiet' },
 }
 
 /** The badge of a status of a run, a stream or a rooftop. */

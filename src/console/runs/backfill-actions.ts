@@ -17,7 +17,10 @@ export function pauseButton(path: string, runId: number): Html {
 }
 
 /** The button that resumes a backfill. */
-export function resumeButton(path: string, { runId, left }: Resumable): Html {
+export function resumeButton(
+  path: string,
+  { runId, left }: Pick<Resumable, 'runId' | 'left'>,
+): Html {
   const label = `Resume backfill ${runId}: ${plural(left, 'window')} left`
   return html`<p>${actionButton({ path, action: 'resume', label, fields: { run: runId }, isMain: true })}</p>`
 }

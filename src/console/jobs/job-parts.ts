@@ -1,0 +1,48 @@
+import { type Content, html, type Html } from '../../values/html.ts'
+import type { JobFigures, JobRunFigures } from '../doors.ts'
+import { ActionRefused, type PageAction } from '../page.ts'
+import { badge, statusBadge } from '../parts/badge.ts'
+import { actionButton } from '../parts/form.ts'
+import { durationText, instant } from '../parts/instant.ts'
+import { orRefused } from '../start-run.ts'
+
+/** The state of a job. */
+export function jobBadge({ status, isScheduled }: JobFigures): Html {
+  if (status === 'off') return badge('off', 'quiet')
+  return isScheduled || status !== 'never' ? statusBadge(status) : badge('never', 'quiet')
+}
+
+/** A run of a job: when it began, whether that was on time, how it ended. */
+export function drawLast(last: JobRunFigures | null, zone: string): Content {
+  if (last === null) return 'never'
+  return html`${statusBadge(last.status)} ${instant(last.startedAt, zone)}<small>${punctuality(last)}</small>`
+}
+
+const onTimeSeconds = 60
+
+/** Whether a run began on time. */
+export function punctuality({
+  slotAt,
+  startedAt,
+}: Pick<JobRunFigures, 'slotAt' | 'startedAt'>): string {
+  if (slotAt === null) return 'by hand'
+  const seconds = (Date.parse(startedAt) - Date.parse(slotAt)) / 1000
+  return seconds <= onTimeSeconds ? 'on time' : `${durationText(seconds)} late`
+}
+
+/** The button that starts a job. `path`: the page that has the action. */
+export function runJobButton(path: string, name: string): Html {
+  return actionButton({ path, action: 'run', label: `Run ${name} now`, fields: { job: name } })
+}
+
+/** Starts a job in this process; its page shows how it goes. */
+export const runJobAction: PageAction = {
+  roles: ['engineer'],
+  run: async ({ params, form, doors }) => {
+    const name = params['name'] ?? form['job'] ?? ''
+    if (name === '')
+      throw new ActionRefused('The job is missing: load the page again and use its button.')
+    const id = await orRefused(() => doors.runJob(name))
+    return { location: `/jobs/${name}`, message: `job run ${id}` }
+  },
+}
