@@ -1219,6 +1219,7 @@ ops.job_fire table
   constraint job_fire_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'skipped'::character varying, 'died'::character varying])::text[])))
   CREATE INDEX job_fire_claimed ON ops.job_fire USING btree (claimed_at)
   CREATE INDEX job_fire_job_name_fire_id_idx ON ops.job_fire USING btree (job_name, fire_id DESC)
+  CREATE INDEX job_fire_runs ON ops.job_fire USING gin (run_ids)
   -- One row per job and slot over all hosts, and one per "forecourt run". Times are by the clock of the database.
 
 ops.mart_source view

@@ -106,6 +106,7 @@ create index stock_unit_vin_end on core.stock_unit (right(vin, 6)) where vin is 
 create index run_ended on ops.run (coalesce(finished_at, 'infinity'::timestamptz), run_id);
 create index run_not_ok on ops.run (coalesce(finished_at, 'infinity'::timestamptz), run_id) where status <> 'ok';
 create index job_fire_claimed on ops.job_fire (claimed_at);
+create index job_fire_runs on ops.job_fire using gin (run_ids);
 create index quarantine_unresolved on ops.quarantine (quarantine_id) where resolved_at is null;
 create index quarantine_resolved on ops.quarantine (quarantine_id) where resolved_at is not null;
 

@@ -114,7 +114,7 @@ export interface JobFigures {
   /** late: a slot has had no good run for longer than the job allows. off: nothing runs it. */
   readonly status: 'ok' | 'running' | 'late' | 'failed' | 'never' | 'off'
   /** Whether a scheduler runs it, or has run it. */
-  readonly isScheduled: boolean
+  readonly kept: boolean
   /** Why it cannot run, not even by hand; null: it can. */
   readonly missingSetting: string | null
   readonly does: string

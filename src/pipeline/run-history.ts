@@ -253,7 +253,7 @@ async function readRequest(
   }>`
     select source_started_at as "sourceStartedAt", to_timestamp((arguments ->> 'from')::float8) as "from",
       to_timestamp((arguments ->> 'until')::float8) as until, job_run.job_name as job, job_run.slot_at as "slotAt"
-    from ops.run left join ops.job_fire as job_run on run_id = any(job_run.run_ids)
+    from ops.run left join ops.job_fire as job_run on job_run.run_ids @> array[${runId}::bigint]
     where run_id = ${runId}::bigint limit 1`.execute(db)
   const { from, until, job, slotAt, ...rest } = rows[0]!
   return {

@@ -77,8 +77,10 @@ async function readFacts(db: Db, jobs: readonly PlannedJob[]): Promise<ReadonlyM
       select * from ops.job_fire as run where run.job_name = name and status <> 'skipped'
       order by fire_id desc limit 1) as newest on true
     left join lateral (
-      select max(coalesce(slot_at, claimed_at)) as "goodFor", max(finished_at) as "goodAt"
-      from ops.job_fire as run where run.job_name = name and status in ('ok', 'partial')) as good on true`.execute(
+      -- Not of a whole year: a run that is older than fifty good ones is neither the last one nor for the last slot.
+      select max(coalesce(slot_at, claimed_at)) as "goodFor", max(finished_at) as "goodAt" from (
+        select slot_at, claimed_at, finished_at from ops.job_fire as run
+        where run.job_name = name and status in ('ok', 'partial') order by fire_id desc limit 50) as newest_good) as good on true`.execute(
     db,
   )
   return new Map(rows.map((row) => [row.name, row]))

@@ -42,8 +42,7 @@ async function readJobs(config: Config, db: Db): Promise<Record<string, JobFigur
   const statuses = await readJobStatuses(db, jobs)
   return Object.fromEntries(
     jobs.map(({ name, missingSetting, budgetMinutes }) => {
-      const { kept: isScheduled, ...status } = statuses[name]!
-      return [name, { ...status, isScheduled, missingSetting, budgetMinutes }]
+      return [name, { ...statuses[name]!, missingSetting, budgetMinutes }]
     }),
   )
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
+import { until } from '../support/child.ts'
 import { openChildFixture } from '../support/child-fixture.ts'
 import { smallFixture } from './sync-fixture.ts'
 
@@ -72,4 +73,25 @@ test('quarantine of an id that is not there is wrong usage', async () => {
 
   expect(codes.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2])
   expect(codes[0]!.document).toEqual({ error: expect.stringContaining('Quarantine 77') })
+})
+
+test('a detached retry is left to the workers', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  fixture.sandbox.world.poison(1002, { UpdatedAt: 'never' })
+  await warehouse.night()
+  fixture.sandbox.world.removePoison(1002)
+
+  const left = await warehouse.json(['quarantine', 'retry', '--detach'])
+  const wrong = await warehouse.json(['quarantine', 'list', '--detach'])
+  const busy = await warehouse.json(['quarantine', 'retry', '--detach'])
+  const worker = warehouse.start(['worker'])
+  await until(async () => [...(await warehouse.json(['quarantine', 'list'])).document].length === 0)
+  worker.kill('SIGTERM')
+  await worker.ended
+  const none = await warehouse.json(['quarantine', 'retry', '--detach'])
+
+  expect(left).toMatchObject({ code: 0, document: { detached: true, records: 1 } })
+  expect([wrong.code, busy.code]).toEqual([2, 3])
+  expect(none).toMatchObject({ code: 0, document: { retried: 0 } })
 })

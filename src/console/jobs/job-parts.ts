@@ -7,9 +7,8 @@ import { durationText, instant } from '../parts/instant.ts'
 import { orRefused } from '../start-run.ts'
 
 /** The state of a job. */
-export function jobBadge({ status, isScheduled }: JobFigures): Html {
-  if (status === 'off') return badge('off', 'quiet')
-  return isScheduled || status !== 'never' ? statusBadge(status) : badge('never', 'quiet')
+export function jobBadge({ status }: Pick<JobFigures, 'status'>): Html {
+  return status === 'off' ? badge('off', 'quiet') : statusBadge(status)
 }
 
 /** A run of a job: when it began, whether that was on time, how it ended. */

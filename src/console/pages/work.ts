@@ -18,7 +18,7 @@ import { hasWorker } from '../parts/workers.ts'
 const question = 'Is work moving, and who does it?'
 const stuckSeconds = 60
 
-/** An API key: how fast it may be used, and by whom it is. Times are by the clock of the database. */
+/** An API key: how fast it may be used, and which processes use it. Times are by the clock of the database. */
 interface KeyRow {
   readonly key: string
   /** Requests a second right after the last cut; null: there was none. */
