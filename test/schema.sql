@@ -1319,7 +1319,7 @@ CREATE OR REPLACE FUNCTION ops.issue_text(issues jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(regexp_replace(COALESCE(((issues -> 0) ->> 'message'::text), 'no reason was stored'::text), '"[^"]*"'::text, '"…"'::text, 'g'::text), '(?<!SQLSTATE )\m\d[\d.,:TZ+-]{3,}'::text, '…'::text, 'g'::text)
+RETURN regexp_replace(regexp_replace(COALESCE(((issues -> 0) ->> 'message'::text), 'no reason was stored'::text), '"[^"]*"'::text, '"…"'::text, 'g'::text), '\m(\d{4}-\d\d-\d\d[\dT:.Z+-]*|\d{6,})\M'::text, '…'::text, 'g'::text)
 
 ops.ops.refresh_statistics() routine
 CREATE OR REPLACE FUNCTION ops.refresh_statistics()

@@ -117,7 +117,7 @@ comment on function ops.issue_path(jsonb) is 'The path of the first issue of a q
 
 create function ops.issue_text(issues jsonb) returns text language sql immutable parallel safe
 return regexp_replace(regexp_replace(coalesce(issues -> 0 ->> 'message', 'no reason was stored'), '"[^"]*"', '"…"', 'g'),
-  '(?<!SQLSTATE )\m\d[\d.,:TZ+-]{3,}', '…', 'g');
+  '\m(\d{4}-\d\d-\d\d[\dT:.Z+-]*|\d{6,})\M', '…', 'g');
 comment on function ops.issue_text(jsonb) is 'Its message, without what differs from record to record: quoted texts and long numbers.';
 
 create function ops.issue_cause(issues jsonb) returns text language sql immutable parallel safe

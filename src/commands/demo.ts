@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { sandboxConsole } from '../config/template.ts'
 import { makeLink } from '../console/access/link.ts'
 import type { Context } from '../context.ts'
+import { sessionName } from '../db/processes.ts'
 import { runWorker } from '../pipeline/run-worker.ts'
 import { startServer } from '../serve/server.ts'
 import { type Config, configPath, loadConfig, makeConfig } from '../config/read.ts'
@@ -48,7 +49,7 @@ export const demo: RunCommand = async (session, options) => {
   sandbox.clock.set(new Date(startedAt))
   try {
     const config = session.useConfig(await demoConfig(sandbox, session.io.environment.cwd, anchor))
-    const context = await session.context()
+    const context = await session.context({ applicationName: sessionName('demo') })
     const rooftops = chooseRooftops(config, [])
     const plan = {
       command: 'demo',

@@ -136,4 +136,5 @@ export interface JobRunFigures {
   readonly startedAt: string
   readonly finishedAt: string | null
   readonly status: string
+  readonly error?: string
 }

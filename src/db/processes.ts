@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Db } from './transaction.ts'
 
 /** The commands whose processes are found by their sessions. */
-export type NamedCommand = 'worker' | 'schedule' | 'serve'
+export type NamedCommand = 'worker' | 'schedule' | 'serve' | 'demo'
 
 /** What pg_stat_activity shows for the sessions of this process: its command, and where it runs. */
 export function sessionName(command: NamedCommand): string {
@@ -30,7 +30,7 @@ export async function readProcesses(db: Db): Promise<LiveProcess[]> {
     select part[1] as command, part[2]::int as "processId", part[3] as host, min(backend_start) as since,
       coalesce(max(state_change) < clock_timestamp() - interval '30 seconds', false) as "isSilent"
     from pg_stat_activity
-    cross join lateral regexp_match(application_name, '^forecourt (worker|schedule|serve) (\\d{1,9})@(.*)$') as part
+    cross join lateral regexp_match(application_name, '^forecourt (worker|schedule|serve|demo) (\\d{1,9})@(.*)$') as part
     where datname = current_database() and part is not null
     group by part order by 1, 3, 2`.execute(db)
   return rows

@@ -11,6 +11,13 @@ export function jobBadge({ status }: Pick<JobFigures, 'status'>): Html {
   return status === 'off' ? badge('off', 'quiet') : statusBadge(status)
 }
 
+/** Why a job is late, failed or off. */
+export function whyOf({ lateSince, last, error }: JobFigures, zone: string): Content {
+  if (lateSince === undefined) return error ?? ''
+  const cause = last?.error === undefined ? '' : `; last error: ${last.error}`
+  return html`no good run for the slot of ${instant(lateSince, zone)}${cause}`
+}
+
 /** A run of a job: when it began, whether that was on time, how it ended. */
 export function drawLast(last: JobRunFigures | null, zone: string): Content {
   if (last === null) return 'never'

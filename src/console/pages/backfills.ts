@@ -46,7 +46,7 @@ ${table({
     one.state === 'running'
       ? `${one.perMinute.windows.toLocaleString('en')} windows, ${one.perMinute.loaded.toLocaleString('en')} records a minute`
       : '',
-    one.secondsLeft === null ? 'not known' : durationText(one.secondsLeft),
+    timeLeft(one),
     mayAct ? action(one) : '',
   ]),
   empty: html`No backfill was started yet: <code>forecourt backfill evaluations --from 2024-01-01 --detach</code> starts one.`,
@@ -54,6 +54,11 @@ ${table({
   },
   actions: { pause: pauseAction, resume: resumeAction },
 })
+
+function timeLeft({ state, secondsLeft }: BackfillStatus): string {
+  if (state !== 'running') return ''
+  return secondsLeft === null ? 'not known yet' : durationText(secondsLeft)
+}
 
 function stateBadge({ state }: BackfillStatus): Html {
   return state === 'dead' ? badge('killed', 'bad') : statusBadge(state)

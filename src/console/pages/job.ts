@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import { html } from '../../values/html.ts'
 import type { JobFigures } from '../doors.ts'
-import { jobBadge, punctuality, runJobAction, runJobButton } from '../jobs/job-parts.ts'
+import { jobBadge, punctuality, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
 import { definePage } from '../page.ts'
 import { statusBadge } from '../parts/badge.ts'
 import { durationText, instant } from '../parts/instant.ts'
@@ -58,7 +58,7 @@ export const job = definePage({
     return html`<h1>Job ${name} ${jobBadge(found)}</h1>
 <p class="question">${question}</p>
 <p>${found.does}.</p>
-${found.error !== undefined && html`<p class="note">${found.error}</p>`}
+<p class="note">${whyOf(found, zone)}</p>
 ${facts(found, zone)}
 ${person.role === 'engineer' && found.missingSetting === null && html`<p>${runJobButton(`/jobs/${name}`, name)} It runs in this <code>forecourt serve</code>, for at most ${durationText(found.budgetMinutes * 60)}. On a command line: <code>forecourt run ${name}</code></p>`}
 <h2>Its runs</h2>

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../values/html.ts'
-import { drawLast, jobBadge, runJobAction, runJobButton } from '../jobs/job-parts.ts'
+import { drawLast, jobBadge, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
 import { definePage } from '../page.ts'
 import { readProcesses } from '../../db/processes.ts'
 import { agoText, instant } from '../parts/instant.ts'
@@ -36,7 +36,7 @@ ${table({
   columns: ['Job', 'State', 'Last run', 'Next', ''],
   rows: Object.entries(found).map(([name, job]) => [
     html`${link(name, `/jobs/${name}`)}<small>${job.does}</small>`,
-    html`${jobBadge(job)}${job.error !== undefined && html`<small>${job.error}</small>`}`,
+    html`${jobBadge(job)}<small>${whyOf(job, zone)}</small>`,
     drawLast(job.last, zone),
     job.nextSlotAt === null
       ? 'not scheduled'

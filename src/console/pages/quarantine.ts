@@ -82,7 +82,7 @@ ${tabs(chosen)}
 ${filters(chosen, rooftops)}
 ${chosen.cause !== '' && causeHeading(chosen, causes)}
 ${mayRetry && noWorkerNotice(processes, 'A retry')}
-${mayRetry && html`<p>${retryButton(chosen, retriable)} ${retriable > mostRetried && chosen.cause !== '' && `A retry reads at most ${mostRetried.toLocaleString('en')} of them.`}</p>`}
+${mayRetry && html`<p>${retryButton(chosen, retriable, true)} ${retriable > mostRetried && chosen.cause !== '' && `A retry reads at most ${mostRetried.toLocaleString('en')} of them.`}</p>`}
 ${isCapped && html`<p class="note">More than ${mostGrouped.toLocaleString('en')} records fit this filter: the causes are those of the newest.</p>`}
 ${list === null ? causeTable({ chosen, causes, names, zone, mayRetry: mayRetry && !isCapped }) : recordTable(chosen, list, names, zone)}`
   },
@@ -123,11 +123,11 @@ function causeHeading(
 }
 
 /** The button that reads again what the filter finds. */
-function retryButton({ stream, rooftop, cause }: Chosen, records: number): Html {
+function retryButton({ stream, rooftop, cause }: Chosen, records: number, isMain = false): Html {
   const count = cause === '' ? records : Math.min(records, mostRetried)
   const label = `Retry ${plural(count, 'record')}`
   const fields = { ...{ stream, rooftop, cause, count: records } }
-  return actionButton({ path, action: 'retry', label, fields, isMain: true })
+  return actionButton({ path, action: 'retry', label, fields, isMain })
 }
 
 interface CauseTable {

@@ -71,7 +71,7 @@ ${streamTable(facts.streams)}
 ${table({
   caption: 'What it did for each stream of each rooftop; what is not ok first',
   columns: partColumns,
-  rows: found.parts.map((part) => partRow(part, zone, facts.isAtWork)),
+  rows: found.parts.map((part) => partRow(part, facts, zone)),
   empty: 'It had nothing to do.',
 })}
 ${pager(found)}

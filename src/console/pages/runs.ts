@@ -108,7 +108,7 @@ ${table({
   ],
   rows: found.map((run) => [
     html`${link(`${run.runId} ${run.command}`, `/runs/${run.runId}`)} ${runBadge(run)}`,
-    html`${run.finishedAt === null ? 'not yet' : instant(run.finishedAt, zone)}<small>took ${durationText(run.seconds)}</small>`,
+    html`${run.finishedAt === null ? 'not yet' : instant(run.finishedAt, zone)}<small>${run.finishedAt === null ? 'for' : 'took'} ${durationText(run.seconds)}</small>`,
     run.lane,
     rooftopsText(run),
     ...[run.counts.inserted, run.counts.updated].map((count) => count.toLocaleString('en')),

@@ -128,7 +128,7 @@ ${table({
     ...[row.stream, row.lane, row.active, row.waiting, row.delayed],
     row.oldestAt === null ? '' : instant(row.oldestAt, zone, { seconds: true }),
   ]),
-  empty: 'It is empty: no run has open work.',
+  empty: 'It is empty.',
 })}
 <h2>Processes</h2>
 ${table({
@@ -157,6 +157,7 @@ const does = {
   worker: 'the work of every run, also of detached ones',
   schedule: 'jobs at their times',
   serve: 'this console, links and webhooks',
+  demo: 'the console of the demo, and its work',
 } as const
 
 type Data = {

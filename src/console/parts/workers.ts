@@ -1,9 +1,12 @@
 import type { LiveProcess } from '../../db/processes.ts'
 import { html, type Html } from '../../values/html.ts'
 
+/** The demo works like a worker on what its console starts. */
+const workers: readonly LiveProcess['command'][] = ['worker', 'demo']
+
 /** Whether a worker takes what is left to the workers. */
 export function hasWorker(processes: readonly LiveProcess[]): boolean {
-  return processes.some(({ command, isSilent }) => command === 'worker' && !isSilent)
+  return processes.some(({ command, isSilent }) => workers.includes(command) && !isSilent)
 }
 
 /** What to do where work waits and no worker is alive; nothing where one is. */

@@ -94,22 +94,26 @@ export const partColumns: readonly Column[] = [
 ]
 
 /** The cells of a part. */
-export function partRow(part: Part, zone: string, isAtWork: boolean): Content[] {
+export function partRow(
+  part: Part,
+  { startedAt, isAtWork }: Pick<RunDetail, 'startedAt' | 'isAtWork'>,
+  zone: string,
+): Content[] {
   const { uid, stream, beganAt, finishedAt } = part
-  const seconds =
-    beganAt === null || finishedAt === null
-      ? null
-      : (finishedAt.getTime() - beganAt.getTime()) / 1000
   return [
     part.rooftop,
     stream,
     statusBadge(part.status),
-    beganAt === null ? 'not begun' : instant(beganAt, zone, { seconds: true }),
-    seconds === null ? '' : durationText(Math.max(0, seconds)),
+    beganAt === null ? 'not begun' : `after ${between(startedAt, beganAt)}`,
+    beganAt === null || finishedAt === null ? '' : between(beganAt, finishedAt),
     ...[part.listed, part.inserted, part.updated].map((count) => count.toLocaleString('en')),
     countLink(part.quarantined, '/quarantine', { stream, rooftop: uid }),
     reasonOf(part, zone, isAtWork),
   ]
+}
+
+function between(from: Date, until: Date): string {
+  return durationText(Math.max(0, until.getTime() - from.getTime()) / 1000)
 }
 
 /** Why a part is not done, or not complete. */
