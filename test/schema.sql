@@ -576,6 +576,37 @@ core.evaluation_version table
   CREATE INDEX evaluation_version_edits ON core.evaluation_version USING btree (rooftop_id, eval_id, version_no) WHERE (version_no > 1)
   -- One row per observed content of an evaluation. Several edits between two reads appear as one change.
 
+core.newest_fact view
+  rooftop_id integer
+  stream character varying(40)
+  newest_fact_at timestamp with time zone
+  as
+   SELECT rooftop_id,
+      stream::character varying(40) AS stream,
+          CASE stream
+              WHEN 'users'::text THEN ( SELECT max(last_changed_at) AS max
+                 FROM core.app_user one
+                   JOIN core.app_user_rooftop shown USING (user_id)
+                WHERE rooftop_id = rooftop_id)
+              WHEN 'evaluations'::text THEN ( SELECT max(completed_at) AS max
+                 FROM core.evaluation e
+                WHERE rooftop_id = rooftop_id AND gone_at IS NULL AND completed_date_local = (( SELECT max(completed_date_local) AS max
+                         FROM core.evaluation newest
+                        WHERE rooftop_id = rooftop_id AND gone_at IS NULL)))
+              WHEN 'pricing'::text THEN ( SELECT max(observed_at) AS max
+                 FROM core.price_observation p
+                WHERE rooftop_id = rooftop_id)
+              WHEN 'vehicle-checks'::text THEN ( SELECT max(COALESCE(searched_at, first_seen_at)) AS max
+                 FROM core.vehicle_check k
+                WHERE rooftop_id = rooftop_id AND gone_at IS NULL)
+              ELSE ( SELECT max(observed_at) AS max
+                 FROM core.stock_price_observation b
+                WHERE rooftop_id = rooftop_id)
+          END AS newest_fact_at
+     FROM core.rooftop r
+       CROSS JOIN ( VALUES ('users'::text), ('evaluations'::text), ('pricing'::text), ('vehicle-checks'::text), ('stock-prices'::text)) s(stream);
+  -- Newest completion, price, search, or change of a user, by stream of each rooftop. Read by data_freshness and the console.
+
 core.photo table
   rooftop_id integer not null
   eval_id bigint not null
@@ -627,6 +658,7 @@ core.price_observation table
   constraint price_observation_pkey PRIMARY KEY (rooftop_id, eval_id, price_source, observed_at)
   constraint price_observation_reasoning_status_check CHECK (((reasoning_status)::text = ANY ((ARRAY['processing'::character varying, 'completed'::character varying, 'unavailable'::character varying])::text[])))
   CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
+  CREATE INDEX price_observation_newest ON core.price_observation USING btree (rooftop_id, observed_at)
   CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
   -- Prices of an evaluation from a price source. A new row is added only when the answer changed; rows are never overwritten. The first row is what was known at the appraisal, the current one is what is known now.
 
@@ -832,6 +864,7 @@ core.stock_price_observation table
   constraint stock_price_observation_check CHECK ((last_confirmed_at >= observed_at))
   constraint stock_price_observation_pkey PRIMARY KEY (rooftop_id, stock_no, price_source, observed_at)
   CREATE UNIQUE INDEX stock_price_current ON core.stock_price_observation USING btree (rooftop_id, stock_no, price_source) WHERE is_current
+  CREATE INDEX stock_price_observation_newest ON core.stock_price_observation USING btree (rooftop_id, observed_at)
   -- Prices of a unit from price-batch. A new row is added only when the answer changed; rows are never overwritten.
 
 core.stock_unit table
@@ -1003,6 +1036,7 @@ core.vehicle_check table
   constraint vehicle_check_once_in_group UNIQUE (group_id, check_kind, check_ref)
   constraint vehicle_check_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref)
   constraint vehicle_check_watch_status_fkey FOREIGN KEY (watch_status) REFERENCES core.ref_watch_status(watch_status)
+  CREATE INDEX vehicle_check_newest ON core.vehicle_check USING btree (rooftop_id, COALESCE(searched_at, first_seen_at)) WHERE (gone_at IS NULL)
   CREATE INDEX vehicle_check_vin ON core.vehicle_check USING btree (group_id, vin)
   CREATE INDEX vehicle_check_watch ON core.vehicle_check USING btree (watch_ends_at) WHERE (((check_kind)::text = 'ppsr'::text) AND (gone_at IS NULL))
   -- One row per real PPSR search or Car History report, even where several evaluations of the dealer group list it. Times are by the clock of the source.

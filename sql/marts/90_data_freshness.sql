@@ -16,22 +16,10 @@ select
   s.quarantined,
   s.vanished,
   x.late_completions_expected,
-  (case s.stream
-    when 'users' then (
-      select max(one.last_changed_at) from core.app_user as one join core.app_user_rooftop as shown using (user_id) where shown.rooftop_id = r.rooftop_id
-    )
-    when 'evaluations' then (
-      select max(e.completed_at) from core.evaluation as e
-      where e.rooftop_id = r.rooftop_id and e.gone_at is null and e.completed_date_local = (
-        select max(newest.completed_date_local) from core.evaluation as newest where newest.rooftop_id = r.rooftop_id and newest.gone_at is null
-      )
-    )
-    when 'pricing' then (select max(p.observed_at) from core.price_observation as p where p.rooftop_id = r.rooftop_id)
-    when 'vehicle-checks' then (select max(coalesce(k.searched_at, k.first_seen_at)) from core.vehicle_check as k where k.rooftop_id = r.rooftop_id and k.gone_at is null)
-    else (select max(b.observed_at) from core.stock_price_observation as b where b.rooftop_id = r.rooftop_id)
-  end) as newest_fact_at
+  n.newest_fact_at
 from core.stream_status as s
 join core.rooftop as r using (rooftop_id)
+join core.newest_fact as n using (rooftop_id, stream)
 left join lateral (
   select (coalesce(sum(least(extract(epoch from e.completed_at - e.created_at), 5184000)) filter (where e.eval_id is not null), 0) / extract(epoch from k.until - k.since))::numeric(12,1) as late_completions_expected
   from (select upper(s.covered) - interval '1440 hours' as until, greatest(lower(s.covered), upper(s.covered) - interval '5760 hours') as since) as k

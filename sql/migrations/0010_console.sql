@@ -124,3 +124,29 @@ create function ops.issue_cause(issues jsonb) returns text language sql immutabl
 return left(md5(ops.issue_path(issues) || chr(10) || ops.issue_text(issues)), 12);
 comment on function ops.issue_cause(jsonb) is 'The same for records that do not fit for the same reason.';
 create index quarantine_cause on ops.quarantine (ops.issue_cause(issues), quarantine_id) where resolved_at is null;
+
+-- The newest fact of a rooftop is read by index: the first page of the console asks for it all the time.
+create index price_observation_newest on core.price_observation (rooftop_id, observed_at);
+create index stock_price_observation_newest on core.stock_price_observation (rooftop_id, observed_at);
+create index vehicle_check_newest on core.vehicle_check (rooftop_id, (coalesce(searched_at, first_seen_at))) where gone_at is null;
+create view core.newest_fact as
+select
+  r.rooftop_id,
+  s.stream::varchar(40) as stream,
+  case s.stream
+    when 'users' then (
+      select max(one.last_changed_at) from core.app_user as one join core.app_user_rooftop as shown using (user_id) where shown.rooftop_id = r.rooftop_id
+    )
+    when 'evaluations' then (
+      select max(e.completed_at) from core.evaluation as e
+      where e.rooftop_id = r.rooftop_id and e.gone_at is null and e.completed_date_local = (
+        select max(newest.completed_date_local) from core.evaluation as newest where newest.rooftop_id = r.rooftop_id and newest.gone_at is null
+      )
+    )
+    when 'pricing' then (select max(p.observed_at) from core.price_observation as p where p.rooftop_id = r.rooftop_id)
+    when 'vehicle-checks' then (select max(coalesce(k.searched_at, k.first_seen_at)) from core.vehicle_check as k where k.rooftop_id = r.rooftop_id and k.gone_at is null)
+    else (select max(b.observed_at) from core.stock_price_observation as b where b.rooftop_id = r.rooftop_id)
+  end as newest_fact_at
+from core.rooftop as r
+cross join (values ('users'), ('evaluations'), ('pricing'), ('vehicle-checks'), ('stock-prices')) as s (stream);
+comment on view core.newest_fact is 'Newest completion, price, search, or change of a user, by stream of each rooftop. Read by data_freshness and the console.';

@@ -203,6 +203,13 @@ export interface CoreEvaluationVersionTable {
   run_id: number
 }
 
+/** core.newest_fact */
+export interface CoreNewestFactTable {
+  rooftop_id: number | null
+  stream: string | null
+  newest_fact_at: Date | null
+}
+
 /** core.photo */
 export interface CorePhotoTable {
   rooftop_id: number
@@ -1025,6 +1032,7 @@ export interface Tables {
   'core.dim_date': CoreDimDateTable
   'core.evaluation': CoreEvaluationTable
   'core.evaluation_version': CoreEvaluationVersionTable
+  'core.newest_fact': CoreNewestFactTable
   'core.photo': CorePhotoTable
   'core.price_insight': CorePriceInsightTable
   'core.price_observation': CorePriceObservationTable
@@ -1283,6 +1291,11 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'condition_score', type: 'smallint' },
     { name: 'content_hash', type: 'bytea' },
     { name: 'run_id', type: 'bigint' },
+  ],
+  'core.newest_fact': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'newest_fact_at', type: 'timestamp with time zone' },
   ],
   'core.photo': [
     { name: 'rooftop_id', type: 'integer' },

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { type Config, secretsOf } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { scrubber } from '../log.ts'
+import { causeWords } from '../pipeline/cause-words.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { type Reason, readStatus, type WarehouseStatus } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
@@ -270,10 +271,8 @@ function isAboutKey(text: string, key: string): boolean {
   return after.some((rest) => !/^[\w-]/.test(rest))
 }
 
-/** A digest of the words alone. Another operation, number or time is not another cause. */
 function digest(text: string): string {
-  const words = text.replaceAll(/\/\w+/g, '').replaceAll(/\d+/g, '').toLowerCase()
-  return createHash('sha256').update(words).digest('hex').slice(0, 12)
+  return createHash('sha256').update(causeWords(text)).digest('hex').slice(0, 12)
 }
 
 const maxNamed = 5
