@@ -154,6 +154,7 @@ export interface Resumable {
   readonly from: number
   readonly until: number | null
   readonly oldestFirst: boolean
+  readonly relists: boolean
   /** Windows that are left, without those that another run has listed since. */
   readonly left: number
 }
@@ -179,7 +180,7 @@ export async function findResumable(
   }))
   const left = await windowsLeft(db, spans, sync)
   const found = rows.map(({ runId: id, state, arguments: asked }): Resumable => {
-    const { streams, rooftops, from, until, oldestFirst = false } = asked
+    const { streams, rooftops, from, until, oldestFirst = false, relists = false } = asked
     return {
       runId: id,
       state,
@@ -188,6 +189,7 @@ export async function findResumable(
       from,
       until,
       oldestFirst,
+      relists,
       left: left.get(id) ?? 0,
     }
   })
@@ -207,11 +209,14 @@ export function resumeRequest(
     throw new UsageError(
       `Run ${old.runId} cannot be resumed: none of its rooftops is in the config.`,
     )
-  const { from, until, oldestFirst, runId: resumes } = old
+  const { from, until, oldestFirst, relists, runId: resumes } = old
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
   const chosen = streams.filter(({ name }) => old.streams.includes(name))
   return {
-    request: { plan: { ...plan, from, until, oldestFirst, resumes }, streams: chosen, rooftops },
+    request: {
+      plan: { ...plan, from, until, oldestFirst, relists, resumes },
+      ...{ streams: chosen, rooftops },
+    },
     gone,
   }
 }
@@ -223,4 +228,4 @@ interface Stopped {
   readonly arguments: Arguments
 }
 
-type Arguments = Pick<Resumable, 'streams' | 'rooftops' | 'from' | 'until' | 'oldestFirst'>
+type Arguments = Omit<Resumable, 'runId' | 'state' | 'left'>

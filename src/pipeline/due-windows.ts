@@ -70,7 +70,7 @@ function rangeOf({ from, until }: SpanRow) {
   return { from: toUnixSeconds(from), until: toUnixSeconds(until) }
 }
 
-/** Windows of `[from, until)` of the run that no settled certificate covers. */
+/** Windows of `[from, until)` of the run that no settled certificate covers; with `relists`, all that it has not listed yet. */
 async function gapWindows(
   db: Db,
   { run, rooftopIds, stream }: DueScopes,
@@ -98,7 +98,7 @@ async function gapWindows(
       select gap from unnest(
         tstzmultirange(tstzrange(${fromUnixSeconds(run.from)}, ${end}))
         + case when ${run.mode === 'sync'} then (covered + listed) * tstzmultirange(tstzrange(null, ${end})) else '{}' end
-        - covered * settled - by_this_run
+        - case when ${run.relists ?? false} then '{}' else covered * settled end - by_this_run
       ) as gap
       order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
       limit ${limit}

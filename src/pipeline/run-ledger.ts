@@ -28,6 +28,8 @@ export interface RunPlan {
   readonly lane?: Lane
   /** backfill: the oldest windows first; otherwise the newest. */
   readonly oldestFirst?: boolean
+  /** backfill: also windows that are covered. */
+  readonly relists?: boolean
   /** No process waits for the run; any worker does its work. */
   readonly isDetached?: boolean
   /** The paused, stopped or killed run that this one continues. */
@@ -116,6 +118,7 @@ export async function insertRun(
         until: plan.until,
         only: plan.only ?? [],
         oldestFirst: plan.oldestFirst ?? false,
+        ...(plan.relists === true ? { relists: true } : {}),
       }),
       lane: plan.lane ?? 'foreground',
       is_detached: plan.isDetached ?? false,
@@ -151,11 +154,11 @@ export interface RunRow {
 
 export function runOf(row: RunRow): Run {
   const stored = row.arguments as Omit<RunPlan, 'command'>
-  const { mode, from, until, only = [], oldestFirst = false } = stored
+  const { mode, from, until, only = [], oldestFirst = false, relists = false } = stored
   return {
     runId: row.run_id,
     command: row.command,
-    ...{ mode, from, until, only, oldestFirst },
+    ...{ mode, from, until, only, oldestFirst, relists },
     lane: row.lane as Lane,
     status: row.status as RunState,
     isDetached: row.is_detached,

@@ -100,7 +100,8 @@ export interface Covered {
   readonly overdue: number
 }
 
-async function readCovered(
+/** Until when the windows of some rooftops are listed and settled, and what is to be read again; by rooftop id. */
+export async function readCovered(
   db: Db,
   stream: string,
   rooftops: readonly RooftopRow[],
