@@ -7,6 +7,13 @@ export interface Doors {
   readonly refreshLinks: () => Promise<number>
   /** The links in scope by the hours that they have left. */
   readonly linkLife: (db: Db) => Promise<LinkFigures>
+  /** The links in scope that expire within some hours, by rooftop; read by index, however many others there are. */
+  readonly expiringLinks: (
+    db: Db,
+    hours: number,
+  ) => Promise<
+    readonly { readonly name: string; readonly count: number; readonly soonest: string }[]
+  >
   /** The webhooks of the last 7 days. */
   readonly webhooks: (db: Db) => Promise<WebhookFigures>
   /** The newest completions of the last 7 days that were subscribed and not delivered within 6 hours. */

@@ -90,6 +90,8 @@ export interface Page<Data> {
   readonly navigation?: string
   /** null: there is nothing of that name, or the person may not know of it. */
   readonly read: (request: PageRequest) => Promise<Data | Redirect | null>
+  /** The zone of its times, where it is not that of the config. */
+  readonly zone?: (data: Data) => string
   readonly draw: (data: Data, request: PageRequest) => Html
   readonly actions?: Readonly<Record<string, PageAction>>
   /** The answer to `?download=<format>`; null: there is no such format. */

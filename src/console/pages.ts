@@ -1,6 +1,8 @@
 import type { AnyPage } from './page.ts'
 import { actions } from './pages/actions.ts'
 import { backfills } from './pages/backfills.ts'
+import { coverage } from './pages/coverage.ts'
+import { coverageDay } from './pages/coverage-day.ts'
 import { drift } from './pages/drift.ts'
 import { evaluation } from './pages/evaluation.ts'
 import { job } from './pages/job.ts'
@@ -12,6 +14,7 @@ import { quarantine } from './pages/quarantine.ts'
 import { quarantined } from './pages/quarantined.ts'
 import { report } from './pages/report.ts'
 import { reports } from './pages/reports.ts'
+import { rooftop } from './pages/rooftop.ts'
 import { run } from './pages/run.ts'
 import { runs } from './pages/runs.ts'
 import { search } from './pages/search.ts'
@@ -23,7 +26,7 @@ import { work } from './pages/work.ts'
 
 /** Every page, in the order of the navigation. The access matrix of the tests is made from it. */
 export const pages: readonly AnyPage[] = [
-  ...[morning, runs, run, quarantine, quarantined],
+  ...[morning, coverage, coverageDay, rooftop, runs, run, quarantine, quarantined],
   ...[work, backfills, jobs, job],
   ...[webhooks, links, spend, drift, actions],
   ...[reports, report],

@@ -155,7 +155,7 @@ export class PageServer {
     const document = frame(
       {
         ...{ title, person: asked.person, navigation: navigation(asked.person, page) },
-        asOf: { at: asked.now, zone: this.#parts.settings.timezone },
+        asOf: { at: asked.now, zone: page.zone?.(data) ?? this.#parts.settings.timezone },
         isLive: page.isLive?.(data) ?? false,
       },
       page.draw(data, asked),

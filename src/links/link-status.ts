@@ -77,6 +77,21 @@ export async function readLinkLife(
   return { status, rooftops: rows.map(({ soonest: _, ...life }) => life) }
 }
 
+/** The links in scope that expire within some hours, by rooftop, the soonest first. */
+export async function readExpiringLinks(
+  db: Db,
+  config: LinkConfig,
+  now: Date,
+  hours: number,
+): Promise<{ readonly name: string; readonly count: number; readonly soonest: string }[]> {
+  const { rows } = await sql<{ name: string; count: number; soonest: Date }>`
+    select rooftop_name as name, count(*)::int as count, min(expires_at) as soonest
+    from (${linksInScope(config, now)}) as link
+    where expires_at < ${now}::timestamptz + make_interval(hours => ${hours})
+    group by 1 order by soonest`.execute(db)
+  return rows.map((row) => ({ ...row, soonest: row.soonest.toISOString() }))
+}
+
 function linksInScope({ rooftops, links }: LinkConfig, now: Date): RawBuilder<unknown> {
   const uids = rooftops.map(({ uid }) => uid)
   return sql`

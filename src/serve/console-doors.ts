@@ -4,7 +4,7 @@ import type { Doors, JobFigures } from '../console/doors.ts'
 import type { Context } from '../context.ts'
 import { readSourceNow } from '../db/source-now.ts'
 import type { Db } from '../db/transaction.ts'
-import { lifeBounds, readLinkLife } from '../links/link-status.ts'
+import { lifeBounds, readExpiringLinks, readLinkLife } from '../links/link-status.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { readJobStatuses } from '../scheduler/job-status.ts'
 import { allStreams } from '../streams/all.ts'
@@ -27,6 +27,8 @@ export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
       const life = await readLinkLife(db, config, await readSourceNow(db))
       return { bounds: lifeBounds, ...life }
     },
+    expiringLinks: async (db, hours) =>
+      await readExpiringLinks(db, config, await readSourceNow(db), hours),
     webhooks: readWebhookStatus,
     lostWebhooks: readLostCompletions,
     spend: async (db) => await readSpend(db, config.budget),

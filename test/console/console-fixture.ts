@@ -74,8 +74,8 @@ export async function openConsole(options: ConsoleOptions = {}): Promise<Console
 }
 
 async function loadedFixture(): Promise<Fixture> {
-  // Pages go by the clock of the machine.
-  const now = new Date()
+  // Pages go by the clock of the machine; the clock of the service has whole seconds.
+  const now = new Date(Math.floor(Date.now() / 1000) * 1000)
   const start = new Date(now.getTime() - 8 * dayMs).toISOString()
   const sandbox = { seed: 7, evaluations: 60, days: 8, now }
   const fixture = await openFixture({ sandbox, sync: { start } })

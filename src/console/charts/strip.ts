@@ -1,6 +1,7 @@
 import { scaleBand } from 'd3-scale'
 import { html, type Html } from '../../values/html.ts'
 import type { Tone } from '../parts/badge.ts'
+import { round } from './plot.ts'
 
 /** One square of a strip, e.g. a night. */
 export interface Square {
@@ -34,8 +35,9 @@ export function strip({ summary, squares }: StripOptions): Html {
 }
 
 function squareAt({ label, title, tone }: Square, x: number, width: number): Html {
-  const left = Math.round(x * 10) / 10
-  return html`<g><title>${title}</title><rect class="fill-${tone}" x="${left}" y="0" width="${width}" height="${height}" rx="3"/>${mark(tone, left + width / 2)}<text x="${left + width / 2}" y="${height + 14}" text-anchor="middle">${label}</text></g>`
+  const middle = round(x + width / 2)
+  const text = html`<text x="${middle}" y="${height + 14}" text-anchor="middle">${label}</text>`
+  return html`<rect class="fill-${tone}" x="${round(x)}" y="0" width="${round(width)}" height="${height}" rx="3"><title>${title}</title></rect>${mark(tone, middle)}${label !== '' && text}`
 }
 
 /** The shape of a state, as in its badge, for those who do not see its colour. */

@@ -1,38 +1,20 @@
-import { sql } from 'kysely'
-import { listRuns } from '../../pipeline/run-history.ts'
-import type { Db } from '../../db/transaction.ts'
+import { listRuns, type RunSummary } from '../../pipeline/run-history.ts'
+import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
+import { countNights, nightStrip, readDayEnds } from '../morning/nights.ts'
+import { readOtherProblems } from '../morning/other-problems.ts'
+import { type Problem, sortProblems, streamProblems } from '../morning/problems.ts'
+import { readStreamStates, type StreamState } from '../morning/stream-states.ts'
+import { drawSummary } from '../morning/summary.ts'
 import { definePage } from '../page.ts'
-import { badge, statusBadge, type Tone } from '../parts/badge.ts'
+import { badge } from '../parts/badge.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
+import { plural } from '../parts/link.ts'
 
-/** How a stream of a rooftop is this morning. */
-interface StreamRow {
-  readonly uid: string
-  readonly name: string
-  readonly stream: string
-  readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
-  readonly error: string | null
-  readonly lastGoodAt: string | null
-  readonly coveredTo: string | null
-  readonly gaps: number | null
-  readonly quarantined: number
-}
-
-async function readStreams(db: Db, uids: readonly string[]): Promise<StreamRow[]> {
-  const { rows } = await sql<StreamRow>`
-    select rooftop_uid as uid, rooftop_name as name, stream, case
-        when last_status is null then 'never' when last_status in ('failed', 'parked') then 'failed'
-        when not is_at_work and coalesce(last_good_run_at < now() - interval '26 hours', true) then 'late'
-        when last_error is not null or quarantined > 0 or open_gaps > 0 or unprovable > 0 then 'partial' else 'ok' end as status,
-      last_error as error, to_json(last_good_run_at) #>> '{}' as "lastGoodAt",
-      to_json(case when stream = 'evaluations' then upper(covered) else read_to end) #>> '{}' as "coveredTo",
-      open_gaps as gaps, quarantined
-    from core.stream_status join core.rooftop using (rooftop_id)
-    where rooftop_uid = any(${[...uids]}::text[])`.execute(db)
-  return rows
-}
+/** Problems of the page; `?show=all` shows the others. */
+const mostProblems = 10
+const nightCount = 14
 
 export const morning = definePage({
   path: '/',
@@ -40,55 +22,99 @@ export const morning = definePage({
   question: 'May I trust the numbers of this morning, and if not, what do I do?',
   roles: ['engineer', 'viewer'],
   navigation: 'Morning',
-  async read({ db, config }) {
-    const streams = await readStreams(
-      db,
-      config.rooftops.map(({ uid }) => uid),
-    )
+  async read({ db, doors, config, now, query }) {
+    const states = await readStreamStates(db, config.rooftops)
+    const ofStreams = streamProblems(states)
+    const others = await readOtherProblems({ db, doors, config })
+    const uids = config.rooftops.map(({ uid }) => uid)
+    const span = { zone: config.console!.timezone, now, count: nightCount }
+    const nights = countNights(await readDayEnds(db, uids, span), span)
     const { runs: running } = await listRuns(db, { statuses: ['running'] }, 10)
-    return { streams, running }
+    const problems = sortProblems<Problem>([...ofStreams, ...others])
+    return {
+      ...{ states, streamProblems: ofStreams, nights, running, problemCount: problems.length },
+      problems: query['show'] === 'all' ? problems : problems.slice(0, mostProblems),
+    }
   },
   isLive: ({ running }) => running.length > 0,
-  draw({ streams, running }, { config, now }) {
+  draw({ states, streamProblems: ofStreams, problems, problemCount, nights, running }, asked) {
+    const { config, now } = asked
     const zone = config.console!.timezone
-    const wrong = streams.filter(({ status }) => status !== 'ok')
-    return html`${summary(streams)}
+    const runningId = running[0]?.runId ?? null
+    const left = problemCount - problems.length
+    return html`${drawSummary({ states, problems: ofStreams, runningId }, { config, zone, now })}
 <h2>What needs attention</h2>
-${table({
-  caption: 'Streams that are not fresh or not complete, worst first',
-  hidesCaption: true,
-  columns: ['What', 'Why', 'Last good run'],
-  rows: wrong
-    .slice(0, 10)
-    .map((row) => [
-      html`${statusBadge(row.status)} ${row.name}<small>${row.stream}</small>`,
-      row.error ?? `${row.quarantined} quarantined, ${row.gaps ?? 0} gaps`,
-      row.lastGoodAt === null
-        ? 'never'
-        : html`${instant(row.lastGoodAt, zone)}<small>${agoText(new Date(row.lastGoodAt), now)}</small>`,
-    ]),
-  empty: 'Nothing: every stream of every rooftop is fresh and complete.',
-})}
-<h2>Running now</h2>
-${table({
-  caption: 'Runs that have not ended',
-  hidesCaption: true,
-  columns: ['Run', 'Started', numbers('Loaded')],
-  rows: running.map((run) => [
-    html`<a href="/console/runs/${run.runId}">${run.runId} ${run.command}</a> ${badge('running', 'quiet')}`,
-    instant(run.startedAt, zone),
-    run.counts.inserted + run.counts.updated,
-  ]),
-  empty: 'Nothing is running.',
-})}`
+${drawProblems(problems, zone, now)}
+${left > 0 && html`<p><a href="/console/?show=all">Show ${plural(left, 'more problem')}</a></p>`}
+<h2>The last ${nightCount} nights</h2>
+${nightStrip(nights)}
+<div class="columns">
+<section><h2>Running now</h2>
+${drawRunning(running, zone, now)}</section>
+<section><h2>Freshness</h2>
+${drawFreshness(states, zone)}</section>
+</div>`
   },
 })
 
-/** One sentence that answers the question of the page. */
-function summary(streams: readonly StreamRow[]): Html {
-  const byRooftop = Map.groupBy(streams, ({ uid }) => uid)
-  const good = [...byRooftop.values()].filter((own) => own.every(({ status }) => status === 'ok'))
-  const tone: Tone = good.length === byRooftop.size ? 'ok' : 'warn'
-  return html`<section class="summary ${tone}">
-<h1>${good.length} of ${byRooftop.size} rooftops are fresh and complete.</h1></section>`
+function drawProblems(problems: readonly Problem[], zone: string, now: Date): Html {
+  return table({
+    caption: 'What is late, failed, held back or about to expire, the worst first',
+    hidesCaption: true,
+    columns: ['What', 'Why', 'Since', 'Do'],
+    rows: problems.map(({ word, tone, what, detail, why, since, link }) => [
+      html`${badge(word, tone)} ${what}<small>${detail}</small>`,
+      why,
+      since === null
+        ? '–'
+        : html`${instant(since, zone)}<small>${agoText(new Date(since), now)}</small>`,
+      html`<a class="button" href="/console${link.path}">${link.label}</a>`,
+    ]),
+    empty:
+      'Nothing: every stream of every rooftop is fresh and complete, and nothing is about to expire.',
+  })
+}
+
+function drawRunning(running: readonly RunSummary[], zone: string, now: Date): Html {
+  return table({
+    caption: 'Runs that have not ended',
+    hidesCaption: true,
+    columns: ['Run', 'Started', numbers('Rooftops done')],
+    rows: running.map(({ runId, command, streams, rooftops, counts, startedAt, isAtWork }) => [
+      html`<a href="/console/runs/${runId}">${runId} ${command}</a> ${isAtWork ? badge('running', 'quiet') : badge('no process', 'bad')}
+<small>${streams.join(', ')} · ${counts.listed.toLocaleString('en')} listed · ${(counts.inserted + counts.updated).toLocaleString('en')} changed</small>`,
+      html`${instant(startedAt, zone)}<small>${agoText(startedAt, now)}</small>`,
+      `${rooftops.all - rooftops.open} of ${rooftops.all}`,
+    ]),
+    empty: 'Nothing is running.',
+  })
+}
+
+/** The three clocks of each stream: of the rooftop that is furthest behind, and the newest fact of all. */
+function drawFreshness(states: readonly StreamState[], zone: string): Html {
+  const earliest = (times: readonly (string | null)[]) =>
+    times.includes(null) ? null : (times.map((time) => time!).sort()[0] ?? null)
+  const newest = (times: readonly (string | null)[]) =>
+    times
+      .filter((time) => time !== null)
+      .sort()
+      .at(-1) ?? null
+  return table({
+    caption: 'Of the rooftop that is furthest behind; the newest record of all',
+    columns: ['Stream', 'Last good run', 'Covered to', 'Newest record'],
+    rows: allStreams.map(({ name }) => {
+      const own = states.filter(({ stream }) => stream === name)
+      return [
+        name,
+        time(earliest(own.map(({ lastGoodAt }) => lastGoodAt)), zone, 'not yet'),
+        time(earliest(own.map(({ coveredTo }) => coveredTo)), zone, 'not yet'),
+        time(newest(own.map(({ newestAt }) => newestAt)), zone, 'none'),
+      ]
+    }),
+    empty: 'There are no streams.',
+  })
+}
+
+function time(at: string | null, zone: string, otherwise: string) {
+  return at === null ? otherwise : instant(at, zone)
 }

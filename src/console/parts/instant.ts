@@ -1,3 +1,4 @@
+import { localDay } from '../../values/instant.ts'
 import { html, type Html } from '../../values/html.ts'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -26,6 +27,14 @@ export function instant(at: Date | string | null, zone: string, options = {}): H
   if (at === null) return html`–`
   const date = typeof at === 'string' ? new Date(at) : at
   return html`<time datetime="${date.toISOString()}">${instantText(date, zone, options)}</time>`
+}
+
+/** An instant in a sentence: without its day where that is today, `02:10 AEDT`. */
+export function shortInstant(at: string, zone: string, now: Date): Html {
+  const date = new Date(at)
+  if (localDay(date, zone) !== localDay(now, zone)) return instant(date, zone)
+  const text = instantText(date, zone).replace(/^.*?, /, '')
+  return html`<time datetime="${date.toISOString()}">${text}</time>`
 }
 
 /** How long, in the largest unit that fits: `4 h`, `3 days`. */

@@ -1,7 +1,10 @@
 import { type Content, html, type Html } from '../../values/html.ts'
 
-/** A column: its heading, and whether it has numbers, which are aligned to the right. */
-export type Column = string | { readonly head: Content; readonly isNumber: true }
+/** A column: its heading; numbers are aligned to the right, and a picture takes the width that is left. */
+export type Column =
+  | string
+  | { readonly head: Content; readonly isNumber: true }
+  | { readonly head: Content; readonly isPicture: true }
 
 /** A table. Its caption says what its rows are. */
 export interface TableOptions {
@@ -21,6 +24,11 @@ export function numbers(head: Content): Column {
   return { head, isNumber: true }
 }
 
+/** A column of pictures. */
+export function pictures(head: Content): Column {
+  return { head, isPicture: true }
+}
+
 /** A table whose rows become cards on a narrow screen. The first cell of a row is its heading. */
 export function table(options: TableOptions): Html {
   if (options.rows.length === 0) return html`<p class="empty">${options.empty}</p>`
@@ -38,10 +46,13 @@ function tableOf({ caption, hidesCaption, columns, rows }: TableOptions): Html {
 function heading(column: Column): Html {
   if (typeof column === 'string')
     return html`<th role="columnheader" scope="col">${column === '' ? html`<span class="hidden">Do</span>` : column}</th>`
-  return html`<th role="columnheader" scope="col" class="n">${column.head}</th>`
+  const kind = 'isNumber' in column ? 'n' : 'picture'
+  return html`<th role="columnheader" scope="col" class="${kind}">${column.head}</th>`
 }
 
 function cellOf(column: Column, cell: Content, at: number): Html {
+  if (typeof column !== 'string' && 'isPicture' in column)
+    return html`<td role="cell" class="picture">${cell}</td>`
   const [label, number] =
     typeof column === 'string' ? [column, ''] : [column.head, html` class="n"`]
   const narrow = label === '' ? '' : html`<span class="label" aria-hidden="true">${label}</span>`

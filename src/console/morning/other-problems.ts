@@ -1,0 +1,170 @@
+import { sql } from 'kysely'
+import type { Config } from '../../config/read.ts'
+import type { Db } from '../../db/transaction.ts'
+import { readCauses } from '../../pipeline/quarantine-list.ts'
+import { retriableBy } from '../../pipeline/retry-quarantined.ts'
+import { allStreams } from '../../streams/all.ts'
+import type { Doors } from '../doors.ts'
+import { plural } from '../parts/link.ts'
+import { listText } from '../parts/words.ts'
+import type { Problem } from './problems.ts'
+
+interface Sources {
+  readonly db: Db
+  readonly doors: Doors
+  readonly config: Config
+}
+
+/** What needs attention besides the streams, in any order. */
+export async function readOtherProblems({ db, doors, config }: Sources): Promise<Problem[]> {
+  return [
+    ...(await jobProblems(db, doors)),
+    ...(await runProblems(db)),
+    ...(await quarantineProblems(db, config)),
+    ...(await keyProblems(db)),
+    ...(await linkProblems(db, doors, config)),
+    ...(await watchProblems(db)),
+  ]
+}
+
+async function jobProblems(db: Db, doors: Doors): Promise<Problem[]> {
+  const jobs = Object.entries(await doors.jobs(db))
+  const bad = jobs.filter(([, { status }]) => status === 'late' || status === 'failed')
+  return bad.map(([name, { status, does, error, last, lateSince }]) => ({
+    ...{ rank: 2, word: status === 'late' ? 'Late' : 'Failed', tone: 'bad', what: `Job ${name}` },
+    detail: does,
+    why: error ?? 'its process ended before the job did',
+    since: lateSince ?? last?.finishedAt ?? last?.startedAt ?? null,
+    link: { label: 'Show the job', path: `/jobs/${name}` },
+  }))
+}
+
+/** Detached runs that no worker takes, and backfills that were paused and that no run continues. */
+async function runProblems(db: Db): Promise<Problem[]> {
+  const { rows } = await sql<{ runId: number; command: string; status: string; since: string }>`
+    select run_id::float8 as "runId", command, status,
+      to_json(case status when 'paused' then coalesce(finished_at, heartbeat_at) else heartbeat_at end) #>> '{}' as since
+    from ops.run as own
+    where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute'
+      or status = 'paused' and lane = 'background' and not exists (select from ops.run as next where next.resumes = own.run_id)
+    order by run_id`.execute(db)
+  return [
+    ...rows.filter(({ status }) => status === 'running').map(waitingRun),
+    ...rows.filter(({ status }) => status === 'paused').map(pausedRun),
+  ]
+}
+
+function waitingRun({ runId, command, since }: { runId: number; command: string; since: string }) {
+  return {
+    ...{ rank: 2, word: 'No worker', tone: 'bad', what: `Run ${runId} (${command}) waits` },
+    detail: 'left to workers',
+    why: 'No worker is alive: start one with "forecourt worker". It goes on where it stopped.',
+    since,
+    link: { label: `Show run ${runId}`, path: `/runs/${runId}` },
+  } satisfies Problem
+}
+
+function pausedRun({ runId, command, since }: { runId: number; command: string; since: string }) {
+  return {
+    ...{ rank: 8, word: 'Paused', tone: 'warn', what: `Run ${runId} (${command})` },
+    detail: 'loads nothing until it is resumed',
+    why: 'It was paused: resume it with "forecourt backfill --resume".',
+    since,
+    link: { label: `Show run ${runId}`, path: `/runs/${runId}` },
+  } satisfies Problem
+}
+
+/** Causes in quarantine, the most frequent; the page of the quarantine has the others. */
+const mostCauses = 50
+
+async function quarantineProblems(db: Db, config: Config): Promise<Problem[]> {
+  const { causes, isCapped } = await readCauses(db, {}, retriableBy(config, allStreams))
+  const names = new Map(config.rooftops.map(({ uid, name }) => [uid, name]))
+  return causes
+    .slice(0, mostCauses)
+    .map(({ cause, path, message, records, streams, rooftops, firstSeenAt }) => ({
+      ...{ rank: 5, word: 'Quarantined', tone: 'warn' },
+      what: `${isCapped ? 'at least ' : ''}${plural(records, 'record')} of ${listText(streams, 3)}`,
+      detail: `${listText(
+        rooftops.map((uid) => names.get(uid) ?? uid),
+        3,
+      )}, one cause`,
+      why: `${path}: ${message}`,
+      since: firstSeenAt.toISOString(),
+      link: {
+        label: `Show ${records === 1 ? 'it' : `the ${records.toLocaleString('en')}`}`,
+        path: `/quarantine?cause=${cause}`,
+      },
+    }))
+}
+
+/** Keys whose quota is used up, and keys that the service asked to wait. */
+async function keyProblems(db: Db): Promise<Problem[]> {
+  const { rows } = await sql<{
+    kind: 'parked' | 'blocked'
+    key: string
+    streams: string
+    until: string
+    reason: string | null
+    since: string | null
+  }>`
+    select 'parked' as kind, key_name as key, string_agg(stream, ', ' order by stream) as streams,
+      to_json(max(until)) #>> '{}' as until, max(reason) as reason, null as since
+    from ops.parked where until > now() group by key_name
+    union all
+    select 'blocked', key_name, 'all streams', to_json(blocked_until) #>> '{}', null, to_json(throttled_at) #>> '{}'
+    from ops.rate_budget where blocked_until > now() + interval '1 minute'
+    order by kind, key`.execute(db)
+  return rows.map(({ kind, key, streams, until, reason, since }) => ({
+    rank: kind === 'blocked' ? 6 : 7,
+    ...{ word: kind === 'blocked' ? 'Blocked' : 'Parked', tone: 'warn' },
+    what: `Key ${key}`,
+    detail: streams,
+    why: `${reason ?? 'The service asked to wait'}; nothing is sent before ${until.slice(0, 16).replace('T', ' ')} UTC.`,
+    since,
+    link: { label: 'Show the work', path: '/work' },
+  }))
+}
+
+/** Links that were not signed again though half of their last days are over. */
+async function linkProblems(db: Db, doors: Doors, { links }: Config): Promise<Problem[]> {
+  const hours = Math.ceil(links.refreshBeforeHours / 2)
+  const rooftops = await doors.expiringLinks(db, hours)
+  const count = rooftops.reduce((sum, one) => sum + one.count, 0)
+  if (count === 0) return []
+  return [
+    {
+      ...{ rank: 6, word: 'Expiring', tone: 'warn', what: plural(count, 'PDF link') },
+      detail: listText(
+        rooftops.map(({ name }) => name),
+        3,
+      ),
+      why: `Less than ${hours} h to live, and not signed again yet, which is due ${links.refreshBeforeHours} h before.`,
+      since: null,
+      link: { label: 'Show the links', path: '/links' },
+    },
+  ]
+}
+
+const watchDays = 2
+
+/** Watches of cars for sale that end soon, without a later search. */
+async function watchProblems(db: Db): Promise<Problem[]> {
+  const { rows } = await sql<{ count: number; rooftops: string[] | null }>`
+    select count(*)::int as count, array_agg(distinct rooftop_name::text) as rooftops from mart.watch_expiry
+    where is_in_stock and not is_searched_again and watch_ends_at < now() + make_interval(days => ${watchDays})`.execute(
+    db,
+  )
+  const { count, rooftops } = rows[0]!
+  if (count === 0) return []
+  return [
+    {
+      ...{ rank: 6, word: 'Expiring', tone: 'warn' },
+      what: plural(count, 'PPSR watch', 'PPSR watches'),
+      detail: listText(rooftops ?? [], 3),
+      why: `Ends within ${watchDays} days; the car is in stock, and no later search replaces it.`,
+      since: null,
+      link: { label: 'Show the watches', path: '/links' },
+    },
+  ]
+}

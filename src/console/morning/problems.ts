@@ -1,0 +1,113 @@
+import type { Config } from '../../config/read.ts'
+import { causeWords } from '../../pipeline/cause-words.ts'
+import { freshWithinHours } from '../../pipeline/status.ts'
+import { allStreams } from '../../streams/all.ts'
+import type { Tone } from '../parts/badge.ts'
+import { plural } from '../parts/link.ts'
+import { listText } from '../parts/words.ts'
+import type { StreamState } from './stream-states.ts'
+
+/** Something that a person should see to. */
+export interface Problem {
+  /** The worst is the smallest. */
+  readonly rank: number
+  readonly word: string
+  readonly tone: Tone
+  readonly what: string
+  readonly detail: string
+  readonly why: string
+  readonly since: string | null
+  /** What to do about it, below /console. */
+  readonly link: { readonly label: string; readonly path: string }
+}
+
+/** A problem of streams: the same cause at one rooftop or several. */
+export interface StreamProblem extends Problem {
+  readonly status: 'failed' | 'late' | 'never' | 'partial'
+  readonly rooftops: readonly string[]
+  readonly streams: readonly string[]
+}
+
+/** Worst first; of the same rank, what has lasted longest. */
+export function sortProblems<P extends Problem>(problems: readonly P[]): P[] {
+  return [...problems].sort(
+    (a, b) => a.rank - b.rank || (a.since ?? '9').localeCompare(b.since ?? '9'),
+  )
+}
+
+/**
+ * What is wrong with streams, a row for each cause: the streams of a rooftop with the same cause are one row, and so are the
+ * rooftops with the same cause in the same streams. Quarantine alone is left to the list of its causes.
+ */
+export function streamProblems(states: readonly StreamState[]): StreamProblem[] {
+  const wrong = states.filter(
+    ({ status, error, gaps, unprovable }) =>
+      status !== 'ok' && (status !== 'partial' || error !== null || gaps + unprovable > 0),
+  )
+  const byCause = Map.groupBy(wrong, (state) => `${state.uid} ${causeOf(state)}`)
+  const causes = [...byCause.values()].map((own) => ({
+    own,
+    key: `${causeOf(own[0]!)} ${own.map(({ stream }) => stream).join()}`,
+  }))
+  const together = Map.groupBy(causes, ({ key }) => key)
+  return sortProblems(
+    [...together.values()].map((same) => problemOf(same.flatMap((one) => one.own))),
+  )
+}
+
+function causeOf(state: StreamState): string {
+  return `${state.status} ${causeWords(whyOf(state).replaceAll(state.uid, ''))}`
+}
+
+function whyOf({ status, error, gaps, unprovable }: StreamState): string {
+  if (status === 'never') return 'No run has finished yet: start one with "forecourt sync".'
+  if (status === 'late')
+    return `No good run within ${freshWithinHours} hours${error === null ? '' : `; the last one: ${error}`}`
+  if (error !== null) return error
+  if (gaps > 0) return `${plural(gaps, 'span')} of time wanted, and not listed yet`
+  return unprovable > 0
+    ? `${plural(unprovable, 'window')} whose list cannot be proved complete`
+    : 'The reason was not recorded.'
+}
+
+const ranks = { failed: 0, late: 1, never: 3, partial: 4 } as const
+const words = { failed: 'Failed', late: 'Late', never: 'Never', partial: 'Incomplete' } as const
+
+/** The row of states with one cause. */
+function problemOf(states: readonly StreamState[]): StreamProblem {
+  const [first] = states as [StreamState]
+  const status = first.status as StreamProblem['status']
+  const rooftops = [...new Set(states.map(({ name }) => name))]
+  const streams = [...new Set(states.map(({ stream }) => stream))]
+  const keys = [...new Set(states.map(({ key }) => key))]
+  const which = streams.length === allStreams.length ? 'all streams' : streams.join(', ')
+  return {
+    ...{ status, rooftops, streams, rank: ranks[status], word: words[status] },
+    tone: status === 'failed' || status === 'late' ? 'bad' : 'warn',
+    what: listText(rooftops, 3),
+    detail: status === 'failed' && keys.length === 1 ? `${which}, key “${keys[0]}”` : which,
+    why: whyOf(first),
+    since: states.map(({ since }) => since).sort()[0] ?? null,
+    link: linkOf(states, rooftops.length === 1),
+  }
+}
+
+function linkOf(states: readonly StreamState[], isOne: boolean): Problem['link'] {
+  const [{ status, failedRun, uid, stream, gaps }] = states as [StreamState]
+  if (status === 'failed' && failedRun !== null)
+    return { label: `Show run ${failedRun}`, path: `/runs/${failedRun}` }
+  if (status === 'partial' && gaps > 0)
+    return { label: 'Show the gaps', path: `/coverage?stream=${stream}` }
+  return isOne
+    ? { label: 'Show the rooftop', path: `/rooftops/${encodeURIComponent(uid)}` }
+    : { label: 'Show the runs', path: '/runs' }
+}
+
+/** The uids of the rooftops that have no problem in any stream, quarantine included. */
+export function goodRooftops(
+  states: readonly StreamState[],
+  { rooftops }: Pick<Config, 'rooftops'>,
+): string[] {
+  const bad = new Set(states.filter(({ status }) => status !== 'ok').map(({ uid }) => uid))
+  return rooftops.map(({ uid }) => uid).filter((uid) => !bad.has(uid))
+}
