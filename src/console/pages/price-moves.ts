@@ -20,21 +20,23 @@ import { amountText, carText, moveText, rooftopChoice, unitLink } from '../stock
 
 /** A car on hand with its asking price and its market price, and how both moved. */
 interface Move extends Pick<StockUnit, 'uid' | 'stockNo' | 'rooftop' | 'make' | 'model' | 'year'> {
-  readonly id: number
   readonly days: number
   readonly asking: number
   readonly market: number
   readonly askingMove: number | null
   readonly marketMove: number | null
+  readonly steps: readonly Step[]
 }
 
-/** The steps of a unit, for its small chart. */
-interface History {
-  readonly id: number
-  readonly stockNo: string
-  readonly steps: readonly { at: string; asking: number | null; market: number | null }[]
+/** The prices of a car from one change to the next. */
+interface Step {
+  readonly at: string
+  readonly asking: number | null
+  readonly market: number | null
 }
 
+/** Rooftops whose steps are read at once, which takes some 10 ms each; where there are more, one is shown. */
+const mostRooftops = 20
 /** Cars without a market price that are shown; the page of the stock has all. */
 const mostUnpriced = 10
 
@@ -44,37 +46,26 @@ async function readMoves(
   currency: string,
   days: number,
 ): Promise<Move[]> {
+  const then = sql`now() - make_interval(days => ${days})`
+  const before = sql`filter (where moved_at <= ${then} and coalesce(moved_again_at > ${then}, true))`
+  // By rooftop: the steps of all at once would be made of every change of every car, also of those not asked for.
   const { rows } = await sql<Move>`
-    with step as materialized (
-      select rooftop_id, rooftop_name, stock_no, make, model, model_year, moved_at, moved_again_at, is_current, days_in_stock, asking_price, market_retail
-      from ${scope.schema}.stock_price_drift where is_on_hand and rooftop_id = ${chosenIds(scope)} and currency_code = ${currency}
-    )
-    select r.rooftop_uid as uid, n.rooftop_id as id, n.rooftop_name as rooftop, n.stock_no as "stockNo", n.make, n.model, n.model_year as year,
-      (n.days_in_stock + ((now() at time zone r.time_zone)::date - (n.moved_at at time zone r.time_zone)::date))::int as days,
-      n.asking_price::float8 as asking, n.market_retail::float8 as market,
-      (n.asking_price - b.asking_price)::float8 as "askingMove", (n.market_retail - b.market_retail)::float8 as "marketMove"
-    from step as n
-    join ${scope.schema}.dim_rooftop as r using (rooftop_id)
-    left join step as b on b.rooftop_id = n.rooftop_id and b.stock_no = n.stock_no
-      and b.moved_at <= now() - make_interval(days => ${days}) and coalesce(b.moved_again_at > now() - make_interval(days => ${days}), true)
-    where n.is_current and n.asking_price is not null and n.market_retail is not null
-    order by n.asking_price - n.market_retail desc, uid, n.stock_no limit ${pageSize + 1}`.execute(
-    db,
-  )
-  return rows
-}
-
-async function readHistories(
-  db: Db,
-  scope: StockScope,
-  moves: readonly Move[],
-): Promise<History[]> {
-  const { rows } = await sql<History>`
-    select rooftop_id as id, stock_no as "stockNo", json_agg(json_build_object(
-      'at', moved_at, 'asking', asking_price::float8, 'market', market_retail::float8) order by step_no) as steps
-    from ${scope.schema}.stock_price_drift
-    where rooftop_id = ${chosenIds(scope)} and stock_no = any(${moves.map(({ stockNo }) => stockNo)}::text[])
-    group by rooftop_id, stock_no`.execute(db)
+    select r.rooftop_uid as uid, r.rooftop_name as rooftop, u.stock_no as "stockNo", u.make, u.model, u.year,
+      (u.days + (now() at time zone r.time_zone)::date - (u.moved_at at time zone r.time_zone)::date)::int as days,
+      u.asking::float8 as asking, u.market::float8 as market,
+      (u.asking - u.asking_then)::float8 as "askingMove", (u.market - u.market_then)::float8 as "marketMove", u.steps
+    from ${scope.schema}.dim_rooftop as r
+    cross join lateral (
+      select stock_no, max(make) as make, max(model) as model, max(model_year) as year, max(days_in_stock) as days, max(moved_at) as moved_at,
+        max(asking_price) filter (where is_current) as asking, max(market_retail) filter (where is_current) as market,
+        max(asking_price) ${before} as asking_then, max(market_retail) ${before} as market_then,
+        json_agg(json_build_object('at', moved_at, 'asking', asking_price::float8, 'market', market_retail::float8) order by step_no) as steps
+      from ${scope.schema}.stock_price_drift as d
+      where d.rooftop_id = r.rooftop_id and d.is_on_hand and d.currency_code = ${currency}
+      group by stock_no
+    ) as u
+    where r.rooftop_id = ${chosenIds(scope)} and u.asking is not null and u.market is not null
+    order by u.asking - u.market desc, uid, u.stock_no limit ${pageSize + 1}`.execute(db)
   return rows
 }
 
@@ -86,17 +77,20 @@ export const priceMoves = definePage({
   navigation: 'Prices',
   async read(request) {
     const { db, query } = request
-    const { rooftop = '' } = query
     const days = ['7', '90'].includes(query['days'] ?? '') ? Number(query['days']) : 30
-    const scope = await readStockScope(request, rooftop)
-    if (scope === null) return null
+    const asked = await readStockScope(request, query['rooftop'] ?? '')
+    if (asked === null) return null
+    const scope = {
+      ...asked,
+      chosen: asked.chosen.length > mostRooftops ? asked.chosen.slice(0, 1) : asked.chosen,
+    }
+    const rooftop = scope.chosen.length === 1 ? scope.chosen[0]!.uid : ''
     const sums = await readSums(db, scope)
     const known = sums.find((sum) => sum.currency === query['currency']) ?? sums[0]
     const currency = known?.currency ?? ''
     const { shown: moves, hasMore } = cutPage(await readMoves(db, scope, currency, days))
     return {
       ...{ rooftops: scope.rooftops, sums, currency, rooftop, days, moves, hasMore },
-      histories: moves.length === 0 ? [] : await readHistories(db, scope, moves),
       unpriced: await readUnits(
         db,
         scope,
@@ -105,13 +99,9 @@ export const priceMoves = definePage({
       ),
     }
   },
-  draw(
-    { rooftops, sums, currency, rooftop, days, moves, hasMore, histories, unpriced },
-    { now, config },
-  ) {
+  draw({ rooftops, sums, currency, rooftop, days, moves, hasMore, unpriced }, { now, config }) {
     const zone = rooftops.length === 1 ? rooftops[0]!.zone : config.console!.timezone
     const sum = sums.find((one) => one.currency === currency)
-    const known = new Map(histories.map((one) => [`${one.id} ${one.stockNo}`, one.steps]))
     const hasRooftop = rooftops.length > 1
     const currencies = Object.fromEntries(
       sums.map((one) => [one.currency, `${one.currency}, ${one.units} cars`]),
@@ -121,7 +111,7 @@ export const priceMoves = definePage({
 ${sum !== undefined && html`<p>Market ${sum.marketAt === null ? 'never asked' : html`of ${instant(sum.marketAt, zone)} (${agoText(new Date(sum.marketAt), now)})`}, stock list of ${instant(sum.listAt, zone)}.</p>`}
 ${config.vehicleData.apiKey === null && html`<p class="note">The config has no key of the vehicle-data service, so that no market price is asked for.</p>`}
 ${filterForm('/stock/prices', 'Which cars', [
-  rooftopChoice(rooftops, rooftop),
+  rooftopChoice(rooftops, rooftop, rooftops.length <= mostRooftops),
   sums.length > 1 && choice('Currency', 'currency', currency, currencies),
   choice('Moves of the last', 'days', String(days), { 7: '7 days', 30: '30 days', 90: '90 days' }),
 ])}
@@ -140,9 +130,7 @@ ${table({
     ].map((head) => numbers(head)),
     'Since it came in',
   ],
-  rows: moves.map((move) =>
-    moveCells(move, known.get(`${move.id} ${move.stockNo}`) ?? [], { currency, hasRooftop, now }),
-  ),
+  rows: moves.map((move) => moveCells(move, { currency, hasRooftop, now })),
   empty:
     sums.length === 0
       ? html`There is no stock yet: import a list.`
@@ -174,12 +162,8 @@ interface MoveOptions {
   readonly now: Date
 }
 
-function moveCells(
-  move: Move,
-  steps: History['steps'],
-  { currency, hasRooftop, now }: MoveOptions,
-) {
-  const { rooftop, days, asking, market, askingMove, marketMove } = move
+function moveCells(move: Move, { currency, hasRooftop, now }: MoveOptions) {
+  const { rooftop, days, asking, market, askingMove, marketMove, steps } = move
   const gap = asking - market
   const share = market === 0 ? '' : ` (${gap > 0 ? '+' : ''}${Math.round((100 * gap) / market)} %)`
   return [
@@ -196,7 +180,7 @@ function moveCells(
   ]
 }
 
-function historyOf(steps: History['steps'], now: Date): Html {
+function historyOf(steps: readonly Step[], now: Date): Html {
   const values = (name: 'asking' | 'market') =>
     steps.map((step) => ({ at: new Date(step.at), value: step[name] }))
   const ends = (name: 'asking' | 'market') => {

@@ -8,21 +8,20 @@ import { cellText, isNumber } from '../reports/cells.ts'
 import { drawCharts } from '../reports/draw-charts.ts'
 import {
   conditionOf,
-  countedRows,
-  readChart,
   readColumns,
+  readFigures,
   readRooftops,
-  readRows,
   type ReportColumn,
   type ReportFilter,
 } from '../reports/read-report.ts'
+import type { ReportSpec } from '../reports/spec.ts'
 import { reportSpecs } from '../reports/specs.ts'
 
 const specOf = (view: string | undefined) => reportSpecs.find((spec) => spec.view === view)
 
-function filterOf({ query }: PageRequest): ReportFilter {
+function filterOf({ query }: PageRequest, { months = 12 }: ReportSpec): ReportFilter {
   const { group = '', rooftop = '', month = '' } = query
-  return { group, rooftop, month: /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : '' }
+  return { group, rooftop, months, month: /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : '' }
 }
 
 export const report = definePage({
@@ -33,7 +32,7 @@ export const report = definePage({
     const { db, params } = request
     const spec = specOf(params['view'])
     if (spec === undefined) return null
-    const filter = filterOf(request)
+    const filter = filterOf(request, spec)
     const rooftops = await readRooftops(db)
     const chosen = rooftops.filter(
       ({ uid, group }) =>
@@ -43,12 +42,10 @@ export const report = definePage({
     const [view, ...columns] = await readColumns(db, spec.view)
     const condition = conditionOf(columns, filter, chosen)
     const ids = chosen.map(({ id }) => id)
-    const charts = []
-    for (const chart of spec.charts) charts.push(await readChart(db, spec.view, chart, condition))
     return {
       ...{ view: spec.view, question: spec.question, meaning: view?.description ?? '' },
-      ...{ filter, rooftops, columns, charts },
-      ...(await readRows(db, spec, columns, condition)),
+      ...{ filter, rooftops, columns },
+      ...(await readFigures(db, spec, columns, condition)),
       freshness: [
         ...(await readFreshness(db, spec.streams, ids)),
         ...(spec.usesStockLists === true ? [await readListFreshness(db, ids)] : []),
@@ -98,14 +95,13 @@ function headOf({ name }: ReportColumn): string {
 
 function captionOf(shown: number, total: number, first: string): string {
   if (shown === total) return `All ${total} rows, the ${first} first`
-  const all = total > countedRows ? `more than ${countedRows.toLocaleString('en')}` : total
-  return `The ${shown} ${first} of ${all} rows; the download has all`
+  return `The ${shown} ${first} of ${total.toLocaleString('en')} rows; the download has all`
 }
 
 function filters(
   view: string,
   columns: readonly ReportColumn[],
-  { group, rooftop, month }: ReportFilter,
+  { group, rooftop, month, months }: ReportFilter,
   rooftops: readonly { readonly uid: string; readonly name: string; readonly group: string }[],
 ): Html {
   const has = (name: string) => columns.some((column) => column.name === name)
@@ -118,7 +114,7 @@ function filters(
         ...Object.fromEntries(rooftops.map(({ uid, name }) => [uid, name])),
       }),
     has('month_start') &&
-      html`<label>Month <input type="month" name="month" value="${month}" pattern="\\d{4}-\\d{2}" placeholder="2026-11"></label><span class="note">empty: the last 12</span>`,
+      html`<label>Month <input type="month" name="month" value="${month}" pattern="\\d{4}-\\d{2}" placeholder="2026-11"></label><span class="note">empty: the last ${months}</span>`,
   ])
 }
 
@@ -126,9 +122,12 @@ function byName(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, name]))
 }
 
-function emptyText(columns: readonly ReportColumn[], { group, rooftop, month }: ReportFilter) {
+function emptyText(
+  columns: readonly ReportColumn[],
+  { group, rooftop, month, months }: ReportFilter,
+) {
   const hasMonth = columns.some(({ name }) => name === 'month_start')
-  const when = month === '' ? 'the last 12 months have' : `${month} has`
+  const when = month === '' ? `the last ${months} months have` : `${month} has`
   const why = hasMonth ? `${when} no row` : 'the view has no row'
   const whose = group + rooftop === '' ? '' : ' of what is chosen above'
   return `There is nothing to show: ${why}${whose}. ${hasMonth ? 'Choose another month, or check above how fresh the data are.' : 'Check above how fresh the data are, and that stock lists were imported where it reads them.'}`

@@ -10,11 +10,12 @@ export interface RooftopChoice {
   readonly group: string
 }
 
-/** What a report is limited to. `month`: `2026-11`; left out: the last 12 months. */
+/** What a report is limited to. `month`: `2026-11`; empty: the last `months`. */
 export interface ReportFilter {
   readonly group: string
   readonly rooftop: string
   readonly month: string
+  readonly months: number
 }
 
 /** A column of a view, as the data dictionary describes it. */
@@ -36,13 +37,11 @@ export interface ChartRow {
   readonly count: number
 }
 
-/** A cell as Postgres writes it; instants as ISO 8601. */
+/** A row of the table of a report. */
 export type ReportRow = Readonly<Record<string, string | number | boolean | null>>
 
 /** Rows of the table of a report. */
 export const shownRows = 50
-/** Rows are counted up to here. */
-export const countedRows = 10_000
 
 export async function readRooftops(db: Db): Promise<RooftopChoice[]> {
   const { rows } = await sql<RooftopChoice>`
@@ -62,18 +61,17 @@ export async function readColumns(db: Db, view: string): Promise<ReportColumn[]>
 /** The SQL condition of a filter. The rooftops are those that it lets through. */
 export function conditionOf(
   columns: readonly ReportColumn[],
-  { group, rooftop, month }: ReportFilter,
+  { group, month, months }: ReportFilter,
   rooftops: readonly RooftopChoice[],
 ): RawBuilder<unknown> {
   const has = (name: string) => columns.some((column) => column.name === name)
   const parts = [sql`true`]
-  if (has('rooftop_id') && group + rooftop !== '')
-    parts.push(sql`rooftop_id = any(${rooftops.map(({ id }) => id)}::int[])`)
+  if (has('rooftop_id')) parts.push(sql`rooftop_id = any(${rooftops.map(({ id }) => id)}::int[])`)
   if (has('group_code') && group !== '') parts.push(sql`group_code = ${group}`)
   if (has('month_start'))
     parts.push(
       month === ''
-        ? sql`month_start > date_trunc('month', now())::date - interval '12 months'`
+        ? sql`month_start > (date_trunc('month', now()) - make_interval(months => ${months}))::date`
         : sql`month_start = ${`${month}-01`}::date`,
     )
   return sql.join(parts, sql` and `)
@@ -85,53 +83,60 @@ const expressions: Readonly<Partial<Record<ChartSpec['x'], string>>> = {
   week: "date_trunc('week', completed_date::timestamp)::date",
 }
 
-/** The rows of a chart, summed by the database. */
-export async function readChart(
+/** The rows of the charts of a report, its first rows, and how many it has. */
+export interface ReportFigures {
+  readonly charts: readonly (readonly ChartRow[])[]
+  readonly rows: readonly ReportRow[]
+  readonly total: number
+}
+
+/** Reads a report in one statement, because most views sum what they read and would do so for each chart again. */
+export async function readFigures(
   db: Db,
-  view: string,
-  chart: ChartSpec,
+  spec: ReportSpec,
+  known: readonly ReportColumn[],
   condition: RawBuilder<unknown>,
-): Promise<ChartRow[]> {
-  const from = sql.table(`mart.${view}`)
+): Promise<ReportFigures> {
+  const text = JSON.stringify(spec)
+  const names = (columns: readonly string[]) => sql.join(columns.map((name) => sql.ref(name)))
+  const used = known.flatMap(({ name }) =>
+    new RegExp(`\\b(${name})\\b`).test(`${text} rooftop_id month_start`) ? [name] : [],
+  )
+  const shown = known.some(({ name }) => name === 'rooftop_id')
+    ? ['rooftop_id', ...spec.columns.split(' ')]
+    : spec.columns.split(' ')
+  const charts = spec.charts.map((chart) => listOf(chartQuery(chart)))
+  const { rows } = await sql<ReportFigures>`
+    with chosen as materialized (select ${names(used)} from ${sql.table(`mart.${spec.view}`)} where ${condition})
+    select json_build_array(${sql.join(charts)}) as charts, (select count(*)::int from chosen) as total,
+      ${listOf(sql`select ${names(shown)} from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`)} as rows`.execute(
+    db,
+  )
+  return rows[0]!
+}
+
+function listOf(query: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select coalesce(json_agg(to_json(one)), '[]') from (${query}) as one)`
+}
+
+/** The rows of a chart. */
+function chartQuery(chart: ChartSpec): RawBuilder<unknown> {
   const currency = chart.unit === 'currency' ? sql`currency_code::text` : sql`null::text`
   const x = sql.raw(expressions[chart.x] ?? chart.x)
   const by = chart.by === undefined ? sql`null::text` : sql`(${sql.raw(chart.by)})::text`
-  const isTime = chart.x === 'month' || chart.x === 'week'
-  const newest = sql`and month_start = (select max(month_start) from ${from} where ${condition})`
-  const { rows } = await sql<ChartRow>`
+  const newest = sql`where month_start = (select max(month_start) from chosen)`
+  return sql`
     select ${currency} as currency, coalesce((${x})::text, 'unknown') as x, ${by} as by, ${valuesOf(chart)} as values,
       count(${sql.raw(chart.value ?? '*')})::int as count
-    from ${from} where ${condition} ${chart.newestMonth === true ? newest : sql``}
+    from chosen ${chart.newestMonth === true ? newest : sql``}
     group by 1, 2, 3
     ${chart.value === undefined ? sql`` : sql`having count(${sql.raw(chart.value)}) > 0`}
-    order by 1, ${isTime ? sql`2` : sql`(${valuesOf(chart)})[1] desc nulls last, 2`}, 3
-    limit 2000`.execute(db)
-  return rows
+    order by 1, ${['month', 'week'].includes(chart.x) ? sql`2` : sql`(${valuesOf(chart)})[1] desc nulls last, 2`}, 3
+    limit 2000`
 }
 
 function valuesOf({ y = {}, value }: ChartSpec): RawBuilder<unknown> {
   if (value !== undefined)
     return sql`percentile_cont(array[0.1, 0.5, 0.9]) within group (order by (${sql.raw(value)})::float8)`
   return sql`array[${sql.join(Object.values(y).map((one) => sql`(${sql.raw(one)})::float8`))}]`
-}
-
-/** The first rows of a report, and how many there are, counted up to `countedRows`. */
-export async function readRows(
-  db: Db,
-  { view, columns, first }: ReportSpec,
-  known: readonly ReportColumn[],
-  condition: RawBuilder<unknown>,
-): Promise<{ rows: ReportRow[]; total: number }> {
-  const from = sql.table(`mart.${view}`)
-  const keys = known.some(({ name }) => name === 'rooftop_id') ? ['rooftop_id'] : []
-  const names = [...keys, ...columns.split(' ')].map((name) => sql.ref(name))
-  const { rows } = await sql<ReportRow>`
-    select ${sql.join(names)} from ${from} where ${condition}
-    order by ${sql.raw(first[1])} limit ${shownRows}`.execute(db)
-  if (rows.length < shownRows) return { rows, total: rows.length }
-  const counted = await sql<{ total: number }>`
-    select count(*)::int as total from (select from ${from} where ${condition} limit ${countedRows + 1}) as counted`.execute(
-    db,
-  )
-  return { rows, total: counted.rows[0]!.total }
 }

@@ -28,6 +28,8 @@ export interface ChartSpec {
 export interface ReportSpec {
   readonly view: string
   readonly question: string
+  /** The months that are shown where none is chosen: fewer where a month has a row for each evaluation. Default: 12. */
+  readonly months?: number
   /** The streams that its rows come from; the stock lists are no stream. */
   readonly streams: readonly string[]
   readonly usesStockLists?: true

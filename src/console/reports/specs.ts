@@ -7,6 +7,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   {
     view: 'rpt_01_appraisal_gap',
     question: 'How far is an appraisal from the guide, and what is left after reconditioning?',
+    months: 3,
     streams: ['evaluations', 'pricing'],
     charts: [
       range('Appraised price minus wholesale guide', 'currency', 'month', 'gap_to_wholesale_first'),

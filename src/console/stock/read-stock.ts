@@ -36,8 +36,10 @@ export async function readStockScope(
   return wanted !== '' && chosen.length === 0 ? null : { schema, rooftops, chosen }
 }
 
-/** The ids of the chosen rooftops, as SQL. */
+/** The ids of the chosen rooftops, as SQL: of one rooftop a value, which the planner passes on to every table of a view. */
 export function chosenIds({ chosen }: StockScope): RawBuilder<unknown> {
+  const [first] = chosen
+  if (first !== undefined && chosen.length === 1) return sql`${first.id}::int`
   return sql`any(${chosen.map(({ id }) => id)}::int[])`
 }
 

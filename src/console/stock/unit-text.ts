@@ -40,9 +40,13 @@ export function moveText(amount: number | null, currency: string): string {
     : amountText(amount === 0 ? 0 : amount, currency)
 }
 
-/** A choice of the rooftops of a person; nothing where there is one. */
-export function rooftopChoice(rooftops: readonly StockRooftop[], uid: string): Html | false {
+/** A choice of the rooftops of a person, and of all; nothing where there is one. */
+export function rooftopChoice(
+  rooftops: readonly StockRooftop[],
+  uid: string,
+  hasAll = true,
+): Html | false {
   if (rooftops.length < 2) return false
   const names = Object.fromEntries(rooftops.map((one) => [one.uid, one.name]))
-  return choice('Rooftop', 'rooftop', uid, { '': 'all', ...names })
+  return choice('Rooftop', 'rooftop', uid, { ...(hasAll ? { '': 'all' } : {}), ...names })
 }
