@@ -108,9 +108,9 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** Checks that concern several settings; made even if there are other problems. */
 function crossCheck(value: unknown): Problem[] {
-  if (!isRecord(value) || !Array.isArray(value['rooftops'])) return []
+  if (!isRecord(value)) return []
   const keys = isRecord(value['keys']) ? value['keys'] : {}
-  const rooftops: readonly unknown[] = value['rooftops']
+  const rooftops: readonly unknown[] = Array.isArray(value['rooftops']) ? value['rooftops'] : []
   const ofRooftops = rooftops.flatMap((entry, index) => {
     if (!isRecord(entry)) return []
     const earlier = rooftops.slice(0, index).filter(isRecord)

@@ -54,7 +54,7 @@ export const start = z.preprocess(
 /** A text that HTTP allows as the value of a header. */
 export const headerValue = z
   .string()
-  .min(1, 'is empty')
+  .min(1, { error: 'is empty', abort: true })
   .refine(
     (text) => /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/.test(text),
     'begins or ends with a space or has a line end or another character that an HTTP header cannot have',

@@ -10,7 +10,8 @@ import { serveOidc } from './access/oidc.ts'
 import { isSameOrigin } from './access/same-origin.ts'
 import { serveSignIn } from './access/sign-in.ts'
 import type { Doors } from './doors.ts'
-import { pages } from './pages.ts'
+import type { AnyPage } from './page.ts'
+import { pages as allPages } from './pages.ts'
 import { assetFolder } from './parts/frame.ts'
 import { PageServer } from './serve-page.ts'
 
@@ -21,12 +22,14 @@ const statementTimeoutMs = 3_000
 export interface ConsoleOptions {
   readonly context: Context
   readonly doors: Doors
+  /** Default: all pages. */
+  readonly pages?: readonly AnyPage[]
 }
 
 /** Serves the console below /console; does nothing where the config has none. Its pool ends with the server. */
 export async function serveConsole(
   app: FastifyInstance,
-  { context, doors }: ConsoleOptions,
+  { context, doors, pages = allPages }: ConsoleOptions,
 ): Promise<void> {
   const settings = context.config.console
   if (settings === null) return
@@ -60,6 +63,8 @@ async function protect(
   // The headers of the server are for its other pages; those of the console are stricter and its own.
   app.addHook('onRequest', async (_request, reply) => {
     for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
+    // Pages and assets say otherwise.
+    reply.header('cache-control', 'no-store')
   })
   await app.register(helmet, {
     contentSecurityPolicy: {

@@ -204,7 +204,7 @@ export class PageServer {
     person: Person | null,
     { status, title, body }: Notice,
   ): Promise<void> {
-    reply.code(status).header('cache-control', 'no-store')
+    reply.code(status).header('cache-control', 'no-store').removeHeader('etag')
     if (prefersJson(request.headers.accept)) {
       await reply.send({ error: title })
       return

@@ -21,8 +21,6 @@ export interface MaskScope {
   readonly people: PeopleOfRecords
   readonly id: number
   readonly wire: AppraisalWire
-  /** Whether a value is to be hidden whatever it is, by the names of the fields above it and by itself. */
-  readonly isPersonal: (path: readonly string[], value: unknown) => boolean
 }
 
 /** A parsed payload. `isRecord`: it is the record itself, not another answer about it. */
@@ -33,10 +31,10 @@ export interface ShownPayload {
 
 /**
  * Pure. The payloads of one record, fit to be shown: the fields of its customer are hidden, and so is every text that names the
- * customer of any of them, or has an e-mail, and whatever `isPersonal` names.
+ * customer of any of them, or has an e-mail.
  */
 export function maskPayloads(
-  { people, id, wire, isPersonal }: MaskScope,
+  { people, id, wire }: MaskScope,
   payloads: readonly ShownPayload[],
 ): unknown[] {
   const bodies = payloads.map(({ body, isRecord }) => ({ body: prunedJson(body), isRecord }))
@@ -59,30 +57,18 @@ export function maskPayloads(
     blank: (_: string, value: unknown) =>
       value === undefined || value === null ? value : hide(value),
   }
-  const withoutPersonal = (value: unknown, path: readonly string[]): unknown => {
-    if (value === null || value === undefined || value instanceof HiddenValue) return value
-    const isEmail = typeof value === 'string' && emailsIn(value).length > 0
-    if (isEmail || isPersonal(path, value)) return hide(value)
-    if (typeof value === 'string') return value
-    if (Array.isArray(value)) return value.map((each) => withoutPersonal(each, path))
-    if (typeof value !== 'object') return value
-    const entries = Object.entries(value).map(([key, each]) => [
-      key,
-      withoutPersonal(each, [...path, key]),
-    ])
-    return Object.fromEntries(entries)
-  }
+  const redactAny = (text: string) => (emailsIn(text).length > 0 ? hide(text) : redact(text))
+  const redactEmail = (text: string) => (emailsIn(text).length > 0 ? hide(text) : text)
   return bodies.map(({ body, isRecord }) =>
-    withoutPersonal(
-      isRecord ? people.withoutPerson(body, id, wire, redaction) : withTexts(body, redact),
-      [],
-    ),
+    isRecord
+      ? withTexts(people.withoutPerson(body, id, wire, redaction), redactEmail)
+      : withTexts(body, redactAny),
   )
 }
 
 function withTexts(value: unknown, redact: (text: string) => unknown): unknown {
   if (typeof value === 'string') return redact(value)
-  if (value === null || typeof value !== 'object') return value
+  if (value === null || typeof value !== 'object' || value instanceof HiddenValue) return value
   if (Array.isArray(value)) return value.map((each) => withTexts(each, redact))
   const entries = Object.entries(value).map(([key, each]) => [key, withTexts(each, redact)])
   return Object.fromEntries(entries)

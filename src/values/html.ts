@@ -11,9 +11,13 @@ export class Html {
 /** What a template takes. null, undefined and false are left out. */
 export type Content = Html | string | number | false | null | undefined | readonly Content[]
 
-/** A template that escapes each value. A value in an attribute must be in quotes: `class="${name}"`. */
+/** A template that escapes each value. A value in an attribute must be in quotes: `class="${name}"`. A value that is an address, such
+ *  as `href="${url}"`, becomes `#` where it would run a script. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Html {
-  return new Html(String.raw({ raw: strings }, ...contents.map(textOf)))
+  const texts = contents.map((content, at) =>
+    addressEnd.test(strings[at]!) && isScript(textOf(content)) ? '#' : textOf(content),
+  )
+  return new Html(String.raw({ raw: strings }, ...texts))
 }
 
 const signs = /[&<>"'`]/g
@@ -23,4 +27,12 @@ function textOf(content: Content): string {
   if (content instanceof Html) return content.text
   if (typeof content === 'object') return content.map(textOf).join('')
   return String(content).replace(signs, (sign) => `&#${sign.charCodeAt(0)};`)
+}
+
+const addressEnd = /\s(href|src|action|formaction|xlink:href)=["']$/i
+
+/** Whether an address has a scheme other than http, https and mailto: `javascript:`, `data:` … Browsers ignore blanks in it. */
+function isScript(address: string): boolean {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address.replaceAll(/[\u0000-\u0020]/g, ''))?.[1]
+  return scheme !== undefined && !/^(https?|mailto)$/i.test(scheme)
 }

@@ -5,6 +5,7 @@ import { html, type Html } from '../../values/html.ts'
 import { firstValues } from '../first-values.ts'
 import { frame } from '../parts/frame.ts'
 import { takeLink } from './link.ts'
+import { findPerson } from './people.ts'
 import { endSession, startSession } from './session.ts'
 import { isThrottled, recordFailedTry } from './throttle.ts'
 
@@ -26,7 +27,7 @@ export function serveSignIn(app: FastifyInstance, context: Context, settings: Se
     const { link = '', next = '' } = firstValues(request.body)
     if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
     const email = await takeLink(db, link)
-    if (email === null) {
+    if (email === null || findPerson(context.config, email) === null) {
       await recordFailedTry(db, request.ip)
       return await sendFrame(reply, 403, 'This link does not sign you in', linkUsed)
     }

@@ -6,7 +6,6 @@ import type { Provenance } from '../../pipeline/provenance.ts'
 import type { WindowedRecords } from '../../pipeline/windowed-records.ts'
 import { allStreams } from '../../streams/all.ts'
 import { withoutSignatures } from '../../values/content-hash.ts'
-import { isPersonalPath, isPhone } from '../payload/mask.ts'
 import { columnFedBy } from './columns-fed.ts'
 import { changesBetween, fieldText, pathText } from './diff.ts'
 
@@ -91,11 +90,7 @@ export async function readChanges(
   const isRecord = old.endpoint === 'geteval'
   // The newest record has the customer, and other answers may name the same person.
   const record = [...bodies.values()].at(-1)
-  const scope = {
-    ...{ people: evaluationRecords.people!, id: key.evalId, wire: wire.appraisal },
-    isPersonal: (path: readonly string[], value: unknown) =>
-      isPersonalPath(path, wire.appraisal) || (typeof value === 'string' && isPhone(value)),
-  }
+  const scope = { people: evaluationRecords.people!, id: key.evalId, wire: wire.appraisal }
   const masked = maskPayloads(scope, [
     { body: before, isRecord },
     { body: after, isRecord },

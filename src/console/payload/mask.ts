@@ -51,11 +51,6 @@ const withoutQueries = scrubber([])
 const emails = /[^\s@<>"',;:()]+@[^\s@<>"',;:()]+/g
 const phone = /^\s*(\+|0|\()[\d\s().-]{7,}\s*$/
 
-/** Whether a text has the form of a phone number. */
-export function isPhone(text: string): boolean {
-  return phone.test(text)
-}
-
 /** The body with `Hidden` for what is a person's, and links without what they are signed with. */
 export function maskBody(
   body: unknown,
@@ -71,7 +66,7 @@ export function maskBody(
       }),
     )
   if (typeof body !== 'string') return body
-  return isPhone(body) ? new Hidden(body) : withoutQueries(body).replaceAll(emails, '[hidden]')
+  return phone.test(body) ? new Hidden(body) : withoutQueries(body).replaceAll(emails, '[hidden]')
 }
 
 /** An empty value is no secret, and may be why a record does not fit. */
