@@ -33,6 +33,6 @@ const addressEnd = /\s(href|src|action|formaction|xlink:href)=["']$/i
 
 /** Whether an address has a scheme other than http, https and mailto: `javascript:`, `data:` … Browsers ignore blanks in it. */
 function isScript(address: string): boolean {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address.replaceAll(/[\u0000-\u0020]/g, ''))?.[1]
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address.replaceAll(/[^\u0021-\uffff]/g, ''))?.[1]
   return scheme !== undefined && !/^(https?|mailto)$/i.test(scheme)
 }

@@ -15,7 +15,7 @@ test('the console is off unless the config has it', () => {
 test('a console is read with its people and defaults', () => {
   const text = withConsole(
     'publicUrl: "https://forecourt.example.com/", people: [ { email: Kim@Example.com, role: engineer }, { email: sam@a.au, role: stock, rooftops: [u1], groups: ["key:a"] } ], ' +
-      'oidc: { issuer: "https://login.example.com", clientId: forecourt, clientSecret: "${SECRET}" }',
+      `oidc: { issuer: "https://login.example.com", clientId: forecourt, clientSecret: "\${SECRET}" }`,
   )
 
   const config = configOf(text, { SECRET: 'secret-of-oidc' })
@@ -83,7 +83,7 @@ test.for([
     'console.oidc.clientSecret is missing: add it.',
   ],
   [
-    oidc('issuer: "https://a.example", clientId: b, clientSecret: "${NO_SECRET:-}"'),
+    oidc(`issuer: "https://a.example", clientId: b, clientSecret: "\${NO_SECRET:-}"`),
     'console.oidc.clientSecret is empty: correct it.',
   ],
   [
@@ -99,7 +99,7 @@ test.for([
 })
 
 test('a missing variable for the secret is named', () => {
-  const text = oidc('issuer: "https://a.example", clientId: b, clientSecret: "${NO_SECRET}"')
+  const text = oidc(`issuer: "https://a.example", clientId: b, clientSecret: "\${NO_SECRET}"`)
 
   expect(problemsOf(text).join()).toContain('NO_SECRET')
 })

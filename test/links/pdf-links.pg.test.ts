@@ -240,7 +240,7 @@ test('an id of two dealer groups needs the rooftop, and any rooftop of the group
 
   expect(page.status).toBe(409)
   expect(text).toContain('rooftop=other')
-  expect(text).toContain('A &lt;b&gt;&amp; Co')
+  expect(text).toContain('A &#60;b&#62;&#38; Co')
   expect(chosen[0]).toMatch(/\/pdf\/ppsr\//)
   expect(chosen[1]).toBe(chosen[0])
   expect(chosen[2]).toMatch(/\/pdf\/ppsr\/b\.pdf$/)

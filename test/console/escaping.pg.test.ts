@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeLink } from '#src/console/access/link.ts'
+import { pages } from '#src/console/pages.ts'
+import { html } from '#src/values/html.ts'
+import { reportedFixture } from '../support/reports-fixture.ts'
+import { nothing, readTargets, rowOf } from './access-matrix.ts'
+import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
+import { foreignMarkup, spoilTexts, vectors } from './hostile-texts.ts'
+
+const email = '"><svg/onload=alert(0)>@example.com'
+
+let base: ConsoleFixture
+let console: ConsoleFixture
+let cookie: string
+
+beforeAll(async () => {
+  base = await openConsole({ fixture: await reportedFixture(7, 120) })
+  await spoilTexts(base)
+  const { fixture } = base
+  const rooftops = fixture.config.rooftops.map((rooftop, at) => ({
+    ...rooftop,
+    name: vectors[at]!,
+  }))
+  const config = { ...fixture.config, rooftops }
+  const context = { ...fixture.context, config }
+  console = await serveConsole(
+    { ...fixture, config, context },
+    { people: [{ email, role: 'engineer' }] },
+  )
+  const link = new URL(await makeLink(console.context.db, console.config, email)).searchParams.get(
+    'link',
+  )!
+  const { headers } = await console.post('/sign-in', { link }, { role: null })
+  cookie = headers.getSetCookie()[0]!.split(';')[0]!
+})
+
+afterAll(async () => {
+  await console[Symbol.asyncDispose]()
+  await base[Symbol.asyncDispose]()
+})
+
+const ask = async (path: string, accept = 'text/html') =>
+  await console.get(path, { role: null, headers: { cookie, accept } })
+
+/** The vectors that a page shows escaped. */
+const shownIn = (text: string) => vectors.filter((vector) => text.includes(html`${vector}`.text))
+
+/** Fails where a page holds a text that was not escaped. */
+async function assertEscaped(path: string): Promise<{ text: string; shown: string[] }> {
+  const { status, text, headers } = await ask(path)
+  expect({ path, status: status < 500 ? 'answered' : status }).toEqual({ path, status: 'answered' })
+  if (headers.get('content-type')?.startsWith('text/html') !== true) return { text: '', shown: [] }
+  expect({ path, foreign: foreignMarkup(text) }).toEqual({ path, foreign: [] })
+  const raw = vectors.filter((vector) => /[<>"']/.test(vector) && text.includes(vector))
+  expect({ path, raw }).toEqual({ path, raw: [] })
+  return { text, shown: shownIn(text) }
+}
+
+test('the check finds each vector that has a tag or an attribute', () => {
+  const harmless = vectors.filter(
+    (vector) => foreignMarkup(`<p title="${vector}">${vector}</p>`).length === 0,
+  )
+
+  // These are text as they are; in an address they are refused by `html`.
+  expect(harmless).toEqual(['javascript:alert(7)', '&lt;em&gt;12&lt;/em&gt;', '`-alert(20)-`'])
+  expect(foreignMarkup('<a href="javascript:alert(1)">')).toHaveLength(1)
+})
+
+test('every page and every link on it shows hostile texts only escaped', async () => {
+  const [target] = await readTargets(base)
+  const first = pages.map(({ path }) => rowOf(path).path(target!))
+  const open = [...first]
+  const seen = new Set(open)
+  const shown = new Set<string>()
+  let count = 0
+
+  for (let path = open.shift(); path !== undefined && count < 250; path = open.shift()) {
+    count += 1
+    const page = await assertEscaped(path)
+    for (const vector of page.shown) shown.add(vector)
+    for (const [, href] of page.text.matchAll(/href="\/console(\/[^"]*)"/g)) {
+      const next = href!.replaceAll('&#38;', '&').replace(/#.*/, '')
+      // One of each kind of page is enough, with each of its filters.
+      const kind = next.replaceAll(/\d+/g, '0')
+      if (seen.has(kind) || /download=|^\/assets/.test(next)) continue
+      seen.add(kind)
+      open.push(next)
+    }
+  }
+
+  expect(count).toBeGreaterThan(pages.length)
+  // Otherwise the test would prove nothing.
+  expect(shown.size).toBeGreaterThan(vectors.length / 2)
+})
+
+test('what a query says is shown only escaped', async () => {
+  const names = [
+    ...[
+      'show',
+      'state',
+      'rooftop',
+      'group',
+      'stream',
+      'month',
+      'from',
+      'to',
+      'before',
+      'after',
+      'page',
+    ],
+    ...[
+      'q',
+      'view',
+      'command',
+      'sort',
+      'kind',
+      'check',
+      'budget',
+      'days',
+      'email',
+      'person',
+      'role',
+    ],
+  ]
+  for (const { path } of pages)
+    for (const round of [0, 5, 10, 15]) {
+      const fields = names.map((name, at) => [name, vectors[(round + at) % vectors.length]!])
+      const name = encodeURIComponent(vectors[round]!.replaceAll('/', ''))
+      await assertEscaped(`${path.replaceAll(/:\w+/g, '1')}?${new URLSearchParams(fields)}`)
+      await assertEscaped(path.replaceAll(/:\w+/g, name))
+    }
+})
+
+test('the pages of sign-in show what an address says only escaped', async () => {
+  for (const vector of vectors) {
+    const query = new URLSearchParams({ next: vector, link: vector })
+    const { shown } = await assertEscaped(`/sign-in?${query}`)
+    expect(shown).toContain(vector)
+    await assertEscaped(`/sign-in?next=${encodeURIComponent(vector)}`)
+  }
+})
+
+test('the e-mail of a person is escaped in the frame', async () => {
+  const { text } = await ask('/')
+
+  expect(text).toContain(html`${email}, engineer.`.text)
+})
+
+test('programs get the texts as JSON that browsers do not read as a page', async () => {
+  for (const { path } of pages) {
+    const { headers, text } = await ask(rowOf(path).path(nothing), 'application/json')
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    JSON.parse(text)
+  }
+})
+
+test('the log has no line that a text has begun', () => {
+  for (const line of console.logged) for (const part of line.trimEnd().split('\n')) JSON.parse(part)
+})

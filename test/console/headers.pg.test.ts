@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pages } from '#src/console/pages.ts'
+import { nothing, rowOf } from './access-matrix.ts'
+import { type Answer, type ConsoleFixture, openConsole, type Role } from './console-fixture.ts'
+
+let console: ConsoleFixture
+
+beforeAll(async () => {
+  console = await openConsole({
+    console: { oidc: { issuer: 'http://127.0.0.1:1', clientId: 'none', clientSecret: 'none' } },
+  })
+})
+
+afterAll(async () => {
+  await console[Symbol.asyncDispose]()
+})
+
+const policy =
+  "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'"
+
+const as = (role: Role) => (path: string) => async () => await console.get(path, { role })
+
+/** One answer of each kind, by what it is. */
+const answers: Readonly<Record<string, () => Promise<Answer>>> = {
+  ...Object.fromEntries(
+    pages.flatMap(({ path }) =>
+      (['engineer', 'viewer', 'stock', null] as const).map((role) => [
+        `${path} for ${role ?? 'no one'}`,
+        as(role)(rowOf(path).path(nothing)),
+      ]),
+    ),
+  ),
+  'sign-in': as(null)('/sign-in'),
+  'sign-in by link': as(null)('/sign-in?link=any'),
+  'sign-in by a provider that is away': as(null)('/sign-in/oidc'),
+  'the answer of a provider': as(null)('/sign-in/oidc/callback?code=any&state=any'),
+  'a wrong link': async () => await console.post('/sign-in', { link: 'wrong' }, { role: null }),
+  'sign-out': async () => await console.post('/sign-out', {}, { role: null }),
+  'no such page': as('engineer')('/no-such-page'),
+  'no such run': as('engineer')('/runs/999999999'),
+  'no action': async () => await console.post('/links', { action: 'none' }),
+  'a form of another site': async () =>
+    await console.post('/links', {}, { headers: { 'sec-fetch-site': 'cross-site' } }),
+  'a type of body that no form has': async () =>
+    await console.post('/links', {}, { headers: { 'content-type': 'application/xml' } }),
+  'the style': as(null)('/assets/console.css'),
+  'the script': as(null)('/assets/console.js'),
+  'no such asset': as(null)('/assets/console.map'),
+  'a file that is no asset': as(null)('/assets/tsconfig.json'),
+  'a program without a session': async () =>
+    await console.get('/', { role: null, headers: { accept: 'application/json' } }),
+  'a program': async () => await console.get('/', { headers: { accept: 'application/json' } }),
+}
+
+/** What the policy of the console would refuse. */
+const inline = [/\sstyle\s*=/i, /<style/i, /<script(?![^>]*\ssrc=)/i, /<[a-z][^>]*\son[a-z]+\s*=/i]
+
+test.for(Object.entries(answers))(
+  '%s has the headers of the console, and nothing inline',
+  async ([, ask]) => {
+    const { headers, text } = await ask()
+
+    expect(headers.get('content-security-policy')).toBe(policy)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('referrer-policy')).toBe('same-origin')
+    expect(headers.get('cache-control')).toMatch(
+      /^(no-store|no-cache, private|public, max-age=31536000, immutable)$/,
+    )
+    if (headers.get('content-type')?.startsWith('text/html') === true)
+      for (const pattern of inline) expect(text).not.toMatch(pattern)
+  },
+)
+
+test('the kinds of answers are those that they are named after', async () => {
+  const statusOf = async (name: string) => (await answers[name]!()).status
+
+  expect(await statusOf('/ for engineer')).toBe(200)
+  expect(await statusOf('/runs for stock')).toBe(403)
+  expect(await statusOf('/ for no one')).toBe(303)
+  expect(await statusOf('sign-in by a provider that is away')).toBe(503)
+  expect(await statusOf('no action')).toBe(400)
+  expect(await statusOf('a type of body that no form has')).toBe(415)
+  expect(await statusOf('a form of another site')).toBe(403)
+  expect(await statusOf('the style')).toBe(200)
+  expect(await statusOf('a file that is no asset')).not.toBe(200)
+  expect(await statusOf('a program without a session')).toBe(401)
+})
+
+test('an address that cannot be decoded runs nothing', async () => {
+  const { status, headers, text } = await console.get('/%zz')
+
+  expect(status).toBe(400)
+  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+  expect(text).not.toMatch(/<script|\son[a-z]+=/i)
+})
+
+test('a browser asks for a page again and learns that its data are the same; another person gets the page', async () => {
+  const first = await console.get('/runs')
+  const headers = { 'if-none-match': first.headers.get('etag')! }
+
+  const again = await console.get('/runs', { headers })
+  const other = await console.get('/runs', { role: 'viewer', headers })
+
+  expect([again.status, again.text, other.status]).toEqual([304, '', 200])
+  expect(again.headers.get('content-security-policy')).toBe(policy)
+  expect(first.headers.get('vary')).toBe('accept, cookie')
+})
