@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maskBody } from '#src/console/payload/mask.ts'
+import { maskFields, maskRecord } from '#src/console/payload/mask.ts'
 import { treeOf } from '#src/console/payload/tree.ts'
 import { defaultWire } from '#src/values/wire.ts'
 
@@ -22,20 +22,20 @@ const body = [
 ]
 
 test('customers are hidden by the path of the config, by name and by form', () => {
-  const text = JSON.stringify(maskBody(body, wire))
+  const text = JSON.stringify(maskFields(body, wire))
 
   expect(text).not.toMatch(/Pat|pat@|0400|\+61|Signature|Expires/)
   expect(JSON.parse(text)).toEqual([
     {
       ...{ EvalID: 1001, UpdatedAt: 'never', Odometer: 120_000 },
-      CustomerName: '[hidden: text]',
-      CustomerPhone: '[hidden: text]',
+      CustomerName: 'hidden',
+      CustomerPhone: 'hidden',
       CustomerEmail: null,
-      Notes: '[hidden: text]',
-      customFields: { colour: '[hidden: object]' },
-      Photos: [{ id: 3, url: 'https://cdn.example.com/3.jpg?[hidden]' }],
-      Sold: { Buyer: '[hidden: object]', text: 'write to [hidden] today' },
-      extra: ['[hidden: text]', '2026-03-09T01:00:00Z', '7F3A-9C01'],
+      Notes: 'hidden',
+      customFields: { colour: 'hidden' },
+      Photos: [{ id: 3, url: 'https://cdn.example.com/3.jpg' }],
+      Sold: { Buyer: 'hidden', text: 'hidden' },
+      extra: ['hidden', '2026-03-09T01:00:00Z', '7F3A-9C01'],
     },
   ])
 })
@@ -43,13 +43,13 @@ test('customers are hidden by the path of the config, by name and by form', () =
 test('a path that the config names is hidden wherever the record is', () => {
   const evaluation = { ...wire.evaluation, customerName: ['Seen.By', 'Klant'] }
 
-  const masked = maskBody(
+  const masked = maskFields(
     { item: { Klant: 'Pat', Seen: { By: 'Pat', At: 'noon' } } },
     { ...wire, evaluation },
   )
 
   expect(JSON.stringify(masked)).toBe(
-    '{"item":{"Klant":"[hidden: text]","Seen":{"By":"[hidden: text]","At":"noon"}}}',
+    '{"item":{"Klant":"hidden","Seen":{"By":"hidden","At":"noon"}}}',
   )
 })
 
@@ -58,7 +58,7 @@ test('the tree marks what is wrong, and leaves out what is too much', () => {
     { path: 'UpdatedAt', message: 'is malformed' },
     { path: 'Photos.0.id', message: 'is missing' },
   ]
-  const { root, left } = treeOf(maskBody(body, wire), issues)
+  const { root, left } = treeOf(maskFields(body, wire), issues)
   const many = treeOf(
     Array.from({ length: 1000 }, () => ({ a: 1 })),
     [],
@@ -72,8 +72,24 @@ test('the tree marks what is wrong, and leaves out what is too much', () => {
     value: 'never',
     issues: ['is malformed'],
   })
-  expect(named('CustomerName')).toEqual({ name: 'CustomerName', kind: 'text', isHidden: true })
+  expect(named('CustomerName')).toEqual({ name: 'CustomerName', kind: 'hidden', isHidden: true })
   expect(named('Photos').children![0]!.children![0]).toMatchObject({ issues: ['is missing'] })
   expect(left).toBe(0)
   expect(many.left).toBeGreaterThan(500)
+})
+
+test('a text that names the customer is hidden wherever it is', () => {
+  const record = {
+    EvalID: 1001,
+    CustomerName: 'Pat Example',
+    Remark: 'sold to Pat Example',
+    Trim: 'GX',
+  }
+
+  const masked = maskRecord([record], { stream: 'evaluations', naturalKey: '1001' }, wire)
+  const other = maskRecord({ price: 1 }, { stream: 'pricing', naturalKey: '1001' }, wire)
+
+  expect(JSON.stringify(masked)).not.toContain('Pat')
+  expect(JSON.stringify(masked)).toContain('"Trim":"GX"')
+  expect(other).toEqual({ price: 1 })
 })

@@ -85,7 +85,7 @@ test('a record shows its issues beside its payload, without its customer', async
   expect({ status, title }).toEqual({ status: 200, title: `Quarantine ${row!.id}` })
   expect(text).toContain('Why does this record not fit?')
   expect(text).toMatch(/<code>FinalPrice<\/code> <span class="badge bad">/)
-  expect(text).toContain('hidden text')
+  expect(text).toContain('<small>hidden</small>')
   for (const answer of [text, json.text]) expect(answer).not.toMatch(/canary/i)
   expect(JSON.parse(json.text).record.payload).toBeUndefined()
   expect((await console.get('/quarantine/99999')).status).toBe(404)

@@ -14,7 +14,7 @@ import { instant } from '../parts/instant.ts'
 import { link, plural } from '../parts/link.ts'
 import { table } from '../parts/table.ts'
 import { noWorkerNotice } from '../parts/workers.ts'
-import { maskBody } from '../payload/mask.ts'
+import { maskRecord } from '../payload/mask.ts'
 import { drawTree, type PayloadNode, treeOf } from '../payload/tree.ts'
 import { retryRecords } from '../quarantine/retry.ts'
 
@@ -30,7 +30,7 @@ type ShownPayload =
   | { readonly reason: string }
 
 function shownPayload(
-  { payload, characters, issues }: QuarantineDetail,
+  { payload, characters, issues, ...name }: QuarantineDetail,
   wire: AppraisalWire,
 ): ShownPayload {
   if (characters === 0) return { reason: 'None was received.' }
@@ -47,7 +47,7 @@ function shownPayload(
     }
   }
   if (isTooDeep(body)) return { reason: 'It is nested too deeply to be shown.' }
-  return treeOf(maskBody(body, wire), issues)
+  return treeOf(maskRecord(body, name, wire), issues)
 }
 
 export const quarantined = definePage({

@@ -1,29 +1,27 @@
-import { scrubber } from '../../log.ts'
+import { HiddenValue, maskPayloads } from '../../pipeline/mask-payload.ts'
+import { allStreams } from '../../streams/all.ts'
+import { withoutSignatures } from '../../values/content-hash.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 
-// A payload as the console may show it. Customers can be anywhere in a record that does not fit, so what is hidden goes by the paths of
-// the config, by the names of fields wherever they are, and by the form of the texts.
+// A record that does not fit, as the console may show it. Its customer can be anywhere in it, so what is hidden goes by the paths of the
+// config, by the names of fields wherever they are, and by the form of the texts.
 
-/** A value that the console does not show. */
-export class Hidden {
-  /** `text`, `number` and so on: what was there. */
-  readonly kind: string
-
-  constructor(value: unknown) {
-    this.kind = kindOf(value)
-  }
-
-  toJSON(): string {
-    return `[hidden: ${this.kind}]`
-  }
+/** What a record is: its stream and key. */
+export interface RecordName {
+  readonly stream: string
+  readonly naturalKey: string
 }
 
-/** What a JSON value is, in a word. */
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'list'
-  const kinds: Readonly<Record<string, string>> = { string: 'text', object: 'object' }
-  return kinds[typeof value] ?? typeof value
+/** The parsed payload of a record with `HiddenValue` for what is a person's. */
+export function maskRecord(
+  body: unknown,
+  { stream, naturalKey }: RecordName,
+  wire: AppraisalWire,
+): unknown {
+  const people = allStreams.find(({ name }) => name === stream)?.records?.people
+  if (people === undefined || !/^\d{1,15}$/.test(naturalKey)) return maskFields(body, wire)
+  const scope = { people, id: Number(naturalKey), wire }
+  return maskFields(maskPayloads(scope, [{ body, isRecord: true }])[0], wire)
 }
 
 /** Fields that hold a person, whatever they are part of. */
@@ -36,7 +34,7 @@ const customerFields = [
 ]
 
 /** Whether the console hides what is at a path: names of fields, without the positions in lists. */
-export function isPersonalPath(path: readonly string[], { evaluation }: AppraisalWire): boolean {
+function isPersonal(path: readonly string[], { evaluation }: AppraisalWire): boolean {
   const name = path.at(-1) ?? ''
   // The values of custom fields may be about anyone.
   const isCustomValue = path.at(-2) === 'customFields' || path.at(-3) === 'customFields'
@@ -47,30 +45,30 @@ export function isPersonalPath(path: readonly string[], { evaluation }: Appraisa
     .some((known) => known !== '' && dotted.endsWith(`.${known.toLowerCase()}`))
 }
 
-const withoutQueries = scrubber([])
-const emails = /[^\s@<>"',;:()]+@[^\s@<>"',;:()]+/g
+const email = /\S@\S/
 const phone = /^\s*(\+|0|\()[\d\s().-]{7,}\s*$/
 
-/** The body with `Hidden` for what is a person's, and links without what they are signed with. */
-export function maskBody(
+/** The body without the fields and texts that are a person's, and links without what they are signed with. */
+export function maskFields(
   body: unknown,
   wire: AppraisalWire,
   path: readonly string[] = [],
 ): unknown {
-  if (Array.isArray(body)) return body.map((item: unknown) => maskBody(item, wire, path))
+  if (body instanceof HiddenValue) return body
+  if (Array.isArray(body)) return body.map((item: unknown) => maskFields(item, wire, path))
   if (body !== null && typeof body === 'object')
     return Object.fromEntries(
       Object.entries(body).map(([name, value]: [string, unknown]) => {
         const below = [...path, name]
-        return [name, isPersonalPath(below, wire) ? hidden(value) : maskBody(value, wire, below)]
+        return [name, isPersonal(below, wire) ? hidden(value) : maskFields(value, wire, below)]
       }),
     )
   if (typeof body !== 'string') return body
-  return phone.test(body) ? new Hidden(body) : withoutQueries(body).replaceAll(emails, '[hidden]')
+  return phone.test(body) || email.test(body) ? new HiddenValue() : withoutSignatures(body)
 }
 
 /** An empty value is no secret, and may be why a record does not fit. */
 function hidden(value: unknown): unknown {
   const isEmpty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
-  return isEmpty ? value : new Hidden(value)
+  return isEmpty ? value : new HiddenValue()
 }

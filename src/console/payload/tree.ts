@@ -1,7 +1,7 @@
+import { HiddenValue } from '../../pipeline/mask-payload.ts'
 import type { Issue } from '../../values/record.ts'
 import { html, type Html } from '../../values/html.ts'
 import { badge } from '../parts/badge.ts'
-import { Hidden, kindOf } from './mask.ts'
 
 /** A part of a payload: what is at a path. */
 export interface PayloadNode {
@@ -30,7 +30,7 @@ export function treeOf(
     count++
     const own = issues.filter((issue) => isAt(path, issue.path)).map(({ message }) => message)
     const node = { name, kind: kindOf(value), ...(own.length === 0 ? {} : { issues: own }) }
-    if (value instanceof Hidden) return { ...node, kind: value.kind, isHidden: true }
+    if (value instanceof HiddenValue) return { ...node, isHidden: true }
     if (value === null || typeof value !== 'object') return { ...node, value: textOf(value) }
     const entries = Object.entries(value)
     const shown = entries.slice(0, Math.max(0, mostNodes - count))
@@ -42,6 +42,14 @@ export function treeOf(
   }
   const root = walk('', body, '')
   return { root, left }
+}
+
+/** What a JSON value is, in a word. */
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (value instanceof HiddenValue) return 'hidden'
+  if (Array.isArray(value)) return 'list'
+  return typeof value === 'string' ? 'text' : typeof value
 }
 
 /** An issue names its path within the record, which may be an item of a list. */
@@ -74,7 +82,7 @@ function drawNode(node: PayloadNode, isRoot = false): Html {
 }
 
 function drawValue({ kind, value, isHidden }: PayloadNode): Html {
-  if (isHidden === true) return html`<small>hidden ${kind}</small>`
+  if (isHidden === true) return html`<small>hidden</small>`
   if (kind === 'text') return html`“${value}”`
   return html`<code>${value}</code>`
 }
