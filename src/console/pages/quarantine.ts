@@ -141,12 +141,14 @@ interface CauseTable {
 function causeTable({ chosen, causes, names, zone, mayRetry }: CauseTable): Html {
   const { tab, stream, rooftop } = chosen
   const all = causes.reduce((sum, { records }) => sum + records, 0)
-  return table({
-    caption: html`${plural(causes.length, 'cause')} of ${link(plural(all, 'record'), path, { tab, stream, rooftop, list: 1 })}`,
+  const sum = html`<p>${plural(causes.length, 'cause')} of ${link(plural(all, 'record'), path, { tab, stream, rooftop, list: 1 })}</p>`
+  return html`${causes.length > 0 && sum}${table({
+    caption: 'Why records do not fit, the most frequent cause first',
+    hidesCaption: true,
     columns: ['Cause', numbers('Records'), 'Streams', 'Rooftops', 'First seen', 'Last seen', ''],
     rows: causes.map((cause) => [
       html`<code>${cause.path}</code> ${cause.message}`,
-      countLink(cause.records, path, { tab, stream, rooftop, cause: cause.cause }),
+      html`${countLink(cause.records, path, { tab, stream, rooftop, cause: cause.cause })}<small>newest: ${link(cause.newest, `${path}/${cause.newest}`)}</small>`,
       cause.streams.join(', '),
       shortList(cause.rooftops.map((uid) => names.get(uid) ?? uid)),
       instant(cause.firstSeenAt, zone),
@@ -156,7 +158,7 @@ function causeTable({ chosen, causes, names, zone, mayRetry }: CauseTable): Html
         : '',
     ]),
     empty: emptyText(chosen),
-  })
+  })}`
 }
 
 function emptyText({ tab, stream, rooftop }: Chosen): Content {
