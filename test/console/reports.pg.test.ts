@@ -1,8 +1,10 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { reportSpecs } from '#src/console/reports/specs.ts'
 import { dayMs } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
 import { type ConsoleFixture, openConsole } from './console-fixture.ts'
+import { statementsOf } from './statements.ts'
 
 let console: ConsoleFixture
 
@@ -176,8 +178,17 @@ test('what is late is named above the numbers', async () => {
   )
 })
 
+test('a page reads with few statements, however many charts it has', async () => {
+  for (const path of ['/reports', '/reports/rpt_10_appraisal_volume', '/stock', '/stock/prices']) {
+    const { answer, statements } = await statementsOf(console, path)
+
+    expect({ path, status: answer.status }).toEqual({ path, status: 200 })
+    expect(statements.length, path).toBeGreaterThan(1)
+    expect(statements.length, path).toBeLessThanOrEqual(6)
+  }
+})
+
 test('the largest page stays in the budget', async () => {
-  const { gzipSync } = await import('node:zlib')
   const sizes = await Promise.all(
     reportSpecs.map(async ({ view }) => {
       const { text } = await console.get(`/reports/${view}`)

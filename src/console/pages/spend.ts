@@ -71,7 +71,7 @@ export const spend = definePage({
   draw({ today, budgets, open, payers, days, saved }, { config, now }) {
     const zone = config.console!.timezone
     const used = Object.entries(budgets)
-    const charted = [...new Set([...used.map(([name]) => name), ...days.map((row) => row.budget)])]
+    const charted = [...new Set(days.map((row) => row.budget))]
     return html`<h1>Spend</h1>
 <p class="question">${question}</p>
 ${table({
