@@ -57,7 +57,7 @@ test('demo serves the console and prints a link that opens it, until it is stopp
     child.kill('SIGINT')
 
     expect(page.status).toBe(200)
-    expect(content).toContain('6 of 6 rooftops are fresh and complete.')
+    expect(content).toContain('All 6 rooftops are fresh and complete.')
     expect((await child.ended).code).toBe(130)
   } finally {
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))

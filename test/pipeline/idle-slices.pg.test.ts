@@ -255,7 +255,7 @@ async function secondNight(
   expect(report.status).toBe('ok')
   const { rows } = await database.pool.query(
     `select rooftop_uid as uid,
-       (select to_jsonb(part) - '{run_id,rooftop_id,finished_at}'::text[] from ops.run_stream as part
+       (select to_jsonb(part) - '{run_id,rooftop_id,began_at,finished_at}'::text[] from ops.run_stream as part
         where part.rooftop_id = rooftop.rooftop_id and run_id = 2) as work,
        (select to_jsonb(own) - 'rooftop_id' from ops.coverage as own where own.rooftop_id = rooftop.rooftop_id) as coverage,
        (select json_agg(to_jsonb(own) - 'rooftop_id' order by window_from) from ops.window_certificate as own
