@@ -42,7 +42,7 @@ export function refused(message: string): Notice {
     status: 409,
     title: 'Nothing was done',
     body: html`<h1>Nothing was done</h1>
-<p>${message}</p>
+<p role="alert">${message}</p>
 <p>Go back and load the page again.</p>`,
   }
 }

@@ -17,6 +17,8 @@ export interface Browsing extends AsyncDisposable {
   /** A tab of its own. What the page reports to the developer, such as a violated CSP, is added to `complaints`. */
   open(path: string, view?: Partial<View>): Promise<Page>
   readonly complaints: readonly string[]
+  /** A tab of a person who has not signed in. */
+  openSignedOut(view?: Partial<View>): Promise<Page>
 }
 
 /** Opens Chromium on a console; both are closed with the result. */
@@ -29,12 +31,14 @@ export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
   })
   const complaints: string[] = []
   const contexts = new Map<string, Promise<BrowserContext>>()
-  const contextFor = async ({ width, scheme, script }: View) => {
-    const context = await browser.newContext({
+  const newContext = async ({ width, scheme, script }: View) =>
+    await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,
       javaScriptEnabled: script,
     })
+  const contextFor = async (view: View) => {
+    const context = await newContext(view)
     const [name = '', value = ''] = (await served.cookie('engineer')).split('=')
     await context.addCookies([{ name, value, url: served.url, httpOnly: true, sameSite: 'Lax' }])
     return context
@@ -56,6 +60,7 @@ export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
       await page.goto(`${served.url}/console${path}`)
       return page
     },
+    openSignedOut: async (view = {}) => await (await newContext({ ...wide, ...view })).newPage(),
     [Symbol.asyncDispose]: async () => {
       await browser.close()
       await served[Symbol.asyncDispose]()

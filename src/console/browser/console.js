@@ -5,17 +5,16 @@ function refreshLive() {
   const main = document.querySelector('main[data-live]')
   if (!(main instanceof HTMLElement)) return
   const timer = setInterval(async () => {
-    if (document.visibilityState !== 'visible' || isBusy(main)) return
+    if (document.visibilityState !== 'visible') return
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' } })
       if (answer.redirected) location.reload()
       if (!answer.ok) throw new Error(String(answer.status))
       const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
       const content = next.querySelector('main')
-      if (content === null || isBusy(main)) return
-      document.querySelector('footer')?.replaceWith(next.querySelector('footer') ?? '')
+      if (content === null) return
       markStale(false)
-      main.replaceChildren(...content.childNodes)
+      for (const name of ['footer', 'main']) follow(name, next)
       if (!content.hasAttribute('data-live')) clearInterval(timer)
     } catch {
       markStale(true)
@@ -23,10 +22,60 @@ function refreshLive() {
   }, Number(main.dataset['live']) * 1000)
 }
 
-/** Whether the person is at something inside that must not be replaced. @param {HTMLElement} main */
-function isBusy(main) {
+/**
+ * Makes a part of the page like that of a newer one. What has the focus stays or keeps it; where it is gone, the content gets it.
+ * What a person is typing or choosing is left alone.
+ * @param {string} name @param {Document} next
+ */
+function follow(name, next) {
+  const [part, newer] = [document.querySelector(name), next.querySelector(name)]
+  if (part === null || newer === null) return
   const active = document.activeElement
-  return active !== null && active !== main && main.contains(active)
+  if (!(active instanceof HTMLElement) || active === part || !part.contains(active))
+    return updateChildren(part, newer)
+  const unit = active.closest('form') ?? active
+  const copy = unit.cloneNode(true)
+  const at = focusable(unit).indexOf(active)
+  const find = (/** @type {Element} */ from) =>
+    [...from.querySelectorAll(unit.tagName)].find((one) => one.isEqualNode(copy))
+  if (find(newer) === undefined && active.matches('input, select, textarea')) return
+  updateChildren(part, newer)
+  const same = part.contains(unit) && unit.isEqualNode(copy) ? unit : find(part)
+  const element = same === undefined ? document.querySelector('main') : focusable(same)[at]
+  if (element !== document.activeElement) element?.focus({ preventScroll: true })
+}
+
+/** What can have the focus in a form; or the element itself. @param {Element} unit @returns {HTMLElement[]} */
+function focusable(unit) {
+  const found = unit instanceof HTMLFormElement ? [...unit.elements] : [unit]
+  return found.filter((one) => one instanceof HTMLElement)
+}
+
+/** Changes only what differs, so that focus, scroll, selection and what a screen reader reads stay. @param {ChildNode} old @param {ChildNode} next */
+function update(old, next) {
+  if (old.isEqualNode(next)) return
+  if (!(old instanceof Element && next instanceof Element) || old.tagName !== next.tagName)
+    return old.replaceWith(next)
+  for (const name of new Set([...old.getAttributeNames(), ...next.getAttributeNames()])) {
+    const value = next.getAttribute(name)
+    // A person has opened it, or has just sent it.
+    if (name === 'open' || name === 'aria-busy') continue
+    if (value === null) old.removeAttribute(name)
+    else old.setAttribute(name, value)
+  }
+  updateChildren(old, next)
+}
+
+/** @param {Element} old @param {Element} next */
+function updateChildren(old, next) {
+  const before = [...old.childNodes]
+  const after = [...next.childNodes]
+  for (const [at, node] of after.entries()) {
+    const one = before[at]
+    if (one === undefined) old.append(node)
+    else update(one, node)
+  }
+  for (const one of before.slice(after.length)) one.remove()
 }
 
 /** Says in words that the page no longer follows. @param {boolean} isStale */
@@ -36,7 +85,7 @@ function markStale(isStale) {
   if (old !== null) return
   const note = document.createElement('p')
   note.dataset['stale'] = ''
-  note.setAttribute('role', 'status')
+  note.setAttribute('role', 'alert')
   note.textContent = 'This page is not up to date: the server has not answered since then.'
   document.querySelector('footer')?.prepend(note)
 }

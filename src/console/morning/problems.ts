@@ -94,12 +94,17 @@ function problemOf(states: readonly StreamState[]): StreamProblem {
 
 function linkOf(states: readonly StreamState[], isOne: boolean): Problem['link'] {
   const [{ status, failedRun, uid, stream, gaps }] = states as [StreamState]
+  const rooftop = `/rooftops/${encodeURIComponent(uid)}`
   if (status === 'failed' && failedRun !== null)
     return { label: `Show run ${failedRun}`, path: `/runs/${failedRun}` }
   if (status === 'partial' && gaps > 0)
-    return { label: 'Show the gaps', path: `/coverage?stream=${stream}` }
+    return {
+      label: 'Show the gaps',
+      // The calendar shows 50 rooftops a page: that of one rooftop may be on another.
+      path: isOne ? `${rooftop}#gaps` : `/coverage?stream=${stream}`,
+    }
   return isOne
-    ? { label: 'Show the rooftop', path: `/rooftops/${encodeURIComponent(uid)}` }
+    ? { label: 'Show the rooftop', path: rooftop }
     : { label: 'Show the runs', path: '/runs' }
 }
 

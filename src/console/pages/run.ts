@@ -6,7 +6,7 @@ import { html, type Html } from '../../values/html.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { link } from '../parts/link.ts'
 import { pageSize } from '../parts/pager.ts'
-import { runBadge, runMeaning } from '../parts/run-state.ts'
+import { runBadge, runSentence } from '../parts/run-state.ts'
 import { numbers, table } from '../parts/table.ts'
 import { hasWorker, noWorkerNotice } from '../parts/workers.ts'
 import { pauseAction, pauseButton, resumeAction, resumeButton } from '../runs/backfill-actions.ts'
@@ -56,10 +56,9 @@ export const run = definePage({
   draw(found, { config, person, now }) {
     const { run: facts, processes } = found
     const zone = config.console!.timezone
-    const meaning = runMeaning(facts)
     return html`<h1>Run ${facts.runId} ${facts.command} ${runBadge(facts)}</h1>
 <p class="question">How did it go, stream by stream?</p>
-${meaning !== null && html`<p class="note">${meaning}</p>`}
+<p role="status">${runSentence(facts)}</p>
 ${processes !== null && noWorkerNotice(processes, 'This run')}
 ${runFacts(facts, found.beginning, zone)}
 ${person.role === 'engineer' && actions(found)}

@@ -1,6 +1,7 @@
-import type { RunSummary } from '../../pipeline/run-history.ts'
+import type { RunDetail, RunSummary } from '../../pipeline/run-history.ts'
 import type { Html } from '../../values/html.ts'
 import { badge, statusBadge } from './badge.ts'
+import { plural } from './link.ts'
 
 type Run = Pick<RunSummary, 'status' | 'isAtWork' | 'isDetached'>
 
@@ -19,10 +20,19 @@ const meanings: Readonly<Partial<Record<Run['status'], string>>> = {
     'It was paused: no new slice starts until another run resumes it. What it had loaded is in the warehouse.',
 }
 
-/** What a state means, where its word does not say it. */
-export function runMeaning(run: Run): string | null {
-  if (run.status !== 'running') return meanings[run.status] ?? null
-  if (run.isAtWork) return null
-  if (run.isDetached) return 'No process works for it: it is left to the workers.'
+/** How a run is, in a sentence or two. While it is open they change only with its state: a screen reader reads each change. */
+export function runSentence(run: Run & { readonly streams: RunDetail['streams'] }): string {
+  if (run.status !== 'running') return meanings[run.status] ?? endText(run)
+  if (run.isAtWork) return 'It is at work.'
+  if (run.isDetached) return 'It waits for a worker: no process works for it.'
   return 'Its process has written nothing for a minute, so it was probably killed. The next run of the same rooftops takes its work over; nothing is lost.'
+}
+
+function endText({ status, streams }: Parameters<typeof runSentence>[0]): string {
+  const sum = (name: 'inserted' | 'updated' | 'quarantined') =>
+    Object.values(streams).reduce((all, counts) => all + counts[name], 0)
+  const done = `${plural(sum('inserted'), 'record')} new, ${sum('updated').toLocaleString('en')} changed, ${sum('quarantined').toLocaleString('en')} in quarantine`
+  if (status === 'ok') return `It ended well: ${done}.`
+  if (status === 'partial') return `It ended, and something is missing: ${done}.`
+  return `It failed: the reasons are below. Until then: ${done}.`
 }
