@@ -1,5 +1,6 @@
 import { addDays, localDay, startOfDay } from '../../values/instant.ts'
 import type { TimeSpan } from '../charts/scale.ts'
+import { isDay } from '../parts/instant.ts'
 
 /** How much time a calendar shows, in months. */
 export const zooms = { year: 12, quarter: 3, month: 1 } as const
@@ -15,7 +16,6 @@ export interface Frame {
 }
 
 const longestDays = 1100
-const dayPattern = /^\d{4}-\d{2}-\d{2}$/
 
 /** The frame of a query: `from` and `to`, else the last twelve months with the current one. */
 export function frameOf(
@@ -27,13 +27,6 @@ export function frameOf(
     return { from, to, zoom: zoomOf(from, to) }
   const end = addMonths(localDay(now, zone), 1)
   return { from: addMonths(end, -zooms.year), to: end, zoom: 'year' }
-}
-
-/** Whether a text is a calendar day that exists. */
-export function isDay(text: string): boolean {
-  if (!dayPattern.test(text) || text < '1990' || text > '2100') return false
-  const at = Date.parse(`${text}T00:00:00Z`)
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
 }
 
 function zoomOf(from: string, to: string): Zoom | null {

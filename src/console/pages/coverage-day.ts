@@ -16,7 +16,6 @@ import {
   spanWords,
 } from '../charts/calendar.ts'
 import { dayName, type TimeSpan } from '../charts/scale.ts'
-import { isDay } from '../coverage/frame.ts'
 import {
   chartSpan,
   type Held,
@@ -30,7 +29,7 @@ import {
 import { ActionRefused, definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { actionButton } from '../parts/form.ts'
-import { instant } from '../parts/instant.ts'
+import { instant, isDay } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 import { hasWorker } from '../parts/workers.ts'
 import { startRunForWorkers } from '../start-run.ts'

@@ -10,16 +10,7 @@ import {
   spanWords,
 } from '../charts/calendar.ts'
 import { dayName } from '../charts/scale.ts'
-import {
-  type Frame,
-  frameOf,
-  isDay,
-  moved,
-  spanOf,
-  type Zoom,
-  zoomed,
-  zooms,
-} from '../coverage/frame.ts'
+import { type Frame, frameOf, moved, spanOf, type Zoom, zoomed, zooms } from '../coverage/frame.ts'
 import {
   chartSpan,
   type Held,
@@ -34,7 +25,7 @@ import { countNights, type DayEnd, nightStrip, readDayEnds } from '../morning/ni
 import { definePage, Redirect } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { choice, filterForm, hiddenFields } from '../parts/form.ts'
-import { instant } from '../parts/instant.ts'
+import { instant, isDay } from '../parts/instant.ts'
 import { pictures, table } from '../parts/table.ts'
 import { plural } from '../parts/link.ts'
 

@@ -3,6 +3,7 @@ import { chartFigure } from '../charts/plot.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { choice, filterForm } from '../parts/form.ts'
 import { drawFreshness, readFreshness, readListFreshness } from '../parts/freshness.ts'
+import { isDay } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 import { cellText, isNumber } from '../reports/cells.ts'
 import { drawCharts } from '../reports/draw-charts.ts'
@@ -21,7 +22,7 @@ const specOf = (view: string | undefined) => reportSpecs.find((spec) => spec.vie
 
 function filterOf({ query }: PageRequest, { months = 12 }: ReportSpec): ReportFilter {
   const { group = '', rooftop = '', month = '' } = query
-  return { group, rooftop, months, month: /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : '' }
+  return { group, rooftop, months, month: isDay(`${month}-01`) ? month : '' }
 }
 
 export const report = definePage({

@@ -4,10 +4,10 @@ import { listRuns, readKnownRooftops, type RunSummary } from '../../pipeline/run
 import { runStates } from '../../pipeline/run-ledger.ts'
 import { allStreams } from '../../streams/all.ts'
 import { html } from '../../values/html.ts'
-import { addDays, localDay, parseInstant, startOfDay } from '../../values/instant.ts'
+import { addDays, localDay, startOfDay } from '../../values/instant.ts'
 import { definePage } from '../page.ts'
 import { choice, filterForm } from '../parts/form.ts'
-import { durationText, instant } from '../parts/instant.ts'
+import { durationText, instant, isDay } from '../parts/instant.ts'
 import { countLink, link } from '../parts/link.ts'
 import { nightStrips, readNights } from '../parts/nights.ts'
 import { olderLink, pageSize } from '../parts/pager.ts'
@@ -40,10 +40,6 @@ function filterOf(query: Readonly<Record<string, string>>) {
   const after = /^\d{1,15}$/.test(text('after')) ? text('after') : ''
   const [command, rooftop, stream] = [text('command'), text('rooftop'), text('stream')]
   return { status, command, rooftop, stream, from, after }
-}
-
-function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && parseInstant(text) !== null
 }
 
 export const runs = definePage({

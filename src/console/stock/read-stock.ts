@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import { martSchema } from '../access/scope.ts'
 import type { PageRequest } from '../page.ts'
+import { isDay } from '../parts/instant.ts'
 
 /** A rooftop whose stock a person sees. */
 export interface StockRooftop {
@@ -122,7 +123,8 @@ export function keyOf({ acquiredOn, uid, stockNo }: StockUnit): string {
 }
 
 function splitKey(key: string): readonly (string | undefined)[] {
-  return /^(\d{4}-\d{2}-\d{2})~([^~]+)~(.+)$/.exec(key)?.slice(1) ?? []
+  const parts = /^([^~]+)~([^~]+)~(.+)$/.exec(key)?.slice(1) ?? []
+  return isDay(parts[0] ?? '') ? parts : []
 }
 
 /** One unit, on hand or gone; null: there is none of that number. */
