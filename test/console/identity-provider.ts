@@ -1,4 +1,4 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Adapter, type AdapterPayload, Provider } from 'oidc-provider'
@@ -11,6 +11,8 @@ export interface Identity {
   forged: Readonly<Record<string, unknown>>
   /** Whether the id token is signed with a key that the provider does not publish. */
   signsWithOtherKey: boolean
+  /** How the id token is signed; `none`: not at all. HS256: by the secret of the client. */
+  algorithm: 'RS256' | 'HS256' | 'none'
 }
 
 /** A real OpenID provider on loopback, which signs in without a question whoever `identity` says. */
@@ -33,6 +35,7 @@ const [key, otherKey] = [newKey(), newKey()]
 export async function startIdentityProvider(): Promise<IdentityProvider> {
   const identity: Identity = {
     ...{ email: 'kim@example.com', emailVerified: true, forged: {}, signsWithOtherKey: false },
+    algorithm: 'RS256',
   }
   let handle: ReturnType<Provider['callback']> | undefined
   const server = createServer((request, response) => {
@@ -133,13 +136,24 @@ function memoryAdapter(): (name: string) => Adapter {
 }
 
 /** The token with other claims, signed again. */
-function forge(token: string, { forged, signsWithOtherKey }: Identity): string {
+function forge(token: string, { forged, signsWithOtherKey, algorithm }: Identity): string {
   const [head, claims] = token.split('.') as [string, string]
-  const changed = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), ...forged }
-  const text = `${head}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}`
-  const signer = signsWithOtherKey ? otherKey : key
-  const signature = sign('sha256', Buffer.from(text), signer)
-  return `${text}.${signature.toString('base64url')}`
+  const changed = { ...decode(claims), ...forged }
+  const text = `${encode({ ...decode(head), alg: algorithm })}.${encode(changed)}`
+  const signatures = {
+    RS256: () => sign('sha256', Buffer.from(text), signsWithOtherKey ? otherKey : key),
+    HS256: () => createHmac('sha256', client.clientSecret).update(text).digest(),
+    none: () => Buffer.of(),
+  }
+  return `${text}.${signatures[algorithm]().toString('base64url')}`
+}
+
+function decode(part: string): object {
+  return JSON.parse(Buffer.from(part, 'base64url').toString()) as object
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
 }
 
 async function followTo(address: string): Promise<URL> {

@@ -19,6 +19,7 @@ afterAll(async () => {
 afterEach(async () => {
   Object.assign(provider.identity, {
     ...{ email: 'kim@example.com', emailVerified: true, forged: {}, signsWithOtherKey: false },
+    algorithm: 'RS256',
   })
   await console.rows('delete from ops.console_try')
 })
@@ -80,6 +81,8 @@ test.for([
   ['nonce', { forged: { nonce: 'of another attempt' } }, /nonce/],
   ['time', { forged: { exp: 1_700_000_000 } }, /exp|timestamp/],
   ['signature', { signsWithOtherKey: true }, /signature/],
+  ['algorithm', { algorithm: 'none' }, /alg/],
+  ['algorithm of shared secrets', { algorithm: 'HS256' }, /alg/],
   ['e-mail that is not verified', { emailVerified: false }, /not verified/],
   ['e-mail', { forged: {}, email: '' }, /names no e-mail/],
 ] as const)('an id token with a wrong %s signs no one in', async ([, changes, reason]) => {
@@ -148,6 +151,38 @@ test('ten failed answers make the address wait', async () => {
   for (let count = 1; count <= 11; count += 1) statuses.push((await finish(answer, cookie)).status)
 
   expect(statuses).toEqual([...Array(10).fill(403), 429])
+})
+
+test('a page of another site that asks for the answer makes no address wait, and asks no provider', async () => {
+  const path = '/sign-in/oidc/callback?code=guess&state=guess'
+  for (let count = 1; count <= 11; count += 1)
+    expect((await console.get(path, { role: null })).status).toBe(403)
+
+  expect(await console.rows('select from ops.console_try')).toEqual([])
+  expect((await attempt()).status).toBe(303)
+})
+
+test.for([
+  ['KIM@Example.COM', 303],
+  // To Unicode, the first letter is a K.
+  ['\u212aim@example.com', 403],
+  [' kim@example.com', 403],
+  ['kim@example.com, eve@example.com', 403],
+  ['kim@example.com\0', 403],
+] as const)('the e-mail %j gets %i', async ([email, expected]) => {
+  provider.identity.email = email
+
+  expect((await attempt()).status).toBe(expected)
+})
+
+test.for([
+  [-20, 303],
+  [-120, 403],
+] as const)('an id token that ends in %i seconds gets %i', async ([seconds, expected]) => {
+  // The clocks of two machines differ a little.
+  provider.identity.forged = { exp: Math.floor(Date.now() / 1000) + seconds }
+
+  expect((await attempt()).status).toBe(expected)
 })
 
 test('the console starts without its provider, explains it, and people sign in by link', async () => {

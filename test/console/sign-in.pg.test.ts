@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ownPath } from '#src/console/access/sign-in.ts'
+import { clientOf } from '#src/console/access/throttle.ts'
 import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
 
 let console: ConsoleFixture
@@ -101,6 +102,12 @@ test('a form with two links is read as the first', async () => {
   expect(response.status).toBe(403)
 })
 
+/** The status of a failed attempt from an address, as a proxy on this host passes it on. */
+const failFrom = async (forwardedFor: string, server = console) => {
+  const headers = { 'x-forwarded-for': forwardedFor }
+  return (await server.post('/sign-in', { link: 'guess' }, { ...noOne, headers })).status
+}
+
 test('ten failed attempts make an address wait, over all servers; other addresses do not', async () => {
   await using other = await serveConsole(console.fixture)
   const statuses: number[] = []
@@ -108,20 +115,58 @@ test('ten failed attempts make an address wait, over all servers; other addresse
     const server = attempt % 2 === 0 ? console : other
     statuses.push((await server.post('/sign-in', { link: 'guess' }, noOne)).status)
   }
-  const link = await linkOf('viewer')
 
-  const here = await console.post('/sign-in', { link }, noOne)
-  const there = await other.post('/sign-in', { link }, noOne)
-  const behindProxy = await console.post(
-    '/sign-in',
-    { link },
-    withCookie('', { 'x-forwarded-for': '203.0.113.9' }),
-  )
+  const here = await console.post('/sign-in', { link: 'guess' }, noOne)
+  const there = await other.post('/sign-in', { link: 'guess' }, noOne)
 
   expect(statuses).toEqual(Array(10).fill(403))
-  expect([here.status, there.status, behindProxy.status]).toEqual([429, 429, 303])
+  expect([here.status, there.status, await failFrom('203.0.113.9')]).toEqual([429, 429, 403])
   expect(here.headers.get('retry-after')).toBe('900')
   expect(here.title).toBe('Too many attempts')
+})
+
+test('whoever shares an address with a guesser still signs in by link', async () => {
+  for (let attempt = 0; attempt < 11; attempt += 1)
+    await console.post('/sign-in', { link: 'guess' }, noOne)
+
+  const answer = await console.post('/sign-in', { link: await linkOf('viewer') }, noOne)
+
+  expect(answer.status).toBe(303)
+})
+
+test('an address is what the proxy added last, not what the client wrote before it', async () => {
+  const statuses: number[] = []
+  for (let attempt = 0; attempt < 11; attempt += 1)
+    statuses.push(await failFrom(`198.51.100.${attempt}, 203.0.113.9`))
+
+  expect(statuses).toEqual([...Array(10).fill(403), 429])
+  expect(await failFrom('203.0.113.9, 198.51.100.1')).toBe(403)
+})
+
+test('the addresses of one IPv6 customer count together, and those of another do not', async () => {
+  const statuses: number[] = []
+  for (let attempt = 0; attempt < 11; attempt += 1)
+    statuses.push(await failFrom(`2001:db8:0:7::${attempt.toString(16)}`))
+
+  expect(statuses).toEqual([...Array(10).fill(403), 429])
+  expect([await failFrom('2001:db8:0:8::1'), await failFrom('::ffff:203.0.113.9')]).toEqual([
+    403, 403,
+  ])
+})
+
+test.for([
+  ['203.0.113.9', '203.0.113.9'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:DB8:0:0:ffff::1', '2001:db8:0:0::/64'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['1::2:3:4:5:192.0.2.1', '1:0:2:3::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+  ['9'.repeat(300), '9'.repeat(64)],
+  ['', ''],
+])('%s counts as %s', ([address, client]) => {
+  expect(clientOf(address!)).toBe(client)
 })
 
 test('attempts of more than 15 minutes ago no longer count, and are deleted', async () => {

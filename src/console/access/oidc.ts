@@ -64,9 +64,11 @@ export function serveOidc(
   })
 
   app.get('/sign-in/oidc/callback', async (request, reply) => {
-    if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
     const attempt = unpack(request.cookies[cookie])
     reply.clearCookie(cookie, cookieOptions(settings))
+    // The provider is not asked. It counts as no try, because any site can have its visitors ask for this address.
+    if (attempt === null) return await sendFrame(reply, 403, 'You are not signed in', refused)
+    if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
     const answer = new URL(callback)
     answer.search = new URL(request.url, callback).search
     const email = await readEmail(discover, provider, answer, attempt).catch((error: unknown) => {
@@ -74,7 +76,7 @@ export function serveOidc(
       return null
     })
     if (email !== null && findPerson(config, email) !== null)
-      return await signIn(context, settings, request, reply, { email, next: attempt?.next ?? '' })
+      return await signIn(context, settings, request, reply, { email, next: attempt.next })
     await recordFailedTry(db, request.ip)
     if (email === null) return await sendFrame(reply, 403, 'You are not signed in', refused)
     return await sendFrame(reply, 403, 'You may not open the console', notListed(email))
@@ -107,9 +109,8 @@ async function readEmail(
   discover: () => Promise<oidc.Configuration>,
   { requireVerifiedEmail }: Provider,
   answer: URL,
-  attempt: Attempt | null,
+  attempt: Attempt,
 ): Promise<string> {
-  if (attempt === null) throw new Error('this browser did not begin it here')
   const client = await discover()
   const tokens = await oidc.authorizationCodeGrant(client, answer, {
     pkceCodeVerifier: attempt.verifier,
@@ -152,7 +153,7 @@ function unreachable({ issuer }: Provider): Html {
 }
 
 const refused = html`<h1>You are not signed in</h1>
-<p>The answer of the provider could not be used: it is too old, was used before, or does not prove your e-mail address. The log of <code>forecourt serve</code> says which.</p>
+<p>The answer of the provider could not be used: it is too old, was used before, was not asked for by this browser, or does not prove your e-mail address. The log of <code>forecourt serve</code> says more.</p>
 <p><a href="/console/sign-in">Try again</a>.</p>`
 
 function notListed(email: string): Html {

@@ -25,13 +25,13 @@ export function serveSignIn(app: FastifyInstance, context: Context, settings: Se
   })
   app.post('/sign-in', async (request, reply) => {
     const { link = '', next = '' } = firstValues(request.body)
-    if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
+    // A good link is taken at any time: no one can guess it, and whoever shares an address must not lock the others out.
     const email = await takeLink(db, link)
-    if (email === null || findPerson(context.config, email) === null) {
-      await recordFailedTry(db, request.ip)
-      return await sendFrame(reply, 403, 'This link does not sign you in', linkUsed)
-    }
-    return await signIn(context, settings, request, reply, { email, next })
+    if (email !== null && findPerson(context.config, email) !== null)
+      return await signIn(context, settings, request, reply, { email, next })
+    if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
+    await recordFailedTry(db, request.ip)
+    return await sendFrame(reply, 403, 'This link does not sign you in', linkUsed)
   })
   app.post('/sign-out', async (request, reply) => {
     const name = cookieName(settings)
@@ -104,4 +104,4 @@ const linkUsed = html`<h1>This link does not sign you in</h1>
 <p>Make a new one with <code>forecourt console link --email you@example.com</code>.</p>`
 
 const tooMany = html`<h1>Too many attempts</h1>
-<p>There were 10 attempts from your address that failed. Wait 15 minutes, then use a new link.</p>`
+<p>There were 10 attempts from your address that failed. Wait 15 minutes, or use a new link.</p>`

@@ -1,13 +1,14 @@
+import { isIPv6 } from 'node:net'
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 
 const triesAllowed = 10
 
-/** Whether an address has failed to sign in too often in the last 15 minutes. */
+/** Whether a client has failed to sign in too often in the last 15 minutes. */
 export async function isThrottled(db: Db, address: string): Promise<boolean> {
   const { rows } = await sql<{ tries: number }>`
     select count(*)::int as tries from ops.console_try
-    where address = ${shortened(address)} and tried_at > now() - interval '15 minutes'`.execute(db)
+    where address = ${clientOf(address)} and tried_at > now() - interval '15 minutes'`.execute(db)
   return rows[0]!.tries >= triesAllowed
 }
 
@@ -15,10 +16,19 @@ export async function isThrottled(db: Db, address: string): Promise<boolean> {
 export async function recordFailedTry(db: Db, address: string): Promise<void> {
   await sql`
     with old as (delete from ops.console_try where tried_at <= now() - interval '15 minutes')
-    insert into ops.console_try (address) values (${shortened(address)})`.execute(db)
+    insert into ops.console_try (address) values (${clientOf(address)})`.execute(db)
 }
 
-/** A proxy may pass on any text as the address of its client. */
-function shortened(address: string): string {
-  return address.slice(0, 64)
+/** How a client is named: by its IPv4 address, or the 64 bits of an IPv6 address that a provider gives to one customer. A proxy may
+ *  pass on any other text. */
+export function clientOf(address: string): string {
+  const [bare = ''] = address.split('%')
+  if (!isIPv6(bare)) return address.slice(0, 64)
+  const v4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1]
+  if (v4 !== undefined) return v4
+  // The URL parser writes an address in one way.
+  const [head = '', tail] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::')
+  const groups = (part = '') => part.split(':').filter((group) => group !== '')
+  const zeros = Array<string>(8 - groups(head).length - groups(tail).length).fill('0')
+  return `${[...groups(head), ...zeros, ...groups(tail)].slice(0, 4).join(':')}::/64`
 }
