@@ -6,11 +6,16 @@ export const consoleRoles = ['engineer', 'viewer', 'stock'] as const
 /** One of `consoleRoles`. */
 export type ConsoleRole = (typeof consoleRoles)[number]
 
+/** An e-mail address as it is compared. Only A to Z lose their case: to Unicode the Kelvin sign is a K, to a mail server it is not. */
+export function emailKey(email: string): string {
+  return email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
 const person = z.strictObject({
   email: z
     .string()
     .regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address')
-    .transform((text) => text.toLowerCase()),
+    .transform(emailKey),
   role: z
     .enum(consoleRoles)
     .describe('engineer: everything; viewer: reads; stock: reads the stock of its rooftops'),
@@ -27,7 +32,14 @@ const person = z.strictObject({
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 function isSafe(address: string): boolean {
-  return address.startsWith('https:') || loopback.test(new URL(address).hostname)
+  const { protocol, hostname } = new URL(address)
+  return protocol === 'https:' || loopback.test(hostname)
+}
+
+/** The pages link to each other from the root, so a path before /console would lead nowhere. */
+function isOrigin(address: string): boolean {
+  const { href, origin } = new URL(address)
+  return href === `${origin}/` && !/[?#]/.test(address)
 }
 
 const oidc = z.strictObject({
@@ -46,12 +58,12 @@ const oidc = z.strictObject({
 export const consoleSettings = z
   .strictObject({
     publicUrl: url
-      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write only the address')
+      .refine(isOrigin, 'has more than scheme, host and port: write only them')
       .refine(
         isSafe,
         'is not https: write https://…; only a loopback address, e.g. http://127.0.0.1:4020, may do without',
       )
-      .transform((text) => text.replace(/\/+$/, ''))
+      .transform((text) => new URL(text).origin)
       .describe('Where people open it; /console is added. https, except on a loopback address'),
     timezone: zone
       .default('UTC')

@@ -76,7 +76,15 @@ test.for([
   ],
   [
     withConsole('publicUrl: "https://a.example/?b", people: []'),
-    'console.publicUrl has a ? or #: write only the address.',
+    'console.publicUrl has more than scheme, host and port: write only them.',
+  ],
+  [
+    withConsole('publicUrl: "https://a.example/forecourt", people: []'),
+    'console.publicUrl has more than scheme, host and port: write only them.',
+  ],
+  [
+    withConsole('publicUrl: "https://kim@a.example", people: []'),
+    'console.publicUrl has more than scheme, host and port: write only them.',
   ],
   [
     oidc('issuer: "https://a.example", clientId: b'),
@@ -96,6 +104,12 @@ test.for([
   expect(problems).toHaveLength(1)
   expect(problems[0]!.replace(/^forecourt\.yaml:\d+: /, '')).toBe(problem)
   expect(problems[0]).toMatch(/^forecourt\.yaml:\d+: /)
+})
+
+test('the host of an address has no case, and the port of its scheme is left out', () => {
+  const text = withConsole('publicUrl: "https://Forecourt.Example.com:443/", people: []')
+
+  expect(configOf(text).console?.publicUrl).toBe('https://forecourt.example.com')
 })
 
 test('a missing variable for the secret is named', () => {

@@ -1,4 +1,4 @@
-import type { ConsoleRole } from '../../config/console.ts'
+import { type ConsoleRole, emailKey } from '../../config/console.ts'
 import type { Config } from '../../config/read.ts'
 
 /** A person who may open the console. */
@@ -11,7 +11,7 @@ export interface Person {
 
 /** The person with an e-mail address, as the config says now; null: the config does not name them. */
 export function findPerson(config: Config, email: string): Person | null {
-  const wanted = email.toLowerCase()
+  const wanted = emailKey(email)
   const found = config.console?.people.find((person) => person.email === wanted)
   if (found === undefined) return null
   const { role, groups } = found

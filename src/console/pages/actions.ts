@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { emailKey } from '../../config/console.ts'
 import { html } from '../../values/html.ts'
 import { definePage } from '../page.ts'
 import { badge, type Tone } from '../parts/badge.ts'
@@ -32,7 +33,7 @@ export const actions = definePage({
   navigation: 'Actions',
   async read({ db, query }) {
     const { who = '' } = query
-    const ofOne = who === '' ? sql`true` : sql`email = ${who.toLowerCase()}`
+    const ofOne = who === '' ? sql`true` : sql`email = ${emailKey(who)}`
     const { rows } = await sql<ActionRow>`
       select action_id as id, to_json(at) #>> '{}' as at, email, role, action, target, shown_count as "shownCount",
         outcome, message, run_id as "runId"
