@@ -16,11 +16,14 @@ export async function startAction(
   action: string,
   { path, params, form }: ActionTarget,
 ): Promise<number> {
-  const { action: _, count, ...fields } = form
+  const { action: _, count, ...rest } = form
   const shown = /^\d{1,9}$/.test(count ?? '') ? Number(count) : null
+  const fields = Object.entries(rest).map(([field, value]) => [field, value.slice(0, 200)])
+  // No field of the form takes the place of what the address names.
+  const target = { ...Object.fromEntries(fields.slice(0, 50)), ...params, page: path }
   const { rows } = await sql<{ id: number }>`
     insert into ops.console_action (email, role, action, target, shown_count)
-    values (${email}, ${role}, ${action.slice(0, 40)}, ${JSON.stringify({ page: path, ...params, ...fields })}::jsonb, ${shown})
+    values (${email}, ${role}, ${action.slice(0, 40)}, ${JSON.stringify(target)}::jsonb, ${shown})
     returning action_id as id`.execute(db)
   return rows[0]!.id
 }

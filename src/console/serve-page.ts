@@ -121,7 +121,9 @@ export class PageServer {
     const { asked, data, download } = found
     if (data instanceof Redirect) return await reply.redirect(`/console${data.location}`, 303)
     if (download !== null) {
-      reply.header('content-disposition', `attachment; filename="${download.fileName}"`)
+      // Other characters could end the header, or its quotes.
+      const name = download.fileName.replaceAll(/[^\w.-]/g, '_')
+      reply.header('content-disposition', `attachment; filename="${name}"`)
       return await reply.type(download.type).send(download.body)
     }
     if (data === null) return await this.#notice(request, reply, person, nothingHere)
@@ -131,7 +133,7 @@ export class PageServer {
   #request(request: FastifyRequest, person: Person, db: PageRequest['db']): PageRequest {
     const { context, doors } = this.#parts
     return {
-      params: request.params as Record<string, string>,
+      params: firstValues(request.params),
       query: firstValues(request.query),
       ...{ person, db, config: context.config, doors, now: new Date() },
     }
@@ -147,7 +149,7 @@ export class PageServer {
     const json = JSON.stringify(data)
     const isJson = prefersJson(request.headers.accept)
     // The time of reading is no news: a browser that asks again gets a page only when its data have changed.
-    const etag = `"${createHash('sha256').update(`${isJson} ${asked.person.role} ${json}`).digest('base64url').slice(0, 22)}"`
+    const etag = `"${createHash('sha256').update(`${isJson} ${asked.person.role} ${asked.person.email} ${json}`).digest('base64url').slice(0, 22)}"`
     reply.headers({ etag, vary: 'accept, cookie', 'cache-control': 'no-cache, private' })
     if (request.headers['if-none-match'] === etag) return await reply.code(304).send()
     if (isJson) return await reply.type('application/json; charset=utf-8').send(json)
@@ -174,10 +176,13 @@ export class PageServer {
     const name = form['action'] ?? ''
     const action = Object.hasOwn(page.actions!, name) ? page.actions![name]! : null
     if (action === null) return await this.#notice(request, reply, person, badRequest)
-    if (!action.roles.includes(person.role))
-      return await this.#notice(request, reply, person, forbidden(person))
-    const params = request.params as Record<string, string>
+    const params = firstValues(request.params)
     const id = await startAction(context.db, person, name, { path: page.path, params, form })
+    if (!action.roles.includes(person.role)) {
+      const message = `It is not for the role ${person.role}.`
+      await finishAction(context.db, id, { outcome: 'refused', message })
+      return await this.#notice(request, reply, person, forbidden(person))
+    }
     try {
       const { config, db } = context
       const asked = { params, form, person, config, db, context, doors, now: new Date() }
@@ -204,7 +209,8 @@ export class PageServer {
     person: Person | null,
     { status, title, body }: Notice,
   ): Promise<void> {
-    reply.code(status).header('cache-control', 'no-store').removeHeader('etag')
+    reply.code(status).header('cache-control', 'no-store')
+    for (const name of ['etag', 'content-disposition']) reply.removeHeader(name)
     if (prefersJson(request.headers.accept)) {
       await reply.send({ error: title })
       return

@@ -1,4 +1,3 @@
-import { BusyError, SyncError, UsageError } from '../errors.ts'
 import { startDetached } from '../pipeline/run-streams.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { type ActionDone, ActionRefused, type ActionRequest } from './page.ts'
@@ -8,19 +7,8 @@ export async function startRunForWorkers(
   { context }: Pick<ActionRequest, 'context'>,
   request: RunRequest,
 ): Promise<ActionDone> {
-  const { run } = await orRefused(() => startDetached(context, request))
+  const { run } = await startDetached(context, request)
   return { location: `/runs/${run.runId}`, runId: run.runId }
-}
-
-/** Does something that may be refused: by another run that holds the work, or by settings that do not allow it. */
-export async function orRefused<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof BusyError || error instanceof UsageError || error instanceof SyncError)
-      throw new ActionRefused(error.message, { cause: error })
-    throw error
-  }
 }
 
 /** How much a number may have changed since the page showed it. */

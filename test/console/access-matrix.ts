@@ -39,13 +39,15 @@ export async function readTargets({ config, rows }: ConsoleFixture): Promise<rea
   return [...found.map((one) => ({ ...one, ...common })), nothing]
 }
 
-interface Row {
+/** What a page answers. */
+export interface Row {
   readonly path: (target: Target) => string
   /** By role, the status for what belongs to: sam's rooftop, a sister rooftop of it, a rooftop of gus' group, nothing that exists. */
   readonly expected: Readonly<Record<'engineer' | 'viewer' | 'stock' | 'group', string>>
 }
 
-const perRole = (reader: string, stock: string, group = stock): Row['expected'] => ({
+/** The statuses of engineers and viewers, of sam and of gus. */
+export const perRole = (reader: string, stock: string, group = stock): Row['expected'] => ({
   ...{ engineer: reader, viewer: reader, stock, group },
 })
 

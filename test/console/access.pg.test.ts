@@ -8,7 +8,7 @@ import { inTransaction } from '#src/db/transaction.ts'
 import { html } from '#src/values/html.ts'
 import { type Logins, openLogins } from '../access/logins.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
-import { readTargets, rowOf, rows, type Target } from './access-matrix.ts'
+import { perRole, readTargets, type Row, rowOf, rows, type Target } from './access-matrix.ts'
 import { type ConsoleFixture, openConsole } from './console-fixture.ts'
 import { doorsOf, openTestPages } from './test-pages.ts'
 
@@ -17,12 +17,17 @@ const roles = ['engineer', 'viewer', 'stock', 'group'] as const
 let console: ConsoleFixture
 let logins: Logins
 let targets: readonly Target[]
+/** Every VIN in stock that one rooftop alone has. */
+let foreignVins: readonly { uid: string; vin: string }[]
 
 beforeAll(async () => {
   console = await openConsole({ fixture: await reportedFixture(7, 120) })
   logins = await openLogins(console.fixture.database, console.config, {})
   await logins.grant()
   targets = await readTargets(console)
+  foreignVins = await console.rows(
+    'select min(rooftop_uid) as uid, vin from core.stock_unit join core.rooftop using (rooftop_id) group by vin having count(*) = 1',
+  )
 })
 
 afterAll(async () => {
@@ -57,24 +62,78 @@ test.for(pages.map(({ path }) => path))('%s answers each role as the matrix says
 })
 
 test.for(pages.map(({ path }) => path))(
-  '%s answers programs with the same status',
+  '%s answers programs as it answers people',
   async (page) => {
     const { path } = rowOf(page)
     const headers = { accept: 'application/json' }
 
     for (const role of roles) {
-      const target = targets[0]!
-      const [text, json] = [
-        await console.get(path(target), { role }),
-        await console.get(path(target), { role, headers }),
-      ]
-      expect(json.status).toBe(text.status)
-      if (json.status === 303) continue
-      expect(json.headers.get('content-type')).toMatch(/^application\/json/)
-      JSON.parse(json.text)
+      const hidden = new Set<string>()
+      for (const target of targets) {
+        const people = await console.get(path(target), { role })
+        const json = await console.get(path(target), { role, headers })
+        expect(json.status).toBe(people.status)
+        if (json.status === 303) continue
+        expect(json.headers.get('content-type')).toMatch(/^application\/json/)
+        JSON.parse(json.text)
+        if (json.status !== 200) hidden.add(json.text)
+      }
+      expect(hidden.size, role).toBeLessThanOrEqual(1)
     }
   },
 )
+
+const formats = ['csv', 'parquet', 'xlsx']
+
+/** The pages with a file, by what each role gets of its formats: for its own rooftop, a sister rooftop, another group, nothing. */
+const downloads: Readonly<Record<string, Readonly<Record<string, Row['expected']>>>> = {
+  '/reports/:view': {
+    csv: perRole('200 200 200 404', '403 403 403 403'),
+    parquet: perRole('200 200 200 404', '403 403 403 403'),
+  },
+  '/stock': { csv: perRole('200 200 200 404', '200 404 404 404', '404 404 200 404') },
+}
+
+test.for(pages.map(({ path }) => path))('%s gives files as the matrix says', async (page) => {
+  const { path, expected } = rowOf(page)
+  const found: Record<string, Record<string, string>> = {}
+
+  for (const format of formats) {
+    for (const role of roles) {
+      const answers: string[] = []
+      for (const target of targets) {
+        const url = path(target)
+        const asked = `${url}${url.includes('?') ? '&' : '?'}download=${format}`
+        const { status, headers, text } = await console.get(asked, { role })
+        answers.push(String(status))
+        expect(headers.has('content-disposition')).toBe(status === 200)
+        if (status === 200 && role !== 'engineer' && role !== 'viewer')
+          expect(othersIn(text, role)).toEqual([])
+      }
+      found[format] = { ...found[format], [role]: answers.join(' ') }
+    }
+  }
+
+  // Of no such format, every page that a role may open has nothing.
+  const none = Object.fromEntries(
+    roles.map((role) => [role, expected[role].replace(/200|303(?= |$)/g, '404')]),
+  )
+  const stays = page === '/' ? { ...none, stock: expected.stock, group: expected.group } : none
+  for (const format of formats)
+    expect({ format, ...found[format] }).toEqual({
+      format,
+      ...(downloads[page]?.[format] ?? stays),
+    })
+})
+
+/** The stock numbers of rooftops that a role may not see which a text has. */
+function othersIn(text: string, role: 'stock' | 'group'): string[] {
+  const email = role === 'stock' ? 'sam@example.com' : 'gus@example.com'
+  const own = findPerson(console.config, email)!.rooftops!
+  return foreignVins
+    .filter(({ uid, vin }) => !own.includes(uid) && text.includes(vin))
+    .map(({ vin }) => vin)
+}
 
 test('a page that forgets to filter shows a stock person the own rooftops alone', async () => {
   const path = '/forgetful'
@@ -116,19 +175,23 @@ test.runIf(stockPages.length > 0).for(stockPages.map(({ path }) => path))(
     const page = stockPages.find((one) => one.path === path)!
     const sam = findPerson(console.config, 'sam@example.com')!
     const others = console.config.rooftops.slice(1)
+    const files: { uid: string; name: string }[] = []
     for (const target of targets) {
       const url = new URL(rowOf(path).path(target), 'http://console')
       const data = await inTransaction(
         console.fixture.database.pool,
         async ({ db }) => {
           await enterScope(db, sam)
-          return await page.read({
+          const asked = {
             ...{ db, config: console.config, doors: doorsOf(console.context), now: new Date() },
-            // An empty list of rooftops still makes it choose mart_scoped.
+            // A list of all rooftops still makes it choose mart_scoped.
             person: { ...sam, rooftops: console.config.rooftops.map(({ uid }) => uid) },
             params: paramsOf(path, url.pathname),
             query: Object.fromEntries(url.searchParams),
-          })
+          }
+          const file = await page.download?.('csv', asked)
+          if (file) files.push({ uid: target.uid, name: file.fileName })
+          return await page.read(asked)
         },
         'repeatable read, read only',
       )
@@ -138,6 +201,8 @@ test.runIf(stockPages.length > 0).for(stockPages.map(({ path }) => path))(
         expect(text).not.toContain(name)
       }
     }
+    // A door reads past row-level security, so it must not open for what the scope does not show.
+    expect(files.filter(({ uid }) => uid !== sam.rooftops![0])).toEqual([])
   },
 )
 
@@ -150,9 +215,8 @@ function paramsOf(pattern: string, path: string): Record<string, string> {
   )
 }
 
-test('only engineers act, and a refusal by role leaves no trace', async () => {
+test('only engineers act, and whoever else tries is written down', async () => {
   const acting = pages.filter(({ actions }) => actions !== undefined)
-  const before = await console.rows('select from ops.console_action')
 
   for (const { path, actions } of acting)
     for (const [action, { roles: allowed }] of Object.entries(actions!)) {
@@ -160,10 +224,27 @@ test('only engineers act, and a refusal by role leaves no trace', async () => {
       for (const role of ['viewer', 'stock', 'group'] as const) {
         const { status } = await console.post(rowOf(path).path(targets[0]!), { action }, { role })
         expect({ path, action, role, status }).toEqual({ path, action, role, status: 403 })
+        const [row] = await console.rows(
+          'select action, role, outcome, run_id, message from ops.console_action order by action_id desc limit 1',
+        )
+        const own = role === 'group' ? 'stock' : role
+        const message = `It is not for the role ${own}.`
+        expect(row).toEqual({ action, role: own, outcome: 'refused', run_id: null, message })
       }
     }
+})
 
-  expect(await console.rows('select from ops.console_action')).toEqual(before)
+test('what an action was about is what its address says, whatever the form says', async () => {
+  const form = { action: 'pause', run: 'x'.repeat(500), id: '999', page: '/forged' }
+  await console.post(`/runs/${targets[0]!.runId}`, form)
+
+  const [row] = await console.rows(
+    'select target from ops.console_action order by action_id desc limit 1',
+  )
+
+  expect(row).toEqual({
+    target: { page: '/runs/:id', id: String(targets[0]!.runId), run: 'x'.repeat(200) },
+  })
 })
 
 test('where no grant was run, a stock page explains it', async () => {

@@ -60,11 +60,16 @@ describe('links', () => {
     const viewed = await console.get('/links', { role: 'viewer' })
     const refused = await console.post('/links', { action: 'refresh' }, { role: 'viewer' })
     console.fixture.sandbox.clock.advance(60_000)
+    const wrong = [
+      await console.post('/links', { action: 'refresh' }),
+      await console.post('/links', { action: 'refresh', count: '30' }),
+    ]
 
     const answer = await console.post('/links', { action: 'refresh', count: '3' })
 
     expect(viewed.text).not.toContain('Sign 3')
-    expect(refused.status).toBe(403)
+    expect([refused, ...wrong].map(({ status }) => status)).toEqual([403, 409, 409])
+    expect(wrong[1]!.text).toContain('The page showed 30, and now 3 links expire soon')
     expect(answer).toMatchObject({ status: 303 })
     const runId = Number(answer.location!.replace('/console/runs/', ''))
     const [run] = await console.rows('select command from ops.run where run_id = $1', [runId])

@@ -4,7 +4,6 @@ import { ActionRefused, type PageAction } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
 import { actionButton } from '../parts/form.ts'
 import { durationText, instant } from '../parts/instant.ts'
-import { orRefused } from '../start-run.ts'
 
 /** The state of a job. */
 export function jobBadge({ status }: Pick<JobFigures, 'status'>): Html {
@@ -48,7 +47,7 @@ export const runJobAction: PageAction = {
     const name = params['name'] ?? form['job'] ?? ''
     if (name === '')
       throw new ActionRefused('The job is missing: load the page again and use its button.')
-    const id = await orRefused(() => doors.runJob(name))
+    const id = await doors.runJob(name)
     return { location: `/jobs/${name}`, message: `job run ${id}` }
   },
 }

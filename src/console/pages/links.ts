@@ -8,6 +8,7 @@ import { evaluationLink } from '../parts/evaluation-link.ts'
 import { actionButton } from '../parts/form.ts'
 import { instant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
+import { assertSameCount } from '../start-run.ts'
 
 /** A watch that ends while its vehicle is for sale, and that no later search replaces. */
 interface WatchRow {
@@ -91,12 +92,13 @@ ${table({
   actions: {
     refresh: {
       roles: ['engineer'],
-      async run({ db, doors }) {
-        const { rooftops } = await doors.linkLife(db)
-        if (toSign(rooftops) === 0)
+      async run({ db, doors, form }) {
+        const count = toSign((await doors.linkLife(db)).rooftops)
+        if (count === 0)
           throw new ActionRefused(
             'No link expires soon any more: another run has signed them. Load the page again to see how long they live.',
           )
+        assertSameCount(form['count'], count, 'links expire soon')
         const runId = await doors.refreshLinks()
         return { location: `/runs/${runId}`, runId }
       },

@@ -9,7 +9,7 @@ import { html, type Html } from '../../values/html.ts'
 import { ActionRefused, type ActionRequest, type PageAction } from '../page.ts'
 import { actionButton } from '../parts/form.ts'
 import { plural } from '../parts/link.ts'
-import { orRefused, startRunForWorkers } from '../start-run.ts'
+import { startRunForWorkers } from '../start-run.ts'
 
 /** The button that pauses a backfill. `path`: the page that has the action. */
 export function pauseButton(path: string, runId: number): Html {
@@ -56,7 +56,7 @@ export const resumeAction: PageAction = {
       throw new ActionRefused(
         `Run ${runId} is not a backfill that was paused, stopped or killed, or somebody has resumed it before you.`,
       )
-    const { request: next } = await orRefused(async () => resumeRequest(config, allStreams, old))
+    const { request: next } = resumeRequest(config, allStreams, old)
     return await startRunForWorkers(request, next)
   },
 }
