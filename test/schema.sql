@@ -1613,6 +1613,16 @@ ops.vanished table
   constraint vanished_reason_check CHECK (((reason)::text = ANY ((ARRAY['not found'::character varying, 'not listed'::character varying])::text[])))
   -- Records that the source no longer returns, or no longer lists in a certified window.
 
+ops.verification table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  verified_at timestamp with time zone not null
+  fault character varying(400) -- What differed, in words; null: nothing
+  fault_since timestamp with time zone -- When the first of the verifications that found a fault, without a good one since, was made
+  constraint verification_pkey PRIMARY KEY (rooftop_id, stream)
+  constraint verification_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
+  -- The last "forecourt verify" of each windowed stream of a rooftop, by the command or the job.
+
 ops.webhook_delivery table
   delivery_id bigint not null generated always as identity
   event character varying(20) not null -- trigger_event of the subscription, from the address; not told: the address names none

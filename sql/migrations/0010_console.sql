@@ -150,3 +150,16 @@ select
 from core.rooftop as r
 cross join (values ('users'), ('evaluations'), ('pricing'), ('vehicle-checks'), ('stock-prices')) as s (stream);
 comment on view core.newest_fact is 'Newest completion, price, search, or change of a user, by stream of each rooftop. Read by data_freshness and the console.';
+
+-- What the last comparison of stored rows with their lists found: a page cannot compare every row when it is opened.
+create table ops.verification (
+  rooftop_id int not null references core.rooftop on delete cascade,
+  stream varchar(40) not null,
+  verified_at timestamptz not null,
+  fault varchar(400),
+  fault_since timestamptz,
+  primary key (rooftop_id, stream)
+);
+comment on table ops.verification is 'The last "forecourt verify" of each windowed stream of a rooftop, by the command or the job.';
+comment on column ops.verification.fault is 'What differed, in words; null: nothing';
+comment on column ops.verification.fault_since is 'When the first of the verifications that found a fault, without a good one since, was made';

@@ -1,10 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
-import { uncover } from '../pipeline/verify.ts'
-import type { IsoSpan } from '../pipeline/verify-stored.ts'
-import type { WindowedRecords } from '../pipeline/windowed-records.ts'
-import type { RooftopRow } from '../values/rooftop.ts'
 
 /** Why coverage could not be changed, and which logins could. */
 export interface CoverageRefused {
@@ -17,7 +13,7 @@ export interface CoverageRefused {
 const insufficientPrivilege = '42501'
 const readOnlyTransaction = '25006'
 
-/** Takes windows out of coverage, as far as the login may write: what `verify` has found is reported either way. */
+/** Takes windows out of coverage and stores what was found, as far as the login may write: `verify` reports it either way. */
 export class CoverageWriter {
   readonly #db: Db
   refused: CoverageRefused | null = null
@@ -26,14 +22,10 @@ export class CoverageWriter {
     this.#db = db
   }
 
-  async remove(
-    stream: WindowedRecords,
-    rooftop: RooftopRow,
-    spans: readonly IsoSpan[],
-  ): Promise<void> {
+  async write(change: (db: Db) => Promise<void>): Promise<void> {
     if (this.refused !== null) return
     try {
-      await uncover(this.#db, stream, rooftop, spans)
+      await change(this.#db)
     } catch (error) {
       const { code } = error as { code?: string }
       if (code !== insufficientPrivilege && code !== readOnlyTransaction) throw error

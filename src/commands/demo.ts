@@ -14,7 +14,7 @@ import type { RunReport } from '../pipeline/run-report.ts'
 import { registerRooftops } from '../pipeline/rooftops.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
-import { verifyStream } from '../pipeline/verify.ts'
+import { recordVerification, verifyWarehouse } from '../pipeline/verify-warehouse.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
 import { allStreams } from '../streams/all.ts'
 import { daySeconds } from '../values/window.ts'
@@ -131,27 +131,13 @@ interface Coverage {
 }
 
 async function coverageOf(warehouse: Warehouse, config: Config): Promise<Coverage[]> {
-  const rows: Coverage[] = []
-  for (const rooftop of await registerRooftops(warehouse.db, config.rooftops)) {
-    for (const records of allStreams.flatMap((stream) => stream.records ?? [])) {
-      const { windows, gaps, overlaps, loaded, quarantined } = await verifyStream(
-        warehouse.db,
-        records,
-        rooftop,
-        config.sync,
-        new Date(),
-      )
-      rows.push({
-        rooftop: rooftop.name,
-        evaluations: loaded,
-        windows,
-        gaps: gaps.length,
-        overlaps: overlaps.length,
-        quarantined,
-      })
-    }
-  }
-  return rows
+  const rooftops = await registerRooftops(warehouse.db, config.rooftops)
+  const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
+  await recordVerification(warehouse.db, rooftops, found)
+  return found.checked.map(({ rooftop, windows, gaps, overlaps, loaded, quarantined }) => ({
+    rooftop: rooftops.find(({ uid }) => uid === rooftop)!.name,
+    ...{ evaluations: loaded, windows, gaps: gaps.length, overlaps: overlaps.length, quarantined },
+  }))
 }
 
 function summary(

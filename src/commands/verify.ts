@@ -3,15 +3,9 @@ import { UsageError } from '../errors.ts'
 import { openAppraisal, openServices } from '../sources/open-services.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
-import {
-  duplicateIds,
-  isProved,
-  repairableSpans,
-  type Verification,
-  verifyNow,
-} from '../pipeline/verify.ts'
+import { isProved, uncover, type Verification } from '../pipeline/verify.ts'
 import type { IsoSpan } from '../pipeline/verify-stored.ts'
-import { type WrongAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
+import type { WrongAggregate } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import {
   type DifferingRow,
@@ -19,40 +13,34 @@ import {
   type RowsVerification,
   verifyRows,
 } from '../pipeline/verify-rows.ts'
+import {
+  recordVerification,
+  uncoverFaults,
+  verifyWarehouse,
+  type WarehouseVerification,
+} from '../pipeline/verify-warehouse.ts'
 import { allStreams } from '../streams/all.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { Warehouse } from '../warehouse.ts'
+import type { Session } from './session.ts'
 import type { RunCommand } from './command.ts'
 import { CoverageWriter, type CoverageRefused } from './coverage-writer.ts'
 import { wholeNumberOption } from './option-values.ts'
 import { table } from './table.ts'
-
-const windowed = allStreams.flatMap(({ records }) => records ?? [])
 
 export const verify: RunCommand = async (session, options) => {
   const sample = sampleOf(options)
   const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
   const warehouse = await session.warehouse('read')
   const rooftops = await findRooftops(warehouse.db, chosen)
-  const checked: Verification[] = []
-  const coverage = new CoverageWriter(warehouse.db)
-  const deep: DeepVerification[] = []
-  const appraisal = openAppraisal(session.config, session.log)
-  await using services = openServices(session.config, session.log, ['read'])
-  for (const stream of windowed) {
-    for (const rooftop of rooftops) {
-      const found = await verifyNow(warehouse, stream, rooftop, session.config.sync)
-      checked.push(found)
-      await coverage.remove(stream, rooftop, repairableSpans(found))
-      const clients = { appraisal, services: services.client }
-      const context = { ...warehouse, ...clients, signal: session.io.signal }
-      if (options['deep'] !== true) continue
-      const relisted = await verifyDeep(context, stream, rooftop)
-      deep.push(relisted)
-      await coverage.remove(stream, rooftop, relisted.doubtful)
-    }
-  }
-  await appraisal.close()
-  const duplicates = await duplicateIds(warehouse.db)
-  const aggregates = await verifyAggregates(warehouse.db, rooftops)
+  const found = await verifyWarehouse(warehouse, allStreams, rooftops, session.config.sync)
+  const { checked, duplicates, aggregates } = found
+  const writer = new CoverageWriter(warehouse.db)
+  await writer.write(async (db) => {
+    await uncoverFaults(db, allStreams, rooftops, found)
+    await recordVerification(db, rooftops, found)
+  })
+  const deep = options['deep'] === true ? await relist(session, warehouse, rooftops, writer) : []
   const { signal } = session.io
   const rows =
     options['rows'] === true
@@ -75,7 +63,7 @@ export const verify: RunCommand = async (session, options) => {
     aggregates,
     deep: options['deep'] === true ? deep : null,
     rows,
-    ...(coverage.refused === null ? {} : { coverageRefused: coverage.refused }),
+    ...(writer.refused === null ? {} : { coverageRefused: writer.refused }),
   }
   const label = labelRooftops(chosen)
   const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
@@ -87,13 +75,35 @@ export const verify: RunCommand = async (session, options) => {
       labelled(checked),
       labelled(deep),
       duplicates,
-      coverage.refused === null ? readBySync : notUncovered,
+      writer.refused === null ? readBySync : notUncovered,
     ),
     ...aggregates.map(aggregateLine),
     ...(rows === null ? [] : rowLines(rows, label)),
-    ...(coverage.refused === null ? [] : [refusedLine(coverage.refused)]),
+    ...(writer.refused === null ? [] : [refusedLine(writer.refused)]),
   ])
   return proved ? 0 : 1
+}
+
+/** Lists every window again at the source, and compares. */
+async function relist(
+  session: Session,
+  warehouse: Warehouse,
+  rooftops: readonly RooftopRow[],
+  writer: CoverageWriter,
+): Promise<DeepVerification[]> {
+  const deep: DeepVerification[] = []
+  const appraisal = openAppraisal(session.config, session.log)
+  await using services = openServices(session.config, session.log, ['read'])
+  const clients = { appraisal, services: services.client }
+  const context = { ...warehouse, ...clients, signal: session.io.signal }
+  for (const stream of allStreams.flatMap(({ records }) => records ?? []))
+    for (const rooftop of rooftops) {
+      const relisted = await verifyDeep(context, stream, rooftop)
+      deep.push(relisted)
+      await writer.write((db) => uncover(db, stream, rooftop, relisted.doubtful))
+    }
+  await appraisal.close()
+  return deep
 }
 
 function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): number {
@@ -105,7 +115,7 @@ function lines(
   syncStart: Date,
   checked: readonly Verification[],
   deep: readonly DeepVerification[],
-  duplicates: readonly { evalId: number; rooftops: string[] }[],
+  duplicates: WarehouseVerification['duplicates'],
   readAgain: string,
 ): string[] {
   const rows = checked.map((entry) => [

@@ -857,6 +857,15 @@ export interface OpsVanishedTable {
   run_id: number
 }
 
+/** ops.verification */
+export interface OpsVerificationTable {
+  rooftop_id: number
+  stream: string
+  verified_at: Date
+  fault: string | null
+  fault_since: Date | null
+}
+
 /** ops.webhook_delivery */
 export interface OpsWebhookDeliveryTable {
   delivery_id: GeneratedAlways<number>
@@ -1086,6 +1095,7 @@ export interface Tables {
   'ops.stream_state': OpsStreamStateTable
   'ops.unlisted_record': OpsUnlistedRecordTable
   'ops.vanished': OpsVanishedTable
+  'ops.verification': OpsVerificationTable
   'ops.webhook_delivery': OpsWebhookDeliveryTable
   'ops.webhook_subscription': OpsWebhookSubscriptionTable
   'ops.window_certificate': OpsWindowCertificateTable
@@ -1837,6 +1847,13 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'reason', type: 'character varying(12)' },
     { name: 'vanished_at', type: 'timestamp with time zone' },
     { name: 'run_id', type: 'bigint' },
+  ],
+  'ops.verification': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'verified_at', type: 'timestamp with time zone' },
+    { name: 'fault', type: 'character varying(400)' },
+    { name: 'fault_since', type: 'timestamp with time zone' },
   ],
   'ops.webhook_delivery': [
     { name: 'delivery_id', type: 'bigint', generated: true },

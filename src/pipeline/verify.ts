@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
-import { type Db, inTransaction } from '../db/transaction.ts'
+import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { Warehouse } from '../warehouse.ts'
 import {
   asSpan,
   type IsoSpan,
@@ -38,37 +37,13 @@ export interface Verification {
   readonly orphans: number
 }
 
-/** Verifies one snapshot of the warehouse, also during a sync. */
-export async function verifyNow(
-  { pool }: Pick<Warehouse, 'pool'>,
-  stream: WindowedRecords,
-  rooftop: RooftopRow,
-  sync: Config['sync'],
-): Promise<Verification> {
-  return await inTransaction(
-    pool,
-    async (tx) => await verifyStream(tx.db, stream, rooftop, sync, new Date()),
-    'repeatable read, read only',
-  )
-}
-
 /** What listing and reading a window again repairs. */
 export function repairableSpans({ overlaps, brokenSums, notStored }: Verification): IsoSpan[] {
   return [...overlaps, ...brokenSums, ...notStored]
 }
 
-/** Verifies coverage from the warehouse alone, without a call. It runs several statements, so use a transaction with one snapshot. */
-export async function verifyStream(
-  db: Db,
-  stream: WindowedRecords,
-  rooftop: RooftopRow,
-  sync: Config['sync'],
-  now: Date,
-): Promise<Verification> {
-  return (await verifyStreams(db, stream, [rooftop], sync, now)).get(rooftop.id)!
-}
-
-/** The same for several rooftops, with as many statements; by the id of the rooftop. */
+/** Verifies a stream of rooftops from the warehouse alone, by the id of the rooftop. It runs several statements, whose number does
+ *  not grow with the rooftops: use a transaction with one snapshot. */
 export async function verifyStreams(
   db: Db,
   stream: WindowedRecords,

@@ -15,7 +15,8 @@ import type { RunReport } from '../pipeline/run-report.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
-import { isProved, verifyStream } from '../pipeline/verify.ts'
+import { isProved } from '../pipeline/verify.ts'
+import { recordVerification, uncoverFaults, verifyWarehouse } from '../pipeline/verify-warehouse.ts'
 import { applyRetention } from '../retention/apply-retention.ts'
 import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
@@ -209,6 +210,7 @@ async function runJobWork(context: Context, job: PlannedJob): Promise<JobWorkRes
   if (work.kind === 'links') return await run(context, job, 'links', ['vehicle-checks'])
   if (work.kind === 'reprice') return await run(context, job, 'reprice', ['stock-prices'])
   if (work.kind === 'retention') return await retain(context)
+  if (work.kind === 'verify') return await verify(context)
   if (work.windows === 'fresh') return await run(context, job, 'backfill', work.streams)
   if (work.windows === 'due') return await run(context, job, 'sync', work.streams)
   return await listEverything(context, job, work.streams)
@@ -228,6 +230,19 @@ async function retain(context: Context): Promise<JobWorkResult> {
   return { status: 'partial', runs: [], counts, error }
 }
 
+/** Compares every stored row with its list. What differs leaves the coverage, so that the next sync reads it again. */
+async function verify(context: Context): Promise<JobWorkResult> {
+  const { db, config } = context
+  const rooftops = await findRooftops(db, config.rooftops)
+  const found = await verifyWarehouse(context, allStreams, rooftops, config.sync)
+  await uncoverFaults(db, allStreams, rooftops, found)
+  const faults = await recordVerification(db, rooftops, found)
+  const windows = found.checked.reduce((sum, one) => sum + one.windows, 0)
+  const counts = { rooftops: rooftops.length, windows }
+  if (faults.length === 0) return { status: 'ok', runs: [], counts }
+  return { status: 'partial', runs: [], counts, error: someOf(faults, 'streams') }
+}
+
 /** Lists the whole history again and proves the coverage afterwards. */
 async function listEverything(
   context: Context,
@@ -244,10 +259,11 @@ async function listEverything(
 
 /** Why the coverage is not proved after everything was listed again; undefined when it is. */
 async function findUnproved(
-  { db, config }: Context,
+  context: Context,
   streams: RunRequest['streams'],
   { runId }: RunReport,
 ): Promise<string | undefined> {
+  const { db, config } = context
   const rooftops = await findRooftops(db, config.rooftops)
   const { rows } = await sql<{ windows: number }>`
     select count(*)::int as windows from ops.window_certificate
@@ -255,14 +271,12 @@ async function findUnproved(
       and settled and run_id < ${runId}`.execute(db)
   const { windows } = rows[0]!
   if (windows > 0) return `${windows} windows were not listed again`
-  for (const stream of streams)
-    for (const rooftop of rooftops) {
-      if (stream.records === undefined) continue
-      const verification = await verifyStream(db, stream.records, rooftop, config.sync, new Date())
-      if (!isProved(verification))
-        return `the coverage of ${stream.name} of ${rooftop.name} is not proved: see "forecourt verify"`
-    }
-  return undefined
+  const found = await verifyWarehouse(context, streams, rooftops, config.sync)
+  await recordVerification(db, rooftops, found)
+  const wrong = found.checked.find((one) => !isProved(one))
+  if (wrong === undefined) return undefined
+  const { name } = rooftops.find(({ uid }) => uid === wrong.rooftop)!
+  return `the coverage of ${wrong.stream} of ${name} is not proved: see "forecourt verify"`
 }
 
 async function run(
@@ -286,8 +300,13 @@ async function run(
 function whatFailed({ rooftops }: RunReport): string | undefined {
   const failed = Object.entries(rooftops).filter(([, { status }]) => status !== 'ok')
   if (failed.length === 0) return undefined
-  const errors = failed.slice(0, 3).map(([uid, { error }]) => `${uid}: ${error ?? 'not complete'}`)
-  return `${errors.join('; ')}${failed.length > 3 ? `; and ${failed.length - 3} rooftops more` : ''}`
+  const errors = failed.map(([uid, { error }]) => `${uid}: ${error ?? 'not complete'}`)
+  return someOf(errors, 'rooftops')
+}
+
+function someOf(errors: readonly string[], what: string): string {
+  const left = errors.length - 3
+  return `${errors.slice(0, 3).join('; ')}${left > 0 ? `; and ${left} ${what} more` : ''}`
 }
 
 function streamsOf(names: readonly string[]) {

@@ -14,6 +14,7 @@ export type Work =
   | { readonly kind: 'links' }
   | { readonly kind: 'reprice' }
   | { readonly kind: 'retention' }
+  | { readonly kind: 'verify' }
 
 /** A file in jobs/. Its name without the extension is the job's name. */
 export interface Job {

@@ -4,6 +4,11 @@ export function storable(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
 }
 
+/** `1 record`, `2,000 records`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+}
+
 /** Texts as one line: without the full stops before the semicolons. */
 export function joinSentences(texts: readonly string[]): string {
   return texts

@@ -60,6 +60,35 @@ test('reconcile lists the whole history again, however old, and proves the cover
   expect(listedByHourly).toBeLessThan(6)
 })
 
+test('verify names the rows that differ, until a sync has read them again', async () => {
+  await using fixture = await openScheduleFixture({})
+  const { pool } = fixture.database
+  const faults = async () =>
+    (await pool.query<{ fault: string | null }>('select fault from ops.verification')).rows
+  await fixture.run(['run', 'nightly'])
+  await pool.query(
+    'delete from core.evaluation where eval_id = (select max(eval_id) from core.evaluation)',
+  )
+
+  const wrong = await fixture.run(['run', 'verify', '--json'])
+  const stored = await faults()
+  await fixture.run(['run', 'nightly'])
+  await pool.query('select core.agg_rebuild(rooftop_id) from core.rooftop')
+  const right = await fixture.run(['run', 'verify', '--json'])
+
+  expect(wrong.code).toBe(1)
+  expect(JSON.parse(wrong.stdout)).toMatchObject({
+    status: 'partial',
+    error: expect.stringMatching(
+      /^evaluations of .*: the stored rows of 1 window differ from what was listed; \d+ rows without their record; sums of the reports/,
+    ),
+  })
+  expect(stored.filter(({ fault }) => fault !== null)).toHaveLength(1)
+  expect(right.code).toBe(0)
+  expect(JSON.parse(right.stdout)).toMatchObject({ status: 'ok', runs: [] })
+  expect((await faults()).filter(({ fault }) => fault !== null)).toEqual([])
+})
+
 test('retention says what it deleted, and keeps the newest payload of each record', async () => {
   await using fixture = await openScheduleFixture({}, { retention: { rawDays: 30 } })
   const { pool } = fixture.database

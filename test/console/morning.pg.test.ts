@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { recordVerification, verifyWarehouse } from '#src/pipeline/verify-warehouse.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 import { type ConsoleFixture, openConsole } from './console-fixture.ts'
@@ -79,7 +81,9 @@ test('when all is good, one sentence says so, and nothing needs attention', asyn
 
   expect(title).toBe('Morning')
   expect({ tone, head }).toEqual({ tone: 'ok', head: 'All 6 rooftops are fresh and complete.' })
-  expect(more.replace(instantPattern, 'T')).toBe('Evaluations are complete up to T.')
+  expect(more.replace(instantPattern, 'T')).toMatch(
+    /^Evaluations are complete up to T\. Stored rows /,
+  )
   expect(await problems()).toEqual([])
   expect(words(text)).toContain('Nothing: every stream of every rooftop is fresh')
 })
@@ -166,6 +170,46 @@ test('a failure that a later run fixed is gone, from the list and from the night
   expect(await problems()).toEqual([])
   expect(nights).toHaveLength(14)
   expect(nights.at(-1)!.streams).toEqual({ ok: 30 })
+})
+
+test('rows that differ from their lists make a rooftop incomplete, from the next verification on', async () => {
+  await using other = await openConsole({ fixture: await openLoaded(1) })
+  const { context, config } = other.fixture
+  const known = await findRooftops(context.db, config.rooftops)
+  const verify = async () => {
+    const found = await verifyWarehouse(context, allStreams, known, config.sync)
+    await recordVerification(context.db, known, found)
+  }
+  const head = async () => words(/<h1>(.*?)<\/section>/s.exec((await other.get('/')).text)![1]!)
+  const never = await head()
+  await verify()
+  const good = await head()
+  const [{ name }] = (await other.rows<{ name: string }>(
+    `delete from core.evaluation where (rooftop_id, eval_id) in (select rooftop_id, min(eval_id) from core.evaluation group by 1 order by 1 limit 1)
+     returning (select rooftop_name from core.rooftop where rooftop_id = evaluation.rooftop_id) as name`,
+  )) as [{ name: string }]
+  const before = await head()
+  await verify()
+  const found = await other.json<{ problems: Problem[] }>('/')
+
+  expect(never).toContain('Stored rows have not been compared with the lists yet')
+  expect(good).toMatch(
+    /^ ?All 6 rooftops .* Stored rows were compared with the lists at .*: no difference\./,
+  )
+  expect(before).toContain('All 6 rooftops')
+  expect(await head()).toMatch(
+    new RegExp(
+      `^ ?5 of 6 rooftops are fresh and complete\\. ${name} \\(evaluations\\) is incomplete since `,
+    ),
+  )
+  expect(found.problems).toMatchObject([
+    {
+      ...{ word: 'Incomplete', what: name, detail: 'evaluations' },
+      why: expect.stringMatching(
+        /^The last verification found: the stored rows of 1 window differ /,
+      ),
+    },
+  ])
 })
 
 test('records in quarantine are a row for each cause, and the sentence counts them', async () => {

@@ -17,6 +17,7 @@ const declared: readonly (readonly [RegExp, string])[] = [
   [/^(core\.stock_import|pii\.archived_pdf|pii\.erasure_file)\.sha256$/, 'digest of a whole file'],
   [/^ops\.window_certificate\.ids_digest$/, 'digest of EvalIDs'],
   [/^ops\.webhook_\w+\.\w+_hash$/, 'HMAC under a secret that is not in the warehouse'],
+  [/^ops\.verification\.fault$/, 'counts'],
   [/^ops\.console_(link|session)\.token_hash$/, 'digests of random tokens'],
   [/^core\.evaluation\.vehicle_vin$/, 'made of the VIN'],
   [/^core\.agg_appraisal\.recon$/, 'calculated again with its evaluation'],

@@ -3,10 +3,10 @@ import { streamSamples } from '#src/operations/stream-samples.ts'
 import { touchRuns } from '#src/pipeline/run-ledger.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus } from '#src/pipeline/status.ts'
-import { verifyStream } from '#src/pipeline/verify.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users/users.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 1, evaluations: 60, days: 9 }
 

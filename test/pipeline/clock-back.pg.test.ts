@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus } from '#src/pipeline/status.ts'
-import { isProved, verifyNow } from '#src/pipeline/verify.ts'
+import { isProved } from '#src/pipeline/verify.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 
 async function proved({ context, config }: Fixture): Promise<boolean[]> {
   const rooftops = await findRooftops(context.db, config.rooftops)
   const found = rooftops.map(async (rooftop) =>
-    isProved(await verifyNow(context, evaluationRecords, rooftop, config.sync)),
+    isProved(await verifyStream(context.db, evaluationRecords, rooftop, config.sync)),
   )
   return await Promise.all(found)
 }

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openAppraisal } from '#src/sources/open-services.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { verifyStream } from '#src/pipeline/verify.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'
 import type { AppraisalClient } from '#src/sources/appraisal/client.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
@@ -18,6 +17,7 @@ import {
 } from '../support/random-scenario.ts'
 import { lastEvent, worldFor } from '../support/random-world.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(10, 2))
 const seed = process.env['FORECOURT_SEED']

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { verifyStream } from '#src/pipeline/verify.ts'
 import { verifyDeep } from '#src/pipeline/verify-deep.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus } from '#src/pipeline/status.ts'
@@ -11,6 +10,7 @@ import { evaluationRecords as stream } from '#src/streams/evaluations/evaluation
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 

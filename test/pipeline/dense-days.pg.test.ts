@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { isProved, verifyStream } from '#src/pipeline/verify.ts'
+import { isProved } from '#src/pipeline/verify.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations as stream } from '#src/streams/evaluations/evaluations.ts'
 import { coverageFaults } from '../support/coverage-faults.ts'
 import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 const moved = Date.parse('2026-03-01T00:00:00Z')

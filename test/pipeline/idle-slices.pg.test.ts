@@ -1,11 +1,12 @@
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { isProved, verifyStream } from '#src/pipeline/verify.ts'
+import { isProved } from '#src/pipeline/verify.ts'
 import { evaluations as stream } from '#src/streams/evaluations/evaluations.ts'
 import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { type Fixture, type FixtureOptions, openFixture } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
-import { isProved, verifyNow } from '#src/pipeline/verify.ts'
+import { isProved } from '#src/pipeline/verify.ts'
 import { evaluationRecords as records } from '#src/streams/evaluations/evaluation-records.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { pricedFixture } from '../support/pricing-fixture.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 test.each([
   ['its own children are left', [records.tables[0]!]],
@@ -14,7 +15,7 @@ test.each([
   const { context, config, database, sandbox } = fixture
   const verified = async () => {
     const [rooftop] = await findRooftops(context.db, config.rooftops)
-    return await verifyNow(context, records, rooftop!, config.sync)
+    return await verifyStream(context.db, records, rooftop!, config.sync)
   }
   await fixture.night()
   const before = await verified()

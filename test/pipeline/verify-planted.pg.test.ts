@@ -2,13 +2,12 @@ import { expect, test } from 'vitest'
 import type { Context } from '#src/context.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
+import { isProved, type Verification } from '#src/pipeline/verify.ts'
 import {
-  isProved,
-  repairableSpans,
-  uncover,
-  type Verification,
-  verifyNow,
-} from '#src/pipeline/verify.ts'
+  recordVerification,
+  uncoverFaults,
+  verifyWarehouse,
+} from '#src/pipeline/verify-warehouse.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
@@ -163,13 +162,18 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
   const context: Context = { ...fixture.context, config: { ...fixture.config, rooftops } }
   const verified = async () => {
     const rows = await findRooftops(context.db, rooftops)
-    const found = new Map<string, Verification>()
-    for (const row of rows) {
-      const verification = await verifyNow(context, evaluations.records!, row, context.config.sync)
-      await uncover(context.db, evaluations.records!, row, repairableSpans(verification))
-      found.set(row.uid, verification)
-    }
-    return found
+    const found = await verifyWarehouse(context, [evaluations], rows, context.config.sync)
+    await uncoverFaults(context.db, [evaluations], rows, found)
+    await recordVerification(context.db, rows, found)
+    return new Map(found.checked.map((one) => [one.rooftop, one]))
+  }
+  /** Rooftops whose rows differ, by what was stored of the last verification. Sums do not follow rows that are planted. */
+  const recorded = async () => {
+    const { rows } = await pool.query<{ uid: string }>(
+      `select rooftop_uid as uid from ops.verification join core.rooftop using (rooftop_id)
+       where fault ~ 'differ from what was listed|cannot be right|without' and fault_since <= verified_at order by 1`,
+    )
+    return rows.map(({ uid }) => uid)
   }
   const complaints = async () =>
     [...(await verified()).values()]
@@ -231,7 +235,12 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
     expect(planted).toHaveLength(5)
     for (const own of planted) await plant({ run: (sql) => pool.query(sql), ...own })
     const found = await verified()
+    const wrong = [...found.values()].filter(
+      (one) => !isProved({ ...one, gaps: [], unprovable: [] }),
+    )
+    expect(await recorded(), fault).toEqual(wrong.map(({ rooftop }) => rooftop).sort())
     for (const { uid } of planted) {
+      expect(await recorded(), fault).toContain(uid)
       expect(isProved(found.get(uid)!), `${fault} at ${uid}`).toBe(false)
       expect(says(found.get(uid)!), `${fault} at ${uid}: ${JSON.stringify(found.get(uid))}`).toBe(
         true,
@@ -239,6 +248,7 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
     }
     expect((await runNight(context, [evaluations])).status, fault).toBe('ok')
     expect(await complaints(), `after ${fault}`).toEqual([])
+    expect(await recorded(), `after ${fault}`).toEqual([])
     expect(await held(), `after ${fault}`).toEqual(truth)
   }
 

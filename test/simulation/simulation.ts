@@ -4,7 +4,6 @@ import { type Config, makeConfig } from '#src/config/read.ts'
 import { openPool } from '#src/db/connect.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { verifyStream } from '#src/pipeline/verify.ts'
 import { verifyRows } from '#src/pipeline/verify-rows.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { type CrashPoint, crashPoints } from '#src/pipeline/crash-points.ts'
@@ -16,6 +15,7 @@ import { allSettings, begin, dayMs, nightAt, type Settings } from './settings.ts
 import { dealerIdOf, type ServedWorld, Source, uidOf } from './source.ts'
 import { type StoredLine, storedLines, lineOf } from './truth.ts'
 import { sample, type World, worldOf } from './world.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 /** Some worlds that share a warehouse; the plan determines everything. */
 export interface SimulationPlan {

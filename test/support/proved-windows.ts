@@ -3,9 +3,10 @@ import { expect } from 'vitest'
 import { makeConfig } from '#src/config/read.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
-import { duplicateIds, isProved, verifyStream } from '#src/pipeline/verify.ts'
+import { duplicateIds, isProved } from '#src/pipeline/verify.ts'
 import { allStreams } from '#src/streams/all.ts'
 import type { ChildFixture } from './child-fixture.ts'
+import { verifyStream } from './verify-stream.ts'
 
 /** What `verify` proves, in this process: 0 gaps, 0 overlaps, sums that hold, nothing twice. Gives the number of windows. */
 export async function provedWindows(pool: pg.Pool, { sandbox }: ChildFixture): Promise<number> {

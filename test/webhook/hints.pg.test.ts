@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { isProved, verifyStream } from '#src/pipeline/verify.ts'
+import { isProved } from '#src/pipeline/verify.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
 import { OutdatedError } from '#src/errors.ts'
@@ -10,6 +10,7 @@ import { consumeHints } from '#src/webhook/consume.ts'
 import { postpone, readDueDeliveries, readDueRooftops } from '#src/webhook/due-deliveries.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 import { minuteMs, now, openWebhookFixture, type WebhookFixture } from './webhook-fixture.ts'
+import { verifyStream } from '../support/verify-stream.ts'
 
 const day = (text: string) => `2026-03-${text}Z`
 

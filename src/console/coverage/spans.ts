@@ -3,7 +3,7 @@ import type { Db } from '../../db/transaction.ts'
 import { type SpanState, type StateSpan, spanStates } from '../charts/calendar.ts'
 import type { TimeSpan } from '../charts/scale.ts'
 import { durationText } from '../parts/instant.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 
 /** A span of a rooftop with a state. Instants are texts. */
 export interface Span {

@@ -4,7 +4,7 @@ import { addDays, localDay, startOfDay } from '../../values/instant.ts'
 import type { Html } from '../../values/html.ts'
 import { dayName } from '../charts/scale.ts'
 import { type Square, strip } from '../charts/strip.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 
 /** How a stream of a rooftop ended on a local day: its last run of the day, so that what a later run fixed does not count. */
 export interface DayEnd {

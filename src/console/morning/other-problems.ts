@@ -5,7 +5,7 @@ import { readCauses } from '../../pipeline/quarantine-list.ts'
 import { retriableBy } from '../../pipeline/retry-quarantined.ts'
 import { allStreams } from '../../streams/all.ts'
 import type { Doors } from '../doors.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 import { listText } from '../parts/words.ts'
 import type { Problem } from './problems.ts'
 

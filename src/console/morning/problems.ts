@@ -3,7 +3,7 @@ import { causeWords } from '../../pipeline/cause-words.ts'
 import { freshWithinHours } from '../../pipeline/status.ts'
 import { allStreams } from '../../streams/all.ts'
 import type { Tone } from '../parts/badge.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 import { listText } from '../parts/words.ts'
 import type { StreamState } from './stream-states.ts'
 
@@ -41,8 +41,9 @@ export function sortProblems<P extends Problem>(problems: readonly P[]): P[] {
  */
 export function streamProblems(states: readonly StreamState[]): StreamProblem[] {
   const wrong = states.filter(
-    ({ status, error, gaps, unprovable }) =>
-      status !== 'ok' && (status !== 'partial' || error !== null || gaps + unprovable > 0),
+    ({ status, error, fault, gaps, unprovable }) =>
+      status !== 'ok' &&
+      (status !== 'partial' || error !== null || fault !== null || gaps + unprovable > 0),
   )
   const byCause = Map.groupBy(wrong, (state) => `${state.uid} ${causeOf(state)}`)
   const causes = [...byCause.values()].map((own) => ({
@@ -59,11 +60,12 @@ function causeOf(state: StreamState): string {
   return `${state.status} ${causeWords(whyOf(state).replaceAll(state.uid, ''))}`
 }
 
-function whyOf({ status, error, gaps, unprovable }: StreamState): string {
+function whyOf({ status, error, fault, gaps, unprovable }: StreamState): string {
   if (status === 'never') return 'No run has finished yet: start one with "forecourt sync".'
   if (status === 'late')
     return `No good run within ${freshWithinHours} hours${error === null ? '' : `; the last one: ${error}`}`
   if (error !== null) return error
+  if (fault !== null) return `The last verification found: ${fault}.`
   if (gaps > 0) return `${plural(gaps, 'span')} of time wanted, and not listed yet`
   return unprovable > 0
     ? `${plural(unprovable, 'window')} whose list cannot be proved complete`
@@ -77,13 +79,15 @@ const words = { failed: 'Failed', late: 'Late', never: 'Never', partial: 'Incomp
 function problemOf(states: readonly StreamState[]): StreamProblem {
   const [first] = states as [StreamState]
   const status = first.status as StreamProblem['status']
+  const isWrong = first.fault !== null
   const rooftops = [...new Set(states.map(({ name }) => name))]
   const streams = [...new Set(states.map(({ stream }) => stream))]
   const keys = [...new Set(states.map(({ key }) => key))]
   const which = streams.length === allStreams.length ? 'all streams' : streams.join(', ')
   return {
-    ...{ status, rooftops, streams, rank: ranks[status], word: words[status] },
-    tone: status === 'failed' || status === 'late' ? 'bad' : 'warn',
+    ...{ status, rooftops, streams, word: words[status] },
+    rank: isWrong ? ranks.late : ranks[status],
+    tone: isWrong || status === 'failed' || status === 'late' ? 'bad' : 'warn',
     what: listText(rooftops, 3),
     detail: status === 'failed' && keys.length === 1 ? `${which}, key “${keys[0]}”` : which,
     why: whyOf(first),

@@ -11,7 +11,7 @@ export interface StreamState {
   /** The key of the rooftop, by its name in the config. */
   readonly key: string
   readonly stream: string
-  /** As in `forecourt status`, which in addition checks every row. */
+  /** As in `forecourt status`, which compares every row itself, and here what the last verification found. */
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   readonly error: string | null
   /** failed: the first failure after the last good run; late: when it became too old. */
@@ -26,6 +26,9 @@ export interface StreamState {
   readonly unprovable: number
   readonly quarantined: number
   readonly isAtWork: boolean
+  /** Of a windowed stream: when its rows were last compared with their lists, and what differed. */
+  readonly verifiedAt: string | null
+  readonly fault: string | null
 }
 
 /** The state of every stream of some rooftops of the config, in their order, by two reads of each index. */
@@ -36,17 +39,20 @@ export async function readStreamStates(
   const { rows } = await sql<StreamState>`
     select rooftop_uid as uid, s.stream, s.last_error as error, s.is_at_work as "isAtWork",
       core.stream_health(s.last_status, s.last_good_run_at, s.is_at_work,
-        s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0) as status,
+        s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0 or verification.fault is not null) as status,
       to_json(coalesce(failed.since,
-        case when core.is_late(s.last_good_run_at, s.is_at_work) then s.last_good_run_at + make_interval(hours => ${freshWithinHours}) end
+        case when core.is_late(s.last_good_run_at, s.is_at_work) then s.last_good_run_at + make_interval(hours => ${freshWithinHours}) end,
+        verification.fault_since
       )) #>> '{}' as since,
       failed.run_id as "failedRun", to_json(s.last_good_run_at) #>> '{}' as "lastGoodAt",
       to_json(case when s.stream = 'evaluations' then upper(s.covered) else s.read_to end) #>> '{}' as "coveredTo",
       to_json(newest.newest_fact_at) #>> '{}' as "newestAt",
-      coalesce(s.open_gaps, 0) as gaps, coalesce(s.unprovable, 0)::int as unprovable, s.quarantined
+      coalesce(s.open_gaps, 0) as gaps, coalesce(s.unprovable, 0)::int as unprovable, s.quarantined,
+      to_json(verification.verified_at) #>> '{}' as "verifiedAt", verification.fault
     from core.rooftop as r
     join core.stream_status as s using (rooftop_id)
     join core.newest_fact as newest using (rooftop_id, stream)
+    left join ops.verification as verification using (rooftop_id, stream)
     left join lateral (
       select min(part.finished_at) as since, max(part.run_id)::float8 as run_id
       from ops.run_stream as part
@@ -73,4 +79,5 @@ const neverSeen = {
   status: 'never',
   ...{ error: null, since: null, failedRun: null, lastGoodAt: null },
   ...{ coveredTo: null, newestAt: null, gaps: 0, unprovable: 0, quarantined: 0, isAtWork: false },
+  ...{ verifiedAt: null, fault: null },
 } as const

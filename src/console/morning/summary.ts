@@ -1,8 +1,9 @@
 import type { Config } from '../../config/read.ts'
 import { html, type Html } from '../../values/html.ts'
+import { allStreams } from '../../streams/all.ts'
 import type { Tone } from '../parts/badge.ts'
 import { shortInstant } from '../parts/instant.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 import { listText } from '../parts/words.ts'
 import { goodRooftops, type StreamProblem } from './problems.ts'
 import type { StreamState } from './stream-states.ts'
@@ -60,7 +61,7 @@ function sentencesOf(summary: Summary, place: Place): Sentences {
     return {
       tone: 'ok',
       head: allGood,
-      more: html`${completeUpTo(states, 'Evaluations are', place)}`,
+      more: html`${completeUpTo(states, 'Evaluations are', place)} ${whenVerified(states, place)}`,
     }
   const count =
     all === 1
@@ -109,6 +110,18 @@ function heldBack(states: readonly StreamState[]): Html {
   const names = [...new Set(own.map(({ name }) => name))]
   const records = own.reduce((sum, { quarantined }) => sum + quarantined, 0)
   return html`${listText(names, 3)} ${names.length === 1 ? 'has' : 'have'} ${plural(records, 'record')} in quarantine.`
+}
+
+/** When the rows were last compared with what the source had listed; a row that changed since is not seen here. */
+function whenVerified(states: readonly StreamState[], { zone, now }: Place): Html {
+  const windowed = allStreams.filter(({ records }) => records !== undefined)
+  const times = states
+    .filter(({ stream }) => windowed.some(({ name }) => name === stream))
+    .map(({ verifiedAt }) => verifiedAt)
+  const first = times.filter((time) => time !== null).sort()[0]
+  return first === undefined || times.includes(null)
+    ? html`Stored rows have not been compared with the lists yet: <code>forecourt verify</code> does.`
+    : html`Stored rows were compared with the lists at ${shortInstant(first, zone, now)}: no difference.`
 }
 
 /** Until when the evaluations of all these rooftops are complete. */

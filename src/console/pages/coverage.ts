@@ -27,7 +27,7 @@ import { badge } from '../parts/badge.ts'
 import { choice, filterForm, hiddenFields } from '../parts/form.ts'
 import { instant, isDay } from '../parts/instant.ts'
 import { pictures, table } from '../parts/table.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 
 const rooftopsOnPage = 50
 /** Rows of the list below the chart. */

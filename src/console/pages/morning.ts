@@ -10,7 +10,7 @@ import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 
 /** Problems of the page; `?show=all` shows the others. */
 const mostProblems = 10

@@ -18,7 +18,7 @@ import { definePage } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { numbers, pictures, table } from '../parts/table.ts'
-import { plural } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 
 const nightCount = 30
 const mostGaps = 20

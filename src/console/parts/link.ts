@@ -22,8 +22,3 @@ export function countLink(count: number, path: string, query: Query = {}): Html 
   const text = count.toLocaleString('en')
   return count === 0 ? html`${text}` : link(text, path, query)
 }
-
-/** `1 record`, `2,000 records`. */
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
-}

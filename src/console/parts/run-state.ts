@@ -1,7 +1,7 @@
 import type { RunDetail, RunSummary } from '../../pipeline/run-history.ts'
 import type { Html } from '../../values/html.ts'
 import { badge, statusBadge } from './badge.ts'
-import { plural } from './link.ts'
+import { plural } from '../../values/text.ts'
 
 type Run = Pick<RunSummary, 'status' | 'isAtWork' | 'isDetached'>
 

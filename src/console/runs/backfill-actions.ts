@@ -8,8 +8,8 @@ import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
 import { ActionRefused, type ActionRequest, type PageAction } from '../page.ts'
 import { actionButton } from '../parts/form.ts'
-import { plural } from '../parts/link.ts'
 import { startRunForWorkers } from '../start-run.ts'
+import { plural } from '../../values/text.ts'
 
 /** The button that pauses a backfill. `path`: the page that has the action. */
 export function pauseButton(path: string, runId: number): Html {

@@ -6,7 +6,8 @@ import { html, type Html } from '../../values/html.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { ActionRefused, type PageAction } from '../page.ts'
 import { actionButton } from '../parts/form.ts'
-import { link, plural } from '../parts/link.ts'
+import { link } from '../parts/link.ts'
+import { plural } from '../../values/text.ts'
 import { assertSameCount, startRunForWorkers } from '../start-run.ts'
 
 /** A stream of a rooftop that failed in a run. */

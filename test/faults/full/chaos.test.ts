@@ -118,7 +118,15 @@ test.each([11, 12, 13])(
     stack.defer(() => sandbox.close())
     const url = await cluster.warehouse('chaos')
     const reference = await cluster.warehouse('reference')
-    const off = ['hourly', 'recheck', 'reconcile', 'refresh-links', 'reprice', 'retention']
+    const off = [
+      'hourly',
+      'recheck',
+      'reconcile',
+      'refresh-links',
+      'reprice',
+      'retention',
+      'verify',
+    ]
     const settings = {
       ...sandbox.clientConfig(),
       sync: { start: '2026-03-12', settleDays: 2 },

@@ -9,12 +9,13 @@ import { columns } from '#src/db/tables.ts'
 import { openLog } from '#src/log.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
-import { isProved, verifyNow } from '#src/pipeline/verify.ts'
+import { isProved } from '#src/pipeline/verify.ts'
 import { verifyDeep } from '#src/pipeline/verify-deep.ts'
 import { FakeSource } from '../../sources/fake-source.ts'
 import { runNight } from '../../support/fixture.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { inspections } from './inspections.ts'
+import { verifyStream } from '../../support/verify-stream.ts'
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 const records = inspections.records!
@@ -116,7 +117,7 @@ async function loaded({ database }: World): Promise<unknown[]> {
 
 async function isComplete({ context }: World): Promise<boolean> {
   const [rooftop] = await findRooftops(context.db, context.config.rooftops)
-  const found = await verifyNow(context, records, rooftop!, context.config.sync)
+  const found = await verifyStream(context.db, records, rooftop!, context.config.sync)
   const deep = await verifyDeep(context, records, rooftop!)
   return isProved(found) && deep.missing.length === 0 && deep.notConserved.length === 0
 }
