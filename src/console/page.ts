@@ -88,6 +88,8 @@ export interface Page<Data> {
   readonly roles: readonly ConsoleRole[]
   /** Its name in the navigation; left out: it is reached from other pages. */
   readonly navigation?: string
+  /** Whether the navigation shows it under More, where it has no room for all. */
+  readonly isMinor?: true
   /** null: there is nothing of that name, or the person may not know of it. */
   readonly read: (request: PageRequest) => Promise<Data | Redirect | null>
   /** The zone of its times, where it is not that of the config. */

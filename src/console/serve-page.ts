@@ -226,9 +226,9 @@ const refusals = [ActionRefused, BusyError, UsageError, SyncError]
 
 /** The pages that a person may open. */
 function navigation(person: Person, here: AnyPage | null) {
-  return pages.flatMap(({ navigation: label, path, roles }) =>
+  return pages.flatMap(({ navigation: label, path, roles, isMinor = false }) =>
     label === undefined || !roles.includes(person.role)
       ? []
-      : [{ label, path, isHere: path === here?.path }],
+      : [{ label, path, isMinor, isHere: path === here?.path }],
   )
 }

@@ -17,7 +17,9 @@ export interface Browsing extends AsyncDisposable {
   /** A tab of its own. What the page reports to the developer, such as a violated CSP, is added to `complaints`. */
   open(path: string, view?: Partial<View>): Promise<Page>
   readonly complaints: readonly string[]
-  /** A tab of a person who has not signed in. */
+  /** An empty tab, with a cache of its own. */
+  openSignedIn(): Promise<Page>
+  /** The same for a person who has not signed in. */
   openSignedOut(view?: Partial<View>): Promise<Page>
 }
 
@@ -60,6 +62,7 @@ export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
       await page.goto(`${served.url}/console${path}`)
       return page
     },
+    openSignedIn: async () => await (await contextFor(wide)).newPage(),
     openSignedOut: async (view = {}) => await (await newContext({ ...wide, ...view })).newPage(),
     [Symbol.asyncDispose]: async () => {
       await browser.close()

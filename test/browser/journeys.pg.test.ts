@@ -127,7 +127,7 @@ describe.each([{ script: true }, { script: false }])('by keyboard alone, %o', (v
     await Promise.all([page.waitForEvent('load'), press('Enter')])
     expect(await page.title()).toBe('Evaluation 1005 · Forecourt')
     await skip()
-    await tabTo('combobox', 'to')
+    await tabTo('combobox', 'To')
     await enter('button', 'Compare')
 
     const changes = page.getByRole('table').filter({ has: page.getByText('Feeds') })

@@ -18,17 +18,22 @@ let found: Map<string, string[]>
 
 beforeAll(async () => {
   browsing = await browse()
-  await plantQuarantined(browsing)
+  await plant(browsing)
   found = await crawl(browsing)
 })
 afterAll(async () => await browsing[Symbol.asyncDispose]())
 
-/** A record that does not fit, since the world of the console has none. */
-async function plantQuarantined({ console: { rows } }: Browsing): Promise<void> {
+/** A record that does not fit, and a car in stock, since the world of the console has none. */
+async function plant({ console: { rows } }: Browsing): Promise<void> {
   await rows(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id)
      select 'evaluations', rooftop_id, '1', '[{"path":"UpdatedAt","message":"is not a time"}]', '[{"EvalID":1,"UpdatedAt":"never"}]', 1
      from core.rooftop order by rooftop_id limit 1`,
+  )
+  await rows(
+    `insert into core.stock_unit (rooftop_id, stock_no, make, model, currency_code, price_on_application, extras, content_hash,
+       first_seen_at, last_seen_at, import_id)
+     select rooftop_id, 'A-17', 'Saab', '9-3', 'AUD', false, '{}', '', now(), now(), 1 from core.rooftop order by rooftop_id limit 1`,
   )
 }
 

@@ -72,7 +72,7 @@ test('an error of ours shows no detail, and keeps the frame', async () => {
 
   expect(status).toBe(500)
   expect(text).toContain('<h1>Something went wrong</h1>')
-  expect(text).not.toContain('detail')
+  expect(text).not.toContain('of the fault')
   for (const part of signedInFrame) expect(text).toContain(part)
 })
 
@@ -161,7 +161,7 @@ test('an action that is refused says why, and is written down', async () => {
   )
   expect([refused.status, failed.status]).toEqual([409, 500])
   expect(refused.text).toContain('A run holds &#60;this&#62; rooftop. Wait until it ends.')
-  expect(failed.text).not.toContain('detail')
+  expect(failed.text).not.toContain('of the fault')
   const who = { email: 'kim@example.com', role: 'engineer' }
   expect(logged).toEqual([
     { ...who, action: 'fail', outcome: 'failed', message: 'detail of the fault' },

@@ -114,7 +114,7 @@ test('an evaluation is shown in the order of its way, by the rooftop’s clock',
     prices: entry.prices.length,
   }).toEqual(counts)
   expect(text).toContain('<svg class="chart" role="img" aria-label="Prices of evaluation 1001')
-  expect(text).toContain('21500.000')
+  expect(text).toContain('21,500')
   expect(text).toContain('ON_COMPLETE')
 })
 

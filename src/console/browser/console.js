@@ -100,6 +100,25 @@ addEventListener('pageshow', () => {
   for (const form of document.forms) form.ariaBusy = null
 })
 
+/** A menu closes when a person goes on elsewhere, or by Escape. */
+const menu = document.querySelector('.bar details')
+if (menu instanceof HTMLDetailsElement) {
+  const close = (/** @type {Event} */ { target }) => {
+    if (!(target instanceof Node && menu.contains(target))) menu.open = false
+  }
+  for (const name of ['focusin', 'click']) document.addEventListener(name, close)
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape') return
+    menu.open = false
+    menu.querySelector('summary')?.focus()
+  })
+}
+
+// Where the list of pages is scrolled, the page that is open is in sight.
+document
+  .querySelector('.bar [aria-current]')
+  ?.scrollIntoView({ block: 'nearest', inline: 'center' })
+
 const immediate = document.querySelector('form[data-submit-now]')
 if (immediate instanceof HTMLFormElement) immediate.requestSubmit()
 refreshLive()

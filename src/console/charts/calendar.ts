@@ -1,5 +1,5 @@
 import { html, type Html } from '../../values/html.ts'
-import { badge, type Tone } from '../parts/badge.ts'
+import type { Tone } from '../parts/badge.ts'
 import { instantText } from '../parts/instant.ts'
 import { type TimeSpan, timeTicks, timeX } from './scale.ts'
 
@@ -67,9 +67,10 @@ function spanRect({ state, from, until }: StateSpan, x: (at: Date) => number, zo
 /** The axis above the rows: months, days or hours. */
 export function calendarAxis(frame: TimeSpan, zone: string): Html {
   const x = timeX(frame, [0, width])
-  return html`<svg aria-hidden="true" viewBox="0 0 ${width} 14">${timeTicks(frame, zone).map(
-    ({ at, label }) => html`<text x="${x(at) + 3}" y="11">${label}</text>`,
-  )}</svg>`
+  return html`<svg class="days" aria-hidden="true" viewBox="0 0 ${width} 18">${timeTicks(
+    frame,
+    zone,
+  ).map(({ at, label }) => html`<text x="${x(at) + 3}" y="14">${label}</text>`)}</svg>`
 }
 
 /** What the spans are filled with: each state has a pattern besides its colour. */
@@ -86,8 +87,8 @@ export const calendarLegend: Html = html`<ul class="legend">${[...spanStates]
   .reverse()
   .map(
     (state) =>
-      html`<li>${badge(spanWords[state].word, spanWords[state].tone)} <svg class="swatch" aria-hidden="true" viewBox="0 0 24 16"><rect fill="url(#span-${state})" width="24" height="16"/></svg> <small>${spanWords[state].meaning}</small></li>`,
-  )}<li>${badge('not asked for', 'quiet')} <svg class="swatch" aria-hidden="true" viewBox="0 0 24 16"><rect class="empty-span" width="24" height="16"/></svg></li></ul>`
+      html`<li><svg class="swatch" aria-hidden="true" viewBox="0 0 24 16"><rect fill="url(#span-${state})" width="24" height="16"/></svg> ${spanWords[state].word} <small>${spanWords[state].meaning}</small></li>`,
+  )}<li><svg class="swatch" aria-hidden="true" viewBox="0 0 24 16"><rect class="empty-span" width="24" height="16"/></svg> not asked for</li></ul>`
 
 function pattern(state: SpanState, lines: string): Html {
   return html`<pattern id="span-${state}" width="8" height="8" patternUnits="userSpaceOnUse"><rect class="span-${state}" width="8" height="8"/>${lines !== '' && html`<path class="span-lines" d="${lines}"/>`}</pattern>`

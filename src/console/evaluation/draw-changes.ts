@@ -16,7 +16,7 @@ export function drawChanges({ payloads, changes, evalId, rooftop }: Known): Html
   const several = payloads.some((one) => payloads.some((other) => isAfter(other, one)))
   if (!several)
     return html`<p class="empty">There is one payload of each request, so there is nothing to compare. A payload is stored again only when its content has changed.</p>`
-  return html`<form class="filter" action="/console/evaluations/${evalId}#changes" aria-label="Which payloads"><input type="hidden" name="rooftop" value="${rooftop.uid}">${chooser('From', 'old', changes?.old, payloads, rooftop.timeZone)} ${chooser('to', 'new', changes?.new, payloads, rooftop.timeZone)} <button>Compare</button></form>
+  return html`<form class="filter" action="/console/evaluations/${evalId}#changes" aria-label="Which payloads"><input type="hidden" name="rooftop" value="${rooftop.uid}">${chooser('From', 'old', changes?.old, payloads, rooftop.timeZone)} ${chooser('To', 'new', changes?.new, payloads, rooftop.timeZone)} <button>Compare</button></form>
 ${changes === null ? html`<p class="empty">Choose two payloads of the same request, the older first.</p>` : drawTable(changes)}`
 }
 

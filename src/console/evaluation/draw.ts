@@ -44,7 +44,7 @@ ${table({
     at(one['valid_from']),
     at(one['observed_at']),
     (one['changed_fields'] as string[]).join(', ') || 'first version',
-    text(one['final_price']),
+    amountOf(one['final_price']),
     runLink(one),
   ]),
   empty: 'None: it was never loaded.',
@@ -135,7 +135,9 @@ function drawRow(row: Fact | null, at: At): Html {
   if (row === null)
     return html`<p class="empty">There is no row in <code>core.evaluation</code>.</p>`
   const amount =
-    row['final_price'] === null ? '–' : `${text(row['final_price'])} ${text(row['currency_code'])}`
+    row['final_price'] === null
+      ? '–'
+      : `${amountOf(row['final_price'])} ${text(row['currency_code'])}`
   return html`<dl class="facts"><dt>Car</dt><dd>${[row['make'], row['model'], row['vin']]
     .filter((part) => part !== null)
     .map(String)
@@ -151,9 +153,11 @@ function drawRow(row: Fact | null, at: At): Html {
 
 function drawPrices({ entry, evalId }: Known, { zone, now }: Sheet): Html {
   const { prices, versions, row } = entry
-  const amountOf = (value: unknown) => (value === null ? null : Number(value))
   const points = (facts: readonly Fact[], time: string, name: string): Point[] =>
-    facts.map((one) => ({ at: one[time] as Date, value: amountOf(one[name]) }))
+    facts.map((one) => ({
+      at: one[time] as Date,
+      value: one[name] === null ? null : Number(one[name]),
+    }))
   const drawn = [
     { name: 'AI retail', points: points(prices, 'observed_at', 'retail') },
     { name: 'AI wholesale', points: points(prices, 'observed_at', 'wholesale') },
@@ -182,8 +186,8 @@ ${table({
   rows: prices.map((one) => [
     instant(one['observed_at'] as Date, zone),
     instant(one['last_confirmed_at'] as Date, zone),
-    text(one['retail']),
-    text(one['wholesale']),
+    amountOf(one['retail']),
+    amountOf(one['wholesale']),
     text(one['confidence']),
     runLink(one),
   ]),
@@ -266,6 +270,11 @@ function runLink(fact: Fact): Content {
   return id === null || id === undefined
     ? '–'
     : html`<a href="/console/runs/${String(id)}">${String(id)}</a>`
+}
+
+/** An amount of money; Postgres sends it as text with three decimals. */
+function amountOf(value: unknown): string {
+  return value === null || value === undefined ? '–' : Number(value).toLocaleString('en')
 }
 
 function text(value: unknown): string {

@@ -92,7 +92,7 @@ async function quarantineProblems(db: Db, config: Config): Promise<Problem[]> {
       why: `${path}: ${message}`,
       since: firstSeenAt.toISOString(),
       link: {
-        label: `Show ${records === 1 ? 'it' : `the ${records.toLocaleString('en')}`}`,
+        label: `Show ${plural(records, 'record')}`,
         path: `/quarantine?cause=${cause}`,
       },
     }))

@@ -31,6 +31,7 @@ export const actions = definePage({
   question,
   roles: ['engineer', 'viewer'],
   navigation: 'Actions',
+  isMinor: true,
   async read({ db, query }) {
     const { who = '' } = query
     const ofOne = who === '' ? sql`true` : sql`email = ${emailKey(who)}`

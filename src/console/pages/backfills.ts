@@ -18,6 +18,7 @@ export const backfills = definePage({
   question,
   roles: ['engineer', 'viewer'],
   navigation: 'Backfills',
+  isMinor: true,
   async read({ db, config }) {
     const found = await readBackfills(db, config.sync)
     const waits = found.some(({ state, isDetached }) => state === 'running' && isDetached)

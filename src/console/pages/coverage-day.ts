@@ -151,8 +151,8 @@ function drawDay(data: Data): Html {
   const frame = { from: new Date(data.from), until: new Date(data.until) }
   const words = spanSummary(spans, heldIn(data, held))
   return html`${calendarPatterns}${calendarLegend}
-<figure><figcaption>${words}</figcaption>${calendarAxis(frame, timezone)}
-${calendarRow({ summary: `${name}: ${words}`, frame, zone: timezone, spans: spans.map(chartSpan) })}</figure>`
+<figure><figcaption>${words}</figcaption><div class="scroll" role="group" tabindex="0" aria-label="The hours of the day">${calendarAxis(frame, timezone)}
+${calendarRow({ summary: `${name}: ${words}`, frame, zone: timezone, spans: spans.map(chartSpan) })}</div></figure>`
 }
 
 function drawMissing({ timezone, spans, held, stream, uid }: Data): Html {

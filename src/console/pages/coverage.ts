@@ -214,7 +214,7 @@ function drawZoom(view: View): Html {
   const sizes = (Object.keys(zooms) as Zoom[]).map((zoom) =>
     zoom === frame.zoom ? html`<strong>${zoom}</strong>` : to(zoomed(frame, zoom), zoom),
   )
-  return html`<p class="zoom">${to(moved(frame, -1), 'Earlier')} · ${frameText(frame)} · ${to(moved(frame, 1), 'Later')} · ${sizes.map((size, at) => [at > 0 && ' · ', size])}</p>`
+  return html`<p class="zoom"><span>${to(moved(frame, -1), 'Earlier')} · <strong>${frameText(frame)}</strong> · ${to(moved(frame, 1), 'Later')}</span> <span>${sizes.map((size, at) => [at > 0 && ' · ', size])}</span></p>`
 }
 
 function frameText({ from, to, zoom }: Frame): string {

@@ -58,6 +58,7 @@ export const drift = definePage({
   question,
   roles: ['engineer', 'viewer'],
   navigation: 'Drift',
+  isMinor: true,
   async read({ db, query }) {
     const { stream = '', check = '' } = query
     if (stream !== '' && check !== '')

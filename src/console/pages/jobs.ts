@@ -16,6 +16,7 @@ export const jobs = definePage({
   question,
   roles: ['engineer', 'viewer'],
   navigation: 'Jobs',
+  isMinor: true,
   async read({ db, doors, config, now }) {
     const nights = await readNights(db, config.console!.timezone, now)
     const processes = await readProcesses(db)

@@ -8,7 +8,7 @@ import { readStreamStates, type StreamState } from '../morning/stream-states.ts'
 import { drawSummary } from '../morning/summary.ts'
 import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
-import { agoText, instant } from '../parts/instant.ts'
+import { agoText, shortInstant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 import { plural } from '../../values/text.ts'
 
@@ -48,12 +48,10 @@ ${drawProblems(problems, zone, now)}
 ${left > 0 && html`<p><a href="/console/?show=all">Show ${plural(left, 'more problem')}</a></p>`}
 <h2>The last ${nightCount} nights</h2>
 ${nightStrip(nights)}
-<div class="columns">
-<section><h2>Running now</h2>
-${drawRunning(running, zone, now)}</section>
-<section><h2>Freshness</h2>
-${drawFreshness(states, zone)}</section>
-</div>`
+<h2>Running now</h2>
+${drawRunning(running, zone, now)}
+<h2>Freshness</h2>
+${drawFreshness(states, zone, now)}`
   },
 })
 
@@ -67,7 +65,7 @@ function drawProblems(problems: readonly Problem[], zone: string, now: Date): Ht
       why,
       since === null
         ? '–'
-        : html`${instant(since, zone)}<small>${agoText(new Date(since), now)}</small>`,
+        : html`${shortInstant(since, zone, now)}<small>${agoText(new Date(since), now)}</small>`,
       html`<a class="button" href="/console${link.path}">${link.label}</a>`,
     ]),
     empty:
@@ -83,7 +81,7 @@ function drawRunning(running: readonly RunSummary[], zone: string, now: Date): H
     rows: running.map(({ runId, command, streams, rooftops, counts, startedAt, isAtWork }) => [
       html`<a href="/console/runs/${runId}">${runId} ${command}</a> ${isAtWork ? badge('running', 'quiet') : badge('no process', 'bad')}
 <small>${streams.join(', ')} · ${counts.listed.toLocaleString('en')} listed · ${(counts.inserted + counts.updated).toLocaleString('en')} changed</small>`,
-      html`${instant(startedAt, zone)}<small>${agoText(startedAt, now)}</small>`,
+      html`${shortInstant(startedAt.toISOString(), zone, now)}<small>${agoText(startedAt, now)}</small>`,
       `${rooftops.all - rooftops.open} of ${rooftops.all}`,
     ]),
     empty: 'Nothing is running.',
@@ -91,7 +89,9 @@ function drawRunning(running: readonly RunSummary[], zone: string, now: Date): H
 }
 
 /** The three clocks of each stream: of the rooftop that is furthest behind, and the newest fact of all. */
-function drawFreshness(states: readonly StreamState[], zone: string): Html {
+function drawFreshness(states: readonly StreamState[], zone: string, now: Date): Html {
+  const time = (at: string | null, otherwise: string) =>
+    at === null ? otherwise : shortInstant(at, zone, now)
   const earliest = (times: readonly (string | null)[]) =>
     times.includes(null) ? null : (times.map((time) => time!).sort()[0] ?? null)
   const newest = (times: readonly (string | null)[]) =>
@@ -106,15 +106,11 @@ function drawFreshness(states: readonly StreamState[], zone: string): Html {
       const own = states.filter(({ stream }) => stream === name)
       return [
         name,
-        time(earliest(own.map(({ lastGoodAt }) => lastGoodAt)), zone, 'not yet'),
-        time(earliest(own.map(({ coveredTo }) => coveredTo)), zone, 'not yet'),
-        time(newest(own.map(({ newestAt }) => newestAt)), zone, 'none'),
+        time(earliest(own.map(({ lastGoodAt }) => lastGoodAt)), 'not yet'),
+        time(earliest(own.map(({ coveredTo }) => coveredTo)), 'not yet'),
+        time(newest(own.map(({ newestAt }) => newestAt)), 'none'),
       ]
     }),
     empty: 'There are no streams.',
   })
-}
-
-function time(at: string | null, zone: string, otherwise: string) {
-  return at === null ? otherwise : instant(at, zone)
 }

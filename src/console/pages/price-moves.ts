@@ -75,6 +75,7 @@ export const priceMoves = definePage({
   question: 'Which of my cars did the market leave behind?',
   roles: ['engineer', 'viewer', 'stock'],
   navigation: 'Prices',
+  isMinor: true,
   async read(request) {
     const { db, query } = request
     const days = ['7', '90'].includes(query['days'] ?? '') ? Number(query['days']) : 30
@@ -116,7 +117,6 @@ ${filterForm('/stock/prices', 'Which cars', [
   choice('Moves of the last', 'days', String(days), { 7: '7 days', 30: '30 days', 90: '90 days' }),
 ])}
 ${table({
-  isWide: true,
   caption: `On hand${sums.length > 1 ? ` in ${currency}` : ''}, the asking price furthest above the market first${hasMore ? `; the first ${pageSize}` : ''}`,
   columns: [
     ...['Stock no.', 'Car', ...(hasRooftop ? ['Rooftop'] : [])],

@@ -75,7 +75,6 @@ ${filters(view, columns, filter, rooftops)}
 <div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>
 <h2>Rows</h2>
 ${table({
-  isWide: true,
   caption: captionOf(rows.length, total, spec.first[0]),
   columns: names.map((column) => (isNumber(column) ? numbers(headOf(column)) : headOf(column))),
   rows: rows.map((row) => names.map((column) => cellText(column, row, { zone, uids }))),
@@ -115,7 +114,7 @@ function filters(
         ...Object.fromEntries(rooftops.map(({ uid, name }) => [uid, name])),
       }),
     has('month_start') &&
-      html`<label>Month <input type="month" name="month" value="${month}" pattern="\\d{4}-\\d{2}" placeholder="2026-11"></label><span class="note">empty: the last ${months}</span>`,
+      html`<label>Month, empty: the last ${months} <input type="month" name="month" value="${month}" pattern="\\d{4}-\\d{2}" placeholder="2026-11"></label>`,
   ])
 }
 

@@ -76,7 +76,6 @@ ${filterForm('/stock', 'Which cars', [
   html`<label>Search <input type="search" name="q" value="${search}" placeholder="stock no., VIN, make"></label>`,
 ])}
 ${table({
-  isWide: true,
   caption:
     show === 'all'
       ? 'On hand, the longest in stock first'

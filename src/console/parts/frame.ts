@@ -19,7 +19,11 @@ export interface NavigationItem {
   readonly label: string
   readonly path: string
   readonly isHere: boolean
+  readonly isMinor: boolean
 }
+
+/** More entries than this do not fit into a line. */
+const mostInLine = 9
 
 /** What is around every page. */
 export interface Frame {
@@ -50,7 +54,7 @@ export function frame({ title, person, navigation, asOf, isLive }: Frame, body: 
 <a class="skip" href="#content">To the content</a>
 <header class="bar">
 <strong><a href="/console/">Forecourt</a></strong>
-<nav aria-label="Pages"><ul>${navigation.map(navigationItem)}</ul></nav>
+${navigationOf(navigation)}
 ${person !== null && person.role !== 'stock' && searchForm}
 </header>
 <main id="content"${isLive === true ? html` data-live="3"` : ''} tabindex="-1">
@@ -65,13 +69,24 @@ ${person !== null && signedIn(person)}
 `
 }
 
+/** The pages in a line; where they are many, the minor ones are under More. */
+function navigationOf(items: readonly NavigationItem[]): Html {
+  const isFolded = ({ isMinor, isHere }: NavigationItem) =>
+    items.length > mostInLine && isMinor && !isHere
+  const more = items.filter(isFolded)
+  const list = (own: readonly NavigationItem[]) => html`<ul>${own.map(navigationItem)}</ul>`
+  return html`<nav aria-label="Pages">${list(items.filter((item) => !isFolded(item)))}${
+    more.length > 0 && html`<details><summary>More</summary>${list(more)}</details>`
+  }</nav>`
+}
+
 function navigationItem({ label, path, isHere }: NavigationItem): Html {
   const current = isHere ? html` aria-current="page"` : ''
   return html`<li><a href="/console${path}"${current}>${label}</a></li>`
 }
 
 const searchForm = html`<form class="search" role="search" action="/console/search"><label><span class="hidden">Find</span>
-<input type="search" name="q" placeholder="EvalID, VIN, stock no., run" required></label> <button>Find</button></form>`
+<input type="search" name="q" placeholder="EvalID, VIN or run" required></label> <button>Find</button></form>`
 
 function signedIn({ email, role }: Person): Html {
   return html`<form method="post" action="/console/sign-out"><p>${email}, ${role}. <button class="quiet">Sign out</button></p></form>`

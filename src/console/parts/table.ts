@@ -11,7 +11,7 @@ export interface TableOptions {
   readonly caption: Content
   /** The caption is for screen readers alone, because a heading above says the same. */
   readonly hidesCaption?: boolean
-  /** It has many columns: no word is broken, and it is scrolled by itself where it is too wide. */
+  /** No word is broken, and it is scrolled by itself where it is too wide. Default: where it has more than six columns. */
   readonly isWide?: boolean
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly Content[])[]
@@ -29,10 +29,13 @@ export function pictures(head: Content): Column {
   return { head, isPicture: true }
 }
 
+/** More columns than this break words on a screen of 768 pixels. */
+const mostNarrow = 6
+
 /** A table whose rows become cards on a narrow screen. The first cell of a row is its heading. */
 export function table(options: TableOptions): Html {
   if (options.rows.length === 0) return html`<p class="empty">${options.empty}</p>`
-  if (options.isWide !== true) return tableOf(options)
+  if (!(options.isWide ?? options.columns.length > mostNarrow)) return tableOf(options)
   return html`<div class="scroll wide" role="group" tabindex="0" aria-label="${options.caption}">${tableOf(options)}</div>`
 }
 

@@ -60,7 +60,8 @@ export function retryAction(runId: number, failures: readonly Failure[]): Html |
   const more = uids.length > mostNamed ? ` … (${uids.length - mostNamed} more)` : ''
   const label = `Sync ${plural(uids.length, 'failed rooftop')} again`
   const fields = { count: uids.length }
-  return html`<p>${actionButton({ path: `/runs/${runId}`, action: 'retry', label, fields, isMain: true })} ${plural(streams.length, 'stream')}, left to the workers. On a command line, in its own process:</p>
+  return html`<p>${actionButton({ path: `/runs/${runId}`, action: 'retry', label, fields, isMain: true })}</p>
+<p class="note">${plural(streams.length, 'stream')}, left to the workers. On a command line, in its own process:</p>
 <pre><code>forecourt sync ${names}${options}${more}</code></pre>
 ${repaired.length > 0 && html`<p class="note">Some of what failed was done well since, by${runs}.</p>`}`
 }
