@@ -53,6 +53,10 @@ export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
       const key = JSON.stringify(wanted)
       if (!contexts.has(key)) contexts.set(key, contextFor(wanted))
       const page = await (await contexts.get(key)!).newPage()
+      page.on('dialog', async (dialog) => {
+        complaints.push(`${path}: dialog ${dialog.message()}`)
+        await dialog.dismiss()
+      })
       page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
       page.on('console', (message) => {
         // A page that does not exist is asked for on purpose.

@@ -1,32 +1,20 @@
+import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeLink } from '#src/console/access/link.ts'
 import { pages } from '#src/console/pages.ts'
+import { isFormulaLike } from '#src/csv/write/escape-formula.ts'
 import { html } from '#src/values/html.ts'
-import { reportedFixture } from '../support/reports-fixture.ts'
 import { nothing, readTargets, rowOf } from './access-matrix.ts'
-import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
-import { foreignMarkup, spoilTexts, vectors } from './hostile-texts.ts'
+import type { ConsoleFixture } from './console-fixture.ts'
+import { foreignMarkup, openHostileConsole, vectors } from './hostile-texts.ts'
 
 const email = '"><svg/onload=alert(0)>@example.com'
 
-let base: ConsoleFixture
 let console: ConsoleFixture
 let cookie: string
 
 beforeAll(async () => {
-  base = await openConsole({ fixture: await reportedFixture(7, 120) })
-  await spoilTexts(base)
-  const { fixture } = base
-  const rooftops = fixture.config.rooftops.map((rooftop, at) => ({
-    ...rooftop,
-    name: vectors[at]!,
-  }))
-  const config = { ...fixture.config, rooftops }
-  const context = { ...fixture.context, config }
-  console = await serveConsole(
-    { ...fixture, config, context },
-    { people: [{ email, role: 'engineer' }] },
-  )
+  console = await openHostileConsole([{ email, role: 'engineer', rooftops: [], groups: [] }])
   const link = new URL(await makeLink(console.context.db, console.config, email)).searchParams.get(
     'link',
   )!
@@ -36,7 +24,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await console[Symbol.asyncDispose]()
-  await base[Symbol.asyncDispose]()
 })
 
 const ask = async (path: string, accept = 'text/html') =>
@@ -67,7 +54,7 @@ test('the check finds each vector that has a tag or an attribute', () => {
 })
 
 test('every page and every link on it shows hostile texts only escaped', async () => {
-  const [target] = await readTargets(base)
+  const [target] = await readTargets(console)
   const first = pages.map(({ path }) => rowOf(path).path(target!))
   const open = [...first]
   const seen = new Set(open)
@@ -152,6 +139,27 @@ test('programs get the texts as JSON that browsers do not read as a page', async
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     JSON.parse(text)
+  }
+})
+
+test('a spreadsheet runs no cell of a file', async () => {
+  const formulas = ['=HYPERLINK("//evil.example")', '+1-cmd|x', '-1+cmd|x', '@SUM(1)', '\t=1+1']
+  await console.rows(
+    `update core.stock_unit as unit set make = f, model = f
+     from (select rooftop_id, stock_no, ($1::text[])[1 + row_number() over (partition by rooftop_id order by stock_no) % 5] as f from core.stock_unit) as one
+     where one.rooftop_id = unit.rooftop_id and one.stock_no = unit.stock_no`,
+    [formulas],
+  )
+  const { uid } = console.config.rooftops[0]!
+
+  for (const path of [`/stock?rooftop=${uid}`, '/reports/rpt_05_aged_stock_price_move?']) {
+    const { status, headers, text } = await ask(`${path}&download=csv`)
+    const cells = (parse(text, { bom: true }) as string[][]).flat()
+
+    expect(status).toBe(200)
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="[\w.-]+\.csv"$/)
+    expect(cells.filter(isFormulaLike)).toEqual([])
+    expect(formulas.filter((formula) => cells.includes(`'${formula}`)).length).toBeGreaterThan(2)
   }
 })
 

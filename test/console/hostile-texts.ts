@@ -1,4 +1,5 @@
-import type { ConsoleFixture } from './console-fixture.ts'
+import { reportedFixture } from '../support/reports-fixture.ts'
+import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
 
 /** Texts that do harm where they are not escaped: as content, in attributes, in scripts, in SVG, as an address. */
 export const vectors: readonly string[] = [
@@ -46,8 +47,29 @@ const bookkeeping = [
   ...['console_action.message', 'console_action.email', 'enrichment_state.detail'],
 ].map((name) => `ops.${name}`)
 
+type People = NonNullable<ConsoleFixture['config']['console']>['people']
+
+/** A console on a warehouse whose every text is hostile, the names of its rooftops and, where given, of its people, too. */
+export async function openHostileConsole(people?: People): Promise<ConsoleFixture> {
+  const base = await openConsole({ fixture: await reportedFixture(7, 120) })
+  await spoilTexts(base)
+  const { fixture } = base
+  const rooftops = fixture.config.rooftops.map((one, at) => ({ ...one, name: vectors[at]! }))
+  const config = { ...fixture.config, rooftops }
+  const context = { ...fixture.context, config }
+  const settings = people === undefined ? {} : { people: [...people] }
+  const served = await serveConsole({ ...fixture, config, context }, settings)
+  return {
+    ...served,
+    [Symbol.asyncDispose]: async () => {
+      await served[Symbol.asyncDispose]()
+      await base[Symbol.asyncDispose]()
+    },
+  }
+}
+
 /** Replaces the texts of a warehouse by hostile ones, each row by another; first adds a row of each kind that a night leaves out. */
-export async function spoilTexts({ rows }: ConsoleFixture): Promise<void> {
+async function spoilTexts({ rows }: ConsoleFixture): Promise<void> {
   for (const statement of added) await rows(statement)
   await rows(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id)
