@@ -202,6 +202,23 @@ test('the console starts without its provider, explains it, and people sign in b
   expect(status).toBe(200)
 })
 
+test('a provider that is away when its answer comes makes no address wait', async () => {
+  const short = await startIdentityProvider()
+  await using other = await serveConsole(console.fixture, {
+    oidc: { issuer: short.issuer, ...client },
+  })
+  short.allow(`${other.url}/console/sign-in/oidc/callback`)
+  const { cookie, address } = await begin('', other)
+  const answer = await short.signIn(address)
+  await short.stop()
+
+  const { status, text } = await finish(answer, cookie, other)
+
+  expect(status).toBe(503)
+  expect(text).toContain(`${new URL(short.issuer).host} does not answer`)
+  expect(await console.rows('select from ops.console_try')).toEqual([])
+})
+
 test('the console finds a provider that comes back', async () => {
   const late = await startIdentityProvider()
   await using other = await serveConsole(console.fixture, {

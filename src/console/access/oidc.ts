@@ -71,14 +71,18 @@ export function serveOidc(
     if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
     const answer = new URL(callback)
     answer.search = new URL(request.url, callback).search
-    const email = await readEmail(discover, provider, answer, attempt).catch((error: unknown) => {
+    let email: string
+    try {
+      email = await readEmail(discover, provider, answer, attempt)
+    } catch (error) {
       logFailure(error)
-      return null
-    })
-    if (email !== null && findPerson(config, email) !== null)
+      if (isAway(error)) return await sendFrame(reply, 503, 'Sign in', unreachable(provider))
+      await recordFailedTry(db, request.ip)
+      return await sendFrame(reply, 403, 'You are not signed in', refused)
+    }
+    if (findPerson(config, email) !== null)
       return await signIn(context, settings, request, reply, { email, next: attempt.next })
     await recordFailedTry(db, request.ip)
-    if (email === null) return await sendFrame(reply, 403, 'You are not signed in', refused)
     return await sendFrame(reply, 403, 'You may not open the console', notListed(email))
   })
 }
@@ -132,6 +136,12 @@ async function readEmail(
 function causeOf(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
   return cause instanceof Error ? causeOf(cause) : error
+}
+
+/** Whether the provider did not answer: neither the person nor the answer is at fault. */
+function isAway(error: unknown): boolean {
+  const { code } = causeOf(error) as { code?: unknown }
+  return typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+|OAUTH_TIMEOUT)$/.test(code)
 }
 
 function pack(attempt: Attempt): string {
