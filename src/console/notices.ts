@@ -8,6 +8,8 @@ export interface Notice {
   readonly status: number
   readonly title: string
   readonly body: Html
+  /** What programs get besides the title. */
+  readonly message?: string
 }
 
 /** No page has this address, or what it names is not there for the person. */
@@ -41,6 +43,7 @@ export function refused(message: string): Notice {
   return {
     status: 409,
     title: 'Nothing was done',
+    message,
     body: html`<h1>Nothing was done</h1>
 <p role="alert">${message}</p>
 <p>Go back and load the page again.</p>`,

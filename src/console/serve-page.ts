@@ -207,12 +207,12 @@ export class PageServer {
     request: FastifyRequest,
     reply: FastifyReply,
     person: Person | null,
-    { status, title, body }: Notice,
+    { status, title, body, message }: Notice,
   ): Promise<void> {
     reply.code(status).header('cache-control', 'no-store')
     for (const name of ['etag', 'content-disposition']) reply.removeHeader(name)
     if (prefersJson(request.headers.accept)) {
-      await reply.send({ error: title })
+      await reply.send({ error: title, message })
       return
     }
     const pagesOf = person === null ? [] : navigation(person, null)

@@ -100,8 +100,8 @@ async function receiveWebhooks(context: Context, app: FastifyInstance): Promise<
 function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
   const app = fastify({
     forceCloseConnections: 'idle',
-    // A stock number of 80 characters may be three times as long in an address.
-    routerOptions: { maxParamLength: 1000 },
+    // Node limits the whole head of a request to this: a page answers an address that is too long for what it names.
+    routerOptions: { maxParamLength: 16_384 },
     requestTimeout: requestTimeoutMs,
     // A proxy on this host or in a private network names the client.
     trustProxy: ['loopback', 'linklocal', 'uniquelocal'],

@@ -251,6 +251,7 @@ test('a day is read again by a worker: its windows are listed again, and no span
   expect(touched[0]!.n).toBe(2)
   expect(after.filter(({ run_id: run }) => Number(run) === runId)).toHaveLength(2)
   expect(actions).toEqual([
+    { email: 'vic@example.com', action: 'read-again', outcome: 'refused', run: null },
     { email: 'kim@example.com', action: 'read-again', outcome: 'done', run: runId },
     { email: 'kim@example.com', action: 'read-again', outcome: 'refused', run: null },
   ])

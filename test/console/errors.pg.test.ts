@@ -114,6 +114,29 @@ test('while the warehouse is away a page says so, and afterwards it works again'
   expect(JSON.parse(json.text)).toEqual({ error: 'The warehouse does not answer' })
 })
 
+test('a page whose connection ends keeps its frame, and the next page has a new one', async () => {
+  const slow = pageOf(async ({ db }) => await sql`select pg_sleep(2)`.execute(db))
+  await using served = await openTestPages(console, [slow])
+  const asked = served.get('/page', 'engineer')
+  const end = () =>
+    console.rows(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'forecourt console' and query like '%pg_sleep(2)%'`,
+    )
+  await expect.poll(async () => (await end()).length).toBeGreaterThan(0)
+
+  const { status, text } = await asked
+  await console.rows(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = 'forecourt console'`,
+  )
+
+  expect(status).toBe(503)
+  expect(text).toContain('<h1>The warehouse does not answer</h1>')
+  for (const part of signedInFrame) expect(text).toContain(part)
+  await expect.poll(async () => (await console.get('/runs')).status).toBe(200)
+})
+
 test('an unknown page and an unknown run are the same page, inside the frame', async () => {
   const [page, run, odd] = [
     await console.get('/no-such-page'),
@@ -153,6 +176,7 @@ test('an action that is refused says why, and is written down', async () => {
   }
   await using served = await openTestPages(console, [refusing])
 
+  const json = await served.post('/page', 'engineer', 'refuse', { accept: 'application/json' })
   const refused = await served.post('/page', 'engineer', 'refuse')
   const failed = await served.post('/page', 'engineer', 'fail')
 
@@ -162,6 +186,9 @@ test('an action that is refused says why, and is written down', async () => {
   expect([refused.status, failed.status]).toEqual([409, 500])
   expect(refused.text).toContain('A run holds &#60;this&#62; rooftop. Wait until it ends.')
   expect(failed.text).not.toContain('of the fault')
+  expect(JSON.parse(json.text)).toEqual({
+    ...{ error: 'Nothing was done', message: 'A run holds <this> rooftop. Wait until it ends.' },
+  })
   const who = { email: 'kim@example.com', role: 'engineer' }
   expect(logged).toEqual([
     { ...who, action: 'fail', outcome: 'failed', message: 'detail of the fault' },

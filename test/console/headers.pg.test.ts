@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeLink } from '#src/console/access/link.ts'
 import { pages } from '#src/console/pages.ts'
 import { nothing, rowOf } from './access-matrix.ts'
-import { type Answer, type ConsoleFixture, openConsole, type Role } from './console-fixture.ts'
+import {
+  type Answer,
+  type ConsoleFixture,
+  openConsole,
+  type Role,
+  serveConsole,
+} from './console-fixture.ts'
 
 let console: ConsoleFixture
 
@@ -43,6 +50,15 @@ const answers: Readonly<Record<string, () => Promise<Answer>>> = {
     await console.post('/links', {}, { headers: { 'sec-fetch-site': 'cross-site' } }),
   'a type of body that no form has': async () =>
     await console.post('/links', {}, { headers: { 'content-type': 'application/xml' } }),
+  'a body that is too large': async () => await console.post('/links', { action: 'a'.repeat(2e6) }),
+  'a method that no page has': async () => await ask('PUT'),
+  'what another method may do': async () => await ask('OPTIONS'),
+  'a page by its head': async () => await ask('HEAD'),
+  'an address that is too long': as('engineer')(`/jobs/${'a'.repeat(3000)}`),
+  'an action that is refused': async () => await console.post('/links', { action: 'refresh' }),
+  'an action that a role may not do': async () =>
+    await console.post('/links', { action: 'refresh' }, { role: 'viewer' }),
+  'a file': as('engineer')('/reports/rpt_05_aged_stock_price_move?download=csv'),
   'the style': as(null)('/assets/console.css'),
   'the script': as(null)('/assets/console.js'),
   'no such asset': as(null)('/assets/console.map'),
@@ -50,6 +66,14 @@ const answers: Readonly<Record<string, () => Promise<Answer>>> = {
   'a program without a session': async () =>
     await console.get('/', { role: null, headers: { accept: 'application/json' } }),
   'a program': async () => await console.get('/', { headers: { accept: 'application/json' } }),
+}
+
+/** The answer of /runs to another method of our own pages. */
+async function ask(method: string): Promise<Answer> {
+  const headers = { cookie: await console.cookie('engineer'), 'sec-fetch-site': 'same-origin' }
+  const response = await fetch(`${console.url}/console/runs`, { method, headers })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, title: null, location: null }
 }
 
 /** What the policy of the console would refuse. */
@@ -82,6 +106,13 @@ test('the kinds of answers are those that they are named after', async () => {
   expect(await statusOf('no action')).toBe(400)
   expect(await statusOf('a type of body that no form has')).toBe(415)
   expect(await statusOf('a form of another site')).toBe(403)
+  expect(await statusOf('a body that is too large')).toBe(413)
+  expect(await statusOf('a method that no page has')).toBe(404)
+  expect(await statusOf('a page by its head')).toBe(200)
+  expect(await statusOf('an address that is too long')).toBe(404)
+  expect(await statusOf('an action that is refused')).toBe(409)
+  expect(await statusOf('an action that a role may not do')).toBe(403)
+  expect(await statusOf('a file')).toBe(200)
   expect(await statusOf('the style')).toBe(200)
   expect(await statusOf('a file that is no asset')).not.toBe(200)
   expect(await statusOf('a program without a session')).toBe(401)
@@ -95,14 +126,29 @@ test('an address that cannot be decoded runs nothing', async () => {
   expect(text).not.toMatch(/<script|\son[a-z]+=/i)
 })
 
+/** The token of a new link of a person. */
+async function linkOf({ context, config }: ConsoleFixture, email: string): Promise<string> {
+  return new URL(await makeLink(context.db, config, email)).searchParams.get('link')!
+}
+
 test('a browser asks for a page again and learns that its data are the same; another person gets the page', async () => {
   const first = await console.get('/runs')
   const headers = { 'if-none-match': first.headers.get('etag')! }
 
   const again = await console.get('/runs', { headers })
   const other = await console.get('/runs', { role: 'viewer', headers })
+  await using later = await serveConsole(console.fixture, {
+    people: [{ email: 'sue@example.com', role: 'engineer' }],
+  })
+  const signedIn = await later.post(
+    '/sign-in',
+    { link: await linkOf(later, 'sue@example.com') },
+    { role: null },
+  )
+  const cookie = signedIn.headers.getSetCookie()[0]!.split(';')[0]!
+  const second = await later.get('/runs', { role: null, headers: { ...headers, cookie } })
 
-  expect([again.status, again.text, other.status]).toEqual([304, '', 200])
+  expect([again.status, again.text, other.status, second.status]).toEqual([304, '', 200, 200])
   expect(again.headers.get('content-security-policy')).toBe(policy)
   expect(first.headers.get('vary')).toBe('accept, cookie')
 })

@@ -11,7 +11,7 @@ type Got = Pick<Answer, 'status' | 'text'>
 /** A console with pages of the test, on the warehouse of another. */
 export interface TestPages extends AsyncDisposable {
   get(path: string, role: Person, headers?: Record<string, string>): Promise<Got>
-  post(path: string, role: Person, action: string): Promise<Got>
+  post(path: string, role: Person, action: string, headers?: Record<string, string>): Promise<Got>
 }
 
 /** The doors as `serve` opens them. */
@@ -35,12 +35,13 @@ export async function openTestPages(
         url: `/console${path}`,
         headers: { accept: 'text/html', cookie: await cookie(role), ...headers },
       }),
-    post: async (path, role, action) =>
+    post: async (path, role, action, headers = {}) =>
       await ask({
         ...{ method: 'POST', url: `/console${path}`, payload: `action=${action}` },
         headers: {
           ...{ cookie: await cookie(role), 'sec-fetch-site': 'same-origin' },
           'content-type': 'application/x-www-form-urlencoded',
+          ...headers,
         },
       }),
     [Symbol.asyncDispose]: async () => await app.close(),
