@@ -1,5 +1,6 @@
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import { type ConsoleFixture, openConsole } from '../console/console-fixture.ts'
+import { pages } from '#src/console/pages.ts'
+import { type ConsoleFixture, openConsole, type Role } from '../console/console-fixture.ts'
 
 /** How a page is opened. */
 export interface View {
@@ -7,11 +8,12 @@ export interface View {
   readonly scheme: 'light' | 'dark'
   /** false: as in a browser that runs no script. */
   readonly script: boolean
+  readonly role: Exclude<Role, null>
 }
 
-export const wide: View = { width: 1280, scheme: 'light', script: true }
+export const wide: View = { width: 1280, scheme: 'light', script: true, role: 'engineer' }
 
-/** A console and a browser that is signed in to it as the engineer. */
+/** A console and a browser that is signed in to it. */
 export interface Browsing extends AsyncDisposable {
   readonly console: ConsoleFixture
   /** A tab of its own. What the page reports to the developer, such as a violated CSP, is added to `complaints`. */
@@ -41,7 +43,7 @@ export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
     })
   const contextFor = async (view: View) => {
     const context = await newContext(view)
-    const [name = '', value = ''] = (await served.cookie('engineer')).split('=')
+    const [name = '', value = ''] = (await served.cookie(view.role)).split('=')
     await context.addCookies([{ name, value, url: served.url, httpOnly: true, sameSite: 'Lax' }])
     return context
   }
@@ -59,9 +61,10 @@ export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
       })
       page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
       page.on('console', (message) => {
-        // A page that does not exist is asked for on purpose.
-        if (message.type() === 'error' && !message.text().includes('status of 404'))
-          complaints.push(`${path}: ${message.text()}`)
+        // Pages that answer with an error are asked for on purpose; what they load is not.
+        const isOfPage = !message.location().url.includes('/assets/')
+        const isAnswer = isOfPage && /status of [45]\d\d/.test(message.text())
+        if (message.type() === 'error' && !isAnswer) complaints.push(`${path}: ${message.text()}`)
       })
       await page.goto(`${served.url}/console${path}`)
       return page
@@ -75,10 +78,30 @@ export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
   }
 }
 
-/** The path of each link to the console on a page, below /console. */
-export async function linksOf(page: Page): Promise<string[]> {
-  const links = await page.$$eval('a[href^="/console/"]', (found) =>
-    found.map((link) => link.getAttribute('href')!),
-  )
-  return [...new Set(links.map((link) => link.slice('/console'.length)))]
+/** The addresses of each page, found by following every link from the first page; of pages that differ by a parameter alone, the first three. */
+export async function crawl({ get }: ConsoleFixture): Promise<Map<string, string[]>> {
+  const seen = new Map<string, string[]>()
+  const queue = ['/']
+  for (let address = queue.shift(); address !== undefined; address = queue.shift()) {
+    const path = patternOf(address)
+    const known = path === null ? [] : (seen.get(path) ?? [])
+    if (path === null || known.includes(address) || known.length >= 3) continue
+    seen.set(path, [...known, address])
+    const { text } = await get(address)
+    queue.push(
+      ...[...text.matchAll(/<a [^>]*href="\/console([^"#]+)/g)].map(([, href]) =>
+        href!.replaceAll('&#38;', '&'),
+      ),
+    )
+  }
+  return seen
+}
+
+/** The path of the page that an address leads to; null: a download, or no page. */
+function patternOf(address: string): string | null {
+  const { pathname, searchParams } = new URL(address, 'http://console')
+  if (searchParams.has('download')) return null
+  const fits = ({ path }: { path: string }) =>
+    new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`).test(pathname)
+  return (pages.find(({ path }) => path === pathname) ?? pages.find(fits))?.path ?? null
 }
