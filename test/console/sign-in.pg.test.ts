@@ -62,6 +62,16 @@ test('a link works once, and opening it does not use it up', async () => {
   expect(second.headers.getSetCookie()).toEqual([])
 })
 
+test('a link takes the place of a session only when the person says so', async () => {
+  const link = await linkOf('viewer')
+  const fresh = await console.get(`/sign-in?link=${link}`, noOne)
+  const planted = await console.get(`/sign-in?link=${link}`, { role: 'engineer' })
+
+  expect(fresh.text).toContain('data-submit-now')
+  expect(planted.text).not.toContain('data-submit-now')
+  expect(planted.text).toContain('This browser is signed in already.')
+})
+
 test('two browsers that use a link at the same time: one is signed in', async () => {
   const link = await linkOf('engineer')
 

@@ -21,7 +21,10 @@ export function serveSignIn(app: FastifyInstance, context: Context, settings: Se
   const { db } = context
   app.get('/sign-in', async (request, reply) => {
     const { link = '', next = '' } = firstValues(request.query)
-    return await sendFrame(reply, 200, 'Sign in', signInPage(settings, link, next))
+    // A link that somebody planted must not take the place of a session unasked.
+    const isAtOnce = request.cookies[cookieName(settings)] === undefined
+    const body = link === '' ? signInPage(settings, next) : linkPage(link, next, isAtOnce)
+    return await sendFrame(reply, 200, 'Sign in', body)
   })
   app.post('/sign-in', async (request, reply) => {
     const { link = '', next = '' } = firstValues(request.body)
@@ -89,11 +92,15 @@ export async function sendFrame(
   return await reply.code(status).type('text/html; charset=utf-8').send(page.text)
 }
 
-function signInPage({ oidc }: Settings, link: string, next: string): Html {
-  if (link !== '')
-    return html`<h1>Sign in</h1>
-<form method="post" action="/console/sign-in" data-submit-now><input type="hidden" name="link" value="${link}"><input type="hidden" name="next" value="${next}">
-<p><button class="main">Open the console</button></p></form>`
+/** A form, because mail scanners open every address, which must not use the link up. */
+function linkPage(link: string, next: string, isAtOnce: boolean): Html {
+  return html`<h1>Sign in</h1>
+<form method="post" action="/console/sign-in"${isAtOnce ? html` data-submit-now` : ''}><input type="hidden" name="link" value="${link}"><input type="hidden" name="next" value="${next}">
+<p><button class="main">Open the console</button></p></form>
+${!isAtOnce && html`<p>This browser is signed in already. The link signs in its own person instead: open it only when you asked for it.</p>`}`
+}
+
+function signInPage({ oidc }: Settings, next: string): Html {
   return html`<h1>Sign in</h1>
 ${oidc !== null && html`<p><a class="button main" href="/console/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in with ${new URL(oidc.issuer).host}</a></p>`}
 <p>${oidc === null ? 'You need' : 'Or use'} a sign-in link. An engineer makes one with <code>forecourt console link --email you@example.com</code>; it works once, for 10 minutes.</p>`
