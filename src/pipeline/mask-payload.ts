@@ -70,6 +70,9 @@ function withTexts(value: unknown, redact: (text: string) => unknown): unknown {
   if (typeof value === 'string') return redact(value)
   if (value === null || typeof value !== 'object' || value instanceof HiddenValue) return value
   if (Array.isArray(value)) return value.map((each) => withTexts(each, redact))
-  const entries = Object.entries(value).map(([key, each]) => [key, withTexts(each, redact)])
+  const entries = Object.entries(value).map(([key, each]) => [
+    String(redact(key)),
+    withTexts(each, redact),
+  ])
   return Object.fromEntries(entries)
 }

@@ -98,14 +98,20 @@ test.each<[string, unknown, unknown, string[]]>([
   expect(changes(old, next)).toEqual(expected)
 })
 
-test('many elements take linear time', () => {
+test('many elements are each read a few times', () => {
+  let reads = 0
+  const element = (id: number, x: string) => ({
+    get id() {
+      reads += 1
+      return id
+    },
+    x,
+  })
   const list = (from: number, x: string) =>
-    Array.from({ length: 50_000 }, (_, at) => ({ id: Math.abs(from - at), x }))
-  const started = performance.now()
+    Array.from({ length: 5000 }, (_, at) => element(Math.abs(from - at), x))
 
-  expect(changes(list(0, 'a'), list(49_999, 'b'))).toHaveLength(50_001)
-
-  expect(performance.now() - started).toBeLessThan(2_000)
+  expect(changes(list(0, 'a'), list(4999, 'b'))).toHaveLength(5001)
+  expect(reads).toBeLessThan(20 * 10_000)
 })
 
 describe('the column that a field feeds is the one that changes with it', () => {
@@ -178,7 +184,7 @@ describe('a masked payload', () => {
     ...{ Notes: 'rang twice', Registration: 'PAT001', CustomerPostcode: '3121' },
     customFields: { Hobby: { type: 'text', value: 'sailing' } },
     Battery: 'Pat Planted says it is new, call +61 412 345 678',
-    More: { contact: 'someone@else.example', 'Pat Planted': 1 },
+    More: { contact: 'someone@else.example', 'Pat Planted': 1, 'other@else.example': 2 },
   }
   const mask = (...bodies: unknown[]) =>
     maskPayloads(
@@ -189,16 +195,7 @@ describe('a masked payload', () => {
   test('names no customer, wherever the customer is named', () => {
     const text = JSON.stringify(mask(goldenBody(person)))
 
-    for (const one of [
-      'Pat',
-      'Planted',
-      '412',
-      'rang twice',
-      'PAT001',
-      'sailing',
-      'someone@else',
-      '3121',
-    ])
+    for (const one of ['Pat', 'Planted', '412', 'rang twice', 'PAT001', 'sailing', '@else', '3121'])
       expect(text).not.toContain(one)
     expect(text).toContain('"FinalPrice"')
   })
@@ -218,9 +215,9 @@ describe('a masked payload', () => {
   test('of another answer names the customer of the record no more', () => {
     const [, answer] = maskPayloads({ people: evaluationPeople, id: 4711, wire }, [
       { body: goldenBody(person), isRecord: true },
-      { body: [{ ID: 5, note: 'for Pat Planted' }], isRecord: false },
+      { body: [{ ID: 5, note: 'for Pat Planted', 'Pat Planted': 1 }], isRecord: false },
     ])
 
-    expect(JSON.stringify(answer)).toBe('[{"ID":5,"note":"hidden"}]')
+    expect(JSON.stringify(answer)).toBe('[{"ID":5,"note":"hidden","hidden":1}]')
   })
 })

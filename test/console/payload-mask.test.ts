@@ -18,6 +18,7 @@ const body = [
     Photos: [{ id: 3, url: 'https://cdn.example.com/3.jpg?X-Amz-Signature=abc&Expires=1' }],
     Sold: { Buyer: { name: 'Pat Example' }, text: 'write to pat@example.com today' },
     extra: ['0400 000 001', '2026-03-09T01:00:00Z', '7F3A-9C01'],
+    seenBy: { 'pat@example.com': 'noon', '+61 400 000 001': { at: 'noon' }, '2026-03-09': 1 },
   },
 ]
 
@@ -36,6 +37,7 @@ test('customers are hidden by the path of the config, by name and by form', () =
       Photos: [{ id: 3, url: 'https://cdn.example.com/3.jpg' }],
       Sold: { Buyer: 'hidden', text: 'hidden' },
       extra: ['hidden', '2026-03-09T01:00:00Z', '7F3A-9C01'],
+      seenBy: { 'hidden 1': 'noon', 'hidden 2': { at: 'noon' }, '2026-03-09': 1 },
     },
   ])
 })

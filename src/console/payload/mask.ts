@@ -58,13 +58,19 @@ export function maskFields(
   if (Array.isArray(body)) return body.map((item: unknown) => maskFields(item, wire, path))
   if (body !== null && typeof body === 'object')
     return Object.fromEntries(
-      Object.entries(body).map(([name, value]: [string, unknown]) => {
+      Object.entries(body).map(([name, value]: [string, unknown], at) => {
         const below = [...path, name]
-        return [name, isPersonal(below, wire) ? hidden(value) : maskFields(value, wire, below)]
+        const shown = isContact(name) ? `hidden ${at + 1}` : name
+        return [shown, isPersonal(below, wire) ? hidden(value) : maskFields(value, wire, below)]
       }),
     )
   if (typeof body !== 'string') return body
-  return phone.test(body) || email.test(body) ? new HiddenValue() : withoutSignatures(body)
+  return isContact(body) ? new HiddenValue() : withoutSignatures(body)
+}
+
+/** Whether a text has an e-mail, or is a phone number. */
+function isContact(text: string): boolean {
+  return phone.test(text) || email.test(text)
 }
 
 /** An empty value is no secret, and may be why a record does not fit. */
