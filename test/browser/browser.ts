@@ -1,4 +1,4 @@
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { pages } from '#src/console/pages.ts'
 import { type ConsoleFixture, openConsole, type Role } from '../console/console-fixture.ts'
 
@@ -25,14 +25,19 @@ export interface Browsing extends AsyncDisposable {
   openSignedOut(view?: Partial<View>): Promise<Page>
 }
 
-/** Opens Chromium on a console; both are closed with the result. */
-export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
-  const served = fixture ?? (await openConsole())
-  const browser = await chromium.launch({
+/** Debian's Chromium, without a window. */
+export async function launch(): Promise<Browser> {
+  return await chromium.launch({
     executablePath: '/usr/bin/chromium',
     // Chromium refuses its sandbox to root, as which a build machine runs.
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   })
+}
+
+/** Opens Chromium on a console; both are closed with the result. */
+export async function browse(fixture?: ConsoleFixture): Promise<Browsing> {
+  const served = fixture ?? (await openConsole())
+  const browser = await launch()
   const complaints: string[] = []
   const contexts = new Map<string, Promise<BrowserContext>>()
   const newContext = async ({ width, scheme, script }: View) =>
