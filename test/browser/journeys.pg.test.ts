@@ -138,6 +138,33 @@ describe.each([{ script: true }, { script: false }])('by keyboard alone, %o', (v
     ])
     await page.close()
   })
+
+  test('from More to a page that is not in the line', async () => {
+    const { page, press, tabTo, enter } = await openAt('/')
+    const link = page.getByRole('link', { name: 'Jobs' })
+    const openMenu = async () => {
+      while ((await focusSeen(page)) !== 'More') await press('Tab')
+      await press('Enter')
+      await link.waitFor()
+    }
+    await press('Tab')
+    await openMenu()
+    if (view.script) {
+      await tabTo('link', 'Jobs')
+      await press('Escape')
+      expect(await link.isVisible()).toBe(false)
+      await openMenu()
+      await tabTo('searchbox', 'Find')
+      expect(await link.isVisible()).toBe(false)
+      await press('Shift+Tab')
+      await openMenu()
+    }
+    await enter('link', 'Jobs')
+
+    expect(await page.title()).toBe('Jobs · Forecourt')
+    expect(await link.getAttribute('aria-current')).toBe('page')
+    await page.close()
+  })
 })
 
 describe('a page that follows a run', () => {

@@ -20,6 +20,7 @@ export function cellText(
   if (name === 'may_trust') return value === true ? badge('yes', 'ok') : badge('no', 'warn')
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (type === 'timestamp with time zone') return instant(value as string, zone)
+  if (type === 'date') return html`<time>${value}</time>`
   if (name === 'eval_id') return html`<a href="/console/evaluations/${value}">${value}</a>`
   const uid = uids.get(Number(row['rooftop_id']))
   if (name === 'stock_no' && uid !== undefined)
