@@ -553,7 +553,7 @@ core.evaluation table
   CREATE INDEX evaluation_entry ON core.evaluation USING btree (rooftop_id, entry_at)
   CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
-  CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) WHERE (vehicle_vin IS NOT NULL)
+  CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) INCLUDE (gone_at) WHERE (vehicle_vin IS NOT NULL)
   CREATE INDEX evaluation_vin_end ON core.evaluation USING btree ("right"((vehicle_vin)::text, 6)) WHERE (vehicle_vin IS NOT NULL)
   -- One row per completed evaluation, with its current content.
 
@@ -893,6 +893,7 @@ core.stock_unit table
   constraint stock_unit_odometer_km_check CHECK ((odometer_km >= 0))
   constraint stock_unit_pkey PRIMARY KEY (rooftop_id, stock_no)
   CREATE INDEX stock_unit_missing ON core.stock_unit USING btree (rooftop_id, missing_since) WHERE ((missing_since IS NOT NULL) AND (off_stock_at IS NULL))
+  CREATE INDEX stock_unit_on_hand ON core.stock_unit USING btree (rooftop_id, stock_no) WHERE (off_stock_at IS NULL)
   CREATE INDEX stock_unit_vin ON core.stock_unit USING btree (vin) WHERE (vin IS NOT NULL)
   CREATE INDEX stock_unit_vin_end ON core.stock_unit USING btree ("right"((vin)::text, 6)) WHERE (vin IS NOT NULL)
   -- One row per vehicle that is or was in stock, with the content of the newest list that names it.
@@ -1114,6 +1115,7 @@ ops.billable_call table
   constraint billable_call_pkey PRIMARY KEY (call_id)
   constraint billable_call_state_check CHECK (((state)::text = ANY ((ARRAY['reserved'::character varying, 'committed'::character varying, 'released'::character varying])::text[])))
   CREATE INDEX billable_call_budget_day_idx ON ops.billable_call USING btree (budget, day) WHERE ((state)::text <> 'released'::text)
+  CREATE INDEX billable_call_day ON ops.billable_call USING btree (day, budget, state)
   CREATE INDEX billable_call_natural_key_at_idx ON ops.billable_call USING btree (natural_key, at)
   CREATE INDEX billable_call_rooftop_id_call_id_idx ON ops.billable_call USING btree (rooftop_id, call_id) WHERE ((state)::text = 'reserved'::text)
   -- One row per requested billable call. reserved: sent or about to be sent, outcome unknown (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.
@@ -1146,6 +1148,7 @@ ops.console_action table
   constraint console_action_role_check CHECK (((role)::text = ANY ((ARRAY['engineer'::character varying, 'viewer'::character varying, 'stock'::character varying])::text[])))
   constraint console_action_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
   CREATE INDEX console_action_email ON ops.console_action USING btree (email, action_id DESC)
+  CREATE INDEX console_action_run ON ops.console_action USING btree (run_id) WHERE (run_id IS NOT NULL)
   -- What people did in the console. A row is written before the action starts, so that none is missing.
 
 ops.console_link table
@@ -1305,6 +1308,13 @@ ops.mart_version table
   constraint mart_version_pkey PRIMARY KEY (built_at)
   -- One row per build of the marts; the newest row is current. version: semver of sql/marts/VERSION; removing, renaming or retyping a column raises the major number.
 
+ops.ops.cause_of(text,text) routine
+CREATE OR REPLACE FUNCTION ops.cause_of(path text, message text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN "left"(md5(((path || chr(10)) || message)), 12)
+
 ops.ops.console_rooftops(name) routine
 CREATE OR REPLACE FUNCTION ops.console_rooftops(who name)
  RETURNS integer[]
@@ -1339,7 +1349,7 @@ CREATE OR REPLACE FUNCTION ops.issue_cause(issues jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN "left"(md5(((ops.issue_path(issues) || chr(10)) || ops.issue_text(issues))), 12)
+RETURN ops.cause_of(ops.issue_path(issues), ops.issue_text(issues))
 
 ops.ops.issue_path(jsonb) routine
 CREATE OR REPLACE FUNCTION ops.issue_path(issues jsonb)
@@ -1478,6 +1488,7 @@ ops.quarantine table
   CREATE INDEX quarantine_record ON ops.quarantine USING btree (split_part((natural_key)::text, '/'::text, 1), rooftop_id)
   CREATE INDEX quarantine_resolved ON ops.quarantine USING btree (quarantine_id) WHERE (resolved_at IS NOT NULL)
   CREATE INDEX quarantine_unresolved ON ops.quarantine USING btree (quarantine_id) WHERE (resolved_at IS NULL)
+  CREATE INDEX quarantine_window ON ops.quarantine USING btree (rooftop_id, stream, window_from, window_until) WHERE (resolved_at IS NULL)
   -- Records that do not match the contract, as received, with the JSON path of each issue.
 
 ops.rate_budget table with (fillfactor=50)
@@ -1525,6 +1536,7 @@ ops.run table
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
   constraint run_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'abandoned'::character varying, 'paused'::character varying])::text[])))
   CREATE INDEX run_background ON ops.run USING btree (run_id) WHERE ((lane)::text = 'background'::text)
+  CREATE INDEX run_command ON ops.run USING btree (command, COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id)
   CREATE INDEX run_ended ON ops.run USING btree (COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id)
   CREATE INDEX run_event_ended ON ops.run USING btree (finished_at) WHERE ((lane)::text = 'event'::text)
   CREATE INDEX run_not_ok ON ops.run USING btree (COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id) WHERE ((status)::text <> 'ok'::text)
@@ -1694,6 +1706,7 @@ ops.window_certificate table
   constraint window_certificate_check CHECK ((window_until > window_from))
   constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
   constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
+  CREATE INDEX window_certificate_doubted ON ops.window_certificate USING btree (rooftop_id, stream, window_from) WHERE ((proof)::text = 'unprovable'::text)
   CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)
   CREATE INDEX window_certificate_unsettled ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (NOT settled)
   -- Proof of what one listing of the half-open window [window_from, window_until) returned. Times are by the clock of the source.

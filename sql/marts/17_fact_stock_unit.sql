@@ -31,7 +31,10 @@ select
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
 left join core.stock_asking_price as a using (rooftop_id, stock_no)
-left join core.stock_outcome as o using (rooftop_id, stock_no);
+-- distinct on changes nothing, but says that there is at most one: whoever reads no column of it does not pay for it.
+left join (
+  select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, eval_rooftop_id, eval_id, match_rule from core.stock_outcome
+) as o using (rooftop_id, stock_no);
 
 comment on view mart.fact_stock_unit is 'Vehicles that are or were in stock, with the values of the newest stock list that has them. No rows without stock lists. | grain: one row per unit of the stock lists | key: rooftop_id, stock_no | history: current state; changes by import in core.stock_unit_change | freshness: as of the newest import of the rooftop';
 comment on column mart.fact_stock_unit.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';

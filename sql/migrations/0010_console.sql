@@ -120,8 +120,12 @@ return regexp_replace(regexp_replace(coalesce(issues -> 0 ->> 'message', 'no rea
   '\m(\d{4}-\d\d-\d\d[\dT:.Z+-]*|\d{6,})\M', '…', 'g');
 comment on function ops.issue_text(jsonb) is 'Its message, without what differs from record to record: quoted texts and long numbers.';
 
+create function ops.cause_of(path text, message text) returns text language sql immutable parallel safe
+return left(md5(path || chr(10) || message), 12);
+comment on function ops.cause_of(text, text) is 'The id of the records that do not fit for one reason, of its path and its message.';
+
 create function ops.issue_cause(issues jsonb) returns text language sql immutable parallel safe
-return left(md5(ops.issue_path(issues) || chr(10) || ops.issue_text(issues)), 12);
+return ops.cause_of(ops.issue_path(issues), ops.issue_text(issues));
 comment on function ops.issue_cause(jsonb) is 'The same for records that do not fit for the same reason.';
 create index quarantine_cause on ops.quarantine (ops.issue_cause(issues), quarantine_id) where resolved_at is null;
 
@@ -163,3 +167,22 @@ create table ops.verification (
 comment on table ops.verification is 'The last "forecourt verify" of each windowed stream of a rooftop, by the command or the job.';
 comment on column ops.verification.fault is 'What differed, in words; null: nothing';
 comment on column ops.verification.fault_since is 'When the first of the verifications that found a fault, without a good one since, was made';
+
+-- The calendar draws every rooftop over a year: few windows are in doubt, and few records are in quarantine.
+create index window_certificate_doubted on ops.window_certificate (rooftop_id, stream, window_from) where proof = 'unprovable';
+create index quarantine_window on ops.quarantine (rooftop_id, stream, window_from, window_until) where resolved_at is null;
+
+-- The page of a run names the person who started it.
+create index console_action_run on ops.console_action (run_id) where run_id is not null;
+-- Runs of one command, which may be few among those of webhooks.
+create index run_command on ops.run (command, coalesce(finished_at, 'infinity'::timestamptz), run_id);
+
+-- The calls of today and of the last 90 days, by budget. A paid call is rare, so that its indexes cost nothing.
+create index billable_call_day on ops.billable_call (day, budget, state);
+
+-- What is on hand is a small part of what ever was.
+create index stock_unit_on_hand on core.stock_unit (rooftop_id, stock_no) where off_stock_at is null;
+
+-- Whether a vehicle has an evaluation that is not gone is asked for every link: with gone_at it is answered by the index alone.
+drop index core.evaluation_vehicle_vin;
+create index evaluation_vehicle_vin on core.evaluation (group_id, vehicle_vin) include (gone_at) where vehicle_vin is not null;

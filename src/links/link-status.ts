@@ -26,7 +26,7 @@ type LinkConfig = Pick<Config, 'rooftops' | 'links'>
 export async function readLinkStatus(db: Db, config: LinkConfig, now: Date): Promise<LinkStatus> {
   const { rows } = await sql<{ inScope: number; alive: number; soonest: Date | null }>`
     select count(*)::int as "inScope", min(expires_at) as soonest,
-      count(*) filter (where expires_at >= ${now}::timestamptz + make_interval(hours => ${hoursToLive}))::int as alive
+      count(*) filter (where expires_at >= ${inHours(now, hoursToLive)})::int as alive
     from (${linksInScope(config, now)}) as link`.execute(db)
   const { inScope, alive, soonest } = rows[0]!
   return { ...comparedWithObjective(inScope, alive), soonestExpiry: soonest?.toISOString() ?? null }
@@ -64,11 +64,10 @@ export async function readLinkLife(
   )
   const { rows } = await sql<LinkLife & { readonly soonest: Date }>`
     select rooftop_uid as uid, rooftop_name as name, array[${count}] as counts, min(expires_at) as soonest,
-      count(*) filter (where hours_left < ${hoursToRefresh(config)})::int as "toSign",
-      count(*) filter (where hours_left < ${hoursToLive})::int as short
+      count(*) filter (where expires_at < ${inHours(now, hoursToRefresh(config))})::int as "toSign",
+      count(*) filter (where expires_at < ${inHours(now, hoursToLive)})::int as short
     from (${linksInScope(config, now)}) as link
-    cross join lateral (select extract(epoch from expires_at - ${now}::timestamptz) / 3600 as hours_left) as life
-    cross join lateral (select width_bucket(hours_left::float8, ${[...lifeBounds]}::float8[]) as bucket) as part
+    cross join lateral (select width_bucket(expires_at, array[${sql.join(lifeBounds.map((hours) => inHours(now, hours)))}]) as bucket) as part
     group by rooftop_uid, rooftop_name order by min(expires_at)`.execute(db)
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
   const inScope = sum(rows.flatMap(({ counts }) => counts))
@@ -86,25 +85,41 @@ export async function readExpiringLinks(
 ): Promise<{ readonly name: string; readonly count: number; readonly soonest: string }[]> {
   const { rows } = await sql<{ name: string; count: number; soonest: Date }>`
     select rooftop_name as name, count(*)::int as count, min(expires_at) as soonest
-    from (${linksInScope(config, now)}) as link
-    where expires_at < ${now}::timestamptz + make_interval(hours => ${hours})
+    from (${linksInScope(config, now, hours)}) as link
     group by 1 order by soonest`.execute(db)
   return rows.map((row) => ({ ...row, soonest: row.soonest.toISOString() }))
 }
 
-function linksInScope({ rooftops, links }: LinkConfig, now: Date): RawBuilder<unknown> {
+/** As a constant of the statement: it is compared with every link. */
+function inHours(now: Date, hours: number): RawBuilder<unknown> {
+  return sql`${new Date(now.getTime() + hours * 3_600_000)}::timestamptz`
+}
+
+/** `hours`: only those that expire within them, each with its check found by key. The limits make it so, also for the evaluations:
+ *  the planner would read both tables whole. */
+function linksInScope(
+  { rooftops, links }: LinkConfig,
+  now: Date,
+  hours?: number,
+): RawBuilder<unknown> {
   const uids = rooftops.map(({ uid }) => uid)
+  const ofLink = sql`checked.rooftop_id = link.rooftop_id and checked.eval_id = link.eval_id
+    and link_kind = check_kind || '_pdf' and link_ref = check_ref and checked.gone_at is null`
+  const checks =
+    hours === undefined
+      ? sql`core.vehicle_check as checked on ${ofLink}`
+      : sql`lateral (select * from core.vehicle_check as checked where ${ofLink} limit 1) as checked on expires_at < ${inHours(now, hours)}`
   return sql`
     select rooftop_uid, rooftop_name, expires_at
-    from core.vehicle_check as checked
-    join core.rooftop using (rooftop_id)
-    join pii.signed_link as link on link.rooftop_id = checked.rooftop_id and link.eval_id = checked.eval_id
-      and link_kind = check_kind || '_pdf' and link_ref = check_ref
-    where checked.gone_at is null and rooftop_uid = any(${uids}::text[])
-      and exists (
-        select from core.evaluation as any_of_vehicle
-        where any_of_vehicle.group_id = checked.group_id and any_of_vehicle.vehicle_vin = checked.vin
-          and any_of_vehicle.gone_at is null)
+    from pii.signed_link as link
+    join ${checks}
+    join core.rooftop on rooftop.rooftop_id = checked.rooftop_id
+    cross join lateral (
+      select from core.evaluation as any_of_vehicle
+      where any_of_vehicle.group_id = checked.group_id and any_of_vehicle.vehicle_vin = checked.vin
+        and any_of_vehicle.gone_at is null limit 1
+    ) as of_vehicle
+    where rooftop_uid = any(${uids}::text[])
       and (${links.keepAliveDays}::int is null or exists (
         select from core.evaluation as own
         where own.rooftop_id = checked.rooftop_id and own.eval_id = checked.eval_id

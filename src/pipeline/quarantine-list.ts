@@ -122,15 +122,15 @@ export async function readCauses(
 ): Promise<{ readonly causes: readonly QuarantineCause[]; readonly isCapped: boolean }> {
   const { rows } = await sql<QuarantineCause & { readonly isCapped: boolean }>`
     with newest as materialized (
-      select ops.issue_path(issues) as path, ops.issue_text(issues) as message, ops.issue_cause(issues) as cause, quarantine_id, stream, rooftop_uid, first_seen_at, last_seen_at,
+      select ops.issue_path(issues) as path, ops.issue_text(issues) as message, quarantine_id, stream, rooftop_uid, first_seen_at, last_seen_at,
         ${isRetriable(by)} as is_retriable
       from ops.quarantine join core.rooftop using (rooftop_id) where ${quarantineConditions(filter)}
       order by quarantine_id desc limit ${mostGrouped + 1}
     )
-    select cause, path, message, count(*)::int as records, count(*) filter (where is_retriable)::int as retriable, max(quarantine_id) as newest, array_agg(distinct stream::text) as streams,
+    select ops.cause_of(path, message) as cause, path, message, count(*)::int as records, count(*) filter (where is_retriable)::int as retriable, max(quarantine_id) as newest, array_agg(distinct stream::text) as streams,
       array_agg(distinct rooftop_uid::text) as rooftops, min(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt",
       (select count(*) from newest) > ${mostGrouped} as "isCapped"
-    from newest group by cause, path, message
+    from newest group by path, message
     order by records desc, max(last_seen_at) desc, cause`.execute(db)
   const causes = rows.map(({ isCapped: _, ...cause }) => cause)
   return { causes, isCapped: rows[0]?.isCapped ?? false }

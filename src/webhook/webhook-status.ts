@@ -38,7 +38,7 @@ interface StatusRow
 /** Reads the status; takes a query or two where no webhooks are used. */
 export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
   const used = await sql<{ used: boolean }>`
-    select exists (select from ops.webhook_subscription) or exists (select from ops.webhook_delivery) as used`.execute(
+    select exists (select from ops.webhook_subscription) or (select max(delivery_id) from ops.webhook_delivery) is not null as used`.execute(
     db,
   )
   if (!used.rows[0]!.used) return { rooftops: {}, unknownRooftop: 0 }
@@ -75,15 +75,19 @@ function missedCompletions(sourceNow: Date) {
   return sql`select e.rooftop_id, count(*)::int as missed from ${lostCompletions(sourceNow)} group by e.rooftop_id`
 }
 
-/** By the rule of mart.webhook_latency, but does not read every completion since the subscription. */
+/** By the rule of mart.webhook_latency, but does not read every completion since the subscription. The limit makes each completion
+ *  find its deliveries by index: all deliveries that were ever received are many more. */
 function lostCompletions(sourceNow: Date) {
   return sql`ops.webhook_subscription as s
     join core.evaluation as e on e.rooftop_id = s.rooftop_id and e.completed_at > s.since
       and e.completed_date_local > (${sourceNow}::timestamptz)::date - 8
-    where s.event = 'ON_COMPLETE' and e.completed_at < ${sourceNow}::timestamptz - interval '6 hours' and not exists (
-      select from ops.webhook_delivery as d
+    left join lateral (
+      select true as is_there from ops.webhook_delivery as d
       where d.eval_id = e.eval_id and d.source_received_at < e.completed_at + interval '6 hours'
-        and d.rooftop_id in (select rooftop_id from core.rooftop as sibling where sibling.group_id = e.group_id))`
+        and d.rooftop_id in (select rooftop_id from core.rooftop as sibling where sibling.group_id = e.group_id)
+      limit 1
+    ) as delivered on true
+    where s.event = 'ON_COMPLETE' and e.completed_at < ${sourceNow}::timestamptz - interval '6 hours' and is_there is null`
 }
 
 /** A completion of the last 7 days that was subscribed and not delivered within 6 hours. */

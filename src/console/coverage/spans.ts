@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import { type SpanState, type StateSpan, spanStates } from '../charts/calendar.ts'
 import type { TimeSpan } from '../charts/scale.ts'
@@ -11,19 +11,16 @@ export interface Span {
   readonly state: SpanState
   readonly from: string
   readonly until: string
-}
-
-/** Open records in quarantine: of a window, or without one, which no chart can place. */
-export interface Held {
-  readonly uid: string
-  readonly from: string | null
-  readonly until: string | null
+  /** Open records in quarantine of its windows; 0 for another state. */
   readonly records: number
 }
 
+/** Windows with quarantined records that are nearer than this part of the frame are one span: the chart has no more pixels. */
+const partsOfFrame = 365
+
 /**
- * The spans of a stream with windows, by range arithmetic over the certificates: their number does not grow with the days. A
- * span that a living run is listing is no gap.
+ * The spans of a stream with windows, by range arithmetic: what is settled is the coverage, so that only the newest windows are
+ * read and the work does not grow with the days. A span that a living run is listing is no gap.
  */
 export async function readSpans(
   db: Db,
@@ -31,57 +28,86 @@ export async function readSpans(
   uids: readonly string[],
   { from, until }: TimeSpan,
 ): Promise<Span[]> {
+  const seconds = (until.getTime() - from.getTime()) / 1000 / partsOfFrame
   const { rows } = await sql<Span>`
     with frame as (
-      select tstzmultirange(tstzrange(${from}, ${until})) as span
+      select tstzmultirange(tstzrange(${from}, ${until})) as span, make_interval(secs => ${seconds}) as nearest
     ), chosen as materialized (
       select rooftop_id, rooftop_uid from core.rooftop where rooftop_uid = any(${[...uids]}::text[])
-    ), listed as (
-      select rooftop_id, range_agg(tstzrange(window_from, window_until)) as ranges,
-        range_agg(tstzrange(window_from, window_until)) filter (where proof = 'unprovable') as unprovable
-      from ops.window_certificate
-      where stream = ${stream} and rooftop_id in (select rooftop_id from chosen)
-        and window_until > ${from}::timestamptz and window_from < ${until}::timestamptz
-      group by 1
-    ), held as (
-      select rooftop_id, range_agg(tstzrange(window_from, window_until)) as ranges
-      from ops.quarantine
-      where stream = ${stream} and resolved_at is null and window_from is not null and rooftop_id in (select rooftop_id from chosen)
-      group by 1
     ), status as (
-      select rooftop_uid, c.wanted * f.span as wanted, c.covered * f.span as covered,
-        coalesce(l.ranges, '{}') * f.span as listed, coalesce(l.unprovable, '{}') * f.span as unprovable,
-        coalesce(h.ranges, '{}') * f.span as held, coalesce(w.held, '{}') as at_work
-      from ops.coverage as c
-      join chosen using (rooftop_id)
+      select rooftop_uid, c.wanted * f.span as wanted, c.covered * f.span as settled,
+        coalesce(fresh.ranges, '{}') * f.span - c.covered as fresh, coalesce(doubted.ranges, '{}') * f.span as unprovable,
+        coalesce(w.held, '{}') as at_work
+      from chosen
+      join ops.coverage as c using (rooftop_id)
       cross join frame as f
-      left join listed as l using (rooftop_id)
-      left join held as h using (rooftop_id)
-      left join core.stream_at_work as w on w.rooftop_id = c.rooftop_id and w.stream = c.stream
+      cross join lateral (
+        select range_agg(tstzrange(window_from, window_until)) as ranges from ops.window_certificate as own
+        where own.rooftop_id = chosen.rooftop_id and own.stream = ${stream} and not settled
+      ) as fresh
+      cross join lateral (
+        select range_agg(tstzrange(window_from, window_until)) as ranges from ops.window_certificate as own
+        where own.rooftop_id = chosen.rooftop_id and own.stream = ${stream} and proof = 'unprovable'
+      ) as doubted
+      left join core.stream_at_work as w on w.rooftop_id = chosen.rooftop_id and w.stream = c.stream
       where c.stream = ${stream}
-    )
-    select rooftop_uid as uid, state, to_json(lower(part)) #>> '{}' as "from", to_json(upper(part)) #>> '{}' as until
-    from status
-    cross join lateral (
-      select 'gap' as state, unnest(wanted - listed - at_work) as part
-      union all select 'unprovable', unnest(unprovable)
-      union all select 'quarantine', unnest(held)
-      union all select 'provisional', unnest(wanted * listed - covered)
-      union all select 'settled', unnest(covered * listed)
-    ) as spans
+    ), held as (${heldSpans(stream, { from, until })})
+    select rooftop_uid as uid, state, to_json(lower(part)) #>> '{}' as "from", to_json(upper(part)) #>> '{}' as until, records
+    from (
+      select rooftop_uid, state, part, 0 as records from status
+      cross join lateral (
+        select 'gap' as state, unnest(wanted - settled - fresh - at_work) as part
+        union all select 'unprovable', unnest(unprovable)
+        union all select 'provisional', unnest(wanted * fresh)
+        union all select 'settled', unnest(settled)
+      ) as spans
+      union all
+      select rooftop_uid, 'quarantine', part, records from held join chosen using (rooftop_id)
+    ) as found
     order by 1, lower(part)`.execute(db)
   return rows
 }
 
-/** Records of a stream in quarantine, by window. */
-export async function readHeld(db: Db, stream: string, uids: readonly string[]): Promise<Held[]> {
-  const { rows } = await sql<Held>`
-    select rooftop_uid as uid, to_json(window_from) #>> '{}' as "from", to_json(window_until) #>> '{}' as until, count(*)::int as records
-    from ops.quarantine
-    join core.rooftop using (rooftop_id)
-    where stream = ${stream} and resolved_at is null and rooftop_uid = any(${[...uids]}::text[])
-    group by rooftop_uid, window_from, window_until`.execute(db)
-  return rows
+/** Spans of windows with quarantined records, cut to the frame, with the number of records. A window is at most 31 days long. */
+function heldSpans(stream: string, { from, until }: TimeSpan): RawBuilder<unknown> {
+  return sql`
+    select rooftop_id, tstzrange(greatest(min(starts), ${from}), least(max(ends), ${until})) as part, sum(records)::int as records
+    from (
+      select *, count(*) filter (where is_new) over (partition by rooftop_id order by starts) as nr
+      from (
+        select rooftop_id, starts, ends, records,
+          coalesce(starts > max(ends) over (partition by rooftop_id order by starts rows between unbounded preceding and 1 preceding) + nearest, true) as is_new
+        from (
+          select rooftop_id, nearest, min(window_from) as starts, max(window_until) as ends, count(*) as records
+          from frame
+          cross join chosen
+          cross join lateral (
+            select window_from, window_until from ops.quarantine as own
+            where own.rooftop_id = chosen.rooftop_id and own.stream = ${stream} and resolved_at is null
+              and window_from > ${from}::timestamptz - interval '31 days' and window_from < ${until} and window_until > ${from}
+          ) as windows
+          group by rooftop_id, nearest, date_bin(nearest, window_from, ${from})
+        ) as bin
+      ) as step
+    ) as island
+    group by rooftop_id, nr`
+}
+
+/** Open records of a stream in quarantine that no window holds, so that no chart can place them. */
+export async function countUnplaced(
+  db: Db,
+  stream: string,
+  uids: readonly string[],
+): Promise<number> {
+  const { rows } = await sql<{ records: number }>`
+    select count(*)::int as records
+    from core.rooftop
+    cross join lateral (
+      select from ops.quarantine as own
+      where own.rooftop_id = rooftop.rooftop_id and own.stream = ${stream} and resolved_at is null and window_from is null
+    ) as unplaced
+    where rooftop_uid = any(${[...uids]}::text[])`.execute(db)
+  return rows[0]!.records
 }
 
 /** The span for a chart. */
@@ -90,11 +116,12 @@ export function chartSpan({ state, from, until }: Span): StateSpan {
 }
 
 /** What is wrong with a rooftop in words: `1 gap of 3 days, 40 in quarantine`; `complete` where nothing is. */
-export function spanSummary(spans: readonly Span[], quarantined: number): string {
+export function spanSummary(spans: readonly Span[]): string {
   if (spans.length === 0) return 'nothing was asked for'
   const of = (state: SpanState) => spans.filter((span) => span.state === state)
   const long = (own: readonly Span[]) => durationText(secondsOf(own))
   const [gaps, unprovable] = [of('gap'), of('unprovable')]
+  const quarantined = spans.reduce((sum, { records }) => sum + records, 0)
   const parts = [
     gaps.length > 0 && `${plural(gaps.length, 'gap')} of ${long(gaps)}`,
     unprovable.length > 0 && `${long(unprovable)} cannot be proved complete`,
@@ -114,18 +141,4 @@ export function unsettled(spans: readonly Span[]): Span[] {
     .reverse()
     .filter((state) => state !== 'settled' && state !== 'provisional')
     .flatMap((state) => spans.filter((span) => span.state === state))
-}
-
-/** Records in quarantine whose window lies in the span. */
-export function heldIn({ uid, from, until }: Omit<Span, 'state'>, held: readonly Held[]): number {
-  const [start, end] = [Date.parse(from), Date.parse(until)]
-  return held
-    .filter(
-      (one) =>
-        one.uid === uid &&
-        one.from !== null &&
-        Date.parse(one.from) < end &&
-        Date.parse(one.until!) > start,
-    )
-    .reduce((sum, { records }) => sum + records, 0)
 }

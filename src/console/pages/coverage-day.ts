@@ -16,16 +16,7 @@ import {
   spanWords,
 } from '../charts/calendar.ts'
 import { dayName, type TimeSpan } from '../charts/scale.ts'
-import {
-  chartSpan,
-  type Held,
-  heldIn,
-  readHeld,
-  readSpans,
-  type Span,
-  spanSummary,
-  unsettled,
-} from '../coverage/spans.ts'
+import { chartSpan, readSpans, type Span, spanSummary, unsettled } from '../coverage/spans.ts'
 import { ActionRefused, definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { actionButton } from '../parts/form.ts'
@@ -91,7 +82,6 @@ export const coverageDay = definePage({
       ...{ from: span.from.toISOString(), until: span.until.toISOString() },
       certificates: await readCertificates(db, place),
       spans: await readSpans(db, stream.name, [uid], span),
-      held: await readHeld(db, stream.name, [uid]),
       hasWorker: hasWorker(await readProcesses(db)),
     }
   },
@@ -138,7 +128,6 @@ type Data = Readonly<
 > & {
   readonly certificates: readonly Certificate[]
   readonly spans: readonly Span[]
-  readonly held: readonly Held[]
   readonly hasWorker: boolean
 }
 
@@ -147,23 +136,22 @@ function dayLink({ uid, day, stream }: Data, days: number, text: string): Html {
 }
 
 function drawDay(data: Data): Html {
-  const { name, timezone, spans, held } = data
+  const { name, timezone, spans } = data
   const frame = { from: new Date(data.from), until: new Date(data.until) }
-  const words = spanSummary(spans, heldIn(data, held))
+  const words = spanSummary(spans)
   return html`${calendarPatterns}${calendarLegend}
 <figure><figcaption>${words}</figcaption><div class="scroll" role="group" tabindex="0" aria-label="The hours of the day">${calendarAxis(frame, timezone)}
 ${calendarRow({ summary: `${name}: ${words}`, frame, zone: timezone, spans: spans.map(chartSpan) })}</div></figure>`
 }
 
-function drawMissing({ timezone, spans, held, stream, uid }: Data): Html {
+function drawMissing({ timezone, spans, stream, uid }: Data): Html {
   return table({
     caption: 'Spans of the day that are neither settled nor provisional',
     hidesCaption: true,
     columns: ['From', 'To', 'State', 'Meaning'],
     rows: unsettled(spans).map((span) => {
       const { word, tone, meaning } = spanWords[span.state]
-      const count = heldIn(span, held)
-      const records = html`<a href="/console/quarantine?stream=${stream}&rooftop=${encodeURIComponent(uid)}">${badge(`${count} ${word}`, tone)}</a>`
+      const records = html`<a href="/console/quarantine?stream=${stream}&rooftop=${encodeURIComponent(uid)}">${badge(`${span.records} ${word}`, tone)}</a>`
       return [
         instant(span.from, timezone),
         instant(span.until, timezone),

@@ -13,9 +13,7 @@ import { dayName } from '../charts/scale.ts'
 import { type Frame, frameOf, moved, spanOf, type Zoom, zoomed, zooms } from '../coverage/frame.ts'
 import {
   chartSpan,
-  type Held,
-  heldIn,
-  readHeld,
+  countUnplaced,
   readSpans,
   type Span,
   spanSummary,
@@ -74,7 +72,7 @@ export const coverage = definePage({
         rooftops: rooftops.map(({ uid, name, timezone }) => ({ uid, name, timezone })),
       },
       spans: isWindowed ? await readSpans(db, stream.name, uids, spanOf(frame, zone)) : [],
-      held: await readHeld(db, stream.name, uids),
+      unplaced: await countUnplaced(db, stream.name, uids),
       ends: isWindowed ? [] : await readDayEnds(db, uids, { zone, now, count: nightCount }),
     }
   },
@@ -87,7 +85,7 @@ export const coverage = definePage({
 ${drawFilter(view, config)}
 ${isWindowed ? drawCalendar(data, zone) : drawNights(data, { zone, now })}
 ${drawPages(view, pages)}
-${drawUnplaced(data.held, view)}
+${drawUnplaced(data.unplaced, view)}
 <h2>One day</h2>
 ${drawDayForm(view, data.rooftops, localDay(now, zone))}`
   },
@@ -101,7 +99,6 @@ interface Data {
   readonly view: View
   readonly rooftops: readonly Rooftop[]
   readonly spans: readonly Span[]
-  readonly held: readonly Held[]
   readonly ends: readonly DayEnd[]
 }
 
@@ -128,10 +125,9 @@ function drawFilter(view: View, { rooftops }: Config): Html {
   ])
 }
 
-function drawCalendar({ view, rooftops, spans, held }: Data, zone: string): Html {
+function drawCalendar({ view, rooftops, spans }: Data, zone: string): Html {
   const frame = spanOf(view.frame, zone)
   const byRooftop = Map.groupBy(spans, ({ uid }) => uid)
-  const whole = { from: frame.from.toISOString(), until: frame.until.toISOString() }
   return html`${calendarPatterns}${calendarLegend}
 ${drawZoom(view)}
 ${table({
@@ -143,7 +139,7 @@ ${table({
   ],
   rows: rooftops.map(({ uid, name, timezone }) => {
     const own = byRooftop.get(uid) ?? []
-    const words = spanSummary(own, heldIn({ uid, ...whole }, held))
+    const words = spanSummary(own)
     return [
       html`<a href="/console/rooftops/${encodeURIComponent(uid)}">${name}</a><small>${words}, ${timezone}</small>`,
       calendarRow({
@@ -156,21 +152,21 @@ ${table({
 })}
 ${spans.length === 0 && html`<p class="empty">Nothing was asked for in this time yet. Load it with <code>forecourt sync</code>, or older days with <code>forecourt backfill ${view.stream} --from ${view.frame.from}</code>.</p>`}
 <h2>Not settled</h2>
-${drawUnsettled({ view, rooftops, spans, held })}`
+${drawUnsettled({ view, rooftops, spans })}`
 }
 
 /** What the chart shows as a list, for those who do not see it: gaps, doubts and quarantine, with links. */
-function drawUnsettled({ view, rooftops, spans, held }: Omit<Data, 'ends'>): Html {
+function drawUnsettled({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
   const found = unsettled(spans)
   const byUid = new Map(rooftops.map((rooftop) => [rooftop.uid, rooftop]))
   return html`${table({
     caption: `Spans that are neither settled nor provisional, the worst first${found.length > mostListed ? `; the first ${mostListed} of ${found.length.toLocaleString('en')}` : ''}`,
     columns: ['Rooftop', 'From', 'To', 'State', ''],
     rows: found.slice(0, mostListed).map((span) => {
-      const { uid, state, from, until } = span
+      const { uid, state, from, until, records } = span
       const { name, timezone } = byUid.get(uid)!
       const { word, tone } = spanWords[state]
-      const count = state === 'quarantine' ? `${heldIn(span, held)} ` : ''
+      const count = state === 'quarantine' ? `${records.toLocaleString('en')} ` : ''
       const day = localDay(new Date(from), timezone)
       return [
         name,
@@ -237,10 +233,7 @@ function drawPages(view: View, pages: number): Html | null {
 }
 
 /** Records that no window holds, so that no chart can show them. */
-function drawUnplaced(held: readonly Held[], { stream }: View): Html | null {
-  const count = held
-    .filter(({ from }) => from === null)
-    .reduce((sum, { records }) => sum + records, 0)
+function drawUnplaced(count: number, { stream }: View): Html | null {
   if (count === 0) return null
   return html`<p><a href="/console/quarantine?stream=${stream}">${plural(count, 'record')}</a> in quarantine without a window.</p>`
 }

@@ -8,7 +8,9 @@ import { numbers, table } from '../parts/table.ts'
 import { cellText, isNumber } from '../reports/cells.ts'
 import { drawCharts } from '../reports/draw-charts.ts'
 import {
-  conditionOf,
+  chosenRooftops,
+  chosenRows,
+  mostRooftops,
   readColumns,
   readFigures,
   readRooftops,
@@ -35,18 +37,18 @@ export const report = definePage({
     if (spec === undefined) return null
     const filter = filterOf(request, spec)
     const rooftops = await readRooftops(db)
-    const chosen = rooftops.filter(
-      ({ uid, group }) =>
-        (filter.rooftop === '' || uid === filter.rooftop) &&
-        (filter.group === '' || group === filter.group),
-    )
+    const chosen = chosenRooftops(spec, rooftops, filter)
     const [view, ...columns] = await readColumns(db, spec.view)
-    const condition = conditionOf(columns, filter, chosen)
     const ids = chosen.map(({ id }) => id)
     return {
       ...{ view: spec.view, question: spec.question, meaning: view?.description ?? '' },
       ...{ filter, rooftops, columns },
-      ...(await readFigures(db, spec, columns, condition)),
+      // The one that is shown in place of too many.
+      only:
+        filter.rooftop === '' && chosen.length === 1 && rooftops.length > mostRooftops
+          ? chosen[0]!
+          : null,
+      ...(await readFigures(db, spec, columns, chosenRows(spec, columns, filter, chosen))),
       freshness: [
         ...(await readFreshness(db, spec.streams, ids)),
         ...(spec.usesStockLists === true ? [await readListFreshness(db, ids)] : []),
@@ -61,7 +63,7 @@ export const report = definePage({
     return { fileName: `${view}.${format}`, type, body: await doors.exportView(view, format) }
   },
   draw(
-    { view, question, meaning, filter, rooftops, columns, charts, rows, total, freshness },
+    { view, question, meaning, filter, rooftops, only, columns, charts, rows, total, freshness },
     asked,
   ) {
     const spec = specOf(view)!
@@ -72,6 +74,7 @@ export const report = definePage({
 <p class="question">${meaning}</p>
 ${drawFreshness(freshness, zone, asked.now)}
 ${filters(view, columns, filter, rooftops)}
+${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${mostRooftops} rooftops. Choose another above; the download has all.</p>`}
 <div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>
 <h2>Rows</h2>
 ${table({

@@ -202,17 +202,19 @@ async function readDays(db: Db): Promise<DayRow[]> {
   return rows
 }
 
-/** By the day on which the run began. Runs are read backwards by their id, which grows with time, until one is older. */
+/** By the day on which the run began. */
 async function readSaved(db: Db): Promise<SavedRow[]> {
+  const since = sql`((now() at time zone 'UTC')::date - ${savedDays - 1}::int)::timestamp at time zone 'UTC'`
+  // Ids grow with time: backwards by them until one is older. As a number it limits both tables, else every part of every run is read.
+  const { rows: older } = await sql<{ id: number }>`
+    select run_id as id from ops.run where started_at < ${since} order by run_id desc limit 1`.execute(
+    db,
+  )
+  const first = older[0]?.id ?? 0
   const { rows } = await sql<SavedRow>`
-    with since as (
-      select ((now() at time zone 'UTC')::date - ${savedDays - 1}::int)::timestamp at time zone 'UTC' as at
-    )
     select (started_at at time zone 'UTC')::date as day, sum(requests)::int as requests, sum(saved)::int as saved
-    from since join ops.run on started_at >= at
-    join ops.run_stream using (run_id)
-    where run_id > coalesce((
-      select run_id from ops.run where started_at < (select at from since) order by run_id desc limit 1), 0)
+    from ops.run join ops.run_stream as part using (run_id)
+    where started_at >= ${since} and run.run_id > ${first}::bigint and part.run_id > ${first}::bigint
     group by 1 order by 1 desc`.execute(db)
   return rows
 }

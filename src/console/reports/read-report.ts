@@ -43,6 +43,21 @@ export type ReportRow = Readonly<Record<string, string | number | boolean | null
 /** Rows of the table of a report. */
 export const shownRows = 50
 
+/** Rooftops that a long report is read of; where there are more, it is of one. */
+export const mostRooftops = 8
+
+/** The rooftops that a report is of. */
+export function chosenRooftops(
+  { isLong }: ReportSpec,
+  rooftops: readonly RooftopChoice[],
+  { group, rooftop }: ReportFilter,
+): readonly RooftopChoice[] {
+  const chosen = rooftops.filter(
+    (one) => (rooftop === '' || one.uid === rooftop) && (group === '' || one.group === group),
+  )
+  return isLong === true && chosen.length > mostRooftops ? chosen.slice(0, 1) : chosen
+}
+
 export async function readRooftops(db: Db): Promise<RooftopChoice[]> {
   const { rows } = await sql<RooftopChoice>`
     select rooftop_id as id, rooftop_uid as uid, rooftop_name as name, group_code as "group"
@@ -58,23 +73,39 @@ export async function readColumns(db: Db, view: string): Promise<ReportColumn[]>
   return rows
 }
 
-/** The SQL condition of a filter. The rooftops are those that it lets through. */
-export function conditionOf(
+/** The rows of a view that a filter lets through, with these columns. A long report is read rooftop by rooftop, because a view can
+ *  leave out the units and evaluations of others only where it is asked for one. */
+export function chosenRows(
+  { view, isLong }: ReportSpec,
   columns: readonly ReportColumn[],
-  { group, month, months }: ReportFilter,
+  { month, months }: ReportFilter,
   rooftops: readonly RooftopChoice[],
-): RawBuilder<unknown> {
+): (names: readonly string[]) => RawBuilder<unknown> {
   const has = (name: string) => columns.some((column) => column.name === name)
+  const ids = sql`${rooftops.map(({ id }) => id)}::int[]`
+  const groups = [...new Set(rooftops.map((rooftop) => rooftop.group))]
+  const isByRooftop = isLong === true && has('rooftop_id')
   const parts = [sql`true`]
-  if (has('rooftop_id')) parts.push(sql`rooftop_id = any(${rooftops.map(({ id }) => id)}::int[])`)
-  if (has('group_code') && group !== '') parts.push(sql`group_code = ${group}`)
+  if (has('rooftop_id'))
+    parts.push(isByRooftop ? sql`rooftop_id = own_id` : sql`rooftop_id = any(${ids})`)
+  else if (has('group_code')) parts.push(sql`group_code = any(${groups}::text[])`)
   if (has('month_start'))
     parts.push(
       month === ''
         ? sql`month_start > (date_trunc('month', now()) - make_interval(months => ${months}))::date`
         : sql`month_start = ${`${month}-01`}::date`,
     )
-  return sql.join(parts, sql` and `)
+  return (names) => {
+    const query = sql`select ${columnList(names)} from ${sql.table(`mart.${view}`)} where ${sql.join(parts, sql` and `)}`
+    return isByRooftop
+      ? // offset 0 changes nothing, but makes the rooftop a value inside of the view.
+        sql`select own.* from unnest(${ids}) as own_id cross join lateral (${query} offset 0) as own`
+      : query
+  }
+}
+
+function columnList(names: readonly string[]): RawBuilder<unknown> {
+  return sql.join(names.map((name) => sql.ref(name)))
 }
 
 const expressions: Readonly<Partial<Record<ChartSpec['x'], string>>> = {
@@ -95,10 +126,9 @@ export async function readFigures(
   db: Db,
   spec: ReportSpec,
   known: readonly ReportColumn[],
-  condition: RawBuilder<unknown>,
+  chosen: (names: readonly string[]) => RawBuilder<unknown>,
 ): Promise<ReportFigures> {
   const text = JSON.stringify(spec)
-  const names = (columns: readonly string[]) => sql.join(columns.map((name) => sql.ref(name)))
   const used = known.flatMap(({ name }) =>
     new RegExp(`\\b(${name})\\b`).test(`${text} rooftop_id month_start`) ? [name] : [],
   )
@@ -107,9 +137,9 @@ export async function readFigures(
     : spec.columns.split(' ')
   const charts = spec.charts.map((chart) => listOf(chartQuery(chart)))
   const { rows } = await sql<ReportFigures>`
-    with chosen as materialized (select ${names(used)} from ${sql.table(`mart.${spec.view}`)} where ${condition})
+    with chosen as materialized (${chosen(used)})
     select json_build_array(${sql.join(charts)}) as charts, (select count(*)::int from chosen) as total,
-      ${listOf(sql`select ${names(shown)} from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`)} as rows`.execute(
+      ${listOf(sql`select ${columnList(shown)} from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`)} as rows`.execute(
     db,
   )
   return rows[0]!

@@ -33,6 +33,8 @@ export interface ReportSpec {
   /** The streams that its rows come from; the stock lists are no stream. */
   readonly streams: readonly string[]
   readonly usesStockLists?: true
+  /** Its view reads every evaluation or unit of a rooftop: it is read rooftop by rooftop, and of `mostRooftops` at most. */
+  readonly isLong?: true
   readonly charts: readonly ChartSpec[]
   /** The columns of the table, in their order. */
   readonly columns: string

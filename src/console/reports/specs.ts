@@ -6,6 +6,7 @@ const evaluations = ['evaluations']
 export const reportSpecs: readonly ReportSpec[] = [
   {
     view: 'rpt_01_appraisal_gap',
+    isLong: true,
     question: 'How far is an appraisal from the guide, and what is left after reconditioning?',
     months: 3,
     streams: ['evaluations', 'pricing'],
@@ -24,6 +25,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_02_look_to_book',
+    isLong: true,
     question: 'Who buys what they appraise?',
     streams: evaluations,
     usesStockLists: true,
@@ -51,6 +53,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_04_time_to_complete',
+    isLong: true,
     question: 'How long does an appraisal take?',
     streams: evaluations,
     charts: [
@@ -68,6 +71,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_05_aged_stock_price_move',
+    isLong: true,
     question: 'Old stock: how do our price cuts compare with the market?',
     streams: ['stock-prices'],
     usesStockLists: true,
@@ -143,6 +147,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_09_ev_battery_health',
+    isLong: true,
     question: 'How healthy are the batteries?',
     streams: evaluations,
     charts: [range('State of health of the battery', 'percent', 'make', 'battery_soh_pct')],
@@ -164,6 +169,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_11_post_completion_changes',
+    isLong: true,
     question: 'What was changed after completion?',
     streams: evaluations,
     charts: [
@@ -183,6 +189,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_12_ai_price_accuracy',
+    isLong: true,
     question: 'How near was the AI to the first asking price?',
     streams: ['pricing'],
     usesStockLists: true,
@@ -196,6 +203,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_13_repeat_appraisals',
+    isLong: true,
     question: 'Which cars were appraised more than once?',
     streams: evaluations,
     charts: [
@@ -211,6 +219,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_14_link_capture_funnel',
+    isLong: true,
     question: 'Do capture links do as well as people?',
     streams: evaluations,
     usesStockLists: true,

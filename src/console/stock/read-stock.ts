@@ -48,9 +48,12 @@ export function chosenIds({ chosen }: StockScope): RawBuilder<unknown> {
 export function unitsWithMarket(scope: StockScope): RawBuilder<unknown> {
   return sql`${scope.schema}.fact_stock_unit as s
     join ${scope.schema}.dim_rooftop as r using (rooftop_id)
-    left join ${scope.schema}.fact_stock_price_observation as p
-      on p.rooftop_id = s.rooftop_id and p.stock_no = s.stock_no and p.price_source = 'price_batch' and p.is_current
-      and p.currency_code = s.currency_code and coalesce(upper(p.vin) = upper(s.vin), true)`
+    -- There is at most one; the limit makes each unit on hand find it by index, however many prices ever were.
+    left join lateral (
+      select * from ${scope.schema}.fact_stock_price_observation as price
+      where price.rooftop_id = s.rooftop_id and price.stock_no = s.stock_no and price.price_source = 'price_batch' and price.is_current
+        and price.currency_code = s.currency_code and coalesce(upper(price.vin) = upper(s.vin), true) limit 1
+    ) as p on true`
 }
 
 /** The columns of `StockUnit`. */
