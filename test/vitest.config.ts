@@ -7,12 +7,11 @@ const timeouts = {
   ...{ testTimeout: 180_000, hookTimeout: 180_000, teardownTimeout: 60_000 },
   expect: { poll: { timeout: 150_000 } },
 }
-// Runs of their own: `npm run test:memory` takes two minutes, `npm run test:bi` and `npm run test:browser` need
-// packages of Debian,
-// `npm run test:faults` wants the machine for itself.
+// Runs of their own: `npm run test:memory` and `npm run test:scale` take minutes, `npm run test:bi` and `npm run test:browser`
+// need packages of Debian, `npm run test:faults` wants the machine for itself.
 const exclude = [
   ...['**/node_modules/**', '**/dist/**', '**/.forecourt/**'],
-  ...['test/memory/**', 'test/bi/**', 'test/browser/**', 'test/faults/full/**'],
+  ...['test/memory/**', 'test/scale/**', 'test/bi/**', 'test/browser/**', 'test/faults/full/**'],
 ]
 
 // To load Malloy takes three seconds of CPU.

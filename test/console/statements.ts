@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { vi } from 'vitest'
-import type { Answer, ConsoleFixture } from './console-fixture.ts'
+import type { Answer, ConsoleFixture, Role } from './console-fixture.ts'
 
 /** A statement of a page. */
 export interface Statement {
@@ -12,10 +12,11 @@ export interface Statement {
 export async function statementsOf(
   console: ConsoleFixture,
   path: string,
+  role: Exclude<Role, null> = 'engineer',
 ): Promise<{ readonly answer: Answer; readonly statements: readonly Statement[] }> {
-  await console.cookie('engineer')
+  await console.cookie(role)
   const spy = vi.spyOn(pg.Client.prototype, 'query')
-  const answer = await console.get(path)
+  const answer = await console.get(path, { role })
   const { calls, contexts } = spy.mock
   spy.mockRestore()
   // Other connections of the process work meanwhile.
@@ -32,16 +33,24 @@ function asStatement(statement: unknown, values: unknown): Statement {
   return { text, values: own }
 }
 
-/** The tables that the statements would read as a whole. */
+/** The tables that the statements would read as a whole. What sets the role of a stock person is done before they are explained. */
 export async function tablesScanned(
   { fixture }: ConsoleFixture,
   statements: readonly Statement[],
 ): Promise<string[]> {
   const found = new Set<string>()
-  for (const { text, values } of statements) {
-    const { rows } = await fixture.database.pool.query(`explain (costs off) ${text}`, values)
-    const plan = rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n')
-    for (const [, table] of plan.matchAll(/Seq Scan on (\w+)/g)) found.add(table!)
+  const client = await fixture.database.pool.connect()
+  try {
+    await client.query('begin')
+    for (const { text, values } of statements) {
+      if (/\bset_config\(|^set local /.test(text)) await client.query(text, values)
+      if (!/^\s*(select|with)\b/.test(text)) continue
+      const { rows } = await client.query(`explain (costs off) ${text}`, values)
+      const plan = rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n')
+      for (const [, table] of plan.matchAll(/Seq Scan on (\w+)/g)) found.add(table!)
+    }
+  } finally {
+    client.release(true)
   }
   return [...found].sort()
 }

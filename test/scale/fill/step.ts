@@ -1,0 +1,9 @@
+/** A statement that fills tables. */
+export interface Step {
+  readonly name: string
+  readonly sql: string
+  /** It runs beside the steps before it; left out: it waits for them. */
+  readonly beside?: boolean
+}
+
+export const evaluations = 1_000_000
