@@ -6,7 +6,8 @@ import { isFormulaLike } from '#src/csv/write/escape-formula.ts'
 import { html } from '#src/values/html.ts'
 import { nothing, readTargets, rowOf } from './access-matrix.ts'
 import type { ConsoleFixture } from './console-fixture.ts'
-import { foreignMarkup, openHostileConsole, vectors } from './hostile-texts.ts'
+import { plainText } from './leaks.ts'
+import { foreignMarkup, hostileUid, openHostileConsole, vectors } from './hostile-texts.ts'
 
 const email = '"><svg/onload=alert(0)>@example.com'
 
@@ -33,14 +34,17 @@ const ask = async (path: string, accept = 'text/html') =>
 const shownIn = (text: string) => vectors.filter((vector) => text.includes(html`${vector}`.text))
 
 /** Fails where a page holds a text that was not escaped. */
-async function assertEscaped(path: string): Promise<{ text: string; shown: string[] }> {
+async function assertEscaped(
+  path: string,
+): Promise<{ status: number; text: string; shown: string[] }> {
   const { status, text, headers } = await ask(path)
   expect({ path, status: status < 500 ? 'answered' : status }).toEqual({ path, status: 'answered' })
-  if (headers.get('content-type')?.startsWith('text/html') !== true) return { text: '', shown: [] }
+  if (headers.get('content-type')?.startsWith('text/html') !== true)
+    return { status, text: '', shown: [] }
   expect({ path, foreign: foreignMarkup(text) }).toEqual({ path, foreign: [] })
   const raw = vectors.filter((vector) => /[<>"']/.test(vector) && text.includes(vector))
   expect({ path, raw }).toEqual({ path, raw: [] })
-  return { text, shown: shownIn(text) }
+  return { status, text, shown: shownIn(text) }
 }
 
 test('the check finds each vector that has a tag or an attribute', () => {
@@ -59,14 +63,17 @@ test('every page and every link on it shows hostile texts only escaped', async (
   const open = [...first]
   const seen = new Set(open)
   const shown = new Set<string>()
-  let count = 0
+  const lost: string[] = []
+  let [count, ofHostileUid] = [0, 0]
 
   for (let path = open.shift(); path !== undefined && count < 250; path = open.shift()) {
     count += 1
     const page = await assertEscaped(path)
+    if (path.includes(encodeURIComponent(hostileUid))) ofHostileUid += 1
+    if (![200, 303].includes(page.status)) lost.push(`${page.status} ${path}`)
     for (const vector of page.shown) shown.add(vector)
     for (const [, href] of page.text.matchAll(/href="\/console(\/[^"]*)"/g)) {
-      const next = href!.replaceAll('&#38;', '&').replace(/#.*/, '')
+      const next = plainText(href!).replace(/#.*/, '')
       // One of each kind of page is enough, with each of its filters.
       const kind = next.replaceAll(/\d+/g, '0')
       if (seen.has(kind) || /download=|^\/assets/.test(next)) continue
@@ -76,6 +83,8 @@ test('every page and every link on it shows hostile texts only escaped', async (
   }
 
   expect(count).toBeGreaterThan(pages.length)
+  expect(lost).toEqual([])
+  expect(ofHostileUid).toBeGreaterThan(3)
   // Otherwise the test would prove nothing.
   expect(shown.size).toBeGreaterThan(vectors.length / 2)
 })

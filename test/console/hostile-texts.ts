@@ -47,14 +47,25 @@ const bookkeeping = [
   ...['console_action.message', 'console_action.email', 'enrichment_state.detail'],
 ].map((name) => `ops.${name}`)
 
+/** The uid of the last rooftop: nothing of it may end a part of an address. */
+export const hostileUid = `a/b?c#d&e=%2F+"'<i>\u00e9 ;`
+
 type People = NonNullable<ConsoleFixture['config']['console']>['people']
 
-/** A console on a warehouse whose every text is hostile, the names of its rooftops and, where given, of its people, too. */
+/** A console on a warehouse whose every text is hostile: also the names of its rooftops, a uid and, where given, its people. */
 export async function openHostileConsole(people?: People): Promise<ConsoleFixture> {
   const base = await openConsole({ fixture: await reportedFixture(7, 120) })
   await spoilTexts(base)
   const { fixture } = base
-  const rooftops = fixture.config.rooftops.map((one, at) => ({ ...one, name: vectors[at]! }))
+  const last = fixture.config.rooftops.at(-1)!
+  await base.rows('update core.rooftop set rooftop_uid = $1 where rooftop_uid = $2', [
+    hostileUid,
+    last.uid,
+  ])
+  const rooftops = fixture.config.rooftops.map((one, at) => ({
+    ...{ ...one, name: vectors[at]! },
+    uid: one === last ? hostileUid : one.uid,
+  }))
   const config = { ...fixture.config, rooftops }
   const context = { ...fixture.context, config }
   const settings = people === undefined ? {} : { people: [...people] }

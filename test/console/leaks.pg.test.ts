@@ -3,7 +3,7 @@ import { pages } from '#src/console/pages.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
 import { readTargets, rowOf, type Target } from './access-matrix.ts'
 import { type ConsoleFixture, openConsole } from './console-fixture.ts'
-import { leaksIn } from './leaks.ts'
+import { leaksIn, plainText } from './leaks.ts'
 
 let console: ConsoleFixture
 let targets: readonly Target[]
@@ -57,7 +57,7 @@ test('no page, program or file gets what names a customer, nor a signed link', a
     const found = leaksIn(console.fixture, `${page}${json}`)
     if (found.length > 0) leaks.push(`${path}: ${found.join()}`)
     for (const [, href] of page.matchAll(/href="\/console(\/[^"]*)"/g)) {
-      const next = href!.replaceAll('&#38;', '&').replace(/#.*/, '')
+      const next = plainText(href!).replace(/#.*/, '')
       // One of each kind of page is enough; files are of every rooftop.
       const kind = next.includes('download=') ? next : next.replaceAll(/\d+/g, '0')
       if (seen.has(kind) || /^\/assets|download=parquet/.test(next)) continue
