@@ -30,8 +30,10 @@ select
   o.eval_id
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
-left join core.stock_asking_price as a using (rooftop_id, stock_no)
 -- distinct on changes nothing, but says that there is at most one: whoever reads no column of it does not pay for it.
+left join (
+  select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, asking_price_first, price_changes from core.stock_asking_price
+) as a using (rooftop_id, stock_no)
 left join (
   select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, eval_rooftop_id, eval_id, match_rule from core.stock_outcome
 ) as o using (rooftop_id, stock_no);

@@ -33,11 +33,16 @@ export function timeTicks(span: TimeSpan, zone: string): readonly Tick[] {
   return hourTicks(span, zone, Math.max(1, Math.ceil(days * 2)))
 }
 
-function monthTicks(span: TimeSpan, zone: string, step: number): Tick[] {
-  const months = daysOf(span, zone).filter((day) => day.endsWith('-01'))
-  return months
-    .filter((day) => (Number(day.slice(5, 7)) - 1) % step === 0)
-    .map((day) => ({ at: startOfDay(day, zone), label: monthName(day) }))
+/** By months, not by days: a page has fifty rows of a year or more. */
+function monthTicks({ from, until }: TimeSpan, zone: string, step: number): Tick[] {
+  const ticks: Tick[] = []
+  const first = localDay(from, zone)
+  for (let month = Number(first.slice(5, 7)) - 1; ; month++) {
+    const day = new Date(Date.UTC(Number(first.slice(0, 4)), month, 1)).toISOString().slice(0, 10)
+    const at = startOfDay(day, zone)
+    if (at >= until) return ticks
+    if (at >= from && month % step === 0) ticks.push({ at, label: monthName(day) })
+  }
 }
 
 function dayTicks(span: TimeSpan, zone: string, step: number): Tick[] {

@@ -14,11 +14,11 @@ export const serviceSteps: readonly Step[] = [
         price_on_application, acquired_on, extras, content_hash, first_seen_at, last_seen_at, missing_since, off_stock_at, import_id)
       select rooftop_id, 'S' || eval_id, vin, make, model, model_year, odometer_km, 20000 + eval_id % 9000, 15000, currency_code, false,
         completed_date_local + 2, '{}', sha256('u'), completed_at + interval '3 days', now() - interval '1 day',
-        case when place % 88 = 0 then now() - interval '2 days' end, case when place % 8 > 0 then now() - interval '5 days' end, 1
+        case when place % 80 = 0 then now() - interval '2 days' end, case when place > 100 and place % 40 > 0 then now() - interval '5 days' end, 1
       from (
         select *, row_number() over (partition by rooftop_id order by eval_id desc) as place
-        from core.evaluation where gone_at is null and completed_at < now() - interval '10 days' and eval_id > 10700000
-      ) as seen where place <= 1000;
+        from core.evaluation where gone_at is null and completed_at < now() - interval '10 days' and eval_id > 10500000 and eval_id % 7 = 3
+      ) as seen where place <= 1000 order by eval_id;
       insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
       select list.import_id, rooftop_id, stock_no, case when step = 0 then 'added' else 'updated' end,
         case when step = 0 then '{}' else jsonb_build_object('asking_price', jsonb_build_array(asking_price + 500 * (3 - step), asking_price + 500 * (2 - step))) end
