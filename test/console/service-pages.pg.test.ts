@@ -9,7 +9,7 @@ let console: ConsoleFixture
 beforeAll(async () => {
   const now = new Date()
   const start = new Date(now.getTime() - 8 * dayMs).toISOString()
-  const sandbox = { seed: 7, evaluations: 200, days: 8, now }
+  const sandbox = { seed: 7, evaluations: 400, days: 8, now }
   const fixture = await openFixture({ sandbox, sync: { start }, streams: allStreams })
   await fixture.night()
   console = await openConsole({ fixture })
