@@ -1,3 +1,4 @@
+import { loadavg } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openConsole } from '../console/console-fixture.ts'
@@ -59,7 +60,7 @@ test('the morning at its largest is a small first screen', async () => {
   const sum = sizes.reduce((all, { gz }) => all + gz, 0)
   const parts = sizes.map(({ path, raw, gz }) => `${path} ${raw} bytes, ${gz} gz`)
   console.log(
-    `First paint of the morning at a CPU ${throttle} times slower: median ${median(paints)} ms of ${paints.map(Math.round).join(', ')}, the answer of the server after ${median(answered)} ms (aim: 500).\n${parts.join('\n')}\nTogether ${sum} gz.`,
+    `First paint of the morning at a CPU ${throttle} times slower: median ${median(paints)} ms of ${paints.map(Math.round).join(', ')}, the answer of the server after ${median(answered)} ms (aim: 500, on a machine with nothing else to do; its load is ${loadavg()[0]!.toFixed(1)}).\n${parts.join('\n')}\nTogether ${sum} gz.`,
   )
 
   expect(sizes.length).toBeGreaterThanOrEqual(3)
