@@ -20,6 +20,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   heap: [],
   'compile-cache': [],
   csv: base,
+  workbook: ['csv', ...base],
   contract: ['values'],
   db: base,
   queue: base,
@@ -60,7 +61,14 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   console: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
-  stock: ['csv', 'pipeline', 'erasure', 'src/streams/stock-prices/[^/]+', ...upToPipeline],
+  stock: [
+    'csv',
+    'workbook',
+    'pipeline',
+    'erasure',
+    'src/streams/stock-prices/[^/]+',
+    ...upToPipeline,
+  ],
   sandbox: ['values', 'contract'],
   commands: [
     ...[

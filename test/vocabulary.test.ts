@@ -58,6 +58,7 @@ const allowed: readonly { readonly file?: RegExp; readonly text: RegExp; readonl
     { text: /look(s|ed|ing)? ?ups?/g, why: 'to look something up is the common word' },
     { text: /stray quotes?/g, why: 'the term of CSV' },
     { text: /libre ?office/g, why: 'a program' },
+    { text: /office document/g, why: 'a word of the format of workbooks' },
     { text: /look for new days|look every days|look to book/g, why: 'config and mart names' },
     { text: /job ?fire|fire id/g, why: 'a table, its key, and the key in --json' },
     { text: /not told|told at/g, why: 'a stored value and two columns' },

@@ -26,6 +26,11 @@ const stockImport: CommandDefinition = {
       )
       .option('--delimiter <character>', '"," ";" "|" or tab (default: as found)', singleValue)
       .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', singleValue)
+      .option(
+        '--sheet <name>',
+        'the sheet of a workbook (default: the only one with a list)',
+        singleValue,
+      )
       .option('--rejects <file>', 'write the rejected rows there, to be corrected and imported')
       .option('--allow-mass-removal', 'even when most of the stock would be removed')
       .option(
@@ -35,6 +40,7 @@ const stockImport: CommandDefinition = {
   examples: [
     'forecourt stock import stock.csv --rooftop 7f3a --dry-run',
     'forecourt stock import stock.csv --rooftop 7f3a --rejects rejects.csv',
+    'forecourt stock import stock.xlsx --rooftop 7f3a --sheet Used',
     'unzip -p feed.zip | forecourt stock import - --rooftop 7f3a',
     'forecourt stock import rejects.csv --rooftop 7f3a --mode delta',
     "forecourt stock import stock.csv --rooftop 7f3a --map 'stock_number=Stock #'",

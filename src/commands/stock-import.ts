@@ -19,13 +19,14 @@ import { parseDelimiter } from './option-values.ts'
 export const stockImport: RunCommand = async (session, options, [file]) => {
   const { config, io } = session
   const path = (given: string) => resolve(io.environment.cwd, given)
-  const { rejects, encoding, delimiter } = options
+  const { rejects, encoding, delimiter, sheet } = options
   const request: ImportRequest = {
     ...(file === '-'
       ? { file: 'standard input', input: io.stdin ?? process.stdin }
       : { file: path(String(file)) }),
     ...(typeof encoding === 'string' ? { encoding } : {}),
     ...(typeof delimiter === 'string' ? { delimiter: parseDelimiter(delimiter) } : {}),
+    ...(typeof sheet === 'string' ? { sheet } : {}),
     rooftop: chooseRooftops(config, [String(options['rooftop'])])[0]!,
     mode: options['mode'] === 'delta' ? 'delta' : 'snapshot',
     dryRun: options['dryRun'] === true,
@@ -90,8 +91,9 @@ function adviceLines({ rejected, rejectsFile }: StockImportReport): string[] {
 }
 
 function headLine(report: StockImportReport): string {
-  const { status, file, rooftop, importId, mode, encoding, delimiter } = report
-  const how = `${mode}, ${encoding}, ${delimiterName(delimiter)}`
+  const { status, file, rooftop, importId, mode, encoding, delimiter, sheet, entry } = report
+  const form = sheet === null ? delimiterName(delimiter) : `sheet ${JSON.stringify(sheet)}`
+  const how = [mode, encoding, form, ...(entry === null ? [] : [`in it ${entry}`])].join(', ')
   return status === 'dry-run'
     ? `Dry run, nothing was written: ${file} at ${rooftop} (${how})`
     : `Import ${importId}: ${file} at ${rooftop} (${how})`

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
+import { zipFile } from '../workbook/zip-file.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
-const zip = (name: string) =>
-  Buffer.concat([Buffer.from('504b030414000000', 'hex'), Buffer.from(name), Buffer.alloc(60)])
+const zip = (...names: readonly string[]) => zipFile(names.map((name) => ({ name, data: 'x' })))
 const good = listOf(vehicles(6))
 
 test.for<readonly [string, string | Uint8Array, RegExp]>([
@@ -16,9 +16,10 @@ test.for<readonly [string, string | Uint8Array, RegExp]>([
     /this is not text/,
   ],
   ['a PDF', '%PDF-1.7\n1 0 obj', /PDF document, not CSV/],
-  ['an xlsx that is called .csv', zip('[Content_Types].xml'), /Excel workbook.*Save As/],
-  ['a zip', zip('stock.csv'), /zip archive.*unpack it first/],
-  ['a gzip', gzipSync(good), /gzip archive.*unpack it first/],
+  ['an xlsx that was cut', zip('xl/workbook.xml').subarray(0, -9), /file is damaged.*download it/],
+  ['an xlsx without a workbook', zip('[Content_Types].xml'), /workbook is damaged.*save it as a/],
+  ['a zip of two lists', zip('used.csv', 'new.csv'), /"used.csv", "new.csv". Unpack it/],
+  ['a gzip in a gzip', gzipSync(gzipSync(good)), /another archive: unpack both/],
   ['0 bytes', '', /the file is empty.*export the stock list again/],
   ['blank lines', '\n\n\n', /No column holds a stock number/],
   [

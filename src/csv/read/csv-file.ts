@@ -20,7 +20,7 @@ export interface CsvOptions {
 
 /** The encoding of a file, and how certain it is. */
 export interface CsvEncoding {
-  /** As TextDecoder names it. */
+  /** As TextDecoder names it; `xlsx` for a workbook. */
   readonly name: string
   readonly bom: boolean
   /** `assumed`: no byte so far distinguishes this encoding from others. */
@@ -74,18 +74,18 @@ export interface CsvProblem {
 
 /** One record of a file. */
 export interface CsvRecord {
-  /** Physical line of its first character, from 1. */
+  /** Physical line of its first character, from 1; the number of the row in a workbook. */
   readonly line: number
   /** One for each column of the file; a ragged record without a certain repair keeps its own number. */
   readonly cells: readonly string[]
-  /** Text of the record as in the file, without its line end. */
+  /** Text of the record as in the file, without its line end; the cells as CSV for a row of a workbook. */
   readonly raw: string
   readonly problem?: CsvProblem
 }
 
 /** A problem of the file as a whole. */
 export interface CsvWarning {
-  readonly code: 'TRUNCATED_FILE' | 'ENCODING_ERROR' | 'HEADER_WIDTH'
+  readonly code: 'TRUNCATED_FILE' | 'ENCODING_ERROR' | 'HEADER_WIDTH' | 'MERGED_CELLS'
   readonly line: number
   readonly message: string
 }
@@ -108,8 +108,18 @@ export interface CsvFile {
   readonly batches: AsyncIterable<readonly CsvRecord[]>
   /** Complete once all records have been read. */
   readonly warnings: readonly CsvWarning[]
+  /** Where in a workbook or an archive the list is. */
+  readonly origin?: ListOrigin
   /** Closes the file. Only needed if `batches` is never read. */
   close(): Promise<void>
+}
+
+/** Where in a workbook or an archive a list is. */
+export interface ListOrigin {
+  /** null: the list is a text file. */
+  readonly sheet: string | null
+  /** The file in the archive; null: no archive, or one without a name for it. */
+  readonly entry: string | null
 }
 
 /** The reason why a file is unreadable. */
@@ -122,6 +132,10 @@ export type CsvFileErrorCode =
   | 'undecodable'
   | 'too-many-columns'
   | 'cell-too-long'
+  | 'too-large'
+  | 'damaged'
+  | 'encrypted'
+  | 'which-sheet'
 
 /** The whole file is unreadable: exit 2, nothing imported. The message names the reason and what to do. */
 export class CsvFileError extends UsageError {

@@ -14,6 +14,7 @@ import { countKinds } from './cell-kind.ts'
 import { findLayout, type Layout } from './layout.ts'
 import { hasMixedLineEnds, withLineFeeds } from './line-ends.ts'
 import { parseRecords, type RawRecord } from './parse-records.ts'
+import { withRepeatedHeader } from './repeated-header.ts'
 import { readCells } from './read-cells.ts'
 import { type Columns, hasSwallowedLines, readRecord } from './repair.ts'
 import { commonWidth, sampleRecords, sniffDialect } from './dialect.ts'
@@ -208,7 +209,7 @@ function checked(record: CsvRecord, decoding: Decoding, file: OpenFile): CsvReco
     const advice = 'it was cut, or a quote is not closed. Export it again'
     file.warnings.push(cutWarning(line, `${cell}: ${advice}`))
   }
-  return header && isRepeated(record, header) ? { ...record, problem: repeatedHeader } : record
+  return header ? withRepeatedHeader(record, header) : record
 }
 
 function broken(record: CsvRecord, { encoding }: Decoding, { warnings }: OpenFile): CsvRecord {
@@ -222,18 +223,6 @@ function broken(record: CsvRecord, { encoding }: Decoding, { warnings }: OpenFil
   return problem?.repaired === false
     ? record
     : { ...record, problem: { code: 'encoding-error', message, repaired: false } }
-}
-
-const repeatedHeader = {
-  code: 'repeated-header',
-  message: 'a repeated header',
-  repaired: false,
-} as const
-
-function isRepeated({ cells }: CsvRecord, { rowNames }: CsvHeader): boolean {
-  const names = rowNames[0]!
-  if (cells[0] !== names[0] || cells.length !== names.length) return false
-  return cells.length > 1 && cells.every((cell, column) => cell === names[column])
 }
 
 /** Throws if a record exceeds the limits, which no stock list does. */

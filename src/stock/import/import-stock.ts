@@ -217,14 +217,13 @@ async function stageRows(
   )
 }
 
+type OfList = 'delimiter' | 'sheet' | 'entry' | 'mapping' | 'missing'
+
 /** The report, with the rejected rows in their file. */
 async function imported(
   { request, csv, mapping }: Work,
   { client, tables, importId }: Staging,
-  result: Omit<
-    StockImportReport,
-    'rooftop' | 'file' | 'mode' | 'delimiter' | 'mapping' | 'missing' | 'rejectsFile'
-  >,
+  result: Omit<StockImportReport, 'rooftop' | 'file' | 'mode' | OfList | 'rejectsFile'>,
 ): Promise<Imported> {
   const { rooftop, file, mode, rejects: path } = request
   const { delimiter } = csv.dialect
@@ -234,6 +233,10 @@ async function imported(
   const rejects = isWanted
     ? await writeRejects(client, path, { ...source, names: csv.header?.names ?? null })
     : null
-  const about = { rooftop: rooftop.uid, file, mode, delimiter, mapping: columns, missing }
+  const { sheet, entry } = csv.origin ?? { sheet: null, entry: null }
+  const about = {
+    ...{ rooftop: rooftop.uid, file, mode, delimiter, sheet, entry },
+    ...{ mapping: columns, missing },
+  }
   return { report: { ...about, ...result, rejectsFile: rejects ? path : null }, rejects }
 }

@@ -6,8 +6,8 @@ import { proposeMapping } from '../../csv/map/mapping.ts'
 import { mapArguments, unsureText } from '../../csv/map/mapping-text.ts'
 import { parseOverrides } from '../../csv/map/overrides.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../../csv/read/csv-file.ts'
-import { readCsv } from '../../csv/read/read-csv.ts'
 import { UsageError } from '../../errors.ts'
+import { readList } from '../../workbook/read-list.ts'
 import type { ListSource } from './list-source.ts'
 import { countOwnColumns } from '../own-columns.ts'
 import type { ImportRequest } from './request.ts'
@@ -30,7 +30,7 @@ export interface OpenList {
 
 /** Detects encoding, dialect and header, and reads a sample. */
 export async function openList(request: ImportRequest, source: ListSource): Promise<OpenList> {
-  const reopen = () => readList(request, source)
+  const reopen = () => readSource(request, source)
   const csv = await reopen()
   const batches = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
@@ -48,14 +48,15 @@ export async function openList(request: ImportRequest, source: ListSource): Prom
   return { csv, sample, rest, reopen, names: all?.slice(0, width) ?? null, width }
 }
 
-async function readList(
-  { rooftop, encoding, delimiter }: ImportRequest,
+async function readSource(
+  { rooftop, encoding, delimiter, sheet }: ImportRequest,
   source: ListSource,
 ): Promise<CsvFile> {
-  return await readCsv(source.read(), {
+  return await readList(source.read(), {
     ...{ market: rooftop.region, isKnownName: isKnownHeader },
     ...(encoding === undefined ? {} : { encoding }),
     ...(delimiter === undefined ? {} : { delimiter }),
+    ...(sheet === undefined ? {} : { sheet }),
   })
 }
 
@@ -96,10 +97,11 @@ function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly
 }
 
 function unsureMessage(mapping: Mapping, request: ImportRequest): string {
-  const { rooftop, maps } = request
+  const { rooftop, maps, sheet } = request
   const file = request.input ? '-' : request.file
   const wanted = [...new Set([...maps, ...mapping.questions.flatMap((doubt) => doubt.maps)])]
-  const command = `forecourt stock import ${file} --rooftop ${rooftop.uid}`
+  const ofSheet = sheet === undefined ? '' : ` --sheet ${JSON.stringify(sheet)}`
+  const command = `forecourt stock import ${file} --rooftop ${rooftop.uid}${ofSheet}`
   const asked =
     wanted.length > maps.length ? mapArguments(wanted) : '--map stock_number=<header> (or vin=)'
   return [

@@ -13,6 +13,8 @@ export interface ImportRequest {
   /** The user's choice; else detected. */
   readonly encoding?: string
   readonly delimiter?: string
+  /** The sheet of a workbook. */
+  readonly sheet?: string
   readonly rooftop: RooftopConfig
   /** `snapshot`: the file names the whole stock; `delta`: only what is new or has changed. */
   readonly mode: 'snapshot' | 'delta'
@@ -90,6 +92,10 @@ export interface StockImportReport extends RowCounts, UnitCounts {
   readonly status: 'imported' | 'dry-run' | 'already-imported'
   readonly encoding: string
   readonly delimiter: string
+  /** Of a workbook; null: the list was a text file. */
+  readonly sheet: string | null
+  /** The file in the archive; null: the list was not in a zip file. */
+  readonly entry: string | null
   readonly mapping: readonly ColumnMapping[]
   /** Vital fields that no column fills, without the user's confirmation. */
   readonly missing: readonly MissingField[]

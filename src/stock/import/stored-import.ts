@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { ColumnMapping, Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
 import { rememberedOf } from '../../csv/map/mapping.ts'
@@ -17,6 +18,7 @@ export interface NewestImport extends RowCounts {
   readonly mapping: unknown
   readonly encoding: string
   readonly delimiter: string
+  readonly sheet: string | null
 }
 
 /** The newest import of the rooftop; undefined for the first list. */
@@ -24,6 +26,7 @@ export async function newestImport(db: Db, rooftopId: number): Promise<NewestImp
   return await db
     .selectFrom('core.stock_import')
     .select(['import_id', 'sha256', 'mode', 'mapping', 'encoding', 'delimiter'])
+    .select(sql<string | null>`dialect ->> 'sheet'`.as('sheet'))
     .select(['records', 'accepted', 'rejected', 'collapsed', 'skipped'])
     .where('rooftop_id', '=', rooftopId)
     .orderBy('import_id', 'desc')
@@ -37,7 +40,7 @@ export function isUnchanged(
   { sha256 }: FileDigest,
   mode: ImportRequest['mode'],
   { columns }: Mapping,
-  csv: Pick<CsvFile, 'encoding' | 'dialect'>,
+  csv: Pick<CsvFile, 'encoding' | 'dialect' | 'origin'>,
 ): newest is NewestImport {
   if (!newest?.sha256.equals(sha256)) return false
   const fields = (of: readonly ColumnMapping[]) => JSON.stringify(of.map(({ field }) => field))
@@ -45,6 +48,7 @@ export function isUnchanged(
     (newest.mode === mode || newest.mode === 'snapshot') &&
     (newest.encoding === csv.encoding.name || csv.encoding.confidence === 'assumed') &&
     newest.delimiter === csv.dialect.delimiter &&
+    newest.sheet === (csv.origin?.sheet ?? null) &&
     fields(newest.mapping as ColumnMapping[]) === fields(columns)
   )
 }
@@ -108,7 +112,7 @@ export async function startImport(
     [
       ...[rooftopId, redactJson(basename(file).slice(-255)), digest.sha256, digest.bytes, mode],
       dialect.delimiter,
-      json({ ...dialect, bom: csv.encoding.bom, width: csv.width, head }),
+      json({ ...dialect, ...csv.origin, bom: csv.encoding.bom, width: csv.width, head }),
       ...[json(preamble), json(header), json(mapping.columns), importedBy, now],
     ],
   )

@@ -62,13 +62,16 @@ const byField: Partial<Record<Field, ReadonlySet<string>>> = {
   plate: words('unreg | unregistered | no plate | no rego | no reg | unreg. | not registered | 0'),
   price_asking: words('not priced | no price | price tba | 0.00 | لا يوجد سعر'),
   model_year: words('0 | 0000'),
-  received_date: words('0 | 00/00/0000 | 0000-00-00 | 00/01/1900'),
+  received_date: words('0 | 00/00/0000 | 0000-00-00 | 00/01/1900 | 1900-01-00'),
 }
 const onApplication = words(`
   poa | p.o.a | p.o.a. | price on application | price on request | on request | on application | por | negotiable |
   call | call us | call for price | call dealer | contact us | contact dealer | contact for price | ask |
   ask for price | enquire | please call | على السوم | السوم | قابل للتفاوض | اتصل | السعر عند الاتصال | عند الطلب`)
-const excelError = /^#(N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!|#+)$/i
+/** The text of a workbook's cell whose formula has no value: it was written by a program that does not calculate. */
+export const notCalculated = '#NOT-CALCULATED!'
+const excelError =
+  /^#(N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|BUSY!|UNKNOWN!|PYTHON!|GETTING_DATA|NOT-CALCULATED!|#+)$/i
 
 function words(list: string): ReadonlySet<string> {
   return new Set(list.split('|').map((word) => word.trim()))

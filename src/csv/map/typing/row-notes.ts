@@ -1,6 +1,6 @@
 import type { ColumnMapping, Mapping } from '../column-mapping.ts'
 import { type Field, isStockField } from '../stock-fields.ts'
-import { isExcelError, isPlaceholder, plainText } from './plain-text.ts'
+import { isExcelError, isPlaceholder, notCalculated, plainText } from './plain-text.ts'
 import type { CellIssue, Finding, Severity, TypableRecord, Typed } from './typed-row.ts'
 
 /** The column that holds a field. */
@@ -70,8 +70,17 @@ export class RowNotes {
     const text = plainText(cell)
     if (isPlaceholder(text, field)) return null
     if (!isExcelError(text)) return text
-    this.cell(field, { code: 'EXCEL_ERROR', severity: 'warning', hint: excelHint })
+    this.excelError(field, text)
     return null
+  }
+
+  /** Notes that the cell of a field has an error of Excel instead of a value. */
+  excelError(field: Field, text: string): void {
+    const hint = text === notCalculated ? notCalculatedHint : excelHint
+    const { header } = this.#layout[field]!
+    // Some fields are read twice.
+    if (this.issues.some(({ code, column }) => code === 'EXCEL_ERROR' && column === header)) return
+    this.cell(field, { code: 'EXCEL_ERROR', severity: 'warning', hint })
   }
 
   /** The text of a cell that holds a name; a longer text is prose in the wrong column. */
@@ -114,4 +123,6 @@ export class RowNotes {
 
 const longestName = 200
 const tooLong = `a name of more than ${longestName} characters was left out: is this the right column?`
+const notCalculatedHint =
+  'the formula has no value, because the program that wrote the workbook does not calculate: open it in Excel, save it, and import it again'
 const excelHint = 'Excel wrote an error instead of the value: correct the cell and export again'

@@ -4,7 +4,7 @@ import type { Mapping } from '../column-mapping.ts'
 import { typeAmounts } from './amounts.ts'
 import { typeVehicle } from './description.ts'
 import { type NotOnHand, notOnHandTest } from './not-on-hand.ts'
-import { isPlaceholder } from './plain-text.ts'
+import { isExcelError, isPlaceholder } from './plain-text.ts'
 import { extraColumns, type FieldColumns, fieldColumnsOf, RowNotes } from './row-notes.ts'
 import { typeStockNumber, typeVin } from './vehicle-keys.ts'
 import type { StockDraft, TypableRecord, TypedRow } from './typed-row.ts'
@@ -33,7 +33,8 @@ export function rowTyper(
       const cell = record.cells[index]
       if (cell === undefined || cell === '') continue
       const text = unescapeFormula(cell.trim()).trim()
-      if (!isPlaceholder(text, null)) draft.extras[name] = storable(text)
+      if (isExcelError(text)) notes.excelError(name, text)
+      else if (!isPlaceholder(text, null)) draft.extras[name] = storable(text)
     }
     typeVehicle(draft, notes, styles.options)
     typeAmounts(draft, notes, styles)

@@ -3,7 +3,7 @@ import { type Finding, type Typed, typed, noValue } from './typed-row.ts'
 // Stock numbers are text. Changes by Excel are reported, never reversed.
 
 const dateLike =
-  /^((\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(-\d{2,4})?|\d{4}-\d{2}-\d{2} 00:00(:00)?)$/
+  /^((\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(-\d{2,4})?|\d{4}-\d{2}-\d{2}([ T]00:00(:00)?)?)$/
 const shortenedNumber = /^\d([.,]\d+)?E\+\d+$/i
 const floatLike = /^\d+\.0$/
 const digitsLost = /^\d{15,}0$/

@@ -1,0 +1,194 @@
+import {
+  type CsvFile,
+  CsvFileError,
+  type CsvOptions,
+  type CsvRecord,
+  type CsvWarning,
+  type Dialect,
+} from '../csv/read/csv-file.ts'
+import { findLayout, type Layout } from '../csv/read/layout.ts'
+import { withRepeatedHeader } from '../csv/read/repeated-header.ts'
+import { csvText, defaultStyle } from '../csv/write/csv-text.ts'
+import { chooseSheet } from './choose-sheet.ts'
+import type { WorkbookLimits } from './limits.ts'
+import { readSharedStrings } from './shared-strings.ts'
+import { columnName, type SheetRow, sheetRows } from './sheet-rows.ts'
+import { openWorkbook, type SheetPart } from './workbook-parts.ts'
+import type { ZipParts } from './zip-parts.ts'
+
+/** Rows that are used to find the table and the kinds of its columns, as for CSV. */
+const layoutRows = 300
+/** How many records are yielded together. */
+const batchSize = 1_000
+
+/** Opens the list in an .xlsx file. Its records are those of the same list as CSV: cells as shown, one for each column, and blank
+ *  rows between filled ones. */
+export async function readWorkbook(
+  zip: ZipParts,
+  { sheet: named, isKnownName = () => false }: Pick<CsvOptions, 'isKnownName'> & { sheet?: string },
+  limits: WorkbookLimits,
+): Promise<CsvFile> {
+  const book = await openWorkbook(zip, limits)
+  const { styles } = book
+  const sharedStrings = book.sharedStrings
+    ? await readSharedStrings(book.source(book.sharedStrings))
+    : []
+  const rowsOf = ({ name, part }: SheetPart, onMerged?: MergedRows['note']) =>
+    sheetRows(book.source(part), {
+      ...{ sheet: name, styles, sharedStrings },
+      ...(onMerged ? { onMerged } : {}),
+    })
+  const sheet = await chooseSheet(book.sheets, named, isKnownName, rowsOf)
+  const merged = new MergedRows()
+  return await openTable(rowsOf(sheet, merged.note), { sheet: sheet.name, isKnownName, merged })
+}
+
+/** The first range of merged cells that covers several rows. */
+class MergedRows {
+  #ranges: { readonly range: string; readonly first: number }[] = []
+
+  readonly note = (range: string, first: number, last: number): void => {
+    if (last > first && this.#ranges.length < 1_000) this.#ranges.push({ range, first })
+  }
+
+  /** Merged rows below the first are empty, as in a CSV file; most people expect the value in each of them. */
+  warningsFrom(firstLine: number): CsvWarning[] {
+    const below = this.#ranges.filter(({ first }) => first >= firstLine)
+    const [found] = below
+    if (!found) return []
+    const others = below.length > 1 ? ` (and ${below.length - 1} other ranges)` : ''
+    const message = `the cells ${found.range}${others} are merged: only the first of them has the value. Split merged cells that hold values of several vehicles`
+    return [{ code: 'MERGED_CELLS', line: found.first, message }]
+  }
+}
+
+interface Table {
+  readonly sheet: string
+  readonly isKnownName: (name: string) => boolean
+  readonly merged: MergedRows
+}
+
+async function openTable(
+  batches: AsyncGenerator<readonly SheetRow[]>,
+  { sheet, isKnownName, merged }: Table,
+): Promise<CsvFile> {
+  const rows = withBlankRows(batches)
+  const first = await takeRows(rows, layoutRows)
+  if (first.length === 0)
+    throw new CsvFileError(
+      'empty',
+      `the sheet ${JSON.stringify(sheet)} of the workbook is empty: export the stock list again, or name another sheet with --sheet`,
+    )
+  const layout = layoutOf(first, isKnownName)
+  const { preamble, header, width, firstLine } = layout
+  const warnings: CsvWarning[] = []
+  const above = first.filter(({ line }) => line < firstLine).map(({ cells }) => cells)
+  return {
+    ...{ encoding: { name: 'xlsx', bom: false, confidence: 'certain' }, dialect },
+    ...{ preamble, header, width, warnings, head: csvText(above, defaultStyle) },
+    origin: { sheet, entry: null },
+    batches: (async function* () {
+      yield* batchesOf(first, rows, layout)
+      warnings.push(...merged.warningsFrom(firstLine))
+    })(),
+    close: async () => void (await rows.return(undefined)),
+  }
+}
+
+/** A workbook has none: its rows are stored and written as plain CSV. */
+const dialect: Dialect = {
+  delimiter: defaultStyle.delimiter,
+  ...{ quote: '"', escape: '"', sepLine: false, lineEnd: 'CRLF' },
+}
+
+/** Rows that the file leaves out, and rows without a value, as blank rows; none after the last row with a value. */
+async function* withBlankRows(
+  batches: AsyncGenerator<readonly SheetRow[]>,
+): AsyncGenerator<SheetRow> {
+  let next = 1
+  for await (const batch of batches)
+    for (const row of batch) {
+      for (; next < row.line; next += 1) yield { line: next, cells: [] }
+      yield row
+      next = row.line + 1
+    }
+}
+
+async function takeRows(rows: AsyncGenerator<SheetRow>, count: number): Promise<SheetRow[]> {
+  const taken: SheetRow[] = []
+  while (taken.length < count) {
+    const next = await rows.next()
+    if (next.done) break
+    taken.push(next.value)
+  }
+  return taken
+}
+
+/** The table is as wide as its rows: a note right of the title does not widen it. */
+function layoutOf(rows: readonly SheetRow[], isKnownName: (name: string) => boolean): Layout {
+  const layout = layoutWith(rows, widthOf(rows), isKnownName)
+  const top = layout.header?.line ?? layout.firstLine
+  const width = widthOf(rows.filter(({ line }) => line >= top))
+  return width < layout.width ? layoutWith(rows, width, isKnownName) : layout
+}
+
+function layoutWith(
+  rows: readonly SheetRow[],
+  width: number,
+  isKnownName: (name: string) => boolean,
+): Layout {
+  const records = rows.map((row) => recordOf(row, width))
+  return findLayout(records, width, isKnownName)
+}
+
+function widthOf(rows: readonly SheetRow[]): number {
+  return rows.reduce((most, { cells }) => Math.max(most, cells.length), 1)
+}
+
+/** The row with `width` cells. A row that is longer than the table has a note beside it, which is left out of no cell. */
+function recordOf({ line, cells }: SheetRow, width: number): CsvRecord {
+  const whole = cells.length < width ? filledUp(cells, width) : cells
+  const raw = rawOf(whole)
+  if (cells.every((cell) => cell.trim() === '')) return { line, cells: whole, raw, problem: blank }
+  if (cells.length <= width) return { line, cells: whole, raw }
+  const message = `cell ${columnName(cells.length - 1)}${line} is right of the table’s ${width} columns, so it was not read`
+  return { line, cells: whole, raw, problem: { code: 'extra-cell', message, repaired: true } }
+}
+
+const blank = { code: 'blank-row', message: 'the row is blank', repaired: false } as const
+
+function filledUp(cells: readonly string[], width: number): readonly string[] {
+  const whole = cells.slice()
+  while (whole.length < width) whole.push('')
+  return whole
+}
+
+const needsQuotes = /[",\r\n]|^[\s']|\s$/
+
+/** For titles and samples; csv-stringify would take a third of the time of reading. */
+function rawOf(cells: readonly string[]): string {
+  const quoted = (cell: string) =>
+    needsQuotes.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+  return cells.map(quoted).join(',')
+}
+
+/** The records below the header. */
+async function* batchesOf(
+  first: readonly SheetRow[],
+  rest: AsyncGenerator<SheetRow>,
+  { header, width, firstLine }: Layout,
+): AsyncGenerator<readonly CsvRecord[]> {
+  const toRecord = (row: SheetRow) => {
+    const record = recordOf(row, width)
+    return header ? withRepeatedHeader(record, header) : record
+  }
+  let batch = first.filter(({ line }) => line >= firstLine).map(toRecord)
+  for await (const row of rest) {
+    if (batch.length >= batchSize) {
+      yield batch
+      batch = []
+    }
+    batch.push(toRecord(row))
+  }
+  if (batch.length > 0) yield batch
+}

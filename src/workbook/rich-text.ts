@@ -1,0 +1,49 @@
+import type { Attributes } from './xml.ts'
+
+/** Collects the text of a shared or inline string: of all its runs, without phonetic readings. */
+export class RichText {
+  #text = ''
+  #piece = ''
+  #isOpen = false
+  #isPreserved = false
+  #phonetic = 0
+
+  start(): void {
+    this.#text = ''
+  }
+
+  open(element: string, attributes: Attributes): void {
+    if (element === 'rPh') this.#phonetic += 1
+    if (element !== 't' || this.#phonetic > 0) return
+    this.#isOpen = true
+    this.#isPreserved = attributes['xml:space'] === 'preserve'
+    this.#piece = ''
+  }
+
+  /** Returns the length so far. */
+  add(text: string): number {
+    if (this.#isOpen) this.#piece += text
+    return this.#text.length + this.#piece.length
+  }
+
+  close(element: string): void {
+    if (element === 'rPh') this.#phonetic -= 1
+    if (element !== 't' || !this.#isOpen) return
+    this.#isOpen = false
+    this.#text += this.#isPreserved
+      ? this.#piece
+      : this.#piece.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
+  }
+
+  end(): string {
+    return withoutEscapes(this.#text)
+  }
+}
+
+/** `_x000D_` is a character that XML cannot hold, `_x005F_` the underscore before such a text. */
+export function withoutEscapes(text: string): string {
+  if (!text.includes('_x')) return text
+  return text.replace(/_x([0-9a-f]{4})_/gi, (_, code) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+}

@@ -1,0 +1,204 @@
+import { notCalculated } from '../csv/map/typing/plain-text.ts'
+import { CsvFileError } from '../csv/read/csv-file.ts'
+import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
+import { generalText, type ShowNumber } from './number-format.ts'
+import { RichText, withoutEscapes } from './rich-text.ts'
+import { type Attributes, cellTooLong, streamXml, type XmlSource } from './xml.ts'
+
+/** A row with at least one value. Cells up to the last one with a value; gaps are empty. */
+export interface SheetRow {
+  /** From 1, as Excel shows it. */
+  readonly line: number
+  readonly cells: readonly string[]
+}
+
+/** What the cells of a sheet refer to. */
+export interface CellContext {
+  /** The name of the sheet, for messages. */
+  readonly sheet: string
+  readonly styles: readonly ShowNumber[]
+  readonly sharedStrings: readonly string[]
+  /** Called for each range of merged cells, after the rows. */
+  readonly onMerged?: (range: string, firstLine: number, lastLine: number) => void
+}
+
+/** Yields the rows of a sheet that have a value, a batch for each piece of the file. */
+export async function* sheetRows(
+  source: XmlSource,
+  context: CellContext,
+): AsyncGenerator<readonly SheetRow[]> {
+  const reader = new SheetReader(source.limits, context)
+  for await (const _ of streamXml(source, 'worksheet', reader)) {
+    const rows = reader.take()
+    if (rows.length > 0) yield rows
+  }
+}
+
+type CellType = 'n' | 's' | 'str' | 'inlineStr' | 'b' | 'e' | 'd'
+
+class SheetReader {
+  readonly #limits: WorkbookLimits
+  readonly #context: CellContext
+  readonly #rich = new RichText()
+  #rows: SheetRow[] = []
+  #line = 0
+  #cells: string[] = []
+  // The cell at work.
+  #column = -1
+  #type: CellType = 'n'
+  #style = 0
+  #value: string | null = null
+  #isValue = false
+  #isInline = false
+  #hasFormula = false
+
+  constructor(limits: WorkbookLimits, context: CellContext) {
+    this.#limits = limits
+    this.#context = context
+  }
+
+  /** Returns the rows that are complete, and forgets them. */
+  take(): readonly SheetRow[] {
+    const rows = this.#rows
+    this.#rows = []
+    return rows
+  }
+
+  open = (element: string, attributes: Attributes): void => {
+    if (element === 'c') this.#openCell(attributes)
+    else if (element === 'v') this.#openValue()
+    else if (element === 'row') this.#openRow(attributes)
+    else if (element === 'f') this.#hasFormula = true
+    else if (element === 'is') this.#openInline()
+    else if (this.#isInline) this.#rich.open(element, attributes)
+    else if (element === 'mergeCell') this.#noteMerged(attributes['ref'] ?? '')
+  }
+
+  text = (text: string): void => {
+    if (this.#isValue) this.#value += text
+    else if (this.#isInline) this.#assertLength(this.#rich.add(text))
+  }
+
+  close = (element: string): void => {
+    if (element === 'c') this.#closeCell()
+    else if (element === 'v') this.#isValue = false
+    else if (element === 'row') this.#closeRow()
+    else if (element === 'is') this.#closeInline()
+    else if (this.#isInline) this.#rich.close(element)
+  }
+
+  #openRow({ r }: Attributes): void {
+    const line = r === undefined ? this.#line + 1 : Number(r)
+    if (!Number.isSafeInteger(line) || line <= this.#line)
+      throw damaged(`row ${String(r).slice(0, 20)} of ${this.#sheet()} follows row ${this.#line}`)
+    this.#line = line
+    this.#cells = []
+    this.#column = -1
+  }
+
+  #openCell({ r, s, t }: Attributes): void {
+    this.#column = r === undefined ? this.#column + 1 : columnOf(r)
+    this.#type = (t ?? 'n') as CellType
+    this.#style = s === undefined ? 0 : Number(s)
+    this.#value = null
+    this.#hasFormula = false
+  }
+
+  #openValue(): void {
+    this.#isValue = true
+    this.#value = ''
+  }
+
+  #openInline(): void {
+    this.#isInline = true
+    this.#rich.start()
+  }
+
+  #closeInline(): void {
+    this.#isInline = false
+    this.#value = this.#rich.end()
+  }
+
+  #closeCell(): void {
+    const text = this.#shown()
+    if (text === '') return
+    this.#assertLength(text.length)
+    this.#assertPlace()
+    while (this.#cells.length < this.#column) this.#cells.push('')
+    this.#cells[this.#column] = text
+  }
+
+  #closeRow(): void {
+    if (this.#cells.length > 0) this.#rows.push({ line: this.#line, cells: this.#cells })
+    this.#cells = []
+  }
+
+  /** The text of the cell; `''` for none. */
+  #shown(): string {
+    const value = this.#value
+    if (value === null || (value === '' && this.#type !== 'str'))
+      return this.#hasFormula ? notCalculated : ''
+    const type = this.#type
+    if (type === 's') return this.#shared(value)
+    if (type === 'n') return (this.#context.styles[this.#style] ?? generalText)(value)
+    if (type === 'b') return value.trim() === '1' || value.trim() === 'true' ? 'TRUE' : 'FALSE'
+    return type === 'inlineStr' ? value : withoutEscapes(value)
+  }
+
+  #shared(index: string): string {
+    const text = this.#context.sharedStrings[Number(index)]
+    if (text !== undefined) return text
+    throw damaged(`${this.#cell()} refers to text ${index.slice(0, 20)}, which does not exist`)
+  }
+
+  #assertLength(length: number): void {
+    if (length > this.#limits.cellLength) throw cellTooLong(this.#cell(), this.#limits)
+  }
+
+  #assertPlace(): void {
+    const { rows, columns } = this.#limits
+    if (this.#column < columns && this.#line <= rows) return
+    const cell = `${this.#cell()} has a value`
+    if (this.#column >= columns)
+      throw new CsvFileError(
+        'too-many-columns',
+        `${cell}, the limit is ${columns} columns: delete what is right of the list, or ${saveAsCsv}`,
+      )
+    const limit = `${rows.toLocaleString('en')} rows`
+    throw tooLarge(cell, limit, `delete what is below the list, or ${saveAsCsv}`)
+  }
+
+  #sheet(): string {
+    return `sheet ${JSON.stringify(this.#context.sheet)}`
+  }
+
+  #cell(): string {
+    return `cell ${columnName(this.#column)}${this.#line} of ${this.#sheet()}`
+  }
+
+  #noteMerged(range: string): void {
+    const [, first, last] = /^[A-Z]+(\d+):[A-Z]+(\d+)$/.exec(range) ?? []
+    if (last !== undefined) this.#context.onMerged?.(range, Number(first), Number(last))
+  }
+}
+
+/** The number of a column from 0, from a reference such as `AB12`; Excel has at most three letters. */
+function columnOf(reference: string): number {
+  let column = 0
+  let at = 0
+  for (; at < reference.length; at += 1) {
+    const code = reference.charCodeAt(at) & 0xdf
+    if (code < 0x41 || code > 0x5a) break
+    column = column * 26 + code - 0x40
+  }
+  if (at === 0 || at > 3)
+    throw damaged(`${JSON.stringify(reference.slice(0, 20))} is no place of a cell`)
+  return column - 1
+}
+
+/** `AB` for 27. */
+export function columnName(column: number): string {
+  const rest = Math.floor(column / 26)
+  const letter = String.fromCharCode(0x41 + (column % 26))
+  return rest === 0 ? letter : columnName(rest - 1) + letter
+}

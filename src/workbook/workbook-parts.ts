@@ -1,0 +1,143 @@
+import { posix } from 'node:path'
+import { CsvFileError } from '../csv/read/csv-file.ts'
+import type { Epoch } from './date-serial.ts'
+import { damaged, saveAsCsv, type WorkbookLimits } from './limits.ts'
+import { generalText, type ShowNumber, showBy } from './number-format.ts'
+import { type Attributes, ReadingTime, readXml, type XmlSource } from './xml.ts'
+import type { ZipParts } from './zip-parts.ts'
+
+/** A sheet with cells; charts and macro sheets are none. */
+export interface SheetPart {
+  readonly name: string
+  /** The part that holds it. */
+  readonly part: string
+  readonly isHidden: boolean
+}
+
+/** A workbook whose sheets are known, and not yet read. */
+export interface Workbook {
+  readonly sheets: readonly SheetPart[]
+  readonly epoch: Epoch
+  /** How numbers of each cell style are shown, by the number of the style. */
+  readonly styles: readonly ShowNumber[]
+  /** The part with the shared texts; null: it has none. */
+  readonly sharedStrings: string | null
+  readonly source: (part: string) => XmlSource
+}
+
+/** Reads the table of contents and the styles of an .xlsx file. */
+export async function openWorkbook(zip: ZipParts, limits: WorkbookLimits): Promise<Workbook> {
+  const time = new ReadingTime(limits)
+  const source = (part: string): XmlSource => {
+    if (!zip.has(part)) throw damaged(`its part ${part} is missing`)
+    return { name: part, chunks: zip.read(part), limits, time }
+  }
+  const main = mainPart(await relationsOf(zip, '', source))
+  const relations = await relationsOf(zip, main, source)
+  const { sheets, epoch } = await readContents(source(main), relations)
+  const stylePart = relations.find(({ type }) => type === 'styles')?.target
+  return {
+    ...{ sheets, epoch, source },
+    styles: stylePart === undefined ? [] : await readStyles(source(stylePart), epoch),
+    sharedStrings: relations.find(({ type }) => type === 'sharedStrings')?.target ?? null,
+  }
+}
+
+interface Relation {
+  readonly id: string
+  /** The last word of its address, which is the same in strict workbooks. */
+  readonly type: string
+  /** The name of the part. */
+  readonly target: string
+}
+
+/** What a part refers to; `''` for the whole file. */
+async function relationsOf(
+  zip: ZipParts,
+  part: string,
+  source: (part: string) => XmlSource,
+): Promise<readonly Relation[]> {
+  const folder = posix.dirname(part)
+  const name = posix.join(folder, '_rels', `${posix.basename(part)}.rels`)
+  const found: Relation[] = []
+  if (!zip.has(name)) return found
+  await readXml(source(name), 'Relationships', {
+    open: (element, { Id, Type, Target, TargetMode }) => {
+      if (element !== 'Relationship' || TargetMode === 'External') return
+      const type = (Type ?? '').split('/').at(-1)!
+      found.push({ id: Id ?? '', type, target: partName(folder, Target ?? '') })
+    },
+  })
+  return found
+}
+
+/** Targets are relative to the folder of the part, or begin with a slash. */
+function partName(folder: string, target: string): string {
+  const path = target.startsWith('/') ? target : posix.join('/', folder, target)
+  return posix.normalize(path).slice(1)
+}
+
+function mainPart(relations: readonly Relation[]): string {
+  const main = relations.find(({ type }) => type === 'officeDocument')?.target
+  if (main === undefined) throw damaged('it does not name its workbook')
+  if (main.endsWith('.bin'))
+    throw new CsvFileError(
+      'workbook',
+      `this is a binary Excel workbook (.xlsb), which is not read: open it in Excel, choose File > Save As > "Excel Workbook (.xlsx)", and import that file`,
+    )
+  return main
+}
+
+async function readContents(
+  source: XmlSource,
+  relations: readonly Relation[],
+): Promise<{ readonly sheets: readonly SheetPart[]; readonly epoch: Epoch }> {
+  const sheets: SheetPart[] = []
+  let epoch: Epoch = 1900
+  await readXml(source, 'workbook', {
+    open: (element, attributes) => {
+      if (element === 'workbookPr' && isTrue(attributes['date1904'])) epoch = 1904
+      if (element !== 'sheet') return
+      const relation = relations.find(({ id }) => id === relationId(attributes))
+      if (relation?.type !== 'worksheet') return
+      const { name = '', state } = attributes
+      const isHidden = state === 'hidden' || state === 'veryHidden'
+      sheets.push({ name, part: relation.target, isHidden })
+    },
+  })
+  if (sheets.length > 0) return { sheets, epoch }
+  throw new CsvFileError('workbook', `the workbook has no sheet with cells: ${saveAsCsv}`)
+}
+
+/** `r:id`; the prefix can be any. */
+function relationId(attributes: Attributes): string | undefined {
+  const name = Object.keys(attributes).find((key) => key.endsWith(':id'))
+  return name === undefined ? undefined : attributes[name]
+}
+
+export function isTrue(value: string | undefined): boolean {
+  return value === '1' || value === 'true' || value === 'on'
+}
+
+async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly ShowNumber[]> {
+  const codes = new Map<number, string>()
+  const formats: number[] = []
+  const within = { numFmts: false, cellXfs: false }
+  const enter = (element: string, is: boolean) => {
+    if (element === 'numFmts' || element === 'cellXfs') within[element] = is
+  }
+  await readXml(source, 'styleSheet', {
+    open: (element, { numFmtId, formatCode }) => {
+      enter(element, true)
+      if (within.numFmts && element === 'numFmt') codes.set(Number(numFmtId), formatCode ?? '')
+      if (within.cellXfs && element === 'xf') formats.push(Number(numFmtId ?? 0))
+    },
+    close: (element) => enter(element, false),
+  })
+  const shown = new Map<number, ShowNumber>([[0, generalText]])
+  return formats.map((id) => {
+    const known = shown.get(id) ?? showBy(id, codes.get(id), epoch)
+    shown.set(id, known)
+    return known
+  })
+}

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { readCells } from '#src/csv/read/read-cells.ts'
+import { textRows, workbook } from '../workbook/make-workbook.ts'
+import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
+
+const dialect = { delimiter: ',', quote: '"', escape: '"', sepLine: false, lineEnd: 'LF' } as const
+
+/** The same list as rows of a sheet. */
+function rowsOf(list: string): string {
+  const lines = list.split('\r\n').filter((line) => line !== '')
+  return textRows(lines.map((line) => readCells(line, dialect).cells))
+}
+
+const units =
+  'select stock_no, vin, make, model, model_year, odometer_km, asking_price, extras from core.stock_unit order by 1'
+
+test('a workbook loads the same stock as the same list in CSV', async () => {
+  await using fixture = await openImportFixture()
+  const list = listOf(vehicles(12))
+  await fixture.import(list)
+  const asCsv = await fixture.rows(units)
+  const sheets = [{ name: 'Used cars', rows: rowsOf(list) }]
+
+  const report = await fixture.import(workbook({ sheets }))
+
+  expect(report).toMatchObject({
+    ...{ status: 'imported', encoding: 'xlsx', sheet: 'Used cars', entry: null },
+    ...{ records: 12, accepted: 12, unchanged: 12, added: 0, updated: 0 },
+  })
+  expect(await fixture.rows(units)).toEqual(asCsv)
+  expect(asCsv).toHaveLength(12)
+})
+
+test('the same workbook again does nothing, and another of its sheets is another list', async () => {
+  await using fixture = await openImportFixture()
+  const book = workbook({
+    sheets: [
+      { name: 'Used', rows: rowsOf(listOf(vehicles(3))) },
+      { name: 'All', rows: rowsOf(listOf(vehicles(5))) },
+    ],
+  })
+
+  await expect(fixture.import(book)).rejects.toThrow(
+    '--sheet <name>: "Used", "All". Nothing was imported',
+  )
+  const first = await fixture.import(book, { sheet: 'Used' })
+  const again = await fixture.import(book, { sheet: 'Used' })
+  const other = await fixture.import(book, { sheet: 'All' })
+
+  expect([first.status, again.status, other.status]).toEqual([
+    ...['imported', 'already-imported', 'imported'],
+  ])
+  expect([first.added, other.added, other.unchanged]).toEqual([3, 2, 3])
+})
+
+test('errors and formulas without a value are issues of their rows, numbers keep their zeros', async () => {
+  await using fixture = await openImportFixture()
+  const row = (stock: string, price: string, colour: string) =>
+    `<row><c s="1"><v>${stock}</v></c><c t="str"><v>Kia</v></c><c t="str"><v>Rio</v></c><c><v>2019</v></c>${price}${colour}</row>`
+  const rows = [
+    textRows([['Stock No', 'Make', 'Model', 'Year', 'Price', 'Colour']]),
+    row('123', '<c><v>15990</v></c>', '<c t="str"><v>Red</v></c>'),
+    row('124', '<c t="e"><f>B9</f><v>#REF!</v></c>', '<c t="e"><v>#N/A</v></c>'),
+    row('125', '<c><f>B9*1.1</f></c>', '<c t="str"><v>Red</v></c>'),
+  ]
+  const book = workbook({ sheets: [{ name: 'Used', rows: rows.join('') }], formats: ['000000'] })
+
+  const report = await fixture.import(book, { maps: ['vin=', 'odometer=', 'received_date='] })
+
+  const found = report.issues.map(({ code, line, column, text }) => [code, line, column, text])
+  expect(found.filter(([code]) => code === 'EXCEL_ERROR')).toEqual([
+    ['EXCEL_ERROR', 3, 'Colour', '#N/A'],
+    ['EXCEL_ERROR', 3, 'Price', '#REF!'],
+    ['EXCEL_ERROR', 4, 'Price', '#NOT-CALCULATED!'],
+  ])
+  expect(report.issues.at(-1)!.hint).toContain('open it in Excel, save it')
+  expect(
+    await fixture.rows('select stock_no, asking_price from core.stock_unit order by 1'),
+  ).toEqual([
+    { stock_no: '000123', asking_price: '15990.000' },
+    { stock_no: '000124', asking_price: null },
+    { stock_no: '000125', asking_price: null },
+  ])
+})
+
+test('rejected rows of a workbook are written as CSV and can be imported', async () => {
+  await using fixture = await openImportFixture()
+  const list = listOf(vehicles(3)).replace('20002', 'forty2')
+  const rejects = `${fixture.folder}/rejects.csv`
+
+  const sheets = [{ name: 'Used', rows: rowsOf(list) }]
+  const report = await fixture.import(workbook({ sheets }), { rejects })
+  const corrected = (await readFile(rejects, 'utf8')).replace('forty2', '20002')
+  const again = await fixture.import(corrected, { mode: 'delta' })
+
+  expect(report).toMatchObject({ accepted: 2, rejected: 1, rejectsFile: rejects })
+  expect(again).toMatchObject({ records: 1, accepted: 1, added: 1 })
+})
