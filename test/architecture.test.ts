@@ -40,7 +40,9 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
   pipeline: [...upToPipeline, ...screening],
-  scheduler: [...upToPipeline, 'pipeline', 'retention', 'src/streams/all.ts'],
+  scheduler: [
+    ...[...upToPipeline, 'pipeline', 'retention', 'src/streams/all.ts', 'src/stock/inbox/*.ts'],
+  ],
   webhook: [
     ...[...upToPipeline, 'pipeline', 'erasure', 'src/streams/all.ts'],
     ...['src/streams/evaluations/*.ts', 'src/links/source-time.ts'],

@@ -1587,6 +1587,59 @@ ops.schema_migration table
   constraint schema_migration_pkey PRIMARY KEY (version)
   -- One row per applied file of sql/migrations; written by the migration runner alone.
 
+ops.stock_inbox table
+  inbox character varying(1200) not null -- Folder and pattern
+  known_since timestamp with time zone not null default now()
+  checked_at timestamp with time zone -- When a process last read the folder, to about a minute
+  arrived_at timestamp with time zone -- When the newest list came that was read to its end, imported or not
+  problem character varying(1000) -- Why the folder cannot be used; null: it can
+  problem_since timestamp with time zone
+  constraint stock_inbox_pkey PRIMARY KEY (inbox)
+  -- One row per drop folder and pattern of the config (stock.inbox) that was ever watched.
+
+ops.stock_inbox_file table
+  file_id bigint not null generated always as identity
+  inbox character varying(1200) not null
+  folder_id uuid not null -- The id in the file .forecourt-inbox of the folder: the same for all hosts
+  name_bytes bytea not null
+  file_name character varying(300) not null -- The name as it is shown: bytes that are no text, and line ends, are escaped
+  state character varying(10) not null default 'waiting'::character varying -- waiting: in the folder, perhaps not complete; taken: moved to working/; decided: imported or refused, not moved yet; done, failed: moved there; gone: it disappeared while it was read
+  byte_count bigint not null
+  modified_ns numeric(30,0) not null -- Modification time of the file in nanoseconds since 1970
+  seen_at timestamp with time zone not null default now()
+  unchanged_since timestamp with time zone not null default now() -- Since when size and modification time are the same
+  taken_as character varying(300) -- Its name in working/, and then in done/ or failed/: never used twice
+  taken_at timestamp with time zone
+  attempts integer not null default 0 -- How often a process began to read it without coming to an end
+  reason text -- Why the whole file failed, whatever the rooftop
+  ended_at timestamp with time zone
+  cleared_at timestamp with time zone -- When a failed file was removed from failed/, so that no one is waiting for it
+  alert_key character varying(120)
+  constraint stock_inbox_file_inbox_fkey FOREIGN KEY (inbox) REFERENCES ops.stock_inbox(inbox)
+  constraint stock_inbox_file_pkey PRIMARY KEY (file_id)
+  constraint stock_inbox_file_state_check CHECK (((state)::text = ANY ((ARRAY['waiting'::character varying, 'taken'::character varying, 'decided'::character varying, 'done'::character varying, 'failed'::character varying, 'gone'::character varying])::text[])))
+  CREATE INDEX stock_inbox_file_ended ON ops.stock_inbox_file USING btree (inbox, file_id)
+  CREATE INDEX stock_inbox_file_open ON ops.stock_inbox_file USING btree (inbox, file_id) WHERE (((state)::text = ANY ((ARRAY['failed'::character varying, 'gone'::character varying])::text[])) AND (cleared_at IS NULL))
+  CREATE INDEX stock_inbox_file_taken ON ops.stock_inbox_file USING btree (folder_id, file_id) WHERE ((state)::text = ANY ((ARRAY['taken'::character varying, 'decided'::character varying])::text[]))
+  CREATE UNIQUE INDEX stock_inbox_file_waiting ON ops.stock_inbox_file USING btree (folder_id, name_bytes) WHERE ((state)::text = 'waiting'::text)
+  -- Every file that was seen in a drop folder. Its row is written before it is moved, so that a killed process takes none twice and loses none.
+
+ops.stock_inbox_part table
+  file_id bigint not null
+  rooftop_id integer not null
+  sha256 bytea not null
+  outcome character varying(20) not null
+  import_id bigint -- The import, or the earlier one with the same content
+  reason text
+  command text -- What imports it after all, for a person who has read the reason; null: the file has to be exported again
+  decided_at timestamp with time zone not null default now()
+  constraint stock_inbox_part_file_id_fkey FOREIGN KEY (file_id) REFERENCES ops.stock_inbox_file(file_id) ON DELETE CASCADE
+  constraint stock_inbox_part_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['imported'::character varying, 'already-imported'::character varying, 'refused'::character varying])::text[])))
+  constraint stock_inbox_part_pkey PRIMARY KEY (file_id, rooftop_id)
+  constraint stock_inbox_part_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  constraint stock_inbox_part_sha256_check CHECK ((length(sha256) = 32))
+  -- What became of a file for each of its rooftops, written in the transaction of the import.
+
 ops.stock_mapping table
   rooftop_id integer not null
   fingerprint character varying(64) not null

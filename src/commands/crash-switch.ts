@@ -1,15 +1,18 @@
 import type { Environment } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
-import { type CrashPoint, crashPoints } from '../pipeline/crash-points.ts'
+import { crashPoints } from '../pipeline/crash-points.ts'
+import { inboxCrashPoints } from '../stock/inbox/crash-points.ts'
+
+const known: readonly string[] = [...crashPoints, ...inboxCrashPoints]
 
 /** FORECOURT_CRASH_AT=<point>[:<n>] kills the process at the n-th passing of a crash point: for the crash tests. */
 export function crashPointFrom({ variables }: Environment): (name: string) => void {
   const wanted = variables['FORECOURT_CRASH_AT']
   if (!wanted) return () => {}
   const [point, count = '1'] = wanted.split(':')
-  if (!crashPoints.includes(point as CrashPoint)) {
+  if (!known.includes(point!)) {
     throw new UsageError(
-      `FORECOURT_CRASH_AT=${wanted}: no such crash point; known are ${crashPoints.join(', ')}.`,
+      `FORECOURT_CRASH_AT=${wanted}: no such crash point; known are ${known.join(', ')}.`,
     )
   }
   let left = Number(count)

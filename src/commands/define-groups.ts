@@ -24,6 +24,13 @@ const stockImport: CommandDefinition = {
           'as found',
         ),
       )
+      .addOption(
+        repeatable(
+          '--only <column>=<value>',
+          'of a file of several rooftops, the rows with this value in this column',
+          'all rows',
+        ),
+      )
       .option('--delimiter <character>', '"," ";" "|" or tab (default: as found)', singleValue)
       .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', singleValue)
       .option(
@@ -46,6 +53,33 @@ const stockImport: CommandDefinition = {
     "forecourt stock import stock.csv --rooftop 7f3a --map 'stock_number=Stock #'",
   ],
   run: lazy(async () => (await import('./stock-import.ts')).stockImport),
+}
+
+const stockWatch: CommandDefinition = {
+  usage: 'watch [folder]',
+  summary: 'Imports the lists that are dropped into folders, until stopped',
+  options: (command) =>
+    command
+      .option('--once', 'one pass over what is there; exit 1 when a file or a row was refused')
+      .option('--interval <seconds>', 'how often the folders are checked', '10')
+      .option('--rooftop <uid>', 'whose lists it gets, for a folder that is not in stock.inbox')
+      .option('--rooftop-column <header>', 'or the column that names the rooftop of each row')
+      .option('--pattern <names>', 'which files, e.g. north-*.csv (default: all)')
+      .addOption(
+        new Option('--mode <mode>', 'as for "stock import" (default: snapshot)').choices([
+          'snapshot',
+          'delta',
+        ]),
+      )
+      .option('--sheet <name>', 'of workbooks: the sheet with the list')
+      .option('--marker <ending>', 'a file is complete when <name><ending> is beside it')
+      .option('--settle <seconds>', 'or when it has not changed for this long (default: 10)'),
+  examples: [
+    'forecourt stock watch',
+    'forecourt stock watch /srv/stock/north --rooftop 7f3a',
+    'forecourt stock watch --once --json',
+  ],
+  run: lazy(async () => (await import('./stock-watch.ts')).stockWatch),
 }
 
 const stockExport: CommandDefinition = {
@@ -77,12 +111,12 @@ const stockExport: CommandDefinition = {
 
 export const stock: CommandDefinition = {
   usage: 'stock',
-  summary: 'import <file> | export: dealer stock lists in, and priced out again',
+  summary: 'import <file> | watch [folder] | export: stock lists in, and priced out again',
   examples: [
     'forecourt stock import stock.csv --rooftop 7f3a',
     'forecourt stock export --rooftop 7f3a --out priced.csv',
   ],
-  subcommands: [stockImport, stockExport],
+  subcommands: [stockImport, stockWatch, stockExport],
 }
 
 const listRuns: CommandDefinition = {

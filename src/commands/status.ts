@@ -8,9 +8,11 @@ import { findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamHealth, type WarehouseStatus } from '../pipeline/status.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
+import { isInboxHealthy, readInboxStatuses } from '../stock/inbox/inbox-status.ts'
 import { allStreams } from '../streams/all.ts'
 import { readWebhookStatus } from '../webhook/webhook-status.ts'
 import type { RunCommand } from './command.ts'
+import { inboxLines } from './inbox-lines.ts'
 import { jobLines } from './jobs-table.ts'
 import type { Session } from './session.ts'
 import { spendLines } from './spend-lines.ts'
@@ -23,17 +25,21 @@ const clockTimeoutMs = 2000
 export const status: RunCommand = async (session) => {
   const rooftops = chooseRooftops(session.config, [])
   const planned = await loadJobs(session.config)
-  const { db } = await session.warehouse('read')
+  const { db, pool } = await session.warehouse('read')
   const known = await findRooftops(db, rooftops)
   const health = await readStatus(db, allStreams, known, session.config)
   const spend = await readSpend(db, session.config.budget)
   const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
   const jobs = await readJobStatuses(db, planned)
   const webhooks = await readWebhookStatus(db)
+  const inboxes = await readInboxStatuses(pool, session.config)
   const isGood =
-    health.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
+    health.status === 'ok' &&
+    links.status === 'ok' &&
+    Object.values(jobs).every(isJobHealthy) &&
+    Object.values(inboxes).every(isInboxHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  session.result({ ...health, status: overall, jobs, links, webhooks, spend }, () => {
+  session.result({ ...health, status: overall, jobs, links, webhooks, inboxes, spend }, () => {
     const label = labelRooftops(rooftops)
     const rows = Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
       Object.entries(streams).map(([stream, own]) => healthRow(label(uid), stream, own)),
@@ -68,6 +74,7 @@ export const status: RunCommand = async (session) => {
       ),
       linkLine(links),
       ...webhookLines(webhooks, label),
+      ...inboxLines(inboxes),
       ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
     ]
   })

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { chooseRooftops, rooftopLabel } from '../config/choose-rooftops.ts'
 import { mappingSummary } from '../csv/map/mapping-text.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
+import { UsageError } from '../errors.ts'
 import { issueLine } from '../stock/import/guards.ts'
 import { importStock } from '../stock/import/import-stock.ts'
 import type {
@@ -28,6 +29,7 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
     ...(typeof delimiter === 'string' ? { delimiter: parseDelimiter(delimiter) } : {}),
     ...(typeof sheet === 'string' ? { sheet } : {}),
     rooftop: chooseRooftops(config, [String(options['rooftop'])])[0]!,
+    ...onlyOf(options['only'] as string[]),
     mode: options['mode'] === 'delta' ? 'delta' : 'snapshot',
     dryRun: options['dryRun'] === true,
     maps: options['map'] as string[],
@@ -43,6 +45,23 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
   const rooftop = rooftopLabel(request.rooftop)
   session.result(report, () => stockImportLines({ ...report, rooftop }))
   return report.status !== 'already-imported' && report.rejected > 0 ? 1 : 0
+}
+
+/** `--only <column>=<value>`, all of one column. */
+function onlyOf(texts: readonly string[]): Pick<ImportRequest, 'only'> {
+  if (texts.length === 0) return {}
+  const pairs = texts.map((text) => {
+    const at = text.indexOf('=')
+    if (at < 1) throw new UsageError(`--only ${text} is not of the form <column>=<value>.`)
+    return { column: text.slice(0, at), value: text.slice(at + 1) }
+  })
+  const { column } = pairs[0]!
+  const other = pairs.find((pair) => pair.column !== column)
+  if (other !== undefined)
+    throw new UsageError(
+      `--only names the columns "${column}" and "${other.column}": name values of one column.`,
+    )
+  return { only: { column, values: pairs.map(({ value }) => value) } }
 }
 
 /** Shown of each kind of change, and in all of issues. */

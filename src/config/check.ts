@@ -122,7 +122,36 @@ function crossCheck(value: unknown): Problem[] {
       problem,
     }))
   })
-  return [...ofRooftops, ...peopleProblems(value['console'], rooftops.filter(isRecord), keys)]
+  const known = rooftops.filter(isRecord)
+  return [
+    ...ofRooftops,
+    ...peopleProblems(value['console'], known, keys),
+    ...inboxProblems(value['stock'], known),
+  ]
+}
+
+/** Rooftops of drop folders that the config does not have. */
+function inboxProblems(
+  stock: unknown,
+  rooftops: readonly Readonly<Record<string, unknown>>[],
+): Problem[] {
+  const inboxes = isRecord(stock) && Array.isArray(stock['inbox']) ? stock['inbox'] : []
+  const uids = rooftops.map(({ uid }) => String(uid))
+  return inboxes.flatMap((inbox, index) => {
+    if (!isRecord(inbox)) return []
+    const codes = isRecord(inbox['rooftopCodes']) ? Object.entries(inbox['rooftopCodes']) : []
+    const named = [
+      { at: ['rooftop'], uid: inbox['rooftop'] },
+      ...codes.map(([code, uid]) => ({ at: ['rooftopCodes', code], uid })),
+    ]
+    return named.flatMap(({ at, uid }) => {
+      if (typeof uid !== 'string' || uids.includes(uid)) return []
+      const meant = nearestName(uid, uids)
+      const hint = meant ? `did you mean ${meant}?` : `known: ${uids.join(', ') || 'none'}`
+      const path = ['stock', 'inbox', index, ...at]
+      return [{ path, problem: `is not the uid of one of rooftops[] (${hint}): correct it.` }]
+    })
+  })
 }
 
 /** The dealer group of a rooftop that may name none. */

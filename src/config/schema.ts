@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessSettings } from './access.ts'
 import { consoleSettings } from './console.ts'
+import { inboxSettings } from './inbox.ts'
 import {
   amount,
   archiveHost,
@@ -175,6 +176,9 @@ export const fileSchema = z.strictObject({
     graceDays: whole(0, 365)
       .default(3)
       .describe('Days until a vehicle that the lists no longer name is off stock'),
+    inbox: inboxSettings.describe(
+      'Folders that stock lists are dropped into: "forecourt stock watch", job stock-inbox',
+    ),
   }),
   prices: group({
     batchSize: whole(1, 100_000)

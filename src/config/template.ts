@@ -38,6 +38,9 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   # - { uid: 7f3a, name: Northside, dealerId: 101, key: group-au, timezone: Australia/Sydney, currency: AUD }`,
   'sync.start': '2024-01-01',
   'links.token': `\${FORECOURT_LINKS_TOKEN:-}`,
+  'stock.inbox': `
+    # - { folder: /srv/stock/north, rooftop: 7f3a, expectDaily: "07:00" }
+    # - { folder: /srv/stock/group, rooftopColumn: Branch, rooftopCodes: { NTH: 7f3a, STH: 9c21 }, pattern: "*.csv" }`,
   'access.logins': `
     # A role is bi_reader, bi_tenant (its dealer groups alone), bi_pii_reader (customers too) or forecourt_writer.
     # - { name: bi_tool, role: bi_reader, password: "\${BI_TOOL_PASSWORD:-}", connectionLimit: 20, statementTimeoutSeconds: 120 }

@@ -23,6 +23,8 @@ export const lockClass = {
   salespeople: 7305,
   /** A stock import of a rooftop: one at a time. */
   import: 7306,
+  /** Taking files from a drop folder, by hash of its id: one process at a time. */
+  inbox: 7312,
   /** Loads (shared) against an erasure (exclusive). */
   erasure: 7307,
   /** Checking whether a job is due, by hash of its name: one process claims it. */

@@ -821,6 +821,49 @@ export interface OpsSchemaMigrationTable {
   applied_at: Generated<Date>
 }
 
+/** ops.stock_inbox */
+export interface OpsStockInboxTable {
+  inbox: string
+  known_since: Generated<Date>
+  checked_at: Date | null
+  arrived_at: Date | null
+  problem: string | null
+  problem_since: Date | null
+}
+
+/** ops.stock_inbox_file */
+export interface OpsStockInboxFileTable {
+  file_id: GeneratedAlways<number>
+  inbox: string
+  folder_id: string
+  name_bytes: Buffer
+  file_name: string
+  state: Generated<string>
+  byte_count: number
+  modified_ns: string
+  seen_at: Generated<Date>
+  unchanged_since: Generated<Date>
+  taken_as: string | null
+  taken_at: Date | null
+  attempts: Generated<number>
+  reason: string | null
+  ended_at: Date | null
+  cleared_at: Date | null
+  alert_key: string | null
+}
+
+/** ops.stock_inbox_part */
+export interface OpsStockInboxPartTable {
+  file_id: number
+  rooftop_id: number
+  sha256: Buffer
+  outcome: string
+  import_id: number | null
+  reason: string | null
+  command: string | null
+  decided_at: Generated<Date>
+}
+
 /** ops.stock_mapping */
 export interface OpsStockMappingTable {
   rooftop_id: number
@@ -1091,6 +1134,9 @@ export interface Tables {
   'ops.run_pace': OpsRunPaceTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
+  'ops.stock_inbox': OpsStockInboxTable
+  'ops.stock_inbox_file': OpsStockInboxFileTable
+  'ops.stock_inbox_part': OpsStockInboxPartTable
   'ops.stock_mapping': OpsStockMappingTable
   'ops.stream_state': OpsStreamStateTable
   'ops.unlisted_record': OpsUnlistedRecordTable
@@ -1819,6 +1865,43 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'name', type: 'text' },
     { name: 'checksum', type: 'text' },
     { name: 'applied_at', type: 'timestamp with time zone' },
+  ],
+  'ops.stock_inbox': [
+    { name: 'inbox', type: 'character varying(1200)' },
+    { name: 'known_since', type: 'timestamp with time zone' },
+    { name: 'checked_at', type: 'timestamp with time zone' },
+    { name: 'arrived_at', type: 'timestamp with time zone' },
+    { name: 'problem', type: 'character varying(1000)' },
+    { name: 'problem_since', type: 'timestamp with time zone' },
+  ],
+  'ops.stock_inbox_file': [
+    { name: 'file_id', type: 'bigint', generated: true },
+    { name: 'inbox', type: 'character varying(1200)' },
+    { name: 'folder_id', type: 'uuid' },
+    { name: 'name_bytes', type: 'bytea' },
+    { name: 'file_name', type: 'character varying(300)' },
+    { name: 'state', type: 'character varying(10)' },
+    { name: 'byte_count', type: 'bigint' },
+    { name: 'modified_ns', type: 'numeric(30,0)' },
+    { name: 'seen_at', type: 'timestamp with time zone' },
+    { name: 'unchanged_since', type: 'timestamp with time zone' },
+    { name: 'taken_as', type: 'character varying(300)' },
+    { name: 'taken_at', type: 'timestamp with time zone' },
+    { name: 'attempts', type: 'integer' },
+    { name: 'reason', type: 'text' },
+    { name: 'ended_at', type: 'timestamp with time zone' },
+    { name: 'cleared_at', type: 'timestamp with time zone' },
+    { name: 'alert_key', type: 'character varying(120)' },
+  ],
+  'ops.stock_inbox_part': [
+    { name: 'file_id', type: 'bigint' },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'sha256', type: 'bytea' },
+    { name: 'outcome', type: 'character varying(20)' },
+    { name: 'import_id', type: 'bigint' },
+    { name: 'reason', type: 'text' },
+    { name: 'command', type: 'text' },
+    { name: 'decided_at', type: 'timestamp with time zone' },
   ],
   'ops.stock_mapping': [
     { name: 'rooftop_id', type: 'integer' },

@@ -6,6 +6,9 @@ import { scrubber } from '../log.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { type Reason, readStatus, type WarehouseStatus } from '../pipeline/status.ts'
+import { registerInboxes } from '../stock/inbox/file-records.ts'
+import { inboxesOf } from '../stock/inbox/inbox.ts'
+import { inboxProblems, readInboxStatuses } from '../stock/inbox/inbox-status.ts'
 import { allStreams } from '../streams/all.ts'
 import { type AlertMessage, postAlert } from './alert-post.ts'
 import type { PlannedJob } from './load-jobs.ts'
@@ -17,17 +20,20 @@ const maxAttempts = 10
 const sinceFirstTry = `make_interval(mins => attempts * attempts)`
 const look = 'forecourt status'
 
+/** What alerts use of the program. */
+export type AlertContext = Pick<Context, 'config' | 'db' | 'pool' | 'log'>
+
 /**
  * Sends every lasting problem to alerts.url, if it is set: once when it is raised, and once when it is over. A problem lasts if a
  * check still finds it `afterMinutes` after the first one that did. Any process may call this; only one delivers.
  */
 export class Alerts {
-  readonly #context: Context
+  readonly #context: AlertContext
   readonly #jobs: readonly PlannedJob[]
   readonly #afterMinutes: number
 
   constructor(
-    context: Context,
+    context: AlertContext,
     jobs: readonly PlannedJob[],
     afterMinutes: number = context.config.alerts.afterMinutes,
   ) {
@@ -42,7 +48,17 @@ export class Alerts {
     if (config.alerts.url === null) return
     const statuses = await readJobStatuses(db, this.#jobs)
     await this.#report('job/', jobProblems(statuses, await readFailed(pool, this.#jobs)))
+    await this.reportInboxes()
     if (await this.#isSecondCheckDue()) await this.reportObjectives()
+  }
+
+  /** Reports late stock lists, and files and drop folders that need a person. */
+  async reportInboxes(): Promise<void> {
+    const { config, pool } = this.#context
+    if (config.alerts.url === null || config.stock.inbox.length === 0) return
+    await registerInboxes(pool, inboxesOf(config))
+    const raised = inboxProblems(await readInboxStatuses(pool, config), config)
+    await this.#report('inbox/', { raised, openKeys: new Set(raised.map(({ key }) => key)) })
   }
 
   /** Reports streams that miss an objective; called after every job, which may have changed them. */

@@ -8,6 +8,7 @@ import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
 import { scrubber } from '../log.ts'
 import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { sleep } from '../values/sleep.ts'
+import { importInboxes } from './import-inboxes.ts'
 import type { PlannedJob } from './load-jobs.ts'
 import { type Claim, jobRunLock } from './claim-slot.ts'
 import type { RunPlan } from '../pipeline/run-ledger.ts'
@@ -211,6 +212,7 @@ async function runJobWork(context: Context, job: PlannedJob): Promise<JobWorkRes
   if (work.kind === 'reprice') return await run(context, job, 'reprice', ['stock-prices'])
   if (work.kind === 'retention') return await retain(context)
   if (work.kind === 'verify') return await verify(context)
+  if (work.kind === 'stock-inbox') return await importInboxes(context)
   if (work.windows === 'fresh') return await run(context, job, 'backfill', work.streams)
   if (work.windows === 'due') return await run(context, job, 'sync', work.streams)
   return await listEverything(context, job, work.streams)

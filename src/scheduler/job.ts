@@ -15,6 +15,7 @@ export type Work =
   | { readonly kind: 'reprice' }
   | { readonly kind: 'retention' }
   | { readonly kind: 'verify' }
+  | { readonly kind: 'stock-inbox' }
 
 /** A file in jobs/. Its name without the extension is the job's name. */
 export interface Job {

@@ -58,7 +58,8 @@ async function loadJob(file: string, config: Config): Promise<PlannedJob> {
   return { ...job, name, schedule, timezone, slots, missingSetting, disabledReason }
 }
 
-function missingSettingOf({ work }: Job, { vehicleData }: Config): string | null {
+function missingSettingOf({ work }: Job, { vehicleData, stock }: Config): string | null {
+  if (work.kind === 'stock-inbox' && stock.inbox.length === 0) return 'stock.inbox names no folder'
   const needsKey = work.kind === 'reprice'
   return needsKey && vehicleData.apiKey === null ? 'vehicleData.apiKey is not set' : null
 }

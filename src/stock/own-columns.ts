@@ -85,6 +85,11 @@ function rejectForm(names: readonly string[]): readonly string[] | undefined {
   return rejectForms.find((form) => countAtEnd(names, form) > 0)
 }
 
+/** Whether a file has the columns of a rejects file: corrected rows, not the whole stock. */
+export function isRejectsFile(names: readonly string[]): boolean {
+  return rejectForm(names) !== undefined
+}
+
 function countAtEnd(names: readonly string[], own: readonly string[]): number {
   const last = names.slice(-own.length)
   return own.every((name, index) => last[index]?.trim() === name) ? own.length : 0

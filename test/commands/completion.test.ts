@@ -20,7 +20,7 @@ const has = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0
 
 test.for([
   { typed: 'forecourt rep', offers: ['replay', 'reprice'] },
-  { typed: 'forecourt stock ', offers: ['export', 'help', 'import'] },
+  { typed: 'forecourt stock ', offers: ['export', 'help', 'import', 'watch'] },
   {
     typed: 'forecourt stock import x.csv --all',
     offers: ['--allow-mass-change', '--allow-mass-removal'],

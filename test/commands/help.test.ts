@@ -124,8 +124,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     payloads, with no API call
       quarantine <action> [ids...]  list | show <id> | retry [id...]: records that
                                     did not fit
-      stock                         import <file> | export: dealer stock lists in,
-                                    and priced out again
+      stock                         import <file> | watch [folder] | export: stock
+                                    lists in, and priced out again
       reprice                       Prices the stock on hand again, in batches, even
                                     when it was priced lately
       links                         refresh | show <kind> <id> | archive: signed

@@ -2,17 +2,20 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { crashPoints } from '#src/pipeline/crash-points.ts'
+import { inboxCrashPoints } from '#src/stock/inbox/crash-points.ts'
 
 const src = fileURLToPath(new URL('../../src', import.meta.url))
 
 test('the list of crash points is exactly that of the code', () => {
   const used = globSync('**/*.ts', { cwd: src }).flatMap((file) =>
-    [...readFileSync(`${src}/${file}`, 'utf8').matchAll(/crashPoint\(\s*(.+?)\s*\)/g)].map(
+    [...readFileSync(`${src}/${file}`, 'utf8').matchAll(/crashPoint(?:\?\.)?\(\s*(.+?)\s*\)/g)].map(
       ([, argument]) => argument!,
     ),
   )
 
   const literals = used.filter((argument) => !argument.startsWith('name'))
 
-  expect(new Set(literals)).toEqual(new Set(crashPoints.map((name) => `'${name}'`)))
+  expect(new Set(literals)).toEqual(
+    new Set([...crashPoints, ...inboxCrashPoints].map((name) => `'${name}'`)),
+  )
 })

@@ -15,6 +15,8 @@ const declared: readonly (readonly [RegExp, string])[] = [
   [/^raw\.payload\.content_hash$/, 'digest of the body, calculated again with it'],
   [/^core\.(stock_)?price_observation\.value_hash$/, 'digest of prices'],
   [/^(core\.stock_import|pii\.archived_pdf|pii\.erasure_file)\.sha256$/, 'digest of a whole file'],
+  [/^ops\.stock_inbox_part\.sha256$/, 'digest of a whole file'],
+  [/^ops\.stock_inbox_file\.name_bytes$/, 'name of a file, emptied when it is done'],
   [/^ops\.window_certificate\.ids_digest$/, 'digest of EvalIDs'],
   [/^ops\.webhook_\w+\.\w+_hash$/, 'HMAC under a secret that is not in the warehouse'],
   [/^ops\.verification\.fault$/, 'counts'],

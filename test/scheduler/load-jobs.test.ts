@@ -11,7 +11,7 @@ test('a job is a file in jobs/ with a name, one line on what it does, and a next
 
   expect(jobs.map(({ name }) => name)).toEqual([
     ...['hourly', 'nightly', 'recheck', 'reconcile'],
-    ...['refresh-links', 'reprice', 'retention', 'verify', 'watch-checks'],
+    ...['refresh-links', 'reprice', 'retention', 'stock-inbox', 'verify', 'watch-checks'],
   ])
   for (const { name, does, slots, budgetMinutes } of jobs) {
     expect({ name, does }).toEqual({

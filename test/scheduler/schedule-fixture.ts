@@ -49,7 +49,7 @@ export interface Starting {
 
 const every = [
   ...['hourly', 'nightly', 'recheck', 'reconcile'],
-  ...['refresh-links', 'reprice', 'retention', 'verify', 'watch-checks'],
+  ...['refresh-links', 'reprice', 'retention', 'stock-inbox', 'verify', 'watch-checks'],
 ]
 
 export async function openScheduleFixture(

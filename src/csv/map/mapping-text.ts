@@ -125,6 +125,7 @@ export function mapArguments(maps: readonly string[]): string {
   return maps.map((map) => `--map ${shellQuoted(map)}`).join(' ')
 }
 
-function shellQuoted(text: string): string {
-  return /^[\w=.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+/** A text as one argument of a shell. */
+export function shellQuoted(text: string): string {
+  return /^[\w=./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,15 +1,15 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { stockColumns } from '../../csv/map/stock-fields.ts'
 import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
-import { UsageError } from '../../errors.ts'
 import type { Diff } from './diff.ts'
+import { ListRefused } from './list-refused.ts'
 import type { ImportRequest, RowCounts } from './request.ts'
 import type { Staging } from './stage.ts'
 
 const namedUnits = 10
 const shownIssues = 5
 
-/** UsageError if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
+/** ListRefused if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
 export async function guardRemovals(
   { client }: Staging,
   request: ImportRequest,
@@ -19,7 +19,7 @@ export async function guardRemovals(
 ): Promise<void> {
   if (request.allowMassRemoval) return
   if (counts.accepted === 0 && diff.left === 0)
-    throw new UsageError(nothingAccepted(request, counts, issues))
+    throw nothingAccepted(request, counts, issues, diff.onHand)
   const left = diff.removed
   const isMany = left > 5 && left > diff.onHand / 5
   const isOthers = request.mode === 'snapshot' && left > diff.onHand / 2
@@ -30,23 +30,29 @@ export async function guardRemovals(
      limit ${namedUnits}`,
   )
   const names = rows.map(({ stock_no }) => stock_no)
-  throw new UsageError(tooMany(request, diff, left, names))
+  throw tooMany(request, diff, left, names)
 }
 
 function nothingAccepted(
   { file, rooftop }: ImportRequest,
   { records, skipped }: RowCounts,
   issues: readonly CellIssue[],
-): string {
+  onHand: number,
+): ListRefused {
   const hint = issues.find(({ code }) => code === 'not-in-stock')?.hint
   const advice = hint === undefined ? '' : ` (${hint})`
   if (records === skipped)
-    return `${file} has no vehicle: nothing was imported, and the stock of ${rooftop.name} is unchanged. Export the list again${advice}; if the rooftop really has no stock, add --allow-mass-removal.`
+    return new ListRefused(
+      { is: 'removal', count: onHand, would: 'has no vehicle, so all would leave' },
+      `${file} has no vehicle: nothing was imported, and the stock of ${rooftop.name} is unchanged. Export the list again${advice}; if the rooftop really has no stock, add --allow-mass-removal.`,
+    )
   const first = issues.filter(({ severity }) => severity === 'error').slice(0, shownIssues)
-  return [
-    `${file}: none of its ${records - skipped} rows is valid, so nothing was imported, and the stock of ${rooftop.name} is unchanged. The first errors:`,
+  const why = `none of its ${records - skipped} rows is valid`
+  const lines = [
+    `${file}: ${why}, so nothing was imported, and the stock of ${rooftop.name} is unchanged. The first errors:`,
     ...first.map(issueLine),
-  ].join('\n')
+  ]
+  return new ListRefused({ is: 'nothing-valid', why }, lines.join('\n'))
 }
 
 function tooMany(
@@ -54,7 +60,7 @@ function tooMany(
   { onHand, missing, reused, left: byStatus }: Diff,
   left: number,
   names: readonly string[],
-): string {
+): ListRefused {
   const parts = [
     ...(missing > byStatus ? [`${missing - byStatus} are not in it`] : []),
     ...(byStatus > 0 ? [`${byStatus} have left by their status`] : []),
@@ -62,7 +68,9 @@ function tooMany(
   ]
   const named = names.join(', ') + (left > names.length ? ', …' : '')
   const advice = mode === 'snapshot' ? ' If it is part of the stock, add --mode delta;' : ''
-  return `${file} would remove ${left} of the ${onHand} vehicles in stock at ${rooftop.name} (${parts.join(', ')}): ${named}. Nothing was imported. Is it the list of another rooftop, or incomplete?${advice} if they have really left, add --allow-mass-removal.`
+  const would = `would remove ${left} of the ${onHand} vehicles in stock at ${rooftop.name} (${parts.join(', ')}): ${named}`
+  const message = `${file} ${would}. Nothing was imported. Is it the list of another rooftop, or incomplete?${advice} if they have really left, add --allow-mass-removal.`
+  return new ListRefused({ is: 'removal', count: left, would }, message)
 }
 
 /** `line 12, Price "abc": this is not … (type-error)` */
@@ -100,7 +108,7 @@ interface MassChange {
 }
 
 /**
- * UsageError if the list would change lasting values of most vehicles, or remove a value from most. That is
+ * ListRefused if the list would change lasting values of most vehicles, or remove a value from most. That is
  * usually a moved or emptied column, not a correction. Fields that the user maps in this command are not checked.
  */
 export async function guardChanges(
@@ -134,7 +142,7 @@ export async function guardChanges(
   const mass = many
     .map((change) => ({ ...change, had: had[0]![change.name]! }))
     .filter(({ count, had }) => count > had / 2)
-  if (mass.length > 0) throw new UsageError(massText(request, mass, rows.accepted - diff.added))
+  if (mass.length > 0) throw massChange(request, mass, rows.accepted - diff.added)
 }
 
 // An odometer does not decrease: a tenth less may be a correction or rounding. An amount that becomes three
@@ -156,14 +164,17 @@ where case when new is null then name <> 'currency_code' when name = any ($2::te
   else false end
 group by name order by array_position($1::text[], name)`
 
-function massText(
+function massChange(
   { file, rooftop }: ImportRequest,
   mass: readonly MassChange[],
   known: number,
-): string {
+): ListRefused {
   const parts = mass.map(({ name, count, lost, had, example }) => {
     const what = lost === count ? 'remove' : name === 'odometer_km' ? 'reduce' : 'change'
     return `${what} the ${watched[name]} of ${count} of ${had} (${example})`
   })
-  return `${file} would ${parts.join(', ')}, of ${known} known vehicles at ${rooftop.name}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or name its columns with --map. --dry-run --allow-mass-change shows the changes; if they are right, add --allow-mass-change.`
+  const would = `would ${parts.join(', ')}, of ${known} known vehicles at ${rooftop.name}`
+  const count = Math.max(...mass.map((change) => change.count))
+  const message = `${file} ${would}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or name its columns with --map. --dry-run --allow-mass-change shows the changes; if they are right, add --allow-mass-change.`
+  return new ListRefused({ is: 'change', count, would }, message)
 }

@@ -3,7 +3,7 @@ import type { CsvFile } from '../../csv/read/csv-file.ts'
 import { lockSql } from '../../db/locks.ts'
 import { inTransaction, openDb, type Tx } from '../../db/transaction.ts'
 import { erasedContacts, holdErasureLock } from '../../erasure/suppression.ts'
-import { BusyError, UsageError } from '../../errors.ts'
+import { BusyError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
 import { ownMapping } from '../own-columns.ts'
 import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
@@ -12,6 +12,7 @@ import { resolveDuplicates } from './duplicates.ts'
 import { guardChanges, guardRemovals } from './guards.ts'
 import { IssueTally } from './issue-tally.ts'
 import { type FileDigest, type ListSource, openSource } from './list-source.ts'
+import { ListRefused } from './list-refused.ts'
 import { fingerprintOf, mapList, openList, type OpenList, withFileName } from './open-list.ts'
 import { otherRooftopWarnings } from './other-rooftops.ts'
 import { type RowRedaction, rowRedaction, type TypedList, typeRows } from './type-rows.ts'
@@ -57,6 +58,7 @@ export async function importStock(
       done = await importWithin(tx, services, request, source)
       await source.assertUnchanged()
       if (request.dryRun) throw new DryRunEnd()
+      await services.beforeCommit?.(tx.client, done.report, source.sha256)
       services.crashPoint?.('before-commit')
     })
   } catch (error) {
@@ -105,7 +107,7 @@ async function importWithin(
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
     const mapping = mapList(list, request, remembered)
     const work = { tx, services, request, digest: source, rooftopId, list, csv, mapping }
-    return isUnchanged(newest, source, request.mode, mapping, csv)
+    return isUnchanged(newest, source, request, mapping, csv)
       ? await importedBefore(work, newest)
       : await loadList(work)
   } finally {
@@ -211,8 +213,9 @@ async function stageRows(
   const typed = await typeRows(list, mapping, { request, screen, openStage })
   if (!typed.isCut || request.mode !== 'snapshot') return typed
   // The vehicles after the cut would count as gone.
-  const hint = typed.warnings.find(({ code }) => code === 'TRUNCATED_FILE')!.hint
-  throw new UsageError(
+  const { hint } = typed.warnings.find(({ code }) => code === 'TRUNCATED_FILE')!
+  throw new ListRefused(
+    { is: 'cut', why: hint },
     `${request.file}: ${hint}. Nothing was imported, because missing vehicles would count as sold. To import the rows that exist, add --mode delta.`,
   )
 }

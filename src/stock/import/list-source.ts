@@ -24,8 +24,8 @@ export interface ListSource extends FileDigest, AsyncDisposable {
 
 /** Opens the list; UsageError if the file does not exist or cannot be read to its end. */
 export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
-  const { file, input } = request
-  const handle = input ? await copyToTempFile(input, signal) : await openFile(file)
+  const { file, input, path = file } = request
+  const handle = input ? await copyToTempFile(input, signal) : await openFile(file, path)
   try {
     const before = await handle.stat()
     const fingerprint = await digestOf(handle)
@@ -54,22 +54,25 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
   }
 }
 
-function changedWhileRead(file: string, before: number, now: number): UsageError {
+/** The file was written to while it was read: it was not complete. */
+export class FileChangedError extends UsageError {}
+
+function changedWhileRead(file: string, before: number, now: number): FileChangedError {
   const sizes = before === now ? '' : ` (${before} bytes at first, ${now} now)`
-  return new UsageError(
+  return new FileChangedError(
     `${file} was written to while it was read${sizes}: nothing was imported. Import it once it is complete. Tip: write under another name and rename at the end.`,
   )
 }
 
-async function openFile(file: string): Promise<FileHandle> {
+async function openFile(file: string, path: string): Promise<FileHandle> {
   try {
-    const found = await stat(file)
+    const found = await stat(path)
     if (found.isDirectory()) throw new UsageError(`${file} is a folder: name the CSV file in it.`)
     if (!found.isFile())
       throw new UsageError(
         `${file} is a ${found.isFIFO() ? 'pipe' : 'device'}, not a file. To import what a program writes, give it to standard input, with - as the file: <program> | forecourt stock import - …`,
       )
-    return await open(file)
+    return await open(path)
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
     const isMissing = (cause as { code?: unknown }).code === 'ENOENT'

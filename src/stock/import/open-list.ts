@@ -3,14 +3,17 @@ import { isKnownHeader } from '../../csv/map/aliases.ts'
 import type { Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
 import { headerFingerprint } from '../../csv/map/header-name.ts'
 import { proposeMapping } from '../../csv/map/mapping.ts'
-import { mapArguments, unsureText } from '../../csv/map/mapping-text.ts'
+import { unsureText } from '../../csv/map/mapping-text.ts'
 import { parseOverrides } from '../../csv/map/overrides.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../../csv/read/csv-file.ts'
 import { UsageError } from '../../errors.ts'
 import { readList } from '../../workbook/read-list.ts'
+import { confirmingMaps, importCommand } from './import-command.ts'
+import { ListRefused } from './list-refused.ts'
 import type { ListSource } from './list-source.ts'
 import { countOwnColumns } from '../own-columns.ts'
 import type { ImportRequest } from './request.ts'
+import { onlyRows } from './row-filter.ts'
 
 /** How many records are used to map the columns. */
 const sampleSize = 500
@@ -49,15 +52,16 @@ export async function openList(request: ImportRequest, source: ListSource): Prom
 }
 
 async function readSource(
-  { rooftop, encoding, delimiter, sheet }: ImportRequest,
+  { file, rooftop, encoding, delimiter, sheet, only }: ImportRequest,
   source: ListSource,
 ): Promise<CsvFile> {
-  return await readList(source.read(), {
+  const csv = await readList(source.read(), {
     ...{ market: rooftop.region, isKnownName: isKnownHeader },
     ...(encoding === undefined ? {} : { encoding }),
     ...(delimiter === undefined ? {} : { delimiter }),
     ...(sheet === undefined ? {} : { sheet }),
   })
+  return only === undefined ? csv : onlyRows(csv, only, file)
 }
 
 async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): AsyncGenerator<Batch> {
@@ -70,7 +74,7 @@ export function fingerprintOf({ names, width }: OpenList): string {
   return headerFingerprint(names, width)
 }
 
-/** The mapping of a list. If it is not sure: UsageError with the proposal and the arguments that confirm it. */
+/** The mapping of a list. If it is not sure: ListRefused with the proposal and the arguments that confirm it. */
 export function mapList(
   list: OpenList,
   request: ImportRequest,
@@ -86,7 +90,8 @@ export function mapList(
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
   if (mapping.status === 'sure') return mapping
-  throw new UsageError(unsureMessage(mapping, request))
+  const found = { encoding: csv.encoding.name, delimiter: csv.dialect.delimiter }
+  throw new ListRefused({ is: 'columns', mapping, ...found }, unsureMessage(mapping, request))
 }
 
 /** Removes titles and footers, which fill a cell or two and are no evidence of the columns' fields. */
@@ -97,18 +102,11 @@ function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly
 }
 
 function unsureMessage(mapping: Mapping, request: ImportRequest): string {
-  const { rooftop, maps, sheet } = request
-  const file = request.input ? '-' : request.file
-  const wanted = [...new Set([...maps, ...mapping.questions.flatMap((doubt) => doubt.maps)])]
-  const ofSheet = sheet === undefined ? '' : ` --sheet ${JSON.stringify(sheet)}`
-  const command = `forecourt stock import ${file} --rooftop ${rooftop.uid}${ofSheet}`
-  const asked =
-    wanted.length > maps.length ? mapArguments(wanted) : '--map stock_number=<header> (or vin=)'
   return [
     `${basename(request.file)}: nothing was imported, because the meaning of its columns is not certain.`,
     unsureText(mapping),
     'The full command:',
-    `  ${command} ${asked}`,
+    `  ${importCommand(request, confirmingMaps(mapping, request))}`,
   ].join('\n')
 }
 

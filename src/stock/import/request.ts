@@ -1,13 +1,17 @@
 import type { Readable } from 'node:stream'
+import type pg from 'pg'
 import type { RooftopConfig } from '../../config/read.ts'
 import type { ColumnMapping, MissingField } from '../../csv/map/column-mapping.ts'
 import type { CellIssue, Severity } from '../../csv/map/typing/typed-row.ts'
 import type { Warehouse } from '../../warehouse.ts'
+import type { RowFilter } from './row-filter.ts'
 
 /** The options of one import: one list of one rooftop. */
 export interface ImportRequest {
   /** Path of the file, or the input's name for messages. */
   readonly file: string
+  /** Where the file is while it is imported, if messages name it by where a person will find it. */
+  readonly path?: string
   /** Read to its end instead of the file. */
   readonly input?: Readable
   /** The user's choice; else detected. */
@@ -16,6 +20,8 @@ export interface ImportRequest {
   /** The sheet of a workbook. */
   readonly sheet?: string
   readonly rooftop: RooftopConfig
+  /** Only the rows of this rooftop, in a file of several. */
+  readonly only?: RowFilter
   /** `snapshot`: the file names the whole stock; `delta`: only what is new or has changed. */
   readonly mode: 'snapshot' | 'delta'
   /** Reads, types and compares, and writes nothing. */
@@ -37,6 +43,12 @@ export interface ImportServices {
   readonly signal: AbortSignal
   /** Called at named points, where tests kill the process. */
   readonly crashPoint?: (name: string) => void
+  /** Called at the end of the import's transaction: what it writes is committed with the import. Not called for a dry run. */
+  readonly beforeCommit?: (
+    client: pg.ClientBase,
+    report: StockImportReport,
+    sha256: Buffer,
+  ) => Promise<void>
 }
 
 /** The day at the rooftop, `YYYY-MM-DD`. */

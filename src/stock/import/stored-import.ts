@@ -9,6 +9,7 @@ import { storableJson } from '../../values/text.ts'
 import type { FileDigest } from './list-source.ts'
 import type { RowRedaction, TypedList } from './type-rows.ts'
 import type { ImportRequest, RowCounts, UnitCounts } from './request.ts'
+import { isSameFilter, type RowFilter } from './row-filter.ts'
 
 /** The newest import of a rooftop. */
 export interface NewestImport extends RowCounts {
@@ -19,6 +20,7 @@ export interface NewestImport extends RowCounts {
   readonly encoding: string
   readonly delimiter: string
   readonly sheet: string | null
+  readonly only: RowFilter | null
 }
 
 /** The newest import of the rooftop; undefined for the first list. */
@@ -27,6 +29,7 @@ export async function newestImport(db: Db, rooftopId: number): Promise<NewestImp
     .selectFrom('core.stock_import')
     .select(['import_id', 'sha256', 'mode', 'mapping', 'encoding', 'delimiter'])
     .select(sql<string | null>`dialect ->> 'sheet'`.as('sheet'))
+    .select(sql<RowFilter | null>`dialect -> 'only'`.as('only'))
     .select(['records', 'accepted', 'rejected', 'collapsed', 'skipped'])
     .where('rooftop_id', '=', rooftopId)
     .orderBy('import_id', 'desc')
@@ -38,11 +41,12 @@ export async function newestImport(db: Db, rooftopId: number): Promise<NewestImp
 export function isUnchanged(
   newest: NewestImport | undefined,
   { sha256 }: FileDigest,
-  mode: ImportRequest['mode'],
+  { mode, only }: Pick<ImportRequest, 'mode' | 'only'>,
   { columns }: Mapping,
   csv: Pick<CsvFile, 'encoding' | 'dialect' | 'origin'>,
 ): newest is NewestImport {
   if (!newest?.sha256.equals(sha256)) return false
+  if (!isSameFilter(newest.only ?? undefined, only)) return false
   const fields = (of: readonly ColumnMapping[]) => JSON.stringify(of.map(({ field }) => field))
   return (
     (newest.mode === mode || newest.mode === 'snapshot') &&
@@ -100,7 +104,7 @@ export async function startImport(
   { rooftopId, request, digest, csv, mapping }: StartedImport,
   { redactJson }: RowRedaction,
 ): Promise<number> {
-  const { file, mode, importedBy, now } = request
+  const { file, mode, importedBy, now, only } = request
   const { dialect, preamble, head, header } = csv
   const json = (value: unknown) => (value === null ? null : jsonText(redactJson(value)))
   const { rows } = await client.query<{ import_id: number }>(
@@ -112,7 +116,7 @@ export async function startImport(
     [
       ...[rooftopId, redactJson(basename(file).slice(-255)), digest.sha256, digest.bytes, mode],
       dialect.delimiter,
-      json({ ...dialect, ...csv.origin, bom: csv.encoding.bom, width: csv.width, head }),
+      json({ ...dialect, ...csv.origin, bom: csv.encoding.bom, width: csv.width, head, only }),
       ...[json(preamble), json(header), json(mapping.columns), importedBy, now],
     ],
   )

@@ -1,0 +1,34 @@
+import type { Mapping } from '../../csv/map/column-mapping.ts'
+import { UsageError } from '../../errors.ts'
+
+/** Why a readable list was not imported, in parts: for the console, whose people have no command line. */
+export type Refusal =
+  | {
+      /** The meaning of the columns is not certain. */
+      readonly is: 'columns'
+      readonly mapping: Mapping
+      readonly encoding: string
+      readonly delimiter: string
+    }
+  /** A snapshot that ends within a row. `why` says where. */
+  | { readonly is: 'cut'; readonly why: string }
+  | {
+      /** removal: too many vehicles would leave; change: lasting values of most would change. Allowed where a person confirms it. */
+      readonly is: 'removal' | 'change'
+      /** How many vehicles, which a person types to confirm. */
+      readonly count: number
+      /** What would happen, as a sentence without its full stop. */
+      readonly would: string
+    }
+  /** No row is a valid vehicle. */
+  | { readonly is: 'nothing-valid'; readonly why: string }
+
+/** A list that was not imported. The message is for the command line. */
+export class ListRefused extends UsageError {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal, message: string) {
+    super(message)
+    this.refusal = refusal
+  }
+}

@@ -1,0 +1,141 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { openDb } from '#src/db/transaction.ts'
+import type { AlertMessage } from '#src/scheduler/alert-post.ts'
+import { Alerts } from '#src/scheduler/alerts.ts'
+import { listOf, vehicles } from '../stock/import-fixture.ts'
+import { type InboxFixture, openInboxFixture, silent } from './inbox-fixture.ts'
+
+async function openReceiver() {
+  const got: AlertMessage[] = []
+  const server = createServer(async (request, response) => {
+    const body = await request.setEncoding('utf8').toArray()
+    got.push(JSON.parse(body.join('')) as AlertMessage)
+    response.writeHead(204).end()
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  return {
+    got,
+    url: `http://127.0.0.1:${port}/hook`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+function alertsOf({ pool, config }: InboxFixture): Alerts {
+  return new Alerts({ pool, config, db: openDb(pool), log: silent }, [], 0)
+}
+
+const console = {
+  publicUrl: 'https://forecourt.example.com',
+  people: [{ email: 'kim@example.com', role: 'engineer' as const }],
+}
+
+test('a file that needs a person is one alert, with the command and the page, and one more when it is over', async () => {
+  await using receiver = await openReceiver()
+  const settings = { alerts: { url: receiver.url, afterMinutes: 0 }, console }
+  await using fixture = await openInboxFixture({ rooftop: 'north' }, settings)
+  const alerts = alertsOf(fixture)
+  await fixture.drop('a.csv', listOf(vehicles(20)))
+  await fixture.pass()
+  await fixture.drop('b.csv', listOf(vehicles(2)))
+  const { files } = await fixture.pass()
+
+  await alerts.reportInboxes()
+  await fixture.pass()
+  await alerts.reportInboxes()
+  const once = [...receiver.got]
+  await fixture.drop('c.csv', listOf(vehicles(21)))
+  await fixture.pass()
+  await alerts.reportInboxes()
+  await alerts.reportInboxes()
+
+  expect(once).toHaveLength(1)
+  const { what, state } = once[0]!
+  expect(state).toBe('raised')
+  expect(what).toContain('b.csv in')
+  expect(what).toContain('was not imported and needs a person.')
+  expect(what).toContain(`run: ${files[0]!.commands[0]}`)
+  expect(what).toContain('https://forecourt.example.com/console/')
+  expect(receiver.got.map((message) => message.state)).toEqual(['raised', 'resolved'])
+})
+
+test('many failed files are one alert, and one that fails after it was sent is another', async () => {
+  await using receiver = await openReceiver()
+  const settings = { alerts: { url: receiver.url, afterMinutes: 0 } }
+  await using fixture = await openInboxFixture({ rooftop: 'north', mode: 'delta' }, settings)
+  const alerts = alertsOf(fixture)
+  for (const name of ['a', 'b', 'c', 'd']) await fixture.drop(`${name}.csv`, 'PK\x03\x04 no list')
+  await fixture.pass()
+
+  await alerts.reportInboxes()
+  const first = [...receiver.got]
+  await fixture.drop('e.csv', 'PK\x03\x04 no list either')
+  await fixture.pass()
+  await alerts.reportInboxes()
+  await alerts.reportInboxes()
+
+  expect(first).toHaveLength(1)
+  expect(first[0]!.what).toContain('d.csv and 3 more in')
+  expect(receiver.got).toHaveLength(2)
+  expect(receiver.got[1]!.what).toContain('e.csv in')
+})
+
+test('a list that is expected daily is late once, however often it is checked, until one comes', async () => {
+  await using receiver = await openReceiver()
+  const settings = { alerts: { url: receiver.url, afterMinutes: 0 } }
+  // A minute ago, so that the time is past on this day or has just begun a new one.
+  const minuteAgo = new Date(Date.now() - 60_000).toISOString().slice(11, 16)
+  const inbox = { rooftop: 'north', expectDaily: minuteAgo, timezone: 'UTC' }
+  await using fixture = await openInboxFixture(inbox, settings)
+  const alerts = alertsOf(fixture)
+  const { pool } = fixture
+  await fixture.pass()
+  await alerts.reportInboxes()
+  const isNew = [...receiver.got]
+  await pool.query("update ops.stock_inbox set known_since = now() - interval '3 days'")
+
+  await alerts.reportInboxes()
+  await alerts.reportInboxes()
+  const status = await fixture.status()
+  await fixture.drop('a.csv', listOf(vehicles(2)))
+  await fixture.pass()
+  await alerts.reportInboxes()
+  const came = await fixture.status()
+  await pool.query("update ops.stock_inbox set arrived_at = now() - interval '11 hours'")
+  const early = await fixture.status()
+  await pool.query("update ops.stock_inbox set arrived_at = now() - interval '13 hours'")
+  const tooEarly = await fixture.status()
+
+  expect(isNew).toEqual([])
+  expect(receiver.got.map(({ state }) => state)).toEqual(['raised', 'resolved'])
+  expect(receiver.got[0]!.what).toContain(
+    `was expected by ${minuteAgo} (UTC) and has not come; none has come yet.`,
+  )
+  expect([status, came, early, tooEarly].map((one) => one.status)).toEqual([
+    'late',
+    'ok',
+    'ok',
+    'late',
+  ])
+})
+
+test('a folder that cannot be used is one alert, until it can', async () => {
+  await using receiver = await openReceiver()
+  const settings = { alerts: { url: receiver.url, afterMinutes: 0 } }
+  await using fixture = await openInboxFixture({ folder: 'none', rooftop: 'north' }, settings)
+  const alerts = alertsOf(fixture)
+
+  await fixture.pass()
+  await alerts.reportInboxes()
+  await fixture.pass()
+  await alerts.reportInboxes()
+
+  expect(receiver.got.map(({ what, state }) => [state, what.includes('make the folder')])).toEqual([
+    ['raised', true],
+  ])
+})
