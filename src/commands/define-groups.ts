@@ -97,12 +97,13 @@ const stockExport: CommandDefinition = {
       )
       .option('--all', 'units that the newest list does not name too, in grace or off stock')
       .option('--mart <view>', 'a view of the schema mart instead of the stock list', singleValue)
-      .option('--format <format>', 'csv or parquet (parquet: of a mart, with --out)', 'csv')
+      .option('--format <format>', 'csv, xlsx or parquet (parquet: of a mart, with --out)', 'csv')
       .option('--delimiter <character>', '"," ";" "|" or tab (default: a comma; as uploaded)')
       .option('--no-bom', 'without the byte order mark that makes Excel read UTF-8')
       .option('--raw', "formulas as they are, without the ' that makes them text"),
   examples: [
     'forecourt stock export --rooftop 7f3a > stock.csv',
+    'forecourt stock export --rooftop 7f3a --format xlsx --out stock.xlsx',
     'forecourt stock export --rooftop 7f3a --original 12 --out priced.csv',
     'forecourt stock export --mart fact_evaluation --out evaluations.csv',
   ],

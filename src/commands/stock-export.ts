@@ -2,8 +2,9 @@ import path from 'node:path'
 import { UsageError } from '../errors.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
-import { type ExportSubject, runExport } from '../stock/export/export.ts'
+import { type ExportFormat, runExport } from '../stock/export/export.ts'
 import { checkTarget } from '../stock/export/output.ts'
+import type { ExportSubject } from '../stock/export/subject.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { RunCommand } from './command.ts'
 import { parseDelimiter } from './option-values.ts'
@@ -14,6 +15,8 @@ export const stockExport: RunCommand = async (session, options) => {
   const asked = readOptions(options)
   if (session.json && asked.out === null)
     throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
+  if (asked.format === 'xlsx' && asked.out === null && session.io.stdout.isTTY)
+    throw new UsageError('--format xlsx is no text for a terminal: add --out <file>.')
   const to = asked.out === null ? session.io.stdout : await targetOf(session, asked)
   const { format, delimiter, bom, raw } = asked
   const rooftops = asked.rooftop === null ? [] : chooseRooftops(session.config, [asked.rooftop])
@@ -43,7 +46,7 @@ interface Asked {
   readonly all: boolean
   readonly out: string | null
   readonly force: boolean
-  readonly format: 'csv' | 'parquet'
+  readonly format: ExportFormat
   readonly delimiter: string | null
   readonly bom: boolean
   readonly raw: boolean
@@ -71,7 +74,8 @@ function readOptions(options: Record<string, unknown>): Asked {
   return asked
 }
 
-function refuseContradictions({ rooftop, importId, mart, all, format, out }: Asked): void {
+function refuseContradictions(asked: Asked): void {
+  const { rooftop, importId, mart, all, format, out, delimiter } = asked
   if (mart !== null && (rooftop !== null || importId !== null || all))
     throw new UsageError(
       '--mart exports a view of all rooftops: leave --rooftop, --original and --all out.',
@@ -82,6 +86,8 @@ function refuseContradictions({ rooftop, importId, mart, all, format, out }: Ask
     )
   if (importId !== null && all)
     throw new UsageError('--original gives every row of the upload: leave --all out.')
+  if (format === 'xlsx' && delimiter !== null)
+    throw new UsageError('--delimiter is for text, and --format xlsx is none: leave one out.')
   if (format === 'parquet' && (mart === null || out === null))
     throw new UsageError(
       '--format parquet is for marts and goes into a file: add --mart and --out.',
@@ -103,7 +109,7 @@ function importIdOf(text: string): number {
   )
 }
 
-function formatOf(text: string): 'csv' | 'parquet' {
-  if (text === 'csv' || text === 'parquet') return text
-  throw new UsageError(`--format ${text} is not known: write csv or parquet.`)
+function formatOf(text: string): ExportFormat {
+  if (text === 'csv' || text === 'xlsx' || text === 'parquet') return text
+  throw new UsageError(`--format ${text} is not known: write csv, xlsx or parquet.`)
 }

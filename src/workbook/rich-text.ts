@@ -43,7 +43,7 @@ export class RichText {
 /** `_x000D_` is a character that XML cannot hold, `_x005F_` the underscore before such a text. */
 export function withoutEscapes(text: string): string {
   if (!text.includes('_x')) return text
-  return text.replace(/_x([0-9a-f]{4})_/gi, (_, code) =>
+  return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )
 }

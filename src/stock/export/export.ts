@@ -4,29 +4,24 @@ import { queryPages } from '../../db/query-pages.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { byteOrderMark, csvText, type CsvStyle, defaultStyle } from '../../csv/write/csv-text.ts'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
+import { writeWorkbook } from '../../workbook/write-workbook.ts'
 import { isTextColumn, type Mart, martQuery, type MartRow, readMart } from './mart.ts'
-import { originalWithPrices, readStoredFile } from './original.ts'
-import { writeOpen, writeText, writeWhole } from './output.ts'
+import { originalWithPrices } from './original.ts'
+import { writeBytes, writeOpen, writeWhole } from './output.ts'
 import { parquetExpression, writeParquet } from './parquet.ts'
 import { pricedList } from './priced-list.ts'
+import { readStoredFile } from './stored-file.ts'
+import type { ExportSubject } from './subject.ts'
+import { sheetOf } from './xlsx.ts'
 
-interface Rooftop {
-  /** 0: no run has registered it yet, so it has no data. */
-  readonly id: number
-  readonly uid: string
-}
-
-/** The data to export. */
-export type ExportSubject =
-  | { readonly is: 'list'; readonly rooftop: Rooftop; readonly all: boolean }
-  | { readonly is: 'original'; readonly rooftop: Rooftop; readonly importId: number }
-  | { readonly is: 'mart'; readonly name: string }
+/** `xlsx`: a workbook. */
+export type ExportFormat = 'csv' | 'xlsx' | 'parquet'
 
 /** The options of one export. */
 export interface ExportRequest {
   readonly subject: ExportSubject
-  readonly format: 'csv' | 'parquet'
-  /** null: the delimiter of the upload, else a comma. */
+  readonly format: ExportFormat
+  /** Of text. null: the delimiter of the upload, else a comma. */
   readonly delimiter: string | null
   readonly bom: boolean
   /** Writes cells unchanged, formulas too. */
@@ -48,13 +43,12 @@ export interface Exported {
 export async function runExport(pool: pg.Pool, request: ExportRequest): Promise<Exported> {
   return await inTransaction(
     pool,
-    async ({ client }) =>
-      request.format === 'parquet'
-        ? await exportParquet(client, request)
-        : await exportText(client, request),
+    async ({ client }) => await writers[request.format](client, request),
     'repeatable read, read only',
   )
 }
+
+const writers = { csv: exportText, xlsx: exportWorkbook, parquet: exportParquet } as const
 
 interface Page {
   readonly text: string
@@ -71,12 +65,31 @@ async function exportText(client: pg.ClientBase, request: ExportRequest): Promis
       if (page.text !== '') yield page.text
     }
   }
-  const { to, signal } = request
-  if (typeof to !== 'string') {
-    await writeOpen(chunks(), to, signal)
-    return { rows, bytes: null }
+  const bytes = await writeTo(request, chunks())
+  return { rows, bytes }
+}
+
+/** Writes to the file or stream of the request; the size of a file. */
+async function writeTo(
+  { to, signal }: ExportRequest,
+  chunks: AsyncIterable<string | Uint8Array>,
+): Promise<number | null> {
+  if (typeof to === 'string')
+    return await writeWhole(to, (file) => writeBytes(chunks, file, signal))
+  await writeOpen(chunks, to, signal)
+  return null
+}
+
+async function exportWorkbook(client: pg.ClientBase, request: ExportRequest): Promise<Exported> {
+  let rows = 0
+  const sheet = await sheetOf(client, request.subject)
+  const counted = async function* () {
+    for await (const page of sheet.pages) {
+      rows += page.length
+      yield page
+    }
   }
-  const bytes = await writeWhole(to, (file) => writeText(chunks(), file, signal))
+  const bytes = await writeTo(request, writeWorkbook({ ...sheet, pages: counted() }))
   return { rows, bytes }
 }
 

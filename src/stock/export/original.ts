@@ -1,12 +1,10 @@
 import type pg from 'pg'
-import { z } from 'zod'
 import { plainText } from '../../csv/map/typing/plain-text.ts'
 import { typeVin } from '../../csv/map/typing/vehicle-keys.ts'
 import { readCells } from '../../csv/read/read-cells.ts'
 import { type CsvStyle, csvText } from '../../csv/write/csv-text.ts'
 import { escapeFormula, isFormulaLike } from '../../csv/write/escape-formula.ts'
 import { queryPages } from '../../db/query-pages.ts'
-import { UsageError } from '../../errors.ts'
 import { appendedColumns, appendedNames, countAppended, problemCell } from '../own-columns.ts'
 import {
   instantText,
@@ -15,6 +13,7 @@ import {
   pricedUnits,
   priceStatusOf,
 } from './priced-unit.ts'
+import type { StoredFile } from './stored-file.ts'
 
 /** How an uploaded file is exported. */
 interface OriginalOptions {
@@ -38,40 +37,49 @@ interface ImportRow extends PricedUnit {
   readonly cells: readonly string[]
 }
 
-/** One page of text of an uploaded file with its prices, and its number of rows. */
-interface OriginalPage {
-  readonly text: string
-  readonly rows: number
-}
+/** One page of an uploaded file with its prices. */
+type Records = readonly (readonly string[])[]
 
 /**
- * An uploaded file with prices appended: preamble, header and every row once, in their order. Prices that an
- * earlier export appended are replaced. Surplus cells of a row come last.
+ * The rows of an uploaded file with prices appended: every row once, in their order. Prices that an earlier
+ * export appended are replaced. Surplus cells of a row come last.
  */
-export async function* originalWithPrices(
+export async function* originalRecords(
   client: pg.ClientBase,
   file: StoredFile,
-  options: OriginalOptions,
-): AsyncGenerator<OriginalPage> {
-  const style = styleOf(file, options)
+  options: Pick<OriginalOptions, 'rooftopId' | 'raw'>,
+): AsyncGenerator<Records> {
   const safe = options.raw ? (cell: string) => cell : escapeFormula
-  const names = file.headerRows.at(-1) ?? []
-  const width = file.width - countAppended(names.slice(0, file.width))
-  yield { text: headText(file, style, width, options), rows: 0 }
+  const width = ownWidth(file)
   const query = `
     select row.status as row_status, row.issues, row.cells, priced.*
     from core.stock_import_row as row
     left join (${pricedUnits}) as priced on priced.stock_no = row.stock_no and row.status in ('accepted', 'collapsed')
     where row.import_id = $2 order by row.line_no`
   const pages = queryPages<ImportRow>(client, query, [options.rooftopId, file.importId])
-  for await (const page of pages) {
-    const records = page.map((row) => {
+  for await (const page of pages)
+    yield page.map((row) => {
       const own = fitted(row.cells, width).map(safe)
       const tooMany = row.cells.slice(file.width).map(safe)
       return [...own, ...priceRecord(row, file.vinColumn, safe), ...tooMany]
     })
-    yield { text: csvText(records, style), rows: page.length }
-  }
+}
+
+/** The same as text, with the preamble and the header. */
+export async function* originalWithPrices(
+  client: pg.ClientBase,
+  file: StoredFile,
+  options: OriginalOptions,
+): AsyncGenerator<{ readonly text: string; readonly rows: number }> {
+  const style = styleOf(file, options)
+  yield { text: headText(file, style, options), rows: 0 }
+  for await (const records of originalRecords(client, file, options))
+    yield { text: csvText(records, style), rows: records.length }
+}
+
+/** The dealer's columns, without those that an earlier export appended. */
+export function ownWidth({ headerRows, width }: StoredFile): number {
+  return width - countAppended((headerRows.at(-1) ?? []).slice(0, width))
 }
 
 function styleOf(file: StoredFile, { delimiter }: OriginalOptions): CsvStyle {
@@ -91,33 +99,38 @@ function fitted(cells: readonly string[], width: number): readonly string[] {
 }
 
 /** Everything above the records. */
-function headText(
-  file: StoredFile,
-  style: CsvStyle,
-  width: number,
-  { raw }: OriginalOptions,
-): string {
-  const dialect = {
-    ...{ delimiter: file.delimiter, quote: file.quote, escape: file.quote },
-    ...{ sepLine: false, lineEnd: 'LF' as const },
-  }
+function headText(file: StoredFile, style: CsvStyle, { raw }: OriginalOptions): string {
   const isAsBefore = style.delimiter === file.delimiter
   const preamble = file.preamble.map((line) => {
-    const { cells } = readCells(line, dialect)
+    const cells = preambleCells(line, file)
     const isSafe = raw || !cells.some(isFormulaLike)
     if (line === '' || (isAsBefore && isSafe)) return line + style.lineEnd
     return csvText([raw ? cells : cells.map(escapeFormula)], style)
   })
+  const names = headerRecords(file)
+  const header = csvText(raw ? names : names.map((row) => row.map(escapeFormula)), style)
+  const hint = file.sepLine ? [`sep=${style.delimiter}${style.lineEnd}`] : []
+  return [...hint, ...preamble, header].join('')
+}
+
+/** The cells of a line above the header. */
+export function preambleCells(line: string, file: StoredFile): readonly string[] {
+  const dialect = {
+    ...{ delimiter: file.delimiter, quote: file.quote, escape: file.quote },
+    ...{ sepLine: false, lineEnd: 'LF' as const },
+  }
+  return readCells(line, dialect).cells
+}
+
+/** The rows of the header, with the names of the appended columns in the last one. */
+export function headerRecords(file: StoredFile): Records {
+  const width = ownWidth(file)
   const last = file.headerRows.length - 1
   const appended = appendedNames((file.headerRows[last] ?? []).slice(0, width))
-  const header = file.headerRows.map((names, row) => {
-    const own = fitted(names, width).map((name) => (raw ? name : escapeFormula(name)))
-    const tooMany = names.slice(file.width)
+  return file.headerRows.map((names, row) => {
     const added = row === last ? appended : appended.map(() => '')
-    return csvText([[...own, ...added, ...tooMany]], style)
+    return [...fitted(names, width), ...added, ...names.slice(file.width)]
   })
-  const hint = file.sepLine ? [`sep=${style.delimiter}${style.lineEnd}`] : []
-  return [...hint, ...preamble, ...header].join('')
 }
 
 /** The appended cells of a row. */
@@ -174,72 +187,4 @@ function rowStatusOf(row: ImportRow, isOwn: boolean): RowStatus {
   if (row.row_status === 'collapsed')
     return { status: 'collapsed', message: 'repeats another row of the file' }
   return priceStatusOf(row)
-}
-
-const texts = z.array(z.string())
-
-/** How a file was written, as stored in `core.stock_import`. */
-const storedFile = z.object({
-  delimiter: z.string().min(1),
-  dialect: z.object({ quote: z.string().nullable(), sepLine: z.boolean(), width: z.number() }),
-  preamble: texts,
-  header: z.object({ rowNames: z.array(texts) }).nullable(),
-  mapping: z.array(z.object({ index: z.number(), field: z.string().nullable() })),
-})
-
-/** How an uploaded file was written. */
-interface StoredFile {
-  readonly importId: number
-  readonly delimiter: string
-  readonly quote: '"' | "'"
-  readonly sepLine: boolean
-  readonly preamble: readonly string[]
-  /** The rows of the header; empty: the file has none. */
-  readonly headerRows: readonly (readonly string[])[]
-  /** Columns of the file. */
-  readonly width: number
-  /** Index of the VIN column; -1: none. */
-  readonly vinColumn: number
-}
-
-/** Reads an import of the rooftop; UsageError if none has that number. */
-export async function readStoredFile(
-  client: pg.ClientBase,
-  rooftop: { readonly id: number; readonly uid: string },
-  importId: number,
-): Promise<StoredFile> {
-  const { rows } = await client.query(
-    `select delimiter, dialect, preamble, header, mapping
-     from core.stock_import where import_id = $1 and rooftop_id = $2`,
-    [importId, rooftop.id],
-  )
-  if (rows.length === 0) throw await unknownImport(client, rooftop, importId)
-  const { dialect, ...stored } = storedFile.parse(rows[0])
-  return {
-    importId,
-    delimiter: stored.delimiter,
-    quote: dialect.quote === "'" ? "'" : '"',
-    sepLine: dialect.sepLine,
-    preamble: stored.preamble,
-    headerRows: stored.header?.rowNames ?? [],
-    width: dialect.width,
-    vinColumn: stored.mapping.find(({ field }) => field === 'vin')?.index ?? -1,
-  }
-}
-
-async function unknownImport(
-  client: pg.ClientBase,
-  rooftop: { readonly id: number; readonly uid: string },
-  importId: number,
-): Promise<UsageError> {
-  const { rows } = await client.query<{ import_id: number; file_name: string }>(
-    `select import_id, file_name from core.stock_import where rooftop_id = $1 order by import_id desc limit 5`,
-    [rooftop.id],
-  )
-  const known = rows.map((row) => `${row.import_id} (${row.file_name})`).join(', ')
-  return new UsageError(
-    rows.length === 0
-      ? `Rooftop ${rooftop.uid} has no imported stock list: import one with "forecourt stock import <file> --rooftop ${rooftop.uid}".`
-      : `Rooftop ${rooftop.uid} has no import ${importId}; its newest are: ${known}.`,
-  )
 }

@@ -51,9 +51,9 @@ function isOfDisk(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'EDQUOT', 'EIO'].includes(String(code))
 }
 
-/** Writes text to a new file and syncs it to disk. */
-export async function writeText(
-  chunks: AsyncIterable<string>,
+/** Writes to a new file and syncs it to disk. */
+export async function writeBytes(
+  chunks: AsyncIterable<string | Uint8Array>,
   file: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -62,9 +62,9 @@ export async function writeText(
   })
 }
 
-/** Writes text to a stream that stays open, as fast as its reader allows. */
+/** Writes to a stream that stays open, as fast as its reader allows. */
 export async function writeOpen(
-  chunks: AsyncIterable<string>,
+  chunks: AsyncIterable<string | Uint8Array>,
   stream: Writable,
   signal: AbortSignal,
 ): Promise<void> {
