@@ -1,6 +1,7 @@
+import { aliasLanguages, ambiguousLanguages, weakLanguages } from './alias-languages.ts'
 import { aliasTable } from './alias-table.ts'
 import { type Field, fields } from './stock-fields.ts'
-import { headerKey, readHeader } from './header-name.ts'
+import { headerKey, readHeader, withoutAccents } from './header-name.ts'
 
 /** A field that a header may mean, and the confidence that the name alone gives. */
 export interface Meaning {
@@ -59,28 +60,40 @@ const meanings = buildMeanings()
 /** Meanings by the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words with two meanings are left out. */
 const byWords = buildByWords()
 
+/** Every header of a field, in all languages. */
+function aliasesOf(field: Field): string[] {
+  return [aliasTable[field], aliasLanguages[field]].flatMap((names) => (names ? split(names) : []))
+}
+
 function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
   const confidenceOf = new Map<string, number>()
-  for (const [confidence, names] of Object.entries(weak))
-    for (const name of split(names)) confidenceOf.set(headerKey(name), Number(confidence))
-  const found = new Map<string, Meaning[]>()
+  for (const lists of [weak, weakLanguages])
+    for (const [confidence, names] of Object.entries(lists))
+      for (const name of split(names)) confidenceOf.set(headerKey(name), Number(confidence))
+  const found = new Map<string, readonly Meaning[]>()
   for (const field of fields)
-    for (const alias of split(aliasTable[field])) {
+    for (const alias of aliasesOf(field)) {
       const { key } = readHeader(alias)
-      if (!found.has(key)) found.set(key, [{ field, confidence: confidenceOf.get(key) ?? plain }])
+      const meaning = { field, confidence: confidenceOf.get(key) ?? plain }
+      for (const form of [key, withoutAccents(key)])
+        if (!found.has(form)) found.set(form, [meaning])
     }
-  for (const [key, entries] of Object.entries(ambiguous))
-    found.set(
-      headerKey(key),
-      Object.entries(entries).map(([field, confidence]) => ({ field: field as Field, confidence })),
-    )
+  for (const [key, entries] of Object.entries({ ...ambiguousLanguages, ...ambiguous }))
+    for (const form of [headerKey(key), withoutAccents(headerKey(key))])
+      found.set(
+        form,
+        Object.entries(entries).map(([field, confidence]) => ({
+          field: field as Field,
+          confidence,
+        })),
+      )
   return found
 }
 
 function buildByWords(): ReadonlyMap<string, readonly Meaning[]> {
   const found = new Map<string, readonly Meaning[]>()
   const twice = new Set<string>()
-  for (const name of fields.flatMap((field) => split(aliasTable[field]))) {
+  for (const name of fields.flatMap(aliasesOf)) {
     const known = meanings.get(readHeader(name).key)!
     const words = wordKey(readHeader(name).words)
     const before = found.get(words)
@@ -93,6 +106,7 @@ function buildByWords(): ReadonlyMap<string, readonly Meaning[]> {
 
 function wordKey(words: readonly string[]): string {
   return words
+    .map(withoutAccents)
     .filter((word) => word !== 'of' && word !== 'the')
     .toSorted()
     .join(' ')
@@ -110,15 +124,20 @@ function split(names: string): string[] {
   return names.split('|').map((name) => name.trim())
 }
 
+/** By the whole key, with its accents or without. */
+function meaningOf(key: string): readonly Meaning[] | undefined {
+  return meanings.get(key) ?? meanings.get(withoutAccents(key))
+}
+
 /** Fields that a header may mean, the likeliest first; empty for an unknown one. Compares whole names: the header, or each side of a `/`. */
 export function meaningsOf(header: string): readonly Meaning[] {
   const { key, shortKey, words } = readHeader(header)
-  const whole = meanings.get(key) ?? (shortKey === null ? undefined : meanings.get(shortKey))
+  const whole = meaningOf(key) ?? (shortKey === null ? undefined : meaningOf(shortKey))
   if (whole) return whole
   const spelt = byWords.get(wordKey(words)) ?? withoutVehicle(words)
   if (spelt.length > 0) return spelt
   if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', confidence: 0.5 }]
-  const sides = header.split(/[/|\n]/).map((side) => meanings.get(readHeader(side).key))
+  const sides = header.split(/[/|\n]/).map((side) => meaningOf(readHeader(side).key))
   const known = sides.filter((side) => side !== undefined)
   const [first] = known
   if (!first || header.split(/[/|\n]/).length < 2) return []

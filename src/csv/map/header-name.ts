@@ -23,11 +23,13 @@ const qualifiers = /[([{]([^()[\]{}]*)[)\]}]/g
 const units: Readonly<Record<string, 'km' | 'mi'>> = {
   ...{ km: 'km', kms: 'km', klm: 'km', klms: 'km', kilometers: 'km', kilometres: 'km' },
   ...{ kilometer: 'km', kilometre: 'km', كم: 'km', كيلومتر: 'km', كيلومترات: 'km' },
+  ...{ kilomètres: 'km', kilómetros: 'km', kilometros: 'km' },
   ...{ mi: 'mi', mile: 'mi', miles: 'mi', ميل: 'mi' },
 }
 const currencies: Readonly<Record<string, string>> = {
   ...{ aed: 'AED', dhs: 'AED', dirham: 'AED', dirhams: 'AED', درهم: 'AED' },
   ...{ sar: 'SAR', ريال: 'SAR', qar: 'QAR', kwd: 'KWD', bhd: 'BHD', omr: 'OMR' },
+  ...{ euro: 'EUR', euros: 'EUR' },
   ...{ aud: 'AUD', usd: 'USD', nzd: 'NZD', cad: 'CAD', gbp: 'GBP', eur: 'EUR', zar: 'ZAR' },
 }
 const bracketed: Readonly<Record<string, string>> = {
@@ -54,7 +56,8 @@ const inFull = new Map<string, string>(
 )
 const ignored =
   /^(|\$|cc|l|kw|hp|days?|optional|required|mandatory|text|number|date|yyyy|(dd|mm)+yy+|yyyymmdd)$/
-const tax = /^((incl?|including|excl?|excluding|plus)?(gst|vat|tax|taxes)(incl?|included|excl?)?)$/
+const tax =
+  /^((incl?|including|excl?|excluding|plus)?(gst|vat|tax|taxes|ttc|tva|mwst|iva)(incl?|included|excl?)?)$/
 
 /** One form for letters that writers exchange freely: alef, ta marbuta and ya. */
 function folded(text: string): string {
@@ -74,6 +77,15 @@ export function headerKey(text: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '')
   return key === '' && text.includes('#') ? '#' : key
+}
+
+/** `Kilométrage` → Kilometrage, `Außenfarbe` → Aussenfarbe. The marks of Arabic letters stay. */
+export function withoutAccents(text: string): string {
+  return text
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .replaceAll('ß', 'ss')
+    .normalize('NFC')
 }
 
 /** Reads a header: its lookup key, unit and currency. */
@@ -149,7 +161,7 @@ function isSuffix(word: string): boolean {
   return (
     Object.hasOwn(units, word) ||
     isCurrency(word) ||
-    /^(inc|incl|including|ex|excl|excluding|plus)$/.test(word) ||
+    /^(inc|incl|including|ex|excl|excluding|plus|inkl|zzgl|con)$/.test(word) ||
     tax.test(word)
   )
 }

@@ -31,7 +31,7 @@ test('an unknown column is stored without a field', () => {
 
 test('VINs are found under an unknown header', () => {
   const vins = stockNumbers.map((text, index) => `6T1BF3FK0GX10${1000 + index}${text.slice(0, 0)}`)
-  const mapping = mapColumns([['Ident-Nr.', vins], makes])
+  const mapping = mapColumns([['Passport of the car', vins], makes])
 
   expect(mapping).toMatchObject({ status: 'sure', key: 'vin' })
   expect(mapping.columns[0]).toMatchObject({ field: 'vin', source: 'values' })

@@ -115,7 +115,7 @@ function hasNoContent(
 }
 
 const gone =
-  /^(sold|wholesaled?|delivered|retailed|مباعة?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
+  /^(sold|wholesaled?|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|مباعة?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
 const notYet =
   /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
 

@@ -67,7 +67,8 @@ const byField: Partial<Record<Field, ReadonlySet<string>>> = {
 const onApplication = words(`
   poa | p.o.a | p.o.a. | price on application | price on request | on request | on application | por | negotiable |
   call | call us | call for price | call dealer | contact us | contact dealer | contact for price | ask |
-  ask for price | enquire | please call | على السوم | السوم | قابل للتفاوض | اتصل | السعر عند الاتصال | عند الطلب`)
+  ask for price | enquire | please call | sur demande | prix sur demande | nous consulter | auf anfrage | preis auf anfrage |
+  a consultar | consultar | precio a consultar | على السوم | السوم | قابل للتفاوض | اتصل | السعر عند الاتصال | عند الطلب`)
 /** The text of a workbook's cell whose formula has no value: it was written by a program that does not calculate. */
 export const notCalculated = '#NOT-CALCULATED!'
 const excelError =
