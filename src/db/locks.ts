@@ -63,6 +63,10 @@ export const lockSql = {
   waitSession: (name: LockName, key = '0') => `pg_advisory_lock(${keysOf(name, key)})`,
   trySession: (name: LockName, key = '0') => `pg_try_advisory_lock(${keysOf(name, key)})`,
   unlockSession: (name: LockName, key = '0') => `pg_advisory_unlock(${keysOf(name, key)})`,
+  /** The process of the session that has the lock; null: it is free. */
+  holder: (name: LockName, key: string) => `(
+    select pid from pg_locks where locktype = 'advisory' and classid = ${lockClass[name]} and objid = (${key})::bigint
+      and database = (select oid from pg_database where datname = current_database()) and granted limit 1)`,
   /** Whether any session has the lock, without taking it. */
   isHeld: (name: LockName, key: string) => `exists (
     select from pg_locks where locktype = 'advisory' and classid = ${lockClass[name]} and objid = (${key})::bigint

@@ -53,6 +53,11 @@ export function mappingSummary(
   ]
 }
 
+/** A field of the stock in words. */
+export function fieldLabel(field: keyof typeof stockColumns): string {
+  return names[field]
+}
+
 function named(field: Field): string {
   return isStockField(field) ? `${names[field]} (${field})` : field
 }

@@ -24,7 +24,8 @@ export interface ListSource extends FileDigest, AsyncDisposable {
 
 /** Opens the list; UsageError if the file does not exist or cannot be read to its end. */
 export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
-  const { file, input, path = file } = request
+  const { file, input, bytes, path = file } = request
+  if (bytes !== undefined) return sourceOfBytes(bytes)
   const handle = input ? await copyToTempFile(input, signal) : await openFile(file, path)
   try {
     const before = await handle.stat()
@@ -51,6 +52,19 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
   } catch (error) {
     await handle.close()
     throw error
+  }
+}
+
+function sourceOfBytes(bytes: Buffer): ListSource {
+  return {
+    sha256: createHash('sha256').update(bytes).digest(),
+    bytes: bytes.length,
+    assertUnchanged: async () => {},
+    read: async function* () {
+      for (let at = 0; at < bytes.length; at += chunkBytes)
+        yield bytes.subarray(at, at + chunkBytes)
+    },
+    [Symbol.asyncDispose]: async () => {},
   }
 }
 

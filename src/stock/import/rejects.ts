@@ -52,6 +52,14 @@ export interface RejectsSource {
   readonly columns: readonly Pick<ColumnMapping, 'index' | 'field'>[]
 }
 
+/** Which rows of an import are written, and what a person corrected in them. */
+export interface ChosenRows {
+  /** Default: the rejected ones. */
+  readonly all?: boolean
+  /** Only these rows, by line: new texts by the index of their column. They count as right then, whatever was wrong before. */
+  readonly corrected?: ReadonlyMap<number, ReadonlyMap<number, string>>
+}
+
 /**
  * Writes the rejected rows for `--rejects`: the dealer's columns, then the line and the errors of each row. No cell
  * runs as a formula, and the file can be corrected and imported alone.
@@ -72,17 +80,22 @@ export async function writeRejects(
   return { place: () => rename(part, file), discard }
 }
 
-async function* rejectsText(
+/** The text of that file. */
+export async function* rejectsText(
   client: pg.ClientBase,
   { rowsTable, importId, delimiter, names, columns }: RejectsSource,
+  { all = false, corrected }: ChosenRows = {},
 ): AsyncGenerator<string> {
   const isCommon = commonDelimiters.includes(delimiter)
   const style = { ...defaultStyle, delimiter: isCommon ? delimiter : ',' }
   const width = columns.length
   const own = names?.slice(0, width).map(escapeFormula) ?? placeholderNames(columns)
   yield byteOrderMark + csvText([[...own, ...rejectColumns]], style)
-  const recordOf = ({ line_no, cells, issues }: RejectedRow) => {
-    const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
+  const recordOf = ({ line_no, status, cells, issues }: StoredRow) => {
+    const changes = corrected?.get(line_no)
+    const cellAt = (index: number) => changes?.get(index) ?? cells[index] ?? ''
+    const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cellAt(index)))
+    if (status !== 'rejected' || changes) return [...escaped, String(line_no), '', '']
     // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
     const problem = problemCell(issues)
@@ -90,8 +103,10 @@ async function* rejectsText(
     return [...escaped, String(line_no), problem, escapeFormula(errors)]
   }
   const query = `
-    select line_no, cells, issues from ${rowsTable} where import_id = $1 and status = 'rejected' order by line_no`
-  for await (const rows of queryPages<RejectedRow>(client, query, [importId]))
+    select line_no, status, cells, issues from ${rowsTable}
+    where import_id = $1 and ($2 or status = 'rejected') and ($3::int[] is null or line_no = any($3)) order by line_no`
+  const lines = corrected === undefined ? null : [...corrected.keys()]
+  for await (const rows of queryPages<StoredRow>(client, query, [importId, all, lines]))
     yield csvText(rows.map(recordOf), style)
 }
 
@@ -109,8 +124,9 @@ function errorText(
   return [...errors, ...rest, ...advice].join('; ')
 }
 
-interface RejectedRow {
+interface StoredRow {
   readonly line_no: number
+  readonly status: string
   readonly cells: readonly string[]
   readonly issues: readonly CellIssue[]
 }

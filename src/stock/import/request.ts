@@ -14,6 +14,8 @@ export interface ImportRequest {
   readonly path?: string
   /** Read to its end instead of the file. */
   readonly input?: Readable
+  /** Read instead of the file: nothing is written to disk. */
+  readonly bytes?: Buffer
   /** The user's choice; else detected. */
   readonly encoding?: string
   readonly delimiter?: string

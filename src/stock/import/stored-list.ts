@@ -1,0 +1,29 @@
+import type pg from 'pg'
+import { z } from 'zod'
+import { fields } from '../../csv/map/stock-fields.ts'
+import { UsageError } from '../../errors.ts'
+import { type ChosenRows, rejectsText } from './rejects.ts'
+import { stockTables } from './stage.ts'
+
+const stored = z.object({
+  delimiter: z.string().min(1),
+  header: z.object({ names: z.array(z.string()) }).nullable(),
+  mapping: z.array(z.object({ index: z.number(), field: z.enum(fields).nullable().catch(null) })),
+})
+
+/** Rows of an import as a list that can be imported again, in the form of `--rejects`: what the dealer wrote, with the problems that
+ *  its cells no longer show. UsageError when there is no such import. */
+export async function* storedListText(
+  client: pg.ClientBase,
+  importId: number,
+  chosen: ChosenRows,
+): AsyncGenerator<string> {
+  const { rows } = await client.query(
+    'select delimiter, header, mapping from core.stock_import where import_id = $1',
+    [importId],
+  )
+  if (rows.length === 0) throw new UsageError(`There is no import ${importId}.`)
+  const { delimiter, header, mapping: columns } = stored.parse(rows[0])
+  const source = { rowsTable: stockTables.rows, importId, delimiter, columns }
+  yield* rejectsText(client, { ...source, names: header?.names ?? null }, chosen)
+}

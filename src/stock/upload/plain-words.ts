@@ -1,0 +1,35 @@
+import { type Field, fields, isStockField } from '../../csv/map/stock-fields.ts'
+import { fieldLabel } from '../../csv/map/mapping-text.ts'
+
+/** A field that a person can choose for a column. */
+export interface FieldChoice {
+  readonly name: Field
+  readonly label: string
+  /** Whether it is a column of the stock; else its text is stored with the vehicle. */
+  readonly isUsed: boolean
+}
+
+/** Every field, those of the stock first. */
+export const fieldChoices: readonly FieldChoice[] = fields
+  .map((name) => ({ name, label: labelOf(name), isUsed: isStockField(name) }))
+  .toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed))
+
+/** A field in words. */
+export function labelOf(field: Field): string {
+  return isStockField(field) ? fieldLabel(field) : field.replaceAll('_', ' ')
+}
+
+const options = /--(map|mode|rejects|allow-mass-\w+|encoding|delimiter)\b/
+const sentence = /(?<=[.?!;])\s+/
+
+/** A text of the command line for a person of the console: fields in words, and without sentences about options. */
+export function plainWords(text: string): string {
+  const own = text.split(sentence).filter((part) => !options.test(part))
+  const named = fields
+    .filter((field) => isStockField(field) && field.includes('_'))
+    .reduce(
+      (all, field) => all.replaceAll(new RegExp(`\\b${field}\\b`, 'g'), labelOf(field)),
+      own.join(' '),
+    )
+  return named.replace(/;$/, '')
+}

@@ -1,0 +1,131 @@
+import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
+import type { Refusal } from '../import/list-refused.ts'
+import type { RowCounts, StockImportReport, UnitChange, UnitCounts } from '../import/request.ts'
+import { type UploadColumn, uploadColumn, type UploadColumns, uploadColumns } from './columns.ts'
+import { labelOf, plainWords } from './plain-words.ts'
+
+/** What a person must type before the list is imported. */
+export interface UploadGuard {
+  readonly is: 'removal' | 'change'
+  readonly count: number
+  readonly would: string
+}
+
+/** The issues of one kind. */
+export interface UploadIssues {
+  readonly severity: CellIssue['severity']
+  readonly code: string
+  readonly count: number
+  /** In words; the first of them. */
+  readonly hint: string
+  readonly first: readonly Pick<CellIssue, 'line' | 'column' | 'text' | 'hint'>[]
+}
+
+/** What a dry run found. */
+export interface UploadReport extends RowCounts, UnitCounts {
+  /** Units whose days of grace are over. */
+  readonly offStock: number
+  readonly changes: readonly UnitChange[]
+  readonly issues: readonly UploadIssues[]
+  readonly warnings: readonly string[]
+  /** Fields without which a car cannot be priced or its days counted, that no column fills. */
+  readonly missing: readonly string[]
+}
+
+/** The state of an uploaded list after a check. */
+export interface UploadResult {
+  /** columns: a person must answer; ready: it can be imported; refused: it cannot; same: it is in the warehouse already. */
+  readonly state: 'columns' | 'ready' | 'refused' | 'same'
+  readonly encoding: string
+  readonly delimiter: string
+  /** The sheets of a workbook to choose from; empty: the list was found. */
+  readonly sheets: readonly string[]
+  readonly mapping: UploadColumns | null
+  readonly report: UploadReport | null
+  readonly guards: readonly UploadGuard[]
+  /** Why it is refused, as a sentence. */
+  readonly why: string | null
+  /** The import that has it already. */
+  readonly importId: number | null
+}
+
+const none = {
+  ...{ encoding: '', delimiter: '', mapping: null, report: null, guards: [], why: null },
+  ...{ importId: null, sheets: [] },
+} as const
+
+/** The result of a workbook where several sheets may be the list. */
+export function sheetsResult(sheets: readonly string[]): UploadResult {
+  return { ...none, state: 'columns', sheets }
+}
+
+/** The result of a list that was refused. */
+export function refusedResult(
+  refusal: Extract<Refusal, { is: 'columns' } | { is: 'cut' } | { is: 'nothing-valid' }>,
+): UploadResult {
+  if (refusal.is === 'columns') {
+    const { mapping, encoding, delimiter } = refusal
+    return { ...none, state: 'columns', encoding, delimiter, mapping: uploadColumns(mapping) }
+  }
+  const why =
+    refusal.is === 'cut'
+      ? `${refusal.why}. Cars that it no longer names would count as sold. Export the list again; or import it as a part of the stock, which takes no car out.`
+      : `Its rows cannot be read: ${refusal.why}. The first errors are below: correct them in the list, and upload it again.`
+  return { ...none, state: 'refused', why }
+}
+
+/** The result of a dry run that was not refused, or only by guards that a person may lift. */
+export function checkedResult(
+  report: StockImportReport,
+  guards: readonly UploadGuard[],
+  refused: UploadResult | null,
+): UploadResult {
+  const columns = report.mapping.map((column) => uploadColumn(column))
+  return {
+    state: refused?.state ?? (report.status === 'already-imported' ? 'same' : 'ready'),
+    ...{ encoding: report.encoding, delimiter: report.delimiter, guards, sheets: [] },
+    mapping: mappingOf(columns, report),
+    report: reportOf(report),
+    why: refused?.why ?? null,
+    importId: report.status === 'already-imported' ? report.importId : null,
+  }
+}
+
+function mappingOf(
+  columns: readonly UploadColumn[],
+  { mapping }: StockImportReport,
+): UploadColumns {
+  const hasHeader = mapping.some(({ header }) => header !== null)
+  return { hasHeader, columns, questions: [], asked: [] }
+}
+
+/** Changes of a kind, and issues of a code, that the page shows. */
+const shownChanges = 200
+const shownIssues = 10
+
+function reportOf(report: StockImportReport): UploadReport {
+  const { records, accepted, rejected, collapsed, skipped, offStock } = report
+  const { added, updated, unchanged, removed, reappeared } = report
+  return {
+    ...{ records, accepted, rejected, collapsed, skipped, offStock },
+    ...{ added, updated, unchanged, removed, reappeared },
+    changes: [...Map.groupBy(report.changes, ({ change }) => change).values()].flatMap((of) =>
+      of.slice(0, shownChanges),
+    ),
+    issues: issuesOf(report),
+    warnings: report.warnings.map(({ column, hint }) =>
+      plainWords(column === null ? hint : `${column}: ${hint}`),
+    ),
+    missing: report.missing.map(({ field }) => labelOf(field)),
+  }
+}
+
+function issuesOf({ issues, issueTotals }: StockImportReport): UploadIssues[] {
+  return issueTotals.map(({ severity, code, count }) => {
+    const own = issues.filter((issue) => issue.severity === severity && issue.code === code)
+    const first = own.slice(0, shownIssues).map(({ line, column, text, hint }) => {
+      return { line, column, text, hint: plainWords(hint) }
+    })
+    return { severity, code, count, hint: first[0]?.hint ?? code, first }
+  })
+}

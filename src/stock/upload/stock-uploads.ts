@@ -1,0 +1,260 @@
+import { createHash } from 'node:crypto'
+import type { RooftopConfig } from '../../config/read.ts'
+import { lockSql } from '../../db/locks.ts'
+import { inTransaction, openDb } from '../../db/transaction.ts'
+import { BusyError, UsageError } from '../../errors.ts'
+import { registerRooftops } from '../../pipeline/rooftops.ts'
+import { importStock } from '../import/import-stock.ts'
+import type { ImportRequest, ImportServices } from '../import/request.ts'
+import type { ChosenRows } from '../import/rejects.ts'
+import { storedListText } from '../import/stored-list.ts'
+import { mapsOf, type UploadColumns } from './columns.ts'
+import { dryRun, liftedBy } from './dry-run.ts'
+import { safeFileName } from './file-name.ts'
+import type { UploadResult } from './result.ts'
+
+/** How a person wants a list to be read. */
+export interface UploadOptions {
+  readonly mode: 'snapshot' | 'delta'
+  /** `--map` texts. */
+  readonly maps: readonly string[]
+  /** null: as detected. */
+  readonly encoding: string | null
+  readonly delimiter: string | null
+  /** The sheet of a workbook. */
+  readonly sheet: string | null
+}
+
+/** A list that a person uploads. */
+export interface NewUpload {
+  readonly rooftop: string
+  readonly email: string
+  readonly fileName: string
+  readonly content: Buffer
+  readonly mode: UploadOptions['mode']
+  /** The import whose rejected rows it has, corrected. */
+  readonly corrects?: number
+}
+
+interface UploadRow {
+  readonly rooftopId: number
+  readonly rooftop: string
+  readonly fileName: string
+  readonly sha256: Buffer
+  readonly content: Buffer | null
+  readonly options: UploadOptions
+  readonly result: UploadResult | null
+  readonly newest: number
+  readonly importId: number | null
+}
+
+const asFound = { encoding: null, delimiter: null, sheet: null }
+
+/** Lists of one person that wait. */
+const mostWaiting = 10
+
+/** Stock lists that wait in Postgres until a person confirms them. Who may do it is decided by the caller. */
+export class StockUploads {
+  readonly #services: ImportServices
+
+  constructor(services: ImportServices) {
+    this.#services = services
+  }
+
+  /** Stores a list and gives its id. UsageError when too many of the person wait. */
+  async add({ rooftop, email, fileName, content, mode, corrects }: NewUpload): Promise<string> {
+    const { pool } = this.#services.warehouse
+    await pool.query('delete from ops.stock_upload where ends_at <= now() and import_id is null')
+    const [registered] = await registerRooftops(openDb(pool), [this.#rooftop(rooftop)])
+    const options: UploadOptions = { mode, maps: [], ...asFound }
+    const { rows } = await pool.query<{ id: string }>(
+      `insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id, corrects_import_id)
+       select $1::int, $2::varchar, $3, $4::bytea, $5::int, $6::bytea, $7::jsonb, ${newestOf('$1')}, $8::bigint
+       where (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${mostWaiting}
+       returning upload_id as id`,
+      [
+        ...[registered!.id, email, safeFileName(fileName), sha256Of(content), content.length],
+        ...[content, JSON.stringify(options), corrects ?? null],
+      ],
+    )
+    if (rows[0] !== undefined) return rows[0].id
+    throw new UsageError(
+      `${mostWaiting} lists of yours wait already: import one of them or drop it, then upload this one.`,
+    )
+  }
+
+  /** Reads the list without writing anything, and stores what was found. UsageError when it is no list at all. */
+  async check(id: string, changes: Partial<UploadOptions> = {}): Promise<UploadResult> {
+    const row = await this.#read(id)
+    if (row.importId !== null || row.content === null) throw gone()
+    const options = { ...row.options, ...changes }
+    const newest = await this.#newest(row.rooftopId)
+    const result = await dryRun(this.#services, this.#request({ ...row, options }))
+    await this.#services.warehouse.pool.query(
+      `update ops.stock_upload set options = $2, result = $3, newest_import_id = $4 where upload_id = $1 and import_id is null`,
+      [id, JSON.stringify(options), JSON.stringify(result), newest],
+    )
+    return result
+  }
+
+  /** Reads it with the fields that a person chose for its columns: by index, '' for none. */
+  async map(id: string, chosen: ReadonlyMap<number, string>): Promise<UploadResult> {
+    const { result, options } = await this.#read(id)
+    if (result?.mapping == null) throw gone()
+    const mapping: UploadColumns = result.mapping
+    return await this.check(id, { maps: mapsOf(mapping, options.maps, chosen) })
+  }
+
+  /** Imports a list that was checked and gives the import; the same one when it is imported already. `typed`: the numbers by which a
+   *  person lifts the guards. UsageError when it was not checked against the stock as it is now; BusyError while another runs. */
+  async import(
+    id: string,
+    { email, typed }: { readonly email: string; readonly typed: Readonly<Record<string, number>> },
+  ): Promise<number> {
+    const row = await this.#read(id)
+    const before = row.importId ?? (await this.#importedSince(row))
+    if (before !== null) return await this.#finish(id, before)
+    if (row.result?.state !== 'ready' || row.content === null) throw notChecked()
+    if ((await this.#newest(row.rooftopId)) !== row.newest) throw notChecked()
+    const lifted = liftedBy(row.result.guards, typed)
+    await this.#begin(id, row.rooftopId)
+    const request = { ...this.#request(row), dryRun: false, importedBy: email.slice(0, 120) }
+    const { importId } = await importStock(this.#services, { ...request, ...lifted }).catch(
+      async (error: unknown) => {
+        throw error instanceof BusyError ? await this.#busy(row) : error
+      },
+    )
+    return await this.#finish(id, importId!)
+  }
+
+  /** Removes a list that was not imported. */
+  async drop(id: string): Promise<void> {
+    await this.#services.warehouse.pool.query(
+      'delete from ops.stock_upload where upload_id = $1 and import_id is null',
+      [id],
+    )
+  }
+
+  /** Rows of an import as the text of a list. */
+  async textOf(importId: number, chosen: ChosenRows): Promise<Buffer> {
+    return await inTransaction(
+      this.#services.warehouse.pool,
+      async ({ client }) => {
+        const parts: string[] = []
+        for await (const part of storedListText(client, importId, chosen)) parts.push(part)
+        return Buffer.from(parts.join(''))
+      },
+      'repeatable read, read only',
+    )
+  }
+
+  async #read(id: string): Promise<UploadRow> {
+    const { rows } = await this.#services.warehouse.pool.query<UploadRow>(
+      `select rooftop_id as "rooftopId", rooftop_uid as rooftop, file_name as "fileName", sha256, content, options, result,
+         newest_import_id::int as newest, import_id::int as "importId"
+       from ops.stock_upload join core.rooftop using (rooftop_id)
+       where upload_id = $1 and (ends_at > now() or import_id is not null)`,
+      [id],
+    )
+    if (rows[0] === undefined) throw gone()
+    return rows[0]
+  }
+
+  #request({ rooftop, fileName, content, options }: UploadRow): ImportRequest {
+    const { mode, maps, encoding, delimiter, sheet } = options
+    return {
+      ...{ file: fileName, bytes: content!, rooftop: this.#rooftop(rooftop), mode, maps },
+      ...(encoding === null ? {} : { encoding }),
+      ...(delimiter === null ? {} : { delimiter }),
+      ...(sheet === null ? {} : { sheet }),
+      ...{ dryRun: true, rejects: null, importedBy: '', now: new Date() },
+      ...{ allowMassRemoval: false, allowMassChange: false },
+    }
+  }
+
+  #rooftop(uid: string): RooftopConfig {
+    const found = this.#services.warehouse.config.rooftops.find((one) => one.uid === uid)
+    if (found !== undefined) return found
+    throw new UsageError(`The config has no rooftop ${uid} any more.`)
+  }
+
+  async #newest(rooftopId: number): Promise<number> {
+    const { rows } = await this.#services.warehouse.pool.query<{ newest: number }>(
+      `select ${newestOf('$1')}::int as newest`,
+      [rooftopId],
+    )
+    return rows[0]!.newest
+  }
+
+  /** The import of the same bytes since it was checked: the process ended before it could write that down. */
+  async #importedSince({ rooftopId, sha256, newest }: UploadRow): Promise<number | null> {
+    const { rows } = await this.#services.warehouse.pool.query<{ importId: number }>(
+      `select import_id::int as "importId" from core.stock_import where rooftop_id = $1 and sha256 = $2 and import_id > $3 order by 1 limit 1`,
+      [rooftopId, sha256, newest],
+    )
+    return rows[0]?.importId ?? null
+  }
+
+  async #begin(id: string, rooftopId: number): Promise<void> {
+    await this.#services.warehouse.pool.query(
+      `update ops.stock_upload set import_began_at = now() where upload_id = $1 and not ${lockSql.isHeld('import', '$2::int')}`,
+      [id, rooftopId],
+    )
+  }
+
+  async #finish(id: string, importId: number): Promise<number> {
+    await this.#services.warehouse.pool.query(
+      `update ops.stock_upload set import_id = $2, content = null, result = null, import_began_at = null where upload_id = $1 and import_id is null`,
+      [id, importId],
+    )
+    return importId
+  }
+
+  /** Who imports, and since when: the person who confirmed a list when the transaction that holds the lock began. */
+  async #busy({ rooftopId, rooftop }: UploadRow): Promise<BusyError> {
+    const { rows } = await this.#services.warehouse.pool.query<{
+      since: Date
+      email: string | null
+    }>(
+      `select a.xact_start as since, (
+         select email from ops.stock_upload
+         where rooftop_id = $1 and import_began_at between a.xact_start - interval '1 minute' and a.xact_start + interval '1 second'
+         order by import_began_at desc limit 1) as email
+       from pg_stat_activity as a where a.pid = ${lockSql.holder('import', '$1::int')} and a.xact_start is not null`,
+      [rooftopId],
+    )
+    const [holder] = rows
+    const { name, timezone } = this.#rooftop(rooftop)
+    if (holder === undefined)
+      return new BusyError(`Another list of ${name} was being imported. Try again now.`)
+    const format = {
+      timeZone: timezone,
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    } as const
+    const since = new Intl.DateTimeFormat('en-AU', { ...format, timeZoneName: 'short' })
+    return new BusyError(
+      `${holder.email ?? 'Another person, or a command,'} is importing a list of ${name} since ${since.format(holder.since)}. Yours waits: when that import has ended, check it again.`,
+    )
+  }
+}
+
+function sha256Of(content: Buffer): Buffer {
+  return createHash('sha256').update(content).digest()
+}
+
+const newestOf = (rooftop: string) =>
+  `(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftop}::int)`
+
+function gone(): UsageError {
+  return new UsageError(
+    'This list no longer waits: it was imported, dropped, or is older than 24 hours. Upload it again.',
+  )
+}
+
+function notChecked(): UsageError {
+  return new UsageError(
+    'The stock has changed since this list was checked, or it was not checked: check it again, then import it.',
+  )
+}
