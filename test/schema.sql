@@ -1650,6 +1650,29 @@ ops.stock_mapping table
   constraint stock_mapping_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   -- Mappings of headers to fields that were certain, or confirmed with --map. The next file with the same header is read with the same mapping.
 
+ops.stock_upload table
+  upload_id uuid not null default gen_random_uuid()
+  rooftop_id integer not null
+  email character varying(320) not null
+  file_name character varying(120) not null
+  sha256 bytea not null
+  byte_count integer not null
+  content bytea -- The file; null: it was imported, and core.stock_import_row has its rows
+  options jsonb not null -- { mode, maps, encoding, delimiter }: how the person wants it to be read
+  result jsonb -- What the dry run found, as of newest_import_id
+  newest_import_id bigint not null -- The newest import of the rooftop when it was uploaded or checked; 0: none
+  corrects_import_id bigint -- The import whose rejected rows it has, corrected
+  import_began_at timestamp with time zone -- When a person last confirmed it; the import may be running
+  import_id bigint
+  made_at timestamp with time zone not null default now()
+  ends_at timestamp with time zone not null default (now() + '24:00:00'::interval)
+  constraint stock_upload_pkey PRIMARY KEY (upload_id)
+  constraint stock_upload_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  constraint stock_upload_sha256_check CHECK ((length(sha256) = 32))
+  CREATE INDEX stock_upload_corrects ON ops.stock_upload USING btree (corrects_import_id) WHERE (corrects_import_id IS NOT NULL)
+  CREATE INDEX stock_upload_rooftop ON ops.stock_upload USING btree (rooftop_id, made_at)
+  -- Stock lists that were uploaded in the console. One that is not imported within 24 hours is deleted; the row of an imported one stays without its content.
+
 ops.stream_state table
   rooftop_id integer not null
   stream character varying(40) not null

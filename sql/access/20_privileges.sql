@@ -11,6 +11,9 @@ with role (role_name) as (
 ), read_only (schema_name, table_name) as (
   -- Only migrate and grant write to these.
   values ('ops', 'schema_migration'), ('ops', 'mart_version'), ('ops', 'bi_login'), ('ops', 'bi_access')
+), console (schema_name, table_name) as (
+  -- What a stock person reads besides the marts: row-level security limits it to the rooftops of the person, too.
+  values ('ops', 'stock_upload'), ('ops', 'stock_mapping'), ('core', 'stock_import'), ('core', 'stock_import_row'), ('core', 'stock_unit_change')
 ), relation as (
   select c.oid, n.nspname as schema_name, c.relname, c.relkind, c.relowner, c.relacl, format('%I.%I', n.nspname, c.relname) as name
   from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
@@ -31,6 +34,10 @@ with role (role_name) as (
     when relkind = 'S' then array['USAGE', 'SELECT']
     when relkind = 'v' or (schema_name, relname) in (select schema_name, table_name from read_only) then array['SELECT']
     else array['SELECT', 'INSERT', 'UPDATE', 'DELETE'] end) as privilege
+  union all
+  select distinct 'schema', schema_name, 'forecourt_console', 'USAGE' from console
+  union all
+  select 'table', relation.name, 'forecourt_console', 'SELECT' from console join relation on relname = table_name and relation.schema_name = console.schema_name
   union all
   select distinct 'table', relation.name, mart.owner_role, 'SELECT'
   from ops.mart_source as m

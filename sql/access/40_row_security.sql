@@ -6,11 +6,23 @@ with source as (
      where a.attrelid = m.source_oid and a.attname in ('rooftop_id', 'group_id') and not a.attisdropped) as owner_column
   from ops.mart_source as m
   where m.source_kind in ('r', 'p')
+), console (name, condition, pattern) as (
+  -- What a stock person reads besides the marts. Rows of an import have no rooftop: those of an import that is seen are seen.
+  select name, 'rooftop_id = any ((select ops.visible_rooftops(current_user))::int[])', '(rooftop_id = ANY (( SELECT ops.visible_rooftops(CURRENT_USER)%'
+  from (values ('ops.stock_upload'), ('ops.stock_mapping'), ('core.stock_import'), ('core.stock_unit_change')) as own (name)
+  union all
+  select 'core.stock_import_row', 'import_id in (select i.import_id from core.stock_import as i)', '(import_id IN ( SELECT i.import_id%FROM core.stock_import i))'
 ), policy (policy_name, command, roles, condition) as (
   values ('bi_all', 'r', array['mart_owner', 'mart_pii_owner'], 'true'),
     ('bi_scoped', 'r', array['mart_scoped_owner'], null),
     ('forecourt_writer', '*', array['forecourt_writer'], 'true')
 ), wanted as (
+  select console.name::regclass::oid as oid, console.name, 'forecourt_console' as policy_name, 'r' as command, array['forecourt_console'] as roles,
+    console.condition, console.pattern
+  from console
+  union
+  select console.name::regclass::oid, console.name, 'forecourt_writer', '*', array['forecourt_writer'], 'true', 'true' from console
+  union
   select source.oid, source.name, policy.policy_name, policy.command, policy.roles,
     coalesce(policy.condition, case
       when owner_column = 'rooftop_id' then 'rooftop_id = any ((select ops.visible_rooftops(current_user))::int[])'

@@ -186,3 +186,31 @@ create index stock_unit_on_hand on core.stock_unit (rooftop_id, stock_no) where 
 -- Whether a vehicle has an evaluation that is not gone is asked for every link: with gone_at it is answered by the index alone.
 drop index core.evaluation_vehicle_vin;
 create index evaluation_vehicle_vin on core.evaluation (group_id, vehicle_vin) include (gone_at) where vehicle_vin is not null;
+
+-- A stock list on its way through the console. It is in Postgres, so that any `serve` takes the next step.
+create table ops.stock_upload (
+  upload_id uuid primary key default gen_random_uuid(),
+  rooftop_id int not null references core.rooftop,
+  email varchar(320) not null,
+  file_name varchar(120) not null,
+  sha256 bytea not null check (length(sha256) = 32),
+  byte_count int not null,
+  content bytea,
+  options jsonb not null,
+  result jsonb,
+  newest_import_id bigint not null,
+  corrects_import_id bigint,
+  import_began_at timestamptz,
+  import_id bigint,
+  made_at timestamptz not null default now(),
+  ends_at timestamptz not null default now() + interval '24 hours'
+);
+create index stock_upload_rooftop on ops.stock_upload (rooftop_id, made_at);
+create index stock_upload_corrects on ops.stock_upload (corrects_import_id) where corrects_import_id is not null;
+comment on table ops.stock_upload is 'Stock lists that were uploaded in the console. One that is not imported within 24 hours is deleted; the row of an imported one stays without its content.';
+comment on column ops.stock_upload.content is 'The file; null: it was imported, and core.stock_import_row has its rows';
+comment on column ops.stock_upload.options is '{ mode, maps, encoding, delimiter }: how the person wants it to be read';
+comment on column ops.stock_upload.result is 'What the dry run found, as of newest_import_id';
+comment on column ops.stock_upload.newest_import_id is 'The newest import of the rooftop when it was uploaded or checked; 0: none';
+comment on column ops.stock_upload.corrects_import_id is 'The import whose rejected rows it has, corrected';
+comment on column ops.stock_upload.import_began_at is 'When a person last confirmed it; the import may be running';

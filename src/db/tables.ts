@@ -873,6 +873,25 @@ export interface OpsStockMappingTable {
   absent: unknown
 }
 
+/** ops.stock_upload */
+export interface OpsStockUploadTable {
+  upload_id: Generated<string>
+  rooftop_id: number
+  email: string
+  file_name: string
+  sha256: Buffer
+  byte_count: number
+  content: Buffer | null
+  options: unknown
+  result: unknown
+  newest_import_id: number
+  corrects_import_id: number | null
+  import_began_at: Date | null
+  import_id: number | null
+  made_at: Generated<Date>
+  ends_at: Generated<Date>
+}
+
 /** ops.stream_state */
 export interface OpsStreamStateTable {
   rooftop_id: number
@@ -1138,6 +1157,7 @@ export interface Tables {
   'ops.stock_inbox_file': OpsStockInboxFileTable
   'ops.stock_inbox_part': OpsStockInboxPartTable
   'ops.stock_mapping': OpsStockMappingTable
+  'ops.stock_upload': OpsStockUploadTable
   'ops.stream_state': OpsStreamStateTable
   'ops.unlisted_record': OpsUnlistedRecordTable
   'ops.vanished': OpsVanishedTable
@@ -1909,6 +1929,23 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'columns', type: 'jsonb' },
     { name: 'confirmed_at', type: 'timestamp with time zone' },
     { name: 'absent', type: 'jsonb' },
+  ],
+  'ops.stock_upload': [
+    { name: 'upload_id', type: 'uuid' },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'email', type: 'character varying(320)' },
+    { name: 'file_name', type: 'character varying(120)' },
+    { name: 'sha256', type: 'bytea' },
+    { name: 'byte_count', type: 'integer' },
+    { name: 'content', type: 'bytea' },
+    { name: 'options', type: 'jsonb' },
+    { name: 'result', type: 'jsonb' },
+    { name: 'newest_import_id', type: 'bigint' },
+    { name: 'corrects_import_id', type: 'bigint' },
+    { name: 'import_began_at', type: 'timestamp with time zone' },
+    { name: 'import_id', type: 'bigint' },
+    { name: 'made_at', type: 'timestamp with time zone' },
+    { name: 'ends_at', type: 'timestamp with time zone' },
   ],
   'ops.stream_state': [
     { name: 'rooftop_id', type: 'integer' },

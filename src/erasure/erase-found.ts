@@ -52,13 +52,26 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   return {
     evaluations: await evaluationNames(client, found),
     mentionedIn: await evaluationNames(client, mentions.keys),
-    tables: addCounts(own.counts, mentions.counts, ...rows, links.counts),
+    tables: addCounts(
+      own.counts,
+      mentions.counts,
+      ...rows,
+      links.counts,
+      await dropUploads(client),
+    ),
     files: links.files,
     suppressed: {
       evaluations: own.suppressed + mentions.suppressed,
       contacts: await suppressContacts(db, secret, erasureId, { persons, terms }),
     },
   }
+}
+
+/** Uploaded stock lists that wait to be imported may name the customer, and a workbook cannot be searched: all of them go. They are at
+ *  most a day old, and can be uploaded again. */
+async function dropUploads(client: pg.ClientBase): Promise<Counts> {
+  const { rowCount } = await client.query('delete from ops.stock_upload where content is not null')
+  return { 'ops.stock_upload': rowCount ?? 0 }
 }
 
 /** Limits the rows in memory. */

@@ -15,6 +15,8 @@ export interface RetentionReport {
   readonly deliveries: number
   /** Counts of runs for webhooks. The runs stay, because their records refer to them. */
   readonly eventRuns: number
+  /** Uploaded stock lists that were not imported within a day, and the notes on older ones. */
+  readonly uploads: number
   /** Files of the archive that erasures could not remove at once. */
   readonly files: FilesRemoved
 }
@@ -26,7 +28,7 @@ const batchSize = 1_000
 
 /**
  * Deletes data older than `retention.rawDays`: superseded payloads, bodies of webhooks and the counts of their runs, records
- * that left quarantine, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
+ * that left quarantine, uploads, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
  * need it. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
@@ -47,8 +49,9 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
     cutoff,
   )
   const eventRuns = await inBatches(context, oldEventRuns, cutoff)
+  const uploads = await inBatches(context, oldUploads, cutoff)
   const files = await removeErasedFiles(db, archiveFolder(config))
-  return { payloads, quarantine, links, deliveries, eventRuns, files }
+  return { payloads, quarantine, links, deliveries, eventRuns, uploads, files }
 }
 
 // The links of listed checks stay: their rows show that they must be signed again.
@@ -61,6 +64,10 @@ const expiredLinks = `
         and listed.check_ref = link.link_ref and listed.check_kind || '_pdf' = link.link_kind
         and listed.gone_at is null)
     limit $2)`
+
+const oldUploads = `
+  delete from ops.stock_upload where upload_id in (
+    select upload_id from ops.stock_upload where made_at < $1 or (import_id is null and ends_at < now()) limit $2)`
 
 const oldEventRuns = `
   delete from ops.run_stream where (run_id, rooftop_id, stream) in (

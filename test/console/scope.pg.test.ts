@@ -118,7 +118,38 @@ test('a person whose rooftops the warehouse does not have sees nothing', async (
   )
 })
 
-test('in the scope of a person nothing but the marts can be read', async () => {
+test('in the scope of a person the tables of stock lists have the rows of the own rooftops alone', async () => {
+  const sam = stockPerson('sam@example.com')
+  const readable = await inScope(sam, async ({ client }) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select format('%s.%s', n.nspname, relname) as name from pg_class as c join pg_namespace as n on n.oid = relnamespace
+       where n.nspname in ('core', 'ops', 'pii', 'raw') and has_table_privilege(c.oid, 'select') order by 1`,
+    )
+    return rows.map(({ name }) => name)
+  })
+  const shares = await inScope(sam, async ({ client }) => {
+    const { rows } = await client.query<{ imports: number; rows: number; changes: number }>(
+      `select (select count(distinct rooftop_id)::int from core.stock_import) as imports,
+         (select count(distinct import_id)::int from core.stock_import_row) as rows,
+         (select count(distinct rooftop_id)::int from core.stock_unit_change) as changes`,
+    )
+    return rows[0]!
+  })
+  const { rows: all } = await console.fixture.database.pool.query<{ own: number; all: number }>(
+    `select count(*) filter (where rooftop_uid = $1)::int as own, count(*)::int as all
+     from core.stock_import join core.rooftop using (rooftop_id)`,
+    [sam.rooftops![0]],
+  )
+
+  expect(readable).toEqual([
+    ...['core.stock_import', 'core.stock_import_row', 'core.stock_unit_change'],
+    ...['ops.stock_mapping', 'ops.stock_upload'],
+  ])
+  expect(all[0]!.all).toBeGreaterThan(all[0]!.own)
+  expect(shares).toEqual({ imports: 1, rows: all[0]!.own, changes: 1 })
+})
+
+test('in the scope of a person nothing but that and the marts can be read', async () => {
   const sam = stockPerson('sam@example.com')
   const attempt = async (statement: string) =>
     await inScope(sam, ({ client }) => client.query(statement)).then(
@@ -129,11 +160,15 @@ test('in the scope of a person nothing but the marts can be read', async () => {
   expect(await attempt('select from mart.fact_stock_unit')).toBe(
     'permission denied for schema mart',
   )
-  expect(await attempt('select from core.stock_unit')).toBe('permission denied for schema core')
+  expect(await attempt('select from core.stock_unit')).toBe(
+    'permission denied for table stock_unit',
+  )
   expect(await attempt('select from pii.evaluation_customer')).toBe(
     'permission denied for schema pii',
   )
-  expect(await attempt('select from ops.console_session')).toBe('permission denied for schema ops')
+  expect(await attempt('select from ops.console_session')).toBe(
+    'permission denied for table console_session',
+  )
 })
 
 test('the scope ends with the transaction', async () => {
