@@ -69,6 +69,9 @@ export const consoleSettings = z
       .default('UTC')
       .describe('The zone of its times, except on the page of a rooftop'),
     sessionHours: whole(1, 24 * 30).default(12),
+    uploadMegabytes: whole(1, 200)
+      .default(25)
+      .describe('The largest stock list that can be uploaded'),
     oidc: oidc.nullable().default(null).describe('null: people sign in by links alone'),
     people: z.array(person).superRefine(checkPeople),
   })

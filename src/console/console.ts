@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie'
 import formBody from '@fastify/formbody'
 import helmet from '@fastify/helmet'
+import multipart from '@fastify/multipart'
 import assets from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/read.ts'
@@ -81,6 +82,8 @@ async function protect(
   })
   await app.register(cookie)
   await app.register(formBody)
+  // Read by the pages that take a file, after they know who sends it.
+  await app.register(multipart, { throwFileSizeLimit: false })
   app.addHook('onRequest', async (request, reply) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     if (isRead || isSameOrigin(request.headers, settings.publicUrl)) return

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Db } from '../db/transaction.ts'
+import type { StockDoor } from './stock/stock-door.ts'
 
 /** What other parts of the program do for the console, which may not import them; `serve` fills it in. */
 export interface Doors {
@@ -40,6 +41,8 @@ export interface Doors {
     readonly id: number
     readonly uid: string
   }) => Promise<Readable>
+  /** Uploads of stock lists, and what is done with imported ones. */
+  readonly stock: StockDoor
 }
 
 /** Links to PDFs, without their URLs. */

@@ -25,9 +25,18 @@ export interface PageRequest {
 export interface ActionRequest extends Omit<PageRequest, 'db' | 'query'> {
   /** The fields of the form. */
   readonly form: Readonly<Record<string, string>>
+  /** The file of the form; null: none was chosen. */
+  readonly file: UploadedFile | null
   /** May write. */
   readonly db: Db
   readonly context: Context
+}
+
+/** A file that a person uploads, in memory. */
+export interface UploadedFile {
+  /** As the browser sent it. */
+  readonly name: string
+  readonly content: Buffer
 }
 
 /** What an action did. */
@@ -51,6 +60,9 @@ export class ShownOnce {
   }
 }
 
+/** What an action is about is not there, or the person may not know of it: nothing was done. */
+export class NothingHere extends Error {}
+
 /** An action that a rule is against: shown to the person, nothing was done. */
 export class ActionRefused extends Error {}
 
@@ -58,6 +70,8 @@ export class ActionRefused extends Error {}
 export interface PageAction {
   /** Who may do it; a subset of the roles of the page. */
   readonly roles: readonly ConsoleRole[]
+  /** The fields of the form that `ops.console_action` stores; default: all of them. */
+  readonly logged?: readonly string[]
   /** Throws ActionRefused where a rule is against it. */
   readonly run: (request: ActionRequest) => Promise<ActionDone | ShownOnce>
 }
@@ -96,6 +110,8 @@ export interface Page<Data> {
   readonly zone?: (data: Data) => string
   readonly draw: (data: Data, request: PageRequest) => Html
   readonly actions?: Readonly<Record<string, PageAction>>
+  /** Whether its form may send a file. */
+  readonly takesFile?: boolean
   /** The answer to `?download=<format>`; null: there is no such format. */
   readonly download?: (format: string, request: PageRequest) => Promise<Download | null>
   /** Whether something on it moves, so that an open page asks again every few seconds. */

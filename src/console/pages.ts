@@ -20,7 +20,13 @@ import { runs } from './pages/runs.ts'
 import { search } from './pages/search.ts'
 import { spend } from './pages/spend.ts'
 import { stock } from './pages/stock.ts'
+import { stockCheck } from './pages/stock-check.ts'
+import { stockImport } from './pages/stock-import.ts'
+import { stockImports } from './pages/stock-imports.ts'
+import { stockMapping } from './pages/stock-mapping.ts'
+import { stockMappings } from './pages/stock-mappings.ts'
 import { stockUnit } from './pages/stock-unit.ts'
+import { stockUpload } from './pages/stock-upload.ts'
 import { webhooks } from './pages/webhooks.ts'
 import { work } from './pages/work.ts'
 
@@ -30,6 +36,7 @@ export const pages: readonly AnyPage[] = [
   ...[work, backfills, jobs, job],
   ...[webhooks, links, spend, drift, actions],
   ...[reports, report],
-  ...[stock, stockUnit, priceMoves],
+  ...[stock, stockUnit, priceMoves, stockUpload, stockMapping, stockCheck],
+  ...[stockImports, stockImport, stockMappings],
   ...[search, evaluation],
 ]

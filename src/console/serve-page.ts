@@ -13,10 +13,21 @@ import { cookieName } from './access/sign-in.ts'
 import { finishAction, startAction } from './action-log.ts'
 import type { Doors } from './doors.ts'
 import { firstValues } from './first-values.ts'
+import { formOf, UploadRefused } from './form-of.ts'
 import { badRequest, forbidden, type Notice, noticeOf, nothingHere, refused } from './notices.ts'
-import { ActionRefused, type AnyPage, type PageRequest, Redirect, ShownOnce } from './page.ts'
+import {
+  ActionRefused,
+  type AnyPage,
+  NothingHere,
+  type PageRequest,
+  Redirect,
+  ShownOnce,
+} from './page.ts'
 import { pages } from './pages.ts'
 import { frame } from './parts/frame.ts'
+
+/** How long a file may take to arrive: 25 MB over a slow line. */
+const uploadTimeoutMs = 10 * 60_000
 
 interface Parts {
   readonly context: Context
@@ -49,7 +60,8 @@ export class PageServer {
       return await this.#show(page, request, reply, person)
     })
     if (page.actions === undefined) return
-    app.post(page.path, async (request, reply) => {
+    const config = page.takesFile === true ? { bodyTimeoutMs: uploadTimeoutMs } : {}
+    app.post(page.path, { config }, async (request, reply) => {
       const person = await this.#personOf(request)
       if (person === null) return await this.#askToSignIn(request, reply)
       return await this.#act(page, request, reply, person)
@@ -93,7 +105,9 @@ export class PageServer {
         .send({ error: 'unauthorised', message: 'Sign in to the console first.' })
       return
     }
-    const next = request.method === 'GET' ? request.url : '/console/'
+    // An action is sent to the address of its page, where the person goes on after signing in.
+    const next = request.url
+    if (!request.raw.complete) reply.header('connection', 'close')
     await reply.redirect(`/console/sign-in?next=${encodeURIComponent(next)}`, 303)
   }
 
@@ -172,12 +186,25 @@ export class PageServer {
     person: Person,
   ): Promise<void> {
     const { context, doors } = this.#parts
-    const form = firstValues(request.body)
+    const sent = await formOf(request, page, this.#parts.settings.uploadMegabytes).catch(
+      (error: unknown) => {
+        if (error instanceof UploadRefused) return error
+        throw error
+      },
+    )
+    if (sent instanceof UploadRefused)
+      return await this.#notice(request, reply, person, refused(sent.message))
+    const { form, file } = sent
     const name = form['action'] ?? ''
     const action = Object.hasOwn(page.actions!, name) ? page.actions![name]! : null
     if (action === null) return await this.#notice(request, reply, person, badRequest)
     const params = firstValues(request.params)
-    const id = await startAction(context.db, person, name, { path: page.path, params, form })
+    const { logged = Object.keys(form) } = action
+    const stored = Object.fromEntries(
+      Object.entries(form).filter(([field]) => field === 'count' || logged.includes(field)),
+    )
+    const target = { path: page.path, params, form: stored }
+    const id = await startAction(context.db, person, name, target)
     if (!action.roles.includes(person.role)) {
       const message = `It is not for the role ${person.role}.`
       await finishAction(context.db, id, { outcome: 'refused', message })
@@ -185,7 +212,7 @@ export class PageServer {
     }
     try {
       const { config, db } = context
-      const asked = { params, form, person, config, db, context, doors, now: new Date() }
+      const asked = { params, form, file, person, config, db, context, doors, now: new Date() }
       const done = await action.run(asked)
       if (done instanceof ShownOnce) {
         await finishAction(context.db, id, { outcome: 'done' })
@@ -198,6 +225,8 @@ export class PageServer {
       const isRefused = refusals.some((kind) => error instanceof kind)
       const outcome = isRefused ? 'refused' : 'failed'
       await finishAction(context.db, id, { outcome, message: messageOf(error) })
+      if (error instanceof NothingHere)
+        return await this.#notice(request, reply, person, nothingHere)
       if (!isRefused) throw error
       await this.#notice(request, reply, person, refused(messageOf(error)))
     }
@@ -222,7 +251,7 @@ export class PageServer {
 }
 
 /** Why an action may start nothing: a rule, other work, or a source or warehouse that cannot be used now. */
-const refusals = [ActionRefused, BusyError, UsageError, SyncError]
+const refusals = [NothingHere, ActionRefused, BusyError, UsageError, SyncError]
 
 /** The pages that a person may open. */
 function navigation(person: Person, here: AnyPage | null) {

@@ -12,6 +12,7 @@ import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { readLostCompletions, readWebhookStatus } from '../webhook/webhook-status.ts'
 import type { BackgroundRuns } from './background-runs.ts'
 import { exportStock, exportView } from './export-view.ts'
+import { stockDoor } from './stock-door.ts'
 
 /** What the console asks of parts of the program that it may not import. */
 export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
@@ -36,6 +37,7 @@ export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
     runJob: async (name) => await runs.startJob(name),
     exportView: (view, format) => exportView(context, view, format),
     exportStock: async (rooftop) => exportStock(context, rooftop),
+    stock: stockDoor(context, runs),
   }
 }
 

@@ -34,9 +34,20 @@ export function exportStock(
   rooftop: { readonly id: number; readonly uid: string },
 ): Readable {
   const subject = { is: 'list', rooftop, all: false } as const
-  const format = { format: 'csv', delimiter: null, bom: true, raw: false } as const
-  return streamOf((to) => runExport(pool, { subject, ...format, signal, to }))
+  return streamOf((to) => runExport(pool, { subject, ...asCsv, signal, to }))
 }
+
+/** An uploaded list with its prices, as `stock export --original` writes it. */
+export function exportOriginal(
+  { pool, signal }: Context,
+  rooftop: { readonly id: number; readonly uid: string },
+  importId: number,
+): Readable {
+  const subject = { is: 'original', rooftop, importId } as const
+  return streamOf((to) => runExport(pool, { subject, ...asCsv, signal, to }))
+}
+
+const asCsv = { format: 'csv', delimiter: null, bom: true, raw: false } as const
 
 function streamOf(write: (to: NonNullable<ExportRequest['to']>) => Promise<unknown>): Readable {
   const to = new PassThrough()

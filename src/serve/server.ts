@@ -1,4 +1,4 @@
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Config } from '../config/read.ts'
 import { serveConsole } from '../console/console.ts'
 import type { Context } from '../context.ts'
@@ -95,14 +95,24 @@ async function receiveWebhooks(context: Context, app: FastifyInstance): Promise<
   return true
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The longest time in which a request of the route must have arrived, where it is not that of the server. */
+    bodyTimeoutMs?: number
+  }
+}
+
+/** No route takes longer to receive a request. */
+const longestBodyMs = 15 * 60_000
+
 /** The frame onto which each part registers its routes: safe headers, pages for what goes wrong, and /health. A slow sender is cut
- *  off: the head of a request within half of `requestTimeoutMs`, all of it within that time. */
+ *  off: the head of a request within half of `requestTimeoutMs`, all of it within that time, unless its route allows more. */
 function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
   const app = fastify({
     forceCloseConnections: 'idle',
     // Node limits the whole head of a request to this: a page answers an address that is too long for what it names.
     routerOptions: { maxParamLength: 16_384 },
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: Math.max(requestTimeoutMs, longestBodyMs),
     // A proxy on this host or in a private network names the client.
     trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
     http: { headersTimeout: requestTimeoutMs / 2, connectionsCheckingInterval: 1_000 },
@@ -112,8 +122,9 @@ function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
       answer.send(htmlOf({ ...notFoundPage, status: 400 }))
     },
   })
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers(safeHeaders)
+    limitBodyTime(request, requestTimeoutMs)
   })
   app.setNotFoundHandler((request, reply) => sendPage(request, reply, notFoundPage))
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
@@ -128,6 +139,15 @@ function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
   })
   app.get('/health', async () => ({ status: 'ok' }))
   return app
+}
+
+/** Node has one limit for all requests of a server, so that of a route is ours: it ends the connection. */
+function limitBodyTime({ raw, routeOptions }: FastifyRequest, defaultMs: number): void {
+  const cut = () => {
+    if (!raw.complete) raw.socket.destroy()
+  }
+  const timer = setTimeout(cut, routeOptions.config.bodyTimeoutMs ?? defaultMs).unref()
+  for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
 }
 
 /** Proxies and browsers store nothing, and the token in the address is sent to no other site. */

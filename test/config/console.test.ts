@@ -24,6 +24,7 @@ test('a console is read with its people and defaults', () => {
     publicUrl: 'https://forecourt.example.com',
     timezone: 'UTC',
     sessionHours: 12,
+    uploadMegabytes: 25,
     people: [
       { email: 'kim@example.com', role: 'engineer', rooftops: [], groups: [] },
       { email: 'sam@a.au', role: 'stock', rooftops: ['u1'], groups: ['key:a'] },

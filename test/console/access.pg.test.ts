@@ -222,13 +222,14 @@ function paramsOf(pattern: string, path: string): Record<string, string> {
   )
 }
 
-test('only engineers act, and whoever else tries is written down', async () => {
+test('engineers act, stock people in their stock, and whoever else tries is written down', async () => {
   const acting = pages.filter(({ actions }) => actions !== undefined)
 
   for (const { path, actions } of acting)
     for (const [action, { roles: allowed }] of Object.entries(actions!)) {
-      expect(allowed, `${path} ${action}`).toEqual(['engineer'])
-      for (const role of ['viewer', 'stock', 'group'] as const) {
+      const isStock = path.startsWith('/stock')
+      expect(allowed, `${path} ${action}`).toEqual(['engineer', ...(isStock ? ['stock'] : [])])
+      for (const role of ['viewer', ...(isStock ? [] : (['stock', 'group'] as const))] as const) {
         const { status } = await console.post(rowOf(path).path(targets[0]!), { action }, { role })
         expect({ path, action, role, status }).toEqual({ path, action, role, status: 403 })
         const [row] = await console.rows(
@@ -253,6 +254,40 @@ test('what an action was about is what its address says, whatever the form says'
     target: { page: '/runs/:id', id: String(targets[0]!.runId), run: 'x'.repeat(200) },
   })
 })
+
+const stockActing = pages.filter(
+  ({ roles: allowed, actions }) => allowed.includes('stock') && actions !== undefined,
+)
+
+test.for(stockActing.map(({ path }) => path))(
+  'the actions of %s do nothing for a rooftop of another dealer, as for one that does not exist',
+  async (path) => {
+    const changeable = async () =>
+      await console.rows(
+        `select (select json_agg(u order by upload_id) from ops.stock_upload as u) as uploads, (select count(*) from core.stock_import) as imports,
+           (select count(*) from ops.stock_mapping) as mappings, (select count(*) from ops.run) as runs`,
+      )
+    const before = await changeable()
+    const [, sister, other, none] = targets
+
+    for (const action of Object.keys(stockActing.find((one) => one.path === path)!.actions!)) {
+      const texts = new Set<string>()
+      for (const target of [sister!, other!, none!]) {
+        const fields = { rooftop: target.uid, fingerprint: 'any', pasted: 'a,b', mode: 'delta' }
+        const answer = await console.post(
+          rowOf(path).path(target),
+          { action, ...fields },
+          { role: 'stock' },
+        )
+        expect({ action, status: answer.status }).toEqual({ action, status: 404 })
+        texts.add(answer.text)
+      }
+      expect(texts.size).toBe(1)
+    }
+
+    expect(await changeable()).toEqual(before)
+  },
+)
 
 test('where no grant was run, a stock page explains it', async () => {
   const page = definePage({

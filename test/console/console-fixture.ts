@@ -53,7 +53,11 @@ export interface ConsoleFixture extends AsyncDisposable {
   get(path: string, asking?: Asking): Promise<Answer>
   /** What the page read; an Error unless the answer is 200. */
   json<Data = Record<string, unknown>>(path: string, asking?: Asking): Promise<Data>
-  post(path: string, form?: Readonly<Record<string, string>>, asking?: Asking): Promise<Answer>
+  post(
+    path: string,
+    form?: Readonly<Record<string, string>> | FormData,
+    asking?: Asking,
+  ): Promise<Answer>
   /** `name=value` of the session of a role, which is signed in the first time. */
   cookie(role: Exclude<Role, null>): Promise<string>
   /** A new sign-in link, as `forecourt console link` makes it. */
@@ -120,7 +124,7 @@ export async function serveConsole(
     await ask(path, {
       method: 'POST',
       headers: { 'sec-fetch-site': 'same-origin', ...(await headersOf(asking)) },
-      body: new URLSearchParams(form),
+      body: form instanceof FormData ? form : new URLSearchParams(form),
     })
   return {
     ...{ fixture, config, context, url: server.url, logged, get, post, cookie, link },

@@ -119,6 +119,29 @@ document
   .querySelector('.bar [aria-current]')
   ?.scrollIntoView({ block: 'nearest', inline: 'center' })
 
+/** A list is sent with a bar that shows how much has arrived. @param {HTMLFormElement} form @param {Element} bar */
+function sendWithProgress(form, bar) {
+  const request = new XMLHttpRequest()
+  request.upload.onprogress = ({ loaded, total }) =>
+    Object.assign(bar, { max: total, value: loaded })
+  request.onload = () => {
+    if (request.status < 400) return location.assign(request.responseURL)
+    const answer = new DOMParser().parseFromString(request.responseText, 'text/html')
+    document.querySelector('main')?.replaceWith(answer.querySelector('main') ?? '')
+  }
+  request.onerror = () =>
+    form.replaceWith('The connection was cut, nothing was stored: send it again.')
+  request.open('POST', form.action)
+  request.send(new FormData(form))
+}
+addEventListener('submit', (event) => {
+  const bar = event.target instanceof HTMLFormElement && event.target.querySelector('progress')
+  if (!bar || event.defaultPrevented) return
+  event.preventDefault()
+  bar.hidden = false
+  sendWithProgress(/** @type {HTMLFormElement} */ (event.target), bar)
+})
+
 const immediate = document.querySelector('form[data-submit-now]')
 if (immediate instanceof HTMLFormElement) immediate.requestSubmit()
 refreshLive()

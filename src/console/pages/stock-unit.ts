@@ -7,7 +7,9 @@ import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
 import { agoText, instant, instantText } from '../parts/instant.ts'
+import { link } from '../parts/link.ts'
 import { numbers, table } from '../parts/table.ts'
+import { kinds, valueText } from '../stock/draw-changes.ts'
 import { chosenIds, readStockScope, readUnit, type StockScope } from '../stock/read-stock.ts'
 import { amountText, carText, moveText } from '../stock/unit-text.ts'
 
@@ -59,6 +61,27 @@ async function readExposure(db: Db, scope: StockScope, stockNo: string) {
   return rows[0] ?? null
 }
 
+/** What a list changed in it. */
+interface ListChange {
+  readonly importId: number
+  readonly fileName: string
+  readonly at: string
+  readonly change: string
+  readonly changes: Readonly<Record<string, readonly [unknown, unknown]>>
+}
+
+/** Changes by lists that are shown: the newest. */
+const mostLists = 50
+
+async function readLists(db: Db, scope: StockScope, stockNo: string): Promise<ListChange[]> {
+  const { rows } = await sql<ListChange>`
+    select i.import_id::int as "importId", i.file_name as "fileName", to_json(i.imported_at) #>> '{}' as at, c.change, c.changes
+    from core.stock_unit_change as c join core.stock_import as i using (import_id)
+    where c.rooftop_id = ${chosenIds(scope)} and i.rooftop_id = ${chosenIds(scope)} and c.stock_no = ${stockNo}
+    order by i.import_id desc limit ${mostLists}`.execute(db)
+  return rows
+}
+
 export const stockUnit = definePage({
   path: '/stock/units/:uid/:no',
   question: 'What did we ask for this car, and what did the market do?',
@@ -73,10 +96,11 @@ export const stockUnit = definePage({
       steps: await readSteps(db, scope, unit.stockNo),
       bands: await readBands(db, scope, unit.stockNo),
       exposure: await readExposure(db, scope, unit.stockNo),
+      lists: await readLists(db, scope, unit.stockNo),
     }
   },
   title: ({ unit }) => `${unit.stockNo}, ${carText(unit)}`,
-  draw({ unit, steps, bands, exposure }, { now, person }) {
+  draw({ unit, steps, bands, exposure, lists }, { now, person }) {
     const { zone, currency, asking, market, marketAt, isOnApplication, offStockAt } = unit
     return html`<h1>${unit.stockNo} ${carText(unit)} ${stateBadge(unit)}</h1>
 <p class="question">What did we ask for this car, and what did the market do?</p>
@@ -113,6 +137,21 @@ ${table({
       moveText(step.marketMove, currency),
     ]),
   empty: 'No price was listed, and the market was not asked yet.',
+})}
+<h2>Lists</h2>
+${table({
+  caption:
+    lists.length < mostLists
+      ? 'What each list changed, the newest first'
+      : `The ${mostLists} newest lists that changed it`,
+  columns: ['When', 'List', 'What', 'Old and new'],
+  rows: lists.map(({ at, fileName, importId, change, changes }) => [
+    instant(at, zone),
+    link(fileName, `/stock/imports/${importId}`),
+    kinds[change as keyof typeof kinds] ?? change,
+    html`<ul class="cells">${Object.entries(changes).map(([name, [old, now]]) => html`<li>${name.replaceAll('_', ' ')}: ${valueText(old)} → ${valueText(now)}</li>`)}</ul>`,
+  ]),
+  empty: 'No list has changed it.',
 })}`
   },
 })

@@ -1,16 +1,19 @@
 import { html, type Html } from '../../values/html.ts'
-import { definePage, type PageRequest } from '../page.ts'
+import { plural } from '../../values/text.ts'
+import { type ActionRequest, definePage, type PageRequest } from '../page.ts'
 import { badge } from '../parts/badge.ts'
-import { choice, filterForm } from '../parts/form.ts'
+import { actionButton, choice, filterForm } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
-import { addressOf } from '../parts/link.ts'
+import { addressOf, link } from '../parts/link.ts'
 import { cutPage, olderLink, pageSize } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
+import { ownRooftop } from '../stock/own.ts'
 import {
   keyOf,
   readStockScope,
   readSums,
   readUnits,
+  type StockRooftop,
   type StockSum,
   type StockUnit,
   type UnitFilter,
@@ -43,7 +46,9 @@ export const stock = definePage({
     if (scope === null) return null
     const sums = await readSums(request.db, scope)
     const units = cutPage(await readUnits(request.db, scope, filter, pageSize + 1))
-    return { filter, rooftops: scope.rooftops, sums, units: units.shown, hasMore: units.hasMore }
+    const asked = /^\d{1,15}$/.exec(request.query['asked'] ?? '')?.[0] ?? ''
+    const { rooftops } = scope
+    return { filter, rooftops, sums, units: units.shown, hasMore: units.hasMore, asked }
   },
   async download(format, request) {
     const { rooftop } = filterOf(request)
@@ -53,12 +58,14 @@ export const stock = definePage({
     const body = await request.doors.exportStock(chosen)
     return { fileName: `stock-${chosen.uid}.csv`, type: 'text/csv; charset=utf-8', body }
   },
-  draw({ filter, rooftops, sums, units, hasMore }, { now, config }) {
+  actions: { reprice: { roles: ['engineer', 'stock'], run: priceAgain } },
+  draw({ filter, rooftops, sums, units, hasMore, asked }, { now, config, person }) {
     const { rooftop, show, search } = filter
     const zone = rooftops.length === 1 ? rooftops[0]!.zone : config.console!.timezone
     const query = { rooftop, q: search }
     return html`<h1>Stock</h1>
 <p class="question">What is in stock, what did it cost, and what is it worth?</p>
+${asked !== '' && html`<section class="summary ok"><p>The prices are being asked for${person.role === 'stock' ? '' : html` by ${link(`run ${asked}`, `/runs/${asked}`)}`}. Load this page again in a minute: “As of” shows when they are here.</p></section>`}
 ${config.vehicleData.apiKey === null && html`<p class="note">The config has no key of the vehicle-data service, so that no market price is asked for.</p>`}
 ${table({
   caption: 'On hand, by currency',
@@ -68,7 +75,7 @@ ${table({
     'As of',
   ],
   rows: sums.map((sum) => sumCells(sum, query, zone, now)),
-  empty: html`There is no stock: no list was imported yet. <code>forecourt stock import list.csv --rooftop …</code> imports one.`,
+  empty: html`There is no stock: no list was imported yet. ${person.role === 'viewer' ? 'An engineer or a stock person uploads one.' : link('Upload one', '/stock/upload')}`,
 })}
 ${filterForm('/stock', 'Which cars', [
   rooftopChoice(rooftops, rooftop),
@@ -94,9 +101,35 @@ ${table({
       : html`No car fits. <a href="/console/stock">Show all</a>.`,
 })}
 ${hasMore && olderLink('/stock', { rooftop, show, q: search, after: keyOf(units.at(-1)!) }, 'Cars that came in later')}
-${downloads(rooftops, rooftop)}`
+${downloads(rooftops, rooftop)}
+${person.role !== 'viewer' && stockActions(sums, rooftops, rooftop, config.vehicleData.apiKey !== null)}
+<p>${link('Imported lists', '/stock/imports', { rooftop })} · ${link('How columns are read', '/stock/mappings')}</p>`
   },
 })
+
+/** What a person can do with the stock of one rooftop. */
+function stockActions(
+  sums: readonly StockSum[],
+  rooftops: readonly StockRooftop[],
+  chosen: string,
+  canPrice: boolean,
+): Html {
+  const one = rooftops.length === 1 ? rooftops[0] : rooftops.find(({ uid }) => uid === chosen)
+  const count = sums.reduce((all, { units }) => all + units, 0)
+  const upload = html`<a class="button" href="${addressOf('/stock/upload', { rooftop: one?.uid })}">Upload a list</a>`
+  if (one === undefined) return html`<p>${upload}</p>`
+  const { uid, name } = one
+  const label = `Price again: ${plural(count, 'car')} of ${name}`
+  const fields = { rooftop: uid, count }
+  return html`<div class="buttons">${upload} ${canPrice && count > 0 && actionButton({ path: '/stock', action: 'reprice', label, fields })}</div>`
+}
+
+async function priceAgain(request: ActionRequest) {
+  const { uid } = ownRooftop(request, request.form['rooftop'] ?? '')
+  const runId = await request.doors.stock.reprice(uid)
+  const query = new URLSearchParams({ rooftop: uid, asked: String(runId) })
+  return { location: `/stock?${query}`, runId }
+}
 
 const numberHeads = ['Days', 'km', 'Cost', 'Asking', 'Market', 'Asking of market']
 
@@ -118,16 +151,16 @@ function sumCells(
   zone: string,
   now: Date,
 ) {
-  const link = (count: number, show: string, words: string) =>
+  const counted = (count: number, show: string, words: string) =>
     count > 0 &&
     html`<small><a href="${addressOf('/stock', { ...query, q: '', show })}">${count} ${words}</a></small>`
   const ofCount = (count: number) => count < units && html`<small>of ${count} cars</small>`
   return [
     currency,
-    html`${units.toLocaleString('en')}${link(missing, 'missing', views.missing)}`,
+    html`${units.toLocaleString('en')}${counted(missing, 'missing', views.missing)}`,
     html`${amountText(cost, currency)}${ofCount(costOf)}`,
     html`${amountText(asking, currency)}${ofCount(askingOf)}`,
-    html`${amountText(market, currency)}${ofCount(marketOf)}${link(units - marketOf, 'unpriced', views.unpriced)}`,
+    html`${amountText(market, currency)}${ofCount(marketOf)}${counted(units - marketOf, 'unpriced', views.unpriced)}`,
     html`market ${marketAt === null ? 'never priced' : html`${instant(marketAt, zone)} (${agoText(new Date(marketAt), now)})`}<small>list ${instant(listAt, zone)}</small>`,
   ]
 }

@@ -112,19 +112,23 @@ export class StockUploads {
     { email, typed }: { readonly email: string; readonly typed: Readonly<Record<string, number>> },
   ): Promise<number> {
     const row = await this.#read(id)
-    const before = row.importId ?? (await this.#importedSince(row))
-    if (before !== null) return await this.#finish(id, before)
+    if (row.importId !== null) return row.importId
     if (row.result?.state !== 'ready' || row.content === null) throw notChecked()
     if ((await this.#newest(row.rooftopId)) !== row.newest) throw notChecked()
     const lifted = liftedBy(row.result.guards, typed)
     await this.#begin(id, row.rooftopId)
     const request = { ...this.#request(row), dryRun: false, importedBy: email.slice(0, 120) }
-    const { importId } = await importStock(this.#services, { ...request, ...lifted }).catch(
+    // In the transaction of the import: a process that is killed has done both, or neither.
+    const beforeCommit: ImportServices['beforeCommit'] = async (client, { importId }) => {
+      await client.query(finishUpload, [id, importId])
+    }
+    const services = { ...this.#services, beforeCommit }
+    const { importId } = await importStock(services, { ...request, ...lifted }).catch(
       async (error: unknown) => {
         throw error instanceof BusyError ? await this.#busy(row) : error
       },
     )
-    return await this.#finish(id, importId!)
+    return importId!
   }
 
   /** Removes a list that was not imported. */
@@ -186,28 +190,11 @@ export class StockUploads {
     return rows[0]!.newest
   }
 
-  /** The import of the same bytes since it was checked: the process ended before it could write that down. */
-  async #importedSince({ rooftopId, sha256, newest }: UploadRow): Promise<number | null> {
-    const { rows } = await this.#services.warehouse.pool.query<{ importId: number }>(
-      `select import_id::int as "importId" from core.stock_import where rooftop_id = $1 and sha256 = $2 and import_id > $3 order by 1 limit 1`,
-      [rooftopId, sha256, newest],
-    )
-    return rows[0]?.importId ?? null
-  }
-
   async #begin(id: string, rooftopId: number): Promise<void> {
     await this.#services.warehouse.pool.query(
       `update ops.stock_upload set import_began_at = now() where upload_id = $1 and not ${lockSql.isHeld('import', '$2::int')}`,
       [id, rooftopId],
     )
-  }
-
-  async #finish(id: string, importId: number): Promise<number> {
-    await this.#services.warehouse.pool.query(
-      `update ops.stock_upload set import_id = $2, content = null, result = null, import_began_at = null where upload_id = $1 and import_id is null`,
-      [id, importId],
-    )
-    return importId
   }
 
   /** Who imports, and since when: the person who confirmed a list when the transaction that holds the lock began. */
@@ -239,6 +226,9 @@ export class StockUploads {
     )
   }
 }
+
+const finishUpload = `
+  update ops.stock_upload set import_id = $2, content = null, result = null, import_began_at = null where upload_id = $1`
 
 function sha256Of(content: Buffer): Buffer {
   return createHash('sha256').update(content).digest()
