@@ -60,7 +60,7 @@ test('a file that needs a person is one alert, with the command and the page, an
   expect(what).toContain('b.csv in')
   expect(what).toContain('was not imported and needs a person.')
   expect(what).toContain(`run: ${files[0]!.commands[0]}`)
-  expect(what).toContain('https://forecourt.example.com/console/')
+  expect(what).toContain('https://forecourt.example.com/console/stock/upload')
   expect(receiver.got.map((message) => message.state)).toEqual(['raised', 'resolved'])
 })
 

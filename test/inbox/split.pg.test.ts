@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { readCells } from '#src/csv/read/read-cells.ts'
 import { type Vehicle, vehicles } from '../stock/import-fixture.ts'
+import { textRows, workbook } from '../workbook/make-workbook.ts'
 import { openInboxFixture } from './inbox-fixture.ts'
 
 const codes = { rooftopColumn: 'Branch', rooftopCodes: { NTH: 'north', STH: 'south' } }
@@ -140,4 +142,45 @@ test('a file without the column, or without a known rooftop, fails and says why'
   expect(reasons['a.csv']).toContain('no column is called "Branch"')
   expect(reasons['b.csv']).toContain('no row is of a known rooftop')
   expect(await fixture.rows(stock)).toEqual([])
+})
+
+const dialect = { delimiter: ',', quote: '"', escape: '"', sepLine: false, lineEnd: 'LF' } as const
+
+function sheetOf(name: string, list: string) {
+  const lines = list.split('\r\n').filter((line) => line !== '')
+  return { name, rows: textRows(lines.map((line) => readCells(line, dialect).cells)) }
+}
+
+test('a workbook of several rooftops is split as a text file is', async () => {
+  await using fixture = await openInboxFixture(codes)
+  const list = groupList([
+    ['NTH', vehicles(4)],
+    ['STH', vehicles(3, 11)],
+    ['Other', vehicles(1, 21)],
+  ])
+  await fixture.drop('group.xlsx', workbook({ sheets: [sheetOf('Stock', list)] }))
+
+  const { files } = await fixture.pass()
+
+  expect(files).toMatchObject([{ state: 'done', unknownRows: 1 }])
+  expect(await fixture.rows(stock)).toEqual([{ line: 'north 4' }, { line: 'south 3' }])
+})
+
+test('a workbook with two lists fails with the command that names a sheet, unless the config does', async () => {
+  const sheets = [
+    sheetOf('Used', groupList([['NTH', vehicles(3)]])),
+    sheetOf('New', groupList([['NTH', vehicles(3, 11)]])),
+  ]
+  await using asking = await openInboxFixture()
+  await using knowing = await openInboxFixture({ rooftop: 'north', sheet: 'New' })
+  for (const fixture of [asking, knowing]) await fixture.drop('a.xlsx', workbook({ sheets }))
+
+  const [asked] = (await asking.pass()).files
+  const known = await knowing.pass()
+
+  expect(asked).toMatchObject({ state: 'failed', reason: expect.stringContaining('New') })
+  expect(asked!.commands).toEqual([
+    `forecourt stock import ${asked!.path} --rooftop north --sheet Used`,
+  ])
+  expect(known.files).toMatchObject([{ state: 'done', rooftops: [{ accepted: 3 }] }])
 })

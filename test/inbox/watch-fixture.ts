@@ -15,7 +15,12 @@ export interface WatchFixture extends AsyncDisposable {
   readonly folder: string
   /** Within this process. */
   run(args: readonly string[], signal?: AbortSignal): Promise<CliResult>
-  start(args: readonly string[], env?: Readonly<Record<string, string>>): Child
+  /** In a process of its own. `launcher`: a command that starts it, such as `setpriv …`. */
+  start(
+    args: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    launcher?: readonly string[],
+  ): Child
 }
 
 type InboxInput = NonNullable<NonNullable<ConfigInput['stock']>['inbox']>
@@ -37,8 +42,8 @@ export async function openWatchFixture(
   return {
     ...{ pool: database.pool, home: home.path, folder },
     run: async (args, signal) => await runInProcess(all(args), { cwd: home.path }, signal),
-    start: (args, env = {}) => {
-      const child = startForecourt(all(args), { cwd: home.path, env })
+    start: (args, env = {}, launcher = undefined) => {
+      const child = startForecourt(all(args), { cwd: home.path, env, launcher })
       children.push(child)
       return child
     },

@@ -9,7 +9,7 @@ import { rejectColumns } from '../own-columns.ts'
 import { type FileOutcome, readOutcome } from './file-outcome.ts'
 import { recordChanged, recordEnd } from './file-records.ts'
 import { anyRooftop, type FileWork, planAgain, requestFor } from './import-file.ts'
-import { folders } from './inbox.ts'
+import { folders, type Inbox } from './inbox.ts'
 import { isThere, moveFile, placeText } from './place-file.ts'
 import { type FilePlan, unknownRows } from './plan-parts.ts'
 import { reportText } from './report-text.ts'
@@ -59,7 +59,7 @@ export async function finishFile(
   const unknownFile = unknown.size === 0 ? null : await placeUnknown(work, from, to)
   const report = `${to}.report.txt`
   const { name, seenAt, reason } = file
-  const consoleUrl = consoleUrlOf(services.warehouse.config)
+  const consoleUrl = consoleUrlOf(services.warehouse.config, inbox)
   const texts = { inbox, name, seenAt, state, reason, outcome, unknown } as const
   await placeText(report, reportText({ ...texts, rejects, unknownFile, consoleUrl }))
   services.crashPoint?.('inbox-reported')
@@ -121,9 +121,14 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
   return path
 }
 
-/** The page of the console where a person uploads lists, if there is a console. */
-export function consoleUrlOf({ console }: Config): string | null {
-  return console === null ? null : `${console.publicUrl}/console/stock`
+/** Where a person uploads a list of the inbox; null: there is no console, or it would take all rows of several rooftops. */
+export function consoleUrlOf(
+  { console }: Config,
+  { rooftop }: Pick<Inbox, 'rooftop'>,
+): string | null {
+  if (console === null || rooftop === null) return null
+  // Without a query, which every message hides since signed links have theirs in it.
+  return `${console.publicUrl}/console/stock/upload`
 }
 
 interface Ended {

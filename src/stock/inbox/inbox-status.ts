@@ -138,7 +138,7 @@ export function inboxProblems(
   statuses: Readonly<Record<string, InboxStatus>>,
   config: Config,
 ): readonly InboxProblem[] {
-  const consoleUrl = consoleUrlOf(config)
+  const inboxes = new Map(inboxesOf(config).map((inbox) => [inboxLabel(inbox), inbox]))
   return Object.entries(statuses).flatMap(([label, status]) => [
     ...(status.problem === null
       ? []
@@ -150,7 +150,7 @@ export function inboxProblems(
       : [{ key: `inbox/late/${digest(label)}`, what: lateText(label, status) }]),
     ...[...Map.groupBy(status.failed, ({ alertKey }) => alertKey)].map(([key, files]) => ({
       key,
-      what: failedText(label, files, consoleUrl),
+      what: failedText(label, files, consoleUrlOf(config, inboxes.get(label)!)),
     })),
   ])
 }
@@ -177,16 +177,22 @@ export function lateText(label: string, status: InboxStatus): string {
   ].join(' ')
 }
 
-/** What a person does about failed files of one cause, with the command of the newest. */
+/** The longest text of an alert. */
+const longestText = 1000
+
+/** What a person does about failed files of one cause, with the command of the newest. The reason is cut, not what follows it. */
 function failedText(label: string, files: readonly OpenFile[], consoleUrl: string | null): string {
   const [{ file, path, reason, commands }, ...others] = files as [OpenFile, ...OpenFile[]]
   const more = others.length === 0 ? '' : ` and ${others.length} more`
-  const [first = ''] = reason.split('\n')
-  const short = first.length > 350 ? `${first.slice(0, 349)}…` : first
-  return [
-    `The stock list ${file}${more} in ${label} was not imported and needs a person. ${short}`,
+  const head = `The stock list ${file}${more} in ${label} was not imported and needs a person.`
+  const rest = [
     ...(path === null ? [] : [`The report is ${path}.report.txt.`]),
     ...(commands[0] === undefined ? [] : [`If the list is right, run: ${commands[0]}`]),
     ...(consoleUrl === null ? [] : [`Or upload it at ${consoleUrl}`]),
   ].join(' ')
+  const [first = ''] = reason.split('\n')
+  const why = path === null ? first : first.replaceAll(path, file)
+  const room = Math.max(100, longestText - head.length - rest.length - 2)
+  const short = why.length > room ? `${why.slice(0, room - 1)}…` : why
+  return [head, short, rest].filter((part) => part !== '').join(' ')
 }
