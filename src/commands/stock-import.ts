@@ -4,6 +4,7 @@ import { mappingSummary } from '../csv/map/mapping-text.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 import { UsageError } from '../errors.ts'
 import { issueLine } from '../stock/import/guards.ts'
+import { keepNewSpaceSmall } from '../heap.ts'
 import { importStock } from '../stock/import/import-stock.ts'
 import type {
   ImportRequest,
@@ -18,6 +19,7 @@ import { parseDelimiter } from './option-values.ts'
 
 /** `stock import`: below `stock`. */
 export const stockImport: RunCommand = async (session, options, [file]) => {
+  keepNewSpaceSmall()
   const { config, io } = session
   const path = (given: string) => resolve(io.environment.cwd, given)
   const { rejects, encoding, delimiter, sheet } = options

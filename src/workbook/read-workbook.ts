@@ -13,6 +13,7 @@ import { chooseSheet } from './choose-sheet.ts'
 import type { WorkbookLimits } from './limits.ts'
 import { readSharedStrings } from './shared-strings.ts'
 import { columnName, type SheetRow, sheetRows } from './sheet-rows.ts'
+import { TextTable } from './text-table.ts'
 import { openWorkbook, type SheetPart } from './workbook-parts.ts'
 import type { ZipParts } from './zip-parts.ts'
 
@@ -32,7 +33,7 @@ export async function readWorkbook(
   const { styles } = book
   const sharedStrings = book.sharedStrings
     ? await readSharedStrings(book.source(book.sharedStrings))
-    : []
+    : new TextTable()
   const rowsOf = ({ name, part }: SheetPart, onMerged?: MergedRows['note']) =>
     sheetRows(book.source(part), {
       ...{ sheet: name, styles, sharedStrings },
@@ -137,7 +138,9 @@ function layoutWith(
   width: number,
   isKnownName: (name: string) => boolean,
 ): Layout {
-  const records = rows.map((row) => recordOf(row, width))
+  // As in CSV, where a title is short: only its length shows it above a list without a header.
+  const firstLong = rows.findIndex(({ cells }) => cells.length > width / 2)
+  const records = rows.map((row, at) => recordOf(row, at < firstLong ? row.cells.length : width))
   return findLayout(records, width, isKnownName)
 }
 

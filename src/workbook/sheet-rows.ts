@@ -3,6 +3,7 @@ import { CsvFileError } from '../csv/read/csv-file.ts'
 import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
 import { generalText, type ShowNumber } from './number-format.ts'
 import { RichText, withoutEscapes } from './rich-text.ts'
+import type { TextTable } from './text-table.ts'
 import { type Attributes, cellTooLong, streamXml, type XmlSource } from './xml.ts'
 
 /** A row with at least one value. Cells up to the last one with a value; gaps are empty. */
@@ -17,7 +18,7 @@ export interface CellContext {
   /** The name of the sheet, for messages. */
   readonly sheet: string
   readonly styles: readonly ShowNumber[]
-  readonly sharedStrings: readonly string[]
+  readonly sharedStrings: TextTable
   /** Called for each range of merged cells, after the rows. */
   readonly onMerged?: (range: string, firstLine: number, lastLine: number) => void
 }
@@ -146,7 +147,7 @@ class SheetReader {
   }
 
   #shared(index: string): string {
-    const text = this.#context.sharedStrings[Number(index)]
+    const text = this.#context.sharedStrings.at(Number(index))
     if (text !== undefined) return text
     throw damaged(`${this.#cell()} refers to text ${index.slice(0, 20)}, which does not exist`)
   }

@@ -147,6 +147,15 @@ test('titles are above the header, and a note beside the title does not widen th
   expect(records).toEqual([{ line: 4, cells: ['S,1', 'Kia', '9'], raw: '"S,1",Kia,9' }])
 })
 
+test('a title above a list without a header is no record', async () => {
+  const vehicle = (at: number) => [`S${at}`, '2019', 'Kia', 'Rio', '5000', '9000', 'White']
+  const rows = textRows([['Northside', 'Main St', '222'], vehicle(1), vehicle(2)])
+  const { file, records } = await readBook(workbook({ sheets: [{ name: 'Stock', rows }] }))
+
+  expect(file).toMatchObject({ header: null, preamble: ['Northside,Main St,222'], width: 7 })
+  expect(records.map(({ line }) => line)).toEqual([2, 3])
+})
+
 test('a cell beside the table is reported, and its row is read', async () => {
   const row = (at: number, more = '') =>
     `<row r="${at}"><c t="str"><v>S${at}</v></c><c t="str"><v>Kia</v></c><c><v>${at}</v></c>${more}</row>`

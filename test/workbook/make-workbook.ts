@@ -47,7 +47,7 @@ export function workbookParts(book: TestWorkbook): ZipMember[] {
   )
   const settings = book.date1904 ? '<workbookPr date1904="1"/>' : ''
   return [
-    { name: '[Content_Types].xml', data: `${declaration}<Types/>` },
+    { name: '[Content_Types].xml', data: contentTypes(sheets.length) },
     {
       name: '_rels/.rels',
       data: relations([relationOf('r', 'officeDocument', 'xl/workbook.xml')]),
@@ -75,6 +75,20 @@ export function workbookParts(book: TestWorkbook): ZipMember[] {
     { name: 'xl/styles.xml', data: root('styleSheet', stylesOf(book.formats ?? [])) },
     ...(shared === undefined ? [] : [{ name: 'xl/sharedStrings.xml', data: root('sst', shared) }]),
   ]
+}
+
+function contentTypes(sheets: number): string {
+  const override = (path: string, type: string) =>
+    `<Override PartName="/xl/${path}.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.${type}+xml"/>`
+  const parts = [
+    override('workbook', 'sheet.main'),
+    override('styles', 'styles'),
+    override('sharedStrings', 'sharedStrings'),
+    ...Array.from({ length: sheets }, (_, at) =>
+      override(`worksheets/sheet${at + 1}`, 'worksheet'),
+    ),
+  ]
+  return `${declaration}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${parts.join('')}</Types>`
 }
 
 /** Style 0 is General, and the formats follow. */

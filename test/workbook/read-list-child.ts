@@ -1,12 +1,13 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { isKnownHeader } from '#src/csv/map/aliases.ts'
 import { CsvFileError } from '#src/csv/read/csv-file.ts'
-import { growInSmallSteps } from '#src/heap.ts'
+import { growInSmallSteps, keepNewSpaceSmall } from '#src/heap.ts'
 import { useCompileCache } from '#src/compile-cache.ts'
 
 // Reads a list as the program does, and prints what it is and what it cost.
 
 growInSmallSteps()
+keepNewSpaceSmall()
 useCompileCache()
 const { readList } = await import('#src/workbook/read-list.ts')
 const before = { cpu: process.cpuUsage(), at: performance.now() }
