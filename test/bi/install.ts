@@ -3,6 +3,7 @@ import { installPackages } from '../support/install-packages.ts'
 
 const packages = [
   ...['unixodbc', 'odbc-postgresql', 'python3-pyodbc', 'libpostgresql-jdbc-java', 'python3-uno'],
+  'python3-openpyxl',
   ...['libreoffice-calc-nogui', 'libreoffice-base-nogui', 'libreoffice-sdbc-postgresql'],
 ]
 

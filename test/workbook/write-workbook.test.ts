@@ -4,6 +4,7 @@ import { openZip } from '#src/workbook/zip-parts.ts'
 import { workbookLimits } from '#src/workbook/limits.ts'
 import { type ColumnKind, writeWorkbook, type WrittenSheet } from '#src/workbook/write-workbook.ts'
 import { readBook } from './read-book.ts'
+import { sheetRowsOf } from './sheet-rows-of.ts'
 
 async function written(sheet: Partial<WrittenSheet>, ...rows: readonly (readonly string[])[]) {
   const pages = (async function* () {
@@ -62,13 +63,9 @@ test('any text is read back as it was, with its blanks and control characters', 
       fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 20 }),
       async (rows) => {
         const ended = [...rows, ['end', 'of list']]
-        const { records } = await readBook(
-          await written({ head: [['Stock No', 'Make']] }, ...ended),
-          { isKnownName: (name) => name === 'Stock No' || name === 'Make' || name === 'x' },
-        )
-        expect(records.map(({ cells }) => cells)).toEqual(
-          ended.map((row) => row.map((text) => text.toWellFormed())),
-        )
+        const read = await sheetRowsOf(await written({}, ...ended))
+        const filled = read.map((cells) => [cells[0] ?? '', cells[1] ?? ''])
+        expect(filled).toEqual(ended.map((row) => row.map((text) => text.toWellFormed())))
       },
     ),
     { numRuns: 300 },
