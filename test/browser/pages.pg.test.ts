@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pages } from '#src/console/pages.ts'
+import { pathOf, uploadForm } from '../console/upload-fixture.ts'
+import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
 import { type Browsing, browse, crawl } from './browser.ts'
 import { axe, inspect } from './inspect.ts'
 
@@ -13,8 +15,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await browsing[Symbol.asyncDispose]())
 
-/** A record that does not fit, and a car in stock, since the world of the console has none. */
-async function plant({ console: { rows } }: Browsing): Promise<void> {
+/** A record that does not fit, a car in stock, and stock lists at every step, since the world of the console has none. */
+async function plant({ console: { config, rows, post } }: Browsing): Promise<void> {
   await rows(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id)
      select 'evaluations', rooftop_id, '1', '[{"path":"UpdatedAt","message":"is not a time"}]', '[{"EvalID":1,"UpdatedAt":"never"}]', 1
@@ -25,6 +27,20 @@ async function plant({ console: { rows } }: Browsing): Promise<void> {
        first_seen_at, last_seen_at, import_id)
      select rooftop_id, 'A-17', 'Saab', '9-3', 'AUD', false, '{}', '', now(), now(), 1 from core.rooftop order by rooftop_id limit 1`,
   )
+  const upload = async (list: string, name: string) => {
+    const fields = { rooftop: config.rooftops.at(-1)!.uid, mode: 'snapshot' }
+    return pathOf(await post('/stock/upload', uploadForm(list, name, fields)))
+  }
+  const wrong = [...vehicles(8), aVehicle(9, { price: '1x2' }), aVehicle(10, { km: '1 2 x' })]
+  await post(await upload(listOf(wrong), 'imported.csv'), { action: 'import' })
+  const next = [
+    ...vehicles(2),
+    aVehicle(3, { price: '9' }),
+    aVehicle(9, { price: '1x2' }),
+    aVehicle(30),
+  ]
+  await upload(listOf(next), 'ready.csv')
+  await upload(listOf(vehicles(3)).replace('Price', 'Amount'), 'in-doubt.csv')
 }
 
 test('every page is reached by links from the first page', () => {

@@ -131,7 +131,8 @@ function sendWithProgress(form, bar) {
   }
   request.onerror = () =>
     form.replaceWith('The connection was cut, nothing was stored: send it again.')
-  request.open('POST', form.action)
+  // A field of the form is called action, too.
+  request.open('POST', form.getAttribute('action') ?? '')
   request.send(new FormData(form))
 }
 addEventListener('submit', (event) => {
