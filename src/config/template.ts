@@ -40,7 +40,7 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   'links.token': `\${FORECOURT_LINKS_TOKEN:-}`,
   'stock.inbox': `
     # - { folder: /srv/stock/north, rooftop: 7f3a, expectDaily: "07:00" }
-    # - { folder: /srv/stock/group, rooftopColumn: Branch, rooftopCodes: { NTH: 7f3a, STH: 9c21 }, pattern: "*.csv" }`,
+    # - { folder: /srv/stock/group, rooftopColumn: Branch, rooftopCodes: { NTH: 7f3a }, pattern: "*.csv" }`,
   'access.logins': `
     # A role is bi_reader, bi_tenant (its dealer groups alone), bi_pii_reader (customers too) or forecourt_writer.
     # - { name: bi_tool, role: bi_reader, password: "\${BI_TOOL_PASSWORD:-}", connectionLimit: 20, statementTimeoutSeconds: 120 }

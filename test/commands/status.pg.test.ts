@@ -31,7 +31,11 @@ test('status --json of a good warehouse has the shape of the contract, exit 0', 
     links: {},
     spend: {},
   })
-  expect(JSON.stringify(document)).not.toContain('error')
+  // A job that the config gives nothing to do is off, and says why.
+  const text = JSON.stringify(document)
+  const off = 'stock.inbox names no folder'
+  expect(text).toContain(`"error":"${off}"`)
+  expect(text.replace(`"error":"${off}"`, '')).not.toContain('error')
 })
 
 test('status says what is missing and why, exit 1', async () => {
