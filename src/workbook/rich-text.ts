@@ -30,9 +30,7 @@ export class RichText {
     if (element === 'rPh') this.#phonetic -= 1
     if (element !== 't' || !this.#isOpen) return
     this.#isOpen = false
-    this.#text += this.#isPreserved
-      ? this.#piece
-      : this.#piece.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
+    this.#text += this.#isPreserved ? this.#piece : withoutOuterSpace(this.#piece)
   }
 
   end(): string {
@@ -46,4 +44,13 @@ export function withoutEscapes(text: string): string {
   return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )
+}
+
+/** Without the spaces of XML at both ends; `trim` would take others too. */
+function withoutOuterSpace(text: string): string {
+  const isSpace = (at: number) => ' \t\r\n'.includes(text[at]!)
+  let [from, until] = [0, text.length]
+  while (from < until && isSpace(from)) from += 1
+  while (until > from && isSpace(until - 1)) until -= 1
+  return text.slice(from, until)
 }

@@ -6,9 +6,12 @@ const firstDay = Date.UTC(1899, 11, 30)
 const firstCertain = 61
 const lastSerial = 2_958_465
 
+/** More characters are more digits than Excel has, or zeros. */
+const longestNumber = 40
+
 /** A decimal number that Excel stores exactly, without needless zeros; null for any other text. */
 export function numberText(text: string): string | null {
-  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text)) return null
+  if (text.length > longestNumber || !/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text)) return null
   const plain = text.includes('.') ? text.replace(/\.?0+$/, '') : text
   return plain.replace(/[-.]/g, '').replace(/^0+/, '').length <= 15 ? plain : null
 }

@@ -141,8 +141,11 @@ function fixedParts(name: string): Readonly<Record<string, string>> {
 
 /** Excel allows 31 characters, and not all of them. */
 function sheetName(name: string): string {
-  const allowed = name.replace(/[[\]:*?/\\]/g, ' ').replace(/^'+|'+$/g, '')
-  return escapeText(allowed.slice(0, 31).trim() || 'Sheet').replaceAll('"', '&quot;')
+  const allowed = name
+    .slice(0, 31)
+    .replace(/[[\]:*?/\\]/g, ' ')
+    .replace(/^'+|'+$/g, '')
+  return escapeText(allowed.trim() || 'Sheet').replaceAll('"', '&quot;')
 }
 
 const styles = `<styleSheet xmlns="${main}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="6">${[

@@ -23,6 +23,8 @@ export interface Facts {
   readonly vin: string
   readonly stockNo: string
   readonly stockKey: string
+  readonly list: number
+  readonly upload: string
   readonly jobRun: number
   readonly action: number
 }
@@ -46,6 +48,8 @@ export async function readFacts({ rows, config }: ConsoleFixture): Promise<Facts
       (select max(eval_id)::float8 from core.evaluation where rooftop_id = (select rooftop_id from big) and version_no = 1) as "evalId",
       (select max(eval_id)::float8 from core.evaluation where rooftop_id = (select rooftop_id from one) and version_no > 1) as edited,
       (select vehicle_vin from core.evaluation where eval_id > 10900000 and vehicle_vin is not null limit 1) as vin,
+      (select max(import_id)::float8 from core.stock_import where rooftop_id = (select rooftop_id from one)) as list,
+      (select max(upload_id::text) from ops.stock_upload) as upload,
       (select stock_no from unit) as "stockNo", (select acquired_on || '~' || (select rooftop_uid from one) || '~' || stock_no from unit) as "stockKey",
       (select max(fire_id)::float8 from ops.job_fire where job_name = 'hourly') - 60 as "jobRun",
       (select max(action_id)::float8 from ops.console_action) - 60 as action`,
@@ -120,6 +124,12 @@ export const addresses: Readonly<Record<string, (facts: Facts) => readonly strin
   '/stock/prices': ({ uid }) => [
     ...['/stock/prices', `/stock/prices?rooftop=${uid}`, `/stock/prices?rooftop=${uid}&days=90`],
   ],
+  '/stock/upload': ({ uid }) => ['/stock/upload', `/stock/upload?rooftop=${uid}`],
+  '/stock/upload/:id/mapping': ({ upload }) => [`/stock/upload/${upload}/mapping`],
+  '/stock/upload/:id/check': ({ upload }) => [`/stock/upload/${upload}/check`],
+  '/stock/imports': ({ uid }) => ['/stock/imports', `/stock/imports?rooftop=${uid}`],
+  '/stock/imports/:id': ({ list }) => [`/stock/imports/${list}`],
+  '/stock/mappings': ({ uid }) => ['/stock/mappings', `/stock/mappings?rooftop=${uid}`],
   '/search': ({ vin, evalId, stockNo, held, night }) => [
     ...[vin, vin.slice(-6), vin.slice(-8), evalId, stockNo, `q${held}`, `r${night}`].map(
       (q) => `/search?q=${q}`,
@@ -138,7 +148,7 @@ export const addresses: Readonly<Record<string, (facts: Facts) => readonly strin
 }
 
 /** Pages that a person of stock opens too: sam@ of one rooftop, gus@ of a group. */
-const ofStock = ['/stock', '/stock/units/:uid/:no', '/stock/prices']
+const ofStock = ['/stock', '/stock/units/:uid/:no', '/stock/prices', '/stock/imports']
 
 /** Every address of a page, for each role that reads it in another way. */
 export function casesOf(path: string, facts: Facts): Case[] {

@@ -95,6 +95,9 @@ test('a long report shows one rooftop of many, and says so', async () => {
 const readWhole: Readonly<Record<string, readonly string[]>> = {
   // The sums of a day: a year of all rooftops is half of them.
   '/reports/:view': ['agg_evaluation_day', 'agg_pricing_day', 'agg_recon_day'],
+  // Lists and counts that end at 10,000 rows: the planner may take these from the table itself.
+  '/quarantine': ['quarantine'],
+  '/drift': ['data_quality'],
   // Every link, by the hours that it has left.
   '/links': ['signed_link', 'vehicle_check'],
 }

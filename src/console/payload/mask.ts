@@ -46,7 +46,7 @@ function isPersonal(path: readonly string[], { evaluation }: AppraisalWire): boo
 }
 
 const email = /\S@\S/
-const phone = /^\s*(\+|0|\()[\d\s().-]{7,}\s*$/
+const phone = /^(\+|0|\()[\d\s().-]{7,}$/
 
 /** The body without the fields and texts that are a person's, and links without what they are signed with. */
 export function maskFields(
@@ -70,7 +70,7 @@ export function maskFields(
 
 /** Whether a text has an e-mail, or is a phone number. */
 function isContact(text: string): boolean {
-  return phone.test(text) || email.test(text)
+  return phone.test(text.trim()) || email.test(text)
 }
 
 /** An empty value is no secret, and may be why a record does not fit. */

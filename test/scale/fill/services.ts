@@ -31,7 +31,10 @@ export const serviceSteps: readonly Step[] = [
       select rooftop_id, stock_no, 'price_batch', now() - make_interval(days => 80 - 20 * step), now() - make_interval(days => 80 - 20 * step),
         step = 3, vin, case when odometer_km % 20 > 0 then asking_price - 100 * step end, asking_price - 900, asking_price + 900, asking_price - 3000, currency_code,
         case when odometer_km % 20 = 0 then 'no comparable vehicle' end, sha256('p'), 1
-      from core.stock_unit cross join generate_series(0, 3) as step;`,
+      from core.stock_unit cross join generate_series(0, 3) as step;
+      insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id)
+      select rooftop_id, 'kim@example.com', 'list.csv', sha256(content), length(content), content, '{"mode": "snapshot", "maps": []}', 0
+      from scale.place cross join convert_to(E'Stock No,VIN,Price\\nS1,WVWZZZ1KZ8W000001,19990\\n', 'UTF8') as content where no = 5;`,
   },
   {
     name: 'checks and links',
