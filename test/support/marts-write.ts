@@ -1,4 +1,4 @@
-// npm run marts: rewrites test/marts/columns.txt and sql/marts/DICTIONARY.md from sql/marts.
+// npm run marts: rewrites test/marts/columns.txt, sql/marts/DICTIONARY.md and sql/bi/dbt from sql/marts.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
@@ -14,6 +14,7 @@ import {
   existingColumns,
   columnProblems,
 } from './marts-columns.ts'
+import { dbtFiles } from './marts-dbt.ts'
 import { dictionaryPage } from './marts-dictionary.ts'
 import { startServer } from './postgres-server.ts'
 import { databaseUrl } from './postgres-url.ts'
@@ -57,6 +58,10 @@ async function write(pool: pg.Pool): Promise<void> {
   }
   await writeFile(pathOf('../../sql/marts/DICTIONARY.md'), dictionaryPage(version, views))
   console.log('Wrote sql/marts/DICTIONARY.md')
+  for (const [name, text] of dbtFiles(version, views)) {
+    await writeFile(pathOf(`../../sql/bi/dbt/${name}`), text)
+    console.log(`Wrote sql/bi/dbt/${name}`)
+  }
   await writeFile(file, snapshotText(today))
   console.log('Wrote test/marts/columns.txt')
 }
