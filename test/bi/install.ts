@@ -4,6 +4,8 @@ import { installPackages } from '../support/install-packages.ts'
 const packages = [
   ...['unixodbc', 'odbc-postgresql', 'python3-pyodbc', 'libpostgresql-jdbc-java', 'python3-uno'],
   'python3-openpyxl',
+  // promtool and the server itself.
+  'prometheus',
   ...['libreoffice-calc-nogui', 'libreoffice-base-nogui', 'libreoffice-sdbc-postgresql'],
 ]
 

@@ -1,49 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Context } from '#src/context.ts'
 import { openOperations } from '#src/operations/operations.ts'
 import { startOperationsServer } from '#src/operations/server.ts'
 import { aKey, anEvaluation, worldOf } from '../support/build-world.ts'
-import type { World } from '#src/sandbox/world.ts'
-import { allStreams } from '#src/streams/all.ts'
-import { smallFixture, smallWorld } from '../commands/sync-fixture.ts'
-import { openFixture, type Fixture } from '../support/fixture.ts'
+import type { Fixture } from '../support/fixture.ts'
+import { anyPort, openEndpoints } from './endpoints.ts'
 import { faultsOf, parseExposition, seriesOf } from './exposition.ts'
-
-const anyPort = { host: '127.0.0.1', port: 0 }
-
-/** The small world after a night of every stream, and the server of its operations endpoints. */
-async function openEndpoints(
-  changes: Partial<Context['config']['operations']> = {},
-  world: World = smallWorld(),
-) {
-  const fixture = await openFixture({ ...smallFixture(world), streams: allStreams })
-  const stop = new AbortController()
-  const operationsConfig = { ...fixture.config.operations, ...changes }
-  const config = { ...fixture.config, operations: operationsConfig }
-  const operations = await openOperations({ ...fixture.context, config, signal: stop.signal })
-  const server = await startOperationsServer(operations, anyPort)
-  const get = async (path: string) => {
-    const answer = await fetch(`${server.url}${path}`)
-    return {
-      status: answer.status,
-      type: answer.headers.get('content-type'),
-      text: await answer.text(),
-    }
-  }
-  return {
-    fixture,
-    get,
-    stop: () => stop.abort(),
-    series: async () => seriesOf((await get('/metrics')).text),
-    [Symbol.asyncDispose]: async () => {
-      await server[Symbol.asyncDispose]()
-      await operations[Symbol.asyncDispose]()
-      await fixture[Symbol.asyncDispose]()
-    },
-  }
-}
 
 /** The server as the tests' database user sees it, without the database of the fixture. */
 async function withoutWarehouse({ database }: Fixture): Promise<void> {

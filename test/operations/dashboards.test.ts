@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { allCommands } from '#src/commands/all.ts'
+import { dashboardFiles, dashboards } from '../support/dashboards/all.ts'
+import { drawnQueries, metricsIn, rulesOf } from './metrics-used.ts'
+
+const folder = fileURLToPath(new URL('../../.deploy/grafana', import.meta.url))
+
+test('.deploy/grafana holds the dashboards (else: npm run dashboards)', () => {
+  const files = dashboardFiles()
+
+  expect(readdirSync(folder).toSorted()).toEqual([...files.keys()].toSorted())
+  for (const [file, text] of files) expect(readFileSync(`${folder}/${file}`, 'utf8')).toBe(text)
+})
+
+test('panels have titles of their own, lie side by side in full rows, and are limited to the chosen processes', () => {
+  for (const { rows } of Object.values(dashboards)) {
+    const titles = rows.flatMap(({ panels }) => panels.map(({ title }) => title))
+    expect(new Set(titles).size).toBe(titles.length)
+  }
+  for (const [file, text] of dashboardFiles()) {
+    const { panels } = JSON.parse(text) as { panels: GridPanel[] }
+    expect(overlaps(panels), file).toEqual([])
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  }
+  const unlimited = drawnQueries().filter(
+    ({ expression }) =>
+      expression.split('{job=~"$job"').length - 1 !== metricsIn(expression).length,
+  )
+  expect(unlimited).toEqual([])
+})
+
+interface GridPanel {
+  readonly id: number
+  readonly title: string
+  readonly gridPos: { x: number; y: number; w: number; h: number }
+}
+
+function overlaps(panels: readonly GridPanel[]): string[] {
+  return panels.flatMap(({ title, gridPos: one }, at) => {
+    const others = panels.slice(at + 1).filter(({ gridPos: two }) => {
+      const isBeside = one.x + one.w <= two.x || two.x + two.w <= one.x
+      const isBelow = one.y + one.h <= two.y || two.y + two.h <= one.y
+      return !isBeside && !isBelow
+    })
+    const wide = one.x + one.w > 24 ? [`${title} is too wide`] : []
+    return [...wide, ...others.map((other) => `${title} is on ${other.title}`)]
+  })
+}
+
+test('an alert has a severity, and says what to do next with commands that exist', () => {
+  const alerts = rulesOf('alerts.yml')
+  const texts = alerts.map(({ annotations }) => annotations?.['description'] ?? '')
+  const known = allCommands.map(({ usage }) => usage.split(' ')[0]!)
+  const named = texts.flatMap((text) =>
+    [...text.matchAll(/"forecourt (\w+)/g)].map(([, name]) => name!),
+  )
+
+  expect(named.length).toBeGreaterThan(10)
+  expect(named.filter((name) => !known.includes(name))).toEqual([])
+  expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
+  for (const { alert, labels, annotations } of alerts)
+    expect({ alert, ...labels, ...annotations }).toEqual({
+      alert: expect.stringMatching(/^Forecourt[A-Z]\w+$/),
+      severity: expect.stringMatching(/^(critical|warning)$/),
+      summary: expect.stringMatching(/\w/),
+      description: expect.stringMatching(/^.{40,}\.$/),
+    })
+})
+
+test('every recorded metric is used', () => {
+  const used = [...rulesOf('recording-rules.yml'), ...rulesOf('alerts.yml')].flatMap(({ expr }) =>
+    metricsIn(expr),
+  )
+  const recorded = rulesOf('recording-rules.yml').map(({ record }) => record!)
+
+  expect(recorded.filter((name) => !used.includes(name))).toEqual([])
+})
