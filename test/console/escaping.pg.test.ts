@@ -172,6 +172,6 @@ test('a spreadsheet runs no cell of a file', async () => {
   }
 })
 
-test('the log has no line that a text has begun', () => {
+test('the log has no line that a text has started', () => {
   for (const line of console.logged) for (const part of line.trimEnd().split('\n')) JSON.parse(part)
 })

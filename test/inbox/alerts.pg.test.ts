@@ -88,7 +88,7 @@ test('many failed files are one alert, and one that fails after it was sent is a
 test('a list that is expected daily is late once, however often it is checked, until one comes', async () => {
   await using receiver = await openReceiver()
   const settings = { alerts: { url: receiver.url, afterMinutes: 0 } }
-  // A minute ago, so that the time is past on this day or has just begun a new one.
+  // A minute ago, so that the time is past on this day or has just started a new one.
   const minuteAgo = new Date(Date.now() - 60_000).toISOString().slice(11, 16)
   const inbox = { rooftop: 'north', expectDaily: minuteAgo, timezone: 'UTC' }
   await using fixture = await openInboxFixture(inbox, settings)

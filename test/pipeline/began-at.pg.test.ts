@@ -97,7 +97,7 @@ test('idle rooftops that are done together, an enrichment and a failed stream ha
   expect(failed.map(({ isInside }) => isInside)).toEqual([true, true, true, true])
 })
 
-test('a rooftop that waits for the list of its group has not begun', async () => {
+test('a rooftop that waits for the list of its group has not started', async () => {
   await using fixture = await open({
     dealerIds: false,
     sync: { start: '2026-03-09', recheckDays: 1 },

@@ -55,7 +55,7 @@ test('every page has addresses in cases.ts', () => {
 
 test('the coverage of a year has the records in quarantine and the settled time of its windows', async () => {
   const { spans, view } = await page.json<{
-    spans: { state: string; from: string; until: string; records: number }[]
+    spans: { uid: string; state: string; from: string; until: string; records: number }[]
     view: { frame: { from: string; to: string } }
   }>('/coverage')
   const own = (state: string) => spans.filter((span) => span.state === state)
@@ -72,7 +72,13 @@ test('the coverage of a year has the records in quarantine and the settled time 
   )
 
   expect(own('quarantine').reduce((sum, { records }) => sum + records, 0)).toBe(expected!.records)
-  expect(own('gap').length).toBeGreaterThan(0)
+  const gaps = own('gap').map(({ uid, from, until }) => ({
+    ...{ uid, hours: (Date.parse(until) - Date.parse(from)) / 3_600_000 },
+  }))
+  const planted = await page.rows<{ uid: string }>(
+    'select rooftop_uid as uid from scale.place where no in (3, 17, 31) order by 1',
+  )
+  expect(gaps).toEqual(planted.map(({ uid }) => ({ uid, hours: 72 })))
   expect(hours).toBeCloseTo(expected!.hours, 0)
 })
 
@@ -95,9 +101,8 @@ test('a long report shows one rooftop of many, and says so', async () => {
 const readWhole: Readonly<Record<string, readonly string[]>> = {
   // The sums of a day: a year of all rooftops is half of them.
   '/reports/:view': ['agg_evaluation_day', 'agg_pricing_day', 'agg_recon_day'],
-  // Lists and counts that end at 10,000 rows: the planner may take these from the table itself.
+  // The button says how many open records it tries again, exactly: here they are three quarters of the table.
   '/quarantine': ['quarantine'],
-  '/drift': ['data_quality'],
   // Every link, by the hours that it has left.
   '/links': ['signed_link', 'vehicle_check'],
 }

@@ -68,7 +68,7 @@ function laneRow(lane: Lane, { top, left, x, span, now, zone }: Place): Html {
     return html`<rect class="${kind}" x="${Math.min(x(from), chartWidth - 8 - width)}" y="${top}" width="${width}" height="${barHeight}" rx="2"/>`
   }
   const waits = finishedAt === null && waitsUntil !== null && waitsUntil > now
-  const from = beganAt === null ? 'not begun' : instantText(beganAt, zone, { seconds: true })
+  const from = beganAt === null ? 'not started' : instantText(beganAt, zone, { seconds: true })
   const until = finishedAt === null ? 'not ended' : instantText(finishedAt, zone, { seconds: true })
   return html`<g><title>${name}: ${state}, ${from} to ${until}</title><text x="${left - 8}" y="${top + 11}" text-anchor="end">${shortText(name, left - 10)}</text>${bar(span.from, beganAt ?? finishedAt ?? now, 'hollow')}${beganAt !== null && bar(beganAt, finishedAt ?? now, `fill-${tone}`)}${waits && bar(now, waitsUntil, 'hollow')}${error !== null && html`<text class="error" x="${left}" y="${top + barHeight + 12}">${shortText(error, chartWidth - left - 8)}</text>`}</g>`
 }

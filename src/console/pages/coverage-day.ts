@@ -109,7 +109,9 @@ ${drawCertificates(data)}`
           throw new ActionRefused('This rooftop is no longer in the config: load the page again.')
         const { from, until } = await spanToRead(db, place)
         if (until !== null && from >= until)
-          throw new ActionRefused('This day has not begun at the source: there is nothing to read.')
+          throw new ActionRefused(
+            'This day has not started at the source yet: there is nothing to read.',
+          )
         const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
         return await startRunForWorkers(
           { context },

@@ -110,7 +110,7 @@ async function readChecks(db: Db): Promise<CheckRow[]> {
     from found
     cross join lateral (
       select count(*)::int as records from (
-        select from ops.data_quality as own where own.stream = found.stream and own.check_name = found.check_name limit 10001) as own_rows
+        select from ops.data_quality as own where own.stream = found.stream and own.check_name = found.check_name order by seen_at desc limit 10001) as own_rows
     ) as counted
     cross join lateral (
       select max(seen_at) as newest_at from ops.data_quality as own where own.stream = found.stream and own.check_name = found.check_name

@@ -104,7 +104,7 @@ export function partRow(
     part.rooftop,
     stream,
     statusBadge(part.status),
-    beganAt === null ? 'not begun' : `after ${between(startedAt, beganAt)}`,
+    beganAt === null ? 'not started' : `after ${between(startedAt, beganAt)}`,
     beganAt === null || finishedAt === null ? '' : between(beganAt, finishedAt),
     ...[part.listed, part.inserted, part.updated].map((count) => count.toLocaleString('en')),
     countLink(part.quarantined, '/quarantine', { stream, rooftop: uid }),

@@ -1,22 +1,8 @@
 import { html, type Html } from '../../values/html.ts'
 import { plural } from '../../values/text.ts'
 import { numbers, table } from '../parts/table.ts'
-import type { IssueKind, StockChange } from './stock-door.ts'
+import type { ImportCounts, IssueKind, StockChange } from './stock-door.ts'
 import { unitLink } from './unit-text.ts'
-
-/** The numbers of an import, or of what one would do. */
-export interface Counts {
-  readonly records: number
-  readonly accepted: number
-  readonly rejected: number
-  readonly collapsed: number
-  readonly skipped: number
-  readonly added: number
-  readonly updated: number
-  readonly unchanged: number
-  readonly removed: number
-  readonly reappeared: number
-}
 
 /** The kinds of changes, in the order in which they are shown. */
 export const kinds = {
@@ -27,7 +13,7 @@ export const kinds = {
 } as const satisfies Record<StockChange['change'], string>
 
 /** The numbers, each with a link to what it counts. */
-export function countList(counts: Counts): Html {
+export function countList(counts: ImportCounts): Html {
   const { records, rejected, collapsed, skipped, unchanged } = counts
   const number = (count: number, id: string) =>
     count === 0 ? '0' : html`<a href="#${id}">${count.toLocaleString('en')}</a>`
@@ -40,7 +26,11 @@ ${skipped > 0 && html`<dt>Rows without a car in stock</dt><dd>${skipped.toLocale
 }
 
 /** The first changes of each kind. */
-export function changeSections(counts: Counts, changes: readonly StockChange[], uid: string): Html {
+export function changeSections(
+  counts: ImportCounts,
+  changes: readonly StockChange[],
+  uid: string,
+): Html {
   return html`${Object.entries(kinds).map(([kind, name]) => {
     const own = changes.filter(({ change }) => change === kind)
     const count = counts[kind as keyof typeof kinds]

@@ -4,7 +4,7 @@ import type { Db } from '../../db/transaction.ts'
 import { martSchema } from '../access/scope.ts'
 import type { Person } from '../access/people.ts'
 import { type ActionRequest, NothingHere, type PageRequest } from '../page.ts'
-import type { UploadOptions, UploadResult } from './stock-door.ts'
+import type { ImportCounts, UploadOptions, UploadResult } from './stock-door.ts'
 
 // What a person may change: the one place that decides it. What belongs to another rooftop is as if it did not exist.
 
@@ -71,7 +71,7 @@ export async function ownUpload(request: ActionRequest): Promise<Upload> {
 }
 
 /** An imported list. */
-export interface StockImport {
+export interface StockImport extends ImportCounts {
   readonly id: number
   readonly rooftopId: number
   readonly uid: string
@@ -81,16 +81,6 @@ export interface StockImport {
   readonly mode: 'snapshot' | 'delta'
   readonly by: string
   readonly at: string
-  readonly records: number
-  readonly accepted: number
-  readonly rejected: number
-  readonly collapsed: number
-  readonly skipped: number
-  readonly added: number
-  readonly updated: number
-  readonly unchanged: number
-  readonly removed: number
-  readonly reappeared: number
 }
 
 /** The columns of `StockImport`, of `core.stock_import as i` and `dim_rooftop as r`. */

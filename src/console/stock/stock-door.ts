@@ -101,8 +101,8 @@ export interface UploadColumn {
   readonly why: string
 }
 
-/** What an import would do. */
-export interface UploadReport {
+/** The numbers of an import, or of what one would do. */
+export interface ImportCounts {
   readonly records: number
   readonly accepted: number
   readonly rejected: number
@@ -113,6 +113,10 @@ export interface UploadReport {
   readonly unchanged: number
   readonly removed: number
   readonly reappeared: number
+}
+
+/** What an import would do. */
+export interface UploadReport extends ImportCounts {
   readonly offStock: number
   readonly changes: readonly StockChange[]
   readonly issues: readonly IssueKind[]

@@ -25,7 +25,7 @@ import type { FilePlan } from './plan-parts.ts'
 /** A list of a million vehicles has a tenth of this. */
 const mostBytes = 2 * 1024 ** 3
 const maxAttempts = 3
-/** An empty file may be one whose upload has just begun. */
+/** An empty file may be one whose upload has just started. */
 const emptyFactor = 6
 
 /** Whether a file is complete: it has its marker, or has not changed for long enough. */

@@ -24,8 +24,9 @@ export const ledgerSteps: readonly Step[] = [
         select generate_series(start, middle - interval '1 day', interval '1 day') as at, interval '1 day' as size from span
         union all select generate_series(middle, now() - interval '6 hours', interval '6 hours'), interval '6 hours' from span) as series
       left join own on own.rooftop_id = place.rooftop_id and own.window_from = at
-      -- Three rooftops have gaps.
-      where not (no in (3, 17, 31) and at between now() - interval '60 days' and now() - interval '58 days');
+      -- Three rooftops have a gap of three days. A fourth misses a day that the living run is listing, which is no gap.
+      where not (no in (3, 17, 31) and at >= now() - interval '100 days' and at < now() - interval '97 days')
+        and not (no = 6 and at >= now() - interval '50 days' and at < now() - interval '49 days');
       delete from ops.window_certificate;
       delete from ops.certified_ids;
       insert into ops.window_certificate (rooftop_id, stream, window_from, window_until, listed_at, reread_at, listed, loaded, quarantined,
