@@ -13,6 +13,8 @@ export interface WorkbookLimits {
   /** How many times its packed size a part may have, once `ratioFrom` bytes are unpacked. */
   readonly ratio: number
   readonly ratioFrom: number
+  /** Sheets, references between parts, or cell formats: they are held in memory. Excel allows 65,490 formats. */
+  readonly entries: number
   readonly rows: number
   readonly columns: number
   /** Characters of a cell; Excel itself has no longer ones. */
@@ -35,6 +37,7 @@ export const workbookLimits: WorkbookLimits = {
   totalBytes: 300 * megabyte,
   ratio: 200,
   ratioFrom: 10 * megabyte,
+  entries: 70_000,
   rows: 200_000,
   columns: 200,
   cellLength: 32_767,

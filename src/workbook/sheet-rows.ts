@@ -76,7 +76,7 @@ class SheetReader {
   }
 
   text = (text: string): void => {
-    if (this.#isValue) this.#value += text
+    if (this.#isValue) this.#addValue(text)
     else if (this.#isInline) this.#assertLength(this.#rich.add(text))
   }
 
@@ -108,6 +108,13 @@ class SheetReader {
   #openValue(): void {
     this.#isValue = true
     this.#value = ''
+  }
+
+  /** In pieces, each of them short: the whole is held. With escapes it may be longer than what it means. */
+  #addValue(text: string): void {
+    this.#value += text
+    if (this.#value!.length > 8 * this.#limits.cellLength)
+      throw cellTooLong(this.#cell(), this.#limits)
   }
 
   #openInline(): void {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { CsvFileError } from '../csv/read/csv-file.ts'
 import type { Epoch } from './date-serial.ts'
-import { damaged, saveAsCsv, type WorkbookLimits } from './limits.ts'
+import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
 import { generalText, type ShowNumber, showBy } from './number-format.ts'
 import { type Attributes, ReadingTime, readXml, type XmlSource } from './xml.ts'
 import type { ZipParts } from './zip-parts.ts'
@@ -61,14 +61,23 @@ async function relationsOf(
   const name = posix.join(folder, '_rels', `${posix.basename(part)}.rels`)
   const found: Relation[] = []
   if (!zip.has(name)) return found
-  await readXml(source(name), 'Relationships', {
+  const from = source(name)
+  await readXml(from, 'Relationships', {
     open: (element, { Id, Type, Target, TargetMode }) => {
       if (element !== 'Relationship' || TargetMode === 'External') return
       const type = (Type ?? '').split('/').at(-1)!
       found.push({ id: Id ?? '', type, target: partName(folder, Target ?? '') })
+      assertCount(found.length, from)
     },
   })
   return found
+}
+
+/** What a part lists is held in memory: a part of 200 MB may list ten millions. */
+function assertCount(count: number, { name, limits: { entries } }: XmlSource): void {
+  if (count <= entries) return
+  const limit = entries.toLocaleString('en')
+  throw tooLarge(`${name} in the workbook has more than ${limit} entries`, limit, saveAsCsv)
 }
 
 /** Targets are relative to the folder of the part, or begin with a slash. */
@@ -93,16 +102,18 @@ async function readContents(
   relations: readonly Relation[],
 ): Promise<{ readonly sheets: readonly SheetPart[]; readonly epoch: Epoch }> {
   const sheets: SheetPart[] = []
+  const byId = new Map(relations.map((relation) => [relation.id, relation]))
   let epoch: Epoch = 1900
   await readXml(source, 'workbook', {
     open: (element, attributes) => {
       if (element === 'workbookPr' && isTrue(attributes['date1904'])) epoch = 1904
       if (element !== 'sheet') return
-      const relation = relations.find(({ id }) => id === relationId(attributes))
+      const relation = byId.get(relationId(attributes) ?? '')
       if (relation?.type !== 'worksheet') return
       const { name = '', state } = attributes
       const isHidden = state === 'hidden' || state === 'veryHidden'
       sheets.push({ name, part: relation.target, isHidden })
+      assertCount(sheets.length, source)
     },
   })
   if (sheets.length > 0) return { sheets, epoch }
@@ -119,6 +130,11 @@ export function isTrue(value: string | undefined): boolean {
   return value === '1' || value === 'true' || value === 'on'
 }
 
+/** Excel has at most 255 characters for one; a longer one is no format. */
+function formatOf(code: string): string {
+  return code.length > 1_000 ? 'General' : code
+}
+
 async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly ShowNumber[]> {
   const codes = new Map<number, string>()
   const formats: number[] = []
@@ -129,8 +145,10 @@ async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly Sho
   await readXml(source, 'styleSheet', {
     open: (element, { numFmtId, formatCode }) => {
       enter(element, true)
-      if (within.numFmts && element === 'numFmt') codes.set(Number(numFmtId), formatCode ?? '')
+      if (within.numFmts && element === 'numFmt')
+        codes.set(Number(numFmtId), formatOf(formatCode ?? ''))
       if (within.cellXfs && element === 'xf') formats.push(Number(numFmtId ?? 0))
+      assertCount(Math.max(formats.length, codes.size), source)
     },
     close: (element) => enter(element, false),
   })

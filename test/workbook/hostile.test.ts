@@ -96,6 +96,42 @@ const hostile: readonly (readonly [string, () => Buffer | Promise<Buffer>, strin
     'the limit is',
   ],
   [
+    'a million cell formats',
+    async () => {
+      const formats = Buffer.from('<xf/>'.repeat(100_000))
+      const packed = await packedRepeat(
+        '<styleSheet><cellXfs>',
+        formats,
+        10,
+        '</cellXfs></styleSheet>',
+      )
+      const others = parts.filter(({ name }) => name !== 'xl/styles.xml')
+      return zipFile([...others, { name: 'xl/styles.xml', data: '', packed }])
+    },
+    'too-large',
+    'xl/styles.xml in the workbook has more than 70,000 entries',
+  ],
+  [
+    'a hundred thousand sheets',
+    async () => {
+      const sheets = Buffer.from('<sheet name="x" xmlns:r="r" r:id="s0"/>'.repeat(10_000))
+      const packed = await packedRepeat('<workbook><sheets>', sheets, 10, '</sheets></workbook>')
+      const others = parts.filter(({ name }) => name !== 'xl/workbook.xml')
+      return zipFile([...others, { name: 'xl/workbook.xml', data: '', packed }])
+    },
+    'too-large',
+    'xl/workbook.xml in the workbook has more than 70,000 entries',
+  ],
+  [
+    'a value in a million pieces that never ends',
+    async () => {
+      const pieces = Buffer.from('<![CDATA[a]]>'.repeat(50_000))
+      return withSheet({ packed: await packedRepeat(`${head}<row><c t="str"><v>`, pieces, 20, '') })
+    },
+    'cell-too-long',
+    'cell A1 of sheet "Stock"',
+  ],
+  [
     'a value in the last cell of Excel',
     () =>
       withSheet({
