@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { storable } from '../../values/text.ts'
 import type { FolderContent, SeenFile } from './folder.ts'
 import type { Inbox } from './inbox.ts'
 
@@ -155,7 +156,7 @@ export async function recordDecided(
 ): Promise<void> {
   await pool.query(
     `update ops.stock_inbox_file set state = 'decided', reason = $2 where file_id = $1`,
-    [id, reason],
+    [id, reason === null ? null : storable(reason)],
   )
   await pool.query(
     `update ops.stock_inbox set arrived_at = greatest(arrived_at, file.seen_at)

@@ -4,6 +4,7 @@ import type { RooftopConfig } from '../../config/read.ts'
 import { isConnectionLoss } from '../../db/connect.ts'
 import { BusyError, UnreachableError, UsageError } from '../../errors.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { storable } from '../../values/text.ts'
 import { confirmingCommand } from '../import/import-command.ts'
 import { importStock } from '../import/import-stock.ts'
 import { FileChangedError } from '../import/list-source.ts'
@@ -145,6 +146,11 @@ export function isTransient(error: unknown, signal: AbortSignal): boolean {
   )
 }
 
+/** A reason may quote a cell, which may hold what Postgres cannot. */
+function storableOrNull(text: string | null): string | null {
+  return text === null ? null : storable(text)
+}
+
 interface SavedPart {
   readonly sha256: Buffer
   readonly outcome: 'imported' | 'already-imported' | 'refused'
@@ -168,7 +174,7 @@ async function savePart(
      set sha256 = excluded.sha256, outcome = excluded.outcome, import_id = excluded.import_id, reason = excluded.reason,
        command = excluded.command, decided_at = now()
      where known.sha256 <> excluded.sha256`,
-    [fileId, rooftopId, sha256, outcome, importId, reason, command],
+    [fileId, rooftopId, sha256, outcome, importId, storableOrNull(reason), storableOrNull(command)],
   )
   return rowCount === 1
 }
