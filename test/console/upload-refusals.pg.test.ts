@@ -150,6 +150,46 @@ test('while another person imports, the page names them, and the list waits', as
   expect(await count('core.stock_import')).toBe(2)
 }, 60_000)
 
+test('a list that another process imports between the check and the lock makes this one stale', async () => {
+  const first = pathOf(await console.upload(listOf(vehicles(3)), { role: 'engineer' }))
+  const second = pathOf(await console.upload(listOf(vehicles(4))))
+  const lock = await console.fixture.database.pool.connect()
+  await lock.query('begin')
+  // After the import has compared the newest list, it notes here that it begins.
+  const own = 'select from ops.stock_upload where upload_id = $1 for update'
+  await lock.query(own, [first.split('/')[3]])
+  const slow = importAs(first, 'engineer')
+  const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%import_began_at = now()%'`
+  while ((await console.rows(waits)).length === 0) await sleep(20)
+
+  pathOf(await importAs(second))
+  await lock.query('commit')
+  lock.release()
+  const stale = await slow
+
+  expect(stale.status).toBe(409)
+  expect(stale.text).toContain('The stock has changed since this list was checked')
+  expect(await count('core.stock_import')).toBe(1)
+  expect(await count('core.stock_unit')).toBe(4)
+}, 60_000)
+
+test('a list that is dropped while it is imported is not imported', async () => {
+  const check = pathOf(await console.upload(listOf(vehicles(3))))
+  const lock = await console.fixture.database.pool.connect()
+  await lock.query('begin')
+  await lock.query('lock table core.stock_import in exclusive mode')
+  const slow = importAs(check)
+  const held = 'select 1 from pg_locks where classid = 7306 and granted'
+  while ((await console.rows(held)).length === 0) await sleep(20)
+
+  pathOf(await console.post(check, { action: 'drop' }, asStock))
+  await lock.query('commit')
+  lock.release()
+
+  expect((await slow).status).toBe(409)
+  expect(await count('core.stock_import')).toBe(0)
+}, 60_000)
+
 test('a second click imports nothing twice', async () => {
   const check = pathOf(await console.upload(listOf(vehicles(3))))
 
@@ -248,6 +288,30 @@ test('of a workbook with several lists the sheet is chosen, and imported', async
   expect(page.text).toContain('<option value="North" selected>North</option><option value="South">')
   const units = await console.rows('select stock_no as no from core.stock_unit order by 1')
   expect(units).toEqual(vehicles(3, 11).map(({ stockNo: no }) => ({ no })))
+})
+
+test('a list that is too large for the memory of a process is not brought back', async () => {
+  const path = await console.import(listOf(vehicles(50)))
+  const { pool } = console.fixture.database
+  const signal = new AbortController().signal
+  const uploads = new StockUploads({ warehouse: { pool, config: console.config }, signal })
+  const importId = Number(path.split('/').at(-1))
+
+  const whole = await uploads.textOf(importId, { all: true })
+  const refused = uploads.textOf(importId, { all: true }, 1_000)
+
+  expect(whole.toString().split('\r\n')).toHaveLength(52)
+  await expect(refused).rejects.toThrow('is too large for the console')
+})
+
+test('a cell that is cut within a character, or holds a NUL, is shown and imported', async () => {
+  const list = listOf(vehicles(3)).replace('Red', `${'x'.repeat(59)}\u{1f600}`)
+  const check = pathOf(await console.upload(list.replace('Red', 'R\0d')))
+
+  const page = await console.get(check.replace('/check', '/mapping'), asStock)
+
+  expect(page.text).toContain(`${'x'.repeat(59)}\ufffd`)
+  expect(pathOf(await importAs(check))).toMatch(/imports/)
 })
 
 test('the downloads are the rejected rows, and the list with prices', async () => {

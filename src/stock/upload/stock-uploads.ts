@@ -4,6 +4,7 @@ import { lockSql } from '../../db/locks.ts'
 import { inTransaction, openDb } from '../../db/transaction.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import { registerRooftops } from '../../pipeline/rooftops.ts'
+import { storableJson } from '../../values/text.ts'
 import { importStock } from '../import/import-stock.ts'
 import type { ImportRequest, ImportServices } from '../import/request.ts'
 import type { ChosenRows } from '../import/rejects.ts'
@@ -48,6 +49,10 @@ interface UploadRow {
   readonly importId: number | null
 }
 
+/** Characters of a list that is held in memory: a list of a drop folder may have 2 GB. */
+const mostText = 100_000_000
+
+/** Read as detected. */
 const asFound = { encoding: null, delimiter: null, sheet: null }
 
 /** Lists of one person that wait. */
@@ -92,7 +97,7 @@ export class StockUploads {
     const result = await dryRun(this.#services, this.#request({ ...row, options }))
     await this.#services.warehouse.pool.query(
       `update ops.stock_upload set options = $2, result = $3, newest_import_id = $4 where upload_id = $1 and import_id is null`,
-      [id, JSON.stringify(options), JSON.stringify(result), newest],
+      [id, jsonText(options), jsonText(result), newest],
     )
     return result
   }
@@ -118,9 +123,13 @@ export class StockUploads {
     const lifted = liftedBy(row.result.guards, typed)
     await this.#begin(id, row.rooftopId)
     const request = { ...this.#request(row), dryRun: false, importedBy: email.slice(0, 120) }
-    // In the transaction of the import: a process that is killed has done both, or neither.
-    const beforeCommit: ImportServices['beforeCommit'] = async (client, { importId }) => {
-      await client.query(finishUpload, [id, importId])
+    // In the transaction of the import: a process that is killed has done both, or neither. Between the check above and the lock
+    // of the import, another process may have imported a list, or a person dropped this one.
+    const beforeCommit: ImportServices['beforeCommit'] = async (client, { importId, status }) => {
+      const isNew = status === 'imported'
+      const values = [id, importId, isNew ? row.newest : null]
+      const { rowCount } = await client.query(finishUpload, values)
+      if (rowCount !== 1) throw notChecked()
     }
     const services = { ...this.#services, beforeCommit }
     const { importId } = await importStock(services, { ...request, ...lifted }).catch(
@@ -139,13 +148,18 @@ export class StockUploads {
     )
   }
 
-  /** Rows of an import as the text of a list. */
-  async textOf(importId: number, chosen: ChosenRows): Promise<Buffer> {
+  /** Rows of an import as the text of a list. UsageError beyond a size that this process can hold. */
+  async textOf(importId: number, chosen: ChosenRows, mostLength = mostText): Promise<Buffer> {
     return await inTransaction(
       this.#services.warehouse.pool,
       async ({ client }) => {
         const parts: string[] = []
-        for await (const part of storedListText(client, importId, chosen)) parts.push(part)
+        let length = 0
+        for await (const part of storedListText(client, importId, chosen)) {
+          parts.push(part)
+          length += part.length
+          if (length > mostLength) throw tooLong(importId)
+        }
         return Buffer.from(parts.join(''))
       },
       'repeatable read, read only',
@@ -228,14 +242,29 @@ export class StockUploads {
 }
 
 const finishUpload = `
-  update ops.stock_upload set import_id = $2, content = null, result = null, import_began_at = null where upload_id = $1`
+  update ops.stock_upload as u set import_id = $2::bigint, content = null, result = null, import_began_at = null
+  where upload_id = $1 and coalesce(import_id = $2, true) and ($3::bigint is null or $3 = (
+    select coalesce(max(i.import_id), 0) from core.stock_import as i where i.rooftop_id = u.rooftop_id and i.import_id < $2))`
 
+/** Cells may hold what Postgres cannot, or be cut within a character. */
+function jsonText(value: UploadOptions | UploadResult): string {
+  return JSON.stringify(storableJson(value))
+}
+
+/** The digest under which a list is known. */
 function sha256Of(content: Buffer): Buffer {
   return createHash('sha256').update(content).digest()
 }
 
+/** The newest import of a rooftop, as SQL. */
 const newestOf = (rooftop: string) =>
   `(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftop}::int)`
+
+function tooLong(importId: number): UsageError {
+  return new UsageError(
+    `Import ${importId} is too large for the console: nothing was changed. An engineer imports its file with "forecourt stock import".`,
+  )
+}
 
 function gone(): UsageError {
   return new UsageError(
