@@ -57,10 +57,13 @@ export function isConnectionLoss(error: unknown): boolean {
   // Too many parameters have the connection code 08P01, like a loss at a pooler, but a retry would always fail.
   if (/^bind message/.test(messageOf(error))) return false
   const code = String((error as { code?: unknown } | null)?.code ?? '')
+  // A container that restarts takes its name out of the DNS.
   return (
-    /^(57P\d\d|08\w{3}|25P03|3D000|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
+    isUnknownName(code) ||
+    /^(57P\d\d|08\w{3}|25P03|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
       code,
-    ) || /Connection terminated|trying to connect|not queryable/.test(messageOf(error))
+    ) ||
+    /Connection terminated|trying to connect|not queryable/.test(messageOf(error))
   )
 }
 
@@ -139,7 +142,7 @@ function explain(error: unknown, address: Address): UsageError {
     .reduce((text, secret) => text.replaceAll(secret, '***'), sentence)
   // No cause: the driver's error can hold its connection parameters.
   const isWrong = isTlsFault(String(code), messageOf(error))
-  if (isWrong || !(isConnectionLoss(error) || isUnknownName(code))) return new UsageError(shown)
+  if (isWrong || !isConnectionLoss(error)) return new UsageError(shown)
   return new UnreachableError(shown, isUnknownName(code))
 }
 

@@ -1,7 +1,8 @@
 import { createServer } from 'node:net'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { isConnectionLoss, openPool } from '#src/db/connect.ts'
-import { UsageError } from '#src/errors.ts'
+import { messageOf, UsageError } from '#src/errors.ts'
 import { createTestDatabase, emptyTestDatabase } from '../support/postgres.ts'
 
 const options = { applicationName: 'connect test', max: 2 }
@@ -50,6 +51,16 @@ async function refusingServer(
     [Symbol.asyncDispose]: () => new Promise((done) => server.close(() => done())),
   }
 }
+
+test('a host name that is gone, as that of a container that is replaced, is a lost connection', async () => {
+  const pool = new pg.Pool({ host: 'postgres.invalid' })
+
+  const error: unknown = await pool.query('select 1').catch((reason: unknown) => reason)
+
+  await pool.end()
+  expect(messageOf(error)).toContain('getaddrinfo')
+  expect(isConnectionLoss(error)).toBe(true)
+})
 
 test('values arrive as numbers, texts and instants that lose nothing', async () => {
   await using database = await createTestDatabase()
