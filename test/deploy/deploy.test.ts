@@ -1,6 +1,7 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -39,9 +40,12 @@ function ours(): [string, Service][] {
   return Object.entries(compose().services).filter(([, { image }]) => image === 'forecourt')
 }
 
-/** `${NAME:-default}` as compose fills it in where NAME is not set. */
+const required = /\$\{(\w+):\?([^}]*)\}/g
+const secretOfTest = 'of-the-test-0123456789abcdef'
+
+/** `${NAME:-default}` as compose fills it in where NAME is not set, and a secret for `${NAME:?what to do}`. */
 function filledIn(text: string): string {
-  return text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
+  return text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll(required, secretOfTest)
 }
 
 test('docker-compose.yml starts the sandbox, the schema, a scheduler, two workers and a server', () => {
@@ -70,6 +74,21 @@ test('its containers have a read-only root, no capabilities, and time to drain',
     })
   const published = Object.values(compose().services).flatMap(({ ports = [] }) => ports)
   expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+})
+
+test('its passwords have no default, and what is missing is named with what to do', () => {
+  const text = read('docker-compose.yml').replaceAll(/^ *#.*$/gm, '')
+  const named = [...text.matchAll(required)].map(([, name, sentence]) => ({ name, sentence }))
+  const settings = Object.values(compose().services).flatMap(({ environment = {} }) =>
+    Object.entries(environment),
+  )
+  const secrets = settings.filter(([name]) => /PASSWORD|TOKEN|KEY|SECRET|DATABASE_URL/.test(name))
+
+  expect(new Set(named.map(({ name }) => name))).toEqual(
+    new Set(['POSTGRES_PASSWORD', 'FORECOURT_LINKS_TOKEN', 'FORECOURT_WEBHOOK_TOKEN']),
+  )
+  for (const { name, sentence } of named) expect(sentence).toMatch(`set ${name} in .env to `)
+  for (const [, value] of secrets) expect(value).toMatch(/\$\{\w+:\?/)
 })
 
 test('its volumes and dependencies exist, and no service starts before the schema', () => {
@@ -128,7 +147,7 @@ test('its config is valid with its environment variables, and has the keys and r
     vehicleDataKey: sandboxVehicleDataKey,
   })
   expect(config).toMatchObject(served)
-  expect(config.warehouse.url).toBe('postgres://forecourt:forecourt@postgres:5432/forecourt')
+  expect(config.warehouse.url).toBe(`postgres://forecourt:${secretOfTest}@postgres:5432/forecourt`)
   expect(config.links.token).not.toBeNull()
   expect(config.webhooks.authHeaderValue).not.toBeNull()
   expect(read('Dockerfile')).toContain(`http://127.0.0.1:${config.operations.port}/healthz`)
@@ -193,17 +212,29 @@ test('an unknown command or option is found', () => {
 })
 
 test.skipIf(!has('docker-compose'))('docker-compose finds no fault with its file', () => {
-  const output = execFileSync(
-    'docker-compose',
-    ['-f', join(root, 'docker-compose.yml'), 'config'],
-    {
-      env: { PATH: process.env['PATH'] },
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const secrets = ['POSTGRES_PASSWORD', 'FORECOURT_LINKS_TOKEN', 'FORECOURT_WEBHOOK_TOKEN']
+  const config = (names: readonly string[]) =>
+    spawnSync(
+      'docker-compose',
+      ['--project-directory', tmpdir(), '-f', join(root, 'docker-compose.yml'), 'config'],
+      {
+        cwd: tmpdir(),
+        env: {
+          PATH: process.env['PATH'],
+          ...Object.fromEntries(names.map((name) => [name, secretOfTest])),
+        },
+        encoding: 'utf8',
+      },
+    )
 
-  expect(Object.keys(parse(output).services)).toHaveLength(6)
+  expect(Object.keys(parse(config(secrets).stdout).services)).toHaveLength(6)
+  for (const name of secrets) {
+    const { status, stderr } = config(secrets.filter((other) => other !== name))
+    expect({ status, stderr }).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`set ${name} in .env`),
+    })
+  }
 })
 
 test.skipIf(!has('systemd-analyze'))('systemd finds no fault with the units', async () => {
