@@ -78,7 +78,7 @@ async function openTable(
   if (first.length === 0)
     throw new CsvFileError(
       'empty',
-      `the sheet ${JSON.stringify(sheet)} of the workbook is empty: export the stock list again, or name another sheet with --sheet`,
+      `the sheet ${JSON.stringify(sheet)} of the workbook is empty: export the stock list again. Another sheet is named with --sheet`,
     )
   const layout = layoutOf(first, isKnownName)
   const { preamble, header, width, firstLine } = layout

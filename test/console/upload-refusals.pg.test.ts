@@ -314,6 +314,26 @@ test('a cell that is cut within a character, or holds a NUL, is shown and import
   expect(pathOf(await importAs(check))).toMatch(/imports/)
 })
 
+test('a workbook is not asked for an encoding, and an empty one says nothing about options', async () => {
+  const lines = ['Code,VIN,Make,Model,Year,Amount', ...vehicles(3).map(unsureLine)]
+  const rows = textRows(lines.map((line) => line.split(',')))
+  const mapping = pathOf(
+    await console.upload(workbook({ sheets: [{ name: 'Cars', rows }] }), { name: 'cars.xlsx' }),
+  )
+
+  const page = await console.get(mapping, asStock)
+  const empty = await console.upload(workbook({ sheets: [{ name: 'Cars', rows: '' }] }))
+
+  expect(mapping).toMatch(/mapping$/)
+  expect(page.text).not.toContain('name="encoding"')
+  expect(empty.status).toBe(409)
+  expect(empty.text).toContain('is empty: export the stock list again')
+  expect(empty.text).not.toContain('--sheet')
+})
+
+const unsureLine = ({ vin }: { vin: string }, at: number) =>
+  `C${at}45,${vin},Kia,Rio,2019,2100${at}.50`
+
 test('the downloads are the rejected rows, and the list with prices', async () => {
   const path = await console.import(listOf([...vehicles(4), aVehicle(5, { price: '1x2' })]))
 

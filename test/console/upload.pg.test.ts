@@ -88,6 +88,37 @@ test('a column in doubt is asked about, the answer is remembered, and can be see
   expect(asked).toMatch(/\/mapping$/)
 })
 
+test('the mapping shows five cells of each column, and the first ten rows as they would be typed', async () => {
+  const rows = Array.from({ length: 12 }, (_, at) => unsureRow(at + 1))
+  const list = unsure([...rows.slice(0, 2), rows[2]!.replace('45000', '4x5'), ...rows.slice(3)])
+
+  const mapping = pathOf(await console.upload(list))
+  const { text } = await console.get(mapping, asStock)
+  const { preview } = await console.json<{ preview: { columns: string[]; rows: Preview[] } }>(
+    mapping,
+    asStock,
+  )
+
+  const [, cells] = /<th[^>]*>Code\b.*?<ul class="cells">(.*?)<\/ul>/s.exec(text)!
+  expect(cells!.match(/<li>/g)).toHaveLength(5)
+  const at = (name: string) => preview.columns.indexOf(name)
+  const [first, , third] = preview.rows
+  expect(preview.rows.map(({ line }) => line)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  expect(first!.cells[at('asking price')]).toBe('21001.5')
+  expect(first!.cells[at('odometer')]).toBe('45000')
+  expect(first!.cells[at('VIN')]).toBe(aVehicle(1).vin)
+  expect(third!.cells).toEqual([])
+  expect(third!.notes.join(' ')).toContain('Odometer (km)')
+  expect(text).toContain('The first rows, as they would be read')
+  expect(text).toContain('not read')
+})
+
+interface Preview {
+  readonly line: number
+  readonly cells: readonly string[]
+  readonly notes: readonly string[]
+}
+
 test('one field for two columns is refused in words of the console', async () => {
   const mapping = pathOf(await console.upload(unsure([1, 2, 3].map(unsureRow))))
 

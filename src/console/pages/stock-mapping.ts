@@ -9,6 +9,7 @@ import type {
   UploadColumn,
   UploadMapping,
   UploadOptions,
+  UploadPreview,
   UploadResult,
 } from '../stock/stock-door.ts'
 import { delimiterText, stepPath, steps } from '../stock/upload-text.ts'
@@ -37,9 +38,15 @@ export const stockMapping = definePage({
     if (upload === null) return null
     if (upload.importId !== null) return new Redirect(`/stock/imports/${upload.importId}`)
     const { id, fileName, rooftop, zone, options, result } = upload
-    const { mapping = null, encoding = '', delimiter = '', sheets = [] } = result ?? {}
+    const {
+      mapping = null,
+      preview = null,
+      encoding = '',
+      delimiter = '',
+      sheets = [],
+    } = result ?? {}
     if (mapping === null && sheets.length === 0) return new Redirect(stepPath(id, 'refused'))
-    return { id, fileName, rooftop, zone, options, mapping, encoding, delimiter, sheets }
+    return { id, fileName, rooftop, zone, options, mapping, preview, encoding, delimiter, sheets }
   },
   title: ({ fileName }) => `Columns of ${fileName}`,
   zone: ({ zone }) => zone,
@@ -48,13 +55,14 @@ export const stockMapping = definePage({
     read: { roles: ['engineer', 'stock'], run: readAgain },
   },
   draw(data, { doors }) {
-    const { id, fileName, rooftop, options, mapping, encoding, delimiter, sheets } = data
+    const { id, fileName, rooftop, options, mapping, preview, encoding, delimiter, sheets } = data
     return html`<h1>Columns of ${fileName}</h1>
 <p class="question">What does each column hold?</p>
 ${steps('mapping', id)}
 <p>For ${rooftop}. The answer is remembered for the next list with the same header.</p>
 ${mapping === null ? sheetForm(id, sheets) : columnForm(id, mapping, doors)}
-${mapping !== null && readingForm(id, options, { encoding, delimiter })}`
+${mapping !== null && encoding !== 'xlsx' && readingForm(id, options, { encoding, delimiter })}
+${preview !== null && previewTable(preview)}`
   },
 })
 
@@ -88,6 +96,21 @@ function readingForm(
 <form method="post" action="/console/stock/upload/${id}/mapping" class="filter">${hiddenFields({ action: 'read' })}
 ${choice('Encoding', 'encoding', options.encoding ?? '', encodings)} ${choice('Separator', 'delimiter', options.delimiter ?? '', delimiters)} <button>Read it again</button></form>
 <p class="note">Change this where letters are wrong, or where all cells are in one column. Fields chosen above are then asked for again.</p></details>`
+}
+
+function previewTable({ columns, rows }: UploadPreview): Html {
+  return html`<h2>The first rows, as they would be read</h2>
+${table({
+  isWide: true,
+  caption: 'Read with the fields above; what is in doubt is taken as proposed',
+  columns: ['Line', ...columns, 'Note'],
+  rows: rows.map(({ line, cells, notes }) => [
+    line,
+    ...(cells.length > 0 ? cells : columns.map(() => '')),
+    html`${cells.length === 0 && badge('not read', 'warn')}<ul class="cells">${notes.map((note) => html`<li>${note}</li>`)}</ul>`,
+  ]),
+  empty: 'The list has no rows.',
+})}`
 }
 
 function doubtsFirst({ columns }: UploadMapping): readonly UploadColumn[] {

@@ -73,6 +73,8 @@ export interface UploadResult {
   /** The sheets of a workbook to choose from. */
   readonly sheets: readonly string[]
   readonly mapping: UploadMapping | null
+  /** The first rows as they would be typed; left out in a check of an earlier version. */
+  readonly preview?: UploadPreview | null
   readonly report: UploadReport | null
   readonly guards: readonly {
     readonly is: 'removal' | 'change'
@@ -87,6 +89,17 @@ export interface UploadResult {
 export interface UploadMapping {
   readonly columns: readonly UploadColumn[]
   readonly questions: readonly string[]
+}
+
+/** The first rows of a list as they would be typed. */
+export interface UploadPreview {
+  readonly columns: readonly string[]
+  readonly rows: readonly {
+    readonly line: number
+    /** Empty: the row is rejected or passed over. */
+    readonly cells: readonly string[]
+    readonly notes: readonly string[]
+  }[]
 }
 
 /** A column of a list. */

@@ -49,11 +49,11 @@ export function sampleColumns(
   })
 }
 
-/** Up to three different values that a column holds, as in the file. */
-export function samplesOf(column: SampleColumn): string[] {
+/** Different values that a column holds, as in the file: the first ones. */
+export function samplesOf({ cells }: Pick<SampleColumn, 'cells'>, most = 3): string[] {
   const found = new Set<string>()
-  for (const cell of column.cells) {
-    if (found.size === 3) break
+  for (const cell of cells) {
+    if (found.size === most) break
     if (!isPlaceholder(plainText(cell), null)) found.add(cell.slice(0, 60))
   }
   return [...found]

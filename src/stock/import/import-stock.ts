@@ -13,7 +13,14 @@ import { guardChanges, guardRemovals } from './guards.ts'
 import { IssueTally } from './issue-tally.ts'
 import { type FileDigest, type ListSource, openSource } from './list-source.ts'
 import { ListRefused } from './list-refused.ts'
-import { fingerprintOf, mapList, openList, type OpenList, withFileName } from './open-list.ts'
+import {
+  assertSure,
+  fingerprintOf,
+  mapList,
+  openList,
+  type OpenList,
+  withFileName,
+} from './open-list.ts'
 import { otherRooftopWarnings } from './other-rooftops.ts'
 import { type RowRedaction, rowRedaction, type TypedList, typeRows } from './type-rows.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
@@ -106,6 +113,8 @@ async function importWithin(
       ownMapping(csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
     const mapping = mapList(list, request, remembered)
+    services.onColumns?.(list, mapping)
+    assertSure(list, request, mapping)
     const work = { tx, services, request, digest: source, rooftopId, list, csv, mapping }
     return isUnchanged(newest, source, request, mapping, csv)
       ? await importedBefore(work, newest)

@@ -12,7 +12,7 @@ import { confirmingMaps, importCommand } from './import-command.ts'
 import { ListRefused } from './list-refused.ts'
 import type { ListSource } from './list-source.ts'
 import { countOwnColumns } from '../own-columns.ts'
-import type { ImportRequest } from './request.ts'
+import type { ImportRequest, ListSample } from './request.ts'
 import { onlyRows } from './row-filter.ts'
 
 /** How many records are used to map the columns. */
@@ -74,22 +74,29 @@ export function fingerprintOf({ names, width }: OpenList): string {
   return headerFingerprint(names, width)
 }
 
-/** The mapping of a list. If it is not sure: ListRefused with the proposal and the arguments that confirm it. */
+/** The mapping of a list, sure or not. */
 export function mapList(
   list: OpenList,
   request: ImportRequest,
   remembered: RememberedMapping | null,
 ): Mapping {
   const { csv, names, width } = list
-  const rows = list.sample
-    .filter(({ problem }) => !problem)
-    .map(({ cells }) => cells.slice(0, width))
-  const mapping = proposeMapping(names, withoutTitles(rows), {
+  return proposeMapping(names, sampleRows(list), {
     overrides: parseOverrides(request.maps, names, width),
     remembered,
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
-  if (mapping.status === 'sure') return mapping
+}
+
+/** The rows of the sample that are evidence of the columns' fields, with the dealer's cells. */
+export function sampleRows({ sample, width }: ListSample): readonly (readonly string[])[] {
+  const whole = sample.filter(({ problem }) => !problem)
+  return withoutTitles(whole.map(({ cells }) => cells.slice(0, width)))
+}
+
+/** Unless the mapping is sure: ListRefused with the proposal and the arguments that confirm it. */
+export function assertSure({ csv }: OpenList, request: ImportRequest, mapping: Mapping): void {
+  if (mapping.status === 'sure') return
   const found = { encoding: csv.encoding.name, delimiter: csv.dialect.delimiter }
   throw new ListRefused({ is: 'columns', mapping, ...found }, unsureMessage(mapping, request))
 }

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import type pg from 'pg'
 import type { RooftopConfig } from '../../config/read.ts'
-import type { ColumnMapping, MissingField } from '../../csv/map/column-mapping.ts'
+import type { ColumnMapping, Mapping, MissingField } from '../../csv/map/column-mapping.ts'
 import type { CellIssue, Severity } from '../../csv/map/typing/typed-row.ts'
+import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import type { Warehouse } from '../../warehouse.ts'
 import type { RowFilter } from './row-filter.ts'
 
@@ -39,12 +40,21 @@ export interface ImportRequest {
   readonly now: Date
 }
 
+/** The first records of a list. */
+export interface ListSample {
+  readonly sample: readonly CsvRecord[]
+  /** Columns of the dealer. */
+  readonly width: number
+}
+
 /** What an import uses of the program. */
 export interface ImportServices {
   readonly warehouse: Pick<Warehouse, 'pool' | 'config'>
   readonly signal: AbortSignal
   /** Called at named points, where tests kill the process. */
   readonly crashPoint?: (name: string) => void
+  /** Called once the columns are known or proposed, before any row is loaded. */
+  readonly onColumns?: (list: ListSample, mapping: Mapping) => void
   /** Called at the end of the import's transaction: what it writes is committed with the import. Not called for a dry run. */
   readonly beforeCommit?: (
     client: pg.ClientBase,

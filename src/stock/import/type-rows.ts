@@ -66,7 +66,8 @@ export async function typeRows(
   return await second.end(again, last)
 }
 
-function typingOptions(request: ImportRequest): TypingOptions {
+/** What the rooftop of an import states about its lists. */
+export function typingOptions(request: ImportRequest): TypingOptions {
   const { region, currency, odometerUnit } = request.rooftop
   return { market: region, currency, odometerUnit, today: todayAt(request) }
 }

@@ -36,22 +36,21 @@ const sources = {
 /** The columns of a mapping with its questions. */
 export function uploadColumns(mapping: Mapping): UploadColumns {
   const { columns, questions, hasHeader } = mapping
-  const names = hasHeader ? columns.map(({ header }) => header ?? '') : null
-  const proposals = new Map<number, Field>()
-  const asked: string[] = []
-  for (const { maps } of questions) {
-    const { columns: named } = parseOverrides(maps, names, columns.length)
-    for (const [index, field] of named) {
-      proposals.set(index, field)
-      asked.push(field)
-    }
-  }
+  const proposals = proposalsOf(mapping)
   return {
     hasHeader,
     columns: columns.map((column) => uploadColumn(column, proposals.get(column.index) ?? null)),
     questions: questions.map(({ message }) => plainWords(message)),
-    asked,
+    asked: [...proposals.values()],
   }
+}
+
+/** The field that a question proposes, by index of its column. */
+export function proposalsOf({ columns, questions, hasHeader }: Mapping): Map<number, Field> {
+  const names = hasHeader ? columns.map(({ header }) => header ?? '') : null
+  return new Map(
+    questions.flatMap(({ maps }) => [...parseOverrides(maps, names, columns.length).columns]),
+  )
 }
 
 /** A column of a mapping. */

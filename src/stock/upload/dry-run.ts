@@ -1,11 +1,15 @@
 import { UsageError } from '../../errors.ts'
+import { CsvFileError } from '../../csv/read/csv-file.ts'
 import { SheetChoiceError } from '../../workbook/choose-sheet.ts'
 import { importStock } from '../import/import-stock.ts'
 import { ListRefused } from '../import/list-refused.ts'
 import type { ImportRequest, ImportServices } from '../import/request.ts'
+import { type FirstRows, firstRows } from './first-rows.ts'
+import { plainWords } from './plain-words.ts'
 import {
   checkedResult,
   refusedResult,
+  withFirstRows,
   sheetsResult,
   type UploadGuard,
   type UploadResult,
@@ -16,6 +20,14 @@ export async function dryRun(
   services: ImportServices,
   request: ImportRequest,
 ): Promise<UploadResult> {
+  let first: FirstRows | null = null
+  const onColumns: ImportServices['onColumns'] = (list, mapping) => {
+    first ??= firstRows(list, request, mapping)
+  }
+  return withFirstRows(await resultOf({ ...services, onColumns }, request), first)
+}
+
+async function resultOf(services: ImportServices, request: ImportRequest): Promise<UploadResult> {
   const guards: UploadGuard[] = []
   let refused: UploadResult | null = null
   let lifted = { allowMassRemoval: false, allowMassChange: false }
@@ -26,6 +38,8 @@ export async function dryRun(
     } catch (error) {
       const { cause } = error as { cause?: unknown }
       if (cause instanceof SheetChoiceError) return sheetsResult(cause.sheets)
+      if (cause instanceof CsvFileError && error instanceof UsageError)
+        throw new UsageError(plainWords(error.message), { cause })
       if (!(error instanceof ListRefused)) throw error
       const { refusal } = error
       if (refusal.is === 'columns' || refusal.is === 'cut') return refusedResult(refusal)

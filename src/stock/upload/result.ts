@@ -2,6 +2,7 @@ import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
 import type { Refusal } from '../import/list-refused.ts'
 import type { RowCounts, StockImportReport, UnitChange, UnitCounts } from '../import/request.ts'
 import { type UploadColumn, uploadColumn, type UploadColumns, uploadColumns } from './columns.ts'
+import type { FirstRows, UploadPreview } from './first-rows.ts'
 import { labelOf, plainWords } from './plain-words.ts'
 
 /** What a person must type before the list is imported. */
@@ -41,6 +42,8 @@ export interface UploadResult {
   /** The sheets of a workbook to choose from; empty: the list was found. */
   readonly sheets: readonly string[]
   readonly mapping: UploadColumns | null
+  /** null: the list could not be read so far. */
+  readonly preview: UploadPreview | null
   readonly report: UploadReport | null
   readonly guards: readonly UploadGuard[]
   /** Why it is refused, as a sentence. */
@@ -50,7 +53,15 @@ export interface UploadResult {
 }
 
 const none = {
-  ...{ encoding: '', delimiter: '', mapping: null, report: null, guards: [], why: null },
+  ...{
+    encoding: '',
+    delimiter: '',
+    mapping: null,
+    preview: null,
+    report: null,
+    guards: [],
+    why: null,
+  },
   ...{ importId: null, sheets: [] },
 } as const
 
@@ -85,10 +96,21 @@ export function checkedResult(
     state: refused?.state ?? (report.status === 'already-imported' ? 'same' : 'ready'),
     ...{ encoding: report.encoding, delimiter: report.delimiter, guards, sheets: [] },
     mapping: mappingOf(columns, report),
+    preview: null,
     report: reportOf(report),
     why: refused?.why ?? null,
     importId: report.status === 'already-imported' ? report.importId : null,
   }
+}
+
+/** The result with what the list begins with. */
+export function withFirstRows(result: UploadResult, first: FirstRows | null): UploadResult {
+  const { mapping } = result
+  if (mapping === null || first === null) return result
+  const columns = mapping.columns.map((column) => {
+    return { ...column, samples: first.samples[column.index] ?? column.samples }
+  })
+  return { ...result, mapping: { ...mapping, columns }, preview: first.preview }
 }
 
 function mappingOf(

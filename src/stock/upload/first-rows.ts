@@ -1,0 +1,96 @@
+import { samplesOf } from '../../csv/map/candidates.ts'
+import type { Mapping } from '../../csv/map/column-mapping.ts'
+import { type Field, stockColumns } from '../../csv/map/stock-fields.ts'
+import { startStyles } from '../../csv/map/typing/column-styles.ts'
+import { rowTyper } from '../../csv/map/typing/row.ts'
+import type { TypedRow } from '../../csv/map/typing/typed-row.ts'
+import { sampleRows } from '../import/open-list.ts'
+import type { ImportRequest, ListSample } from '../import/request.ts'
+import { typingOptions } from '../import/type-rows.ts'
+import { fitToColumns } from '../import/unit-columns.ts'
+import { proposalsOf } from './columns.ts'
+import { labelOf, plainWords } from './plain-words.ts'
+
+/** The first rows of a list as they would be typed. */
+export interface UploadPreview {
+  /** What any of them has, in words. */
+  readonly columns: readonly string[]
+  readonly rows: readonly {
+    readonly line: number
+    /** By column; empty: the row is rejected or passed over. */
+    readonly cells: readonly string[]
+    /** Why it is, or what is doubtful about it. */
+    readonly notes: readonly string[]
+  }[]
+}
+
+/** What a person sees of a list to judge how its columns are read. */
+export interface FirstRows {
+  /** Different cells of each column, by its index. */
+  readonly samples: readonly (readonly string[])[]
+  readonly preview: UploadPreview
+}
+
+const mostSamples = 5
+const mostRows = 10
+
+/** The first rows of a list. What a question proposes is taken as answered. */
+export function firstRows(list: ListSample, request: ImportRequest, mapping: Mapping): FirstRows {
+  const proposed = proposalsOf(mapping)
+  const taken = new Set(proposed.values())
+  const columns = mapping.columns.map((column) => {
+    const own = column.field === null || taken.has(column.field) ? null : column.field
+    return { ...column, field: proposed.get(column.index) ?? own }
+  })
+  const cells = sampleRows(list)
+  return {
+    samples: columns.map(({ index }) =>
+      samplesOf({ cells: cells.map((row) => row[index] ?? '') }, mostSamples),
+    ),
+    preview: previewOf(typedRows(list, request, { ...mapping, columns })),
+  }
+}
+
+type NumberedRow = TypedRow & { readonly line: number }
+
+function typedRows(
+  { sample, width }: ListSample,
+  request: ImportRequest,
+  mapping: Mapping,
+): NumberedRow[] {
+  const evidence = startStyles(mapping, typingOptions(request))
+  for (const { cells, problem } of sample)
+    if (problem === undefined || problem.repaired) evidence.observe(cells)
+  const type = rowTyper(mapping, evidence.styles())
+  return sample
+    .filter(({ problem }) => problem?.code !== 'blank-row')
+    .slice(0, mostRows)
+    .map((record) => {
+      const { line } = record
+      const typed = type({ ...record, cells: record.cells.slice(0, width) })
+      return { ...fitToColumns(typed, line), line }
+    })
+}
+
+function previewOf(rows: readonly NumberedRow[]): UploadPreview {
+  const names = Object.entries(stockColumns) as [keyof typeof stockColumns, string][]
+  const textOf = ({ unit }: TypedRow, column: string) =>
+    valueText((unit as Readonly<Record<string, unknown>> | null)?.[column])
+  const shown = names.filter(([, column]) => rows.some((row) => textOf(row, column) !== ''))
+  return {
+    columns: shown.map(([field]) => labelOf(field satisfies Field)),
+    rows: rows.map((row) => ({
+      line: row.line,
+      cells: row.unit === null ? [] : shown.map(([, column]) => textOf(row, column)),
+      notes: row.issues
+        .filter(({ severity }) => row.unit === null || severity === 'warning')
+        .map(({ column, hint }) => plainWords(column === null ? hint : `${column}: ${hint}`)),
+    })),
+  }
+}
+
+/** Amounts without the zeros behind them. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return String(value).replace(/^(\d+)\.0+$|^(\d+\.\d*?[1-9])0+$/, '$1$2')
+}
