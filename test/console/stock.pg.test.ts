@@ -147,6 +147,84 @@ test('what is of another rooftop is not there: the same answer as for what does 
   expect((await console.get(`/stock/units/${foreign!.uid}/${unit!.no}`)).status).toBe(200)
 })
 
+test('a car whose PPSR interest has changed is marked, and listed alone', async () => {
+  const [watched] = await console.rows<{ no: string; check: string }>(
+    `select s.stock_no as no, k.check_ref as check from core.stock_unit as s
+     join core.rooftop as r using (rooftop_id)
+     join core.vehicle_check as k on k.group_id = r.group_id and k.vin = upper(s.vin) and k.check_kind = 'ppsr' and k.gone_at is null
+     where s.rooftop_id = $1 and s.off_stock_at is null and r.region = 'AU' order by 1 limit 1`,
+    [own.id],
+  )
+  await console.rows(
+    `update core.vehicle_check set watch_status = 'changed' where check_ref = $1`,
+    [watched!.check],
+  )
+  const truth = await console.rows<{ no: string }>(
+    `select stock_no as no from mart.rpt_06_ppsr_exposure where rooftop_id = $1 and exposure = 'interest changed' order by 1`,
+    [own.id],
+  )
+
+  const listed = await stockOf(`?rooftop=${own.uid}&show=ppsr`, 'stock')
+  const { text } = await console.get(`/stock?rooftop=${own.uid}&q=${watched!.no}`, {
+    role: 'stock',
+  })
+
+  expect(truth.map(({ no }) => no)).toContain(watched!.no)
+  expect(listed.units.map(({ stockNo }) => stockNo).sort()).toEqual(truth.map(({ no }) => no))
+  expect(text).toContain('PPSR changed')
+})
+
+test('each car has its prices as a small chart, the same as on its page', async () => {
+  const { units } = await console.json<{
+    units: { uid: string; stockNo: string; steps: object[] }[]
+  }>('/stock')
+  const many = units.toSorted((a, b) => b.steps.length - a.steps.length)[0]!
+  const page = await console.json<{ steps: { at: string; asking: number; market: number }[] }>(
+    `/stock/units/${many.uid}/${many.stockNo}`,
+  )
+
+  const { text } = await console.get('/stock', { role: 'stock' })
+
+  expect(many.steps.length).toBeGreaterThan(1)
+  expect(many.steps.map((step) => ({ ...step, at: '' }))).toEqual(
+    page.steps.map(({ asking, market }) => ({ at: '', asking, market })),
+  )
+  expect(text).toMatch(/<svg role="img" aria-label="Asking \d+ to \d+, market/)
+})
+
+test('the prices of a rooftop are asked for again by who may, and come in', async () => {
+  const asked = async (uid: string, role: 'stock' | 'viewer') =>
+    await console.post('/stock', { action: 'reprice', rooftop: uid }, { role })
+  const before = await console.rows<{ at: Date }>(
+    'select max(last_confirmed_at) as at from core.stock_price_observation where rooftop_id = $1',
+    [own.id],
+  )
+  console.fixture.sandbox.clock.advance(dayMs)
+
+  const viewer = await asked(own.uid, 'viewer')
+  const foreign = await asked(others[0]!.uid, 'stock')
+  const { status, location } = await asked(own.uid, 'stock')
+  const runId = new URL(location!, console.url).searchParams.get('asked')
+  const ended = async () =>
+    (await console.rows('select status from ops.run where run_id = $1', [runId]))[0]!['status']
+  while ((await ended()) === 'running') await new Promise((done) => setTimeout(done, 50))
+  const after = await console.rows<{ at: Date }>(
+    'select max(last_confirmed_at) as at from core.stock_price_observation where rooftop_id = $1',
+    [own.id],
+  )
+  const page = await console.get(location!.replace('/console', ''), { role: 'stock' })
+  const rooftops = await console.rows(
+    'select distinct rooftop_id as id from ops.run_stream where run_id = $1',
+    [runId],
+  )
+
+  expect([viewer.status, foreign.status, status]).toEqual([403, 404, 303])
+  expect(await ended()).toBe('ok')
+  expect(rooftops).toEqual([{ id: own.id }])
+  expect(after[0]!.at.getTime()).toBeGreaterThan(before[0]!.at.getTime())
+  expect(page.text).toContain('The prices are being asked for')
+})
+
 test('a unit shows its prices as steps, of the rooftop that is named', async () => {
   const [unit] = await console.rows<{
     no: string

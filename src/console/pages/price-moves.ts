@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
-import { html, type Html } from '../../values/html.ts'
-import { sparkline } from '../charts/sparkline.ts'
+import { html } from '../../values/html.ts'
 import { definePage } from '../page.ts'
 import { choice, filterForm } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { addressOf } from '../parts/link.ts'
 import { cutPage, pageSize } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
+import { type PriceStep, priceHistory } from '../stock/price-history.ts'
 import {
   chosenIds,
   readStockScope,
@@ -25,14 +25,7 @@ interface Move extends Pick<StockUnit, 'uid' | 'stockNo' | 'rooftop' | 'make' | 
   readonly market: number
   readonly askingMove: number | null
   readonly marketMove: number | null
-  readonly steps: readonly Step[]
-}
-
-/** The prices of a car from one change to the next. */
-interface Step {
-  readonly at: string
-  readonly asking: number | null
-  readonly market: number | null
+  readonly steps: readonly PriceStep[]
 }
 
 /** Rooftops whose steps are read at once, which takes some 10 ms each; where there are more, one is shown. */
@@ -176,17 +169,6 @@ function moveCells(move: Move, { currency, hasRooftop, now }: MoveOptions) {
     `${moveText(gap, currency)}${share}`,
     moveText(marketMove, currency),
     moveText(askingMove, currency),
-    historyOf(steps, now),
+    priceHistory(steps, now),
   ]
-}
-
-function historyOf(steps: readonly Step[], now: Date): Html {
-  const values = (name: 'asking' | 'market') =>
-    steps.map((step) => ({ at: new Date(step.at), value: step[name] }))
-  const ends = (name: 'asking' | 'market') => {
-    const known = steps.map((step) => step[name]).filter((value) => value !== null)
-    return known.length === 0 ? 'none' : `${known[0]} to ${known.at(-1)}`
-  }
-  const summary = `Asking ${ends('asking')}, market ${ends('market')}`
-  return sparkline(summary, [values('asking'), values('market')], now)
 }

@@ -8,14 +8,15 @@ import { addressOf, link } from '../parts/link.ts'
 import { cutPage, olderLink, pageSize } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
 import { ownRooftop } from '../stock/own.ts'
+import { type PriceStep, priceHistory, readPriceSteps, stepsKey } from '../stock/price-history.ts'
 import {
   keyOf,
   readStockScope,
   readSums,
   readUnits,
   type StockRooftop,
+  type ListedUnit,
   type StockSum,
-  type StockUnit,
   type UnitFilter,
 } from '../stock/read-stock.ts'
 import { amountText, carText, rooftopChoice, unitLink } from '../stock/unit-text.ts'
@@ -24,6 +25,7 @@ const views = {
   all: 'all',
   unpriced: 'without a market price',
   missing: 'not in the newest list',
+  ppsr: 'with a changed PPSR interest',
 } as const
 
 function filterOf({ query }: PageRequest): UnitFilter & { readonly rooftop: string } {
@@ -48,7 +50,11 @@ export const stock = definePage({
     const units = cutPage(await readUnits(request.db, scope, filter, pageSize + 1))
     const asked = /^\d{1,15}$/.exec(request.query['asked'] ?? '')?.[0] ?? ''
     const { rooftops } = scope
-    return { filter, rooftops, sums, units: units.shown, hasMore: units.hasMore, asked }
+    const steps = await readPriceSteps(request.db, scope, units.shown)
+    const withSteps = units.shown.map((unit) => {
+      return { ...unit, steps: steps.get(stepsKey(unit)) ?? [] }
+    })
+    return { filter, rooftops, sums, units: withSteps, hasMore: units.hasMore, asked }
   },
   async download(format, request) {
     const { rooftop } = filterOf(request)
@@ -92,9 +98,10 @@ ${table({
     'Car',
     ...(rooftops.length > 1 ? ['Rooftop'] : []),
     ...numberHeads.map((head) => numbers(head)),
+    'Prices since it came in',
     'Note',
   ],
-  rows: units.map((unit) => unitCells(unit, rooftops.length > 1)),
+  rows: units.map((unit) => unitCells(unit, rooftops.length > 1, now)),
   empty:
     search + rooftop === '' && show === 'all'
       ? 'No car is on hand.'
@@ -165,7 +172,9 @@ function sumCells(
   ]
 }
 
-function unitCells(unit: StockUnit, hasRooftop: boolean) {
+type ShownUnit = ListedUnit & { readonly steps: readonly PriceStep[] }
+
+function unitCells(unit: ShownUnit, hasRooftop: boolean, now: Date) {
   const { vin, rooftop, days, km, cost, asking, market, currency, isOnApplication } = unit
   return [
     unitLink(unit),
@@ -179,12 +188,13 @@ function unitCells(unit: StockUnit, hasRooftop: boolean) {
     asking === null || market === null || market === 0
       ? '–'
       : `${Math.round((100 * asking) / market)} %`,
+    priceHistory(unit.steps, now),
     noteOf(unit),
   ]
 }
 
-function noteOf({ missingSince, whyNoMarket, zone }: StockUnit): Html {
-  return html`${missingSince !== null && html`${badge('missing', 'warn')}<small>not in the lists since ${instant(missingSince, zone)}</small>`}${whyNoMarket !== null && html`${badge('no market price', 'quiet')}<small>${whyNoMarket}</small>`}`
+function noteOf({ missingSince, whyNoMarket, isPpsrChanged, zone }: ListedUnit): Html {
+  return html`${isPpsrChanged && html`${badge('PPSR changed', 'bad')}<small>a watch reports another security interest</small>`}${missingSince !== null && html`${badge('missing', 'warn')}<small>not in the lists since ${instant(missingSince, zone)}</small>`}${whyNoMarket !== null && html`${badge('no market price', 'quiet')}<small>${whyNoMarket}</small>`}`
 }
 
 function downloads(

@@ -94,9 +94,15 @@ export interface StockUnit {
   readonly whyNoMarket: string | null
 }
 
+/** A unit in the list of those on hand. */
+export interface ListedUnit extends StockUnit {
+  /** A watch of a PPSR search in the dealer group reports that the interests have changed. */
+  readonly isPpsrChanged: boolean
+}
+
 /** Which units of the stock on hand are listed. */
 export interface UnitFilter {
-  readonly show: 'all' | 'unpriced' | 'missing'
+  readonly show: 'all' | 'unpriced' | 'missing' | 'ppsr'
   readonly search: string
   /** The key of the unit after which the list goes on; empty: from the start. */
   readonly after: string
@@ -108,12 +114,16 @@ export async function readUnits(
   scope: StockScope,
   { show, search, after }: UnitFilter,
   limit: number,
-): Promise<StockUnit[]> {
+): Promise<ListedUnit[]> {
   const [day, uid, stockNo] = splitKey(after)
-  const { rows } = await sql<StockUnit>`
-    select ${unitColumns} from ${unitsWithMarket(scope)}
+  const isPpsrChanged = sql`exists (
+    select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
+    where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
+  const { rows } = await sql<ListedUnit>`
+    select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsWithMarket(scope)}
     where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
       ${show === 'unpriced' ? sql`and p.retail is null` : sql``} ${show === 'missing' ? sql`and s.missing_since is not null` : sql``}
+      ${show === 'ppsr' ? sql`and ${isPpsrChanged}` : sql``}
       ${search === '' ? sql`` : sql`and position(${search.toLowerCase()} in lower(concat_ws(' ', s.stock_no, s.vin, s.plate, s.model_year, s.make, s.model))) > 0`}
       ${day === undefined ? sql`` : sql`and (s.acquired_on, r.rooftop_uid, s.stock_no) > (${day}::date, ${uid}::text, ${stockNo}::text)`}
     order by s.acquired_on, r.rooftop_uid, s.stock_no limit ${limit}`.execute(db)
