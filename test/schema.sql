@@ -1666,12 +1666,14 @@ ops.stock_upload table
   import_id bigint
   made_at timestamp with time zone not null default now()
   ends_at timestamp with time zone not null default (now() + '24:00:00'::interval)
+  inbox_file_id bigint -- The file of ops.stock_inbox_file that was refused; null: a person uploaded it
   constraint stock_upload_pkey PRIMARY KEY (upload_id)
   constraint stock_upload_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint stock_upload_sha256_check CHECK ((length(sha256) = 32))
   CREATE INDEX stock_upload_corrects ON ops.stock_upload USING btree (corrects_import_id) WHERE (corrects_import_id IS NOT NULL)
+  CREATE UNIQUE INDEX stock_upload_inbox_file ON ops.stock_upload USING btree (inbox_file_id) WHERE (inbox_file_id IS NOT NULL)
   CREATE INDEX stock_upload_rooftop ON ops.stock_upload USING btree (rooftop_id, made_at)
-  -- Stock lists that were uploaded in the console. One that is not imported within 24 hours is deleted; the row of an imported one stays without its content.
+  -- Stock lists that were uploaded in the console, or that a drop folder refused. One that is not imported before ends_at is deleted; the row of an imported one stays without its content.
 
 ops.stream_state table
   rooftop_id integer not null

@@ -890,6 +890,7 @@ export interface OpsStockUploadTable {
   import_id: number | null
   made_at: Generated<Date>
   ends_at: Generated<Date>
+  inbox_file_id: number | null
 }
 
 /** ops.stream_state */
@@ -1946,6 +1947,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'import_id', type: 'bigint' },
     { name: 'made_at', type: 'timestamp with time zone' },
     { name: 'ends_at', type: 'timestamp with time zone' },
+    { name: 'inbox_file_id', type: 'bigint' },
   ],
   'ops.stream_state': [
     { name: 'rooftop_id', type: 'integer' },

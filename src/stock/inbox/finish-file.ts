@@ -1,6 +1,5 @@
 import { lstat, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../config/read.ts'
 import { csvText, byteOrderMark, defaultStyle } from '../../csv/write/csv-text.ts'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { inTransaction } from '../../db/transaction.ts'
@@ -9,7 +8,8 @@ import { rejectColumns } from '../own-columns.ts'
 import { type FileOutcome, readOutcome } from './file-outcome.ts'
 import { recordChanged, recordEnd } from './file-records.ts'
 import { anyRooftop, type FileWork, planAgain, requestFor } from './import-file.ts'
-import { folders, type Inbox } from './inbox.ts'
+import { folders } from './inbox.ts'
+import { consoleStep, offerUpload } from './offer-upload.ts'
 import { isThere, moveFile, placeText } from './place-file.ts'
 import { type FilePlan, unknownRows } from './plan-parts.ts'
 import { reportText } from './report-text.ts'
@@ -59,9 +59,10 @@ export async function finishFile(
   const unknownFile = unknown.size === 0 ? null : await placeUnknown(work, from, to)
   const report = `${to}.report.txt`
   const { name, seenAt, reason } = file
-  const consoleUrl = consoleUrlOf(services.warehouse.config, inbox)
+  const uploadId = state === 'failed' ? await offerUpload(work, outcome, plan, from) : null
+  const inConsole = consoleStep(services.warehouse.config, inbox, uploadId)
   const texts = { inbox, name, seenAt, state, reason, outcome, unknown } as const
-  await placeText(report, reportText({ ...texts, rejects, unknownFile, consoleUrl }))
+  await placeText(report, reportText({ ...texts, rejects, unknownFile, inConsole }))
   services.crashPoint?.('inbox-reported')
   await moveFile(from, to)
   services.crashPoint?.('inbox-moved')
@@ -119,16 +120,6 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
   await rm(path, { force: true })
   await placeText(path, byteOrderMark + lines.join(''))
   return path
-}
-
-/** Where a person uploads a list of the inbox; null: there is no console, or it would take all rows of several rooftops. */
-export function consoleUrlOf(
-  { console }: Config,
-  { rooftop }: Pick<Inbox, 'rooftop'>,
-): string | null {
-  if (console === null || rooftop === null) return null
-  // Without a query, which every message hides since signed links have theirs in it.
-  return `${console.publicUrl}/console/stock/upload`
 }
 
 interface Ended {

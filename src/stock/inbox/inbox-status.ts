@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type pg from 'pg'
 import type { Config } from '../../config/read.ts'
-import { consoleUrlOf } from './finish-file.ts'
 import { folders, type Inbox, inboxesOf, inboxLabel } from './inbox.ts'
+import { consoleStep } from './offer-upload.ts'
 import { timeText } from './report-text.ts'
 
 /** A file that was not imported and that no one has dealt with. */
@@ -16,6 +16,8 @@ export interface OpenFile {
   /** What imports it after all; none: it has to be exported again. */
   readonly commands: readonly string[]
   readonly alertKey: string
+  /** The upload of the console that waits with it; null: none. */
+  readonly uploadId: string | null
 }
 
 /** The status of a drop folder. */
@@ -76,7 +78,8 @@ select wanted.key, known.inbox is not null as "isKnown", arrived_at as "arrivedA
     select file_name, file_id from ops.stock_inbox_file as file
     where file.inbox = wanted.key and state in ('waiting', 'taken', 'decided') order by file_id limit 20) as shown) as waiting,
   (select json_agg(json_build_object('file', file_name, 'takenAs', case when state = 'failed' then taken_as end, 'since', ended_at,
-      'alertKey', alert_key, 'reason', coalesce(reason, (
+      'alertKey', alert_key, 'uploadId', (select upload_id from ops.stock_upload as upload
+        where upload.inbox_file_id = one.file_id and upload.import_id is null and upload.ends_at > now()), 'reason', coalesce(reason, (
         select part.reason from ops.stock_inbox_part as part where part.file_id = one.file_id and outcome = 'refused' order by rooftop_id limit 1)),
       'commands', array(select command from ops.stock_inbox_part as part
         where part.file_id = one.file_id and outcome = 'refused' and command is not null order by rooftop_id)) order by file_id desc)
@@ -150,7 +153,7 @@ export function inboxProblems(
       : [{ key: `inbox/late/${digest(label)}`, what: lateText(label, status) }]),
     ...[...Map.groupBy(status.failed, ({ alertKey }) => alertKey)].map(([key, files]) => ({
       key,
-      what: failedText(label, files, consoleUrlOf(config, inboxes.get(label)!)),
+      what: failedText(label, files, consoleStep(config, inboxes.get(label)!, files[0]!.uploadId)),
     })),
   ])
 }
@@ -181,14 +184,14 @@ export function lateText(label: string, status: InboxStatus): string {
 const longestText = 1000
 
 /** What a person does about failed files of one cause, with the command of the newest. The reason is cut, not what follows it. */
-function failedText(label: string, files: readonly OpenFile[], consoleUrl: string | null): string {
+function failedText(label: string, files: readonly OpenFile[], inConsole: string | null): string {
   const [{ file, path, reason, commands }, ...others] = files as [OpenFile, ...OpenFile[]]
   const more = others.length === 0 ? '' : ` and ${others.length} more`
   const head = `The stock list ${file}${more} in ${label} was not imported and needs a person.`
   const rest = [
     ...(path === null ? [] : [`The report is ${path}.report.txt.`]),
     ...(commands[0] === undefined ? [] : [`If the list is right, run: ${commands[0]}`]),
-    ...(consoleUrl === null ? [] : [`Or upload it at ${consoleUrl}`]),
+    ...(inConsole === null ? [] : [`Or ${inConsole}`]),
   ].join(' ')
   const [first = ''] = reason.split('\n')
   const why = path === null ? first : first.replaceAll(path, file)

@@ -17,8 +17,8 @@ export interface ReportSource {
   /** Files beside the report: the rejected rows by rooftop, and those of unknown rooftops. */
   readonly rejects: ReadonlyMap<string, string>
   readonly unknownFile: string | null
-  /** Where a person may do the same in the console; null: there is none. */
-  readonly consoleUrl: string | null
+  /** What a person does instead in the console, as the end of a sentence; null: there is none. */
+  readonly inConsole: string | null
 }
 
 const shownValues = 20
@@ -69,7 +69,7 @@ function partLines(part: PartOutcome, source: ReportSource): string[] {
 }
 
 function refusedLines({ reason, command }: PartOutcome, source: ReportSource): string[] {
-  const { inbox, consoleUrl } = source
+  const { inbox, inConsole } = source
   const again = `export the list again and drop it into ${inbox.folder}`
   return [
     'NOT IMPORTED. The stock is as it was before. The reason:',
@@ -80,7 +80,7 @@ function refusedLines({ reason, command }: PartOutcome, source: ReportSource): s
       : [
           'What to do: if the list is right, confirm it with this command:',
           `  ${command}`,
-          ...(consoleUrl === null ? [] : [`or upload it at ${consoleUrl}`]),
+          ...(inConsole === null ? [] : [`or ${inConsole}`]),
           `If the list is wrong, ${again}.`,
         ]),
   ]

@@ -53,7 +53,7 @@ interface UploadRow {
 const mostText = 100_000_000
 
 /** Read as detected. */
-const asFound = { encoding: null, delimiter: null, sheet: null }
+export const asFound = { encoding: null, delimiter: null, sheet: null }
 
 /** Lists of one person that wait. */
 const mostWaiting = 10
@@ -252,12 +252,12 @@ function jsonText(value: UploadOptions | UploadResult): string {
 }
 
 /** The digest under which a list is known. */
-function sha256Of(content: Buffer): Buffer {
+export function sha256Of(content: Buffer): Buffer {
   return createHash('sha256').update(content).digest()
 }
 
 /** The newest import of a rooftop, as SQL. */
-const newestOf = (rooftop: string) =>
+export const newestOf = (rooftop: string) =>
   `(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftop}::int)`
 
 function tooLong(importId: number): UsageError {
