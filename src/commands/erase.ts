@@ -6,6 +6,7 @@ import { type EvaluationName, isClean, type Receipt } from '../erasure/receipt.t
 import { requestedTerms, type Subject } from '../erasure/subject.ts'
 import type { Config } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
+import { inboxesOf } from '../stock/inbox/inbox.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { requester } from './requester.ts'
@@ -28,9 +29,10 @@ export const erase: RunCommand = async (session, options) => {
     await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
   if (isDryRun) {
     const receipt = await run(true)
-    session.result({ dryRun: true, ...receipt }, () =>
-      linesOf(byLabel(config, receipt), null, allPeople),
-    )
+    session.result({ dryRun: true, ...receipt }, () => [
+      ...linesOf(byLabel(config, receipt), null, allPeople),
+      ...droppedFileLines(config),
+    ])
     return 0
   }
   if (
@@ -43,7 +45,10 @@ export const erase: RunCommand = async (session, options) => {
   const receipt = await run(false)
   const files = await removeErasedFiles(db, archiveFolder(config))
   const document = { dryRun: false, ...receipt, filesPending: files.pending }
-  session.result(document, () => linesOf(byLabel(config, receipt), files, allPeople))
+  session.result(document, () => [
+    ...linesOf(byLabel(config, receipt), files, allPeople),
+    ...droppedFileLines(config),
+  ])
   return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
 
@@ -110,6 +115,15 @@ function byLabel({ rooftops }: Config, receipt: Receipt): Receipt {
     mentionedIn: named(mentionedIn),
     alsoCarriedBy: named(alsoCarriedBy),
   }
+}
+
+/** The lists as they came are files of the dealer: nothing shows whose name is in them. */
+function droppedFileLines(config: Config): string[] {
+  const folders = [...new Set(inboxesOf(config).map(({ folder }) => folder))]
+  if (folders.length === 0) return []
+  return [
+    `Not searched: the stock lists in done/ and failed/ of ${folders.join(', ')}. Remove those that name the customer.`,
+  ]
 }
 
 function linesOf(receipt: Receipt, files: FilesRemoved | null, allPeople: boolean): string[] {

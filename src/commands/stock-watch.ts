@@ -78,7 +78,7 @@ function chooseInboxes(
 
 const defaults = {
   ...{ rooftopColumn: null, rooftopCodes: {}, pattern: '*', mode: 'snapshot' },
-  ...{ sheet: null, marker: null },
+  ...{ sheet: null, marker: null, keepDays: null },
   ...{ expectDaily: null, timezone: null, settleSeconds: 10 },
 } satisfies Omit<InboxConfig, 'folder' | 'rooftop'>
 

@@ -36,6 +36,10 @@ const inbox = z
     settleSeconds: whole(1, 3600)
       .default(10)
       .describe('A file is complete when it has not changed for this long'),
+    keepDays: whole(1, 3650)
+      .nullable()
+      .default(null)
+      .describe('How long imported files stay in done/; null: until you remove them'),
     marker: z
       .string()
       .regex(/^\.[\w.-]+$/, 'is not an ending such as .done')

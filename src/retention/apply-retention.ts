@@ -17,6 +17,8 @@ export interface RetentionReport {
   readonly eventRuns: number
   /** Uploaded stock lists that were not imported within a day, and the notes on older ones. */
   readonly uploads: number
+  /** Records of files that came by a drop folder. */
+  readonly inboxFiles: number
   /** Files of the archive that erasures could not remove at once. */
   readonly files: FilesRemoved
 }
@@ -28,7 +30,7 @@ const batchSize = 1_000
 
 /**
  * Deletes data older than `retention.rawDays`: superseded payloads, bodies of webhooks and the counts of their runs, records
- * that left quarantine, uploads, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
+ * that left quarantine, uploads, records of dropped files, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
  * need it. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
@@ -50,8 +52,9 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
   )
   const eventRuns = await inBatches(context, oldEventRuns, cutoff)
   const uploads = await inBatches(context, oldUploads, cutoff)
+  const inboxFiles = await inBatches(context, oldInboxFiles, cutoff)
   const files = await removeErasedFiles(db, archiveFolder(config))
-  return { payloads, quarantine, links, deliveries, eventRuns, uploads, files }
+  return { payloads, quarantine, links, deliveries, eventRuns, uploads, inboxFiles, files }
 }
 
 // The links of listed checks stay: their rows show that they must be signed again.
@@ -68,6 +71,14 @@ const expiredLinks = `
 const oldUploads = `
   delete from ops.stock_upload where upload_id in (
     select upload_id from ops.stock_upload where made_at < $1 or (import_id is null and ends_at < now()) limit $2)`
+
+// The newest list of a drop folder stays, because it settles the failed ones before it; a failed one stays until a person removed its file.
+const oldInboxFiles = `
+  delete from ops.stock_inbox_file where file_id in (
+    select file_id from ops.stock_inbox_file as file
+    where ended_at < $1 and (state in ('done', 'gone') or cleared_at is not null) and file_id < (
+      select max(newest.file_id) from ops.stock_inbox_file as newest where newest.inbox = file.inbox and newest.state = 'done')
+    limit $2)`
 
 const oldEventRuns = `
   delete from ops.run_stream where (run_id, rooftop_id, stream) in (

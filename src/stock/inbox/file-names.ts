@@ -41,6 +41,15 @@ export function takenName(name: string, fileId: number, now: Date): string {
   return `${stamp}-${fileId}-${lastBytes(safe) || 'list'}`
 }
 
+/** When a file of this name was taken; null: the name is not of `takenName`. */
+export function takenAt(name: string): Date | null {
+  const found = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-\d+-/.exec(name)
+  if (found === null) return null
+  const [year, month, day, hours, minutes, seconds] = found.slice(1)
+  const at = new Date(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`)
+  return Number.isNaN(at.getTime()) ? null : at
+}
+
 /** The end of a long name has its ending. A file system counts bytes. */
 function lastBytes(name: string): string {
   let from = 0

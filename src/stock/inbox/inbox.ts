@@ -17,6 +17,8 @@ export interface Inbox {
   readonly sheet: string | null
   readonly marker: string | null
   readonly settleSeconds: number
+  /** How long files stay in done/; null: until a person removes them. */
+  readonly keepDays: number | null
   readonly expectDaily: string | null
   /** The zone of `expectDaily`. */
   readonly timezone: string
@@ -41,6 +43,7 @@ export function inboxesOf(config: Config): readonly Inbox[] {
 /** A drop folder of the config. */
 export function inboxOf(settings: InboxConfig, config: Config): Inbox {
   const { pattern, rooftopColumn, rooftopCodes, mode, sheet, marker, settleSeconds } = settings
+  const { keepDays, expectDaily } = settings
   const folder = resolve(config.homeDir, settings.folder)
   const withUid = (uid: string) => config.rooftops.find((one) => one.uid === uid)
   const rooftop = settings.rooftop === null ? null : withUid(settings.rooftop)!
@@ -53,7 +56,7 @@ export function inboxOf(settings: InboxConfig, config: Config): Inbox {
   const first = rooftop ?? config.rooftops[0]
   return {
     ...{ key: join(folder, pattern), folder, pattern, matches: matcher(pattern) },
-    ...{ mode, sheet, marker, settleSeconds, expectDaily: settings.expectDaily },
+    ...{ mode, sheet, marker, settleSeconds, keepDays, expectDaily },
     timezone: settings.timezone ?? first?.timezone ?? 'UTC',
     ...{ rooftop, column: rooftopColumn, rooftopNamed: (cell) => byText.get(valueKey(cell)) },
     expected: [...new Set(Object.values(rooftopCodes).map((uid) => withUid(uid)!))],

@@ -21,6 +21,7 @@ import { FolderProblem, openFolder, readFolder } from './folder.ts'
 import { type FileWork, isTransient } from './import-file.ts'
 import { folders, type Inbox } from './inbox.ts'
 import { isThere } from './place-file.ts'
+import { removeOld } from './remove-old.ts'
 import type { InboxServices } from './services.ts'
 import { bringToEnd, isComplete, takeFile } from './take-file.ts'
 
@@ -135,6 +136,8 @@ async function workFolder(work: FolderWork): Promise<PassReport> {
     if (isComplete(seen, record)) await pass.take(record, seen)
     else pass.waiting.push(seen.shown)
   }
+  const removed = await removeOld(folder, inboxes, services.now())
+  if (removed > 0) services.log.info({ folder }, `removed ${removed} old files from done/`)
   return { ...pass.report(), ignored: content.ignored }
 }
 
