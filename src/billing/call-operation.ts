@@ -4,10 +4,10 @@ import type { Effect, Operation } from '../contract/operation.ts'
 import { UsageError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { registerRooftops } from '../pipeline/rooftops.ts'
+import { type Polling, pollUntilDone, type StartedCall } from '../sources/poll.ts'
 import type { ServiceCall } from '../sources/service-client.ts'
 import type { Warehouse } from '../warehouse.ts'
 import { pay } from './pay.ts'
-import { type Polling, pollUntilDone, type StartedCall } from './poll.ts'
 
 /** One call of a documented operation, which a person has confirmed if it writes or costs money. */
 export interface OperationCall {
@@ -78,7 +78,8 @@ async function showAnswer(
 ): Promise<unknown> {
   let last = started.body
   try {
-    if (wait !== null) last = await pollUntilDone(caller, started, wait.every)
+    const done = wait === null ? null : await pollUntilDone(caller, started, wait.every)
+    if (done !== null) last = done.body
     return last
   } finally {
     // When polling fails, the answer so far: it may be paid for, and has the id for polling again.

@@ -1,6 +1,5 @@
 import type { Config } from '../config/read.ts'
 import type { Effect } from '../contract/operation.ts'
-import type { Log } from '../log.ts'
 import { type RequestEnded, requestEnded } from '../telemetry.ts'
 import {
   AppraisalClient,
@@ -12,8 +11,14 @@ import { localBudgets, type OpenBudget } from './limiter.ts'
 import { ServiceClient } from './service-client.ts'
 import { vehicleDataCalls } from './calls.ts'
 
+/** Where requests (debug) and long waits for a key (info) are logged. */
+export interface SourceLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+}
+
 /** The client of the appraisal service with the keys of the config; logs every request at debug. */
-export function openAppraisal(config: Config, log: Log): AppraisalClient {
+export function openAppraisal(config: Config, log: SourceLog): AppraisalClient {
   return new AppraisalClient(appraisalOptions(config, log))
 }
 
@@ -26,7 +31,7 @@ export interface Reads {
 }
 
 /** Opens the reads of a run, with the rate budget that all processes share. */
-export function openReads(config: Config, log: Log, budget: OpenBudget): Reads {
+export function openReads(config: Config, log: SourceLog, budget: OpenBudget): Reads {
   const options = { ...appraisalOptions(config, log, budget), useCircuitBreaker: true }
   const appraisal = new AppraisalClient(options)
   const { source, calls } = openVehicleData<'read'>(config, log, budget)
@@ -46,20 +51,24 @@ export function openReads(config: Config, log: Log, budget: OpenBudget): Reads {
 
 /** A client for every documented operation of both services with an allowed effect. */
 export interface Services<Reach extends Effect> extends AsyncDisposable {
-  readonly client: ServiceClient<Reach>
+  readonly client: ServiceClient<'read' | Reach>
+  /** The reads with a shape of their own; shares connections and limiters with `client`. */
+  readonly appraisal: AppraisalClient
 }
 
 /** Opens both services. Jobs and streams use `read`; only a person on the command line may write or bill. */
 export function openServices<Reach extends Effect>(
-  config: Config,
-  log: Log,
-  reach: readonly Reach[],
+  config: Pick<Config, 'appraisal' | 'vehicleData' | 'keys' | 'rooftops' | 'http' | 'wire'>,
+  log: SourceLog,
+  reach: readonly ('read' | Reach)[],
 ): Services<Reach> {
   const { wire } = config
-  const appraisal = openRooftopCalls<Reach>(appraisalOptions(config, log))
-  const { source, calls } = openVehicleData<Reach>(config, log)
+  const options = appraisalOptions(config, log)
+  const appraisal = openRooftopCalls<'read' | Reach>(options)
+  const { source, calls } = openVehicleData<'read' | Reach>(config, log)
   return {
     client: new ServiceClient({ appraisal: appraisal.calls, vehicleData: calls, wire, reach }),
+    appraisal: new AppraisalClient(options, appraisal),
     async [Symbol.asyncDispose]() {
       await Promise.all([appraisal.http.close(), source.close()])
     },
@@ -68,8 +77,8 @@ export function openServices<Reach extends Effect>(
 
 /** The vehicle-data APIs with separate connections, opened at the first call. */
 function openVehicleData<Reach extends Effect>(
-  { wire, http, vehicleData }: Config,
-  log: Log,
+  { wire, http, vehicleData }: Pick<Config, 'wire' | 'http' | 'vehicleData'>,
+  log: SourceLog,
   budget: OpenBudget | undefined = localBudgets(http.requestsPerSecond),
 ) {
   const { concurrency } = http
@@ -91,8 +100,8 @@ function openVehicleData<Reach extends Effect>(
 }
 
 function appraisalOptions(
-  config: Config,
-  log: Log,
+  config: Pick<Config, 'appraisal' | 'keys' | 'rooftops' | 'http' | 'wire'>,
+  log: SourceLog,
   budget: OpenBudget | undefined = localBudgets(config.http.requestsPerSecond),
 ): AppraisalClientOptions {
   const keys = Object.fromEntries(
@@ -115,7 +124,7 @@ function appraisalOptions(
 }
 
 /** Without it, a run that waits for its key would be silent for minutes. */
-function logBlocks(log: Log) {
+function logBlocks(log: SourceLog) {
   return (keyName: string | null, until: Date) =>
     log.info({ keyName }, `key ${keyName ?? 'vehicleData'} waits until ${until.toISOString()}`)
 }

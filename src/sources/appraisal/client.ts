@@ -61,14 +61,17 @@ export interface AppraisalClientOptions
   readonly log?: HttpSourceOptions['log']
 }
 
-/** The calls of the appraisal service, over connections of their own. `Reach` is what they may do upstream. */
-export function openRooftopCalls<Reach extends Effect>(
-  options: AppraisalClientOptions,
-): {
+/** The calls of the appraisal service with their connections. `Reach` is what they may do upstream. */
+export interface RooftopCalls<Reach extends Effect> {
   readonly http: HttpSource
   readonly keys: ReadonlyMap<string, AccessKey>
   readonly calls: ServiceCalls<Reach>
-} {
+}
+
+/** Opens the calls of the appraisal service, over connections of their own. */
+export function openRooftopCalls<Reach extends Effect>(
+  options: AppraisalClientOptions,
+): RooftopCalls<Reach> {
   const { baseUrl, wire, now = () => new Date(), log } = options
   const keys = new Map(options.keys instanceof Map ? options.keys : Object.entries(options.keys))
   const http = new HttpSource({
@@ -97,9 +100,13 @@ export class AppraisalClient {
   readonly #wire: AppraisalWire
   readonly #now: () => Date
 
-  constructor(options: AppraisalClientOptions) {
+  /** `opened`: the calls of a client that does more; default: its own. */
+  constructor(
+    options: AppraisalClientOptions,
+    opened: RooftopCalls<'read'> = openRooftopCalls(options),
+  ) {
     const { wire, now = () => new Date() } = options
-    const { http, keys, calls } = openRooftopCalls<'read'>(options)
+    const { http, keys, calls } = opened
     this.#http = http
     this.#keys = keys
     this.#calls = calls

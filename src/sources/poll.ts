@@ -7,9 +7,10 @@ import {
 } from '../contract/operation.ts'
 import { findOperation } from '../contract/operations.ts'
 import { messageOf, SyncError } from '../errors.ts'
-import type { Log } from '../log.ts'
-import type { ServiceCall, ServiceClient } from '../sources/service-client.ts'
+
 import { sleep } from '../values/sleep.ts'
+import type { SourceLog } from './open-services.ts'
+import type { ServiceAnswer, ServiceCall, ServiceClient } from './service-client.ts'
 
 type Call = ServiceCall<Record<string, unknown>>
 
@@ -22,8 +23,8 @@ export interface StartedCall {
 
 /** What polls, and what is notified of it. */
 export interface Polling {
-  readonly config: Config
-  readonly log: Log
+  readonly config: Pick<Config, 'wire'>
+  readonly log: SourceLog
   readonly signal: AbortSignal
   readonly client: ServiceClient<Effect>
   /** Receives each answer that is not the last one. */
@@ -41,17 +42,17 @@ export interface PollProgress {
   readonly seconds: number
 }
 
-/** Polls until the work of a call is done, and returns the last body. `every`: seconds; null: as documented. SyncError `retry` when it
+/** Polls until the work of a call is done, and returns the last answer; null: there was nothing to wait for. `every`: seconds; null: as documented. SyncError `retry` when it
  *  takes longer than documented, `abort` when an answer cannot be read; each message names the command to poll again. */
 export async function pollUntilDone(
   { config: { wire }, log, signal, client, onProgress }: Polling,
   { operation, call, body: started }: StartedCall,
   every: number | null,
-): Promise<unknown> {
+): Promise<ServiceAnswer<unknown> | null> {
   const { polling: follow, name } = operation
-  if (follow === null) return started
+  if (follow === null) return null
   const fields = readAnswer(operation, () => follow.fields(started, call.fields, wire))
-  if (fields === null) return started
+  if (fields === null) return null
   const poll = findOperation(follow.operation)!
   const everySeconds = every ?? follow.everySeconds
   log.info(fields, `${name} has started; polling every ${everySeconds} s`)
@@ -59,9 +60,9 @@ export async function pollUntilDone(
   try {
     for (;;) {
       await sleep(everySeconds * 1000, [signal])
-      const { body } = await client.call(poll, { ...call, files: [], fields })
-      const { done, percent } = readAnswer(poll, () => follow.progress(body, wire))
-      if (done) return body
+      const answer = await client.call(poll, { ...call, files: [], fields })
+      const { done, percent } = readAnswer(poll, () => follow.progress(answer.body, wire))
+      if (done) return answer
       const seconds = Math.round((performance.now() - startedMs) / 1000)
       onProgress({ operation: name, fields, percent, seconds })
       if (seconds >= follow.maxWaitSeconds)
