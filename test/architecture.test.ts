@@ -26,6 +26,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   queue: base,
   rate: ['sources', 'db', ...base],
   sources: ['contract', ...base],
+  // What the package exports: it loads neither Postgres nor the console.
+  client: source,
   streams: ['pipeline', 'db', ...source],
   billing: [...upToPipeline, 'pipeline', 'erasure', 'src/streams/vehicle-checks/*.ts'],
   archive: ['db', ...base],

@@ -33,7 +33,7 @@ test('no stream, no job and no daemon names an operation that writes or bills', 
   expect(violations.map(([path]) => path)).toEqual([])
 })
 
-test('only the command line may do more than read', async () => {
+test('only the command line may do more than read, and a client whose user allows it', async () => {
   const opened = [...(await readSources())].flatMap(([path, text]) =>
     [...text.matchAll(/openServices(?:<\w+>)?\([^)]*?\[([^\]]*)\]/g)].map((call) => ({
       path,
@@ -44,6 +44,7 @@ test('only the command line may do more than read', async () => {
   expect(opened.length).toBeGreaterThan(1)
   expect(opened.filter(({ reach }) => String(reach) !== 'read')).toEqual([
     { path: 'src/billing/call-operation.ts', reach: ['read', 'write', 'bill'] },
+    { path: 'src/client/client.ts', reach: ['read', 'allow'] },
     { path: 'src/commands/webhooks.ts', reach: ['read', 'write'] },
   ])
 })
