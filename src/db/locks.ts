@@ -23,6 +23,8 @@ export const lockClass = {
   salespeople: 7305,
   /** A stock import of a rooftop: one at a time. */
   import: 7306,
+  /** Storing an uploaded list, by hash of the person: those that wait are counted. */
+  uploads: 7313,
   /** Taking files from a drop folder, by hash of its id: one process at a time. */
   inbox: 7312,
   /** Loads (shared) against an erasure (exclusive). */

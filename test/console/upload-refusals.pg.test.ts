@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { applyRetention } from '#src/retention/apply-retention.ts'
 import { StockUploads } from '#src/stock/upload/stock-uploads.ts'
 import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
 import { textRows, workbook } from '../workbook/make-workbook.ts'
-import { serveConsole } from './console-fixture.ts'
 import { openUploads, pathOf, type UploadFixture, uploadForm } from './upload-fixture.ts'
 
 let console: UploadFixture
@@ -110,124 +108,6 @@ test('a session that ends half-way goes on at the same step', async () => {
   expect(pathOf(imported)).toMatch(/imports/)
   expect(await count('core.stock_import')).toBe(1)
 }, 60_000)
-
-test('several processes take the steps by turns', async () => {
-  await using other = await serveConsole(console.fixture, {})
-  const check = pathOf(await console.upload(listOf(vehicles(3)), { role: 'engineer' }))
-
-  const page = await other.get(check)
-  const imported = pathOf(await other.post(check, { action: 'import' }))
-  const result = await console.get(imported)
-
-  expect(page.text).toContain('Import: 3 new')
-  expect(result.title).toBe('list.csv')
-})
-
-test('while another person imports, the page names them, and the list waits', async () => {
-  const first = pathOf(await console.upload(listOf(vehicles(3)), { role: 'engineer' }))
-  const second = pathOf(await console.upload(listOf(vehicles(4))))
-  const lock = await console.fixture.database.pool.connect()
-  await lock.query('begin')
-  // The import waits for this table after it has taken its own lock.
-  await lock.query('lock table core.stock_import in exclusive mode')
-  const slow = importAs(first, 'engineer')
-  const held = 'select 1 from pg_locks where classid = 7306 and granted'
-  while ((await console.rows(held)).length === 0) await sleep(20)
-
-  const busy = await importAs(second)
-  await lock.query('commit')
-  lock.release()
-  const done = await slow
-  const stale = await importAs(second)
-  pathOf(await console.post(second, { action: 'check' }, asStock))
-  const right = await importAs(second)
-
-  expect(busy.status).toBe(409)
-  expect(busy.text).toMatch(/kim@example\.com is importing a list of .* since \d\d:\d\d [A-Z]/)
-  expect(pathOf(done)).toMatch(/imports/)
-  expect(stale.text).toContain('The stock has changed since this list was checked')
-  expect(pathOf(right)).toMatch(/imports/)
-  expect(await count('core.stock_import')).toBe(2)
-}, 60_000)
-
-test('a list that another process imports between the check and the lock makes this one stale', async () => {
-  const first = pathOf(await console.upload(listOf(vehicles(3)), { role: 'engineer' }))
-  const second = pathOf(await console.upload(listOf(vehicles(4))))
-  const lock = await console.fixture.database.pool.connect()
-  await lock.query('begin')
-  // After the import has compared the newest list, it notes here that it begins.
-  const own = 'select from ops.stock_upload where upload_id = $1 for update'
-  await lock.query(own, [first.split('/')[3]])
-  const slow = importAs(first, 'engineer')
-  const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%import_began_at = now()%'`
-  while ((await console.rows(waits)).length === 0) await sleep(20)
-
-  pathOf(await importAs(second))
-  await lock.query('commit')
-  lock.release()
-  const stale = await slow
-
-  expect(stale.status).toBe(409)
-  expect(stale.text).toContain('The stock has changed since this list was checked')
-  expect(await count('core.stock_import')).toBe(1)
-  expect(await count('core.stock_unit')).toBe(4)
-}, 60_000)
-
-test('a list that is dropped while it is imported is not imported', async () => {
-  const check = pathOf(await console.upload(listOf(vehicles(3))))
-  const lock = await console.fixture.database.pool.connect()
-  await lock.query('begin')
-  await lock.query('lock table core.stock_import in exclusive mode')
-  const slow = importAs(check)
-  const held = 'select 1 from pg_locks where classid = 7306 and granted'
-  while ((await console.rows(held)).length === 0) await sleep(20)
-
-  pathOf(await console.post(check, { action: 'drop' }, asStock))
-  await lock.query('commit')
-  lock.release()
-
-  expect((await slow).status).toBe(409)
-  expect(await count('core.stock_import')).toBe(0)
-}, 60_000)
-
-test('a second click imports nothing twice', async () => {
-  const check = pathOf(await console.upload(listOf(vehicles(3))))
-
-  const answers = await Promise.all([importAs(check), importAs(check), importAs(check)])
-  const later = await importAs(check)
-
-  expect(await count('core.stock_import')).toBe(1)
-  expect(answers.some(({ status }) => status === 303)).toBe(true)
-  expect(answers.every(({ status }) => status === 303 || status === 409)).toBe(true)
-  expect(pathOf(later)).toMatch(/imports/)
-})
-
-test.each(['rows-written', 'before-commit'])(
-  'a process that ends at %s leaves a list that waits, and nothing is doubled',
-  async (point) => {
-    const check = pathOf(await console.upload(listOf(vehicles(3))))
-    const uploads = new StockUploads({
-      ...{ warehouse: { pool: console.fixture.database.pool, config: console.config } },
-      signal: new AbortController().signal,
-      crashPoint: (name) => {
-        if (name === point) throw new Error('killed')
-      },
-    })
-    const by = { email: 'sam@example.com', typed: {} }
-
-    await expect(uploads.import(check.split('/')[3]!, by)).rejects.toThrow('killed')
-    const left = await console.rows(
-      'select content is not null as waits, (select count(*)::int from core.stock_import) as imports from ops.stock_upload',
-    )
-    const done = pathOf(await importAs(check))
-    const page = await console.get(check, asStock)
-
-    expect(left).toEqual([{ waits: true, imports: 0 }])
-    expect(pathOf(page)).toBe(done)
-    expect(pathOf(await importAs(check))).toBe(done)
-    expect(await count('core.stock_import')).toBe(1)
-  },
-)
 
 test('after a day a list is gone: its page says so, and its bytes are deleted', async () => {
   const first = pathOf(await console.upload(listOf(vehicles(3))))

@@ -121,8 +121,7 @@ async function correct(request: ActionRequest) {
   const corrected = await correctionsOf(request, id)
   const content = await stock.textOf(id, { corrected })
   const list = { rooftop: uid, email: request.person.email, fileName, content }
-  const upload = await stock.add({ ...list, mode: 'delta', corrects: id })
-  const result = await stock.check(upload)
+  const { id: upload, result } = await stock.add({ ...list, mode: 'delta', corrects: id })
   if (result.state === 'refused') {
     await stock.drop(upload)
     const first = result.report?.issues.find(({ severity }) => severity === 'error')
@@ -141,7 +140,6 @@ async function bringBack(request: ActionRequest) {
   const { stock } = request.doors
   const content = await stock.textOf(id, { all: true })
   const list = { rooftop: uid, email: request.person.email, fileName, content }
-  const upload = await stock.add({ ...list, mode: 'snapshot' })
-  const { state } = await stock.check(upload)
-  return { location: stepPath(upload, state) }
+  const { id: upload, result } = await stock.add({ ...list, mode: 'snapshot' })
+  return { location: stepPath(upload, result.state) }
 }

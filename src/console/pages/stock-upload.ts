@@ -140,14 +140,8 @@ async function upload(request: ActionRequest) {
   const list = file ?? { name: 'pasted.csv', content: Buffer.from(pasted) }
   const mode = form['mode'] === 'delta' ? 'delta' : 'snapshot'
   const { name: fileName, content } = list
-  const id = await doors.stock.add({
+  const { id, result } = await doors.stock.add({
     ...{ rooftop: uid, email: person.email, fileName, content, mode },
   })
-  try {
-    const { state } = await doors.stock.check(id)
-    return { location: stepPath(id, state) }
-  } catch (error) {
-    await doors.stock.drop(id)
-    throw error
-  }
+  return { location: stepPath(id, result.state) }
 }

@@ -9,7 +9,8 @@ export interface StockDoor {
     /** Whether it is a column of the stock; else its text is stored with the car. */
     readonly isUsed: boolean
   }[]
-  /** Stores a list and gives its id. UsageError: too many of the person wait. */
+  /** Stores a list, and gives its id with what a check found. UsageError: too many of the person wait, or it is no list. Then nothing is
+   *  stored. */
   readonly add: (list: {
     readonly rooftop: string
     readonly email: string
@@ -17,7 +18,7 @@ export interface StockDoor {
     readonly content: Buffer
     readonly mode: UploadMode
     readonly corrects?: number
-  }) => Promise<string>
+  }) => Promise<{ readonly id: string; readonly result: UploadResult }>
   /** Reads a stored list without writing to the stock, and stores what was found. UsageError: it is no list. */
   readonly check: (id: string, options?: Partial<UploadOptions>) => Promise<UploadResult>
   /** The same with fields by index of their column, '' for none. */

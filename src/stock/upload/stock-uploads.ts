@@ -66,22 +66,32 @@ export class StockUploads {
     this.#services = services
   }
 
-  /** Stores a list and gives its id. UsageError when too many of the person wait. */
-  async add({ rooftop, email, fileName, content, mode, corrects }: NewUpload): Promise<string> {
+  /** Stores a list, reads it, and gives its id with what was found. UsageError when too many of the person wait, or when it is no list at
+   *  all; then it does not wait, nor when another import of the rooftop runs: BusyError. */
+  async add(list: NewUpload): Promise<{ readonly id: string; readonly result: UploadResult }> {
+    const id = await this.#store(list)
+    try {
+      return { id, result: await this.check(id) }
+    } catch (error) {
+      await this.drop(id)
+      throw error
+    }
+  }
+
+  async #store({ rooftop, email, fileName, content, mode, corrects }: NewUpload): Promise<string> {
     const { pool } = this.#services.warehouse
     await pool.query('delete from ops.stock_upload where ends_at <= now() and import_id is null')
     const [registered] = await registerRooftops(openDb(pool), [this.#rooftop(rooftop)])
     const options: UploadOptions = { mode, maps: [], ...asFound }
-    const { rows } = await pool.query<{ id: string }>(
-      `insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id, corrects_import_id)
-       select $1::int, $2::varchar, $3, $4::bytea, $5::int, $6::bytea, $7::jsonb, ${newestOf('$1')}, $8::bigint
-       where (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${mostWaiting}
-       returning upload_id as id`,
-      [
-        ...[registered!.id, email, safeFileName(fileName), sha256Of(content), content.length],
-        ...[content, JSON.stringify(options), corrects ?? null],
-      ],
-    )
+    const values = [
+      ...[registered!.id, email, safeFileName(fileName), sha256Of(content), content.length],
+      ...[content, JSON.stringify(options), corrects ?? null],
+    ]
+    const { rows } = await inTransaction(pool, async ({ client }) => {
+      // Two that are stored at once would not count each other.
+      await client.query(`select ${lockSql.wait('uploads', 'hashtext($1)')}`, [email])
+      return await client.query<{ id: string }>(insertUpload, values)
+    })
     if (rows[0] !== undefined) return rows[0].id
     throw new UsageError(
       `${mostWaiting} lists of yours wait already: import one of them or drop it, then upload this one.`,
@@ -241,6 +251,16 @@ export class StockUploads {
   }
 }
 
+/** The newest import of a rooftop, as SQL. */
+export const newestOf = (rooftop: string) =>
+  `(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftop}::int)`
+
+const insertUpload = `
+  insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id, corrects_import_id)
+  select $1::int, $2::varchar, $3, $4::bytea, $5::int, $6::bytea, $7::jsonb, ${newestOf('$1')}, $8::bigint
+  where (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${mostWaiting}
+  returning upload_id as id`
+
 const finishUpload = `
   update ops.stock_upload as u set import_id = $2::bigint, content = null, result = null, import_began_at = null
   where upload_id = $1 and coalesce(import_id = $2, true) and ($3::bigint is null or $3 = (
@@ -255,10 +275,6 @@ function jsonText(value: UploadOptions | UploadResult): string {
 export function sha256Of(content: Buffer): Buffer {
   return createHash('sha256').update(content).digest()
 }
-
-/** The newest import of a rooftop, as SQL. */
-export const newestOf = (rooftop: string) =>
-  `(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftop}::int)`
 
 function tooLong(importId: number): UsageError {
   return new UsageError(
