@@ -41,7 +41,9 @@ export async function readWorkbook(
     })
   const sheet = await chooseSheet(book.sheets, named, isKnownName, rowsOf)
   const merged = new MergedRows()
-  return await openTable(rowsOf(sheet, merged.note), { sheet: sheet.name, isKnownName, merged })
+  const sheets = book.sheets.filter(({ isHidden }) => !isHidden).map(({ name }) => name)
+  const table = { sheet: sheet.name, sheets, isKnownName, merged }
+  return await openTable(rowsOf(sheet, merged.note), table)
 }
 
 /** The first range of merged cells that covers several rows. */
@@ -65,13 +67,14 @@ class MergedRows {
 
 interface Table {
   readonly sheet: string
+  readonly sheets: readonly string[]
   readonly isKnownName: (name: string) => boolean
   readonly merged: MergedRows
 }
 
 async function openTable(
   batches: AsyncGenerator<readonly SheetRow[]>,
-  { sheet, isKnownName, merged }: Table,
+  { sheet, sheets, isKnownName, merged }: Table,
 ): Promise<CsvFile> {
   const rows = withBlankRows(batches)
   const first = await takeRows(rows, layoutRows)
@@ -87,7 +90,7 @@ async function openTable(
   return {
     ...{ encoding: { name: 'xlsx', bom: false, confidence: 'certain' }, dialect },
     ...{ preamble, header, width, warnings, head: csvText(above, defaultStyle) },
-    origin: { sheet, entry: null },
+    ...{ origin: { sheet, entry: null }, sheets },
     batches: (async function* () {
       yield* batchesOf(first, rows, layout)
       warnings.push(...merged.warningsFrom(firstLine))

@@ -170,6 +170,44 @@ test('of a workbook with several lists the sheet is chosen, and imported', async
   expect(units).toEqual(vehicles(3, 11).map(({ stockNo: no }) => ({ no })))
 })
 
+test('another sheet of a workbook is chosen later, also after the list was read or refused', async () => {
+  const sheetOf = (name: string, list: string) => {
+    const lines = list.trimEnd().split('\r\n')
+    return { name, rows: textRows(lines.map((line) => line.split(','))) }
+  }
+  const wrong = vehicles(4).map((unit, at) => ({ ...unit, stockNo: `${at + 1}.2E+15` }))
+  const notes = { name: 'Notes', rows: textRows([['Call Jo']]) }
+  const book = workbook({
+    sheets: [
+      ...[notes, sheetOf('North', listOf(vehicles(3))), sheetOf('South', listOf(vehicles(5, 11)))],
+      sheetOf('Wrong', listOf(wrong)),
+    ],
+  })
+  const mapping = pathOf(await console.upload(book, { name: 'cars.xlsx' }))
+  const read = async (sheet: string) =>
+    pathOf(await console.post(mapping, { action: 'read', sheet }, asStock))
+  const chosen = async () => {
+    const { text } = await console.get(mapping, asStock)
+    const [, options] = /<select name="sheet">(.*?)<\/select>/s.exec(text)!
+    return options!.replaceAll(/<option value="[^"]*"|<\/option>/g, '')
+  }
+
+  const asked = await chosen()
+  await read('North')
+  const afterNorth = await chosen()
+  const refusal = await console.get(await read('Wrong'), asStock)
+  const afterWrong = await chosen()
+  const check = await read('South')
+  await importAs(check)
+
+  expect(asked).toBe(' selected>North>South>Wrong')
+  expect(afterNorth).toBe('>Notes selected>North>South>Wrong')
+  expect(refusal.text).toContain('This list cannot be imported')
+  expect(afterWrong).toBe('>Notes>North>South selected>Wrong')
+  const units = await console.rows('select stock_no as no from core.stock_unit order by 1')
+  expect(units).toEqual(vehicles(5, 11).map(({ stockNo: no }) => ({ no })))
+})
+
 test('a list that is too large for the memory of a process is not brought back', async () => {
   const path = await console.import(listOf(vehicles(50)))
   const { pool } = console.fixture.database

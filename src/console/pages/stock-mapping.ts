@@ -38,15 +38,11 @@ export const stockMapping = definePage({
     if (upload === null) return null
     if (upload.importId !== null) return new Redirect(`/stock/imports/${upload.importId}`)
     const { id, fileName, rooftop, zone, options, result } = upload
-    const {
-      mapping = null,
-      preview = null,
-      encoding = '',
-      delimiter = '',
-      sheets = [],
-    } = result ?? {}
+    const { mapping = null, preview = null, encoding = '', delimiter = '' } = result ?? {}
+    const { sheets = [], sheet = null } = result ?? {}
     if (mapping === null && sheets.length === 0) return new Redirect(stepPath(id, 'refused'))
-    return { id, fileName, rooftop, zone, options, mapping, preview, encoding, delimiter, sheets }
+    const reading = { encoding, delimiter, sheets, sheet }
+    return { id, fileName, rooftop, zone, options, mapping, preview, reading }
   },
   title: ({ fileName }) => `Columns of ${fileName}`,
   zone: ({ zone }) => zone,
@@ -55,22 +51,40 @@ export const stockMapping = definePage({
     read: { roles: ['engineer', 'stock'], run: readAgain },
   },
   draw(data, { doors }) {
-    const { id, fileName, rooftop, options, mapping, preview, encoding, delimiter, sheets } = data
+    const { id, fileName, rooftop, options, mapping, preview, reading } = data
     return html`<h1>Columns of ${fileName}</h1>
 <p class="question">What does each column hold?</p>
 ${steps('mapping', id)}
 <p>For ${rooftop}. The answer is remembered for the next list with the same header.</p>
-${mapping === null ? sheetForm(id, sheets) : columnForm(id, mapping, doors)}
-${mapping !== null && encoding !== 'xlsx' && readingForm(id, options, { encoding, delimiter })}
+${mapping === null ? sheetForm(id, reading) : columnForm(id, mapping, doors)}
+${mapping !== null && (reading.encoding === 'xlsx' ? otherSheetForm(id, reading) : readingForm(id, options, reading))}
 ${preview !== null && previewTable(preview)}`
   },
 })
 
-function sheetForm(id: string, sheets: readonly string[]): Html {
-  const names = Object.fromEntries(sheets.map((name) => [name, name]))
+interface Sheets {
+  readonly sheets: readonly string[]
+  /** The one that was read; null: none yet. */
+  readonly sheet: string | null
+}
+
+function sheetForm(id: string, sheets: Sheets): Html {
   return html`<section class="summary warn"><h2>Which sheet is the list?</h2>
-<form method="post" action="/console/stock/upload/${id}/mapping" class="filter">${hiddenFields({ action: 'read' })}
-${choice('Sheet', 'sheet', sheets[0] ?? '', names)} <button class="main">Read this sheet</button></form></section>`
+${sheetChoice(id, sheets, html`<button class="main">Read this sheet</button>`)}</section>`
+}
+
+/** A workbook with one sheet leaves nothing to choose. */
+function otherSheetForm(id: string, { sheets, sheet }: Sheets): Html | false {
+  if (sheets.length === 0) return false
+  return html`<details><summary>Read from the sheet ${sheet}</summary>
+${sheetChoice(id, { sheets, sheet }, html`<button>Read this sheet</button>`)}
+<p class="note">Change this where the list is on another sheet. Fields chosen above are then asked for again.</p></details>`
+}
+
+function sheetChoice(id: string, { sheets, sheet }: Sheets, button: Html): Html {
+  const names = Object.fromEntries(sheets.map((name) => [name, name]))
+  return html`<form method="post" action="/console/stock/upload/${id}/mapping" class="filter">${hiddenFields({ action: 'read' })}
+${choice('Sheet', 'sheet', sheet ?? sheets[0] ?? '', names)} ${button}</form>`
 }
 
 function columnForm(id: string, mapping: UploadMapping, doors: Doors): Html {

@@ -71,8 +71,10 @@ export interface UploadResult {
   readonly state: 'columns' | 'ready' | 'refused' | 'same'
   readonly encoding: string
   readonly delimiter: string
-  /** The sheets of a workbook to choose from. */
+  /** The sheets of a workbook with several, to choose from. */
   readonly sheets: readonly string[]
+  /** The one that was read; left out in a check of an earlier version. */
+  readonly sheet?: string | null
   readonly mapping: UploadMapping | null
   /** The first rows as they would be typed; left out in a check of an earlier version. */
   readonly preview?: UploadPreview | null

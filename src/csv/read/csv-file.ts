@@ -110,6 +110,8 @@ export interface CsvFile {
   readonly warnings: readonly CsvWarning[]
   /** Where in a workbook or an archive the list is. */
   readonly origin?: ListOrigin
+  /** The visible sheets of a workbook. */
+  readonly sheets?: readonly string[]
   /** Closes the file. Only needed if `batches` is never read. */
   close(): Promise<void>
 }

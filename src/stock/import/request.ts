@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { RooftopConfig } from '../../config/read.ts'
 import type { ColumnMapping, Mapping, MissingField } from '../../csv/map/column-mapping.ts'
 import type { CellIssue, Severity } from '../../csv/map/typing/typed-row.ts'
-import type { CsvRecord } from '../../csv/read/csv-file.ts'
+import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
 import type { Warehouse } from '../../warehouse.ts'
 import type { RowFilter } from './row-filter.ts'
 
@@ -42,6 +42,7 @@ export interface ImportRequest {
 
 /** The first records of a list. */
 export interface ListSample {
+  readonly csv: Pick<CsvFile, 'origin' | 'sheets'>
   readonly sample: readonly CsvRecord[]
   /** Columns of the dealer. */
   readonly width: number

@@ -29,6 +29,9 @@ export interface FirstRows {
   /** Different cells of each column, by its index. */
   readonly samples: readonly (readonly string[])[]
   readonly preview: UploadPreview
+  /** The sheets of a workbook with several. */
+  readonly sheets: readonly string[]
+  readonly sheet: string | null
 }
 
 const mostSamples = 5
@@ -43,7 +46,9 @@ export function firstRows(list: ListSample, request: ImportRequest, mapping: Map
     return { ...column, field: proposed.get(column.index) ?? own }
   })
   const cells = sampleRows(list)
+  const { origin, sheets = [] } = list.csv
   return {
+    ...{ sheets: sheets.length > 1 ? sheets : [], sheet: origin?.sheet ?? null },
     samples: columns.map(({ index }) =>
       samplesOf({ cells: cells.map((row) => row[index] ?? '') }, mostSamples),
     ),

@@ -39,8 +39,10 @@ export interface UploadResult {
   readonly state: 'columns' | 'ready' | 'refused' | 'same'
   readonly encoding: string
   readonly delimiter: string
-  /** The sheets of a workbook to choose from; empty: the list was found. */
+  /** The sheets of a workbook with several, to choose from. */
   readonly sheets: readonly string[]
+  /** The one that was read; null: none yet, or the list is a text file. */
+  readonly sheet: string | null
   readonly mapping: UploadColumns | null
   /** null: the list could not be read so far. */
   readonly preview: UploadPreview | null
@@ -62,7 +64,7 @@ const none = {
     guards: [],
     why: null,
   },
-  ...{ importId: null, sheets: [] },
+  ...{ importId: null, sheets: [], sheet: null },
 } as const
 
 /** The result of a workbook where several sheets may be the list. */
@@ -94,7 +96,7 @@ export function checkedResult(
   const columns = report.mapping.map((column) => uploadColumn(column))
   return {
     state: refused?.state ?? (report.status === 'already-imported' ? 'same' : 'ready'),
-    ...{ encoding: report.encoding, delimiter: report.delimiter, guards, sheets: [] },
+    ...{ encoding: report.encoding, delimiter: report.delimiter, guards, sheets: [], sheet: null },
     mapping: mappingOf(columns, report),
     preview: null,
     report: reportOf(report),
@@ -103,10 +105,12 @@ export function checkedResult(
   }
 }
 
-/** The result with what the list begins with. */
-export function withFirstRows(result: UploadResult, first: FirstRows | null): UploadResult {
+/** The result with the sheet that was read and what the list begins with. */
+export function withFirstRows(checked: UploadResult, first: FirstRows | null): UploadResult {
+  if (first === null) return checked
+  const result = { ...checked, sheets: first.sheets, sheet: first.sheet }
   const { mapping } = result
-  if (mapping === null || first === null) return result
+  if (mapping === null) return result
   const columns = mapping.columns.map((column) => {
     return { ...column, samples: first.samples[column.index] ?? column.samples }
   })
