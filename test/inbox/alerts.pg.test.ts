@@ -80,9 +80,25 @@ test('many failed files are one alert, and one that fails after it was sent is a
   await alerts.reportInboxes()
 
   expect(first).toHaveLength(1)
-  expect(first[0]!.what).toContain('d.csv and 3 more in')
+  expect(first[0]!.what).toContain('The stock lists d.csv, c.csv, b.csv, a.csv in ')
   expect(receiver.got).toHaveLength(2)
   expect(receiver.got[1]!.what).toContain('e.csv in')
+})
+
+test('an alert about many files names as many as it has room for, and its command is whole', async () => {
+  await using receiver = await openReceiver()
+  const settings = { alerts: { url: receiver.url, afterMinutes: 0 }, console }
+  await using fixture = await openInboxFixture({ rooftop: 'north', mode: 'delta' }, settings)
+  const name = (at: number) => `${'long name '.repeat(10)}${at}.csv`
+  for (const at of [1, 2, 3, 4, 5, 6, 7]) await fixture.drop(name(at), 'PK\x03\x04 no list')
+  await fixture.pass()
+
+  await alertsOf(fixture).reportInboxes()
+
+  const { what } = receiver.got[0]!
+  expect(what).toContain(`The stock lists ${name(7)}, ${name(6)} and 5 more in `)
+  expect(what).toContain('Or upload it at https://forecourt.example.com/console/stock/upload')
+  expect(what).not.toMatch(/\d{8}-\d{6}-\d+-long name .*: /)
 })
 
 test('a list that is expected daily is late once, however often it is checked, until one comes', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type pg from 'pg'
 import type { Config } from '../../config/read.ts'
 import { folders, type Inbox, inboxesOf, inboxLabel } from './inbox.ts'
@@ -183,18 +183,33 @@ export function lateText(label: string, status: InboxStatus): string {
 /** The longest text of an alert. */
 const longestText = 1000
 
+/** Characters of the names of an alert; the first is whole. */
+const namesLength = 300
+
+/** `a.csv`, `b.csv, a.csv and 3 more`. */
+function namesText(names: readonly string[]): string {
+  const fits = (at: number) => names.slice(0, at + 1).join(', ').length <= namesLength
+  const shown = names.filter((_, at) => at === 0 || fits(at))
+  const more = names.length - shown.length
+  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
+}
+
 /** What a person does about failed files of one cause, with the command of the newest. The reason is cut, not what follows it. */
 function failedText(label: string, files: readonly OpenFile[], inConsole: string | null): string {
-  const [{ file, path, reason, commands }, ...others] = files as [OpenFile, ...OpenFile[]]
-  const more = others.length === 0 ? '' : ` and ${others.length} more`
-  const head = `The stock list ${file}${more} in ${label} was not imported and needs a person.`
+  const [{ file, path, reason, commands }] = files as [OpenFile, ...OpenFile[]]
+  const names = namesText(files.map((one) => one.file))
+  const head =
+    files.length === 1
+      ? `The stock list ${names} in ${label} was not imported and needs a person.`
+      : `The stock lists ${names} in ${label} were not imported and need a person.`
   const rest = [
     ...(path === null ? [] : [`The report is ${path}.report.txt.`]),
     ...(commands[0] === undefined ? [] : [`If the list is right, run: ${commands[0]}`]),
     ...(inConsole === null ? [] : [`Or ${inConsole}`]),
   ].join(' ')
   const [first = ''] = reason.split('\n')
-  const why = path === null ? first : first.replaceAll(path, file)
+  // The file has another name where it is now, which the reason gives.
+  const why = path === null ? first : first.replaceAll(path, file).replaceAll(basename(path), file)
   const room = Math.max(100, longestText - head.length - rest.length - 2)
   const short = why.length > room ? `${why.slice(0, room - 1)}…` : why
   return [head, short, rest].filter((part) => part !== '').join(' ')
