@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { crashPoints } from '#src/pipeline/crash-points.ts'
-import { inboxCrashPoints } from '#src/stock/inbox/crash-points.ts'
+import { inboxCrashPoints, offerCrashPoints } from '#src/stock/inbox/crash-points.ts'
 
 const src = fileURLToPath(new URL('../../src', import.meta.url))
 
@@ -16,6 +16,6 @@ test('the list of crash points is exactly that of the code', () => {
   const literals = used.filter((argument) => !argument.startsWith('name'))
 
   expect(new Set(literals)).toEqual(
-    new Set([...crashPoints, ...inboxCrashPoints].map((name) => `'${name}'`)),
+    new Set([...crashPoints, ...inboxCrashPoints, ...offerCrashPoints].map((name) => `'${name}'`)),
   )
 })

@@ -27,11 +27,13 @@ type InboxInput = NonNullable<NonNullable<ConfigInput['stock']>['inbox']>
 
 export async function openWatchFixture(
   inbox: InboxInput = [{ folder: 'inbox', rooftop: 'north', mode: 'delta', settleSeconds: 1 }],
+  settings: ConfigInput = {},
 ): Promise<WatchFixture> {
   const [database, home] = [await createTestDatabase(), await temporaryFolder()]
   const folder = join(home.path, 'inbox')
   await mkdir(folder)
   const config: ConfigInput = {
+    ...settings,
     ...{ warehouse: { url: database.url }, keys: keyInputs, rooftops: rooftopInputs },
     stock: { inbox },
   }

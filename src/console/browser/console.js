@@ -129,8 +129,14 @@ function sendWithProgress(form, bar) {
     const answer = new DOMParser().parseFromString(request.responseText, 'text/html')
     document.querySelector('main')?.replaceWith(answer.querySelector('main') ?? '')
   }
-  request.onerror = () =>
-    form.replaceWith('The connection was cut, nothing was stored: send it again.')
+  // The form stays, with the file that was chosen.
+  request.onerror = () => {
+    const note = form.querySelector('[role=alert]') ?? document.createElement('p')
+    note.setAttribute('role', 'alert')
+    note.textContent = 'The connection was cut, nothing was changed: send it again.'
+    bar.toggleAttribute('hidden', true)
+    form.append(note)
+  }
   // A field of the form is called action, too.
   request.open('POST', form.getAttribute('action') ?? '')
   request.send(new FormData(form))

@@ -4,6 +4,10 @@ export const inboxCrashPoints = [
   'inbox-taken',
   'inbox-imported',
   'inbox-decided',
+  'inbox-offered',
   'inbox-reported',
   'inbox-moved',
 ] as const
+
+/** Those that only a refused file of a warehouse with a console passes. */
+export const offerCrashPoints = ['offer-stored'] as const

@@ -60,6 +60,7 @@ export async function finishFile(
   const report = `${to}.report.txt`
   const { name, seenAt, reason } = file
   const uploadId = state === 'failed' ? await offerUpload(work, outcome, plan, from) : null
+  services.crashPoint?.('inbox-offered')
   const inConsole = consoleStep(services.warehouse.config, inbox, uploadId)
   const texts = { inbox, name, seenAt, state, reason, outcome, unknown } as const
   await placeText(report, reportText({ ...texts, rejects, unknownFile, inConsole }))

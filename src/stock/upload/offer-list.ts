@@ -40,6 +40,7 @@ export async function offerList(
     ],
   )
   const { id } = rows[0]!
+  services.crashPoint?.('offer-stored')
   await pool.query(
     `delete from ops.stock_upload where upload_id in (
        select upload_id from ops.stock_upload where rooftop_id = $1 and inbox_file_id is not null and import_id is null
