@@ -129,12 +129,13 @@ function sendWithProgress(form, bar) {
     const answer = new DOMParser().parseFromString(request.responseText, 'text/html')
     document.querySelector('main')?.replaceWith(answer.querySelector('main') ?? '')
   }
-  // The form stays, with the file that was chosen.
+  // The form stays, with the file that was chosen, and may be sent again.
   request.onerror = () => {
     const note = form.querySelector('[role=alert]') ?? document.createElement('p')
     note.setAttribute('role', 'alert')
     note.textContent = 'The connection was cut, nothing was changed: send it again.'
     bar.toggleAttribute('hidden', true)
+    form.ariaBusy = null
     form.append(note)
   }
   // A field of the form is called action, too.
