@@ -42,8 +42,10 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
   pipeline: [...upToPipeline, ...screening],
+  morning: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
   scheduler: [
-    ...[...upToPipeline, 'pipeline', 'retention', 'src/streams/all.ts', 'src/stock/inbox/*.ts'],
+    ...[...upToPipeline, 'pipeline', 'morning', 'retention'],
+    ...['src/streams/all.ts', 'src/stock/inbox/*.ts'],
   ],
   webhook: [
     ...[...upToPipeline, 'pipeline', 'erasure', 'src/streams/all.ts'],
@@ -64,7 +66,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'src/streams/all.ts',
     ],
   ],
-  console: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
+  console: [...upToPipeline, 'pipeline', 'morning', 'src/streams/all.ts'],
   stock: [
     'csv',
     'workbook',

@@ -9,6 +9,14 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
+/** Names as one text: `A`, `A and B`, `A, B and 3 more`. */
+export function listText(names: readonly string[], most: number): string {
+  if (names.length > most)
+    return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
+  if (names.length < 2) return names[0] ?? ''
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
 /** Texts as one line: without the full stops before the semicolons. */
 export function joinSentences(texts: readonly string[]): string {
   return texts

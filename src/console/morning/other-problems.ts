@@ -4,10 +4,9 @@ import type { Db } from '../../db/transaction.ts'
 import { readCauses } from '../../pipeline/quarantine-list.ts'
 import { retriableBy } from '../../pipeline/retry-quarantined.ts'
 import { allStreams } from '../../streams/all.ts'
+import type { Problem } from '../../morning/problems.ts'
+import { listText, plural } from '../../values/text.ts'
 import type { Doors } from '../doors.ts'
-import { plural } from '../../values/text.ts'
-import { listText } from '../parts/words.ts'
-import type { Problem } from './problems.ts'
 
 interface Sources {
   readonly db: Db

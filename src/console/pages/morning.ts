@@ -3,8 +3,8 @@ import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
 import { countNights, nightStrip, readDayEnds } from '../morning/nights.ts'
 import { readOtherProblems } from '../morning/other-problems.ts'
-import { type Problem, sortProblems, streamProblems } from '../morning/problems.ts'
-import { readStreamStates, type StreamState } from '../morning/stream-states.ts'
+import { type Problem, sortProblems, streamProblems } from '../../morning/problems.ts'
+import { readStreamStates, type StreamState } from '../../morning/stream-states.ts'
 import { drawSummary } from '../morning/summary.ts'
 import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
@@ -42,7 +42,7 @@ export const morning = definePage({
     const zone = config.console!.timezone
     const runningId = running[0]?.runId ?? null
     const left = problemCount - problems.length
-    return html`${drawSummary({ states, problems: ofStreams, runningId }, { config, zone, now })}
+    return html`${drawSummary({ states, problems: ofStreams, runningId }, { config, time: (at) => shortInstant(at, zone, now) })}
 <h2>What needs attention</h2>
 ${drawProblems(problems, zone, now)}
 ${left > 0 && html`<p><a href="/console/?show=all">Show ${plural(left, 'more problem')}</a></p>`}

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Config } from '../../config/read.ts'
-import type { Db } from '../../db/transaction.ts'
-import { freshWithinHours } from '../../pipeline/status.ts'
-import { allStreams } from '../../streams/all.ts'
+import type { Config } from '../config/read.ts'
+import type { Db } from '../db/transaction.ts'
+import { freshWithinHours } from '../pipeline/status.ts'
+import { allStreams } from '../streams/all.ts'
 
 /** How a stream of a rooftop is. Instants are texts. */
 export interface StreamState {

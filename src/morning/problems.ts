@@ -1,10 +1,8 @@
-import type { Config } from '../../config/read.ts'
-import { causeWords } from '../../pipeline/cause-words.ts'
-import { freshWithinHours } from '../../pipeline/status.ts'
-import { allStreams } from '../../streams/all.ts'
-import type { Tone } from '../parts/badge.ts'
-import { plural } from '../../values/text.ts'
-import { listText } from '../parts/words.ts'
+import type { Config } from '../config/read.ts'
+import { causeWords } from '../pipeline/cause-words.ts'
+import { freshWithinHours } from '../pipeline/status.ts'
+import { allStreams } from '../streams/all.ts'
+import { listText, plural } from '../values/text.ts'
 import type { StreamState } from './stream-states.ts'
 
 /** Something that a person should see to. */
@@ -12,7 +10,7 @@ export interface Problem {
   /** The worst is the smallest. */
   readonly rank: number
   readonly word: string
-  readonly tone: Tone
+  readonly tone: 'warn' | 'bad'
   readonly what: string
   readonly detail: string
   readonly why: string
