@@ -91,7 +91,12 @@ test('every config that a page shows is valid', () => {
   expect(configs.length).toBeGreaterThan(8)
   for (const { page, text } of configs) {
     const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!)
-    const variables = Object.fromEntries(names.map((name) => [name, 'secret-of-the-test']))
+    const variables = Object.fromEntries(
+      names.map((name) => [
+        name,
+        name.endsWith('_URL') ? 'https://hooks.example.com/secret' : 'secret-of-the-test',
+      ]),
+    )
     const environment = { cwd: root, variables: { ...variables, DATABASE_URL: 'postgres://h/d' } }
     expect(() => parseConfig(text, page, environment), page).not.toThrow()
   }

@@ -1072,16 +1072,42 @@ ops schema
 
 ops.alert table
   alert_id bigint not null generated always as identity
-  alert_key character varying(120) not null -- Deduplication key: while an alert with this key is open, it is not sent again
+  alert_key character varying(120) not null -- The cause: while an alert with this key is open, it is not raised again. <target>: before it: of the dealer groups of that receiver
   detail character varying(1000) not null
   raised_at timestamp with time zone not null default now()
-  told_at timestamp with time zone
+  told_at timestamp with time zone -- When a receiver first got it
   resolved_at timestamp with time zone
-  resolution_told_at timestamp with time zone
-  attempts integer not null default 0 -- Attempts to deliver since it was raised or resolved
   constraint alert_pkey PRIMARY KEY (alert_id)
   CREATE UNIQUE INDEX alert_open ON ops.alert USING btree (alert_key) WHERE (resolved_at IS NULL)
-  -- Alerts sent to alerts.url: one row from the failure to the recovery.
+  -- Problems that alerts report: one row from the failure to the recovery.
+
+ops.alert_message table
+  message_id uuid not null default gen_random_uuid() -- The Message-ID of an e-mail, and the header X-Forecourt-Message of a webhook: the same in every attempt
+  target character varying(40) not null -- alerts.targets[].name; default: alerts.url or alerts.to
+  recipient character varying(320) not null default ''::character varying -- The address of an e-mail, so that one that is refused does not repeat the others; empty for a webhook
+  kind character varying(8) not null
+  alert_id bigint
+  day date -- The local day of a digest
+  severity character varying(8) not null
+  detail character varying(2000) -- The text of a digest; the other texts are in ops.alert
+  made_at timestamp with time zone not null default now()
+  attempts integer not null default 0 -- Attempts to send it, counted before each; after the last it is shown by "forecourt status"
+  tried_at timestamp with time zone
+  retry_at timestamp with time zone -- When the next attempt may begin, after a pause that grows
+  paused_until timestamp with time zone -- Until when the receiver asked to get nothing (Retry-After), for all its messages
+  sent_at timestamp with time zone
+  error character varying(300) -- Why the last attempt failed, without the address
+  constraint alert_message_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES ops.alert(alert_id) ON DELETE CASCADE
+  constraint alert_message_check CHECK ((((kind)::text = 'digest'::text) = (alert_id IS NULL)))
+  constraint alert_message_check1 CHECK ((((kind)::text = 'digest'::text) = (day IS NOT NULL)))
+  constraint alert_message_check2 CHECK ((((kind)::text = 'digest'::text) = (detail IS NOT NULL)))
+  constraint alert_message_kind_check CHECK (((kind)::text = ANY ((ARRAY['raised'::character varying, 'resolved'::character varying, 'digest'::character varying])::text[])))
+  constraint alert_message_pkey PRIMARY KEY (message_id)
+  constraint alert_message_severity_check CHECK (((severity)::text = ANY ((ARRAY['critical'::character varying, 'warning'::character varying])::text[])))
+  constraint alert_message_target_recipient_kind_alert_id_day_key UNIQUE NULLS NOT DISTINCT (target, recipient, kind, alert_id, day)
+  CREATE INDEX alert_message_alert ON ops.alert_message USING btree (alert_id)
+  CREATE INDEX alert_message_open ON ops.alert_message USING btree (target, made_at) WHERE (sent_at IS NULL)
+  -- One row per message to a receiver of the config (alerts): of a problem, of its end, or a digest.
 
 ops.bi_access table
   role_name character varying(63) not null

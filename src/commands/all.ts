@@ -14,7 +14,7 @@ import {
   why,
   worker,
 } from './define-data.ts'
-import { api, links, runs, stock, webConsole, webhooks } from './define-groups.ts'
+import { alerts, api, links, runs, stock, webConsole, webhooks } from './define-groups.ts'
 import {
   bench,
   check,
@@ -41,6 +41,7 @@ export const allCommands: readonly CommandDefinition[] = [
   worker,
   serve,
   webConsole,
+  alerts,
   status,
   runs,
   verify,

@@ -175,6 +175,20 @@ export const webConsole: CommandDefinition = {
   subcommands: [consoleLink],
 }
 
+const testAlerts: CommandDefinition = {
+  usage: 'test [target]',
+  summary: 'Sends a test message to every receiver of alerts, or to one; exit 1 when one failed',
+  examples: ['forecourt alerts test', 'forecourt alerts test ops'],
+  run: lazy(async () => (await import('./alerts.ts')).test),
+}
+
+export const alerts: CommandDefinition = {
+  usage: 'alerts',
+  summary: 'test [target]: sends a test message to the receivers of alerts',
+  examples: ['forecourt alerts test'],
+  subcommands: [testAlerts],
+}
+
 const refresh: CommandDefinition = {
   usage: 'refresh',
   summary: 'Signs the links again that are about to expire, the soonest first; no other request',

@@ -6,11 +6,13 @@ import { type LinkStatus, readLinkStatus } from '../links/link-status.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamHealth, type WarehouseStatus } from '../pipeline/status.ts'
+import { isAlertHealthy, readAlertStatuses } from '../scheduler/alert-status.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
 import { isInboxHealthy, readInboxStatuses } from '../stock/inbox/inbox-status.ts'
 import { allStreams } from '../streams/all.ts'
 import { readWebhookStatus } from '../webhook/webhook-status.ts'
+import { alertLines } from './alert-lines.ts'
 import type { RunCommand } from './command.ts'
 import { inboxLines } from './inbox-lines.ts'
 import { jobLines } from './jobs-table.ts'
@@ -33,13 +35,16 @@ export const status: RunCommand = async (session) => {
   const jobs = await readJobStatuses(db, planned)
   const webhooks = await readWebhookStatus(db)
   const inboxes = await readInboxStatuses(pool, session.config)
+  const alerts = await readAlertStatuses(db, session.config)
   const isGood =
     health.status === 'ok' &&
     links.status === 'ok' &&
     Object.values(jobs).every(isJobHealthy) &&
-    Object.values(inboxes).every(isInboxHealthy)
+    Object.values(inboxes).every(isInboxHealthy) &&
+    Object.values(alerts).every(isAlertHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  session.result({ ...health, status: overall, jobs, links, webhooks, inboxes, spend }, () => {
+  const parts = { jobs, alerts, links, webhooks, inboxes, spend }
+  session.result({ ...health, status: overall, ...parts }, () => {
     const label = labelRooftops(rooftops)
     const rows = Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
       Object.entries(streams).map(([stream, own]) => healthRow(label(uid), stream, own)),
@@ -75,6 +80,7 @@ export const status: RunCommand = async (session) => {
       linkLine(links),
       ...webhookLines(webhooks, label),
       ...inboxLines(inboxes),
+      ...alertLines(alerts),
       ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
     ]
   })

@@ -127,6 +127,7 @@ function crossCheck(value: unknown): Problem[] {
     ...ofRooftops,
     ...peopleProblems(value['console'], known, keys),
     ...inboxProblems(value['stock'], known),
+    ...alertProblems(value['alerts'], known, keys),
   ]
 }
 
@@ -164,6 +165,42 @@ export function groupOf(
   return isRecord(access) && access['kind'] === 'partner' ? `key:${key}` : `rooftop:${uid}`
 }
 
+/** Dealer groups of alerts that the config does not have. */
+function alertProblems(
+  alerts: unknown,
+  rooftops: readonly Readonly<Record<string, unknown>>[],
+  keys: Readonly<Record<string, unknown>>,
+): Problem[] {
+  if (!isRecord(alerts)) return []
+  const targets: readonly unknown[] = Array.isArray(alerts['targets']) ? alerts['targets'] : []
+  const known = rooftops.map((rooftop) => groupOf(rooftop, keys))
+  return [
+    ...unknownNames(['alerts', 'groups'], alerts['groups'], known),
+    ...targets.flatMap((target, index) =>
+      isRecord(target)
+        ? unknownNames(['alerts', 'targets', index, 'groups'], target['groups'], known)
+        : [],
+    ),
+  ]
+}
+
+/** Names of a list that rooftops do not have. */
+function unknownNames(
+  path: readonly PropertyKey[],
+  written: unknown,
+  names: readonly string[],
+): Problem[] {
+  if (!Array.isArray(written)) return []
+  return written.flatMap((name, at) => {
+    if (typeof name !== 'string' || names.includes(name)) return []
+    const meant = nearestName(name, names)
+    const hint = meant
+      ? `did you mean ${meant}?`
+      : `known: ${[...new Set(names)].join(', ') || 'none'}`
+    return [{ path: [...path, at], problem: `is not one of rooftops[] (${hint}): correct it.` }]
+  })
+}
+
 /** Rooftops and groups of the console's people that the config does not have. */
 function peopleProblems(
   settings: unknown,
@@ -177,18 +214,13 @@ function peopleProblems(
     groups: rooftops.map((rooftop) => groupOf(rooftop, keys)),
   }
   return people.flatMap((person, index) =>
-    Object.entries(known).flatMap(([field, names]) => {
-      const written = isRecord(person) && Array.isArray(person[field]) ? person[field] : []
-      return written.flatMap((name, at) => {
-        if (typeof name !== 'string' || names.includes(name)) return []
-        const meant = nearestName(name, names)
-        const hint = meant
-          ? `did you mean ${meant}?`
-          : `known: ${[...new Set(names)].join(', ') || 'none'}`
-        const path = ['console', 'people', index, field, at]
-        return [{ path, problem: `is not one of rooftops[] (${hint}): correct it.` }]
-      })
-    }),
+    Object.entries(known).flatMap(([field, names]) =>
+      unknownNames(
+        ['console', 'people', index, field],
+        isRecord(person) ? person[field] : [],
+        names,
+      ),
+    ),
   )
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { alertTargets } from './alerts.ts'
 import { type Checked, checkFile, dotted, groupOf } from './check.ts'
 import type { ConfigFile, ConfigInput, Region } from './schema.ts'
 import { type Problem, readText } from './text.ts'
@@ -105,7 +106,8 @@ export function secretsOf(config: Config): string[] {
     config.links.token,
     config.console?.oidc?.clientSecret ?? null,
     ...config.access.logins.map(({ password }) => password),
-    config.alerts.url,
+    config.alerts.smtp?.password ?? null,
+    ...alertTargets(config.alerts).map(({ url }) => url),
     ...passwords,
     ...passwords.map((text) => (text === null ? null : decode(text))),
   ].filter((secret): secret is string => secret !== null && secret.length >= 4)

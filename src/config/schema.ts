@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accessSettings } from './access.ts'
+import { alertSettings } from './alerts.ts'
 import { consoleSettings } from './console.ts'
 import { inboxSettings } from './inbox.ts'
 import {
@@ -208,19 +209,7 @@ export const fileSchema = z.strictObject({
     .describe(
       'Where "forecourt schedule" differs from the files of jobs/; "forecourt run" lists them',
     ),
-  alerts: group({
-    url: url
-      .nullable()
-      .default(null)
-      .describe('Gets one message by POST for each problem, and one when it is over'),
-    format: z
-      .enum(['json', 'slack', 'teams'])
-      .default('json')
-      .describe('json, or as their webhooks expect it: slack, teams'),
-    afterMinutes: amount(0, 1440)
-      .default(5)
-      .describe('Minutes that a problem must last before it is reported'),
-  }),
+  alerts: alertSettings.describe('Who gets a message when something needs a person'),
   serve: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
     port: whole(0, 65_535).default(4020),

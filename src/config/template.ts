@@ -55,6 +55,14 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   jobs: `
   # nightly: { schedule: "0 2 * * *", timezone: Australia/Sydney, enabled: true }`,
   'alerts.url': `\${FORECOURT_ALERTS_URL:-}`,
+  'alerts.targets': `
+    # - { name: ops, format: slack, url: "\${FORECOURT_SLACK_URL}", severity: critical }
+    # - { name: north, format: email, to: [kim@example.com], groups: ["key:group-au"], quietHours: "22:00-06:00", digest: "07:00", timezone: Australia/Sydney }`,
+  'alerts.smtp': `
+    # host: smtp.example.com
+    # user: forecourt
+    # password: "\${FORECOURT_SMTP_PASSWORD}"
+    # from: forecourt@example.com`,
   'webhooks.authHeaderValue': `\${FORECOURT_WEBHOOK_TOKEN:-}`,
 }
 

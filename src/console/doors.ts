@@ -32,6 +32,8 @@ export interface Doors {
   readonly spend: (db: Db) => Promise<Readonly<Record<string, SpendFigures>>>
   /** The jobs of the schedule, by name. */
   readonly jobs: (db: Db) => Promise<Readonly<Record<string, JobFigures>>>
+  /** The receivers of alerts, by name, without their addresses. */
+  readonly alerts: (db: Db) => Promise<Readonly<Record<string, AlertFigures>>>
   /** Starts a job of the schedule now, in this process, and gives the id of its run. BusyError: it is running. UsageError: it cannot. */
   readonly runJob: (name: string) => Promise<number>
   /** A view of the marts as a file. */
@@ -137,6 +139,16 @@ export interface JobFigures {
   readonly lastGoodAt: string | null
   readonly lateSince?: string
   readonly error?: string
+}
+
+/** Whether a receiver of alerts gets its messages. */
+export interface AlertFigures {
+  /** retrying: the last attempt failed, and another follows; failed: a message was not sent after all attempts. */
+  readonly status: 'ok' | 'never' | 'retrying' | 'failed'
+  readonly lastSentAt: string | null
+  readonly waiting: number
+  readonly notSent: number
+  readonly error: string | null
 }
 
 /** A run of a job. */

@@ -33,8 +33,6 @@ export const lockClass = {
   job: 7308,
   /** An attempt of a job run, by its process: free when that process is dead. */
   jobRun: 7309,
-  /** Sending alerts: each goes out once. */
-  alert: 7310,
   /** Searching for work that the queue has lost: one process at a time. */
   repair: 7311,
   /** Deliveries of a rooftop that are being loaded: one process at a time. */

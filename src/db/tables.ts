@@ -512,8 +512,25 @@ export interface OpsAlertTable {
   raised_at: Generated<Date>
   told_at: Date | null
   resolved_at: Date | null
-  resolution_told_at: Date | null
+}
+
+/** ops.alert_message */
+export interface OpsAlertMessageTable {
+  message_id: Generated<string>
+  target: string
+  recipient: Generated<string>
+  kind: string
+  alert_id: number | null
+  day: string | null
+  severity: string
+  detail: string | null
+  made_at: Generated<Date>
   attempts: Generated<number>
+  tried_at: Date | null
+  retry_at: Date | null
+  paused_until: Date | null
+  sent_at: Date | null
+  error: string | null
 }
 
 /** ops.bi_access */
@@ -1127,6 +1144,7 @@ export interface Tables {
   'core.vehicle_decode': CoreVehicleDecodeTable
   'core.watch_status_change': CoreWatchStatusChangeTable
   'ops.alert': OpsAlertTable
+  'ops.alert_message': OpsAlertMessageTable
   'ops.bi_access': OpsBiAccessTable
   'ops.bi_login': OpsBiLoginTable
   'ops.billable_call': OpsBillableCallTable
@@ -1633,8 +1651,23 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'raised_at', type: 'timestamp with time zone' },
     { name: 'told_at', type: 'timestamp with time zone' },
     { name: 'resolved_at', type: 'timestamp with time zone' },
-    { name: 'resolution_told_at', type: 'timestamp with time zone' },
+  ],
+  'ops.alert_message': [
+    { name: 'message_id', type: 'uuid' },
+    { name: 'target', type: 'character varying(40)' },
+    { name: 'recipient', type: 'character varying(320)' },
+    { name: 'kind', type: 'character varying(8)' },
+    { name: 'alert_id', type: 'bigint' },
+    { name: 'day', type: 'date' },
+    { name: 'severity', type: 'character varying(8)' },
+    { name: 'detail', type: 'character varying(2000)' },
+    { name: 'made_at', type: 'timestamp with time zone' },
     { name: 'attempts', type: 'integer' },
+    { name: 'tried_at', type: 'timestamp with time zone' },
+    { name: 'retry_at', type: 'timestamp with time zone' },
+    { name: 'paused_until', type: 'timestamp with time zone' },
+    { name: 'sent_at', type: 'timestamp with time zone' },
+    { name: 'error', type: 'character varying(300)' },
   ],
   'ops.bi_access': [
     { name: 'role_name', type: 'character varying(63)' },

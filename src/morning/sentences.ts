@@ -70,10 +70,7 @@ export function sentencesOf(summary: Summary, place: Place): Sentences {
 }
 
 /** Which rooftops, and since when. */
-function whatIsWrong(
-  { rooftops, streams, status, since }: StreamProblem,
-  { time }: Place,
-): Html {
+function whatIsWrong({ rooftops, streams, status, since }: StreamProblem, { time }: Place): Html {
   const names = listText(rooftops, 3)
   const isOne = rooftops.length === 1
   const which = streams.length === 1 ? html` (${streams[0]})` : ''
@@ -117,11 +114,7 @@ function whenVerified(states: readonly StreamState[], { time }: Place): Html {
 }
 
 /** Until when the evaluations of all these rooftops are complete. */
-function completeUpTo(
-  states: readonly StreamState[],
-  what: string,
-  { time }: Place,
-): Html | null {
+function completeUpTo(states: readonly StreamState[], what: string, { time }: Place): Html | null {
   const ends = states
     .filter(({ stream }) => stream === 'evaluations')
     .map(({ coveredTo }) => coveredTo)

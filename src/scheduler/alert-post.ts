@@ -1,114 +1,129 @@
-import type { Config } from '../config/read.ts'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
-
-/** The message about one problem; with format json, the body of the request. */
-export interface AlertMessage {
-  readonly source: 'forecourt'
-  /** The same in all messages about one problem. */
-  readonly key: string
-  readonly state: 'raised' | 'resolved'
-  readonly what: string
-  readonly since: string
-  /** Only of state resolved. */
-  readonly until?: string
-  /** The command that shows more. */
-  readonly look: string
-}
+import type { AlertSettings, AlertTarget } from '../config/alerts.ts'
+import { parseRetryAfter } from '../values/http-date.ts'
+import { type AlertMessage, bodyOf, mailOf } from './alert-message.ts'
 
 const timeoutMs = 10_000
+/** A receiver that asks for a longer pause is tried before it. */
+const longestPauseMs = 3_600_000
 
-/** The request's body, in a format that the receiver accepts. */
-const bodies: Readonly<Record<Config['alerts']['format'], (message: AlertMessage) => unknown>> = {
-  json: (message) => message,
-  slack: slackBody,
-  teams: teamsBody,
+/** Where a message goes. */
+export interface Destination {
+  readonly target: AlertTarget
+  /** The address of an e-mail; empty for a webhook. */
+  readonly recipient: string
+  readonly smtp: AlertSettings['smtp']
 }
 
-/** Posts one message; false when it did not arrive. The address may hold a secret and is shown nowhere. */
+/** Why a message did not arrive, without the address and without what the receiver answered, as both may hold a secret. */
+export interface Failure {
+  readonly reason: string
+  /** For how long the receiver asked to be left alone; 0: it did not. */
+  readonly pauseMs: number
+}
+
+/**
+ * Sends one message; null when it arrived. `id` is the same in every attempt, so that a receiver can recognise a message that it has.
+ */
 export async function postAlert(
-  { url, format }: Config['alerts'],
+  { target, recipient, smtp }: Destination,
   message: AlertMessage,
-  log: Log,
-): Promise<boolean> {
+  id: string,
+): Promise<Failure | null> {
+  if (target.format === 'email') return await sendMail(smtp!, recipient, message, id)
+  return await callWebhook(target.url!, bodyOf(target.format, message), id)
+}
+
+async function callWebhook(url: string, body: unknown, id: string): Promise<Failure | null> {
   try {
-    const answer = await fetch(url!, {
+    const answer = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(bodies[format](message)),
-      redirect: 'error',
+      headers: { 'content-type': 'application/json', 'x-forecourt-message': id },
+      body: JSON.stringify(body),
+      redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     })
     await answer.body?.cancel()
-    if (answer.ok) return true
-    log.warn({ alertKey: message.key }, `alerts.url answered with ${answer.status}`)
+    if (answer.ok) return null
+    const isMoved = answer.status >= 300 && answer.status < 400
+    const advice = isMoved ? ', a redirect: set the address that it leads to' : ''
+    return { reason: `answered with ${answer.status}${advice}`, pauseMs: pauseOf(answer.headers) }
   } catch (error) {
-    const { cause } = error as Error
-    log.warn(
-      { alertKey: message.key },
-      `alerts.url cannot be reached: ${messageOf(cause ?? error)}`,
-    )
-  }
-  return false
-}
-
-const titleOf = ({ state }: AlertMessage) =>
-  state === 'raised' ? 'Forecourt: problem' : 'Forecourt: resolved'
-
-function factsOf({ since, until, look }: AlertMessage): [string, string][] {
-  return [
-    ['Since', timeText(since)],
-    ...(until === undefined ? [] : [['Until', timeText(until)] as [string, string]]),
-    ['See', look],
-  ]
-}
-
-function timeText(iso: string): string {
-  return `${iso.slice(0, 16).replace('T', ' ')} UTC`
-}
-
-/** The body for an incoming webhook of Slack, which shows the blocks, and `text` in the notification. A section: 3,000 characters. */
-function slackBody(message: AlertMessage) {
-  // Slack requires these three to be escaped; without them a text can hold no link or mention.
-  const plain = (text: string) =>
-    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  const what = plain(message.what)
-  const facts = factsOf(message).map(([name, value]) => `${name}: ${plain(value)}`)
-  return {
-    text: `${titleOf(message)}: ${what}`,
-    blocks: [
-      { type: 'section', text: { type: 'mrkdwn', text: `*${titleOf(message)}*\n${what}` } },
-      { type: 'context', elements: [{ type: 'mrkdwn', text: facts.join('  |  ') }] },
-    ],
+    return failed(`cannot be reached: ${networkReason(error)}`)
   }
 }
 
-/** An Adaptive Card, for the webhooks of Teams (Workflows and the older connectors). */
-function teamsBody(message: AlertMessage) {
-  // A text block is Markdown: the name of a stream or a path must not become a list or a link.
-  const plain = (text: string) => text.replaceAll(/[\\`*_[\]#]/g, '\\$&')
-  const color = message.state === 'raised' ? 'attention' : 'good'
-  return {
-    type: 'message',
-    summary: titleOf(message),
-    attachments: [
-      {
-        contentType: 'application/vnd.microsoft.card.adaptive',
-        contentUrl: null,
-        content: {
-          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-          type: 'AdaptiveCard',
-          version: '1.4',
-          body: [
-            { type: 'TextBlock', text: titleOf(message), weight: 'bolder', size: 'medium', color },
-            { type: 'TextBlock', text: plain(message.what), wrap: true },
-            {
-              type: 'FactSet',
-              facts: factsOf(message).map(([title, value]) => ({ title, value })),
-            },
-          ],
-        },
-      },
-    ],
+function pauseOf(headers: Headers): number {
+  const [retryAfter, date] = ['retry-after', 'date'].map((name) => headers.get(name) ?? undefined)
+  return Math.min(parseRetryAfter(retryAfter, date, new Date()) ?? 0, longestPauseMs)
+}
+
+function failed(reason: string): Failure {
+  return { reason, pauseMs: 0 }
+}
+
+/** Why a connection failed, by its code: the words of the error may quote the address. */
+function networkReason(error: unknown): string {
+  const { name, cause, code } = error as {
+    name?: string
+    cause?: { code?: unknown }
+    code?: unknown
   }
+  if (name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`
+  return reasonOf(String(cause?.code ?? code ?? 'the connection failed'))
+}
+
+/** Node's codes for a certificate that is not accepted, mostly those of OpenSSL. */
+const certificateCode = /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/
+
+function reasonOf(code: string): string {
+  if (!certificateCode.test(code)) return code
+  return `its certificate is not trusted (${code}): correct it, or name the file of its authority in NODE_EXTRA_CA_CERTS`
+}
+
+async function sendMail(
+  { host, port, security, user, password, from }: NonNullable<AlertSettings['smtp']>,
+  to: string,
+  message: AlertMessage,
+  id: string,
+): Promise<Failure | null> {
+  // Only for those who use it: it takes longer to import than most commands to start.
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport({
+    ...{ host, port, secure: security === 'tls' },
+    ...{ requireTLS: security === 'starttls', ignoreTLS: security === 'none' },
+    ...(user !== null && password !== null && { auth: { user, pass: password } }),
+    ...{ connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
+    ...{ dnsTimeout: timeoutMs, disableFileAccess: true, disableUrlAccess: true },
+  })
+  try {
+    await transport.sendMail({
+      ...{ from: { name: 'Forecourt', address: from }, to, ...mailOf(message) },
+      messageId: `<${id}@${from.split('@')[1]}>`,
+      // So that no program answers that a person is away.
+      headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
+    })
+    return null
+  } catch (error) {
+    return failed(mailReason(error))
+  } finally {
+    transport.close()
+  }
+}
+
+/** Why an e-mail was not sent, by its codes: what a server answers may quote the address or the user. */
+function mailReason(error: unknown): string {
+  const { code, originalCode, responseCode } = error as {
+    code?: string
+    originalCode?: string
+    responseCode?: number
+  }
+  const answer = responseCode === undefined ? '' : ` (${responseCode})`
+  if (originalCode !== undefined)
+    return `the mail server cannot be reached: ${reasonOf(originalCode)}`
+  if (code === 'EAUTH') return `the mail server refused the user or the password${answer}`
+  if (code === 'EENVELOPE') return `the mail server refused the sender or an address${answer}`
+  if (code === 'ETLS') return `the mail server has no TLS that can be used${answer}`
+  if (responseCode !== undefined) return `the mail server answered with ${responseCode}`
+  if (code === 'ETIMEDOUT') return `no answer of the mail server within ${timeoutMs / 1000} s`
+  return `the mail server cannot be reached: ${code ?? 'the connection failed'}`
 }

@@ -5,6 +5,7 @@ import type { Context } from '../context.ts'
 import { readSourceNow } from '../db/source-now.ts'
 import type { Db } from '../db/transaction.ts'
 import { lifeBounds, readExpiringLinks, readLinkLife } from '../links/link-status.ts'
+import { readAlertStatuses } from '../scheduler/alert-status.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { readJobStatuses } from '../scheduler/job-status.ts'
 import { allStreams } from '../streams/all.ts'
@@ -34,6 +35,7 @@ export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
     lostWebhooks: readLostCompletions,
     spend: async (db) => await readSpend(db, config.budget),
     jobs: async (db) => await readJobs(config, db),
+    alerts: async (db) => await readAlertStatuses(db, config),
     runJob: async (name) => await runs.startJob(name),
     exportView: (view, format) => exportView(context, view, format),
     exportStock: async (rooftop) => exportStock(context, rooftop),

@@ -73,6 +73,12 @@ export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 }
 
+/** The time of day of an instant in a zone, as `hh:mm`. */
+export function localTime(at: Date, timeZone: string): string {
+  const options = { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+  return new Intl.DateTimeFormat('en-GB', options).format(at)
+}
+
 /** A cache: formatting takes longer than everything else that is done with a time, and a load has many of the same hour. */
 function quartersOf(timeZone: string): Map<number, string | null> {
   let known = days.get(timeZone)

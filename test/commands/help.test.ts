@@ -112,6 +112,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     stopped
       console                       link: signs a person in to the web console of
                                     "forecourt serve"
+      alerts                        test [target]: sends a test message to the
+                                    receivers of alerts
       status                        Freshness, coverage, gaps, quarantine, jobs,
                                     links; exit 1 when an objective is missed
       runs                          list | show <id>: what ran when, how it ended,

@@ -31,12 +31,16 @@ test('the file of init names every section, and its examples in comments hold wh
   const taken = text.replaceAll(/^( +)# (?=(url|group-au| *- \{| *[a-zA-Z]+:( |$)))/gm, '$1')
   const passwords = { BI_TOOL_PASSWORD: 'a long password', BI_NORTH_PASSWORD: 'a longer password' }
   const secrets = { FORECOURT_KEY_AU: 'a-key', FORECOURT_OIDC_SECRET: 'a-secret' }
-  const variables = { DATABASE_URL: 'postgres://h/d', ...secrets, ...passwords }
+  const alerts = {
+    ...{ FORECOURT_SLACK_URL: 'https://hooks.example.com/x', FORECOURT_SMTP_PASSWORD: 'a-word' },
+  }
+  const variables = { DATABASE_URL: 'postgres://h/d', ...secrets, ...passwords, ...alerts }
   const config = parseConfig(taken, '/srv/forecourt.yaml', { variables, cwd: '/srv' })
   expect(config.rooftops).toHaveLength(1)
   expect(config.warehouse.url).toBe('postgres://h/d')
   expect(config.console?.people.map(({ role }) => role)).toEqual(['engineer', 'stock'])
   expect(config.access.logins.map(({ role }) => role)).toEqual(['bi_reader', 'bi_tenant'])
+  expect(config.alerts.targets.map(({ format }) => format)).toEqual(['slack', 'email'])
   expect(taken).toContain('\n  vehicleData:\n')
   expect(config.wire).toEqual(makeConfig({}, '/srv').wire)
 })

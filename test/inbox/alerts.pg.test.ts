@@ -1,30 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { openDb } from '#src/db/transaction.ts'
-import type { AlertMessage } from '#src/scheduler/alert-post.ts'
 import { Alerts } from '#src/scheduler/alerts.ts'
+import { openReceiver } from '../scheduler/alert-receivers.ts'
 import { listOf, vehicles } from '../stock/import-fixture.ts'
 import { type InboxFixture, openInboxFixture, silent } from './inbox-fixture.ts'
-
-async function openReceiver() {
-  const got: AlertMessage[] = []
-  const server = createServer(async (request, response) => {
-    const body = await request.setEncoding('utf8').toArray()
-    got.push(JSON.parse(body.join('')) as AlertMessage)
-    response.writeHead(204).end()
-  })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  return {
-    got,
-    url: `http://127.0.0.1:${port}/hook`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
-    },
-  }
-}
 
 function alertsOf({ pool, config }: InboxFixture): Alerts {
   return new Alerts({ pool, config, db: openDb(pool), log: silent }, [], 0)

@@ -1,34 +1,10 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { aRooftop, worldOf } from '../support/build-world.ts'
-import type { AlertMessage } from '#src/scheduler/alert-post.ts'
+import type { AlertMessage } from '#src/scheduler/alert-message.ts'
 import { Alerts } from '#src/scheduler/alerts.ts'
 import { loadJobs } from '#src/scheduler/load-jobs.ts'
+import { openReceiver } from './alert-receivers.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
-
-/** Receives alerts; answers 500 while `broken`. */
-async function openReceiver() {
-  const got: AlertMessage[] = []
-  const state = { broken: false, asked: 0 }
-  const server = createServer(async (request, response) => {
-    const body = await request.setEncoding('utf8').toArray()
-    state.asked++
-    if (!state.broken) got.push(JSON.parse(body.join('')) as AlertMessage)
-    response.writeHead(state.broken ? 500 : 204).end()
-  })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  return {
-    got,
-    state,
-    url: `http://127.0.0.1:${port}/hook/secret-token`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
-    },
-  }
-}
 
 const shown = (messages: readonly AlertMessage[]) =>
   messages.map(({ key, state }) => `${key} ${state}`).sort()
@@ -60,6 +36,7 @@ test('a failing job is reported once, however often it fails, and once more when
     source: 'forecourt',
     key: keys[0],
     state: 'raised',
+    severity: 'critical',
     what: expect.stringMatching(/^evaluations of Rooftop One: .*web page, not JSON/),
     since: expect.stringMatching(/^20\d\d-/),
     look: 'forecourt status',
@@ -71,10 +48,10 @@ test('an undelivered alert is retried after a pause, and the address is shown no
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
-  receiver.state.broken = true
+  receiver.state.status = 500
 
   const first = await fixture.run(['run', 'hourly'])
-  receiver.state.broken = false
+  receiver.state.status = 204
   await fixture.run(['run', 'hourly'])
   // A receiver that is down for a minute must not use up all attempts.
   const atOnce = receiver.state.asked
@@ -83,7 +60,7 @@ test('an undelivered alert is retried after a pause, and the address is shown no
 
   expect([atOnce, receiver.state.asked]).toEqual([1, 2])
   expect(receiver.got).toMatchObject([{ state: 'raised' }])
-  expect(first.stderr).toContain('alerts.url answered with 500')
+  expect(first.stderr).toContain('alerts: default answered with 500')
   expect(first.stderr).not.toContain('secret-token')
 })
 
@@ -91,11 +68,11 @@ test('a receiver that stays broken gets no more attempts', async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
-  receiver.state.broken = true
+  receiver.state.status = 500
   await fixture.run(['run', 'hourly'])
-  await fixture.database.pool.query('update ops.alert set attempts = 10')
+  await fixture.database.pool.query('update ops.alert_message set attempts = 10')
   await age(fixture, 1000)
-  receiver.state.broken = false
+  receiver.state.status = 204
 
   await fixture.run(['run', 'hourly'])
 
@@ -140,10 +117,14 @@ async function openAlerts(fixture: ScheduleFixture) {
   return { alerts, [Symbol.asyncDispose]: async () => await context[Symbol.asyncDispose]() }
 }
 
-const age = async ({ database }: ScheduleFixture, minutes: number) =>
-  await database.pool.query('update ops.alert set raised_at = now() - make_interval(mins => $1)', [
-    minutes,
-  ])
+async function age({ database }: ScheduleFixture, minutes: number): Promise<void> {
+  const ago = 'now() - make_interval(mins => $1)'
+  await database.pool.query(`update ops.alert set raised_at = ${ago}`, [minutes])
+  await database.pool.query(
+    `update ops.alert_message set retry_at = retry_at - make_interval(mins => $1)`,
+    [minutes],
+  )
+}
 
 test('a problem is reported after the time in the config, and one that was over before is not', async () => {
   await using receiver = await openReceiver()

@@ -45,6 +45,7 @@ export interface ScheduleFixture extends AsyncDisposable {
 export interface Starting {
   /** How many seconds its wall clock is ahead. */
   readonly aheadSeconds?: number
+  readonly env?: ChildOptions['env']
 }
 
 const every = [
@@ -73,9 +74,10 @@ export async function openScheduleFixture(
   await writeFile(file, JSON.stringify(config))
   const children: Child[] = []
   const start = (args: readonly string[], how: Starting = {}) => {
+    const { env, ...clock } = shifted(how)
     const child = startForecourt(['--config', file, ...args], {
-      cwd: folder.path,
-      ...shifted(how),
+      ...{ cwd: folder.path, ...clock },
+      env: { ...env, ...how.env },
     })
     children.push(child)
     return child

@@ -1,5 +1,6 @@
 import { html, type Html } from '../../values/html.ts'
 import { drawLast, jobBadge, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
+import { drawAlerts } from '../jobs/alert-parts.ts'
 import { definePage } from '../page.ts'
 import { readProcesses } from '../../db/processes.ts'
 import { agoText, instant } from '../parts/instant.ts'
@@ -23,10 +24,10 @@ export const jobs = definePage({
     const hasScheduler = processes.some(
       ({ command, isSilent }) => command === 'schedule' && !isSilent,
     )
-    return { jobs: await doors.jobs(db), nights, hasScheduler }
+    return { jobs: await doors.jobs(db), alerts: await doors.alerts(db), nights, hasScheduler }
   },
   isLive: ({ jobs: found }) => Object.values(found).some(({ last }) => last?.status === 'running'),
-  draw({ jobs: found, nights, hasScheduler }, { config, person, now }) {
+  draw({ jobs: found, alerts, nights, hasScheduler }, { config, person, now }) {
     const zone = config.console!.timezone
     return html`<h1>Jobs</h1>
 <p class="question">${question}</p>
@@ -46,6 +47,7 @@ ${table({
   ]),
   empty: 'There is no job.',
 })}
+${drawAlerts(alerts, zone)}
 <h2>Nights</h2>
 ${nightStrips(nights, zone, now)}`
   },

@@ -1,0 +1,217 @@
+import type pg from 'pg'
+import type { AlertMessage } from './alert-message.ts'
+import type { Failure } from './alert-post.ts'
+import { digestHours, type Severity } from './alert-routes.ts'
+
+// The rows of ops.alert and ops.alert_message.
+
+/** Attempts to send a message. The pauses are 1, 3, 5 … minutes, so the last attempt is 81 minutes after the first. */
+export const maxAttempts = 10
+const pause = `make_interval(mins => 2 * attempts + 1)`
+
+/** What is recorded of an attempt before it ends. */
+const unknownEnd = 'the attempt has not ended, or its process died'
+
+/** Whether a message is a digest that is no news any more (SQL). */
+export const isStaleDigest = `(kind = 'digest' and made_at < now() - interval '${digestHours} hours')`
+
+type Pool = Pick<pg.Pool, 'query'>
+
+/** Opens alerts for new problems, and resolves those of the kind that are over. Updates the text of alerts not sent yet. */
+export async function saveProblems(
+  pool: Pool,
+  kind: string,
+  problems: readonly { readonly key: string; readonly what: string }[],
+  openKeys: readonly string[],
+): Promise<void> {
+  await pool.query(
+    `insert into ops.alert as open (alert_key, detail) select * from unnest($1::text[], $2::text[])
+     on conflict (alert_key) where resolved_at is null do update set detail = excluded.detail
+     where open.told_at is null and open.detail <> excluded.detail`,
+    [problems.map(({ key }) => key), problems.map(({ what }) => what)],
+  )
+  await pool.query(
+    `update ops.alert set resolved_at = now()
+     where resolved_at is null and starts_with(regexp_replace(alert_key, '^[a-z0-9-]+:', ''), $1) and alert_key <> all($2::text[])`,
+    [kind, openKeys],
+  )
+}
+
+/** A message to queue for an open alert. */
+export interface NewMessage {
+  readonly target: string
+  readonly recipient: string
+  readonly key: string
+  readonly severity: Severity
+}
+
+/** Queues messages of open alerts, each once. */
+export async function queueRaised(pool: Pool, messages: readonly NewMessage[]): Promise<void> {
+  if (messages.length === 0) return
+  await pool.query(
+    `insert into ops.alert_message (target, recipient, kind, alert_id, severity)
+     select target, recipient, 'raised', alert_id, severity
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as new (target, recipient, key, severity)
+     join ops.alert on alert_key = key and resolved_at is null
+     on conflict do nothing`,
+    [
+      messages.map(({ target }) => target),
+      messages.map(({ recipient }) => recipient),
+      messages.map(({ key }) => key),
+      messages.map(({ severity }) => severity),
+    ],
+  )
+}
+
+/** Queues that a problem is over, for those who may know that it began: a message without an answer may have arrived. */
+export async function queueEnds(pool: Pool): Promise<void> {
+  // A message may be on its way while its alert is resolved, so not only of what was just resolved, and not before it ends.
+  await pool.query(
+    `insert into ops.alert_message (target, recipient, kind, alert_id, severity)
+     select target, recipient, 'resolved', alert_id, severity from ops.alert join ops.alert_message as raised using (alert_id)
+     where kind = 'raised' and (sent_at is not null or retry_at <= now()) and resolved_at > now() - interval '1 day'
+     on conflict do nothing`,
+  )
+}
+
+/** The newest day that each receiver has a digest of. */
+export async function readDigestDays(pool: Pool): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await pool.query<{ target: string; day: string }>(
+    `select target, max(day)::text as day from ops.alert_message where kind = 'digest' group by target`,
+  )
+  return new Map(rows.map(({ target, day }) => [target, day]))
+}
+
+/** Queues the digest of a day, once. */
+export async function queueDigest(
+  pool: Pool,
+  digest: {
+    readonly target: string
+    readonly day: string
+    readonly text: string
+    readonly recipients: readonly string[]
+  },
+): Promise<void> {
+  const { target, day, text, recipients } = digest
+  await pool.query(
+    `insert into ops.alert_message (target, recipient, kind, day, severity, detail)
+     select $1, recipient, 'digest', $2::date, 'warning', $3 from unnest($4::text[]) as recipient
+     on conflict do nothing`,
+    [target, day, text, recipients],
+  )
+}
+
+/** Which receivers may get what now. */
+export interface Sending {
+  readonly now: Date
+  readonly targets: readonly string[]
+  /** Those of `targets` that get only critical problems and digests now. */
+  readonly quiet: readonly string[]
+  readonly afterMinutes: number
+}
+
+/** A message that is to be sent now. */
+export interface DueMessage extends Pick<AlertMessage, 'severity' | 'what'> {
+  readonly id: string
+  readonly target: string
+  readonly recipient: string
+  readonly state: 'raised' | 'resolved' | 'digest'
+  readonly key: string
+  readonly since: Date
+  readonly until: Date | null
+  readonly attempts: number
+}
+
+// $1 the receivers, $2 those that are quiet, $3 the minutes that a problem must last.
+const isDue = `message.target = any($1::text[]) and sent_at is null and attempts < ${maxAttempts}
+  and (retry_at is null or retry_at <= now()) and not ${isStaleDigest} and not exists (
+    select from ops.alert_message as asked
+    where asked.target = message.target and asked.recipient = message.recipient and asked.sent_at is null and asked.paused_until > now())
+  and (kind = 'digest' or severity = 'critical' or message.target <> all($2::text[]))
+  and (kind <> 'raised' or resolved_at is null and raised_at <= now() - make_interval(secs => $3::float8 * 60))`
+
+/** Messages of one receiver that are sent in one pass. */
+const mostAtOnce = 10
+
+/** What is to be sent: all ends and digests, but new alerts with these prefixes only, since a check has just confirmed those. */
+export async function dueMessages(
+  pool: Pool,
+  { targets, quiet, afterMinutes }: Sending,
+  prefixes: readonly string[],
+): Promise<readonly DueMessage[]> {
+  const { rows } = await pool.query<DueMessage>(
+    `select * from (
+       select message_id as id, message.target, recipient, kind as state, message.severity, attempts,
+         coalesce(alert_key, 'digest/' || day) as key, coalesce(message.detail, alert.detail) as what,
+         coalesce(raised_at, made_at) as since, case when kind = 'resolved' then resolved_at end as until,
+         row_number() over (partition by message.target, recipient order by attempts, made_at, message_id) as place
+       from ops.alert_message as message left join ops.alert as alert using (alert_id)
+       where ${isDue} and (kind <> 'raised' or alert_key ^@ any($4::text[]))) as due
+     where place <= ${mostAtOnce} order by place`,
+    [targets, quiet, afterMinutes, prefixes],
+  )
+  return rows
+}
+
+/** Whether a message of an objective is to be sent, once a check has confirmed it. */
+export async function isObjectiveDue(
+  pool: Pool,
+  { targets, quiet, afterMinutes }: Sending,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ due: boolean }>(
+    `select exists (select from ops.alert_message as message join ops.alert as alert using (alert_id)
+       where kind = 'raised' and alert_key ~ '^([a-z0-9-]+:)?objective/' and ${isDue}) as due`,
+    [targets, quiet, afterMinutes],
+  )
+  return rows[0]!.due
+}
+
+/** Counts an attempt that begins; false: another process has begun it, or the message arrived. */
+export async function claimAttempt(
+  pool: Pool,
+  { id, attempts }: Pick<DueMessage, 'id' | 'attempts'>,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update ops.alert_message set attempts = attempts + 1, tried_at = clock_timestamp(), retry_at = clock_timestamp() + ${pause},
+       error = '${unknownEnd}'
+     where message_id = $1 and attempts = $2 and sent_at is null`,
+    [id, attempts],
+  )
+  return rowCount === 1
+}
+
+/** Records that a message arrived. */
+export async function recordSent(
+  pool: Pool,
+  { id, target, recipient }: Pick<DueMessage, 'id' | 'target' | 'recipient'>,
+): Promise<void> {
+  await pool.query(
+    `with sent as (
+       update ops.alert_message set sent_at = clock_timestamp(), error = null where message_id = $1 returning alert_id)
+     update ops.alert set told_at = coalesce(told_at, now()) from sent where alert.alert_id = sent.alert_id`,
+    [id],
+  )
+  await retryGivenUp(pool, target, recipient)
+}
+
+/** Why an attempt failed, and for how long the receiver asked to get nothing. */
+export async function recordFailure(
+  pool: Pool,
+  id: string,
+  { reason, pauseMs }: Failure,
+): Promise<void> {
+  await pool.query(
+    `update ops.alert_message set error = left($2, 300), paused_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+     where message_id = $1`,
+    [id, reason, pauseMs],
+  )
+}
+
+/** Tries again what was not tried any more, as the receiver has just taken a message. */
+export async function retryGivenUp(pool: Pool, target: string, recipient: string): Promise<void> {
+  await pool.query(
+    `update ops.alert_message set attempts = 0, retry_at = null, paused_until = null
+     where target = $1 and recipient = $2 and sent_at is null and attempts >= ${maxAttempts} and not ${isStaleDigest}`,
+    [target, recipient],
+  )
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import type pg from 'pg'
+import type { Config } from '../config/read.ts'
+import { causeWords } from '../pipeline/cause-words.ts'
+import type { Reason, WarehouseStatus } from '../pipeline/status.ts'
+import type { JobStatus } from './job-status.ts'
+import type { PlannedJob } from './load-jobs.ts'
+
+/** A problem that people should know about until it is over. */
+export interface Problem {
+  readonly key: string
+  readonly what: string
+}
+
+/** The problems to raise, one per cause, and the keys of all causes that still apply, even those that another one explains. */
+export interface Problems {
+  readonly raised: readonly Problem[]
+  readonly openKeys: ReadonlySet<string>
+}
+
+/** A job whose newest finished run failed. */
+export interface FailedJob {
+  readonly name: string
+  readonly error: string | null
+  /** The job failed in streams, or as streams did, whose objectives report each cause once. */
+  readonly isExplained: boolean
+}
+
+/** Jobs whose newest finished run failed. A run in progress does not count, as its result is not known. */
+export async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<FailedJob[]> {
+  const { rows } = await pool.query<FailedJob>(
+    `select name, error, exists (
+       select from ops.run_stream as part join ops.run using (run_id)
+       where run_id = any(run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
+     ) or exists (select from core.stream_status where last_status = 'failed' and last_error = newest.error) as "isExplained"
+     from unnest($1::text[]) as name
+     cross join lateral (
+       select status, error, run_ids from ops.job_fire
+       where job_name = name and status in ('ok', 'partial', 'failed', 'died') order by fire_id desc limit 1) as newest
+     where status in ('failed', 'died')`,
+    [jobs.map(({ name }) => name)],
+  )
+  return rows
+}
+
+/** Jobs that failed or are late, without those whose failure the objectives of their streams report. */
+export function jobProblems(
+  jobs: Readonly<Record<string, JobStatus>>,
+  failed: readonly FailedJob[],
+): Problems {
+  const explained = new Set(failed.flatMap((job) => (job.isExplained ? [job.name] : [])))
+  const unexplained = failed.filter(({ name }) => !explained.has(name))
+  const byError = Map.groupBy(unexplained, ({ error }) => `job/failed/${digest(error ?? '')}`)
+  const late = Object.entries(jobs).filter(
+    ([name, { lateSince }]) => lateSince !== undefined && !explained.has(name),
+  )
+  const raised = [...byError].map(([key, group]) => ({
+    key,
+    what: `${list(group.map(({ name }) => name))} failed: ${group[0]!.error ?? 'its process died'}`,
+  }))
+  if (late.length > 0)
+    raised.push({
+      key: 'job/late',
+      what: `${list(late.map(([name]) => name))} late: ${late[0]![1].error ?? ''}`,
+    })
+  return { raised, openKeys: new Set(raised.map(({ key }) => key)) }
+}
+
+interface Miss {
+  readonly rooftop: string
+  readonly stream: string
+  readonly key: string
+  readonly text: string
+}
+
+/** Streams that miss an objective. Only the first reason of each is raised, since it may cause the others. */
+export function objectiveProblems(
+  rooftops: WarehouseStatus['rooftops'],
+  keys: Config['keys'],
+): Problems {
+  const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
+    Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
+  )
+  const misses = all.map(({ uid, name, stream, reasons }) =>
+    reasons
+      .filter(({ cause }) => cause !== 'never')
+      .map((reason): Miss => {
+        return { rooftop: name, stream, key: keyOf(reason, uid, keys), text: reason.text }
+      }),
+  )
+  const first = misses.flatMap(([miss]) => miss ?? [])
+  const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
+    key,
+    what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${group[0]!.text}`,
+  }))
+  const openKeys = new Set(misses.flat().map(({ key }) => key))
+  // While a run is active it may still fix these, so they stay open.
+  if (all.some(({ isAtWork }) => isAtWork))
+    for (const cause of ['late', 'gaps']) openKeys.add(`objective/${cause}`)
+  return { raised, openKeys }
+}
+
+/** The cause of a reason. A refused key is one cause, found by the advice in every such message; other failures differ by their words. */
+function keyOf({ cause, text }: Reason, uid: string, keys: Config['keys']): string {
+  if (cause !== 'failed') return `objective/${cause}`
+  const words = text.replaceAll(uid, '')
+  const key = Object.keys(keys).find((name) => isAboutKey(words, name))
+  return key === undefined ? `objective/failed/${digest(words)}` : `objective/key/${key}`
+}
+
+/** Whether a text advises about this key; key group-au must not match key group-au-2. */
+function isAboutKey(text: string, key: string): boolean {
+  const after = text.split(`the value of key ${key}`).slice(1)
+  return after.some((rest) => !/^[\w-]/.test(rest))
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(causeWords(text)).digest('hex').slice(0, 12)
+}
+
+const maxNamed = 5
+
+function list(names: readonly string[]): string {
+  const each = [...new Set(names)]
+  const shown = each.slice(0, maxNamed).join(', ')
+  return each.length > maxNamed ? `${shown} and ${each.length - maxNamed} more` : shown
+}
