@@ -43,10 +43,20 @@ export async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Pr
   return rows
 }
 
-/** Jobs that failed or are late, without those whose failure the objectives of their streams report. */
+/** Runs that are left to workers and that no worker takes, as `run 7 (backfill)`. */
+export async function readWaiting(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ run: string }>(
+    `select format('run %s (%s)', run_id, command) as run from ops.run
+     where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute' order by run_id`,
+  )
+  return rows.map(({ run }) => run)
+}
+
+/** Jobs that failed or are late, without those whose failure the objectives of their streams report, and runs without a worker. */
 export function jobProblems(
   jobs: Readonly<Record<string, JobStatus>>,
   failed: readonly FailedJob[],
+  waiting: readonly string[],
 ): Problems {
   const explained = new Set(failed.flatMap((job) => (job.isExplained ? [job.name] : [])))
   const unexplained = failed.filter(({ name }) => !explained.has(name))
@@ -63,7 +73,20 @@ export function jobProblems(
       key: 'job/late',
       what: `${list(late.map(([name]) => name))} late: ${late[0]![1].error ?? ''}`,
     })
+  if (waiting.length > 0)
+    raised.push({
+      key: 'job/worker',
+      what: `${list(waiting)} ${waiting.length === 1 ? 'waits' : 'wait'}: no worker is alive. Start one with "forecourt worker".`,
+    })
   return { raised, openKeys: new Set(raised.map(({ key }) => key)) }
+}
+
+/** What the last verification found, by `<rooftop uid> <stream>`. */
+export async function readFaults(pool: pg.Pool): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await pool.query<{ key: string; fault: string }>(
+    `select rooftop_uid || ' ' || stream as key, fault from ops.verification join core.rooftop using (rooftop_id) where fault is not null`,
+  )
+  return new Map(rows.map(({ key, fault }) => [key, fault]))
 }
 
 interface Miss {
@@ -76,17 +99,16 @@ interface Miss {
 /** Streams that miss an objective. Only the first reason of each is raised, since it may cause the others. */
 export function objectiveProblems(
   rooftops: WarehouseStatus['rooftops'],
+  faults: ReadonlyMap<string, string>,
   keys: Config['keys'],
 ): Problems {
   const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
   )
   const misses = all.map(({ uid, name, stream, reasons }) =>
-    reasons
-      .filter(({ cause }) => cause !== 'never')
-      .map((reason): Miss => {
-        return { rooftop: name, stream, key: keyOf(reason, uid, keys), text: reason.text }
-      }),
+    withFault(reasons, faults.get(`${uid} ${stream}`)).map((reason): Miss => {
+      return { rooftop: name, stream, key: keyOf(reason, uid, keys), text: reason.text }
+    }),
   )
   const first = misses.flatMap(([miss]) => miss ?? [])
   const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
@@ -100,8 +122,20 @@ export function objectiveProblems(
   return { raised, openKeys }
 }
 
+/** Why a stream misses an objective, or what its verification found. */
+type Cause = Pick<Reason, 'text'> & { readonly cause: Reason['cause'] | 'verification' }
+
+/** A stream that was never loaded is no problem yet. What a verification found is one until the next, and may cause gaps. */
+function withFault(reasons: readonly Reason[], fault: string | undefined): readonly Cause[] {
+  const own: readonly Cause[] = reasons.filter(({ cause }) => cause !== 'never')
+  if (fault === undefined) return own
+  const place = own.findLastIndex(({ cause }) => cause === 'failed' || cause === 'late') + 1
+  const text = `the last verification found: ${fault}`
+  return own.toSpliced(place, 0, { cause: 'verification', text })
+}
+
 /** The cause of a reason. A refused key is one cause, found by the advice in every such message; other failures differ by their words. */
-function keyOf({ cause, text }: Reason, uid: string, keys: Config['keys']): string {
+function keyOf({ cause, text }: Cause, uid: string, keys: Config['keys']): string {
   if (cause !== 'failed') return `objective/${cause}`
   const words = text.replaceAll(uid, '')
   const key = Object.keys(keys).find((name) => isAboutKey(words, name))

@@ -82,6 +82,7 @@ export function causeOf(key: string): string {
 /** The page of the console about the problem with this key, below /console; without a query, which every text hides. */
 export function pageOf(key: string): string {
   const cause = causeOf(key)
+  if (cause === 'job/worker') return '/work'
   if (cause.startsWith('job/')) return '/jobs'
   if (cause.startsWith('inbox/')) return '/stock/imports'
   if (cause === 'objective/quarantine') return '/quarantine'

@@ -26,7 +26,14 @@ import {
   type Sending,
 } from './alert-outbox.ts'
 import { postAlert } from './alert-post.ts'
-import { jobProblems, objectiveProblems, type Problems, readFailed } from './alert-problems.ts'
+import {
+  jobProblems,
+  objectiveProblems,
+  type Problems,
+  readFailed,
+  readFaults,
+  readWaiting,
+} from './alert-problems.ts'
 import {
   causeOf,
   digestDay,
@@ -77,7 +84,7 @@ export class Alerts {
     this.#isOn = alertTargets(context.config.alerts).length > 0
   }
 
-  /** Reports jobs that failed or are late, objectives whose second check is due, and the digest. Cheap, so it
+  /** Reports jobs that failed or are late, runs without a worker, objectives whose second check is due, and the digest. Cheap, so it
    *  runs at every sweep. */
   async reportJobs(): Promise<void> {
     if (!this.#isOn) return
@@ -85,7 +92,7 @@ export class Alerts {
     await this.#queueDigests()
     const statuses = await readJobStatuses(db, this.#jobs)
     const failed = await readFailed(pool, this.#jobs)
-    const problems = jobProblems(statuses, failed)
+    const problems = jobProblems(statuses, failed, await readWaiting(pool))
     await this.#report('job/', [{ scope: programScope(config), problems }])
     await this.reportInboxes()
     if (await isObjectiveDue(pool, await this.#sending())) await this.reportObjectives()
@@ -105,16 +112,17 @@ export class Alerts {
     await this.#report('inbox/', found)
   }
 
-  /** Reports streams that miss an objective; called after every job, which may have changed them. */
+  /** Reports streams that miss an objective, or whose verification failed; called after every job, which may have changed them. */
   async reportObjectives(): Promise<void> {
-    const { config, db } = this.#context
+    const { config, db, pool } = this.#context
     if (!this.#isOn) return
+    const faults = await readFaults(pool)
     const rooftops = await findRooftops(db, config.rooftops)
     const status = await readStatus(db, allStreams, rooftops, config)
     const found = scopesOf(config).map((scope) => {
       const uids = new Set(scope.rooftops.map(({ uid }) => uid))
       const own = Object.entries(status.rooftops).filter(([uid]) => uids.has(uid))
-      return { scope, problems: objectiveProblems(Object.fromEntries(own), config.keys) }
+      return { scope, problems: objectiveProblems(Object.fromEntries(own), faults, config.keys) }
     })
     await this.#report('objective/', found)
   }

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** The key of the alert of a job that failed with these words. */
 const keyOf = (error: string) =>
-  jobProblems({}, [{ name: 'retention', error, isExplained: false }]).raised[0]!.key
+  jobProblems({}, [{ name: 'retention', error, isExplained: false }], []).raised[0]!.key
 
 test('open alerts of a warehouse from before the receivers are neither lost nor sent again', async () => {
   await using database = await emptyTestDatabase()

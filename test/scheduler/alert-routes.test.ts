@@ -101,13 +101,13 @@ test.for([
 )
 
 test('what the morning page shows in red is critical, and every problem has a page', () => {
-  const keys = ['job/late', 'objective/key/a', 'objective/late', 'north:objective/failed/0123']
+  const keys = ['job/late', 'job/worker', 'objective/key/a', 'north:objective/failed/0123']
   const warnings = ['objective/gaps', 'north:objective/quarantine', 'inbox/file/3']
 
   expect(keys.map(severityOf)).toEqual(keys.map(() => 'critical'))
   expect(warnings.map(severityOf)).toEqual(warnings.map(() => 'warning'))
   expect([...keys, ...warnings].map(pageOf)).toEqual([
-    ...['/jobs', '/', '/', '/'],
+    ...['/jobs', '/work', '/', '/'],
     ...['/coverage', '/quarantine', '/stock/imports'],
   ])
 })
