@@ -37,6 +37,9 @@ const io: Parameters<typeof runCli>[1] = {
 process.on('uncaughtException', (error) => process.exit(reportUncaught(error, io)))
 
 const code = await runCli(process.argv.slice(2), io)
+// Only where an SDK is loaded is there anything to send.
+if (Symbol.for('opentelemetry.js.api.1') in globalThis)
+  await (await import('./tracing.ts')).flushSpans()
 // A pipe takes what is written when its reader gets to it: leaving earlier would cut the result off.
 await new Promise<void>((done) => process.stdout.write('', () => done()))
 process.exit(received ? (received === 'SIGINT' ? 130 : 143) : code)

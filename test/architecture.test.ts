@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type Import, importsOf, readSources } from './support/imports.ts'
 
 // The allowed imports of each folder; every folder may import itself.
-const base = ['values', 'errors', 'config', 'log', 'telemetry']
+const base = ['values', 'errors', 'config', 'log', 'telemetry', 'tracing']
 const source = ['sources', 'contract', ...base]
 // Keeps erased customers out of what comes in; the rest of erasure knows the streams, which are above the pipeline.
 const screening = ['suppression', 'search-terms', 'redact', 'scrub-payload'].map(
@@ -17,6 +17,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   config: ['values', 'errors'],
   version: [],
   telemetry: [],
+  tracing: ['errors'],
   heap: [],
   'compile-cache': [],
   csv: base,
@@ -102,7 +103,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   cli: ['commands', 'values', 'errors', 'log', 'version'],
-  main: ['cli', 'compile-cache', 'heap'],
+  main: ['cli', 'compile-cache', 'heap', 'tracing'],
   jobs: ['src/scheduler/job.ts'],
 }
 

@@ -130,6 +130,11 @@ export const fileSchema = z.strictObject({
       .describe('Per key over all processes, at most; null: learnt from the throttles'),
     timeoutSeconds: amount(0.05, 600).default(30),
     maxRetries: whole(0, 20).default(6),
+    traceparent: flag
+      .default(false)
+      .describe(
+        'Send the header traceparent where traces are recorded, so that the service can join',
+      ),
   }).describe('Adapts downwards and upwards by itself'),
   pricing: group({
     reasoning: flag

@@ -9,6 +9,7 @@ import { type DueWindow, dueWindowsOf } from './due-windows.ts'
 import { type ProvenPart, proveWindow } from './prove.ts'
 import { addCounts, zeroCounts } from './run-ledger.ts'
 import type { Window } from '../values/window.ts'
+import { inWindowSpan } from './run-spans.ts'
 import { sourcesOf } from './sources.ts'
 import { callOptions, type SliceJob, type SliceResult, type Stream } from './stream.ts'
 import type { WindowedRecords } from './windowed-records.ts'
@@ -171,7 +172,8 @@ async function listEmpty(
     limit(async () => {
       signal.throwIfAborted()
       const listLimit = { largest: 0, cap: null }
-      return await proveWindow(window, { list, listLimit, isConfirmed: isEmpty, maxItems: 0 })
+      const options = { list, listLimit, isConfirmed: isEmpty, maxItems: 0 }
+      return await inWindowSpan(job, window, async () => await proveWindow(window, options))
     }),
   )
   try {

@@ -5,6 +5,7 @@ import type { DueWindow } from './due-windows.ts'
 import { type ListLimit, type ProvenPart, proveWindow } from './prove.ts'
 import { dayNumber, latestRotationStart } from '../values/window.ts'
 import type { RecordList } from './windowed-records.ts'
+import { inWindowSpan } from './run-spans.ts'
 import { sourcesOf } from './sources.ts'
 import { callOptions, type SliceJob } from './stream.ts'
 
@@ -83,12 +84,11 @@ async function listOne(
   const { recordsPerPart: maxItems } = context.sliceLimits
   const isConfirmed = (items: RecordList['items']) =>
     confirming?.idsDigest.equals(idsDigest(items.map((item) => item.id))) ?? false
-  return await proveWindow(window, {
-    list,
-    listLimit,
-    isConfirmed,
-    maxItems,
-  })
+  return await inWindowSpan(
+    job,
+    window,
+    async () => await proveWindow(window, { list, listLimit, isConfirmed, maxItems }),
+  )
 }
 
 /** Combines limits of windows that were proved concurrently: the largest answer, and the smallest cap that it does not disprove. */

@@ -12,6 +12,7 @@ import {
   type StreamStatus,
   zeroCounts,
 } from './run-ledger.ts'
+import { inSliceSpan } from './run-spans.ts'
 import { giveBack } from './work-queue.ts'
 import type { SliceJob, SliceResult, Stream } from './stream.ts'
 import type pg from 'pg'
@@ -30,7 +31,7 @@ export async function runSlice(job: SliceJob<Stream>, scope: SliceOwner): Promis
   const { context } = job
   context.crashPoint('slice-claimed')
   try {
-    const result = await runWithRetries(job)
+    const result = await inSliceSpan(job, () => runWithRetries(job))
     reportSlice(job.stream.name, 'done', result.counts)
     await scope.onSlice(job, result)
     await refreshStatistics(context, result.counts)

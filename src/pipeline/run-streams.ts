@@ -1,6 +1,7 @@
 import { type Context, noProgress } from '../context.ts'
 import { explainConnectionLoss } from '../db/connect.ts'
 import { FencedError, messageOf, SyncError, UsageError } from '../errors.ts'
+import { endingSpan, errorType } from '../tracing.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { countDue } from './due-windows.ts'
@@ -11,6 +12,7 @@ import { type RunReport, reportRun } from './run-report.ts'
 import { registerRooftops } from './rooftops.ts'
 import { endFinishedRuns } from './run-lock.ts'
 import type { SliceJob, Stream } from './stream.ts'
+import { openRunSpan, setRunEnd } from './run-spans.ts'
 import {
   listsWindows,
   recordFailedRun,
@@ -55,10 +57,23 @@ export async function startHere(
   context: Context,
   request: RunRequest,
 ): Promise<{ readonly runId: number; readonly ended: Promise<EndedRun> }> {
-  const { known, rooftops, sourceStart } = await prepareRun(context, request)
-  const started = await startRun(context, request, rooftops, sourceStart)
-  const ended = workUntilDone(context, request, { known, rooftops, started })
-  return { runId: started.run.runId, ended }
+  const span = openRunSpan(request)
+  try {
+    const { known, rooftops, sourceStart } = await span.within(() => prepareRun(context, request))
+    const started = await startRun(context, request, rooftops, sourceStart)
+    const { runId } = started.run
+    span.set(() => ({ 'forecourt.run.id': runId }))
+    const ended = endingSpan(span, async () => {
+      const end = await workUntilDone(context, request, { known, rooftops, started })
+      setRunEnd(span, end)
+      return end
+    })
+    return { runId, ended }
+  } catch (error) {
+    span.fail(errorType(error))
+    span.end()
+    throw error
+  }
 }
 
 async function workUntilDone(

@@ -9,6 +9,7 @@ import type { RooftopRow } from '../values/rooftop.ts'
 import { reportSlice, runSlice, type SliceOwner } from './run-slice.ts'
 import { idleSlices, rooftopsAtOnce } from './idle-slices.ts'
 import { type Lane, type Run, touchRuns } from './run-ledger.ts'
+import { inSlicesSpan } from './run-spans.ts'
 import {
   giveBack,
   lanePriority,
@@ -255,13 +256,15 @@ class WorkLoop {
     if (run.runId !== runId) await onRun?.(run)
     const claimedOf = new Map(group.map((claimed) => [this.#jobOf(claimed.item, run)!, claimed]))
     try {
-      for await (const completed of idleSlices([...claimedOf.keys()]))
-        for (const [job, result] of completed) {
-          this.active.delete(claimedOf.get(job)!)
-          if (result === null) continue
-          reportSlice(job.stream.name, 'done', result.counts)
-          await onSlice(job, result)
-        }
+      await inSlicesSpan([...claimedOf.keys()], async (jobs) => {
+        for await (const completed of idleSlices(jobs))
+          for (const [job, result] of completed) {
+            this.active.delete(claimedOf.get(job)!)
+            if (result === null) continue
+            reportSlice(job.stream.name, 'done', result.counts)
+            await onSlice(job, result)
+          }
+      })
     } catch (error) {
       if (isConnectionLoss(error)) throw error
       const left = this.#itemsLeft(group)

@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { FormData } from 'undici'
 import { getEvaluation, listEvaluations, listUsers } from '../contract/appraisal/evaluations.ts'
 import {
+  barePath,
   type Effect,
   type FieldValues,
   type Operation,
@@ -216,7 +217,8 @@ async function requestOf<Reach extends Effect>(
   const { path, rest } = splitPath(template, fields)
   const sent = operation.toWire(rest, wire)
   const { timeoutSeconds } = operation
-  const request = { ...call, contract: operation, timeoutSeconds, method, path, headers }
+  const route = barePath(template)
+  const request = { ...call, contract: operation, timeoutSeconds, method, path, route, headers }
   switch (encoding) {
     case 'query':
       return { ...request, path: withQuery(path, queryOf(sent)) }

@@ -1,5 +1,6 @@
 import { type FormData, Pool } from 'undici'
 import { type ErrorDetails, type Meaning, SyncError } from '../errors.ts'
+import { errorType, openSpan, type OpenSpan } from '../tracing.ts'
 import { parseHttpDate, parseRetryAfter } from '../values/http-date.ts'
 import type { JsonPath } from '../values/json-path.ts'
 import { sleep } from '../values/sleep.ts'
@@ -53,6 +54,8 @@ export interface HttpRequest extends CallOptions {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** After the base URL's prefix. */
   readonly path: string
+  /** The path with `{field}` for each value in it, for traces. */
+  readonly route: string
   readonly headers: Readonly<Record<string, string>>
   /** A form sets its own content-type; its files are streamed. */
   readonly body?: string | Uint8Array | FormData
@@ -100,6 +103,8 @@ export interface HttpSourceOptions {
   readonly maxRetries: number
   /** The path of the text in an error body. Default: `error`. */
   readonly errorPath?: JsonPath
+  /** Whether to send the W3C header `traceparent` where spans are recorded. Default: no. */
+  readonly traceparent?: boolean
   /** The largest answer, decoded. Default: 64 MB. */
   readonly maxBytes?: number
   /** Our clock. */
@@ -130,6 +135,7 @@ const defaultHeaders = {
  *  from it, is in status-rules.ts. Rejects with SyncError, or with the reason of an aborted signal. */
 export class HttpSource {
   readonly #pool: Pool
+  readonly #url: URL
   readonly #prefix: string
   readonly #options: HttpSourceOptions
   readonly #closing = new AbortController()
@@ -140,6 +146,7 @@ export class HttpSource {
     const url = new URL(options.baseUrl)
     const timeout = options.timeoutSeconds * 1000
     this.#options = options
+    this.#url = url
     this.#prefix = url.pathname.replace(/\/+$/, '')
     this.#pool = new Pool(url.origin, {
       connections: Math.max(1, options.connections),
@@ -218,6 +225,7 @@ export class HttpSource {
     const requestedAt = now()
     const startedMs = performance.now()
     let status: number | null = null
+    const span = this.#openSpan(request, attempt)
     this.#requests += 1
     if (attempt > 1) this.#retries += 1
     try {
@@ -225,12 +233,14 @@ export class HttpSource {
       const path = this.#prefix + request.path || '/'
       const seconds = Math.max(timeoutSeconds, request.timeoutSeconds ?? 0)
       const limits = { timeoutMs: seconds * 1000, maxBytes, signals }
-      const sent = { method, path, headers: { ...defaultHeaders, ...headers }, body }
-      const raw = await exchange(this.#pool, sent, limits)
+      const trace = this.#options.traceparent ? span.traceparent() : {}
+      const sent = { method, path, headers: { ...defaultHeaders, ...headers, ...trace }, body }
+      const raw = await span.within(() => exchange(this.#pool, sent, limits))
       status = raw.status
       const text = await usableText(request, raw, maxBytes)
       if (text === null) {
         const failure = this.#refusal(request, raw)
+        span.fail(failure.meaning)
         reportFailure(limiter, failure, generation)
         return failure
       }
@@ -239,6 +249,7 @@ export class HttpSource {
       const times = { date, requestedAt, receivedAt: now() }
       return { status, headers: raw.headers, text, attempts: attempt, ...times }
     } catch (cause) {
+      span.fail(errorType(cause))
       for (const signal of signals) signal?.throwIfAborted()
       // Anything else that is thrown is a decision of the endpoint, or a bug: it is not repeated.
       if (!(cause instanceof RequestFault)) throw cause
@@ -247,9 +258,25 @@ export class HttpSource {
       reportFailure(limiter, failure, generation)
       return failure
     } finally {
+      if (status !== null) span.set(() => ({ 'http.response.status_code': status! }))
+      span.end()
       request.onAttempt?.({ path: request.path, status, retry: attempt > 1 })
       this.#logAttempt(request, status, attempt, performance.now() - startedMs)
     }
+  }
+
+  /** The span of one request, by the conventions for HTTP clients. Without `url.full`: values of a path or query may be a vehicle's. */
+  #openSpan({ method, route, details }: HttpRequest, attempt: number): OpenSpan {
+    const span = openSpan(`${method} ${route}`, 'client')
+    span.set(() => ({
+      'http.request.method': method,
+      'url.template': route,
+      'server.address': this.#url.hostname,
+      'server.port': Number(this.#url.port || (this.#url.protocol === 'https:' ? 443 : 80)),
+      ...(attempt > 1 && { 'http.request.resend_count': attempt - 1 }),
+      ...(details?.rooftopUid !== undefined && { 'forecourt.rooftop.uid': details.rooftopUid }),
+    }))
+    return span
   }
 
   #logAttempt(request: HttpRequest, status: number | null, attempt: number, ms: number): void {

@@ -40,6 +40,7 @@ export function post(limiter = new KeyLimiter({ max: 4 })) {
   return {
     method: 'POST',
     path: '/read',
+    route: '/read',
     headers: { authorization: 'Bearer sekret-key-1' },
     body: '{}',
     limiter,

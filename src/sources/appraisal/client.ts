@@ -129,7 +129,14 @@ export class AppraisalClient {
    *  Without the header `clock` stays local and `clock.measured` false. SyncError `abort` when the source cannot be reached. */
   async measureClock(options: CallOptions = {}): Promise<void> {
     const limiter = new KeyLimiter({ max: 1 })
-    const request = { ...options, method: 'GET', path: '', headers: {}, limiter } as const
+    const request = {
+      ...options,
+      method: 'GET',
+      path: '',
+      route: '/',
+      headers: {},
+      limiter,
+    } as const
     try {
       const answer = await this.#http.request({ ...request, maxRetries: 2, accept: 'any' })
       const date = answer.headers.date
