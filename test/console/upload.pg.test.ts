@@ -152,6 +152,23 @@ test('the columns of a list that was sure can be changed on the way back', async
   ).toEqual([{ cost: 20001, asking: null }])
 })
 
+test('cars that moved from another rooftop, and what is assumed about dates, are shown before the import', async () => {
+  const other = console.config.rooftops.find(({ uid }) => uid !== console.own)!
+  await console.import(listOf(vehicles(9)), { role: 'engineer', rooftop: other.uid })
+  const lines = listOf(vehicles(12, 7)).trimEnd().split('\r\n')
+  const withDates = lines.map((line, at) => `${line},${at === 0 ? 'Date in stock' : '03/04/2026'}`)
+
+  const check = pathOf(await console.upload(`${withDates.join('\r\n')}\r\n`))
+  const { text } = await console.get(check, asStock)
+
+  const [, assumed] = /<h2>What was assumed<\/h2><ul>(.*?)<\/ul>/s.exec(text)!
+  const names = vehicles(3, 7).map(({ stockNo }) => stockNo)
+  expect(assumed).toContain(
+    `3 of the 12 vehicles are in stock at ${other.name} (${other.uid}): ${names.join(', ')}`,
+  )
+  expect(assumed).toContain('Date in stock: read with the day first, as is usual in the market AU')
+})
+
 test('a list that would remove many cars waits until the number is typed', async () => {
   await console.import(listOf(vehicles(20)))
   const check = pathOf(await console.upload(listOf(vehicles(8))))

@@ -284,7 +284,7 @@ function tooLong(importId: number): UsageError {
 
 function gone(): UsageError {
   return new UsageError(
-    'This list no longer waits: it was imported, dropped, or is older than 24 hours. Upload it again.',
+    'This list no longer waits: it was imported or dropped, or its time is over. Upload it again.',
   )
 }
 
