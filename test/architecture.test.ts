@@ -68,8 +68,10 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   console: [...upToPipeline, 'pipeline', 'morning', 'src/streams/all.ts'],
+  marts: ['db', ...base],
   stock: [
     'csv',
+    'marts',
     'workbook',
     'pipeline',
     'erasure',

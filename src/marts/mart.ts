@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../values/nearest-name.ts'
+import { UsageError } from '../errors.ts'
+import { nearestName } from '../values/nearest-name.ts'
 
 /** A column of a mart. */
 export interface MartColumn {
@@ -18,13 +18,18 @@ export interface Mart {
   readonly columns: readonly MartColumn[]
 }
 
-/** The mart with that name; else UsageError with the existing names. */
-export async function readMart(client: pg.ClientBase, name: string): Promise<Mart> {
-  const known = await client.query<{ name: string }>(
+/** The names of all marts, sorted. */
+export async function readMartNames(client: pg.ClientBase): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class
      where relnamespace = 'mart'::regnamespace and relkind in ('v', 'm', 'r', 'p') order by 1`,
   )
-  const names = known.rows.map((row) => row.name)
+  return rows.map((row) => row.name)
+}
+
+/** The mart with that name; else UsageError with the existing names. */
+export async function readMart(client: pg.ClientBase, name: string): Promise<Mart> {
+  const names = await readMartNames(client)
   if (!names.includes(name)) throw unknownMart(name, names)
   const { rows } = await client.query<MartColumn>(
     `select attname as name, format_type(atttypid, null) as type,
@@ -71,6 +76,7 @@ export function martQuery(
   return `select ${list.join(', ')} from mart.${quotedName(name)}`
 }
 
-function quotedName(name: string): string {
+/** A name as an identifier of SQL. */
+export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
