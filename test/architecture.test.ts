@@ -45,7 +45,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   pipeline: [...upToPipeline, ...screening],
   morning: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
   scheduler: [
-    ...[...upToPipeline, 'pipeline', 'morning', 'retention'],
+    ...[...upToPipeline, 'pipeline', 'morning', 'retention', 'lake'],
     ...['src/streams/all.ts', 'src/stock/inbox/*.ts'],
   ],
   webhook: [
@@ -69,6 +69,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   ],
   console: [...upToPipeline, 'pipeline', 'morning', 'src/streams/all.ts'],
   marts: ['db', ...base],
+  lake: ['marts', 'db', ...base],
   stock: [
     'csv',
     'marts',
@@ -102,6 +103,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'version',
       'operations',
       'serve',
+      'lake',
     ],
   ],
   cli: ['commands', 'values', 'errors', 'log', 'version'],

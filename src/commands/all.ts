@@ -14,7 +14,7 @@ import {
   why,
   worker,
 } from './define-data.ts'
-import { alerts, api, links, runs, stock, webConsole, webhooks } from './define-groups.ts'
+import { alerts, api, lake, links, runs, stock, webConsole, webhooks } from './define-groups.ts'
 import {
   bench,
   check,
@@ -50,6 +50,7 @@ export const allCommands: readonly CommandDefinition[] = [
   quarantine,
   stock,
   reprice,
+  lake,
   links,
   webhooks,
   erase,

@@ -1,9 +1,13 @@
 import type { Environment } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import { crashPoints } from '../pipeline/crash-points.ts'
+import { lakeCrashPoints } from '../lake/crash-points.ts'
 import { inboxCrashPoints, offerCrashPoints } from '../stock/inbox/crash-points.ts'
 
-const known: readonly string[] = [...crashPoints, ...inboxCrashPoints, ...offerCrashPoints]
+const known: readonly string[] = [
+  ...[...crashPoints, ...inboxCrashPoints, ...offerCrashPoints],
+  ...lakeCrashPoints,
+]
 
 /** FORECOURT_CRASH_AT=<point>[:<n>] kills the process at the n-th passing of a crash point: for the crash tests. */
 export function crashPointFrom({ variables }: Environment): (name: string) => void {

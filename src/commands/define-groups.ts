@@ -120,6 +120,29 @@ export const stock: CommandDefinition = {
   subcommands: [stockImport, stockWatch, stockExport],
 }
 
+const lakeExport: CommandDefinition = {
+  usage: 'export',
+  summary: 'Writes what has changed in the marts as Parquet, by rooftop and month',
+  options: (command) =>
+    command.option(
+      '--to <address>',
+      'a folder, or s3://bucket/prefix (default: lake.to of the config)',
+      singleValue,
+    ),
+  examples: [
+    'forecourt lake export --to /srv/lake',
+    'forecourt lake export --to s3://analytics/forecourt --json',
+  ],
+  run: lazy(async () => (await import('./lake-export.ts')).lakeExport),
+}
+
+export const lake: CommandDefinition = {
+  usage: 'lake',
+  summary: 'export: the marts as Parquet, in a folder or an S3-compatible store',
+  examples: ['forecourt lake export'],
+  subcommands: [lakeExport],
+}
+
 const listRuns: CommandDefinition = {
   usage: 'list',
   summary: 'The newest runs: when, how they ended, what they did',

@@ -108,6 +108,9 @@ export function secretsOf(config: Config): string[] {
     ...config.access.logins.map(({ password }) => password),
     config.alerts.smtp?.password ?? null,
     ...alertTargets(config.alerts).map(({ url }) => url),
+    config.lake.s3.accessKeyId,
+    config.lake.s3.secretAccessKey,
+    config.lake.s3.sessionToken,
     ...passwords,
     ...passwords.map((text) => (text === null ? null : decode(text))),
   ].filter((secret): secret is string => secret !== null && secret.length >= 4)

@@ -3,6 +3,8 @@ import { accessSettings } from './access.ts'
 import { alertSettings } from './alerts.ts'
 import { consoleSettings } from './console.ts'
 import { inboxSettings } from './inbox.ts'
+import { job } from './jobs.ts'
+import { lakeSettings } from './lake.ts'
 import {
   amount,
   archiveHost,
@@ -20,7 +22,6 @@ import {
   whole,
   zone,
 } from './values.ts'
-import { parseCron } from '../values/cron.ts'
 import { wireSettings } from '../values/wire.ts'
 
 const key = z.strictObject({
@@ -77,19 +78,6 @@ const sync = group({
   rereadBudget: whole(0, 10_000_000)
     .default(5000)
     .describe('Known evaluations read again for one rooftop in one run, at most'),
-})
-
-const job = z.strictObject({
-  schedule: z
-    .string()
-    .refine(
-      (text) => parseCron(text) !== null,
-      'is not a schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first',
-    )
-    .optional()
-    .describe("Cron expression; default: the job's own"),
-  timezone: zone.optional().describe("Where the schedule is read; default: the job's own"),
-  enabled: flag.default(true).describe('false: the scheduler leaves it out'),
 })
 
 const perDay = whole(0, 1_000_000).default(0)
@@ -194,6 +182,7 @@ export const fileSchema = z.strictObject({
       'Two-letter country; null: AU, or the GCC country of the currency; none: the request names no market',
     ),
   }),
+  lake: lakeSettings.describe('Where "forecourt lake export" writes the marts as Parquet'),
   retention: group({
     rawDays: whole(0, 36_500)
       .default(90)

@@ -27,6 +27,8 @@ export const lockClass = {
   uploads: 7313,
   /** Taking files from a drop folder, by hash of its id: one process at a time. */
   inbox: 7312,
+  /** Exporting to a lake, by hash of its address: one process at a time. */
+  lake: 7313,
   /** Loads (shared) against an erasure (exclusive). */
   erasure: 7307,
   /** Checking whether a job is due, by hash of its name: one process claims it. */

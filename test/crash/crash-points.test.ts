@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { crashPoints } from '#src/pipeline/crash-points.ts'
+import { lakeCrashPoints } from '#src/lake/crash-points.ts'
 import { inboxCrashPoints, offerCrashPoints } from '#src/stock/inbox/crash-points.ts'
 
 const src = fileURLToPath(new URL('../../src', import.meta.url))
@@ -13,9 +14,8 @@ test('the list of crash points is exactly that of the code', () => {
     ),
   )
 
+  const known = [...crashPoints, ...inboxCrashPoints, ...offerCrashPoints, ...lakeCrashPoints]
   const literals = used.filter((argument) => !argument.startsWith('name'))
 
-  expect(new Set(literals)).toEqual(
-    new Set([...crashPoints, ...inboxCrashPoints, ...offerCrashPoints].map((name) => `'${name}'`)),
-  )
+  expect(new Set(literals)).toEqual(new Set(known.map((name) => `'${name}'`)))
 })

@@ -1,0 +1,135 @@
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { explainFileFault, type LakeTarget } from './target.ts'
+
+/** Where files are made: on the same file system, so that a rename stores them. Readers skip names that begin with an underscore. */
+const scratchName = '_unfinished'
+
+/** A lake in a folder, which is created when it does not exist. */
+export class FolderTarget implements LakeTarget {
+  readonly name: string
+  readonly #scratch: string
+  /** Folders with new entries that are not yet synced to disk. */
+  readonly #touched = new Set<string>()
+  #isPrepared = false
+
+  constructor(folder: string) {
+    this.name = folder
+    this.#scratch = path.join(folder, scratchName)
+  }
+
+  async prepare(): Promise<string> {
+    return await this.#at(scratchName, async () => {
+      await rm(this.#scratch, { recursive: true, force: true })
+      await makeFolder(this.#scratch)
+      this.#isPrepared = true
+      return this.#scratch
+    })
+  }
+
+  async read(file: string): Promise<string | null> {
+    return await this.#at(
+      file,
+      async () => await readFile(this.#path(file), 'utf8').catch(ifMissing),
+    )
+  }
+
+  async list(): Promise<ReadonlyMap<string, number>> {
+    return await this.#at('', async () => {
+      const sizes = new Map<string, number>()
+      const options = { recursive: true, withFileTypes: true } as const
+      for (const entry of await readdir(this.name, options)) {
+        if (!entry.isFile() || entry.parentPath === this.#scratch) continue
+        const full = path.join(entry.parentPath, entry.name)
+        const found = await stat(full).catch(ifMissing)
+        if (found) sizes.set(path.relative(this.name, full).split(path.sep).join('/'), found.size)
+      }
+      return sizes
+    })
+  }
+
+  async put(file: string, localFile: string): Promise<void> {
+    await this.#at(file, async () => {
+      const full = this.#path(file)
+      await makeFolder(path.dirname(full))
+      await sync(localFile)
+      await rename(localFile, full)
+      for (let at = path.dirname(full); at !== this.name; at = path.dirname(at))
+        this.#touched.add(at)
+    })
+  }
+
+  async putText(file: string, text: string): Promise<void> {
+    await this.#at(file, async () => {
+      const folders = [...this.#touched]
+      this.#touched.clear()
+      for (const folder of folders) await sync(folder)
+      const unfinished = path.join(this.#scratch, file)
+      await using handle = await open(unfinished, 'w')
+      await handle.writeFile(text)
+      await handle.sync()
+      await rename(unfinished, this.#path(file))
+      await sync(this.name)
+    })
+  }
+
+  async remove(file: string): Promise<void> {
+    await this.#at(file, async () => {
+      const full = this.#path(file)
+      await rm(full, { force: true })
+      await removeEmptyFolders(path.dirname(full), this.name)
+    })
+  }
+
+  async close(): Promise<void> {
+    // Another export may have files there, when this one has not begun.
+    if (!this.#isPrepared) return
+    await rm(this.#scratch, { recursive: true, force: true }).catch(() => undefined)
+  }
+
+  #path(file: string): string {
+    return path.join(this.name, ...file.split('/'))
+  }
+
+  async #at<T>(file: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw explainFileFault(error, this.#path(file))
+    }
+  }
+}
+
+/** With its parents. On a read-only file system the recursive mkdir of node reports a folder that is missing. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || folder === path.dirname(folder)) throw error
+    await makeFolder(path.dirname(folder))
+    await makeFolder(folder)
+  }
+}
+
+function ifMissing(error: unknown): null {
+  if ((error as { code?: unknown }).code === 'ENOENT') return null
+  throw error
+}
+
+async function sync(file: string): Promise<void> {
+  await using handle = await open(file, 'r')
+  await handle.sync()
+}
+
+/** Up to the first one that still has an entry. */
+async function removeEmptyFolders(from: string, root: string): Promise<void> {
+  for (let at = from; at !== root; at = path.dirname(at)) {
+    const isGone = await rmdir(at).then(
+      () => true,
+      () => false,
+    )
+    if (!isGone) return
+  }
+}
