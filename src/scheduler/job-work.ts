@@ -10,6 +10,7 @@ import { recordVerification, uncoverFaults, verifyWarehouse } from '../pipeline/
 import { applyRetention } from '../retention/apply-retention.ts'
 import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
+import { exportToLake } from './export-to-lake.ts'
 import { importInboxes } from './import-inboxes.ts'
 import type { PlannedJob } from './load-jobs.ts'
 
@@ -35,6 +36,7 @@ export async function runJobWork(context: Context, job: PlannedJob): Promise<Job
   if (work.kind === 'retention') return await retain(context)
   if (work.kind === 'verify') return await verify(context)
   if (work.kind === 'stock-inbox') return await importInboxes(context)
+  if (work.kind === 'lake') return await exportToLake(context)
   if (work.windows === 'fresh') return await run(context, job, 'backfill', work.streams)
   if (work.windows === 'due') return await run(context, job, 'sync', work.streams)
   return await listEverything(context, job, work.streams)

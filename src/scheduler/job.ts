@@ -16,6 +16,7 @@ export type Work =
   | { readonly kind: 'retention' }
   | { readonly kind: 'verify' }
   | { readonly kind: 'stock-inbox' }
+  | { readonly kind: 'lake' }
 
 /** A file in jobs/. Its name without the extension is the job's name. */
 export interface Job {

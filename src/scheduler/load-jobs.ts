@@ -50,7 +50,8 @@ async function loadJob(file: string, config: Config): Promise<PlannedJob> {
     default: Job
   }
   const settings = Object.hasOwn(config.jobs, name) ? config.jobs[name] : undefined
-  const schedule = settings?.schedule ?? job.schedule
+  const ofLake = job.work.kind === 'lake' ? config.lake.schedule : null
+  const schedule = settings?.schedule ?? ofLake ?? job.schedule
   const timezone = settings?.timezone ?? job.timezone
   const slots = parseSchedule(schedule, timezone)
   const missingSetting = missingSettingOf(job, config)
@@ -58,8 +59,9 @@ async function loadJob(file: string, config: Config): Promise<PlannedJob> {
   return { ...job, name, schedule, timezone, slots, missingSetting, disabledReason }
 }
 
-function missingSettingOf({ work }: Job, { vehicleData, stock }: Config): string | null {
+function missingSettingOf({ work }: Job, { vehicleData, stock, lake }: Config): string | null {
   if (work.kind === 'stock-inbox' && stock.inbox.length === 0) return 'stock.inbox names no folder'
+  if (work.kind === 'lake' && lake.to === null) return 'lake.to is not set'
   const needsKey = work.kind === 'reprice'
   return needsKey && vehicleData.apiKey === null ? 'vehicleData.apiKey is not set' : null
 }

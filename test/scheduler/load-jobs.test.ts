@@ -10,7 +10,7 @@ test('a job is a file in jobs/ with a name, one line on what it does, and a next
   const jobs = await loadJobs(makeConfig({}, '/nowhere'))
 
   expect(jobs.map(({ name }) => name)).toEqual([
-    ...['hourly', 'nightly', 'recheck', 'reconcile'],
+    ...['hourly', 'lake-export', 'nightly', 'recheck', 'reconcile'],
     ...['refresh-links', 'reprice', 'retention', 'stock-inbox', 'verify', 'watch-checks'],
   ])
   for (const { name, does, slots, budgetMinutes } of jobs) {

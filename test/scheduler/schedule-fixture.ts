@@ -49,7 +49,7 @@ export interface Starting {
 }
 
 const every = [
-  ...['hourly', 'nightly', 'recheck', 'reconcile'],
+  ...['hourly', 'lake-export', 'nightly', 'recheck', 'reconcile'],
   ...['refresh-links', 'reprice', 'retention', 'stock-inbox', 'verify', 'watch-checks'],
 ]
 
