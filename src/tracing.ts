@@ -60,23 +60,34 @@ export function openSpan(name: string, kind: 'internal' | 'client' = 'internal')
   return new OpenSpan(trace.getTracer('forecourt').startSpan(name, options))
 }
 
-/** Runs work in a span that ends with it, and is marked as failed when it throws. */
+/** Runs work in a span that ends with it, and is marked as failed when it throws. Ended by `signal`, it has not failed. */
 export async function inSpan<T>(
-  name: string,
-  attributes: () => Attributes,
+  { name, attributes, signal }: SpanFacts,
   work: (span: OpenSpan) => Promise<T>,
 ): Promise<T> {
   const span = openSpan(name)
   span.set(attributes)
-  return await endingSpan(span, async () => await work(span))
+  return await endingSpan(span, async () => await work(span), signal)
+}
+
+/** What a span is about. */
+export interface SpanFacts {
+  /** Has few values: no ids. */
+  readonly name: string
+  readonly attributes: () => Attributes
+  readonly signal?: AbortSignal
 }
 
 /** Runs the last work of an open span. */
-export async function endingSpan<T>(span: OpenSpan, work: () => Promise<T>): Promise<T> {
+export async function endingSpan<T>(
+  span: OpenSpan,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   try {
     return await span.within(work)
   } catch (error) {
-    span.fail(errorType(error))
+    if (signal?.aborted !== true) span.fail(errorType(error))
     throw error
   } finally {
     span.end()

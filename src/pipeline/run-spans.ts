@@ -1,4 +1,4 @@
-import { inSpan, openSpan, type OpenSpan } from '../tracing.ts'
+import { inSpan, openSpan, type OpenSpan, type SpanFacts } from '../tracing.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
 import type { Proof } from './prove.ts'
@@ -34,24 +34,20 @@ export async function inSliceSpan(
   job: SliceJob,
   work: () => Promise<SliceResult>,
 ): Promise<SliceResult> {
-  return await inSpan(
-    `slice ${job.stream.name}`,
-    () => attributesOf(job),
-    async (span) => {
-      const result = await work()
-      const { windows, listed, inserted, updated, unchanged, quarantined } = result.counts
-      span.set(() => ({
-        'forecourt.slice.windows': windows,
-        'forecourt.slice.listed': listed,
-        'forecourt.rows.inserted': inserted,
-        'forecourt.rows.updated': updated,
-        'forecourt.rows.unchanged': unchanged,
-        'forecourt.rows.quarantined': quarantined,
-      }))
-      if (result.error !== undefined) span.fail(result.ended ?? 'partial')
-      return result
-    },
-  )
+  return await inSpan(factsOf('slice', job), async (span) => {
+    const result = await work()
+    const { windows, listed, inserted, updated, unchanged, quarantined } = result.counts
+    span.set(() => ({
+      'forecourt.slice.windows': windows,
+      'forecourt.slice.listed': listed,
+      'forecourt.rows.inserted': inserted,
+      'forecourt.rows.updated': updated,
+      'forecourt.rows.unchanged': unchanged,
+      'forecourt.rows.quarantined': quarantined,
+    }))
+    if (result.error !== undefined) span.fail(result.ended ?? 'partial')
+    return result
+  })
 }
 
 /** The first slices of a stream at some rooftops, which are done together. */
@@ -59,13 +55,15 @@ export async function inSlicesSpan<J extends SliceJob>(
   jobs: readonly J[],
   work: (jobs: readonly J[]) => Promise<void>,
 ): Promise<void> {
-  const { stream, run } = jobs[0]!
+  const { context, stream, run } = jobs[0]!
   const attributes = () => ({
     'forecourt.stream': stream.name,
     'forecourt.run.id': run.runId,
     'forecourt.slice.rooftops': jobs.length,
   })
-  await inSpan(`slices ${stream.name}`, attributes, async () => await work(jobs))
+  const { signal } = context
+  const facts = { name: `slices ${stream.name}`, attributes, signal }
+  await inSpan(facts, async () => await work(jobs))
 }
 
 /** One window that is listed and proved. */
@@ -74,12 +72,11 @@ export async function inWindowSpan(
   { from, until, open }: Window,
   work: () => Promise<Proof>,
 ): Promise<Proof> {
-  const attributes = () => ({
-    ...attributesOf(job),
-    'forecourt.window.from': fromUnixSeconds(from).toISOString(),
-    ...(open ? {} : { 'forecourt.window.until': fromUnixSeconds(until).toISOString() }),
-  })
-  return await inSpan(`window ${job.stream.name}`, attributes, async (span) => {
+  return await inSpan(factsOf('window', job), async (span) => {
+    span.set(() => ({
+      'forecourt.window.from': fromUnixSeconds(from).toISOString(),
+      ...(open ? {} : { 'forecourt.window.until': fromUnixSeconds(until).toISOString() }),
+    }))
     const proof = await work()
     span.set(() => ({
       'forecourt.window.parts': proof.parts.length,
@@ -89,10 +86,14 @@ export async function inWindowSpan(
   })
 }
 
-function attributesOf({ stream, run, rooftop }: SliceJob) {
+function factsOf(kind: string, { context, stream, run, rooftop }: SliceJob): SpanFacts {
   return {
-    'forecourt.stream': stream.name,
-    'forecourt.run.id': run.runId,
-    'forecourt.rooftop.uid': rooftop.uid,
+    name: `${kind} ${stream.name}`,
+    attributes: () => ({
+      'forecourt.stream': stream.name,
+      'forecourt.run.id': run.runId,
+      'forecourt.rooftop.uid': rooftop.uid,
+    }),
+    signal: context.signal,
   }
 }

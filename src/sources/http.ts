@@ -249,8 +249,8 @@ export class HttpSource {
       const times = { date, requestedAt, receivedAt: now() }
       return { status, headers: raw.headers, text, attempts: attempt, ...times }
     } catch (cause) {
-      span.fail(errorType(cause))
       for (const signal of signals) signal?.throwIfAborted()
+      span.fail(errorType(cause))
       // Anything else that is thrown is a decision of the endpoint, or a bug: it is not repeated.
       if (!(cause instanceof RequestFault)) throw cause
       const what = `${status === null ? 'failed' : `answered ${status}, but`}: ${cause.message}`

@@ -12,7 +12,7 @@ test('without an SDK nothing is recorded, and no attribute is made', async () =>
     return {}
   }
 
-  const result = await inSpan('window users', attributes, async (span) => {
+  const result = await inSpan({ name: 'window users', attributes }, async (span) => {
     span.set(attributes)
     return span.traceparent()
   })

@@ -128,3 +128,26 @@ test('a fault marks the spans of its request, its slice and the run, by a name a
     status: { code: SpanStatusCode.UNSET },
   })
 })
+
+test('a run that cannot reach the source is a span that failed, and one that is stopped is none', async () => {
+  await using fixture = await openFixture({ sandbox: world })
+  const stop = new AbortController()
+  const crashPoint = (name: string) => {
+    if (name === 'window-listed') stop.abort(new Error('stopped by SIGTERM'))
+  }
+  using recorded = recordSpans()
+  await fixture.night({ signal: stop.signal, crashPoint })
+  const stopped = recorded.spans().map((span) => span.status.code)
+  await fixture.sandbox.close()
+  await fixture.night().catch(() => undefined)
+
+  const failed = recorded.spans().slice(stopped.length)
+  expect(recorded.spans().find(({ name }) => name === 'run sync')!.attributes).toMatchObject({
+    'forecourt.run.end': 'stopped',
+  })
+  expect(stopped).not.toContain(SpanStatusCode.ERROR)
+  expect(failed.map(({ name, attributes }) => `${name} ${attributes['error.type']}`)).toEqual([
+    expect.stringMatching(/^GET \/ no(Answer|Connection)$/),
+    'run sync UsageError',
+  ])
+})
