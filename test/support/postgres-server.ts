@@ -55,7 +55,9 @@ export async function startServer(options: { durable?: boolean } = {}): Promise<
   return startEmbedded(settings, isDurable ? tmpdir() : await fastFolder())
 }
 
+/** DOCKER_HOST names an engine, also where there is no program called docker: Podman answers there too. */
 async function hasDocker(): Promise<boolean> {
+  if (process.env['DOCKER_HOST'] !== undefined) return true
   try {
     await promisify(execFile)('docker', ['version', '--format', '{{.Server.Version}}'], {
       timeout: 2_000,
