@@ -11,7 +11,14 @@ const timeouts = {
 // need packages of Debian, `npm run test:faults` wants the machine for itself.
 const exclude = [
   ...['**/node_modules/**', '**/dist/**', '**/.forecourt/**'],
-  ...['test/memory/**', 'test/scale/**', 'test/bi/**', 'test/browser/**', 'test/faults/full/**'],
+  ...[
+    'test/memory/**',
+    'test/scale/**',
+    'test/bi/**',
+    'test/browser/**',
+    'test/containers/**',
+    'test/faults/full/**',
+  ],
 ]
 
 // To load Malloy takes three seconds of CPU.
