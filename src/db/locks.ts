@@ -28,7 +28,7 @@ export const lockClass = {
   /** Taking files from a drop folder, by hash of its id: one process at a time. */
   inbox: 7312,
   /** Exporting to a lake, by hash of its address: one process at a time. */
-  lake: 7313,
+  lake: 7314,
   /** Loads (shared) against an erasure (exclusive). */
   erasure: 7307,
   /** Checking whether a job is due, by hash of its name: one process claims it. */
