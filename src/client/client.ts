@@ -7,7 +7,7 @@ import { SyncError, UsageError } from '../errors.ts'
 import type { EvaluationList } from '../sources/appraisal/answers.ts'
 import type { RooftopAccess } from '../sources/calls.ts'
 import { openServices, type Services, type SourceLog } from '../sources/open-services.ts'
-import { type PollProgress, pollUntilDone } from '../sources/poll.ts'
+import { assertInterval, type PollProgress, pollUntilDone } from '../sources/poll.ts'
 import type { ServiceAnswer } from '../sources/service-client.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import {
@@ -114,6 +114,7 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
   ): Promise<ServiceAnswer<AnswerOf<(typeof polledBy)[N]>>> {
     const { everySeconds = null, onProgress = () => {}, ...rest } = options
     const { signal = new AbortController().signal } = options
+    if (everySeconds !== null) assertInterval(everySeconds, `everySeconds (${everySeconds})`)
     const { operation, call } = callOf(name, fields, rest)
     const started = await this.call(name, fields, rest)
     const { services, config, log } = this.#parts

@@ -6,7 +6,7 @@ import type { RooftopConfig } from '../config/read.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import { allOperations, findOperation } from '../contract/operations.ts'
 import { messageOf, UsageError } from '../errors.ts'
-import type { PollProgress } from '../sources/poll.ts'
+import { assertInterval, type PollProgress } from '../sources/poll.ts'
 import { addFieldFlags, fieldsFromFlags } from './api-fields.ts'
 import { addToList, type CommandDefinition } from './command.ts'
 import { requester } from './requester.ts'
@@ -180,6 +180,6 @@ function everyOf(options: Readonly<Record<string, unknown>>): number | null {
   const text = options['every']
   if (text === undefined) return null
   const seconds = Number(text)
-  if (seconds > 0 && seconds <= 3600) return seconds
-  throw new UsageError(`--every ${String(text)} must be a number of seconds up to 3600.`)
+  assertInterval(seconds, `--every ${String(text)}`)
+  return seconds
 }

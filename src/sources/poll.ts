@@ -6,8 +6,7 @@ import {
   type Operation,
 } from '../contract/operation.ts'
 import { findOperation } from '../contract/operations.ts'
-import { messageOf, SyncError } from '../errors.ts'
-
+import { messageOf, SyncError, UsageError } from '../errors.ts'
 import { sleep } from '../values/sleep.ts'
 import type { SourceLog } from './open-services.ts'
 import type { ServiceAnswer, ServiceCall, ServiceClient } from './service-client.ts'
@@ -40,6 +39,12 @@ export interface PollProgress {
   readonly percent: number | null
   /** Since the first poll was due. */
   readonly seconds: number
+}
+
+/** UsageError unless a poll may be made at this interval, which `name` is. For before the call, as it may cost money. */
+export function assertInterval(seconds: number, name: string): void {
+  if (!(seconds > 0 && seconds <= 3600))
+    throw new UsageError(`${name} must be a number of seconds up to 3600.`)
 }
 
 /** Polls until the work of a call is done, and returns the last answer; null: there was nothing to wait for. `every`: seconds; null: as documented. SyncError `retry` when it

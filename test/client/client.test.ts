@@ -59,6 +59,7 @@ test('a call without its rooftop, with a wrong field, or beyond what is allowed 
       client.call('ppsrsearch', { evalid: 1 }, { rooftop }),
       // @ts-expect-error: nothing is polled for it.
       client.callAndWait('imageorder', { evalid: 1, ids: [1] }, { rooftop }),
+      client.callAndWait('price-batch', { vehicles: [] }, { everySeconds: 0 }),
     ].map((call) => call.then(String, (error: unknown) => error)),
   )
 
@@ -69,6 +70,7 @@ test('a call without its rooftop, with a wrong field, or beyond what is allowed 
     'geteval was not called: evalid has to be a number. It does this: Completed evaluations by EvalID, VIN or plate [A §4 /geteval].',
     "ppsrsearch was not called: it costs money. Open the client with { allow: ['bill'] } if you mean it.",
     "imageorder was not called: it changes something at the service. Open the client with { allow: ['write'] } if you mean it.",
+    'everySeconds (0) must be a number of seconds up to 3600.',
   ])
   expect(sandbox.requests.entries()).toEqual([])
 })
