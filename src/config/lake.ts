@@ -24,7 +24,9 @@ export const lakeSettings = group({
   schedule: cron
     .nullable()
     .default(null)
-    .describe('When the job lake-export runs; null: as in its file'),
+    .describe(
+      'When the job lake-export runs, in the zone of jobs.lake-export.timezone; null: as in its file',
+    ),
   keepHours: whole(0, 720)
     .default(1)
     .describe('How long a replaced file stays for readers of an earlier manifest'),
