@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/billing/recover.ts': { '[.\\s]*$': short.quoted },
   'src/config/schema.ts': { '\\/+$': short.config },
   'src/config/values.ts': { '\\/+$': short.config },
-  'src/console/morning/summary.ts': { '[.\\s]*$': short.quoted },
+  'src/morning/sentences.ts': { '[.\\s]*$': short.quoted },
   'src/console/reports/read-report.ts': { 'new RegExp(`\\\\b(${name})\\\\b`)': short.own },
   'src/csv/map/typing/description.ts': {
     '^(?:\\D*\\d{1,2}\\D+){0,2}((?:19|20)\\d{2})(?:\\D.*)?$': short.cell,
