@@ -12,10 +12,15 @@ const dailyTables = /^(data_freshness|rpt_15_data_freshness|rpt_08_pricing_cover
 test('the manifest names every file with its rows, size and digest, and nothing else is there', async () => {
   await using lake = await openLakeFixture()
 
-  await lake.export()
+  const { stdout } = await lake.run()
 
   const manifest = await lake.manifest()
   const named = namedFiles(manifest)
+  const tables = Object.keys(manifest.tables).length
+  const [what, files, state] = stdout.split('\n')
+  expect(what).toContain(`${lake.lake}: ${tables} tables, ${manifest.rows} rows, `)
+  expect(files).toBe(`Files: ${named.length} written, 0 unchanged, 0 removed.`)
+  expect(state).toBe(`Marts ${manifest.martVersion}, covered to ${manifest.coveredTo}.`)
   expect(await lake.files()).toEqual([...named, 'manifest.json'].sort())
   for (const { files } of Object.values(manifest.tables))
     for (const { path, bytes, sha256 } of files) {
