@@ -91,6 +91,15 @@ test('its passwords have no default, and what is missing is named with what to d
   for (const [, value] of secrets) expect(value).toMatch(/\$\{\w+:\?/)
 })
 
+test('its health checks ask over the network, without a space, which the API of Podman 4 cuts at', () => {
+  const { postgres, ...others } = compose().services
+
+  // Behind its socket the image answers while it is still setting the database up.
+  expect(postgres!.healthcheck!.test!.join(' ')).toContain('pg_isready -h 127.0.0.1 ')
+  for (const { healthcheck } of [postgres!, ...Object.values(others)])
+    expect(healthcheck?.test?.filter((word) => word.includes(' ')) ?? []).toEqual([])
+})
+
 test('its volumes and dependencies exist, and no service starts before the schema', () => {
   const { services, volumes } = compose()
 
