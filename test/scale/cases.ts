@@ -117,7 +117,13 @@ export const addresses: Readonly<Record<string, (facts: Facts) => readonly strin
       ),
     ),
   '/stock': ({ uid, stockKey, vin }) => [
-    ...['/stock', `/stock?rooftop=${uid}`, `/stock?after=${stockKey}`, '/stock?show=unpriced'],
+    ...[
+      '/stock',
+      `/stock?rooftop=${uid}`,
+      `/stock?after=${stockKey}`,
+      '/stock?show=unpriced',
+      '/stock?show=ppsr',
+    ],
     ...['/stock?show=missing', `/stock?q=${vin.slice(-6)}`, `/stock?rooftop=${uid}&q=model`],
   ],
   '/stock/units/:uid/:no': ({ uid, stockNo }) => [`/stock/units/${uid}/${stockNo}`],
