@@ -28,6 +28,9 @@ const views = {
   ppsr: 'with a changed PPSR interest',
 } as const
 
+/** Rooftops whose prices are drawn beside the cars: the steps of each are read on their own. */
+const mostCharted = 5
+
 function filterOf({ query }: PageRequest): UnitFilter & { readonly rooftop: string } {
   const { rooftop = '', show = '', q = '', after = '' } = query
   return {
@@ -50,11 +53,13 @@ export const stock = definePage({
     const units = cutPage(await readUnits(request.db, scope, filter, pageSize + 1))
     const asked = /^\d{1,15}$/.exec(request.query['asked'] ?? '')?.[0] ?? ''
     const { rooftops } = scope
-    const steps = await readPriceSteps(request.db, scope, units.shown)
+    const isCharted = scope.chosen.length <= mostCharted
+    const steps = await readPriceSteps(request.db, scope, isCharted ? units.shown : [])
     const withSteps = units.shown.map((unit) => {
       return { ...unit, steps: steps.get(stepsKey(unit)) ?? [] }
     })
-    return { filter, rooftops, sums, units: withSteps, hasMore: units.hasMore, asked }
+    const { hasMore } = units
+    return { filter, rooftops, sums, units: withSteps, isCharted, hasMore, asked }
   },
   async download(format, request) {
     const { rooftop } = filterOf(request)
@@ -65,7 +70,9 @@ export const stock = definePage({
     return { fileName: `stock-${chosen.uid}.csv`, type: 'text/csv; charset=utf-8', body }
   },
   actions: { reprice: { roles: ['engineer', 'stock'], run: priceAgain } },
-  draw({ filter, rooftops, sums, units, hasMore, asked }, { now, config, person }) {
+  draw(data, { now, config, person }) {
+    const { filter, rooftops, sums, units, isCharted, hasMore, asked } = data
+    const hasRooftop = rooftops.length > 1
     const { rooftop, show, search } = filter
     const zone = rooftops.length === 1 ? rooftops[0]!.zone : config.console!.timezone
     const query = { rooftop, q: search }
@@ -96,17 +103,18 @@ ${table({
   columns: [
     'Stock no.',
     'Car',
-    ...(rooftops.length > 1 ? ['Rooftop'] : []),
+    ...(hasRooftop ? ['Rooftop'] : []),
     ...numberHeads.map((head) => numbers(head)),
-    'Prices since it came in',
+    ...(isCharted ? ['Prices since it came in'] : []),
     'Note',
   ],
-  rows: units.map((unit) => unitCells(unit, rooftops.length > 1, now)),
+  rows: units.map((unit) => unitCells(unit, { hasRooftop, isCharted, now })),
   empty:
     search + rooftop === '' && show === 'all'
       ? 'No car is on hand.'
       : html`No car fits. <a href="/console/stock">Show all</a>.`,
 })}
+${!isCharted && html`<p class="note">Choose a rooftop to see how the prices of its cars moved.</p>`}
 ${hasMore && olderLink('/stock', { rooftop, show, q: search, after: keyOf(units.at(-1)!) }, 'Cars that came in later')}
 ${downloads(rooftops, rooftop)}
 ${person.role !== 'viewer' && stockActions(sums, rooftops, rooftop, config.vehicleData.apiKey !== null)}
@@ -174,7 +182,13 @@ function sumCells(
 
 type ShownUnit = ListedUnit & { readonly steps: readonly PriceStep[] }
 
-function unitCells(unit: ShownUnit, hasRooftop: boolean, now: Date) {
+interface CellOptions {
+  readonly hasRooftop: boolean
+  readonly isCharted: boolean
+  readonly now: Date
+}
+
+function unitCells(unit: ShownUnit, { hasRooftop, isCharted, now }: CellOptions) {
   const { vin, rooftop, days, km, cost, asking, market, currency, isOnApplication } = unit
   return [
     unitLink(unit),
@@ -188,7 +202,7 @@ function unitCells(unit: ShownUnit, hasRooftop: boolean, now: Date) {
     asking === null || market === null || market === 0
       ? '–'
       : `${Math.round((100 * asking) / market)} %`,
-    priceHistory(unit.steps, now),
+    ...(isCharted ? [priceHistory(unit.steps, now)] : []),
     noteOf(unit),
   ]
 }
