@@ -105,6 +105,8 @@ const readWhole: Readonly<Record<string, readonly string[]>> = {
   '/quarantine': ['quarantine'],
   // Every link, by the hours that it has left.
   '/links': ['signed_link', 'vehicle_check'],
+  // Whose PPSR interest has changed is found among all cars on hand of all rooftops.
+  '/stock': ['stock_unit'],
 }
 
 test.each(pages.map(({ path }) => path))('%s', async (path) => {
