@@ -67,8 +67,8 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   }
 }
 
-/** Uploaded stock lists that wait to be imported may name the customer, and a workbook cannot be searched: all of them go. They are at
- *  most a day old, and can be uploaded again. */
+/** Uploaded stock lists that wait to be imported may name the customer, and a workbook cannot be searched: all of them go. They can be
+ *  uploaded again; one that a drop folder refused is still in failed/. */
 async function dropUploads(client: pg.ClientBase): Promise<Counts> {
   const { rowCount } = await client.query('delete from ops.stock_upload where content is not null')
   return { 'ops.stock_upload': rowCount ?? 0 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { inboxSettings } from '#src/config/inbox.ts'
@@ -6,6 +6,7 @@ import { applyRetention } from '#src/retention/apply-retention.ts'
 import { inboxesOf } from '#src/stock/inbox/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '#src/stock/inbox/inbox-status.ts'
 import { runPass } from '#src/stock/inbox/pass.ts'
+import type { InboxServices } from '#src/stock/inbox/services.ts'
 import { age, silent } from '../inbox/inbox-fixture.ts'
 import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
@@ -30,9 +31,9 @@ beforeEach(async () => {
 
 const asStock = { role: 'stock' } as const
 
-/** Drops a file into a folder of sam's rooftop, imports it, and gives what the alerts say then. */
-async function drop(content: string, name = 'list.csv') {
-  const inbox = inboxSettings.parse([{ folder: 'in', rooftop: console.own }])
+/** Two passes over the drop folder, the second when its files have not changed for long enough; gives what the alerts say then. */
+async function pass(settings: readonly object[], crashPoint?: InboxServices['crashPoint']) {
+  const inbox = inboxSettings.parse(settings.map((one) => ({ folder: 'in', ...one })))
   const config = {
     ...console.config,
     homeDir: home.path,
@@ -43,8 +44,8 @@ async function drop(content: string, name = 'list.csv') {
   const services = {
     ...{ warehouse: { pool, config }, signal: never, stopping: never, log: silent },
     now: () => new Date(),
+    ...(crashPoint === undefined ? {} : { crashPoint }),
   }
-  await writeFile(join(home.path, 'in', name), content)
   await runPass(services, inboxesOf(config))
   await age(pool)
   await runPass(services, inboxesOf(config))
@@ -52,6 +53,17 @@ async function drop(content: string, name = 'list.csv') {
     inboxProblems(await readInboxStatuses(pool, config), config).map(({ what }) => what)
   return { problems, what: (await problems()).join() }
 }
+
+/** Drops a file into a folder of sam's rooftop, and imports it. */
+async function drop(content: string, name = 'list.csv', mode = 'snapshot') {
+  await writeFile(join(home.path, 'in', name), content)
+  return await pass([{ rooftop: console.own, mode }])
+}
+
+const offered = async () =>
+  await console.rows<{ name: string }>(
+    'select file_name as name from ops.stock_upload order by inbox_file_id',
+  )
 
 const page = /\/console(\/stock\/upload\/[0-9a-f-]{36}\/mapping)/
 
@@ -114,13 +126,57 @@ test('what is no list or too large is not stored, and the alert names the page o
 test('the newest five of a rooftop wait for a week, then their bytes are gone', async () => {
   for (let at = 0; at < 7; at += 1)
     await drop(unsure.replace('Amount', `Amount ${at}`), `${at}.csv`)
-  const stored = await console.rows(
-    'select file_name as name from ops.stock_upload order by inbox_file_id',
-  )
+  const stored = await offered()
   await console.rows(`update ops.stock_upload set ends_at = now() - interval '1 second'`)
 
   const { uploads } = await applyRetention(console.fixture.context)
 
   expect(stored.map(({ name }) => name)).toEqual(['2.csv', '3.csv', '4.csv', '5.csv', '6.csv'])
   expect(uploads).toBe(5)
+})
+
+test.for([
+  ['pattern left', 'south-*.csv', 1],
+  ['rooftop was changed in', 'south*.csv', 0],
+] as const)(
+  'a refused file whose %s the config is offered to no other rooftop',
+  async ([, pattern, at]) => {
+    const { rooftops } = console.config
+    const north = { pattern: 'north*.csv', rooftop: console.own }
+    await writeFile(join(home.path, 'in', 'south.csv'), unsure)
+    await pass([north, { pattern: 'south*.csv', rooftop: rooftops[1]!.uid }], (point) => {
+      if (point === 'inbox-decided') throw new Error('killed')
+    })
+    const decided = await console.rows('select state from ops.stock_inbox_file')
+
+    await pass([north, { pattern, rooftop: rooftops[at]!.uid }])
+
+    const failed = await readdir(join(home.path, 'in', 'failed'))
+    expect(decided).toEqual([{ state: 'decided' }])
+    expect(failed.filter((name) => name.endsWith('south.csv'))).toHaveLength(1)
+    expect(await offered()).toEqual([])
+  },
+)
+
+test('a newer list of the whole stock ends what waits, rows alone do not', async () => {
+  await drop(unsure, 'monday.csv')
+  await drop(listOf(vehicles(2)), 'rows.csv', 'delta')
+  const before = await offered()
+  await console.upload(unsure.replace('Amount', 'Sum'), { name: 'mine.csv' })
+
+  await drop(listOf(vehicles(20)), 'tuesday.csv')
+
+  expect(before).toEqual([{ name: 'monday.csv' }])
+  expect(await offered()).toEqual([{ name: 'mine.csv' }])
+})
+
+test('a file that is removed from failed/ no longer waits', async () => {
+  await drop(unsure, 'a.csv')
+  await drop(unsure.replace('Amount', 'Sum'), 'b.csv')
+  const failed = join(home.path, 'in', 'failed')
+  for (const name of await readdir(failed)) if (name.includes('a.csv')) await rm(join(failed, name))
+
+  await pass([{ rooftop: console.own }])
+
+  expect(await offered()).toEqual([{ name: 'b.csv' }])
 })

@@ -165,7 +165,8 @@ export async function recordDecided(
   )
 }
 
-/** The end of a file. A failed one joins the alert of the one before it, unless that has been sent. */
+/** The end of a file. A failed one joins the alert of the one before it, unless that has been sent. One that was imported as the whole
+ *  stock of a rooftop makes older lists of it obsolete that wait in the console. */
 export async function recordEnd(
   pool: pg.Pool,
   { id, inbox }: FileRecord,
@@ -173,7 +174,14 @@ export async function recordEnd(
   reason: string | null,
 ): Promise<void> {
   await pool.query(
-    `update ops.stock_inbox_file set state = $2::text, reason = $3, ended_at = clock_timestamp(), name_bytes = '',
+    `with obsolete as (
+       delete from ops.stock_upload as upload
+       using ops.stock_inbox_file as older, ops.stock_inbox_part as part, core.stock_import as newest
+       where $2::text = 'done' and older.inbox = $4::text and older.file_id < $1::bigint
+         and upload.inbox_file_id = older.file_id and upload.import_id is null
+         and part.file_id = $1::bigint and part.rooftop_id = upload.rooftop_id
+         and newest.import_id = part.import_id and newest.mode = 'snapshot')
+     update ops.stock_inbox_file set state = $2::text, reason = $3, ended_at = clock_timestamp(), name_bytes = '',
        alert_key = case when $2::text <> 'done' then coalesce((
          select open.alert_key from ops.stock_inbox_file as open
          where open.inbox = $4::text and open.state in ('failed', 'gone') and open.cleared_at is null
@@ -181,7 +189,7 @@ export async function recordEnd(
            and not exists (select from ops.alert as sent where regexp_replace(sent.alert_key, '^[a-z0-9-]+:', '') = open.alert_key
              and (sent.told_at is not null or sent.resolved_at is not null))
          order by open.file_id desc limit 1), 'inbox/file/' || file_id) end
-     where file_id = $1`,
+     where file_id = $1::bigint`,
     [id, state, reason, inbox],
   )
 }
@@ -199,9 +207,11 @@ export async function openFailures(
   return rows
 }
 
-/** Records that no one is waiting for these files any more. */
+/** Records that no one is waiting for these files any more; nor do they wait in the console. */
 export async function recordCleared(pool: pg.Pool, ids: readonly number[]): Promise<void> {
-  await pool.query('update ops.stock_inbox_file set cleared_at = now() where file_id = any($1)', [
-    ids,
-  ])
+  await pool.query(
+    `with obsolete as (delete from ops.stock_upload where inbox_file_id = any($1::bigint[]) and import_id is null)
+     update ops.stock_inbox_file set cleared_at = now() where file_id = any($1::bigint[])`,
+    [ids],
+  )
 }

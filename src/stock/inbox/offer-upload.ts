@@ -9,21 +9,24 @@ import type { FilePlan } from './plan-parts.ts'
 
 /**
  * Puts a refused file where a person of the console confirms its columns, and gives the id of the upload. null: there is no console, the
- * file has rows of several rooftops or is larger than an upload, or it is no list. The file is in failed/ in any case.
+ * file has rows of several rooftops or is larger than an upload, it is no list, or the config no longer gives it to the rooftop that it was
+ * refused for. The file is in failed/ in any case.
  */
 export async function offerUpload(
-  { services, inbox, file }: FileWork,
+  { services, inbox, isConfigured, file }: FileWork,
   { parts }: FileOutcome,
   plan: FilePlan | null | undefined,
   path: string,
 ): Promise<string | null> {
   const { console } = services.warehouse.config
-  const isRefused = file.reason === null && parts.some(({ outcome }) => outcome === 'refused')
-  if (console === null || inbox.rooftop === null || !isRefused) return null
+  const { rooftop } = inbox
+  if (console === null || rooftop === null || !isConfigured || file.reason !== null) return null
+  // The config may have changed since the file was refused.
+  if (!parts.some(({ uid, outcome }) => outcome === 'refused' && uid === rooftop.uid)) return null
   if (Number(file.bytes) > console.uploadMegabytes * 1024 ** 2) return null
   try {
     return await offerList(services, {
-      ...{ fileId: file.id, rooftop: inbox.rooftop, fileName: file.name, sheet: inbox.sheet },
+      ...{ fileId: file.id, rooftop, fileName: file.name, sheet: inbox.sheet },
       ...{ content: await readFile(path), mode: plan?.parts[0]?.mode ?? inbox.mode },
     })
   } catch (error) {

@@ -67,7 +67,7 @@ export class StockUploads {
   }
 
   /** Stores a list, reads it, and gives its id with what was found. UsageError when too many of the person wait, or when it is no list at
-   *  all; then it does not wait, nor when another import of the rooftop runs: BusyError. */
+   *  all; then it does not wait. */
   async add(list: NewUpload): Promise<{ readonly id: string; readonly result: UploadResult }> {
     const id = await this.#store(list)
     try {
