@@ -1,4 +1,4 @@
-import { readdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDb } from '#src/db/transaction.ts'
@@ -30,6 +30,20 @@ test('keepDays removes old lists of done/ with their reports, and nothing else',
   const left = (await fixture.list('done')).map((name) => name.replace(/^\d+-\d+-\d+-/, ''))
   expect(left.sort()).toEqual(['c.csv', 'c.csv.report.txt', 'notes.txt'])
   expect(await fixture.list('failed')).toHaveLength(2)
+})
+
+test('what cannot be removed from done/ is a problem beside the files that were imported', async () => {
+  await using fixture = await openInboxFixture({ rooftop: 'north', keepDays: 30 })
+  // A folder is not removed as a file is.
+  const old = join(fixture.folder, 'done', '20010101-000000-1-old.csv')
+  await mkdir(old, { recursive: true })
+  await fixture.drop('a.csv', listOf(vehicles(3)))
+
+  const { files, problems } = await fixture.pass()
+
+  expect(files).toMatchObject([{ file: 'a.csv', state: 'done' }])
+  expect(problems.at(-1)!.problem).toContain('that are older than keepDays (30) cannot be removed')
+  expect((await fixture.status()).status).toBe('unusable')
 })
 
 test('without keepDays every file stays', async () => {

@@ -136,9 +136,22 @@ async function workFolder(work: FolderWork): Promise<PassReport> {
     if (isComplete(seen, record)) await pass.take(record, seen)
     else pass.waiting.push(seen.shown)
   }
-  const removed = await removeOld(folder, inboxes, services.now())
-  if (removed > 0) services.log.info({ folder }, `removed ${removed} old files from done/`)
-  return { ...pass.report(), ignored: content.ignored }
+  const problems = await clearDone(work)
+  const report = pass.report()
+  return { ...report, ignored: content.ignored, problems: [...report.problems, ...problems] }
+}
+
+/** Removes old files of done/. What is wrong there does not hide what the pass did. */
+async function clearDone({ services, inboxes, folder }: FolderWork) {
+  try {
+    const removed = await removeOld(folder, inboxes, services.now())
+    if (removed > 0) services.log.info({ folder }, `removed ${removed} old files from done/`)
+    return []
+  } catch (error) {
+    if (!(error instanceof FolderProblem)) throw error
+    services.log.warn({ folder }, error.message)
+    return [{ folder, problem: error.message }]
+  }
 }
 
 /** One pass over one folder. */
