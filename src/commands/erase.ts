@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { archiveFolder } from '../archive/archive.ts'
 import { erase as eraseCustomer, severalPeople } from '../erasure/erase.ts'
@@ -6,7 +7,7 @@ import { type EvaluationName, isClean, type Receipt } from '../erasure/receipt.t
 import { requestedTerms, type Subject } from '../erasure/subject.ts'
 import type { Config } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
-import { inboxesOf } from '../stock/inbox/inbox.ts'
+import { folders, inboxesOf } from '../stock/inbox/inbox.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { requester } from './requester.ts'
@@ -29,7 +30,7 @@ export const erase: RunCommand = async (session, options) => {
     await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
   if (isDryRun) {
     const receipt = await run(true)
-    session.result({ dryRun: true, ...receipt }, () => [
+    session.result({ dryRun: true, ...receipt, notSearched: notSearched(config) }, () => [
       ...linesOf(byLabel(config, receipt), null, allPeople),
       ...droppedFileLines(config),
     ])
@@ -44,7 +45,10 @@ export const erase: RunCommand = async (session, options) => {
   }
   const receipt = await run(false)
   const files = await removeErasedFiles(db, archiveFolder(config))
-  const document = { dryRun: false, ...receipt, filesPending: files.pending }
+  const document = {
+    ...{ dryRun: false, ...receipt, filesPending: files.pending },
+    notSearched: notSearched(config),
+  }
   session.result(document, () => [
     ...linesOf(byLabel(config, receipt), files, allPeople),
     ...droppedFileLines(config),
@@ -117,12 +121,21 @@ function byLabel({ rooftops }: Config, receipt: Receipt): Receipt {
   }
 }
 
-/** The lists as they came are files of the dealer: nothing shows whose name is in them. */
+/** The folders of lists as they came. They are files of the dealer: nothing shows whose name is in them. */
+function notSearched(config: Config): string[] {
+  const { done, failed } = folders
+  return dropFolders(config).flatMap((folder) => [join(folder, done), join(folder, failed)])
+}
+
+function dropFolders(config: Config): string[] {
+  return [...new Set(inboxesOf(config).map(({ folder }) => folder))]
+}
+
 function droppedFileLines(config: Config): string[] {
-  const folders = [...new Set(inboxesOf(config).map(({ folder }) => folder))]
-  if (folders.length === 0) return []
+  const dropped = dropFolders(config)
+  if (dropped.length === 0) return []
   return [
-    `Not searched: the stock lists in done/ and failed/ of ${folders.join(', ')}. Remove those that name the customer.`,
+    `Not searched: the stock lists in done/ and failed/ of ${dropped.join(', ')}. Remove those that name the customer.`,
   ]
 }
 

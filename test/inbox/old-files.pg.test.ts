@@ -105,10 +105,22 @@ test('runs of stock-inbox that did nothing wrong are deleted after two weeks, ot
 
 test('an erasure says which files it does not search', async () => {
   await using fixture = await openWatchFixture()
+  const erase = ['erase', '--email', 'jane@example.org']
 
-  const { stdout } = await fixture.run(['erase', '--email', 'jane@example.org', '--dry-run'])
+  const { stdout } = await fixture.run([...erase, '--dry-run'])
+  const documents = await Promise.all(
+    [['--dry-run'], ['--yes']].map(async (how) => {
+      const result = await fixture.run([...erase, ...how, '--json'])
+      return JSON.parse(result.stdout)
+    }),
+  )
 
   expect(stdout).toContain(
     `Not searched: the stock lists in done/ and failed/ of ${fixture.folder}. Remove those that name the customer.`,
   )
+  const notSearched = ['done', 'failed'].map((name) => join(fixture.folder, name))
+  expect(documents).toMatchObject([
+    { dryRun: true, notSearched },
+    { dryRun: false, notSearched },
+  ])
 })
