@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { LakeReport } from '#src/lake/export-lake.ts'
+import type { Manifest } from '#src/lake/manifest.ts'
+import { type Child, startForecourt } from '../support/child.ts'
+import { differences } from '../lake/compare.ts'
+import { openDuckDb } from '../lake/duckdb.ts'
+import { openLakeFixture, shared } from '../lake/lake-fixture.ts'
+import { openScale } from './scale-fixture.ts'
+
+/** The most memory that the process has had, in MB; 0 once it has ended. */
+async function peakOf({ pid }: Child): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024
+}
+
+async function measured(cwd: string, env: Readonly<Record<string, string>> = {}) {
+  const startedAt = performance.now()
+  const args = ['--config', join(cwd, 'forecourt.yaml'), 'lake', 'export', '--json']
+  const child = startForecourt(args, { cwd, env })
+  let peak = 0
+  const watch = setInterval(async () => {
+    peak = Math.max(peak, await peakOf(child))
+  }, 200)
+  const { code, signal, stdout, stderr } = await child.ended
+  clearInterval(watch)
+  const seconds = (performance.now() - startedAt) / 1000
+  console.log(`Export: ${seconds.toFixed(0)} s, at most ${peak.toFixed(0)} MB\n${stdout}`)
+  if (env['FORECOURT_CRASH_AT'] !== undefined) expect([signal, stderr]).toEqual(['SIGKILL', ''])
+  else expect([code, stderr]).toEqual([0, ''])
+  return { peak, report: stdout === '' ? null : (JSON.parse(stdout) as LakeReport) }
+}
+
+/** Views about the time of the query: the comparison takes some minutes. */
+const changesByTheMinute = /^(watch_expiry|webhook_latency) /
+
+test('a million evaluations are exported in bounded memory, through a kill, and the next export writes little', async () => {
+  await using page = await openScale()
+  await using lake = await openLakeFixture({ to: 'lake' }, shared(page.fixture))
+  await using duck = await openDuckDb()
+
+  const killed = await measured(lake.folder, { FORECOURT_CRASH_AT: 'lake-file-stored:3000' })
+  const resumed = await measured(lake.folder)
+  const next = await measured(lake.folder)
+
+  const manifest: Manifest = await lake.manifest()
+  expect(manifest.tables['fact_evaluation']!.rows).toBeGreaterThanOrEqual(1_000_000)
+  const found = await differences(page.fixture.database.pool, duck, lake.lake, manifest)
+  expect(found.filter((line) => !changesByTheMinute.test(line))).toEqual([])
+  // The files of the last ten seconds before the kill are not recorded.
+  expect(resumed.report!.files.unchanged).toBeGreaterThan(2000)
+  expect(next.report!.files.written).toBeLessThan(next.report!.files.unchanged / 10)
+  for (const { peak } of [killed, resumed, next]) expect(peak).toBeLessThan(400)
+})
