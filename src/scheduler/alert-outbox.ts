@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { AlertMessage } from './alert-message.ts'
 import type { Failure } from './alert-post.ts'
-import { digestHours, type Severity } from './alert-routes.ts'
+import { digestHours, type Recipients, type Severity } from './alert-routes.ts'
 
 // The rows of ops.alert and ops.alert_message.
 
@@ -14,6 +14,9 @@ const unknownEnd = 'the attempt has not ended, or its process died'
 
 /** Whether a message is a digest that is no news any more (SQL). */
 export const isStaleDigest = `(kind = 'digest' and made_at < now() - interval '${digestHours} hours')`
+
+// $1 and $2 the recipients of the config.
+const isConfigured = `(message.target, message.recipient) in (select * from unnest($1::text[], $2::text[]))`
 
 type Pool = Pick<pg.Pool, 'query'>
 
@@ -64,13 +67,14 @@ export async function queueRaised(pool: Pool, messages: readonly NewMessage[]): 
 }
 
 /** Queues that a problem is over, for those who may know that it began: a message without an answer may have arrived. */
-export async function queueEnds(pool: Pool): Promise<void> {
+export async function queueEnds(pool: Pool, { targets, recipients }: Recipients): Promise<void> {
   // A message may be on its way while its alert is resolved, so not only of what was just resolved, and not before it ends.
   await pool.query(
     `insert into ops.alert_message (target, recipient, kind, alert_id, severity)
-     select target, recipient, 'resolved', alert_id, severity from ops.alert join ops.alert_message as raised using (alert_id)
-     where kind = 'raised' and (sent_at is not null or retry_at <= now()) and resolved_at > now() - interval '1 day'
+     select target, recipient, 'resolved', alert_id, severity from ops.alert join ops.alert_message as message using (alert_id)
+     where ${isConfigured} and kind = 'raised' and (sent_at is not null or retry_at <= now()) and resolved_at > now() - interval '1 day'
      on conflict do nothing`,
+    [targets, recipients],
   )
 }
 
@@ -101,10 +105,9 @@ export async function queueDigest(
   )
 }
 
-/** Which receivers may get what now. */
-export interface Sending {
+/** Who may get what now. */
+export interface Sending extends Recipients {
   readonly now: Date
-  readonly targets: readonly string[]
   /** Those of `targets` that get only critical problems and digests now. */
   readonly quiet: readonly string[]
   readonly afterMinutes: number
@@ -122,13 +125,13 @@ export interface DueMessage extends Pick<AlertMessage, 'severity' | 'what'> {
   readonly attempts: number
 }
 
-// $1 the receivers, $2 those that are quiet, $3 the minutes that a problem must last.
-const isDue = `message.target = any($1::text[]) and sent_at is null and attempts < ${maxAttempts}
+// $1 and $2 the recipients of the config, $3 the receivers that are quiet, $4 the minutes that a problem must last.
+const isDue = `${isConfigured} and sent_at is null and attempts < ${maxAttempts}
   and (retry_at is null or retry_at <= now()) and not ${isStaleDigest} and not exists (
     select from ops.alert_message as asked
     where asked.target = message.target and asked.recipient = message.recipient and asked.sent_at is null and asked.paused_until > now())
-  and (kind = 'digest' or severity = 'critical' or message.target <> all($2::text[]))
-  and (kind <> 'raised' or resolved_at is null and raised_at <= now() - make_interval(secs => $3::float8 * 60))`
+  and (kind = 'digest' or severity = 'critical' or message.target <> all($3::text[]))
+  and (kind <> 'raised' or resolved_at is null and raised_at <= now() - make_interval(secs => $4::float8 * 60))`
 
 /** Messages of one receiver that are sent in one pass. */
 const mostAtOnce = 10
@@ -136,7 +139,7 @@ const mostAtOnce = 10
 /** What is to be sent: all ends and digests, but new alerts with these prefixes only, since a check has just confirmed those. */
 export async function dueMessages(
   pool: Pool,
-  { targets, quiet, afterMinutes }: Sending,
+  { targets, recipients, quiet, afterMinutes }: Sending,
   prefixes: readonly string[],
 ): Promise<readonly DueMessage[]> {
   const { rows } = await pool.query<DueMessage>(
@@ -146,9 +149,9 @@ export async function dueMessages(
          coalesce(raised_at, made_at) as since, case when kind = 'resolved' then resolved_at end as until,
          row_number() over (partition by message.target, recipient order by attempts, made_at, message_id) as place
        from ops.alert_message as message left join ops.alert as alert using (alert_id)
-       where ${isDue} and (kind <> 'raised' or alert_key ^@ any($4::text[]))) as due
+       where ${isDue} and (kind <> 'raised' or alert_key ^@ any($5::text[]))) as due
      where place <= ${mostAtOnce} order by place`,
-    [targets, quiet, afterMinutes, prefixes],
+    [targets, recipients, quiet, afterMinutes, prefixes],
   )
   return rows
 }
@@ -156,12 +159,12 @@ export async function dueMessages(
 /** Whether a message of an objective is to be sent, once a check has confirmed it. */
 export async function isObjectiveDue(
   pool: Pool,
-  { targets, quiet, afterMinutes }: Sending,
+  { targets, recipients, quiet, afterMinutes }: Sending,
 ): Promise<boolean> {
   const { rows } = await pool.query<{ due: boolean }>(
     `select exists (select from ops.alert_message as message join ops.alert as alert using (alert_id)
        where kind = 'raised' and alert_key ~ '^([a-z0-9-]+:)?objective/' and ${isDue}) as due`,
-    [targets, quiet, afterMinutes],
+    [targets, recipients, quiet, afterMinutes],
   )
   return rows[0]!.due
 }

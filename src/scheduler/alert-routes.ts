@@ -1,4 +1,4 @@
-import { type AlertTarget, alertTargets } from '../config/alerts.ts'
+import { type AlertSettings, type AlertTarget, alertTargets } from '../config/alerts.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
 import { localDay, localTime } from '../values/instant.ts'
 
@@ -87,6 +87,28 @@ export function pageOf(key: string): string {
   if (cause.startsWith('inbox/')) return '/stock/imports'
   if (cause === 'objective/quarantine') return '/quarantine'
   return /^objective\/(gaps|unprovable|ledger)$/.test(cause) ? '/coverage' : '/'
+}
+
+/** Who gets a receiver's messages: its addresses, or '' for a webhook. */
+export function recipientsOf({ format, to }: AlertTarget): readonly string[] {
+  return format === 'email' ? to : ['']
+}
+
+/** Who gets messages by the config: receivers, and at the same place of the other list one recipient of each. */
+export interface Recipients {
+  readonly targets: readonly string[]
+  readonly recipients: readonly string[]
+}
+
+/** All recipients of the config. Messages to others, which it named before, are neither sent nor counted. */
+export function allRecipients(alerts: AlertSettings): Recipients {
+  const all = alertTargets(alerts).flatMap((target) =>
+    recipientsOf(target).map((recipient) => ({ target: target.name, recipient })),
+  )
+  return {
+    targets: all.map(({ target }) => target),
+    recipients: all.map(({ recipient }) => recipient),
+  }
 }
 
 /** Whether the receiver gets problems of this severity at all. */

@@ -3,6 +3,7 @@ import { alertTargets } from '../config/alerts.ts'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { isStaleDigest, maxAttempts } from './alert-outbox.ts'
+import { allRecipients } from './alert-routes.ts'
 
 /** Whether a receiver of alerts gets its messages. */
 export interface AlertStatus {
@@ -32,6 +33,7 @@ export async function readAlertStatuses(
 ): Promise<Readonly<Record<string, AlertStatus>>> {
   const names = alertTargets(config.alerts).map(({ name }) => name)
   if (names.length === 0) return {}
+  const { targets, recipients } = allRecipients(config.alerts)
   // A problem that was over before its message arrived is not reported any more. What failed before the last success is history.
   const { rows } = await sql<Facts>`
     with message as (
@@ -40,7 +42,7 @@ export async function readAlertStatuses(
         sent_at is null and attempts > 0
           and tried_at > coalesce(max(sent_at) over (partition by target, recipient), '-infinity') as is_failing
       from ops.alert_message left join ops.alert using (alert_id)
-      where target = any(${names}::text[]))
+      where (target, recipient) in (select * from unnest(${targets}::text[], ${recipients}::text[])))
     select target, max(sent_at) as "sentAt",
       count(*) filter (where is_failing and not is_over)::int as waiting,
       count(*) filter (where is_failing and is_over)::int as "notSent",

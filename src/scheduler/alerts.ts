@@ -35,12 +35,14 @@ import {
   readWaiting,
 } from './alert-problems.ts'
 import {
+  allRecipients,
   causeOf,
   digestDay,
   inboxesInScope,
   isQuiet,
   pageOf,
   programScope,
+  recipientsOf,
   rooftopsOf,
   type Scope,
   scopesOf,
@@ -149,7 +151,7 @@ export class Alerts {
       )
     })
     await queueRaised(pool, messages)
-    await queueEnds(pool)
+    await queueEnds(pool, allRecipients(config.alerts))
     await this.#deliver(found.map(({ scope }) => `${scope.prefix}${kind}`))
   }
 
@@ -172,11 +174,10 @@ export class Alerts {
     const { pool, config } = this.#context
     const { rows } = await pool.query<{ now: Date }>('select now()')
     const { now } = rows[0]!
-    const targets = alertTargets(config.alerts)
-    const quiet = targets.filter((target) => isQuiet(target, now))
+    const quiet = alertTargets(config.alerts).filter((target) => isQuiet(target, now))
     return {
       now,
-      targets: targets.map(({ name }) => name),
+      ...allRecipients(config.alerts),
       quiet: quiet.map(({ name }) => name),
       afterMinutes: this.#afterMinutes,
     }
@@ -216,11 +217,6 @@ export class Alerts {
 
 function keyIn({ prefix }: Scope, key: string): string {
   return `${prefix}${key}`.slice(0, 120)
-}
-
-/** A webhook is one recipient without an address. */
-function recipientsOf({ format, to }: Scope['targets'][number]): readonly string[] {
-  return format === 'email' ? to : ['']
 }
 
 function messageOf(due: DueMessage, { console }: Config): AlertMessage {

@@ -93,7 +93,13 @@ test('of two processes that found the same message due, one sends it', async () 
   await saveProblems(pool, 'job/', [{ key: 'job/late', what: 'nightly late' }], ['job/late'])
   const message = { target: 'ops', recipient: '', key: 'job/late', severity: 'critical' as const }
   await queueRaised(pool, [message])
-  const sending = { now: new Date(), targets: ['ops'], quiet: [], afterMinutes: 0 }
+  const sending = {
+    now: new Date(),
+    targets: ['ops'],
+    recipients: [''],
+    quiet: [],
+    afterMinutes: 0,
+  }
   const [due] = await dueMessages(pool, sending, ['job/'])
 
   const claims = await Promise.all([due!, due!].map((one) => claimAttempt(pool, one)))
