@@ -210,11 +210,13 @@ export async function recordFailure(
   )
 }
 
-/** Tries again what was not tried any more, as the receiver has just taken a message. */
+/** Tries again what was not tried any more, as the receiver has just taken a message, and forgets the attempts of what is no news now. */
 export async function retryGivenUp(pool: Pool, target: string, recipient: string): Promise<void> {
   await pool.query(
-    `update ops.alert_message set attempts = 0, retry_at = null, paused_until = null
-     where target = $1 and recipient = $2 and sent_at is null and attempts >= ${maxAttempts} and not ${isStaleDigest}`,
+    `update ops.alert_message as message set attempts = 0, paused_until = null,
+       retry_at = case when attempts >= ${maxAttempts} then now() else retry_at end
+     where target = $1 and recipient = $2 and sent_at is null and (attempts >= ${maxAttempts} or ${isStaleDigest}
+       or kind = 'raised' and exists (select from ops.alert where alert.alert_id = message.alert_id and resolved_at is not null))`,
     [target, recipient],
   )
 }

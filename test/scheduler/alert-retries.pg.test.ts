@@ -27,6 +27,9 @@ const pass = async ({ database }: ScheduleFixture, minutes: number) =>
 const shown = (got: readonly { key: string; state: string }[]) =>
   got.map(({ key, state }) => `${key} ${state}`)
 
+const statusOf = async (fixture: ScheduleFixture, target: string) =>
+  JSON.parse((await fixture.run(['status', '--json'])).stdout).alerts[target]
+
 /** Starts a job whose alert the receiver takes without an answer, and kills the process then. */
 async function killAfterSending(
   fixture: ScheduleFixture,
@@ -85,6 +88,28 @@ test('a problem that is over before a killed process noted its message is report
     'objective/quarantine raised',
     'objective/quarantine resolved',
   ])
+})
+
+test('a problem that ended before its message arrived is no failure once the receiver works, and its end is sent', async () => {
+  await using receiver = await openReceiver()
+  await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
+  await fixture.run(['run', 'hourly'])
+  await quarantine(fixture)
+  receiver.state.status = 500
+  await fixture.run(['run', 'hourly'])
+  await clear(fixture)
+  await fixture.run(['run', 'hourly'])
+  const before = await statusOf(fixture, 'default')
+  receiver.state.status = 204
+
+  await fixture.run(['alerts', 'test'])
+  const tested = await statusOf(fixture, 'default')
+  await pass(fixture, 1)
+  await fixture.run(['run', 'hourly'])
+
+  expect(before).toMatchObject({ status: 'failed', notSent: 1 })
+  expect(tested).toMatchObject({ status: 'never', notSent: 0, error: null })
+  expect(shown(receiver.got)).toEqual(['test test', 'objective/quarantine resolved'])
 })
 
 test('of two processes that found the same message due, one sends it', async () => {
@@ -196,9 +221,12 @@ test('a digest that could not be sent in the morning is not sent the day after',
 
   await pass(fixture, 24 * 60)
   await watch.reportJobs()
+  const before = await statusOf(fixture, 'morning')
   const tried = await fixture.run(['alerts', 'test'])
   await watch.reportJobs()
 
+  expect(before).toMatchObject({ status: 'failed', notSent: 1 })
+  expect(await statusOf(fixture, 'morning')).toMatchObject({ status: 'never', error: null })
   expect(asked).toBe(1)
   expect(tried.code).toBe(0)
   expect(receiver.got.map(({ state }) => state)).toEqual(['test'])
