@@ -46,18 +46,17 @@ export function programScope(config: Config): Scope {
 }
 
 /**
- * The config with the drop folders of a scope. The texts of a folder that dealer groups share may name any of its rooftops, so a
- * receiver with dealer groups gets them only where every receiver has some.
+ * The config with the drop folders of a scope. A folder with a column may bring lists of any rooftop, whatever codes are set, and its
+ * texts may name it: a receiver with dealer groups gets them only where every receiver has some, or its groups have every rooftop.
  */
 export function inboxesInScope(config: Config, { groups, rooftops }: Scope): Config {
   if (groups === null) return config
   const isOwn = (uid: string) => rooftops.some((rooftop) => rooftop.uid === uid)
   const isOnlyWay = alertTargets(config.alerts).every((target) => target.groups.length > 0)
-  const inbox = config.stock.inbox.filter(({ rooftop, rooftopCodes }) => {
-    const named = rooftop === null ? Object.values(rooftopCodes) : [rooftop]
-    if (named.length > 0 && named.every(isOwn)) return true
-    return isOnlyWay && (named.length === 0 || named.some(isOwn))
-  })
+  const getsShared = isOnlyWay || config.rooftops.every(({ uid }) => isOwn(uid))
+  const inbox = config.stock.inbox.filter(({ rooftop }) =>
+    rooftop === null ? getsShared : isOwn(rooftop),
+  )
   return { ...config, stock: { ...config.stock, inbox } }
 }
 

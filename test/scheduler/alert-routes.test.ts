@@ -77,9 +77,12 @@ test('a receiver with dealer groups has a scope of its own, and gets what concer
 test.for([
   {
     receivers: ['north', 'south'],
-    seen: { north: ['own', 'shared', 'any'], south: ['shared', 'any'] },
+    seen: { north: ['own', 'shared', 'coded', 'any'], south: ['shared', 'coded', 'any'] },
   },
-  { receivers: ['north', 'all'], seen: { all: ['own', 'shared', 'any'], north: ['own'] } },
+  {
+    receivers: ['north', 'all'],
+    seen: { all: ['own', 'shared', 'coded', 'any'], north: ['own'] },
+  },
 ] as const)(
   'a drop folder that groups share goes to receivers of all groups, if there are any: $receivers',
   ({ receivers, seen }) => {
@@ -87,6 +90,8 @@ test.for([
     const inbox = [
       { folder: 'own', rooftop: 'u1' },
       { folder: 'shared', rooftopColumn: 'Site', rooftopCodes: { N: 'u1', S: 'u2' } },
+      // A cell may hold the name of a rooftop that has no code.
+      { folder: 'coded', rooftopColumn: 'Site', rooftopCodes: { N: 'u1' } },
       { folder: 'any', rooftopColumn: 'Site' },
     ]
     const input = { keys: { a: key }, rooftops, alerts: { targets }, stock: { inbox } }
