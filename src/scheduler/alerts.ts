@@ -103,7 +103,7 @@ export class Alerts {
   /** Reports late stock lists, and files and drop folders that need a person. */
   async reportInboxes(): Promise<void> {
     const { config, pool } = this.#context
-    if (!this.#isOn || config.stock.inbox.length === 0) return
+    if (!this.#isOn) return
     await registerInboxes(pool, inboxesOf(config))
     const found: Found[] = []
     for (const scope of scopesOf(config)) {

@@ -156,6 +156,21 @@ test('a problem is reported after the time in the config, and one that was over 
   expect(shown(receiver.got)).toEqual(['objective/quarantine raised'])
 })
 
+test('what drop folders left open is over when the last one leaves the config', async () => {
+  await using receiver = await openReceiver()
+  await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
+  await fixture.database.pool.query(
+    `with late as (insert into ops.alert (alert_key, detail) values ('inbox/late/0', 'late') returning alert_id)
+     insert into ops.alert_message (target, kind, alert_id, severity, attempts, sent_at)
+     select 'default', 'raised', alert_id, 'warning', 1, now() from late`,
+  )
+  await using watch = await openAlerts(fixture)
+
+  await watch.alerts.reportJobs()
+
+  expect(shown(receiver.got)).toEqual(['inbox/late/0 resolved'])
+})
+
 test('a reported gap is not resolved while a run works on it', async () => {
   await using receiver = await openReceiver()
   const alerts = { url: receiver.url, afterMinutes: 0 }
