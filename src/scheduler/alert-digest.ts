@@ -10,31 +10,40 @@ import { plural } from '../values/text.ts'
 /** Problems that a digest names, besides the one of its sentence. */
 const mostProblems = 5
 
-/** The sentence of the morning page, for some rooftops, and the other problems, a line each. */
+/** Characters of a problem that is not of streams: its alert has the rest. */
+const longest = 300
+
+/** The sentence of the morning page, for some rooftops, then the open problems that are not of streams, and the others, a line each. */
 export async function digestText(
   db: Db,
-  place: {
+  scope: {
     readonly rooftops: readonly RooftopConfig[]
     readonly zone: string
     readonly now: Date
   },
+  open: readonly string[],
 ): Promise<string> {
-  const states = await readStreamStates(db, place.rooftops)
+  const states = await readStreamStates(db, scope.rooftops)
   const problems = streamProblems(states)
   const { runs } = await listRuns(db, { statuses: ['running'] }, 1)
   const summary = { states, problems, runningId: runs[0]?.runId ?? null }
   const format = new Intl.DateTimeFormat('en-AU', {
-    ...{ timeZone: place.zone, day: 'numeric', month: 'short', hourCycle: 'h23' },
+    ...{ timeZone: scope.zone, day: 'numeric', month: 'short', hourCycle: 'h23' },
     ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
   })
   const time = (at: string) => html`${format.format(new Date(at))}`
-  const { head, more } = sentencesOf(summary, { config: place, time })
-  const others = problems.slice(1, 1 + mostProblems)
-  const left = problems.length - 1 - others.length
+  const { head, more } = sentencesOf(summary, { config: scope, time })
+  const others = [
+    ...open.map((text) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text)),
+    ...problems
+      .slice(1)
+      .map(({ word, what, detail, why }) => `${word}: ${what} (${detail}): ${why}`),
+  ]
+  const left = others.length - mostProblems
   return [
     plainText(head),
     plainText(more).trim(),
-    ...others.map(({ word, what, detail, why }) => `${word}: ${what} (${detail}): ${why}`),
+    ...others.slice(0, mostProblems),
     ...(left > 0 ? [`And ${plural(left, 'more problem')}.`] : []),
   ].join('\n')
 }

@@ -40,6 +40,15 @@ export async function saveProblems(
   )
 }
 
+/** The texts of the open alerts whose keys begin with one of these, the oldest first. */
+export async function readOpen(pool: Pool, prefixes: readonly string[]): Promise<string[]> {
+  const { rows } = await pool.query<{ detail: string }>(
+    'select detail from ops.alert where resolved_at is null and alert_key ^@ any($1::text[]) order by raised_at, alert_id',
+    [prefixes],
+  )
+  return rows.map(({ detail }) => detail)
+}
+
 /** A message to queue for an open alert. */
 export interface NewMessage {
   readonly target: string

@@ -20,6 +20,7 @@ import {
   queueEnds,
   queueRaised,
   readDigestDays,
+  readOpen,
   recordFailure,
   recordSent,
   saveProblems,
@@ -43,7 +44,6 @@ import {
   pageOf,
   programScope,
   recipientsOf,
-  rooftopsOf,
   type Scope,
   scopesOf,
   severityOf,
@@ -91,12 +91,14 @@ export class Alerts {
   async reportJobs(): Promise<void> {
     if (!this.#isOn) return
     const { config, db, pool } = this.#context
-    await this.#queueDigests()
     const statuses = await readJobStatuses(db, this.#jobs)
     const failed = await readFailed(pool, this.#jobs)
     const problems = jobProblems(statuses, failed, await readWaiting(pool))
     await this.#report('job/', [{ scope: programScope(config), problems }])
     await this.reportInboxes()
+    // After these, as it names what they found.
+    await this.#queueDigests()
+    await this.#deliver([])
     if (await isObjectiveDue(pool, await this.#sending())) await this.reportObjectives()
   }
 
@@ -160,11 +162,17 @@ export class Alerts {
     const { config, db, pool } = this.#context
     const { now } = await this.#sending()
     const known = await readDigestDays(pool)
-    for (const target of alertTargets(config.alerts)) {
+    const ofProgram = new Set(programScope(config).targets.map(({ name }) => name))
+    const all = scopesOf(config).flatMap(({ targets, ...scope }) =>
+      targets.map((target) => ({ target, ...scope })),
+    )
+    for (const { target, prefix, rooftops } of all) {
       const day = digestDay(target, now)
       if (day === null || known.get(target.name) === day) continue
-      const place = { rooftops: rooftopsOf(target, config), zone: target.timezone, now }
-      const text = scrubber(secretsOf(config))(await digestText(db, place)).slice(0, 2000)
+      const kinds = [`${prefix}inbox/`, ...(ofProgram.has(target.name) ? ['job/'] : [])]
+      const scope = { rooftops, zone: target.timezone, now }
+      const found = await digestText(db, scope, await readOpen(pool, kinds))
+      const text = scrubber(secretsOf(config))(found).slice(0, 2000)
       await queueDigest(pool, { target: target.name, day, text, recipients: recipientsOf(target) })
     }
   }

@@ -213,3 +213,39 @@ test('a digest has the sentence of the morning about the rooftops of its receive
     },
   ])
 })
+
+test('a digest names the open problems that are not of streams, in the scope of its receiver', async () => {
+  await using ops = await openReceiver()
+  await using north = await openReceiver()
+  const timezone = noonZone()
+  const digest = localTime(new Date(Date.now() - 60_000), timezone)
+  const quiet = { severity: 'none' as const, digest, timezone }
+  const targets = [
+    { name: 'ops', url: ops.url, ...quiet },
+    { name: 'north', url: north.url, groups: ['north'], ...quiet },
+  ]
+  const inbox = [{ folder: 'inbox', rooftop: 'rooftop-north', expectDaily: digest, timezone }]
+  const settings = { rooftops, alerts: { targets }, stock: { inbox } }
+  await using fixture = await openScheduleFixture({}, settings, twoGroups())
+  const { pool } = fixture.database
+  await fixture.run(['sync'])
+  await using watch = await openAlerts(fixture)
+  await watch.alerts.reportInboxes()
+  await pool.query("update ops.stock_inbox set known_since = now() - interval '3 days'")
+  await pool.query(
+    `insert into ops.job_fire (job_name, cause, status, host, process_id, error)
+     values ('retention', 'manual', 'failed', 'here', 1, 'the disk is full')`,
+  )
+
+  await watch.alerts.reportJobs()
+
+  const late = expect.stringMatching(/^The stock list in .* has not come;/)
+  const lines = ({ got }: typeof ops) => got.map(({ what }) => what.split('\n'))
+  expect(lines(ops)).toEqual([
+    [
+      'All 2 rooftops are fresh and complete.',
+      ...[expect.any(String), 'retention failed: the disk is full', late],
+    ],
+  ])
+  expect(lines(north)).toEqual([['Rooftop north is fresh and complete.', expect.any(String), late]])
+})
