@@ -57,6 +57,8 @@ function checkReceiver(
   isNamed: boolean,
   report: (field: string, message: string) => void,
 ): void {
+  if (hook !== null && `${new URL(hook).username}${new URL(hook).password}` !== '')
+    report('url', 'has a user or password before the host, which no webhook gets: remove them')
   if (format === 'email' && hook !== null)
     report('url', 'is for webhooks: remove it, as format is email')
   if (format === 'email' && to.length === 0)

@@ -56,6 +56,10 @@ test.for([
     withTarget(`${hook}, timezone: Australia/Sidney`),
     'alerts.targets[0].timezone is not an IANA time zone, e.g. Australia/Sydney: correct it.',
   ],
+  [
+    withTarget('url: "https://kim:pass@hooks.example.com/x"'),
+    'alerts.targets[0].url has a user or password before the host, which no webhook gets: remove them.',
+  ],
   [withTarget('format: slack'), 'alerts.targets[0].url is missing: add it.'],
   [withAlerts('format: email, to: [kim@example.com]'), 'alerts.smtp is missing: add it.'],
   [withSmtp('user: mailer, from: a@b.au'), 'alerts.smtp.password is missing: add it.'],
