@@ -156,10 +156,10 @@ export async function dueMessages(
        select message_id as id, message.target, recipient, kind as state, message.severity, attempts,
          coalesce(alert_key, 'digest/' || day) as key, coalesce(message.detail, alert.detail) as what,
          coalesce(raised_at, made_at) as since, case when kind = 'resolved' then resolved_at end as until,
-         row_number() over (partition by message.target, recipient order by attempts, made_at, message_id) as place
+         row_number() over (partition by message.target, recipient order by attempts, made_at, message_id) as position
        from ops.alert_message as message left join ops.alert as alert using (alert_id)
        where ${isDue} and (kind <> 'raised' or alert_key ^@ any($5::text[]))) as due
-     where place <= ${mostAtOnce} order by place`,
+     where position <= ${mostAtOnce} order by position`,
     [targets, recipients, quiet, afterMinutes, prefixes],
   )
   return rows

@@ -129,9 +129,9 @@ type Cause = Pick<Reason, 'text'> & { readonly cause: Reason['cause'] | 'verific
 function withFault(reasons: readonly Reason[], fault: string | undefined): readonly Cause[] {
   const own: readonly Cause[] = reasons.filter(({ cause }) => cause !== 'never')
   if (fault === undefined) return own
-  const place = own.findLastIndex(({ cause }) => cause === 'failed' || cause === 'late') + 1
+  const position = own.findLastIndex(({ cause }) => cause === 'failed' || cause === 'late') + 1
   const text = `the last verification found: ${fault}`
-  return own.toSpliced(place, 0, { cause: 'verification', text })
+  return own.toSpliced(position, 0, { cause: 'verification', text })
 }
 
 /** The cause of a reason. A refused key is one cause, found by the advice in every such message; other failures differ by their words. */

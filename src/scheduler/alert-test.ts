@@ -4,7 +4,7 @@ import type { Config } from '../config/read.ts'
 import type { AlertMessage } from './alert-message.ts'
 import { postAlert } from './alert-post.ts'
 import { recipientsOf } from './alert-routes.ts'
-import { look } from './alerts.ts'
+import { statusCommand } from './alerts.ts'
 
 /** How a test message to one receiver ended. */
 export interface AlertTest {
@@ -27,7 +27,7 @@ export async function testTarget(
     ...({ source: 'forecourt', key: 'test', state: 'test', severity: 'warning' } as const),
     ...{ what: `Alerts reach ${target.name}.`, since: new Date().toISOString() },
     ...(console === null ? {} : { url: `${console.publicUrl}/console/jobs` }),
-    look,
+    look: statusCommand,
   }
   const tests: AlertTest[] = []
   for (const [at, recipient] of recipientsOf(target).entries()) {

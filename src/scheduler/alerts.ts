@@ -53,7 +53,7 @@ import type { PlannedJob } from './load-jobs.ts'
 import { readJobStatuses } from './job-status.ts'
 
 /** The command that shows more. */
-export const look = 'forecourt status'
+export const statusCommand = 'forecourt status'
 
 /** What alerts use of the program. */
 export type AlertContext = Pick<Context, 'config' | 'db' | 'pool' | 'log'>
@@ -235,6 +235,6 @@ function messageOf(due: DueMessage, { console }: Config): AlertMessage {
     since: since.toISOString(),
     ...(until === null ? {} : { until: until.toISOString() }),
     ...(console === null ? {} : { url: `${console.publicUrl}/console${page}` }),
-    look,
+    look: statusCommand,
   }
 }
