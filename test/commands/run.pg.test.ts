@@ -116,7 +116,7 @@ test('an unknown job is refused with the known ones, exit 2, and nothing is star
 
   expect(code).toBe(2)
   expect(stderr).toMatch(
-    /^Unknown job 'nigtly' \(did you mean nightly\?\); known are hourly, nightly, .*watch-checks: see/,
+    /^Unknown job 'nigtly' \(did you mean nightly\?\); known are hourly, lake-export, nightly, .*watch-checks: see/,
   )
 })
 
