@@ -31,7 +31,7 @@ function textOf(content: Content): string {
 
 /** The text that a person reads of it, for a place without HTML. */
 export function plainText({ text }: Html): string {
-  const withoutTags = text.replaceAll(/<[^>]*>/g, '')
+  const withoutTags = text.replaceAll(/<[^<>]*>/g, '')
   return withoutTags.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
 }
 
