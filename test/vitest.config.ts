@@ -7,8 +7,8 @@ const timeouts = {
   ...{ testTimeout: 180_000, hookTimeout: 180_000, teardownTimeout: 60_000 },
   expect: { poll: { timeout: 150_000 } },
 }
-// Runs of their own: `npm run test:memory` and `npm run test:scale` take minutes, `npm run test:bi` and `npm run test:browser`
-// need packages of Debian, `npm run test:faults` wants the machine for itself.
+// Runs of their own: `npm run test:memory` and `npm run test:scale` take minutes, `npm run test:bi`, `npm run test:browser` and
+// `npm run test:containers` need packages of Debian, `npm run test:package` a registry, `npm run test:faults` the whole machine.
 const exclude = [
   ...['**/node_modules/**', '**/dist/**', '**/.forecourt/**'],
   ...[
@@ -17,6 +17,7 @@ const exclude = [
     'test/bi/**',
     'test/browser/**',
     'test/containers/**',
+    'test/package/**',
     'test/faults/full/**',
   ],
 ]
