@@ -119,7 +119,7 @@ async function exportSnapshot(
     tables,
     superseded: supersededFiles(last, { ...state, tables, finishedAt }, services.keepHours),
   }
-  // Fails when the connection, and with it the lock, is lost: then another export may have begun.
+  // Fails when the connection, and with it the lock, is lost: then another export may have started.
   await client.query('select 1')
   await assertClaim(target, state.warehouse)
   await writeManifest(target, manifest)

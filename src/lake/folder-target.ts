@@ -82,7 +82,7 @@ export class FolderTarget implements LakeTarget {
   }
 
   async close(): Promise<void> {
-    // Another export may have files there, when this one has not begun.
+    // Another export may have files there, when this one has not started.
     if (!this.#isPrepared) return
     await rm(this.#scratch, { recursive: true, force: true }).catch(() => undefined)
   }

@@ -140,7 +140,7 @@ function progressText(
 function assertOwn({ name }: LakeTarget, warehouse: string, found: Progress | null): void {
   if (found === null || found.warehouse === warehouse) return
   throw new TargetError(
-    `Another warehouse (${found.warehouse}; this one is ${warehouse}) has begun an export to ${name}`,
+    `Another warehouse (${found.warehouse}; this one is ${warehouse}) has started an export to ${name}`,
     `name another folder or prefix, or remove ${progressName} if that export will not run again`,
   )
 }

@@ -84,7 +84,7 @@ export class S3Target implements LakeTarget {
   }
 
   async close(): Promise<void> {
-    // Another export may have files there, when this one has not begun.
+    // Another export may have files there, when this one has not started.
     if (this.#isPrepared)
       await rm(this.#scratch, { recursive: true, force: true }).catch(() => undefined)
   }

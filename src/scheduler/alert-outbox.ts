@@ -178,7 +178,7 @@ export async function isObjectiveDue(
   return rows[0]!.due
 }
 
-/** Counts an attempt that begins; false: another process has begun it, or the message arrived. */
+/** Counts an attempt that begins; false: another process has started it, or the message arrived. */
 export async function claimAttempt(
   pool: Pool,
   { id, attempts }: Pick<DueMessage, 'id' | 'attempts'>,
