@@ -14,7 +14,8 @@ import {
   why,
   worker,
 } from './define-data.ts'
-import { alerts, api, lake, links, runs, stock, webConsole, webhooks } from './define-groups.ts'
+import { alerts, api, lake, links, runs, webConsole, webhooks } from './define-groups.ts'
+import { stock } from './define-stock.ts'
 import {
   bench,
   check,
