@@ -10,6 +10,12 @@ export interface UploadFixture extends ConsoleFixture {
   upload(list: string | Buffer, changes?: UploadForm): Promise<Answer>
   /** Uploads, expects no question, imports, and gives the page of the import. */
   import(list: string | Buffer, changes?: UploadForm): Promise<string>
+  /** Imports the list whose check is at this path. */
+  importAs(path: string, role?: 'stock' | 'engineer'): Promise<Answer>
+  /** The number of rows of a table. */
+  count(table: string): Promise<number>
+  /** Removes lists, cars and mappings. */
+  clear(): Promise<void>
 }
 
 /** What a person says about a list. */
@@ -38,6 +44,14 @@ export async function openUploads(settings = {}): Promise<UploadFixture> {
   return {
     ...console,
     ...{ own, upload },
+    importAs: async (path, role = 'stock') => console.post(path, { action: 'import' }, { role }),
+    count: async (table) =>
+      (await console.rows<{ n: number }>(`select count(*)::int as n from ${table}`))[0]!.n,
+    clear: async () => {
+      await console.rows(
+        'truncate core.stock_import, core.stock_import_row, core.stock_unit, core.stock_unit_change, ops.stock_upload, ops.stock_mapping',
+      )
+    },
     import: async (list, changes = {}) => {
       const { role = 'stock' } = changes
       const checked = await upload(list, changes)

@@ -11,17 +11,9 @@ beforeAll(async () => {
   console = await openUploads({ uploadMegabytes: 1 })
 })
 afterAll(async () => await console?.[Symbol.asyncDispose]())
-beforeEach(async () => {
-  await console.rows(
-    'truncate core.stock_import, core.stock_import_row, core.stock_unit, core.stock_unit_change, ops.stock_upload, ops.stock_mapping',
-  )
-})
+beforeEach(async () => await console.clear())
 
 const asStock = { role: 'stock' } as const
-const importAs = async (path: string, role: 'stock' | 'engineer' = 'stock') =>
-  await console.post(path, { action: 'import' }, { role })
-const count = async (table: string) =>
-  (await console.rows<{ n: number }>(`select count(*)::int as n from ${table}`))[0]!.n
 
 test('a viewer uploads nothing, and no one without a session', async () => {
   const viewer = await console.upload(listOf(vehicles(3)), { role: 'viewer' })
@@ -29,7 +21,7 @@ test('a viewer uploads nothing, and no one without a session', async () => {
 
   expect(viewer.status).toBe(403)
   expect(signedOut.location).toBe('/console/sign-in?next=%2Fconsole%2Fstock%2Fupload')
-  expect(await count('ops.stock_upload')).toBe(0)
+  expect(await console.count('ops.stock_upload')).toBe(0)
 })
 
 test('a form of another site uploads nothing', async () => {
@@ -39,7 +31,7 @@ test('a form of another site uploads nothing', async () => {
   const { status } = await console.post('/stock/upload', form, { role: 'stock', headers })
 
   expect(status).toBe(403)
-  expect(await count('ops.stock_upload')).toBe(0)
+  expect(await console.count('ops.stock_upload')).toBe(0)
 })
 
 test('a list that is too large is refused with the limit, by every way', async () => {
@@ -53,7 +45,7 @@ test('a list that is too large is refused with the limit, by every way', async (
   expect([file.status, pasted.status]).toEqual([409, 409])
   expect(file.text).toContain('larger than 1 MB')
   expect(page.text).toContain('At most 1 MB')
-  expect(await count('ops.stock_upload')).toBe(0)
+  expect(await console.count('ops.stock_upload')).toBe(0)
 })
 
 test('ten lists of a person may wait', async () => {
@@ -75,7 +67,7 @@ test.for([
   ['..', 'list'],
 ])('the file name %s is shown as %s', async ([name, shown]) => {
   const check = pathOf(await console.upload(listOf(vehicles(3)), { name: name! }))
-  const imported = pathOf(await importAs(check))
+  const imported = pathOf(await console.importAs(check))
 
   for (const path of [imported, '/stock/upload', '/stock/imports']) {
     const { text } = await console.get(path, asStock)
@@ -106,7 +98,7 @@ test('a session that ends half-way goes on at the same step', async () => {
   expect(pathOf(signedIn)).toBe(check)
   expect(page.text).toContain('Import: 3 new')
   expect(pathOf(imported)).toMatch(/imports/)
-  expect(await count('core.stock_import')).toBe(1)
+  expect(await console.count('core.stock_import')).toBe(1)
 }, 60_000)
 
 test('after a day a list is gone: its page says so, and its bytes are deleted', async () => {
@@ -114,13 +106,13 @@ test('after a day a list is gone: its page says so, and its bytes are deleted', 
   await console.rows(`update ops.stock_upload set ends_at = now() - interval '1 second'`)
 
   const page = await console.get(first, asStock)
-  const late = await importAs(first)
+  const late = await console.importAs(first)
   const { context } = console.fixture
   const report = await applyRetention(context)
 
   expect([page.status, late.status]).toEqual([404, 404])
   expect(report.uploads).toBe(1)
-  expect(await count('ops.stock_upload')).toBe(0)
+  expect(await console.count('ops.stock_upload')).toBe(0)
 })
 
 test('a list that ends within a row is refused as the whole stock, and taken as a part of it', async () => {
@@ -128,16 +120,16 @@ test('a list that ends within a row is refused as the whole stock, and taken as 
   const check = pathOf(await console.upload(cut))
 
   const page = await console.get(check, asStock)
-  const refused = await importAs(check)
+  const refused = await console.importAs(check)
   const part = pathOf(await console.post(check, { action: 'check', mode: 'delta' }, asStock))
-  const imported = pathOf(await importAs(part))
+  const imported = pathOf(await console.importAs(part))
 
   expect(page.text).toContain('This list cannot be imported')
   expect(page.text).toContain('the file ends within')
   expect(page.text).not.toContain('--mode')
   expect(refused.status).toBe(409)
   expect(imported).toMatch(/imports/)
-  expect(await count('core.stock_unit')).toBe(9)
+  expect(await console.count('core.stock_unit')).toBe(9)
 })
 
 test('a list without a valid row shows every cause, and is not imported', async () => {
@@ -145,12 +137,12 @@ test('a list without a valid row shows every cause, and is not imported', async 
   const check = pathOf(await console.upload(listOf(wrong)))
 
   const page = await console.get(check, asStock)
-  const refused = await importAs(check)
+  const refused = await console.importAs(check)
 
   expect(page.text).toContain('Its rows cannot be read: none of its 4 rows is valid')
   expect(page.text).toContain('line 2, Stock Number, “1.2E+15”')
   expect(refused.status).toBe(409)
-  expect(await count('core.stock_import')).toBe(0)
+  expect(await console.count('core.stock_import')).toBe(0)
 })
 
 test('of a workbook with several lists the sheet is chosen, and imported', async () => {
@@ -163,7 +155,7 @@ test('of a workbook with several lists the sheet is chosen, and imported', async
   const page = await console.get(mapping, asStock)
 
   const check = pathOf(await console.post(mapping, { action: 'read', sheet: 'South' }, asStock))
-  await importAs(check)
+  await console.importAs(check)
 
   expect(page.text).toContain('<option value="North" selected>North</option><option value="South">')
   const units = await console.rows('select stock_no as no from core.stock_unit order by 1')
@@ -198,7 +190,7 @@ test('another sheet of a workbook is chosen later, also after the list was read 
   const refusal = await console.get(await read('Wrong'), asStock)
   const afterWrong = await chosen()
   const check = await read('South')
-  await importAs(check)
+  await console.importAs(check)
 
   expect(asked).toBe(' selected>North>South>Wrong')
   expect(afterNorth).toBe('>Notes selected>North>South>Wrong')
@@ -229,7 +221,7 @@ test('a cell that is cut within a character, or holds a NUL, is shown and import
   const page = await console.get(check.replace('/check', '/mapping'), asStock)
 
   expect(page.text).toContain(`${'x'.repeat(59)}\ufffd`)
-  expect(pathOf(await importAs(check))).toMatch(/imports/)
+  expect(pathOf(await console.importAs(check))).toMatch(/imports/)
 })
 
 test('a workbook is not asked for an encoding, and an empty one says nothing about options', async () => {

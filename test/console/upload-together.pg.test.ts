@@ -11,17 +11,9 @@ beforeAll(async () => {
   console = await openUploads({ uploadMegabytes: 1 })
 })
 afterAll(async () => await console?.[Symbol.asyncDispose]())
-beforeEach(async () => {
-  await console.rows(
-    'truncate core.stock_import, core.stock_import_row, core.stock_unit, core.stock_unit_change, ops.stock_upload, ops.stock_mapping',
-  )
-})
+beforeEach(async () => await console.clear())
 
 const asStock = { role: 'stock' } as const
-const importAs = async (path: string, role: 'stock' | 'engineer' = 'stock') =>
-  await console.post(path, { action: 'import' }, { role })
-const count = async (table: string) =>
-  (await console.rows<{ n: number }>(`select count(*)::int as n from ${table}`))[0]!.n
 
 test('ten lists of a person wait at most, also when many arrive at once', async () => {
   // Each is counted long before it is stored.
@@ -39,7 +31,7 @@ test('ten lists of a person wait at most, also when many arrive at once', async 
 
   const stored = answers.filter(({ status }) => status === 303)
   expect(stored).toHaveLength(10)
-  expect(await count('ops.stock_upload')).toBe(10)
+  expect(await console.count('ops.stock_upload')).toBe(10)
 }, 60_000)
 
 test('a list whose check fails does not wait, wherever it comes from', async () => {
@@ -60,7 +52,7 @@ test('a list whose check fails does not wait, wherever it comes from', async () 
   await console.rows('drop function fail() cascade')
 
   expect(answers.map(({ status }) => status)).toEqual([500, 500, 500])
-  expect(await count('ops.stock_upload where import_id is null')).toBe(0)
+  expect(await console.count('ops.stock_upload where import_id is null')).toBe(0)
 })
 
 test('several processes take the steps by turns', async () => {
@@ -82,24 +74,24 @@ test('while another person imports, the page names them, and the list waits', as
   await lock.query('begin')
   // The import waits for this table after it has taken its own lock.
   await lock.query('lock table core.stock_import in exclusive mode')
-  const slow = importAs(first, 'engineer')
+  const slow = console.importAs(first, 'engineer')
   const held = 'select 1 from pg_locks where classid = 7306 and granted'
   while ((await console.rows(held)).length === 0) await sleep(20)
 
-  const busy = await importAs(second)
+  const busy = await console.importAs(second)
   await lock.query('commit')
   lock.release()
   const done = await slow
-  const stale = await importAs(second)
+  const stale = await console.importAs(second)
   pathOf(await console.post(second, { action: 'check' }, asStock))
-  const right = await importAs(second)
+  const right = await console.importAs(second)
 
   expect(busy.status).toBe(409)
   expect(busy.text).toMatch(/kim@example\.com is importing a list of .* since \d\d:\d\d [A-Z]/)
   expect(pathOf(done)).toMatch(/imports/)
   expect(stale.text).toContain('The stock has changed since this list was checked')
   expect(pathOf(right)).toMatch(/imports/)
-  expect(await count('core.stock_import')).toBe(2)
+  expect(await console.count('core.stock_import')).toBe(2)
 }, 60_000)
 
 test('a list that another process imports between the check and the lock makes this one stale', async () => {
@@ -110,19 +102,19 @@ test('a list that another process imports between the check and the lock makes t
   // After the import has compared the newest list, it notes here that it begins.
   const own = 'select from ops.stock_upload where upload_id = $1 for update'
   await lock.query(own, [first.split('/')[3]])
-  const slow = importAs(first, 'engineer')
+  const slow = console.importAs(first, 'engineer')
   const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%import_began_at = now()%'`
   while ((await console.rows(waits)).length === 0) await sleep(20)
 
-  pathOf(await importAs(second))
+  pathOf(await console.importAs(second))
   await lock.query('commit')
   lock.release()
   const stale = await slow
 
   expect(stale.status).toBe(409)
   expect(stale.text).toContain('The stock has changed since this list was checked')
-  expect(await count('core.stock_import')).toBe(1)
-  expect(await count('core.stock_unit')).toBe(4)
+  expect(await console.count('core.stock_import')).toBe(1)
+  expect(await console.count('core.stock_unit')).toBe(4)
 }, 60_000)
 
 test('a list that is dropped while it is imported is not imported', async () => {
@@ -130,7 +122,7 @@ test('a list that is dropped while it is imported is not imported', async () => 
   const lock = await console.fixture.database.pool.connect()
   await lock.query('begin')
   await lock.query('lock table core.stock_import in exclusive mode')
-  const slow = importAs(check)
+  const slow = console.importAs(check)
   const held = 'select 1 from pg_locks where classid = 7306 and granted'
   while ((await console.rows(held)).length === 0) await sleep(20)
 
@@ -139,16 +131,20 @@ test('a list that is dropped while it is imported is not imported', async () => 
   lock.release()
 
   expect((await slow).status).toBe(409)
-  expect(await count('core.stock_import')).toBe(0)
+  expect(await console.count('core.stock_import')).toBe(0)
 }, 60_000)
 
 test('a second click imports nothing twice', async () => {
   const check = pathOf(await console.upload(listOf(vehicles(3))))
 
-  const answers = await Promise.all([importAs(check), importAs(check), importAs(check)])
-  const later = await importAs(check)
+  const answers = await Promise.all([
+    console.importAs(check),
+    console.importAs(check),
+    console.importAs(check),
+  ])
+  const later = await console.importAs(check)
 
-  expect(await count('core.stock_import')).toBe(1)
+  expect(await console.count('core.stock_import')).toBe(1)
   expect(answers.some(({ status }) => status === 303)).toBe(true)
   expect(answers.every(({ status }) => status === 303 || status === 409)).toBe(true)
   expect(pathOf(later)).toMatch(/imports/)
@@ -171,12 +167,12 @@ test.each(['rows-written', 'before-commit'])(
     const left = await console.rows(
       'select content is not null as waits, (select count(*)::int from core.stock_import) as imports from ops.stock_upload',
     )
-    const done = pathOf(await importAs(check))
+    const done = pathOf(await console.importAs(check))
     const page = await console.get(check, asStock)
 
     expect(left).toEqual([{ waits: true, imports: 0 }])
     expect(pathOf(page)).toBe(done)
-    expect(pathOf(await importAs(check))).toBe(done)
-    expect(await count('core.stock_import')).toBe(1)
+    expect(pathOf(await console.importAs(check))).toBe(done)
+    expect(await console.count('core.stock_import')).toBe(1)
   },
 )

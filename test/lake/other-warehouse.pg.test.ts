@@ -37,7 +37,7 @@ test('a warehouse waits for the first export of another one, which was killed', 
 
   expect(code).toBe(2)
   expect(stderr).toMatch(
-    /^Another warehouse \(\d+\/\w+; this one is \d+\/\w+\) has begun an export to \S+\. There is no complete state yet: name another folder or prefix, or remove _progress\.json/,
+    /^Another warehouse \(\d+\/\w+; this one is \d+\/\w+\) has started an export to \S+\. There is no complete state yet: name another folder or prefix, or remove _progress\.json/,
   )
   expect(after).toEqual(before)
 })
@@ -57,7 +57,7 @@ test('an export whose lake another warehouse takes over at the same moment publi
 
   expect(code).toBe(1)
   expect(stderr).toMatch(
-    /^Another warehouse \(other; this one is \d+\/\w+\) has begun an export to/m,
+    /^Another warehouse \(other; this one is \d+\/\w+\) has started an export to/m,
   )
   expect(await lake.files()).not.toContain('manifest.json')
   expect(await readFile(progress, 'utf8')).toContain('other')
