@@ -7,6 +7,9 @@ import { operations, polledBy } from '#src/client/operations.ts'
 import { allOperations } from '#src/contract/operations.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 
+// Its evaluations that are listed here can be read.
+const now = new Date('2026-03-10T02:00:00Z')
+
 const client = fileURLToPath(new URL('../../src/client/client.ts', import.meta.url))
 
 test('it has every operation by its name, and polls what the contract says', () => {
@@ -45,7 +48,7 @@ test('importing it loads neither Postgres nor the console, the command line or a
 })
 
 test('a call without its rooftop, with a wrong field, or beyond what is allowed is not sent', async () => {
-  await using sandbox = await startSandbox({ evaluations: 20 })
+  await using sandbox = await startSandbox({ evaluations: 20, now })
   await using client = open(sandbox)
   const rooftop = rooftopOf(sandbox)
 
@@ -76,7 +79,7 @@ test('a call without its rooftop, with a wrong field, or beyond what is allowed 
 })
 
 test('with allow it writes and bills, once each', async () => {
-  await using sandbox = await startSandbox({ evaluations: 60 })
+  await using sandbox = await startSandbox({ evaluations: 60, now })
   await using client = open(sandbox, { allow: ['write', 'bill'] })
   const rooftop = rooftopOf(sandbox)
   const { items } = await client.listWindow(rooftop, { from: new Date(0) })
@@ -90,7 +93,7 @@ test('with allow it writes and bills, once each', async () => {
 })
 
 test('a read is sent again after a fault, and an error says what failed, where, and what to do', async () => {
-  await using sandbox = await startSandbox({ evaluations: 60 })
+  await using sandbox = await startSandbox({ evaluations: 60, now })
   await using client = open(sandbox)
   const rooftop = rooftopOf(sandbox)
   const { items } = await client.listWindow(rooftop, { from: new Date(0) })
@@ -114,7 +117,7 @@ test('a read is sent again after a fault, and an error says what failed, where, 
 })
 
 test('a window is listed from its first second up to its end', async () => {
-  await using sandbox = await startSandbox({ evaluations: 200 })
+  await using sandbox = await startSandbox({ evaluations: 200, now })
   await using client = open(sandbox)
   const rooftop = rooftopOf(sandbox)
   const whole = await client.listWindow(rooftop, { from: new Date(0) })

@@ -30,10 +30,13 @@ export function usingSandbox({ baseUrl, vehicleDataUrl }: Sandbox): (code: strin
       .replace('http://127.0.0.1:4011', vehicleDataUrl)
 }
 
-/** What an example prints, run by Node itself with the keys of the sandbox. */
+/** What an example prints, run by Node itself with the keys and the clock of the sandbox. */
 export async function runExample(folder: string, name: string, sandbox: Sandbox): Promise<string> {
   const { keys, vehicleData } = sandbox.clientConfig()
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, name)], {
+  const clock = `const shift = ${sandbox.clock.now().getTime()} - Date.now(), real = Date.now
+Date.now = () => real() + shift`
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(clock)}`, join(folder, name)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: folder,
     env: {
       ...process.env,

@@ -28,7 +28,10 @@ afterAll(async () => {
 })
 
 test('the examples run with the installed package', async () => {
-  await using sandbox = await startSandbox({ evaluations: 2000 })
+  await using sandbox = await startSandbox({
+    evaluations: 2000,
+    now: new Date('2026-03-10T02:00Z'),
+  })
   const examples = join(folder.path, 'run')
   await mkdir(examples)
   await writeExamples(examples, usingSandbox(sandbox))
