@@ -1,5 +1,14 @@
 import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+import {
+  brotliDecompress,
+  constants,
+  gunzip,
+  inflate,
+  inflateRaw,
+  type InputType,
+  type ZlibOptions,
+  zstdDecompress,
+} from 'node:zlib'
 import { type ErrorAction, type ErrorDetails, SyncError } from '../errors.ts'
 import { type JsonPath, valueAt } from '../values/json-path.ts'
 import { RequestFault } from './status-rules.ts'
@@ -33,33 +42,66 @@ export function tooLarge(limitBytes: number): RequestFault {
   return new RequestFault('tooLarge', `the answer is larger than ${limitBytes} bytes`)
 }
 
-const decoders = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
-} as const
+type Decode = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>
+
+/** `cut`: the flush with which a decoder returns what there is of a body that was cut off. */
+interface Decoder {
+  readonly decode: Decode
+  readonly cut: number
+}
+
+const gzip: Decoder = {
+  decode: promisify<InputType, ZlibOptions, Buffer>(gunzip),
+  cut: constants.Z_SYNC_FLUSH,
+}
+const zlib = promisify<InputType, ZlibOptions, Buffer>(inflate)
+const withoutZlib = promisify<InputType, ZlibOptions, Buffer>(inflateRaw)
+
+const decoders: Readonly<Record<string, Decoder>> = {
+  gzip,
+  'x-gzip': gzip,
+  // Some servers leave out the zlib header, whose first byte ends with 8.
+  deflate: {
+    decode: (bytes, options) => ((bytes[0]! & 15) === 8 ? zlib : withoutZlib)(bytes, options),
+    cut: constants.Z_SYNC_FLUSH,
+  },
+  br: { decode: promisify(brotliDecompress) as Decode, cut: constants.BROTLI_OPERATION_FLUSH },
+  zstd: { decode: promisify(zstdDecompress) as Decode, cut: constants.ZSTD_e_flush },
+}
 
 /** The body as text: decoded by content-encoding, read as UTF-8, without a byte order mark.
- *  RequestFault when it grows beyond `maxBytes` (a compression bomb), or cannot be decoded. */
+ *  RequestFault when it grows beyond `maxBytes` (a compression bomb), or cannot be decoded. `isCutAllowed`: a compressed body that
+ *  was cut off gives the text of what arrived. */
 export async function decodeBody(
   bytes: Buffer,
   headers: AnswerHeaders,
   maxBytes: number,
+  { isCutAllowed = false } = {},
 ): Promise<string> {
   const encoding = String(headers['content-encoding'] ?? '')
     .trim()
     .toLowerCase()
   if (encoding === '' || encoding === 'identity' || bytes.length === 0) return toText(bytes)
-  const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding as 'gzip'] : undefined
-  if (!decode) throw new RequestFault('noAnswer', 'the body has an unknown content-encoding')
+  const decoder = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
+  if (!decoder) throw new RequestFault('noAnswer', 'the body has an unknown content-encoding')
+  const cut = isCutAllowed ? { finishFlush: decoder.cut } : {}
   try {
-    return toText(await decode(bytes, { maxOutputLength: maxBytes }))
+    return toText(await decoder.decode(bytes, { maxOutputLength: maxBytes, ...cut }))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes)
     throw new RequestFault('noAnswer', 'the compressed body is broken or was cut off')
   }
+}
+
+/** A longer body is not an error message. */
+const maxErrorBytes = 65_536
+
+/** The body of a refusal as text: decoded where that succeeds, else as it was sent. Never rejects: the status alone says enough. */
+export async function decodeErrorBody(bytes: Buffer, headers: AnswerHeaders): Promise<string> {
+  if (bytes.length > maxErrorBytes) return ''
+  return await decodeBody(bytes, headers, maxErrorBytes, { isCutAllowed: true }).catch(() =>
+    toText(bytes),
+  )
 }
 
 function toText(bytes: Buffer): string {
@@ -92,8 +134,7 @@ export function quoteError(
   secrets: readonly string[],
   path: JsonPath = 'error',
 ): string | null {
-  // A body of megabytes is no error message.
-  if (text.length > 65_536 || !/^\s*\{/.test(text)) return null
+  if (text.length > maxErrorBytes || !/^\s*\{/.test(text)) return null
   try {
     return errorText(JSON.parse(text), secrets, path)
   } catch {

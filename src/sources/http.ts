@@ -4,7 +4,13 @@ import { errorType, openSpan, type OpenSpan } from '../tracing.ts'
 import { parseHttpDate, parseRetryAfter } from '../values/http-date.ts'
 import type { JsonPath } from '../values/json-path.ts'
 import { sleep } from '../values/sleep.ts'
-import { type AnswerHeaders, decodeBody, quoteError, requireJson } from './http-body.ts'
+import {
+  type AnswerHeaders,
+  decodeBody,
+  decodeErrorBody,
+  quoteError,
+  requireJson,
+} from './http-body.ts'
 import { exchange, type RawAnswer } from './http-exchange.ts'
 import type { KeyLimiter } from './limiter.ts'
 import {
@@ -239,7 +245,7 @@ export class HttpSource {
       status = raw.status
       const text = await usableText(request, raw, maxBytes)
       if (text === null) {
-        const failure = this.#refusal(request, raw)
+        const failure = await this.#refusal(request, raw)
         span.fail(failure.meaning)
         reportFailure(limiter, failure, generation)
         return failure
@@ -285,11 +291,12 @@ export class HttpSource {
     this.#options.log?.({ method, path: shown, status, ms: Math.round(ms), attempt, details })
   }
 
-  #refusal(request: HttpRequest, { status, headers, bytes }: RawAnswer): Failure {
+  async #refusal(request: HttpRequest, { status, headers, bytes }: RawAnswer): Promise<Failure> {
     const { now, errorPath } = this.#options
     const dates = [one(headers['retry-after']), one(headers.date)] as const
     const retryAfterMs = parseRetryAfter(...dates, now())
-    const text = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
+    const body = await decodeErrorBody(bytes, headers)
+    const text = quoteError(body, secretsIn(request.headers), errorPath)
     const what = `answered ${status}${text === null ? '' : `: "${text}"`}`
     const meaning = meaningOf(request.contract ?? plainRead, { status, text, retryAfterMs })
     return { meaning, status, what, retryAfterMs }

@@ -1,6 +1,13 @@
 import { createServer } from 'node:net'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import {
+  brotliCompressSync,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib'
 import { expect, test } from 'vitest'
+import { runCarHistory } from '#src/contract/appraisal/checks.ts'
 import { DeadlineExceeded } from '#src/sources/http-exchange.ts'
 import { KeyLimiter } from '#src/sources/limiter.ts'
 import { FakeSource, json } from './fake-source.ts'
@@ -97,6 +104,49 @@ test('compressed answers are read, and the byte order mark is stripped', async (
     async (http) => {
       for (const _coding of codings)
         expect((await http.request(post())).text).toBe('{"name":"Zoë"}')
+    },
+  )
+})
+
+const running = Buffer.from('{"error":"Request in progress, please wait"}')
+
+// One status has two reasons there, and only the text tells them apart [A §7 /carhistory].
+test.each([
+  ['plain', 'identity', running, 'reportRunning'],
+  ['gzip', 'gzip', gzipSync(running), 'reportRunning'],
+  ['x-gzip', 'x-gzip', gzipSync(running), 'reportRunning'],
+  ['gzip in capitals', ' GZIP ', gzipSync(running), 'reportRunning'],
+  ['deflate', 'deflate', deflateSync(running), 'reportRunning'],
+  ['deflate without a header', 'deflate', deflateRawSync(running), 'reportRunning'],
+  ['brotli', 'br', brotliCompressSync(running), 'reportRunning'],
+  ['zstd', 'zstd', zstdCompressSync(running), 'reportRunning'],
+  ['gzip without its checksum', 'gzip', gzipSync(running).subarray(0, -8), 'reportRunning'],
+  ['gzip with a byte order mark', 'gzip', gzipSync(`\ufeff${running}`), 'reportRunning'],
+  ['plain text that is called gzip', 'gzip', running, 'reportRunning'],
+  ['plain text of an unknown encoding', 'compress', running, 'reportRunning'],
+  ['gzip that was cut within its text', 'gzip', gzipSync(running).subarray(0, 20), 'quotaUsed'],
+  ['a compression bomb', 'gzip', gzipSync(Buffer.alloc(50_000_000, ' ')), 'quotaUsed'],
+  ['another reason', 'gzip', gzipSync('{"error":"Daily limit"}'), 'quotaUsed'],
+] as const)('the text of a 429 is read: %s', async (_, coding, bytes, meaning) => {
+  await withSource(
+    (response) => void response.writeHead(429, { 'content-encoding': coding }).end(bytes),
+    async (http) => {
+      const error = await faultOf(http.request({ ...post(), contract: runCarHistory }))
+
+      expect([error.status, error.meaning]).toEqual([429, meaning])
+    },
+  )
+})
+
+test('the documented words of a compressed 500 show that the service answered', async () => {
+  const body = gzipSync('{"error":"Failed to get vehicle history"}')
+  await withSource(
+    (response) => void response.writeHead(500, { 'content-encoding': 'gzip' }).end(body),
+    async (http) => {
+      const error = await faultOf(http.request({ ...post(), contract: runCarHistory }))
+
+      expect(error.meaning).toBe('recordRefused')
+      expect(error.message).toContain('answered 500: "Failed to get vehicle history"')
     },
   )
 })
