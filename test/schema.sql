@@ -1138,6 +1138,7 @@ ops.billable_call table
   check_ref character varying(80) -- check_ref of the check that the call made, from its answer or from the past checks
   known_refs character varying(80)[] -- Past checks that existed just before the call was sent; null: not read, or the operation makes none
   source_at timestamp with time zone -- Source time when known_refs was read
+  shown_at timestamp with time zone -- When the answer of the call, or its check, was first shown to who requested it; null: not yet, so that a repeat shows it and pays nothing
   constraint billable_call_pkey PRIMARY KEY (call_id)
   constraint billable_call_state_check CHECK (((state)::text = ANY ((ARRAY['reserved'::character varying, 'committed'::character varying, 'released'::character varying])::text[])))
   CREATE INDEX billable_call_budget_day_idx ON ops.billable_call USING btree (budget, day) WHERE ((state)::text <> 'released'::text)

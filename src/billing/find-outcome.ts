@@ -4,7 +4,7 @@ import {
   listOpenCalls,
   type OpenCall,
   settleOpenCall,
-  takenRefs,
+  refsOfOtherCalls,
   lockOpenCall,
   foundNote,
 } from './open-calls.ts'
@@ -50,8 +50,8 @@ async function searchOnce(
 ): Promise<Finding> {
   const { kind, evalId } = call
   const past = await readPast(billing, { kind, evalId, rooftop }, signal)
-  const taken = await takenRefs(billing.db, call, reservedAt(call, past))
-  const ref = checkMadeBy(call, past, taken)
+  const others = await refsOfOtherCalls(billing.db, call, reservedAt(call, past))
+  const ref = checkMadeBy(call, past, others)
   if (ref !== null) return { outcome: 'committed', ref, past }
   return { outcome: mayStillRun(call, past, endedAfterMs(kind, wait)) ? 'open' : 'released' }
 }

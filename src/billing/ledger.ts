@@ -104,16 +104,26 @@ interface Doubtful extends PaidCall {
   readonly is_dead: boolean
 }
 
+/** SQL: a row `call` has the subject of a call ($1 to $3: `subjectOf`). A call whose group is unknown may be of any. */
+const isSameSubject = `call.operation = $1 and call.natural_key is not distinct from $2
+  and coalesce((select group_id from core.rooftop where rooftop_id = call.rooftop_id)
+    = (select group_id from core.rooftop where rooftop_id = $3::int), true)`
+
+/** An EvalID is unique only within its dealer group; a VIN names the same vehicle in all. */
+function subjectOf({ operation, naturalKey, rooftopId }: BillableCall): readonly unknown[] {
+  return [operation, naturalKey, listedKindOf(operation) === null ? null : rooftopId]
+}
+
 /** Throws when an earlier call for the same subject has an unknown outcome and no later one was paid for. */
 async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promise<void> {
   const { rows } = await client.query<Doubtful>(
     `select call_id, at, requested_by, ${lockSql.try('call', 'call_id')} as is_dead
-     from ops.billable_call
-     where operation = $1 and natural_key is not distinct from $2 and state = 'reserved'
-       and call_id > (select coalesce(max(call_id), 0) from ops.billable_call
-         where operation = $1 and natural_key is not distinct from $2 and state = 'committed')
+     from ops.billable_call as call
+     where ${isSameSubject} and state = 'reserved'
+       and call_id > (select coalesce(max(call_id), 0) from ops.billable_call as call
+         where ${isSameSubject} and state = 'committed')
      order by call_id`,
-    [call.operation, call.naturalKey],
+    [...subjectOf(call)],
   )
   const living = rows.find(({ is_dead }) => !is_dead)
   if (living !== undefined) throw underWay(call, living)
@@ -131,11 +141,10 @@ const validDays: Readonly<Record<Budget, number>> = {
 
 async function requireNoneValid(client: pg.ClientBase, call: BillableCall): Promise<void> {
   const { rows } = await client.query<PaidCall>(
-    `select call_id, at, requested_by from ops.billable_call
-     where operation = $1 and natural_key is not distinct from $2 and state = 'committed'
-       and at > now() - make_interval(days => $3)
+    `select call_id, at, requested_by from ops.billable_call as call
+     where ${isSameSubject} and state = 'committed' and at > now() - make_interval(days => $4)
      order by call_id desc limit 1`,
-    [call.operation, call.naturalKey, validDays[call.budget]],
+    [...subjectOf(call), validDays[call.budget]],
   )
   if (rows[0] !== undefined) throw stillValid(call, rows[0])
 }

@@ -98,9 +98,9 @@ async function readOpen(
 /** Refs of the dealer group that the call cannot have made: other calls made them, or, when the past checks were not read before it,
  *  the warehouse had them before the reservation (`since`, source time). In another group the same ref is another check. Where a ref
  *  is unique only within its vehicle, the warehouse adds the VIN as a prefix, which is removed here. */
-export async function takenRefs(
+export async function refsOfOtherCalls(
   db: Db,
-  { callId, operation, kind, rooftopId, evalId, knownRefs }: Taken,
+  { callId, operation, kind, rooftopId, evalId, knownRefs }: NewCheckOf,
   since: Date,
 ): Promise<Set<string>> {
   const { rows } = await sql<{ ref: string }>`
@@ -108,7 +108,7 @@ export async function takenRefs(
       select group_id, (select upper(vin) || '-' from core.evaluation
         where evaluation.group_id = rooftop.group_id and eval_id = ${evalId} and length(vin) = 17 limit 1) as prefix
       from core.rooftop where rooftop_id = ${rooftopId}
-    ), taken as (
+    ), other as (
       select check_ref from ops.billable_call join core.rooftop using (rooftop_id) join own using (group_id)
       where operation = ${operation} and state = 'committed' and check_ref is not null and call_id <> ${callId}
       union
@@ -116,18 +116,18 @@ export async function takenRefs(
       where ${knownRefs === null}::boolean and check_kind = ${kind} and first_seen_at < ${since}::timestamptz
     )
     select case when starts_with(check_ref, prefix) then substr(check_ref, length(prefix) + 1) else check_ref end as ref
-    from taken cross join own`.execute(db)
+    from other cross join own`.execute(db)
   return new Set(rows.map(({ ref }) => ref))
 }
 
-type Taken = Pick<OpenCall, 'callId' | 'operation' | 'kind' | 'rooftopId' | 'evalId' | 'knownRefs'>
+type NewCheckOf = Pick<
+  OpenCall,
+  'callId' | 'operation' | 'kind' | 'rooftopId' | 'evalId' | 'knownRefs'
+>
 
-/** Notes in the ledger. */
+/** Notes in the ledger, for a person: nothing reads them. */
 export const notFoundNote = 'Not among the past checks: it was not billed.'
 export const foundNote = 'Found among the past checks: it was billed.'
-/** The result of the paid call was not shown yet: a repeat gets it as its answer. */
-const unseen = 'Found among the past checks by a later call: it was billed.'
-const seen = `${foundNote} Shown to a repeat.`
 
 /** Stores the outcome of a call that this process did not send: the check that it made, or null for none. A call that was settled
  *  meanwhile does not change. */
@@ -136,7 +136,7 @@ export async function settleOpenCall(
   callId: number,
   checkRef: string | null,
 ): Promise<void> {
-  const [state, note] = checkRef === null ? ['released', notFoundNote] : ['committed', unseen]
+  const [state, note] = checkRef === null ? ['released', notFoundNote] : ['committed', foundNote]
   await sql`
     update ops.billable_call set state = ${state}, settled_at = now(), check_ref = ${checkRef},
       note = left(concat_ws(' ', ${note}::text, note), 400)
@@ -144,29 +144,29 @@ export async function settleOpenCall(
 }
 
 /** A call that took effect and whose result was not shown yet. */
-export interface UnseenCall {
+export interface UnshownCall {
   readonly callId: number
   readonly ref: string
 }
 
 /** The newest call for the subject, if it took effect and its result was not shown yet: another call would pay twice. */
-export async function findUnseenCall(db: Db, subject: CallSubject): Promise<UnseenCall | null> {
-  const { operation, naturalKey, rooftopId } = subject
-  const { rows } = await sql<UnseenCall & { readonly note: string | null }>`
-    select call_id::int as "callId", check_ref as ref, note
+export async function findUnshownCall(
+  db: Db,
+  { operation, naturalKey, rooftopId }: CallSubject,
+): Promise<UnshownCall | null> {
+  const { rows } = await sql<UnshownCall & { readonly isUnshown: boolean }>`
+    select call_id::int as "callId", check_ref as ref, shown_at is null and check_ref is not null as "isUnshown"
     from ops.billable_call join core.rooftop using (rooftop_id)
     where operation = ${operation} and natural_key = ${naturalKey} and state = 'committed'
       and group_id = (select group_id from core.rooftop where rooftop_id = ${rooftopId})
     order by call_id desc limit 1`.execute(db)
   const [newest] = rows
-  if (!newest?.note?.startsWith(unseen)) return null
-  return { callId: newest.callId, ref: newest.ref }
+  return newest?.isUnshown ? { callId: newest.callId, ref: newest.ref } : null
 }
 
-/** Marks the result as shown: the next repeat needs --again. */
-export async function markSeen(db: Db, { callId }: UnseenCall): Promise<void> {
+/** Marks the result of a paid call as shown: the next repeat needs --again. */
+export async function markShown(db: Db, callId: number): Promise<void> {
   await sql`
-    update ops.billable_call set note = replace(note, ${unseen}, ${seen}) where call_id = ${callId}`.execute(
-    db,
-  )
+    update ops.billable_call set shown_at = now()
+    where call_id = ${callId} and state = 'committed' and shown_at is null`.execute(db)
 }

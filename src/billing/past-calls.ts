@@ -4,6 +4,7 @@ import {
   runCarHistory,
   searchPpsr,
 } from '../contract/appraisal/checks.ts'
+import type { PastCheck } from '../streams/vehicle-checks/past-checks.ts'
 
 /** The kind of check that a billable operation makes, if the source lists past checks of this kind. */
 export type ListedKind = 'ppsr' | 'car_history'
@@ -72,21 +73,53 @@ export interface UnknownCall {
 /** Tolerance for checks, which may be dated by another clock than the answers of the source. */
 const stampToleranceMs = 5 * 60_000
 
-/** The check that the call must have made: the oldest new check that no other call made (`taken`). Without a list from before the
- *  call, the first check since the reservation; a check without a time also counts then. Null: none. */
+/** The check that the call must have made: the oldest new check that no other call made (`refsOfOthers`). Without a list from before
+ *  the call, the first check since the reservation; a check without a time also counts then. Null: none. */
 export function checkMadeBy(
   doubt: UnknownCall,
   past: PastList,
-  taken: ReadonlySet<string>,
+  refsOfOthers: ReadonlySet<string>,
 ): string | null {
   const since = reservedAt(doubt, past).getTime() - stampToleranceMs
   const fresh = past.checks.filter(({ ref, searchedAt }) => {
-    if (taken.has(ref)) return false
+    if (refsOfOthers.has(ref)) return false
     if (doubt.knownRefs !== null) return !doubt.knownRefs.includes(ref)
     return searchedAt === null || searchedAt.getTime() >= since
   })
   const byAge = fresh.toSorted((a, b) => timeOf(a) - timeOf(b))
   return byAge[0]?.ref ?? null
+}
+
+/** What the answer of a paid call says about the check that it made. Null: nothing. */
+export interface AnsweredCheck {
+  readonly ref: string | null
+  readonly certificateNumber: string | null
+}
+
+/** The listed check of an answered call: the one with the id or the certificate number of the answer. Where those do not identify it,
+ *  the only check that is new since `before` and that no other call made (`refsOfOthers`). undefined: not listed yet, or someone
+ *  else may have made it at the same time. */
+export function checkInAnswer<Check extends PastCheck>(
+  { ref, certificateNumber }: AnsweredCheck,
+  listed: readonly Check[],
+  before: PastList | null,
+  refsOfOthers: ReadonlySet<string>,
+): Check | undefined {
+  const named = listed.find((check) => ref !== null && check.ref === ref)
+  if (named !== undefined || before === null) return named
+  const known = new Set([...before.checks.map((check) => check.ref), ...refsOfOthers])
+  const fresh = listed.filter((check) => !known.has(check.ref))
+  const certain = fresh.filter(
+    (check) => certificateNumber !== null && check.certificateNumber === certificateNumber,
+  )
+  // The list may leave out the id, the number, or both; what it has must not differ.
+  const possible = fresh.filter(
+    (check) =>
+      (ref === null || check.isOfVehicle) &&
+      (certificateNumber === null || check.certificateNumber === null),
+  )
+  const [made, other] = certain.length > 0 ? certain : possible
+  return other === undefined ? made : undefined
 }
 
 /** Whether the call may still run at the source without a listed check, until `endedMs` after its reservation. When the two clocks

@@ -5,8 +5,8 @@ import {
   reserveCall,
   settleCall,
 } from './ledger.ts'
-import { markSeen, findUnseenCall } from './open-calls.ts'
-import { listedKindOf } from './past-calls.ts'
+import { findUnshownCall, markShown, refsOfOtherCalls } from './open-calls.ts'
+import { type AnsweredCheck, checkInAnswer, listedKindOf } from './past-calls.ts'
 import { type Meaning, messageOf, SyncError } from '../errors.ts'
 import { checkRefOf } from '../streams/vehicle-checks/past-checks.ts'
 import type { ServiceAnswer } from '../sources/service-client.ts'
@@ -22,7 +22,7 @@ import {
 } from './billing-context.ts'
 import { isUnlistable, settleOpenCalls } from './find-outcome.ts'
 import {
-  checkRefInAnswer,
+  readAnsweredCheck,
   storeAnswer,
   storeCounts,
   loadPast,
@@ -51,8 +51,8 @@ export async function pay(
   const name = operation.name
   await settleOpenCalls(billing, { budget, rooftopId })
   const listed = listedSubject(subject)
-  const unseen = again || listed === null ? null : await showUnseen(billing, subject, listed)
-  if (unseen !== null) return unseen
+  const earlier = again || listed === null ? null : await showEarlier(billing, subject, listed)
+  if (earlier !== null) return earlier
   const asked: BillableCall = {
     ...{ operation: name, budget, allowed, rooftopId, naturalKey, requestedBy, again },
     before: null,
@@ -67,11 +67,23 @@ export async function pay(
   if (signal.aborted) await settle('released', { status: null, note: 'Interrupted: not sent.' })
   signal.throwIfAborted()
   const reservedMs = performance.now()
-  return await sendReserved(
-    billing,
-    { ...subject, callId, reservedMs, listed, before, settle },
-    send,
-  )
+  const call = { ...subject, callId, reservedMs, listed, before, settle }
+  return markedWhenShown(billing, callId, await sendReserved(billing, call, send))
+}
+
+/** The result of a call that is marked as shown when its answer was shown. Until then a repeat shows it and pays nothing. */
+function markedWhenShown(
+  { db, log }: BillingContext,
+  callId: number,
+  { body, finish }: PaidResult,
+): PaidResult {
+  const markAndFinish = async (last: unknown) => {
+    await markShown(db, callId).catch((error: unknown) =>
+      log.warn({ callId, err: error }, 'the call is not marked as shown: a repeat shows it again'),
+    )
+    await finish(last)
+  }
+  return { body, finish: markAndFinish }
 }
 
 /** The subject of the past checks; null when no operation lists what this one makes. */
@@ -81,8 +93,8 @@ function listedSubject({ operation, rooftop, naturalKey }: BillableSubject): Pas
   return { kind, evalId: Number(naturalKey), rooftop }
 }
 
-/** The check of an earlier call whose answer was never shown; null when there is none. */
-async function showUnseen(
+/** The check of an earlier call whose answer was never shown; null when there is none, or it is not listed yet. */
+async function showEarlier(
   billing: BillingContext,
   { operation }: BillableSubject,
   listed: PastSubject,
@@ -90,22 +102,19 @@ async function showUnseen(
   const { db, log, signal } = billing
   const { evalId, rooftop } = listed
   const subject = { operation: operation.name, naturalKey: String(evalId), rooftopId: rooftop.id }
-  const earlier = await findUnseenCall(db, subject)
+  const earlier = await findUnshownCall(db, subject)
   if (earlier === null) return null
   const past = await readPast(billing, listed).catch((error: unknown) => {
     signal.throwIfAborted()
     throw unsent(error)
   })
-  const paid = answerFromCheck(billing, { operation }, past, earlier.ref)
+  if (!past.checks.some(({ ref }) => ref === earlier.ref)) return null
   log.warn(
     { operation: operation.name, evalId, callId: earlier.callId, check: earlier.ref },
     'nothing was sent: an earlier call has paid for this check; --again pays for another one',
   )
-  const finish = async (last: unknown) => {
-    await markSeen(db, earlier)
-    await paid.finish(last)
-  }
-  return { body: paid.body, finish }
+  const paid = answerFromCheck(billing, { operation }, past, earlier.ref)
+  return markedWhenShown(billing, earlier.callId, paid)
 }
 
 /** The past checks before the call: a new check after it shows that it took effect. Null when the source refuses to list them. When
@@ -148,13 +157,15 @@ async function sendReserved(
   const { operation, rooftop, naturalKey, listed } = call
   const { status, body, text } = answer
   const { appraisal } = billing.config.wire
-  const checkRef = listed === null ? null : checkRefInAnswer(operation, body, appraisal)
+  const check = readAnsweredCheck(operation, body, appraisal)
+  const checkRef = listed === null ? null : check.ref
   await call.settle('committed', { status, note: null, checkRef })
   const at = answer.date ?? new Date()
   const paid = { operation, rooftop, naturalKey, at }
   const runId = await storeAnswer(billing, { ...paid, text })
   const finish = async (last: unknown) => {
-    if (listed !== null) await land(billing, { ...call, listed }, { body, checkRef, runId })
+    if (listed !== null)
+      await loadPaidCheck(billing, { ...call, listed }, { ...check, body, runId })
     else if (last !== body && rooftop !== null)
       await storeAnswer(billing, { ...paid, text: JSON.stringify(last) })
   }
@@ -180,32 +191,32 @@ async function afterFailure(
   return await recoverAnswer(billing, call, error)
 }
 
-interface Answered {
+interface Answered extends AnsweredCheck {
   readonly body: unknown
-  readonly checkRef: string | null
   readonly runId: number | null
 }
 
 /** Loads the paid check into the warehouse, or logs when it will be loaded; never rejects. */
-async function land(
+async function loadPaidCheck(
   billing: BillingContext,
   call: ReservedCall & { readonly listed: PastSubject },
-  { body, checkRef, runId }: Answered,
+  answer: Answered,
 ): Promise<void> {
+  const { db } = billing
   const { operation, listed, before, callId } = call
+  const { kind, evalId, rooftop } = listed
   try {
     const past = await readPast(billing, listed)
-    const known = new Set(before?.checks.map(({ ref }) => ref))
-    const made =
-      past.checks.find(({ ref }) => ref === checkRef) ??
-      past.checks.find(({ ref }) => !known.has(ref))
-    if (made !== undefined && made.ref !== checkRef)
-      await saveCheckRef(billing.db, callId, made.ref)
-    const vin = await loadPast(billing, past, runId)
-    if (made === undefined) throw new Error('the past checks do not list it yet')
-    const ref = checkRefOf(made, vin)
-    if (ref !== made.ref) await saveCheckRef(billing.db, callId, ref)
-    if (listed.kind === 'ppsr') await storeCounts(billing, listed.rooftop, ref, body)
+    const knownRefs = before?.checks.map(({ ref }) => ref) ?? null
+    const subject = { callId, operation: operation.name, kind, evalId, rooftopId: rooftop.id }
+    const others = await refsOfOtherCalls(db, { ...subject, knownRefs }, past.at)
+    const check = checkInAnswer(answer, past.checks, before, others)
+    if (check !== undefined && check.ref !== answer.ref) await saveCheckRef(db, callId, check.ref)
+    const vin = await loadPast(billing, past, answer.runId)
+    if (check === undefined) throw new Error('the past checks do not show yet which one it made')
+    const ref = checkRefOf(check, vin)
+    if (ref !== check.ref) await saveCheckRef(db, callId, ref)
+    if (kind === 'ppsr') await storeCounts(billing, rooftop, ref, answer.body)
   } catch (error) {
     warnNotLoaded(billing, operation.name, error)
   }

@@ -1,4 +1,4 @@
-import { listedKindOf } from './past-calls.ts'
+import { type AnsweredCheck, listedKindOf } from './past-calls.ts'
 import { getEvaluation } from '../contract/appraisal/evaluations.ts'
 import type { Operation } from '../contract/operation.ts'
 import { textAt } from '../contract/reading.ts'
@@ -153,14 +153,22 @@ function wholeVin(value: unknown): string | null {
   return vin.length === 17 ? vin : null
 }
 
-/** The id in an answer of the check that it made; null when it has none. */
-export function checkRefInAnswer(
+/** What an answer says about the check that it made. */
+export function readAnsweredCheck(
   { name }: Operation,
   body: unknown,
   { ppsrCertificate, carHistory }: AppraisalWire,
-): string | null {
-  const names = listedKindOf(name) === 'ppsr' ? ppsrCertificate : carHistory
-  return textAt(body, names.id)?.trim().slice(0, 80) ?? null
+): AnsweredCheck {
+  const isPpsr = listedKindOf(name) === 'ppsr'
+  const ref =
+    textAt(body, (isPpsr ? ppsrCertificate : carHistory).id)
+      ?.trim()
+      .slice(0, 80) ?? null
+  // A report's list gives the number of a certificate beside it: that is not its own.
+  const certificateNumber = isPpsr
+    ? (textAt(body, ppsrCertificate.certificateNumber) ?? null)
+    : null
+  return { ref, certificateNumber }
 }
 
 /** Stores what only the answer of a search has: counts, and the number of the certificate. */

@@ -563,6 +563,7 @@ export interface OpsBillableCallTable {
   check_ref: string | null
   known_refs: string[] | null
   source_at: Date | null
+  shown_at: Date | null
 }
 
 /** ops.certified_ids */
@@ -1694,6 +1695,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'check_ref', type: 'character varying(80)' },
     { name: 'known_refs', type: 'character varying(80)[]' },
     { name: 'source_at', type: 'timestamp with time zone' },
+    { name: 'shown_at', type: 'timestamp with time zone' },
   ],
   'ops.certified_ids': [
     { name: 'rooftop_id', type: 'integer' },

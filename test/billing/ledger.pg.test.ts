@@ -6,6 +6,7 @@ import { openPool } from '#src/db/connect.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { BusyError, UsageError } from '#src/errors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { openGroups } from './open-groups.ts'
 
 const call: BillableCall = {
   operation: 'ppsrsearch',
@@ -183,4 +184,45 @@ test('a call that another process paid meanwhile is not paid again without --aga
 
   await expect(repeat).rejects.toThrow('was paid for by tester@here')
   await expect(leave(pool, { ...call, again: true })).resolves.toBeDefined()
+})
+
+test.each(['ppsrsearch', 'carhistory'] as const)(
+  'the same EvalID in another dealer group is another subject: %s',
+  async (operation) => {
+    await using database = await openGroups()
+    const { pool } = database
+    const budget = operation === 'ppsrsearch' ? 'ppsrSearch' : 'carHistory'
+    const at = (rooftopId: number | null) =>
+      ({ ...call, operation, budget, rooftopId, allowed: 20 }) as const
+    const doubt = await leave(pool, at(1))
+
+    // In doubt: refused in its group, at each rooftop, and where the group is not known.
+    await expect(leave(pool, at(2))).rejects.toThrow('may have been billed')
+    await expect(leave(pool, at(null))).rejects.toThrow('may have been billed')
+    const other = await leave(pool, at(3))
+    await settleCall(pool, other, 'committed', { status: 200, note: null })
+    // An answer in the other group does not settle the doubt in this one.
+    await expect(leave(pool, at(2))).rejects.toThrow('may have been billed')
+    await settleCall(pool, doubt, 'committed', { status: 200, note: null })
+    await pool.query(
+      "update ops.billable_call set at = at - interval '15 days' where call_id = $1",
+      [other],
+    )
+
+    // Valid in one group, no longer in the other.
+    await expect(leave(pool, at(2))).rejects.toThrow('was paid for')
+    await using living = await reserveCall(pool, at(3))
+    await expect(leave(pool, { ...at(3), again: true })).rejects.toThrow(BusyError)
+    await expect(leave(pool, { ...at(1), again: true })).resolves.toBeGreaterThan(living.callId)
+  },
+)
+
+test('a VIN is the same vehicle in all dealer groups', async () => {
+  await using database = await openGroups()
+  const { pool } = database
+  const check = { ...call, operation: 'historyCheck', budget: 'historyCheck' } as const
+  const paid = await leave(pool, { ...check, rooftopId: 1 })
+  await settleCall(pool, paid, 'committed', { status: 200, note: null })
+
+  await expect(leave(pool, { ...check, rooftopId: 3 })).rejects.toThrow('was paid for')
 })

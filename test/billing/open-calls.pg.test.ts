@@ -1,19 +1,14 @@
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { markSeen, settleOpenCall, takenRefs, findUnseenCall } from '#src/billing/open-calls.ts'
+import {
+  findUnshownCall,
+  markShown,
+  refsOfOtherCalls,
+  settleOpenCall,
+} from '#src/billing/open-calls.ts'
 import { openDb } from '#src/db/transaction.ts'
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
-
-/** Rooftops 1 and 2 of one dealer group, 3 of another. */
-async function openGroups(): Promise<TestDatabase> {
-  const database = await createTestDatabase()
-  await database.pool.query(`
-    insert into core.rooftop_group (group_id, group_code) overriding system value values (1, 'north'), (2, 'south');
-    insert into core.rooftop
-      (rooftop_id, rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
-      overriding system value
-      select id, 'rooftop-' || id, 1 + id / 3, 'Rooftop', 'AU', 'Australia/Sydney', 'AUD', 'km' from generate_series(1, 3) as id`)
-  return database
-}
+import type { TestDatabase } from '../support/postgres.ts'
+import { openGroups } from './open-groups.ts'
 
 /** Returns the id of the call. */
 async function addCall(
@@ -51,8 +46,8 @@ test('a ref used in another dealer group is free in this one', async () => {
   const call = { callId, operation: 'ppsrsearch', kind: 'ppsr', ...about } as const
   const db = openDb(database.pool)
 
-  const listed = await takenRefs(db, { ...call, knownRefs: [] }, since)
-  const unlisted = await takenRefs(db, { ...call, knownRefs: null }, since)
+  const listed = await refsOfOtherCalls(db, { ...call, knownRefs: [] }, since)
+  const unlisted = await refsOfOtherCalls(db, { ...call, knownRefs: null }, since)
 
   expect([...listed]).toEqual(['ours'])
   expect([...unlisted].sort()).toEqual(['known-to-us', 'ours'])
@@ -60,26 +55,48 @@ test('a ref used in another dealer group is free in this one', async () => {
 
 const subject = { operation: 'ppsrsearch', naturalKey: '1001', rooftopId: 1 }
 
-test('a check that a later call found is unseen until it is shown', async () => {
+test('a check that a later call found is not shown until it is marked, whatever its note says', async () => {
   await using database = await openGroups()
   const db = openDb(database.pool)
   const callId = await addCall(database, 2, 'reserved')
   await settleOpenCall(db, callId, '7')
+  await database.pool.query("update ops.billable_call set note = 'In other words'")
 
-  const unseen = await findUnseenCall(db, subject)
-  const otherGroup = await findUnseenCall(db, { ...subject, rooftopId: 3 })
-  await markSeen(db, unseen!)
-  const seen = await findUnseenCall(db, subject)
+  const unshown = await findUnshownCall(db, subject)
+  const otherGroup = await findUnshownCall(db, { ...subject, rooftopId: 3 })
+  await markShown(db, callId)
+  const shown = await findUnshownCall(db, subject)
 
-  expect([unseen, otherGroup, seen]).toEqual([{ callId, ref: '7' }, null, null])
+  expect([unshown, otherGroup, shown]).toEqual([{ callId, ref: '7' }, null, null])
 })
 
-test('a later paid and answered call settles an open call', async () => {
+test('a later paid and shown call settles an open call', async () => {
   await using database = await openGroups()
   const db = openDb(database.pool)
   await settleOpenCall(db, await addCall(database, 1, 'reserved'), '7')
 
-  await addCall(database, 1, 'committed', '8')
+  await markShown(db, await addCall(database, 1, 'committed', '8'))
 
-  expect(await findUnseenCall(db, subject)).toBeNull()
+  expect(await findUnshownCall(db, subject)).toBeNull()
+})
+
+test('calls from before the column keep whether they were shown', async () => {
+  await using database = await openGroups()
+  const { pool } = database
+  const found = 'Found among the past checks by a later call: it was billed.'
+  const notes = [null, found, `${found} cut off`, 'Found among the past checks: it was billed.']
+  for (const note of notes) {
+    const callId = await addCall(database, 1, 'committed', '7')
+    await pool.query('update ops.billable_call set note = $2 where call_id = $1', [callId, note])
+  }
+  await addCall(database, 1, 'reserved')
+  const migration = new URL('../../sql/migrations/0017_shown_at.sql', import.meta.url)
+
+  await pool.query('alter table ops.billable_call drop column shown_at')
+  await pool.query(await readFile(migration, 'utf8'))
+
+  const { rows } = await pool.query(
+    'select shown_at is not null as shown from ops.billable_call order by call_id',
+  )
+  expect(rows.map(({ shown }) => shown)).toEqual([true, false, false, true, false])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  checkInAnswer,
   checkMadeBy,
   type UnknownCall,
   endedAfterMs,
@@ -93,4 +94,55 @@ test('the checks of two billable operations are listed', () => {
     ppsrNewSearch: null,
     prediction: null,
   })
+})
+
+const paidAt = new Date('2026-03-10T02:00:00Z')
+const listed = (ref: string, certificateNumber: string | null = null, isOfVehicle = false) => ({
+  ...{ ref, certificateNumber, isOfVehicle, searchedAt: null },
+  ...{ watchStatus: null, pdfUrl: null, searchNumber: null },
+})
+const before = { checks: [listed('1', 'C1')], at: paidAt, isDated: true }
+const anonymous = { ref: null, certificateNumber: null }
+
+test.each([
+  ['the id of the answer', { ref: '3', certificateNumber: null }, ['3', '2', '1'], before, '3'],
+  ['the id, without a list from before', { ref: '1', certificateNumber: null }, ['1'], null, '1'],
+  ['an id that is not listed yet', { ref: '3', certificateNumber: null }, ['2', '1'], before, null],
+  ['no id, one new check', anonymous, ['2', '1'], before, '2'],
+  ['no id, nothing new', anonymous, ['1'], before, null],
+  ['no id, two new checks', anonymous, ['3', '2', '1'], before, null],
+  ['no id, the new check of another call', anonymous, ['other', '1'], before, null],
+  ['no id, a new one beside that', anonymous, ['2', 'other', '1'], before, '2'],
+  ['no id, without a list from before', anonymous, ['1'], null, null],
+  ['a number', { ref: null, certificateNumber: 'C3' }, ['3 C3', '2 C2', '1 C1'], before, '3'],
+  [
+    'a number, beside an id of another kind',
+    { ref: 'x', certificateNumber: 'C3' },
+    ['3 C3', '2'],
+    before,
+    '3',
+  ],
+  [
+    'a number that is not listed yet',
+    { ref: null, certificateNumber: 'C3' },
+    ['2 C2'],
+    before,
+    null,
+  ],
+  [
+    'an id, in a list without ids',
+    { ref: 'x', certificateNumber: null },
+    ['2 - vehicle', '1'],
+    before,
+    '2',
+  ],
+] as const)('the check of an answered call: %s', (_, answer, refs, known, expected) => {
+  const checks = refs.map((text) => {
+    const [ref, number = '-', vehicle] = text.split(' ')
+    return listed(ref!, number === '-' ? null : number, vehicle !== undefined)
+  })
+
+  const check = checkInAnswer(answer, checks, known, new Set(['other']))
+
+  expect(check?.ref ?? null).toBe(expected)
 })

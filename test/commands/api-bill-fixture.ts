@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { stringify } from 'yaml'
 import type { ConfigInput } from '#src/config/schema.ts'
 import { anEvaluation, worldOf } from '../support/build-world.ts'
@@ -22,6 +23,8 @@ export interface BillingFixture extends AsyncDisposable {
   readonly database: TestDatabase
   /** From now on, answers to this path are lost although the sandbox executes the calls; null: no longer. */
   lose(path: string | null, loss?: Loss): void
+  /** From now on, answers with status 200 to this path are changed; `nth` counts them from 1. */
+  change(path: string, edit: (body: unknown, nth: number) => unknown): void
   /** Operation, subject, state and status of every billable call, in order. */
   bills(): Promise<unknown[]>
   query<T>(text: string): Promise<T[]>
@@ -59,6 +62,7 @@ export async function openBillingFixture({
     sandbox,
     database,
     lose: proxy.lose,
+    change: proxy.change,
     bills: async () => {
       const rows = await query<object>(
         'select operation, natural_key, state, http_status from ops.billable_call order by call_id',
@@ -79,12 +83,17 @@ export async function openBillingFixture({
   }
 }
 
-/** A proxy to a service that forwards everything, except for the answers that `lose` selects. */
+type Edit = (body: unknown, nth: number) => unknown
+
+/** A proxy to a service that forwards everything, except for the answers that `lose` and `change` select. */
 async function openProxy(to: URL) {
   let lost: { readonly path: string | null; readonly loss: Loss } = { path: null, loss: 'cut' }
+  const edits = new Map<string, { readonly edit: Edit; count: number }>()
   const server = createServer((from, back) => {
     const isLost = lost.path !== null && from.url!.endsWith(lost.path)
-    forward(to, from, back, isLost ? lost.loss : null)
+    const change = [...edits].find(([path]) => from.url!.endsWith(path))?.[1]
+    const edit = change && ((body: unknown) => change.edit(body, ++change.count))
+    forward(to, from, back, isLost ? lost.loss : (edit ?? null))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -93,6 +102,7 @@ async function openProxy(to: URL) {
     lose: (path: string | null, loss: Loss = 'cut') => {
       lost = { path, loss }
     },
+    change: (path: string, edit: Edit) => void edits.set(path, { edit, count: 0 }),
     close: async () => {
       server.closeAllConnections()
       await new Promise((done) => server.close(done))
@@ -100,16 +110,27 @@ async function openProxy(to: URL) {
   }
 }
 
-function forward(to: URL, from: IncomingMessage, back: ServerResponse, loss: Loss | null): void {
-  const { method, url: path, headers } = from
+type Fault = Loss | ((body: unknown) => unknown) | null
+
+function forward(to: URL, from: IncomingMessage, back: ServerResponse, fault: Fault): void {
+  const { method, url: path, headers: sent } = from
+  const headers = typeof fault === 'function' ? { ...sent, 'accept-encoding': 'identity' } : sent
   const on = request({ host: to.hostname, port: to.port, method, path, headers }, (answer) => {
-    if (loss === null) {
+    if (typeof fault === 'function' && answer.statusCode === 200) {
+      void json(answer).then((body) => {
+        const { date } = answer.headers
+        back.writeHead(200, { 'content-type': 'application/json', ...(date && { date }) })
+        back.end(JSON.stringify(fault(body)))
+      })
+      return
+    }
+    if (fault === null || typeof fault === 'function') {
       back.writeHead(answer.statusCode!, answer.headers)
       answer.pipe(back)
       return
     }
     answer.resume()
-    if (loss === 'cut') back.destroy()
+    if (fault === 'cut') back.destroy()
   })
   on.on('error', () => back.destroy())
   from.pipe(on)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { anEvaluation } from '../support/build-world.ts'
+import { someOf } from '../support/cases.ts'
 import { runInProcess } from '../support/cli.ts'
 import {
   type BillingFixture,
@@ -182,4 +183,63 @@ test('no log line contains a signed link', async () => {
 
   expect(stdout).toContain('signature=')
   expect(stderr).not.toContain('signature=')
+})
+
+type Item = Record<string, unknown>
+const withoutIds = ({ ID: _id, CertificateNumber: _number, ...rest }: Item) => rest
+/** A check that a person made on the website in the same second. */
+const ofWebsite = (item: Item) => ({ ...item, ID: 999_999, CertificateNumber: 'WEB' })
+const asIs = (item: Item) => item
+
+// [the answer of the call, the list after it, whether the check is recognised]
+test.each(
+  someOf(
+    [
+      ['only another check is listed', asIs, ([own]: Item[]) => [ofWebsite(own!)], false],
+      ['no id, two new checks', withoutIds, ([own]: Item[]) => [ofWebsite(own!), own], false],
+      ['an id, two new checks', asIs, ([own]: Item[]) => [ofWebsite(own!), own], true],
+      ['no id, one new check', withoutIds, ([own]: Item[]) => [own], true],
+    ] as const,
+    2,
+  ),
+)('a paid search never takes the check of another call: %s', async (_, answer, list, isFound) => {
+  await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
+  await syncFirst(fixture)
+  fixture.change('/ppsrsearch', (body) => answer(body as Item))
+  fixture.change('/getpastppsrsearch', (body, nth) => (nth === 1 ? body : list(body as Item[])))
+
+  const { code, stderr } = await runInProcess(search(), fixture)
+
+  const [made] = fixture.sandbox.checks.all()
+  const hasId = answer === asIs
+  expect(code).toBe(0)
+  expect(await fixture.query('select check_ref from ops.billable_call')).toEqual([
+    { check_ref: isFound || hasId ? String(made!.id) : null },
+  ])
+  expect(stderr.includes('do not show yet which one it made')).toBe(!isFound)
+  const counted = await fixture.query(
+    'select check_ref from core.vehicle_check where security_interest_count is not null',
+  )
+  expect(counted).toEqual(isFound ? [{ check_ref: String(made!.id) }] : [])
+})
+
+test('without a list from before the call, an old check is not taken for the paid one', async () => {
+  await using fixture = await openBillingFixture({ budget: { ppsrSearch: 2 } })
+  await syncFirst(fixture)
+  await runInProcess(search(), fixture)
+  fixture.change('/ppsrsearch', (body) => withoutIds(body as Item))
+  fixture.sandbox.faults.add({
+    match: { path: '/getpastppsrsearch', nth: [1] },
+    fault: { kind: 'status', status: 404 },
+  })
+
+  const { code, stderr } = await runInProcess([...search(), '--again'], fixture)
+
+  expect(code).toBe(0)
+  expect(stderr).toContain('do not show yet which one it made')
+  const [first] = fixture.sandbox.checks.all()
+  expect(await fixture.query('select check_ref from ops.billable_call order by call_id')).toEqual([
+    { check_ref: String(first!.id) },
+    { check_ref: null },
+  ])
 })

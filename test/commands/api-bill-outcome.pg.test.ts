@@ -218,6 +218,21 @@ test('a call of another living process is not touched', async () => {
   expect(searches(fixture)).toBe(1)
 })
 
+test('an answer that was stored and not shown is the answer of a repeat', async () => {
+  await using fixture = await openBillingFixture({ budget: { ppsrSearch: 5 } })
+  await syncFirst(fixture)
+  const paid = await runInProcess(search(), fixture)
+  // As a crash between the two leaves it.
+  await fixture.query('update ops.billable_call set shown_at = null')
+
+  const repeat = await runInProcess(search(), fixture)
+  const refused = await runInProcess(search(), fixture)
+
+  expect([paid.code, repeat.code, refused.code]).toEqual([0, 0, 2])
+  expect(JSON.parse(repeat.stdout).ID).toBe(JSON.parse(paid.stdout).ID)
+  expect(searches(fixture)).toBe(1)
+})
+
 test('an interrupted process logs that the call is open, and the next process settles it', async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(fixture)

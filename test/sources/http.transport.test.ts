@@ -110,7 +110,7 @@ test('compressed answers are read, and the byte order mark is stripped', async (
 
 const running = Buffer.from('{"error":"Request in progress, please wait"}')
 
-// One status has two reasons there, and only the text tells them apart [A §7 /carhistory].
+// One status has two reasons there, and only the text shows which [A §7 /carhistory].
 test.each([
   ['plain', 'identity', running, 'reportRunning'],
   ['gzip', 'gzip', gzipSync(running), 'reportRunning'],
