@@ -67,7 +67,8 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Postgres does not answer: exit 2, or the process waits. `mayBeConfig`: the name of its host or database may be wrong. */
+/** Postgres does not answer, or the database has no schema: exit 2, or the process waits. `mayBeConfig`: the name of its host or
+ *  database may be wrong. */
 export class UnreachableError extends UsageError {
   readonly mayBeConfig: boolean
 

@@ -10,6 +10,7 @@ import { buildMarts, martsAreCurrent } from './db/marts.ts'
 import {
   applyPending,
   assertSchemaCurrent,
+  assertSchemaExists,
   migrationStatus,
   withMigrationLock,
 } from './db/migrate.ts'
@@ -48,7 +49,7 @@ export async function connectWarehouse(
   return { config, log, pool, db, url, embedded: given === null, [Symbol.asyncDispose]: close }
 }
 
-/** Updates schema, work queue and marts. `migrate` does this, and every command that writes does it first. */
+/** Creates or updates schema, work queue and marts. `migrate` does this; commands that write update an older schema by it first. */
 export async function prepareWarehouse(
   pool: pg.Pool,
 ): Promise<{ applied: string[]; isNew: boolean }> {
@@ -91,7 +92,8 @@ function assertWarehouseNamed(config: Config): void {
   )
 }
 
-/** Opens a warehouse with a current schema. Commands that only read refuse an older schema instead of changing it. */
+/** Opens a warehouse with a current schema. Only the embedded one is created here: `assertSchemaExists`. Commands that only read
+ *  refuse an older schema instead of changing it. */
 export async function openWarehouse(
   config: Config,
   log: Log,
@@ -101,6 +103,7 @@ export async function openWarehouse(
   if (mode === 'read') assertWarehouseNamed(config)
   const warehouse = await connectWarehouse(config, log, sessions)
   try {
+    if (!warehouse.embedded) await assertSchemaExists(warehouse.pool)
     if (mode === 'write' || warehouse.embedded) {
       const { applied, isNew } = await prepareWarehouse(warehouse.pool)
       if (applied.length > 0) {

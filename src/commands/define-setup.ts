@@ -40,7 +40,7 @@ export const check: CommandDefinition = {
 
 export const migrate: CommandDefinition = {
   usage: 'migrate',
-  summary: 'Brings the warehouse schema up to date',
+  summary: 'Creates or updates the warehouse schema',
   options: (command) =>
     command.option('--status', 'list the applied and the pending migrations, change nothing'),
   examples: ['forecourt migrate', 'forecourt migrate --status'],

@@ -6,19 +6,24 @@ import { table } from './table.ts'
 
 /** `--dry-run` of a command that starts a run. */
 export async function dryRun(session: Session, request: RunRequest): Promise<number> {
-  const { plan, isNew } = await planRun(session.config, session.log, request)
+  const { config } = session
+  const { plan, isNew } = await planRun(config, session.log, request)
   session.result({ dryRun: true, mode: request.plan.mode, plan }, () => {
     const label = labelRooftops(request.rooftops)
     const labelled = plan.map((row) => ({ ...row, rooftop: label(row.rooftop) }))
-    return lines(labelled, isNew)
+    const creator = config.warehouse.url === null ? 'this command' : '"forecourt migrate"'
+    return lines(labelled, isNew ? creator : null)
   })
   return 0
 }
 
-function lines(plan: readonly PlannedWork[], isNew: boolean): string[] {
+/** `creator`: what will create the warehouse; null where there is one. */
+function lines(plan: readonly PlannedWork[], creator: string | null): string[] {
   return [
     "Plan by this machine's clock (nothing was called, nothing was written):",
-    ...(isNew ? ['The warehouse does not exist yet, so nothing is covered.'] : []),
+    ...(creator === null
+      ? []
+      : [`The warehouse does not exist yet (${creator} creates it), so nothing is covered.`]),
     ...table(
       ['stream', 'rooftop', 'not settled', 'recheck', 'deep', 'list calls', 'reads expected'],
       plan.map((row) => [

@@ -72,5 +72,7 @@ function nextSteps(isSandbox: boolean): string[] {
     ? [
         'Next: "forecourt sandbox" in another terminal, then "forecourt check" and "forecourt sync".',
       ]
-    : ['Next: fill in keys and rooftops, then "forecourt check" and "forecourt sync".']
+    : [
+        'Next: fill in keys and rooftops, then "forecourt migrate", "forecourt check" and "forecourt sync".',
+      ]
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { messageOf, OutdatedError, UsageError } from '../errors.ts'
+import { messageOf, OutdatedError, UnreachableError, UsageError } from '../errors.ts'
 import { withSessionLock } from './locks.ts'
 import { type Migration, migrationsFolder, readMigrations } from './migration-files.ts'
 
@@ -63,6 +63,26 @@ export async function migrationStatus(
     pending: pendingOf(files, ledger).map((file) => file.file),
     applied: ledger.map(({ version, name, appliedAt }) => ({ version, name, appliedAt })),
   }
+}
+
+/** Whether the database has a whole schema: a restore creates the ledger first, and its key only after all rows. */
+export async function hasSchema(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(
+    `select to_regclass('ops.schema_migration_pkey') is not null as found`,
+  )
+  return rows[0]?.found === true && (await readLedger(pool)).length > 0
+}
+
+/** UnreachableError, for which a process that runs until it is stopped waits, when the database has no schema: only `migrate` creates
+ *  one, because the database may be a wrong one, or a backup may be about to be restored into it. */
+export async function assertSchemaExists(pool: pg.Pool): Promise<void> {
+  if (await hasSchema(pool)) return
+  const { rows } = await pool.query<{ name: string }>('select current_database() as name')
+  throw new UnreachableError(
+    `The database "${rows[0]!.name}" has no schema of Forecourt: run "forecourt migrate" to create it, wait if a backup is being ` +
+      'restored into it, or correct warehouse.url if it is the wrong one.',
+    true,
+  )
 }
 
 /** UsageError unless the warehouse has exactly the migrations that this code knows. */

@@ -3,6 +3,7 @@ import { messageOf, UnreachableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { sleep } from '../values/sleep.ts'
 import { isConnectionLoss } from './connect.ts'
+import { hasSchema } from './migrate.ts'
 
 const firstWaitMs = 250
 const longestWaitMs = 2_000
@@ -22,6 +23,7 @@ export class RetryOnConnectionLoss {
   readonly #options: RetryOptions
   readonly #seconds: number | null
   #lostAt: number | null = null
+  #warned: string | null = null
 
   constructor(options: RetryOptions, seconds: number | null) {
     this.#options = options
@@ -34,8 +36,9 @@ export class RetryOnConnectionLoss {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
       try {
         const result = await act()
-        if (this.#lostAt !== null) this.#options.log.info('Postgres answers again; work continues')
+        if (this.#lostAt !== null) this.#options.log.info('the warehouse is ready; work continues')
         this.#lostAt = null
+        this.#warned = null
         return result
       } catch (error) {
         if (!(await this.isOutage(error)) || this.#isTimeOver(error)) throw error
@@ -54,7 +57,13 @@ export class RetryOnConnectionLoss {
   #isTimeOver(error: unknown): boolean {
     const { log, signal } = this.#options
     const now = performance.now()
-    if (this.#lostAt === null) log.warn(this.#warningFor(error))
+    const warning = this.#warningFor(error)
+    // Once an outage, and again when it has another cause that the operator can act on: a server that is back with an empty database.
+    const isNews = error instanceof UnreachableError && warning !== this.#warned
+    if (this.#lostAt === null || isNews) {
+      log.warn(warning)
+      this.#warned = warning
+    }
     this.#lostAt ??= now
     const seconds = this.#seconds ?? Number.POSITIVE_INFINITY
     return signal.aborted || now - this.#lostAt > seconds * 1000
@@ -62,7 +71,7 @@ export class RetryOnConnectionLoss {
 
   #warningFor(error: unknown): string {
     const message = messageOf(error)
-    const duration = this.#seconds === null ? 'until it answers' : `for up to ${this.#seconds} s`
+    const duration = this.#seconds === null ? 'until it is ready' : `for up to ${this.#seconds} s`
     if (error instanceof UnreachableError) return `${message} Trying again ${duration}.`
     return `the connection to Postgres was lost (${message}); the work is repeated when Postgres answers again`
   }
@@ -71,14 +80,11 @@ export class RetryOnConnectionLoss {
 /** No such schema, relation, function, type, or constraint for ON CONFLICT. */
 const missing = /^(3F000|42P01|42883|42704|42P10)$/
 
-/** Whether the warehouse is being restored: a re-created database first has no tables, and then no keys until the restore ends. */
+/** Whether the warehouse is being restored. */
 async function isWarehouseGone(pool: pg.Pool, error: unknown): Promise<boolean> {
   if (!missing.test(String((error as { code?: unknown } | null)?.code ?? ''))) return false
   try {
-    const { rows } = await pool.query<{ gone: boolean }>(
-      `select to_regclass('ops.schema_migration') is null or to_regclass('ops.schema_migration_pkey') is null as gone`,
-    )
-    return rows[0]!.gone
+    return !(await hasSchema(pool))
   } catch (fault) {
     return isConnectionLoss(fault)
   }

@@ -1,6 +1,6 @@
 import { findBinaries } from '../db/embedded-programs.ts'
 import { embeddedStatus } from '../db/embedded.ts'
-import { migrationStatus } from '../db/migrate.ts'
+import { assertSchemaExists, migrationStatus } from '../db/migrate.ts'
 import { openAppraisal, openServices } from '../sources/open-services.ts'
 import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
 import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
@@ -110,6 +110,7 @@ async function checkWarehouse(config: Config, log: Log): Promise<Check[]> {
 
 async function checkSchema(pool: Parameters<typeof migrationStatus>[0]): Promise<Check> {
   try {
+    await assertSchemaExists(pool)
     const { version, pending } = await migrationStatus(pool)
     if (pending.length === 0) return ok('schema', `version ${version}, up to date`)
     const todo = 'forecourt migrate applies them, and so does the next sync'

@@ -107,7 +107,7 @@ test('a source that cannot be reached fails at once, and no rooftop is asked', a
   ])
 })
 
-test('a warehouse without its schema is a warning, one that is not there a failure', async () => {
+test('a warehouse without its schema is a failure, and so is one that is not there', async () => {
   await using sandbox = await startSandbox({ evaluations: 1, rooftops: 1 })
   await using database = await emptyTestDatabase()
 
@@ -117,10 +117,10 @@ test('a warehouse without its schema is a warning, one that is not there a failu
     warehouse: { url: 'postgres://u:secret-word@127.0.0.1:1/d' },
   })
 
-  expect(empty.code).toBe(0)
+  expect(empty.code).toBe(1)
   expect(empty.checks.find(({ name }) => name === 'schema')).toMatchObject({
-    status: 'warn',
-    detail: expect.stringMatching(/^version 0, \d+ migrations pending: forecourt migrate /),
+    status: 'fail',
+    detail: expect.stringMatching(/has no schema of Forecourt: run "forecourt migrate"/),
   })
   expect(absent.code).toBe(1)
   expect(absent.checks.find(({ name }) => name === 'warehouse')).toEqual({

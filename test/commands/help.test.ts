@@ -94,7 +94,7 @@ test('forecourt --help shows every command in the order of the day', async () =>
       init                          Writes a commented forecourt.yaml
       check                         Validates config, warehouse, clock skew and each
                                     rooftop's key; bills nothing
-      migrate                       Brings the warehouse schema up to date
+      migrate                       Creates or updates the warehouse schema
       grant                         Creates the roles and logins of access: in the
                                     config, and grants their rights
       sync [stream...]              Incremental run of the named streams (default:

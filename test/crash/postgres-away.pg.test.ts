@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { openContext } from '#src/open-context.ts'
 import { makeConfig } from '#src/config/read.ts'
+import { prepareWarehouse } from '#src/warehouse.ts'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { UsageError } from '#src/errors.ts'
@@ -21,11 +22,14 @@ test('a command that starts while Postgres is down logs this, waits, and starts 
   await using folder = await temporaryFolder()
   const { url } = await ensureEmbedded(folder.path)
   try {
-    const pool = await openPool(url, { applicationName: 'test', max: 1 })
-    await pool.query('create database away')
+    const admin = await openPool(url, { applicationName: 'test', max: 1 })
+    await admin.query('create database away')
+    await admin.end()
+    const own = databaseUrl(url, 'away')
+    const pool = await openPool(own, { applicationName: 'test', max: 2 })
+    await prepareWarehouse(pool)
     await pool.end()
     await stopEmbedded(folder.path)
-    const own = databaseUrl(url, 'away')
     await using warehouse = await fixture.warehouse({
       ...{ url: own, pool },
       [Symbol.asyncDispose]: async () => undefined,
@@ -95,7 +99,7 @@ test('a wrong password and an unknown database are reported at once; only a daem
 
   expect(String(oneOff.error)).toContain('has no database not_there')
   expect(oneOff.lines).toEqual([])
-  expect(daemon.lines[0]).toContain('Trying again until it answers.')
+  expect(daemon.lines[0]).toContain('Trying again until it is ready.')
   expect(String(refused.error)).toMatch(/no_such_user/)
   expect(refused.lines).toEqual([])
 })
@@ -121,7 +125,7 @@ test.runIf(runsEveryCase)('a running worker survives a dropped and restored data
   await admin.query(`drop database ${name} with (force)`)
   await admin.query(`create database ${name} template ${name}_backup`)
   await admin.query(`drop database ${name}_backup`)
-  await until(() => worker.stderr().includes('Postgres answers again'))
+  await until(() => worker.stderr().includes('the warehouse is ready'))
   const from = ['--from', '2026-03-01', '--detach']
   expect(await warehouse.run(['backfill', 'evaluations', ...from])).toMatchObject({ code: 0 })
 
