@@ -768,7 +768,7 @@ core.stock_evaluation view
      FROM core.stock_unit unit
        JOIN core.rooftop USING (rooftop_id)
        JOIN core.evaluation seen ON group_id = group_id AND upper(vin::text) = vin::text AND length(vin::text) = 17
-    WHERE gone_at IS NULL;
+    WHERE gone_at IS NULL AND (CURRENT_USER <> 'forecourt_console'::name OR (rooftop_id = ANY (string_to_array(current_setting('rooftops'::text, true), ','::text)::integer[])));
   -- The evaluations of the vehicle of a unit in its dealer group, by VIN.
 
 core.stock_import table

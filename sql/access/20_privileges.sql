@@ -12,8 +12,10 @@ with role (role_name) as (
   -- Only migrate and grant write to these.
   values ('ops', 'schema_migration'), ('ops', 'mart_version'), ('ops', 'bi_login'), ('ops', 'bi_access')
 ), console (schema_name, table_name) as (
-  -- What a stock person reads besides the marts: row-level security limits it to the rooftops of the person, too.
-  values ('ops', 'stock_upload'), ('ops', 'stock_mapping'), ('core', 'stock_import'), ('core', 'stock_import_row'), ('core', 'stock_unit_change')
+  -- What a stock person reads and downloads besides the marts: row-level security limits it to the rooftops of the person, too.
+  values ('ops', 'stock_upload'), ('ops', 'stock_mapping'), ('core', 'stock_import'), ('core', 'stock_import_row'), ('core', 'stock_unit_change'),
+    ('core', 'stock_unit'), ('core', 'stock_price_observation'), ('core', 'stock_evaluation'), ('core', 'vehicle_decode'),
+    ('ops', 'price_batch'), ('ops', 'price_batch_unit'), ('ops', 'data_quality')
 ), relation as (
   select c.oid, n.nspname as schema_name, c.relname, c.relkind, c.relowner, c.relacl, format('%I.%I', n.nspname, c.relname) as name
   from pg_class as c join pg_namespace as n on n.oid = c.relnamespace

@@ -7,11 +7,14 @@ with source as (
   from ops.mart_source as m
   where m.source_kind in ('r', 'p')
 ), console (name, condition, pattern) as (
-  -- What a stock person reads besides the marts. Rows of an import have no rooftop: those of an import that is seen are seen.
+  -- What a stock person reads besides the marts. Rows without a rooftop are seen with the import, batch or unit that they belong to.
   select name, 'rooftop_id = any ((select ops.visible_rooftops(current_user))::int[])', '(rooftop_id = ANY (( SELECT ops.visible_rooftops(CURRENT_USER)%'
-  from (values ('ops.stock_upload'), ('ops.stock_mapping'), ('core.stock_import'), ('core.stock_unit_change')) as own (name)
+  from (values ('ops.stock_upload'), ('ops.stock_mapping'), ('core.stock_import'), ('core.stock_unit_change'), ('core.stock_unit'),
+    ('core.stock_price_observation'), ('ops.price_batch'), ('ops.data_quality')) as own (name)
   union all
-  select 'core.stock_import_row', 'import_id in (select i.import_id from core.stock_import as i)', '(import_id IN ( SELECT i.import_id%FROM core.stock_import i))'
+  values ('core.stock_import_row', 'import_id in (select i.import_id from core.stock_import as i)', '(import_id IN ( SELECT i.import_id%FROM core.stock_import i))'),
+    ('ops.price_batch_unit', 'batch_no in (select b.batch_no from ops.price_batch as b)', '(batch_no IN ( SELECT b.batch_no%FROM ops.price_batch b))'),
+    ('core.vehicle_decode', 'vin in (select u.vin from core.stock_unit as u)', '%vin% IN ( SELECT%u.vin%FROM core.stock_unit u))')
 ), policy (policy_name, command, roles, condition) as (
   values ('bi_all', 'r', array['mart_owner', 'mart_pii_owner'], 'true'),
     ('bi_scoped', 'r', array['mart_scoped_owner'], null),

@@ -11,6 +11,7 @@ import { serveOidc } from './access/oidc.ts'
 import { isSameOrigin } from './access/same-origin.ts'
 import { serveSignIn } from './access/sign-in.ts'
 import type { Doors } from './doors.ts'
+import { downloadLimits, Downloads } from './downloads.ts'
 import type { AnyPage } from './page.ts'
 import { pages as allPages } from './pages.ts'
 import { assetFolder } from './parts/frame.ts'
@@ -19,18 +20,23 @@ import { PageServer } from './serve-page.ts'
 /** How long a statement of a page may take. */
 const statementTimeoutMs = 3_000
 
+/** How long a statement of a download may take. */
+const downloadTimeoutMs = 10 * 60_000
+
 /** What the console needs of the program. */
 export interface ConsoleOptions {
   readonly context: Context
   readonly doors: Doors
   /** Default: all pages. */
   readonly pages?: readonly AnyPage[]
+  /** How long the reader of a download may take for 64 KB; default: 2 minutes. */
+  readonly downloadStallMs?: number
 }
 
-/** Serves the console below /console; does nothing where the config has none. Its pool ends with the server. */
+/** Serves the console below /console; does nothing where the config has none. Its pools end with the server. */
 export async function serveConsole(
   app: FastifyInstance,
-  { context, doors, pages = allPages }: ConsoleOptions,
+  { context, doors, pages = allPages, downloadStallMs: stallMs = 120_000 }: ConsoleOptions,
 ): Promise<void> {
   const settings = context.config.console
   if (settings === null) return
@@ -39,15 +45,22 @@ export async function serveConsole(
     max: 4,
     statementTimeoutMs,
   })
-  app.addHook('onClose', async () => {
-    await pool.end()
+  const downloadPool = await openPool(context.url, {
+    applicationName: 'forecourt download',
+    max: downloadLimits.all + 1,
+    statementTimeoutMs: downloadTimeoutMs,
   })
+  app.addHook('onClose', async () => {
+    await Promise.all([pool.end(), downloadPool.end()])
+  })
+  const { log, signal } = context
+  const downloads = new Downloads({ pool: downloadPool, log, signal, stallMs })
   await app.register(
     async (scope) => {
       await protect(scope, settings)
       serveSignIn(scope, context, settings)
       if (settings.oidc !== null) serveOidc(scope, context, settings, settings.oidc)
-      const server = new PageServer({ context, settings, doors, pool })
+      const server = new PageServer({ context, settings, doors, pool, downloads })
       for (const page of pages) server.serve(scope, page)
       scope.setNotFoundHandler(server.notFound)
       scope.setErrorHandler(server.failed)

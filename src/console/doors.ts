@@ -1,5 +1,5 @@
-import type { Readable } from 'node:stream'
 import type { Db } from '../db/transaction.ts'
+import type { WriteFile } from './downloads.ts'
 import type { StockDoor } from './stock/stock-door.ts'
 
 /** What other parts of the program do for the console, which may not import them; `serve` fills it in. */
@@ -37,12 +37,9 @@ export interface Doors {
   /** Starts a job of the schedule now, in this process, and gives the id of its run. BusyError: it is running. UsageError: it cannot. */
   readonly runJob: (name: string) => Promise<number>
   /** A view of the marts as a file. */
-  readonly exportView: (view: string, format: 'csv' | 'parquet') => Promise<Readable>
+  readonly exportView: (view: string, format: 'csv' | 'parquet') => WriteFile
   /** The priced stock list of a rooftop as CSV. */
-  readonly exportStock: (rooftop: {
-    readonly id: number
-    readonly uid: string
-  }) => Promise<Readable>
+  readonly exportStock: (rooftop: { readonly id: number; readonly uid: string }) => WriteFile
   /** Uploads of stock lists, and what is done with imported ones. */
   readonly stock: StockDoor
 }

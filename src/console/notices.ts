@@ -28,6 +28,14 @@ export const badRequest: Notice = {
 <p>Nothing was done. Go back, load the page again and try once more.</p>`,
 }
 
+/** As many downloads are running as may. */
+export const tooManyDownloads: Notice = {
+  status: 429,
+  title: 'Other downloads are running',
+  body: html`<h1>Other downloads are running</h1>
+<p>A person may have two downloads at a time, and all people together eight. Wait until one has ended, then try again.</p>`,
+}
+
 /** The person has not the role for it. */
 export function forbidden({ role }: Person): Notice {
   return {

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { Config } from '../config/read.ts'
 import type { ConsoleRole } from '../config/console.ts'
 import type { Context } from '../context.ts'
@@ -6,6 +5,7 @@ import type { Db } from '../db/transaction.ts'
 import type { Html } from '../values/html.ts'
 import type { Person } from './access/people.ts'
 import type { Doors } from './doors.ts'
+import type { WriteFile } from './downloads.ts'
 
 /** What a page may ask while it reads. */
 export interface PageRequest {
@@ -76,11 +76,11 @@ export interface PageAction {
   readonly run: (request: ActionRequest) => Promise<ActionDone | ShownOnce>
 }
 
-/** A file instead of a page. */
+/** A file instead of a page: written after the transaction of the page, with the rights of the same person. */
 export interface Download {
   readonly fileName: string
   readonly type: string
-  readonly body: Readable | string | Buffer
+  readonly body: WriteFile
 }
 
 /** Answers with another page of the console. */

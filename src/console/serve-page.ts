@@ -12,9 +12,18 @@ import { findSession } from './access/session.ts'
 import { cookieName } from './access/sign-in.ts'
 import { finishAction, startAction } from './action-log.ts'
 import type { Doors } from './doors.ts'
+import type { Downloads } from './downloads.ts'
 import { firstValues } from './first-values.ts'
 import { formOf, UploadRefused } from './form-of.ts'
-import { badRequest, forbidden, type Notice, noticeOf, nothingHere, refused } from './notices.ts'
+import {
+  badRequest,
+  forbidden,
+  type Notice,
+  noticeOf,
+  nothingHere,
+  refused,
+  tooManyDownloads,
+} from './notices.ts'
 import {
   ActionRefused,
   type AnyPage,
@@ -35,6 +44,7 @@ interface Parts {
   readonly doors: Doors
   /** For what pages read. */
   readonly pool: pg.Pool
+  readonly downloads: Downloads
 }
 
 /** Registers pages: who may open them, what they read, and how the answer is sent. */
@@ -138,7 +148,9 @@ export class PageServer {
       // Other characters could end the header, or its quotes.
       const name = download.fileName.replaceAll(/[^\w.-]/g, '_')
       reply.header('content-disposition', `attachment; filename="${name}"`)
-      return await reply.type(download.type).send(download.body)
+      const file = this.#parts.downloads.start(person, download.body)
+      if (file === null) return await this.#notice(request, reply, person, tooManyDownloads)
+      return await reply.type(download.type).send(file)
     }
     if (data === null) return await this.#notice(request, reply, person, nothingHere)
     await this.#send(page, data, asked, request, reply)

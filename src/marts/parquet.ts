@@ -1,5 +1,7 @@
 import type { SchemaElement } from 'hyparquet'
-import { fileWriter, ParquetWriter } from 'hyparquet-writer'
+import { createWriteStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Mart, MartColumn, MartRow } from './mart.ts'
 
 /** Rows that are held and compressed at a time. */
@@ -24,9 +26,25 @@ export function parquetExpression(column: MartColumn, quoted: string): string {
 /** Writes a mart as Parquet to a file: Snappy, UTC, exact decimals. Returns the number of rows. */
 export async function writeParquet(
   file: string,
-  { columns }: Mart,
+  mart: Mart,
   pages: AsyncIterable<readonly MartRow[]>,
 ): Promise<number> {
+  let rows = 0
+  const counted = async function* () {
+    for await (const page of pages) {
+      rows += page.length
+      yield page
+    }
+  }
+  await pipeline(parquetChunks(mart, counted()), createWriteStream(file))
+  return rows
+}
+
+/** The bytes of a mart as Parquet, a group of rows at a time: no byte depends on a later one. */
+export async function* parquetChunks(
+  { columns }: Mart,
+  pages: AsyncIterable<readonly MartRow[]>,
+): AsyncGenerator<Buffer> {
   const types = columns.map((column) => ({ name: column.name, ...typeOf(column) }))
   const schema: SchemaElement[] = [
     { name: 'mart', num_children: types.length },
@@ -36,8 +54,13 @@ export async function writeParquet(
       ...element,
     })),
   ]
-  const writer = new ParquetWriter({ writer: fileWriter(file), schema, createdBy: 'forecourt' })
-  let rows = 0
+  const bytes = new ByteWriter()
+  const writer = new ParquetWriter({ writer: bytes, schema, createdBy: 'forecourt' })
+  const written = () => {
+    const chunk = Buffer.from(bytes.getBytes())
+    bytes.index = 0
+    return chunk
+  }
   let group: MartRow[] = []
   const flush = async () => {
     const columnData = types.map(({ name, read }) => ({
@@ -48,16 +71,16 @@ export async function writeParquet(
       }),
     }))
     await writer.write({ columnData, rowGroupSize: rowsOfAGroup })
-    rows += group.length
     group = []
+    return written()
   }
   for await (const page of pages) {
     group.push(...page)
-    if (group.length >= rowsOfAGroup) await flush()
+    if (group.length >= rowsOfAGroup) yield await flush()
   }
-  if (group.length > 0) await flush()
+  if (group.length > 0) yield await flush()
   await writer.finish()
-  return rows
+  yield written()
 }
 
 function typeOf(column: MartColumn): ParquetType {

@@ -37,8 +37,8 @@ export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
     jobs: async (db) => await readJobs(config, db),
     alerts: async (db) => await readAlertStatuses(db, config),
     runJob: async (name) => await runs.startJob(name),
-    exportView: (view, format) => exportView(context, view, format),
-    exportStock: async (rooftop) => exportStock(context, rooftop),
+    exportView,
+    exportStock,
     stock: stockDoor(context, runs),
   }
 }

@@ -7,7 +7,7 @@ import { StockUploads } from '../stock/upload/stock-uploads.ts'
 import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import type { BackgroundRuns } from './background-runs.ts'
-import { exportOriginal } from './export-view.ts'
+import { exportOriginal, exportRejected } from './export-view.ts'
 
 /** What the console asks of the stock. */
 export function stockDoor(context: Context, runs: BackgroundRuns): StockDoor {
@@ -21,7 +21,8 @@ export function stockDoor(context: Context, runs: BackgroundRuns): StockDoor {
     import: (id, by) => uploads.import(id, by),
     drop: (id) => uploads.drop(id),
     textOf: (importId, rows) => uploads.textOf(importId, rows),
-    exportOriginal: async (rooftop, importId) => exportOriginal(context, rooftop, importId),
+    exportOriginal,
+    exportRejected,
     reprice: async (uid) => await reprice(context, runs, uid),
     forgetMapping: async (rooftopId, fingerprint) => {
       await pool.query('delete from ops.stock_mapping where rooftop_id = $1 and fingerprint = $2', [

@@ -60,7 +60,7 @@ export const report = definePage({
     const view = specOf(params['view'])?.view
     if (view === undefined || (format !== 'csv' && format !== 'parquet')) return null
     const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/vnd.apache.parquet'
-    return { fileName: `${view}.${format}`, type, body: await doors.exportView(view, format) }
+    return { fileName: `${view}.${format}`, type, body: doors.exportView(view, format) }
   },
   draw(
     { view, question, meaning, filter, rooftops, only, columns, charts, rows, total, freshness },

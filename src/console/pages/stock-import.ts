@@ -49,12 +49,12 @@ export const stockImport = definePage({
     const type = 'text/csv; charset=utf-8'
     const { stock } = request.doors
     if (format === 'rejected') {
-      const body = await stock.textOf(found.id, {})
+      const body = stock.exportRejected(found.id)
       return { fileName: `import-${found.id}-rejected.csv`, type, body }
     }
     if (format !== 'original') return null
     const rooftop = { id: found.rooftopId, uid: found.uid }
-    const body = await stock.exportOriginal(rooftop, found.id)
+    const body = stock.exportOriginal(rooftop, found.id)
     return { fileName: `import-${found.id}-priced.csv`, type, body }
   },
   actions: {

@@ -66,7 +66,7 @@ export const stock = definePage({
     const scope = rooftop === '' ? null : await readStockScope(request, rooftop)
     const [chosen] = scope?.chosen ?? []
     if (format !== 'csv' || chosen === undefined) return null
-    const body = await request.doors.exportStock(chosen)
+    const body = request.doors.exportStock(chosen)
     return { fileName: `stock-${chosen.uid}.csv`, type: 'text/csv; charset=utf-8', body }
   },
   actions: { reprice: { roles: ['engineer', 'stock'], run: priceAgain } },

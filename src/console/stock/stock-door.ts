@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import type { WriteFile } from '../downloads.ts'
 
 /** What the stock does for the console. Whether the person may is decided before: see `own.ts`. */
 export interface StockDoor {
@@ -29,7 +29,7 @@ export interface StockDoor {
     by: { readonly email: string; readonly typed: Readonly<Record<string, number>> },
   ) => Promise<number>
   readonly drop: (id: string) => Promise<void>
-  /** Rows of an import as a list; default: the rejected ones. */
+  /** Rows of an import as a list. */
   readonly textOf: (
     importId: number,
     rows: {
@@ -39,7 +39,9 @@ export interface StockDoor {
     },
   ) => Promise<Buffer>
   /** A list as it was uploaded, with prices. */
-  readonly exportOriginal: (rooftop: RooftopKey, importId: number) => Promise<Readable>
+  readonly exportOriginal: (rooftop: RooftopKey, importId: number) => WriteFile
+  /** The rejected rows of a list. */
+  readonly exportRejected: (importId: number) => WriteFile
   /** Asks for the prices of a rooftop now, in this process, and gives the run. */
   readonly reprice: (uid: string) => Promise<number>
   /** Forgets how the columns of a header are read. */

@@ -8,7 +8,7 @@ import { writeWorkbook } from '../../workbook/write-workbook.ts'
 import { isTextColumn, type Mart, martQuery, type MartRow, readMart } from '../../marts/mart.ts'
 import { originalWithPrices } from './original.ts'
 import { writeBytes, writeOpen, writeWhole } from './output.ts'
-import { parquetExpression, writeParquet } from '../../marts/parquet.ts'
+import { parquetChunks, parquetExpression } from '../../marts/parquet.ts'
 import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'
 import type { ExportSubject } from './subject.ts'
@@ -26,7 +26,7 @@ export interface ExportRequest {
   readonly bom: boolean
   /** Writes cells unchanged, formulas too. */
   readonly raw: boolean
-  /** A path that `checkTarget` returned, or an open stream. Parquet needs a path. */
+  /** A path that `checkTarget` returned, or an open stream. */
   readonly to: string | Writable
   readonly signal: AbortSignal
 }
@@ -43,9 +43,17 @@ export interface Exported {
 export async function runExport(pool: pg.Pool, request: ExportRequest): Promise<Exported> {
   return await inTransaction(
     pool,
-    async ({ client }) => await writers[request.format](client, request),
+    async ({ client }) => await writeExport(client, request),
     'repeatable read, read only',
   )
+}
+
+/** The same within an open transaction, whose rights limit what is read. */
+export async function writeExport(
+  client: pg.ClientBase,
+  request: ExportRequest,
+): Promise<Exported> {
+  return await writers[request.format](client, request)
 }
 
 const writers = { csv: exportText, xlsx: exportWorkbook, parquet: exportParquet } as const
@@ -138,17 +146,17 @@ async function* martRecords(
     yield page.map((row) => columns.map((cell) => cell(row)))
 }
 
-async function exportParquet(
-  client: pg.ClientBase,
-  { subject, to }: ExportRequest,
-): Promise<Exported> {
-  if (subject.is !== 'mart' || typeof to !== 'string')
-    throw new Error('Parquet needs a mart and a file.')
+async function exportParquet(client: pg.ClientBase, request: ExportRequest): Promise<Exported> {
+  const { subject } = request
+  if (subject.is !== 'mart') throw new Error('Parquet needs a mart.')
   const mart = await readMart(client, subject.name)
   let rows = 0
-  const bytes = await writeWhole(to, async (file) => {
-    const pages = queryPages<MartRow>(client, martQuery(mart, parquetExpression))
-    rows = await writeParquet(file, mart, pages)
-  })
+  const pages = async function* () {
+    for await (const page of queryPages<MartRow>(client, martQuery(mart, parquetExpression))) {
+      rows += page.length
+      yield page
+    }
+  }
+  const bytes = await writeTo(request, parquetChunks(mart, pages()))
   return { rows, bytes }
 }
