@@ -63,6 +63,12 @@ function shortened(report: UploadReport | null): UploadReport | null {
   return { ...report, changes: [...byKind.values()].flatMap((of) => of.slice(0, shown)) }
 }
 
+const guardQuestions = {
+  removal: 'Is it the list of another rooftop, or incomplete?',
+  change: 'Was a column moved, renamed or emptied?',
+  newer: 'Below is what each has now, and what it would have. Is the older value right?',
+} as const satisfies Record<UploadResult['guards'][number]['is'], string>
+
 function nextStep({ state, why, importId, guards, report }: UploadResult, path: string): Html {
   if (state === 'same')
     return html`<section class="summary ok"><h2>Already imported</h2>
@@ -73,7 +79,7 @@ function nextStep({ state, why, importId, guards, report }: UploadResult, path: 
 <h2>${guards.length > 0 ? 'Is this the right list?' : 'Ready'}</h2>
 ${guards.map(
   ({ is, count, would }) =>
-    html`<p>The list ${would}. ${is === 'removal' ? 'Is it the list of another rooftop, or incomplete?' : 'Was a column moved, renamed or emptied?'}</p>
+    html`<p>The list ${would}. ${guardQuestions[is]}</p>
 <p><label>If it is right, type ${count} <input name="typed-${is}" inputmode="numeric" autocomplete="off" required size="6"></label></p>`,
 )}
 <p><button class="main">${importLabel(report)}</button></p></form>`
@@ -127,7 +133,7 @@ async function importList(request: ActionRequest) {
     const text = (request.form[`typed-${name}`] ?? '').replaceAll(/[\s,.]/g, '')
     return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   }
-  const typed = { removal: typedOf('removal'), change: typedOf('change') }
+  const typed = Object.fromEntries(Object.keys(guardQuestions).map((is) => [is, typedOf(is)]))
   const importId = await request.doors.stock.import(id, { email: request.person.email, typed })
   return { location: `/stock/imports/${importId}`, message: `import ${importId}` }
 }

@@ -1,4 +1,5 @@
 import { html, type Html } from '../../values/html.ts'
+import { storable } from '../../values/text.ts'
 import { ActionRefused, type ActionRequest } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { link } from '../parts/link.ts'
@@ -15,9 +16,6 @@ export interface RejectedRows {
   readonly columns: readonly ImportColumn[]
   readonly rejected: readonly RejectedRow[]
 }
-
-/** The longest text of a cell that can be typed. */
-const longestCell = 1_000
 
 /** Rejected rows with a field for each cell that can be wrong. */
 export function correctionForm(
@@ -74,7 +72,20 @@ function nameOf({ header, index }: ImportColumn): string {
 }
 
 function cellField({ line, cells }: RejectedRow, column: ImportColumn, isInvalid: boolean): Html {
-  return html`<p><label>${nameOf(column)} <input name="cell-${line}-${column.index}" value="${cells[column.index] ?? ''}" maxlength="${longestCell}" aria-label="${nameOf(column)}, line ${line}"${isInvalid && html` aria-invalid="true"`}></label></p>`
+  const text = cells[column.index] ?? ''
+  const names = html`name="cell-${line}-${column.index}"`
+  const about = html`aria-label="${nameOf(column)}, line ${line}"${isInvalid && html` aria-invalid="true"`}`
+  // An input loses line breaks. A text area loses one that it begins with.
+  const field = /[\r\n]/.test(text)
+    ? html`<textarea ${names} rows="3" ${about}>
+${text}</textarea>`
+    : html`<input ${names} value="${text}" ${about}>`
+  return html`<p><label>${nameOf(column)} ${field}</label></p>`
+}
+
+/** Line breaks as one character: a form sends each as two. */
+function withPlainBreaks(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n')
 }
 
 /** What a person changed in the rejected rows: by line and index of the column. ActionRefused: nothing. */
@@ -87,7 +98,7 @@ export async function correctionsOf(
     const [, line, index] = /^cell-(\d{1,9})-(\d{1,4})$/.exec(name) ?? []
     if (line === undefined || index === undefined) continue
     const cells = typed.get(Number(line)) ?? new Map<number, string>()
-    typed.set(Number(line), cells.set(Number(index), text.slice(0, longestCell)))
+    typed.set(Number(line), cells.set(Number(index), withPlainBreaks(text)))
   }
   const { columns } = await readImportColumns(db, importId)
   const stored = await readRejected(db, importId, columns.length, {
@@ -96,7 +107,7 @@ export async function correctionsOf(
   const changed = stored.flatMap(({ line, cells, isAccepted }) => {
     const own = [...typed.get(line)!].filter(
       ([index, text]) =>
-        index < columns.length && text !== (cells[index] ?? '').slice(0, longestCell),
+        index < columns.length && text !== withPlainBreaks(storable(cells[index] ?? '')),
     )
     return own.length === 0 || isAccepted ? [] : [[line, new Map(own)] as const]
   })

@@ -23,7 +23,7 @@ export interface StockDoor {
   readonly check: (id: string, options?: Partial<UploadOptions>) => Promise<UploadResult>
   /** The same with fields by index of their column, '' for none. */
   readonly map: (id: string, chosen: ReadonlyMap<number, string>) => Promise<UploadResult>
-  /** Imports a checked list; `typed` lifts the guards. Gives the import. */
+  /** Imports a checked list; `typed` has the numbers that confirm what guards found. Gives the import. */
   readonly import: (
     id: string,
     by: { readonly email: string; readonly typed: Readonly<Record<string, number>> },
@@ -82,7 +82,7 @@ export interface UploadResult {
   readonly preview?: UploadPreview | null
   readonly report: UploadReport | null
   readonly guards: readonly {
-    readonly is: 'removal' | 'change'
+    readonly is: 'removal' | 'change' | 'newer'
     readonly count: number
     readonly would: string
   }[]

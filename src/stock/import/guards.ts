@@ -9,28 +9,28 @@ import type { Staging } from './stage.ts'
 const namedUnits = 10
 const shownIssues = 5
 
-/** ListRefused if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
+/** ListRefused, to be thrown, if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
 export async function guardRemovals(
   { client }: Staging,
   request: ImportRequest,
   counts: RowCounts,
   issues: readonly CellIssue[],
   diff: Diff,
-): Promise<void> {
-  if (request.allowMassRemoval) return
+): Promise<ListRefused | null> {
+  if (request.allowMassRemoval) return null
   if (counts.accepted === 0 && diff.left === 0)
-    throw nothingAccepted(request, counts, issues, diff.onHand)
+    return nothingAccepted(request, counts, issues, diff.onHand)
   const left = diff.removed
   const isMany = left > 5 && left > diff.onHand / 5
   const isOthers = request.mode === 'snapshot' && left > diff.onHand / 2
-  if (!isMany && !isOthers) return
+  if (!isMany && !isOthers) return null
   const { rows } = await client.query<{ stock_no: string }>(
     `(select stock_no from stock_gone order by stock_no limit ${namedUnits})
      union all (select stock_no from stock_diff where is_reused and was_on_hand order by stock_no limit ${namedUnits})
      limit ${namedUnits}`,
   )
   const names = rows.map(({ stock_no }) => stock_no)
-  throw tooMany(request, diff, left, names)
+  return tooMany(request, diff, left, names)
 }
 
 function nothingAccepted(
@@ -108,7 +108,7 @@ interface MassChange {
 }
 
 /**
- * ListRefused if the list would change lasting values of most vehicles, or remove a value from most. That is
+ * ListRefused, to be thrown, if the list would change lasting values of most vehicles, or remove a value from most. That is
  * usually a moved or emptied column, not a correction. Fields that the user maps in this command are not checked.
  */
 export async function guardChanges(
@@ -119,8 +119,8 @@ export async function guardChanges(
     rows,
     diff,
   }: { readonly mapping: Mapping; readonly rows: RowCounts; readonly diff: Diff },
-): Promise<void> {
-  if (request.allowMassChange || diff.updated + diff.reappeared < minChanges) return
+): Promise<ListRefused | null> {
+  if (request.allowMassChange || diff.updated + diff.reappeared < minChanges) return null
   const mapped = mapping.columns.filter(({ source }) => source === 'override')
   const mappedColumns = mapped.map(
     ({ field }) => (stockColumns as Record<string, string>)[field ?? ''],
@@ -131,7 +131,7 @@ export async function guardChanges(
     fixedColumns,
   ])
   const many = changed.filter(({ count }) => count >= minChanges)
-  if (many.length === 0) return
+  if (many.length === 0) return null
   const { rows: had } = await client.query<Record<string, number>>(
     `select ${many.map(({ name }) => `count(unit.${name})::int as ${name}`).join(', ')}
      from stock_stage as stage left join stock_renumbered as renumbered using (stock_no)
@@ -142,7 +142,7 @@ export async function guardChanges(
   const mass = many
     .map((change) => ({ ...change, had: had[0]![change.name]! }))
     .filter(({ count, had }) => count > had / 2)
-  if (mass.length > 0) throw massChange(request, mass, rows.accepted - diff.added)
+  return mass.length === 0 ? null : massChange(request, mass, rows.accepted - diff.added)
 }
 
 // An odometer does not decrease: a tenth less may be a correction or rounding. An amount that becomes three

@@ -10,6 +10,7 @@ import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
 import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
 import { resolveDuplicates } from './duplicates.ts'
 import { guardChanges, guardRemovals } from './guards.ts'
+import { guardNewerLists } from './newer-lists.ts'
 import { IssueTally } from './issue-tally.ts'
 import { type FileDigest, type ListSource, openSource } from './list-source.ts'
 import { ListRefused } from './list-refused.ts'
@@ -171,8 +172,15 @@ async function loadList(work: Work): Promise<Imported> {
   tally.addMany(duplicates.sameVin)
   const renumbered = await matchRenumbered(staging, staged.units)
   const diff = await diffStock(staging, request.mode, staged.units)
-  await guardRemovals(staging, request, rows, tally.report().issues, diff)
-  await guardChanges(staging, request, { mapping, rows, diff })
+  for (const objection of [
+    await guardRemovals(staging, request, rows, tally.report().issues, diff),
+    await guardChanges(staging, request, { mapping, rows, diff }),
+    await guardNewerLists(staging, request),
+  ]) {
+    if (objection === null) continue
+    if (services.onGuard === undefined) throw objection
+    services.onGuard(objection.refusal)
+  }
   const { stock, rooftops } = services.warehouse.config
   const warnings = [
     ...staged.warnings,

@@ -1,6 +1,26 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { UsageError } from '../../errors.ts'
 
+/** What a guard asks about: removal, too many vehicles would leave; change, lasting values of most would change; newer, newer lists name
+ *  vehicles that this one would change. */
+export type GuardKind = 'removal' | 'change' | 'newer'
+
+/** What a guard found. Allowed where a person confirms it. */
+export interface GuardRefusal {
+  readonly is: GuardKind
+  /** How many vehicles, which a person types to confirm. */
+  readonly count: number
+  /** What would happen, as a sentence without its full stop. */
+  readonly would: string
+}
+
+/** The field of a request that allows what a guard asks about. */
+export const allowances = {
+  removal: 'allowMassRemoval',
+  change: 'allowMassChange',
+  newer: 'allowOlderValues',
+} as const satisfies Record<GuardKind, string>
+
 /** Why a readable list was not imported, in parts: for the console, whose people have no command line. */
 export type Refusal =
   | {
@@ -12,14 +32,7 @@ export type Refusal =
     }
   /** A snapshot that ends within a row. `why` says where. */
   | { readonly is: 'cut'; readonly why: string }
-  | {
-      /** removal: too many vehicles would leave; change: lasting values of most would change. Allowed where a person confirms it. */
-      readonly is: 'removal' | 'change'
-      /** How many vehicles, which a person types to confirm. */
-      readonly count: number
-      /** What would happen, as a sentence without its full stop. */
-      readonly would: string
-    }
+  | GuardRefusal
   /** No row is a valid vehicle. */
   | { readonly is: 'nothing-valid'; readonly why: string }
 

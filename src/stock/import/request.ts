@@ -5,6 +5,7 @@ import type { ColumnMapping, Mapping, MissingField } from '../../csv/map/column-
 import type { CellIssue, Severity } from '../../csv/map/typing/typed-row.ts'
 import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
 import type { Warehouse } from '../../warehouse.ts'
+import type { Refusal } from './list-refused.ts'
 import type { RowFilter } from './row-filter.ts'
 
 /** The options of one import: one list of one rooftop. */
@@ -35,6 +36,10 @@ export interface ImportRequest {
   readonly rejects: string | null
   readonly allowMassRemoval: boolean
   readonly allowMassChange?: boolean
+  /** The import whose rejected rows the list has, corrected; left out: it is a list of its own. */
+  readonly corrects?: number
+  /** Also where newer lists than that one name the vehicles. */
+  readonly allowOlderValues?: boolean
   readonly importedBy: string
   /** The time of this process, like the times of runs. */
   readonly now: Date
@@ -56,6 +61,8 @@ export interface ImportServices {
   readonly crashPoint?: (name: string) => void
   /** Called once the columns are known or proposed, before any row is loaded. */
   readonly onColumns?: (list: ListSample, mapping: Mapping) => void
+  /** Called for each guard that would refuse the list, and when no row is valid; the import then goes on. Left out: ListRefused. */
+  readonly onGuard?: (refusal: Refusal) => void
   /** Called at the end of the import's transaction: what it writes is committed with the import. Not called for a dry run. */
   readonly beforeCommit?: (
     client: pg.ClientBase,

@@ -1,8 +1,9 @@
 import { UsageError } from '../../errors.ts'
 import { CsvFileError } from '../../csv/read/csv-file.ts'
 import { SheetChoiceError } from '../../workbook/choose-sheet.ts'
+import { plural } from '../../values/text.ts'
 import { importStock } from '../import/import-stock.ts'
-import { ListRefused } from '../import/list-refused.ts'
+import { allowances, type GuardRefusal, ListRefused } from '../import/list-refused.ts'
 import type { ImportRequest, ImportServices } from '../import/request.ts'
 import { type FirstRows, firstRows } from './first-rows.ts'
 import { plainWords } from './plain-words.ts'
@@ -11,11 +12,10 @@ import {
   refusedResult,
   withFirstRows,
   sheetsResult,
-  type UploadGuard,
   type UploadResult,
 } from './result.ts'
 
-/** What an import would do. Lifts each guard that would refuse the list, and names it, so that all of it is shown at once. */
+/** What an import would do. Names each guard that would refuse the list, so that all of it is shown at once. */
 export async function dryRun(
   services: ImportServices,
   request: ImportRequest,
@@ -28,41 +28,36 @@ export async function dryRun(
 }
 
 async function resultOf(services: ImportServices, request: ImportRequest): Promise<UploadResult> {
-  const guards: UploadGuard[] = []
+  const guards: GuardRefusal[] = []
   let refused: UploadResult | null = null
-  let lifted = { allowMassRemoval: false, allowMassChange: false }
-  for (;;) {
-    try {
-      const report = await importStock(services, { ...request, dryRun: true, ...lifted })
-      return checkedResult(report, guards, refused)
-    } catch (error) {
-      const { cause } = error as { cause?: unknown }
-      if (cause instanceof SheetChoiceError) return sheetsResult(cause.sheets)
-      if (cause instanceof CsvFileError && error instanceof UsageError)
-        throw new UsageError(plainWords(error.message), { cause })
-      if (!(error instanceof ListRefused)) throw error
-      const { refusal } = error
-      if (refusal.is === 'columns' || refusal.is === 'cut') return refusedResult(refusal)
-      if (refusal.is === 'nothing-valid') refused = refusedResult(refusal)
-      else guards.push(refusal as UploadGuard)
-      lifted = {
-        allowMassRemoval: lifted.allowMassRemoval || refusal.is !== 'change',
-        allowMassChange: lifted.allowMassChange || refusal.is === 'change',
-      }
-    }
+  const onGuard: ImportServices['onGuard'] = (refusal) => {
+    if ('would' in refusal) guards.push(refusal)
+    else refused = refusedResult(refusal)
+  }
+  try {
+    const report = await importStock({ ...services, onGuard }, { ...request, dryRun: true })
+    return checkedResult(report, guards, refused)
+  } catch (error) {
+    const { cause } = error as { cause?: unknown }
+    if (cause instanceof SheetChoiceError) return sheetsResult(cause.sheets)
+    if (cause instanceof CsvFileError && error instanceof UsageError)
+      throw new UsageError(plainWords(error.message), { cause })
+    if (!(error instanceof ListRefused)) throw error
+    const { refusal } = error
+    if ('would' in refusal) throw error
+    return refusedResult(refusal)
   }
 }
 
-/** The guards that a person lifts by typing their numbers. UsageError when a number is missing or wrong. */
-export function liftedBy(
-  guards: readonly UploadGuard[],
+/** The options by which a person allows what guards found, by typing their numbers. UsageError when a number is missing or wrong. */
+export function confirmGuards(
+  guards: readonly GuardRefusal[],
   typed: Readonly<Record<string, number>>,
-): Pick<ImportRequest, 'allowMassRemoval' | 'allowMassChange'> {
+): Partial<ImportRequest> {
   for (const { is, count } of guards)
     if (typed[is] !== count)
       throw new UsageError(
-        `Nothing was imported: to confirm that ${count} cars ${is === 'removal' ? 'leave the stock' : 'change'}, type ${count}.`,
+        `Nothing was imported: to confirm what the list would do to ${plural(count, 'car')}, type ${count}.`,
       )
-  const has = (kind: UploadGuard['is']) => guards.some(({ is }) => is === kind)
-  return { allowMassRemoval: has('removal'), allowMassChange: has('change') }
+  return Object.fromEntries(guards.map(({ is }) => [allowances[is], true]))
 }

@@ -1,16 +1,9 @@
 import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
-import type { Refusal } from '../import/list-refused.ts'
+import type { GuardRefusal, Refusal } from '../import/list-refused.ts'
 import type { RowCounts, StockImportReport, UnitChange, UnitCounts } from '../import/request.ts'
 import { type UploadColumn, uploadColumn, type UploadColumns, uploadColumns } from './columns.ts'
 import type { FirstRows, UploadPreview } from './first-rows.ts'
 import { labelOf, plainWords } from './plain-words.ts'
-
-/** What a person must type before the list is imported. */
-export interface UploadGuard {
-  readonly is: 'removal' | 'change'
-  readonly count: number
-  readonly would: string
-}
 
 /** The issues of one kind. */
 export interface UploadIssues {
@@ -47,7 +40,8 @@ export interface UploadResult {
   /** null: the list could not be read so far. */
   readonly preview: UploadPreview | null
   readonly report: UploadReport | null
-  readonly guards: readonly UploadGuard[]
+  /** What a person must confirm before the list is imported. */
+  readonly guards: readonly GuardRefusal[]
   /** Why it is refused, as a sentence. */
   readonly why: string | null
   /** The import that has it already. */
@@ -73,9 +67,7 @@ export function sheetsResult(sheets: readonly string[]): UploadResult {
 }
 
 /** The result of a list that was refused. */
-export function refusedResult(
-  refusal: Extract<Refusal, { is: 'columns' } | { is: 'cut' } | { is: 'nothing-valid' }>,
-): UploadResult {
+export function refusedResult(refusal: Exclude<Refusal, GuardRefusal>): UploadResult {
   if (refusal.is === 'columns') {
     const { mapping, encoding, delimiter } = refusal
     return { ...none, state: 'columns', encoding, delimiter, mapping: uploadColumns(mapping) }
@@ -90,7 +82,7 @@ export function refusedResult(
 /** The result of a dry run that was not refused, or only by guards that a person may lift. */
 export function checkedResult(
   report: StockImportReport,
-  guards: readonly UploadGuard[],
+  guards: readonly GuardRefusal[],
   refused: UploadResult | null,
 ): UploadResult {
   const columns = report.mapping.map((column) => uploadColumn(column))

@@ -10,7 +10,7 @@ import type { ImportRequest, ImportServices } from '../import/request.ts'
 import type { ChosenRows } from '../import/rejects.ts'
 import { storedListText } from '../import/stored-list.ts'
 import { mapsOf, type UploadColumns } from './columns.ts'
-import { dryRun, liftedBy } from './dry-run.ts'
+import { confirmGuards, dryRun } from './dry-run.ts'
 import { safeFileName } from './file-name.ts'
 import type { UploadResult } from './result.ts'
 
@@ -47,6 +47,7 @@ interface UploadRow {
   readonly result: UploadResult | null
   readonly newest: number
   readonly importId: number | null
+  readonly corrects: number | null
 }
 
 /** Characters of a list that is held in memory: a list of a drop folder may have 2 GB. */
@@ -121,7 +122,7 @@ export class StockUploads {
   }
 
   /** Imports a list that was checked and gives the import; the same one when it is imported already. `typed`: the numbers by which a
-   *  person lifts the guards. UsageError when it was not checked against the stock as it is now; BusyError while another runs. */
+   *  person confirms what guards found. UsageError when it was not checked against the stock as it is now; BusyError while another runs. */
   async import(
     id: string,
     { email, typed }: { readonly email: string; readonly typed: Readonly<Record<string, number>> },
@@ -130,7 +131,7 @@ export class StockUploads {
     if (row.importId !== null) return row.importId
     if (row.result?.state !== 'ready' || row.content === null) throw notChecked()
     if ((await this.#newest(row.rooftopId)) !== row.newest) throw notChecked()
-    const lifted = liftedBy(row.result.guards, typed)
+    const allowed = confirmGuards(row.result.guards, typed)
     await this.#begin(id, row.rooftopId)
     const request = { ...this.#request(row), dryRun: false, importedBy: email.slice(0, 120) }
     // In the transaction of the import: a process that is killed has done both, or neither. Between the check above and the lock
@@ -142,7 +143,7 @@ export class StockUploads {
       if (rowCount !== 1) throw notChecked()
     }
     const services = { ...this.#services, beforeCommit }
-    const { importId } = await importStock(services, { ...request, ...lifted }).catch(
+    const { importId } = await importStock(services, { ...request, ...allowed }).catch(
       async (error: unknown) => {
         throw error instanceof BusyError ? await this.#busy(row) : error
       },
@@ -179,7 +180,7 @@ export class StockUploads {
   async #read(id: string): Promise<UploadRow> {
     const { rows } = await this.#services.warehouse.pool.query<UploadRow>(
       `select rooftop_id as "rooftopId", rooftop_uid as rooftop, file_name as "fileName", sha256, content, options, result,
-         newest_import_id::int as newest, import_id::int as "importId"
+         newest_import_id::int as newest, import_id::int as "importId", corrects_import_id::int as corrects
        from ops.stock_upload join core.rooftop using (rooftop_id)
        where upload_id = $1 and (ends_at > now() or import_id is not null)`,
       [id],
@@ -188,13 +189,14 @@ export class StockUploads {
     return rows[0]
   }
 
-  #request({ rooftop, fileName, content, options }: UploadRow): ImportRequest {
+  #request({ rooftop, fileName, content, options, corrects }: UploadRow): ImportRequest {
     const { mode, maps, encoding, delimiter, sheet } = options
     return {
       ...{ file: fileName, bytes: content!, rooftop: this.#rooftop(rooftop), mode, maps },
       ...(encoding === null ? {} : { encoding }),
       ...(delimiter === null ? {} : { delimiter }),
       ...(sheet === null ? {} : { sheet }),
+      ...(corrects === null ? {} : { corrects }),
       ...{ dryRun: true, rejects: null, importedBy: '', now: new Date() },
       ...{ allowMassRemoval: false, allowMassChange: false },
     }

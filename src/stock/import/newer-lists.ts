@@ -1,0 +1,52 @@
+import { plural } from '../../values/text.ts'
+import { ListRefused } from './list-refused.ts'
+import type { ImportRequest } from './request.ts'
+import type { Staging } from './stage.ts'
+
+const namedUnits = 10
+
+/** ListRefused, to be thrown, if a correction of an earlier list would change vehicles that a newer list names, or bring one back that a newer list of the
+ *  whole stock no longer has. */
+export async function guardNewerLists(
+  { client, tables, rooftopId, importId }: Staging,
+  { corrects, allowOlderValues = false, file }: ImportRequest,
+): Promise<ListRefused | null> {
+  if (corrects === undefined || allowOlderValues) return null
+  const { rows } = await client.query<{ stock_no: string; list: string; is_named: boolean }>(
+    newerQuery(tables.units),
+    [rooftopId, importId, corrects],
+  )
+  if (rows.length === 0) return null
+  const names = rows
+    .slice(0, namedUnits)
+    .map(({ stock_no, list, is_named }) =>
+      is_named ? `${stock_no} is in ${list}` : `${stock_no} has left: it is not in ${list}`,
+    )
+  const more = rows.length > namedUnits ? '; …' : ''
+  const would = `would change ${plural(rows.length, 'car')} about which there are newer lists: ${names.join('; ')}${more}`
+  return new ListRefused({ is: 'newer', count: rows.length, would }, `${file} ${would}.`)
+}
+
+// Of each vehicle that would change, the newest list that names it, or from which it is missing. A row that an earlier correction of
+// the same list has rejected says nothing new.
+const newerQuery = (units: string) => `
+with concerned as (
+  select stock_no, coalesce(old_stock_no, stock_no) as known_as, change <> 'updated' as is_new from stock_diff
+  union all select stock_no, stock_no, true from ${units} where rooftop_id = $1 and import_id = $2
+  union all select stock_no, stock_no, false from stock_gone
+), newer as (
+  select import_id, file_name, mode, exists (
+    select from ops.stock_upload as correction where correction.import_id = list.import_id and correction.corrects_import_id = $3
+  ) as is_correction
+  from core.stock_import as list where rooftop_id = $1 and import_id > $3 and import_id <> $2
+), named as (
+  select distinct concerned.stock_no, newer.import_id
+  from newer join core.stock_import_row as stored using (import_id)
+  join concerned on stored.stock_no in (concerned.stock_no, concerned.known_as)
+  where not (newer.is_correction and stored.status = 'rejected')
+)
+select distinct on (concerned.stock_no) concerned.stock_no, newer.file_name || ' (import ' || newer.import_id || ')' as list,
+  named.stock_no is not null as is_named
+from concerned cross join newer left join named on named.stock_no = concerned.stock_no and named.import_id = newer.import_id
+where named.stock_no is not null or concerned.is_new and newer.mode = 'snapshot'
+order by concerned.stock_no, newer.import_id desc`
