@@ -5,6 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Person } from './access/people.ts'
 import { enterScope } from './access/scope.ts'
+import { Slots } from './slots.ts'
 
 /** Writes a file, from an open transaction that reads with the rights of the person. */
 export type WriteFile = (
@@ -31,8 +32,7 @@ interface DownloadOptions {
 /** Sends files outside the transaction of the page that allowed them. */
 export class Downloads {
   readonly #options: DownloadOptions
-  /** The e-mail of each that runs. */
-  readonly #running: string[] = []
+  readonly #slots = new Slots()
 
   constructor(options: DownloadOptions) {
     this.#options = options
@@ -41,9 +41,8 @@ export class Downloads {
   /** Starts a file; whoever stops reading ends its query. null: the person, or all, have as many as may run. */
   start(person: Person, write: WriteFile): Readable | null {
     const { all, perPerson } = downloadLimits
-    const ofPerson = this.#running.filter((email) => email === person.email)
-    if (this.#running.length >= all || ofPerson.length >= perPerson) return null
-    this.#running.push(person.email)
+    const free = this.#slots.take({ all, [`person ${person.email}`]: perPerson })
+    if (free === null) return null
     const to = new PassThrough()
     this.#write(person, write, to)
       .then(() => to.end())
@@ -51,7 +50,7 @@ export class Downloads {
         this.#options.log.debug(`a download ended early: ${messageOf(error)}`)
         to.destroy(error)
       })
-      .finally(() => this.#running.splice(this.#running.indexOf(person.email), 1))
+      .finally(free)
     const file = Readable.from(this.#slices(to), { objectMode: false })
     const destroy = file._destroy.bind(file)
     file._destroy = (error, done) => {

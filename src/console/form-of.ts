@@ -1,29 +1,39 @@
 import type { FastifyRequest } from 'fastify'
+import type { Config } from '../config/read.ts'
+import type { Person } from './access/people.ts'
 import { firstValues } from './first-values.ts'
 import type { AnyPage, UploadedFile } from './page.ts'
+import { Slots } from './slots.ts'
 
 /** A file that is not taken; the message says why. */
 export class UploadRefused extends Error {}
 
-/** Files that one process reads at once: they are in memory until they are stored. */
-const mostAtOnce = 4
-let atOnce = 0
+/** Files that one process reads at once, because they are in memory until they are stored; of them those of a person, and those of
+ *  the people of a dealer group. */
+const uploadLimits = { all: 6, perGroup: 3, perPerson: 2 }
+const slots = new Slots()
 
-/** The fields and the file of a form. UploadRefused when the file is too large. */
+/** The fields and the file of a form. UploadRefused when the file is too large, or when too many arrive. */
 export async function formOf(
   request: FastifyRequest,
   { takesFile }: AnyPage,
-  megabytes: number,
+  person: Person,
+  config: Config,
 ): Promise<{ readonly form: Record<string, string>; readonly file: UploadedFile | null }> {
   if (takesFile !== true || !request.isMultipart())
     return { form: firstValues(request.body), file: null }
-  if (atOnce >= mostAtOnce)
+  const groups = config.rooftops.filter(({ uid }) => person.rooftops?.includes(uid))
+  const free = slots.take({
+    all: uploadLimits.all,
+    [`person ${person.email}`]: uploadLimits.perPerson,
+    ...Object.fromEntries(groups.map(({ group }) => [`group ${group}`, uploadLimits.perGroup])),
+  })
+  if (free === null)
     throw new UploadRefused('Several lists are being uploaded now. Try again in a minute.')
-  atOnce += 1
   try {
-    return await readParts(request, megabytes)
+    return await readParts(request, config.console!.uploadMegabytes)
   } finally {
-    atOnce -= 1
+    free()
   }
 }
 

@@ -10,7 +10,7 @@ import type { Person } from './access/people.ts'
 import { enterScope } from './access/scope.ts'
 import { findSession } from './access/session.ts'
 import { cookieName } from './access/sign-in.ts'
-import { finishAction, startAction } from './action-log.ts'
+import { type ActionTarget, finishAction, startAction } from './action-log.ts'
 import type { Doors } from './doors.ts'
 import type { Downloads } from './downloads.ts'
 import { firstValues } from './first-values.ts'
@@ -198,12 +198,17 @@ export class PageServer {
     person: Person,
   ): Promise<void> {
     const { context, doors } = this.#parts
-    const sent = await formOf(request, page, this.#parts.settings.uploadMegabytes).catch(
-      (error: unknown) => {
-        if (error instanceof UploadRefused) return error
-        throw error
-      },
-    )
+    const actions = Object.entries(page.actions!)
+    // Before a file is read, as far as that is known without the form.
+    if (page.takesFile === true && !actions.some(([, { roles }]) => roles.includes(person.role)))
+      return await this.#refuseRole(request, reply, person, {
+        name: actions.map(([name]) => name).join(' '),
+        target: { path: page.path, params: firstValues(request.params), form: {} },
+      })
+    const sent = await formOf(request, page, person, context.config).catch((error: unknown) => {
+      if (error instanceof UploadRefused) return error
+      throw error
+    })
     if (sent instanceof UploadRefused)
       return await this.#notice(request, reply, person, refused(sent.message))
     const { form, file } = sent
@@ -216,12 +221,9 @@ export class PageServer {
       Object.entries(form).filter(([field]) => field === 'count' || logged.includes(field)),
     )
     const target = { path: page.path, params, form: stored }
+    if (!action.roles.includes(person.role))
+      return await this.#refuseRole(request, reply, person, { name, target })
     const id = await startAction(context.db, person, name, target)
-    if (!action.roles.includes(person.role)) {
-      const message = `It is not for the role ${person.role}.`
-      await finishAction(context.db, id, { outcome: 'refused', message })
-      return await this.#notice(request, reply, person, forbidden(person))
-    }
     try {
       const { config, db } = context
       const asked = { params, form, file, person, config, db, context, doors, now: new Date() }
@@ -242,6 +244,19 @@ export class PageServer {
       if (!isRefused) throw error
       await this.#notice(request, reply, person, refused(messageOf(error)))
     }
+  }
+
+  async #refuseRole(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    person: Person,
+    { name, target }: { readonly name: string; readonly target: ActionTarget },
+  ): Promise<void> {
+    const { db } = this.#parts.context
+    const id = await startAction(db, person, name, target)
+    const message = `It is not for the role ${person.role}.`
+    await finishAction(db, id, { outcome: 'refused', message })
+    await this.#notice(request, reply, person, forbidden(person))
   }
 
   async #notice(

@@ -45,6 +45,13 @@ export interface ServerOptions {
   readonly operations?: Operations
   /** The longest time in which a request must have arrived. */
   readonly requestTimeoutMs?: number
+  /** What must arrive of a request in each span of time; default: 30 KB in 30 seconds. */
+  readonly bodyRate?: BodyRate
+}
+
+interface BodyRate {
+  readonly bytes: number
+  readonly everyMs: number
 }
 
 /** A running server. */
@@ -61,8 +68,8 @@ export interface Server extends AsyncDisposable {
 /** Starts the server with everything that is served. UsageError when the address cannot be had. */
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const { log } = context
-  const { token, operations, requestTimeoutMs } = options
-  const app = createServer(log, requestTimeoutMs)
+  const { token, operations, requestTimeoutMs, bodyRate } = options
+  const app = createServer(log, requestTimeoutMs, bodyRate)
   if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
   const receives = await receiveWebhooks(context, app)
@@ -107,7 +114,11 @@ const longestBodyMs = 15 * 60_000
 
 /** The frame onto which each part registers its routes: safe headers, pages for what goes wrong, and /health. A slow sender is cut
  *  off: the head of a request within half of `requestTimeoutMs`, all of it within that time, unless its route allows more. */
-function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
+function createServer(
+  log: Log,
+  requestTimeoutMs = 20_000,
+  bodyRate: BodyRate = { bytes: 30_000, everyMs: 30_000 },
+): FastifyInstance {
   const app = fastify({
     forceCloseConnections: 'idle',
     // Node limits the whole head of a request to this: a page answers an address that is too long for what it names.
@@ -124,7 +135,7 @@ function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(safeHeaders)
-    limitBodyTime(request, requestTimeoutMs)
+    limitBodyTime(request, requestTimeoutMs, bodyRate)
   })
   app.setNotFoundHandler((request, reply) => sendPage(request, reply, notFoundPage))
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
@@ -141,13 +152,31 @@ function createServer(log: Log, requestTimeoutMs = 20_000): FastifyInstance {
   return app
 }
 
-/** Node has one limit for all requests of a server, so that of a route is ours: it ends the connection. */
-function limitBodyTime({ raw, routeOptions }: FastifyRequest, defaultMs: number): void {
+/** Node has one limit for all requests of a server, so that of a route is ours: it ends the connection. A body that arrives too slowly
+ *  is ended before: a list that is uploaded has a place that others wait for. */
+function limitBodyTime(
+  { raw, routeOptions }: FastifyRequest,
+  defaultMs: number,
+  { bytes, everyMs }: BodyRate,
+): void {
   const cut = () => {
     if (!raw.complete) raw.socket.destroy()
   }
-  const timer = setTimeout(cut, routeOptions.config.bodyTimeoutMs ?? defaultMs).unref()
-  for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
+  let before = raw.socket.bytesRead
+  const cutSlow = () => {
+    const { bytesRead } = raw.socket
+    if (bytesRead - before < bytes) cut()
+    before = bytesRead
+  }
+  const timers = [
+    setTimeout(cut, routeOptions.config.bodyTimeoutMs ?? defaultMs).unref(),
+    // After what arrived while the process was busy has been read.
+    setInterval(() => setImmediate(cutSlow), everyMs).unref(),
+  ]
+  for (const event of ['end', 'close'])
+    raw.once(event, () => {
+      for (const timer of timers) clearTimeout(timer)
+    })
 }
 
 /** Proxies and browsers store nothing, and the token in the address is sent to no other site. */

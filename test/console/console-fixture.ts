@@ -5,7 +5,7 @@ import type { ConfigInput } from '#src/config/schema.ts'
 import { makeLink } from '#src/console/access/link.ts'
 import type { Context } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
-import { startServer } from '#src/serve/server.ts'
+import { type ServerOptions, startServer } from '#src/serve/server.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 
 /** Who asks: kim@ (engineer), vic@ (viewer), sam@ (stock of the first rooftop), gus@ (stock of the group of the last); null: no one. */
@@ -91,6 +91,7 @@ async function loadedFixture(): Promise<Fixture> {
 export async function serveConsole(
   fixture: Fixture,
   settings: Partial<Settings> = {},
+  options: Partial<ServerOptions> = {},
 ): Promise<ConsoleFixture> {
   const logged: string[] = []
   const write = (line: string) => void logged.push(line)
@@ -98,7 +99,7 @@ export async function serveConsole(
   const port = await freePort()
   const config = withConsole(fixture.config, `http://127.0.0.1:${port}`, settings)
   const context = { ...fixture.context, config, log }
-  const server = await startServer(context, { host: '127.0.0.1', port, token: null })
+  const server = await startServer(context, { host: '127.0.0.1', port, token: null, ...options })
   const ask = async (path: string, init: RequestInit): Promise<Answer> =>
     await answerOf(await fetch(`${server.url}/console${path}`, { ...init, redirect: 'manual' }))
   const link = async (role: Exclude<Role, null>, minutes?: number) =>
