@@ -152,13 +152,13 @@ function widthOf(rows: readonly SheetRow[]): number {
 }
 
 /** The row with `width` cells. A row that is longer than the table has a note beside it, which is left out of no cell. */
-function recordOf({ line, cells }: SheetRow, width: number): CsvRecord {
+function recordOf({ line, cells, isSubtotal }: SheetRow, width: number): CsvRecord {
   const whole = cells.length < width ? filledUp(cells, width) : cells
-  const raw = rawOf(whole)
-  if (cells.every((cell) => cell.trim() === '')) return { line, cells: whole, raw, problem: blank }
-  if (cells.length <= width) return { line, cells: whole, raw }
+  const record = { line, cells: whole, raw: rawOf(whole), ...(isSubtotal ? { isSubtotal } : {}) }
+  if (cells.every((cell) => cell.trim() === '')) return { ...record, problem: blank }
+  if (cells.length <= width) return record
   const message = `cell ${columnName(cells.length - 1)}${line} is right of the table’s ${width} columns, so it was not read`
-  return { line, cells: whole, raw, problem: { code: 'extra-cell', message, repaired: true } }
+  return { ...record, problem: { code: 'extra-cell', message, repaired: true } }
 }
 
 const blank = { code: 'blank-row', message: 'the row is blank', repaired: false } as const

@@ -11,6 +11,8 @@ export interface SheetRow {
   /** From 1, as Excel shows it. */
   readonly line: number
   readonly cells: readonly string[]
+  /** A formula calculates a cell from several rows: `=SUBTOTAL(9,F2:F9)`. */
+  readonly isSubtotal?: boolean
 }
 
 /** What the cells of a sheet refer to. */
@@ -52,6 +54,9 @@ class SheetReader {
   #isValue = false
   #isInline = false
   #hasFormula = false
+  /** The formula's first characters; null outside of one. */
+  #formula: string | null = null
+  #isSubtotal = false
 
   constructor(limits: WorkbookLimits, context: CellContext) {
     this.#limits = limits
@@ -69,7 +74,7 @@ class SheetReader {
     if (element === 'c') this.#openCell(attributes)
     else if (element === 'v') this.#openValue()
     else if (element === 'row') this.#openRow(attributes)
-    else if (element === 'f') this.#hasFormula = true
+    else if (element === 'f') this.#openFormula()
     else if (element === 'is') this.#openInline()
     else if (this.#isInline) this.#rich.open(element, attributes)
     else if (element === 'mergeCell') this.#noteMerged(attributes['ref'] ?? '')
@@ -77,12 +82,15 @@ class SheetReader {
 
   text = (text: string): void => {
     if (this.#isValue) this.#addValue(text)
+    else if (this.#formula !== null && this.#formula.length < longestFormula)
+      this.#formula += text.slice(0, longestFormula)
     else if (this.#isInline) this.#assertLength(this.#rich.add(text))
   }
 
   close = (element: string): void => {
     if (element === 'c') this.#closeCell()
     else if (element === 'v') this.#isValue = false
+    else if (element === 'f') this.#closeFormula()
     else if (element === 'row') this.#closeRow()
     else if (element === 'is') this.#closeInline()
     else if (this.#isInline) this.#rich.close(element)
@@ -103,6 +111,16 @@ class SheetReader {
     this.#style = s === undefined ? 0 : Number(s)
     this.#value = null
     this.#hasFormula = false
+  }
+
+  #openFormula(): void {
+    this.#hasFormula = true
+    this.#formula = ''
+  }
+
+  #closeFormula(): void {
+    if (isOfSeveralRows(this.#formula ?? '')) this.#isSubtotal = true
+    this.#formula = null
   }
 
   #openValue(): void {
@@ -137,8 +155,11 @@ class SheetReader {
   }
 
   #closeRow(): void {
-    if (this.#cells.length > 0) this.#rows.push({ line: this.#line, cells: this.#cells })
+    const row = { line: this.#line, cells: this.#cells }
+    if (this.#cells.length > 0)
+      this.#rows.push(this.#isSubtotal ? { ...row, isSubtotal: true } : row)
     this.#cells = []
+    this.#isSubtotal = false
   }
 
   /** The text of the cell; `''` for none. */
@@ -188,6 +209,18 @@ class SheetReader {
     const [, first, last] = /^[A-Z]+(\d+):[A-Z]+(\d+)$/.exec(range) ?? []
     if (last !== undefined) this.#context.onMerged?.(range, Number(first), Number(last))
   }
+}
+
+const longestFormula = 1_000
+const summary =
+  /^(?:_xlfn\.)?(?:SUBTOTAL|AGGREGATE|SUM|AVERAGE|MIN|MAX|MEDIAN|COUNT|COUNTA|STDEV)\(([^()]*)\)$/i
+
+/** Whether a formula is nothing but the sum, the average and so on of cells in several rows. */
+function isOfSeveralRows(formula: string): boolean {
+  const ranges = summary.exec(formula.trim())?.[1] ?? ''
+  return [...ranges.matchAll(/\$?[A-Z]{1,3}\$?(\d+):\$?[A-Z]{1,3}\$?(\d+)/gi)].some(
+    ([, first, last]) => first !== last,
+  )
 }
 
 /** The number of a column from 0, from a reference such as `AB12`; Excel has at most three letters. */

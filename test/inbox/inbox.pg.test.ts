@@ -39,6 +39,21 @@ test('a list is imported once it has not changed for a while, and moved to done/
   expect((await fixture.status()).status).toBe('ok')
 })
 
+test('the report names each row that is not a vehicle, with its reason', async () => {
+  await using fixture = await openInboxFixture()
+  await fixture.drop(
+    'stock.csv',
+    `${listOf(vehicles(3))}Summe,,,,,135042,60006,\r\nPage,1,of,1,,,,\r\n`,
+  )
+
+  await fixture.pass()
+
+  const text = await fixture.text('done', '.report.txt')
+  expect(text).toContain('It has 5 rows: 3 accepted, 0 rejected, 2 that are no vehicle in stock.')
+  expect(text).toContain('line 5: a total, not a vehicle: "Summe" (TOTALS_ROW)')
+  expect(text).toContain('line 6: the row is the number of a page, "Page 1 of 1" (NO_VEHICLE)')
+})
+
 test('a file that still grows is left alone, and imported when it is complete', async () => {
   await using fixture = await openInboxFixture()
   const { pool, services, config, folder } = fixture

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { BusyError } from '#src/errors.ts'
 import { runExport } from '#src/stock/export/export.ts'
+import type { ListRefused } from '#src/stock/import/list-refused.ts'
 import type { ExportSubject } from '#src/stock/export/subject.ts'
 import {
   aVehicle,
@@ -133,3 +134,31 @@ async function exported(fixture: ImportFixture, subject: Subject): Promise<Uint8
   })
   return await readFile(to)
 }
+
+test('an odometer above 1,000,000 km is asked about, until the column is confirmed or the vehicle is known with it', async () => {
+  await using fixture = await openImportFixture()
+  const [first, ...others] = vehicles(600)
+  const list = (km: string, price = '20001') => listOf([...others, { ...first!, km, price }])
+  const refusalOf = async (content: string) =>
+    await fixture.import(content, { dryRun: true }).then(
+      () => null,
+      (error: ListRefused) => error,
+    )
+
+  const refused = await refusalOf(list('1669380'))
+  const confirmed = await fixture.import(list('1669380'), { maps: ['odometer=Odometer (km)'] })
+  const again = await fixture.import(list('1669390', '19000'))
+  const typingError = await refusalOf(
+    listOf([{ ...others[0]!, km: '1450000' }, ...others.slice(1)]),
+  )
+
+  expect(await refusalOf(list('1000000'))).toBeNull()
+  expect(refused?.refusal).toMatchObject({ is: 'columns', mapping: { status: 'unsure' } })
+  expect(refused?.message).toContain(
+    '1 vehicle has an odometer above 1,000,000 km (S0001: 1669380 km)',
+  )
+  expect(refused?.message).toContain("--map 'odometer=Odometer (km)'")
+  expect(confirmed).toMatchObject({ added: 600, issueCounts: { ODOMETER_DOUBTED: 1 } })
+  expect(again).toMatchObject({ updated: 1, unchanged: 599 })
+  expect(typingError?.message).toContain('S0002: 1450000 km')
+})

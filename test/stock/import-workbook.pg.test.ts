@@ -97,3 +97,27 @@ test('rejected rows of a workbook are written as CSV and can be imported', async
   expect(report).toMatchObject({ accepted: 2, rejected: 1, rejectsFile: rejects })
   expect(again).toMatchObject({ records: 1, accepted: 1, added: 1 })
 })
+
+test('outline subtotals of a workbook are passed over as information, with formulas that were never calculated too', async () => {
+  await using fixture = await openImportFixture()
+  const [header, ...lines] = listOf(vehicles(6)).trimEnd().split('\r\n')
+  const subtotal = (label: string, first: number, last: number) =>
+    `<row><c/><c/><c t="inlineStr"><is><t>${label}</t></is></c><c/><c/><c><f>SUBTOTAL(9,F${first}:F${last})</f></c><c><f>SUBTOTAL(9,G${first}:G${last})</f></c></row>`
+  for (const label of ['Toyota Total', 'Toyota']) {
+    const rows = [
+      rowsOf([header, ...lines.slice(0, 3)].join('\r\n')) + subtotal(label, 2, 4),
+      rowsOf(lines.slice(3).join('\r\n')) + subtotal(label, 6, 8) + subtotal('Grand Total', 2, 9),
+    ]
+
+    const report = await fixture.import(
+      workbook({ sheets: [{ name: 'Stock', rows: rows.join('') }] }),
+      {
+        dryRun: true,
+      },
+    )
+
+    expect(report, label).toMatchObject({ accepted: 6, rejected: 0, skipped: 3 })
+    expect(report.issueTotals).toEqual([{ severity: 'info', code: 'TOTALS_ROW', count: 3 }])
+    expect(report.issues.map(({ line }) => line)).toEqual([5, 9, 10])
+  }
+})

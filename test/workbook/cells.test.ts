@@ -201,3 +201,26 @@ test('the header again within the list is marked, as in CSV', async () => {
 
   expect(records.map(({ problem }) => problem?.code)).toEqual([undefined, 'repeated-header'])
 })
+
+test('a row with a formula over several rows is a subtotal, one over its own row is not', async () => {
+  const formulas = {
+    'SUBTOTAL(9,C2:C3)': true,
+    'SUBTOTAL(109,Sheet1!$C$2:$C$3)': true,
+    '_xlfn.AGGREGATE(9,5,C2:C3)': true,
+    'SUM(C2:C3)': true,
+    'SUM(A4:C4)': false,
+    'MAX(C2:C3)+1': false,
+    'C2*1.1': false,
+  }
+  for (const [formula, isSubtotal] of Object.entries(formulas)) {
+    const row = `<row><c t="inlineStr"><is><t>x</t></is></c><c/><c><f>${formula}</f><v>3</v></c></row>`
+    const rows = textRows([...[['Stock No', 'Make', 'Price']], ...[['S1', 'Kia', '1']]]) + row
+
+    const { records } = await readBook(workbook({ sheets: [{ name: 'Sheet1', rows }] }))
+
+    expect(
+      records.map((record) => record.isSubtotal ?? false),
+      formula,
+    ).toEqual([false, isSubtotal])
+  }
+})

@@ -59,8 +59,10 @@ export function samplesOf({ cells }: Pick<SampleColumn, 'cells'>, most = 3): str
   return [...found]
 }
 
+type NamedColumn = Pick<SampleColumn, 'header' | 'index'>
+
 /** The name of a column in `--map`: its header, or `#3` where no column or several have that header. */
-export function columnName(column: SampleColumn, all: readonly SampleColumn[]): string {
+export function columnName(column: NamedColumn, all: readonly NamedColumn[]): string {
   const { header } = column
   const isAlone = all.filter((other) => other.header === header).length === 1
   return header !== null && header.trim() !== '' && isAlone ? header : `#${column.index + 1}`

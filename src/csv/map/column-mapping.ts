@@ -2,7 +2,12 @@ import type { Field, VitalField } from './stock-fields.ts'
 
 /** A question that the user must answer before the file is loaded. */
 export interface MappingQuestion {
-  readonly code: 'NO_KEY_COLUMN' | 'MAPPING_LOW_CONFIDENCE' | 'duplicate-label'
+  readonly code:
+    | 'NO_KEY_COLUMN'
+    | 'MAPPING_LOW_CONFIDENCE'
+    | 'duplicate-label'
+    | 'ODOMETER_DOUBTED'
+    | 'MAYBE_SOLD'
   readonly message: string
   /** Arguments that answer it, without `--map`; empty where no column of the file fits. */
   readonly maps: readonly string[]

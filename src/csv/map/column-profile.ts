@@ -1,7 +1,6 @@
 import { isDateLike } from './typing/date.ts'
 import { readModelYear } from './typing/description.ts'
-import { readAmount } from './typing/money.ts'
-import { digitsIn, thousands } from './typing/number.ts'
+import { numberIn } from './typing/numbers-above.ts'
 import { readDistance } from './typing/odometer.ts'
 import { isOnApplication, isPlaceholder, plainText } from './typing/plain-text.ts'
 import { wordTests } from './vehicle-words.ts'
@@ -92,15 +91,6 @@ function sharesOf(
   for (const [text, times] of count) if (/\p{L}{2}/u.test(text)) textual += times
   share['text'] = part(textual)
   return share as Record<Trait, number>
-}
-
-/** The number of a cell in any style; good enough for magnitudes only. */
-function numberIn(text: string): number | null {
-  const amount = readAmount(text) ?? readDistance(text)
-  if (!amount) return null
-  const { whole, fraction } = digitsIn(thousands, amount.reading)
-  const number = Number(`${whole}.${fraction || '0'}`) * (amount.isThousands ? 1000 : 1)
-  return amount.isNegative ? -number : number
 }
 
 function medianOf(numbers: readonly number[]): number | null {

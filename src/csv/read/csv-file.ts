@@ -81,6 +81,8 @@ export interface CsvRecord {
   /** Text of the record as in the file, without its line end; the cells as CSV for a row of a workbook. */
   readonly raw: string
   readonly problem?: CsvProblem
+  /** Of a workbook: a formula calculates a cell from several rows. */
+  readonly isSubtotal?: boolean
 }
 
 /** A problem of the file as a whole. */

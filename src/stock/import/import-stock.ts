@@ -9,6 +9,7 @@ import { ownMapping } from '../own-columns.ts'
 import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
 import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
 import { resolveDuplicates } from './duplicates.ts'
+import { guardOdometers } from './guard-odometers.ts'
 import { guardChanges, guardRemovals } from './guards.ts'
 import { guardNewerLists } from './newer-lists.ts'
 import { IssueTally } from './issue-tally.ts'
@@ -171,6 +172,8 @@ async function loadList(work: Work): Promise<Imported> {
   tally.addMany(duplicates.rejected)
   tally.addMany(duplicates.sameVin)
   const renumbered = await matchRenumbered(staging, staged.units)
+  if ((tally.report().issueCounts['ODOMETER_DOUBTED'] ?? 0) > 0)
+    await guardOdometers(staging, work.list, request, mapping)
   const diff = await diffStock(staging, request.mode, staged.units)
   for (const objection of [
     await guardRemovals(staging, request, rows, tally.report().issues, diff),

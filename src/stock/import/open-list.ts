@@ -5,6 +5,8 @@ import { headerFingerprint } from '../../csv/map/header-name.ts'
 import { proposeMapping } from '../../csv/map/mapping.ts'
 import { unsureText } from '../../csv/map/mapping-text.ts'
 import { parseOverrides } from '../../csv/map/overrides.ts'
+import { plainText } from '../../csv/map/typing/plain-text.ts'
+import { isSummaryLabel } from '../../csv/map/typing/summary-words.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../../csv/read/csv-file.ts'
 import { UsageError } from '../../errors.ts'
 import { readList } from '../../workbook/read-list.ts'
@@ -90,7 +92,7 @@ export function mapList(
 
 /** The rows of the sample that are evidence of the columns' fields, with the dealer's cells. */
 export function sampleRows({ sample, width }: ListSample): readonly (readonly string[])[] {
-  const whole = sample.filter(({ problem }) => !problem)
+  const whole = sample.filter(({ problem, isSubtotal }) => !problem && !isSubtotal)
   return withoutTitles(whole.map(({ cells }) => cells.slice(0, width)))
 }
 
@@ -105,7 +107,13 @@ export function assertSure({ csv }: OpenList, request: ImportRequest, mapping: M
 function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const filled = (cells: readonly string[]) => cells.filter((cell) => cell.trim() !== '').length
   const most = rows.reduce((all, cells) => Math.max(all, filled(cells)), 0)
-  return rows.filter((cells) => filled(cells) * 3 > most)
+  return rows.filter(
+    (cells) => filled(cells) * 3 > most && !(filled(cells) * 4 < most * 3 && isTotal(cells)),
+  )
+}
+
+function isTotal(cells: readonly string[]): boolean {
+  return cells.some((cell) => isSummaryLabel(plainText(cell)))
 }
 
 function unsureMessage(mapping: Mapping, request: ImportRequest): string {

@@ -14,6 +14,8 @@ export interface PartImport extends RowCounts, UnitCounts {
   readonly warnings: readonly CellIssue[]
   /** The first errors of rejected rows. */
   readonly errors: readonly CellIssue[]
+  /** Why the first skipped rows are not vehicles in stock. Blank rows and repeated headers need no reason. */
+  readonly notVehicles: readonly CellIssue[]
 }
 
 /** What became of a file at one rooftop. */
@@ -33,7 +35,8 @@ export interface FileOutcome {
   readonly absent: readonly string[]
 }
 
-const shownErrors = 20
+/** How many issues of each kind the report has. */
+export const shownIssues = 20
 
 /** Reads what became of a file, however long ago it was decided. */
 export async function readOutcome(
@@ -60,7 +63,7 @@ export async function readOutcome(
 }
 
 async function readImport(pool: pg.Pool, importId: number): Promise<PartImport | null> {
-  const { rows } = await pool.query<Omit<PartImport, 'errors'>>(
+  const { rows } = await pool.query<Omit<PartImport, 'errors' | 'notVehicles'>>(
     `select import_id as "importId", imported_at as "importedAt", delimiter, header -> 'names' as names, mapping, warnings,
        records, accepted, rejected, collapsed, skipped, added, updated, unchanged, removed, reappeared
      from core.stock_import where import_id = $1`,
@@ -68,10 +71,26 @@ async function readImport(pool: pg.Pool, importId: number): Promise<PartImport |
   )
   const [found] = rows
   if (found === undefined) return null
-  const { rows: errors } = await pool.query<{ issue: CellIssue }>(
+  const [errors, notVehicles] = await Promise.all([
+    issuesOf(pool, importId, "status = 'rejected' and issue ->> 'severity' = 'error'"),
+    issuesOf(
+      pool,
+      importId,
+      "status = 'skipped' and issue ->> 'code' not in ('blank-row', 'repeated-header')",
+    ),
+  ])
+  return { ...found, errors, notVehicles }
+}
+
+async function issuesOf(
+  pool: pg.Pool,
+  importId: number,
+  where: string,
+): Promise<readonly CellIssue[]> {
+  const { rows } = await pool.query<{ issue: CellIssue }>(
     `select issue from core.stock_import_row as row, jsonb_array_elements(issues) as issue
-     where import_id = $1 and status = 'rejected' and issue ->> 'severity' = 'error' order by line_no limit ${shownErrors}`,
+     where import_id = $1 and ${where} order by line_no limit ${shownIssues}`,
     [importId],
   )
-  return { ...found, errors: errors.map(({ issue }) => issue) }
+  return rows.map(({ issue }) => issue)
 }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { mappingSummary } from '../../csv/map/mapping-text.ts'
 import { issueLine } from '../import/guards.ts'
-import type { FileOutcome, PartImport, PartOutcome } from './file-outcome.ts'
+import { type FileOutcome, type PartImport, type PartOutcome, shownIssues } from './file-outcome.ts'
 import { folders, type Inbox } from './inbox.ts'
 
 /** What the report of a file is written from. */
@@ -103,9 +103,15 @@ function importLines(part: PartOutcome, done: PartImport, source: ReportSource):
     `Import ${importId}. It has ${rows(records)}: ${counts.join(', ')}.`,
     `Vehicles: ${added} new, ${updated} changed, ${unchanged} as before, ${reappeared} back in stock, ${removed} no longer in the list.`,
     ...rejectedLines(part, done, source),
+    ...section('Rows that are not vehicles in stock:', notVehicleLines(done)),
     ...section('Notes on the list:', warnings.map(issueLine)),
     ...section('How its columns were read:', columnLines(mapping)),
   ]
+}
+
+function notVehicleLines({ notVehicles, skipped }: PartImport): string[] {
+  const isMore = notVehicles.length === shownIssues && skipped > shownIssues
+  return [...notVehicles.map(issueLine), ...(isMore ? [`… of ${rows(skipped)} in all`] : [])]
 }
 
 /** Whether a person confirmed that there is no such column is not stored with the import. */

@@ -98,7 +98,10 @@ test.skipIf(!isHere)(
     expect(mapping).toMatchObject({ status: 'unsure', key: null })
     expect(mapping.questions.map(({ code }) => code)).toEqual(['NO_KEY_COLUMN'])
     expect(count).toEqual({ accepted: 0, rejected: 2499, skipped: 0 })
-    expect(codes).toEqual({ 'primary-key error': 2499, 'PRICE_POA info': 399 })
+    expect(codes).toEqual({
+      ...{ 'primary-key error': 2499, 'PRICE_POA info': 399 },
+      'ODOMETER_DOUBTED warning': 11,
+    })
   },
 )
 
@@ -167,7 +170,7 @@ test.skipIf(!isHere)(
     expect(fieldsOf(mapping)).toMatchObject({ '#1': 'stock_number', '#2': 'model_year' })
     expect(answered.mapping.status).toBe('sure')
     expect(answered.rows.map(({ issues }) => issues.map(({ code }) => code))).toEqual([
-      ...[['constraint-error'], ['constraint-error'], [], []],
+      ...[['constraint-error'], ['constraint-error'], ['ODOMETER_DOUBTED'], ['ODOMETER_DOUBTED']],
     ])
     expect(answered.count).toEqual({ accepted: 2, rejected: 2, skipped: 0 })
   },
@@ -277,7 +280,7 @@ test.skipIf(!isHere)(
     expect(rows[0]!.unit).toMatchObject({ vin: 'JTEZU11F88K007763', asking_price: '6300.000' })
     expect(count).toEqual({ accepted: 2499, rejected: 0, skipped: 0 })
     expect(codes).toEqual({
-      'VIN_LENGTH info': 1,
+      ...{ 'VIN_LENGTH info': 1, 'ODOMETER_DOUBTED warning': 4 },
       ...{ 'ZERO_PRICE warning': 43, 'ZERO_ODOMETER warning': 6 },
     })
   },

@@ -1,7 +1,7 @@
 import { typeDate } from './date.ts'
 import { currencyOf, type Money, typeMoney } from './money.ts'
 import { thousands } from './number.ts'
-import { distanceUnitOf, typeOdometer } from './odometer.ts'
+import { distanceUnitOf, mostKm, typeOdometer } from './odometer.ts'
 import { isOnApplication } from './plain-text.ts'
 import type { RowNotes } from './row-notes.ts'
 import type { StockDraft } from './typed-row.ts'
@@ -114,6 +114,12 @@ function typeDistance(
   const unit = (unitText === null ? null : distanceUnitOf(unitText)) ?? styles.odometerUnit
   const distance = notes.take('odometer', typeOdometer(text, unit))
   if (distance === null) return
+  if (distance.km > mostKm)
+    notes.cell('odometer', {
+      code: 'ODOMETER_DOUBTED',
+      severity: 'warning',
+      hint: 'hardly a vehicle for sale has run more than 1,000,000 km: check the reading',
+    })
   draft.odometer_km = distance.km
   draft.extras['odometer'] = String(distance.reading)
   draft.extras['odometer_unit'] = distance.unit

@@ -1,7 +1,10 @@
 import type { Mapping } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
+import { leadingMake, wordTests } from '../vehicle-words.ts'
+import { numberIn, NumbersAbove } from './numbers-above.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
 import { type FieldColumn, type FieldColumns, fieldColumnsOf } from './row-notes.ts'
+import { isPageLine, isSummaryLabel } from './summary-words.ts'
 import type { TypableRecord } from './typed-row.ts'
 
 /** Why a row is not a vehicle on hand. */
@@ -10,8 +13,14 @@ export interface NotOnHand {
   readonly hint: string
 }
 
-const total = /^(grand |sub-?)?(totals?|sum|count|average|avg)\b|^(الإجمالي|الاجمالي|المجموع)/i
-
+/** Fields that name the vehicle in words. */
+const names: readonly Field[] = [
+  ...(['make', 'model', 'variant', 'series', 'title_combined', 'body', 'plate'] as const),
+]
+/** Fields with a number that each vehicle has. */
+const numberFields: ReadonlySet<Field> = new Set<Field>([
+  ...(['model_year', 'odometer', 'price_asking', 'cost', 'price_wholesale', 'price_msrp'] as const),
+])
 /** Fields that identify the vehicle. */
 const naming: readonly Field[] = [
   ...(['make', 'model', 'variant', 'series', 'title_combined', 'model_year', 'plate'] as const),
@@ -31,18 +40,144 @@ const chassisLike = /^(?=.*\d)[A-Z0-9][A-Z0-9*._-]{4,}$/i
 
 /**
  * Finds rows that are not vehicles (blank rows, totals, repeated headers, titles, footers) and vehicles that have left
- * by their status. null: a vehicle in stock, or a row to reject.
+ * by their status. null: a vehicle in stock, or a row to reject. The rows must come in their order: a total is known by those above it.
  */
 export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotOnHand | null {
-  const layout = fieldColumnsOf(mapping)
-  const placesOf = (fields: readonly Field[]) =>
-    fields.map((field) => layout[field]).filter((place) => place !== undefined)
-  const places = { naming: placesOf(naming), content: placesOf(content) }
-  return (record) =>
-    blankOrHeader(record, layout) ??
-    totalsRow(record.cells, layout) ??
-    noVehicle(record, layout, places) ??
-    leftStock(record, layout)
+  const rows = new ListRows(mapping)
+  return (record) => rows.test(record)
+}
+
+class ListRows {
+  readonly #layout: FieldColumns
+  readonly #places: Places
+  readonly #above: NumbersAbove
+  /** The forms of the stock numbers so far; see `formOf`. */
+  readonly #forms = new Set<string>()
+  #keys = 0
+
+  constructor(mapping: Mapping) {
+    const layout = fieldColumnsOf(mapping)
+    const placesOf = (fields: readonly Field[]) =>
+      fields.map((field) => layout[field]).filter((place) => place !== undefined)
+    this.#layout = layout
+    this.#places = { names: placesOf(names), naming: placesOf(naming), content: placesOf(content) }
+    this.#above = new NumbersAbove(mapping)
+  }
+
+  test(record: TypableRecord): NotOnHand | null {
+    const layout = this.#layout
+    const blank = blankOrHeader(record, layout)
+    if (blank !== null) return blank
+    const own = plainText(textAt(record.cells, layout.stock_number))
+    const not = this.#isVehicle(record, own)
+      ? null
+      : (this.#summaryRow(record, own) ??
+        noVehicle(record, layout, this.#places, own) ??
+        this.#footer(record, own))
+    if (not !== null) this.#above.endGroup()
+    else if (record.problem?.repaired !== false) this.#addVehicle(record, own)
+    return not ?? leftStock(record, layout)
+  }
+
+  #addVehicle({ cells }: TypableRecord, own: string): void {
+    this.#above.add(cells)
+    if (!isKeyLike(own)) return
+    this.#keys += 1
+    if (this.#forms.size < maxForms) this.#forms.add(formOf(own))
+  }
+
+  /** Whether nothing else is asked: it has a VIN, or a stock number and a name. */
+  #isVehicle({ cells, problem }: TypableRecord, own: string): boolean {
+    if (isVehicleNumber(textAt(cells, this.#layout.vin))) return true
+    if (problem?.repaired === false || !isKeyLike(own) || isSummaryLabel(own)) return false
+    return this.#namesIn(cells) > 0
+      ? this.#isKnownForm(own)
+      : this.#isKnownForm(own) && !this.#above.isCount(own)
+  }
+
+  /** A stock number like those above. The first ones prove nothing. */
+  #isKnownForm(own: string): boolean {
+    return this.#keys < minKeys || this.#forms.size >= maxForms || this.#forms.has(formOf(own))
+  }
+
+  /** Names of the vehicle: make, model and so on in words. */
+  #namesIn(cells: readonly string[]): number {
+    return this.#places.names.filter(({ index }) => {
+      const text = plainText(cells[index] ?? '')
+      return /\p{L}{2}/u.test(text) && !isPlaceholder(text, null) && !isSummaryLabel(text)
+    }).length
+  }
+
+  /** A model may be called Max: beside a stock number, such a name proves nothing unless the numbers are calculated. */
+  #labelIn(cells: readonly string[], own: string, isCalculated: boolean): string | undefined {
+    const isVehicle = own !== '' && !isSummaryLabel(own) && !isCalculated
+    const places = isVehicle ? this.#places.names.map(({ index }) => index) : []
+    return cells
+      .map(plainText)
+      .find((text, index) => !places.includes(index) && isSummaryLabel(text))
+  }
+
+  /** A total, an average, a count or a number of a page. */
+  #summaryRow(
+    { cells, problem, isSubtotal = false }: TypableRecord,
+    own: string,
+  ): NotOnHand | null {
+    const texts = cells.map(plainText).filter((text) => text !== '')
+    const isBroken = problem?.repaired === false
+    if (isBroken && texts.some((text) => vinLike.test(text))) return null
+    const isKeyed = isKeyLike(own) && !isSummaryLabel(own)
+    const isNamed = this.#namesIn(cells) > 1 || (isKeyed && this.#namesIn(cells) > 0)
+    const numbers = this.#above.compare(cells, isBroken)
+    if (isSubtotal && !isNamed) return total('calculated by the workbook from the rows above it')
+    const label = this.#labelIn(cells, own, numbers !== null)
+    if (label !== undefined && (!isNamed || (numbers !== null && !isKeyed)))
+      return total(`"${label.slice(0, 60)}"`)
+    if (!isNamed && isPageLine(texts.join(' ')))
+      return {
+        code: 'NO_VEHICLE',
+        hint: `the row is the number of a page, "${texts.join(' ').slice(0, 60)}"`,
+      }
+    // Numbers alone may be equal by chance, as in a list of one vehicle.
+    const mayBeKey = isKeyed && !this.#above.isCount(own)
+    const isCalculated = !isNamed && (numbers === 'sums' || (numbers !== null && !mayBeKey))
+    return isCalculated ? total('its numbers are calculated from the rows above it') : null
+  }
+
+  /** A row that has neither a known make nor a number of a vehicle, where its stock number is not like the others. */
+  #footer({ cells, problem }: TypableRecord, own: string): NotOnHand | null {
+    if (problem?.repaired === false || own === '' || this.#keys < minKeys) return null
+    if (isKeyLike(own) && this.#isKnownForm(own)) return null
+    const { content, names: named } = this.#places
+    const hasMake = named.some(({ index, column }) => {
+      const text = plainText(cells[index] ?? '')
+      return column.field === 'title_combined'
+        ? leadingMake(text.split(' ')) > 0
+        : wordTests.make(text)
+    })
+    const hasNumber = content.some(({ index, column: { field } }) => {
+      const isNumber = field !== null && numberFields.has(field)
+      return isNumber && numberIn(cells[index] ?? '') !== null
+    })
+    return hasMake || hasNumber || content.length === 0 ? null : describesNone(cells)
+  }
+}
+
+/** As many stock numbers show which form they have. */
+const minKeys = 3
+const maxForms = 2_000
+
+/** `S-1234` → `S-9` */
+function formOf(own: string): string {
+  return own.toUpperCase().replaceAll(/\p{Nd}+/gu, '9')
+}
+
+/** A VIN, or a chassis number with letters. */
+function isVehicleNumber(text: string): boolean {
+  return vinLike.test(text) || (chassisLike.test(text) && /[A-Z]/i.test(text))
+}
+
+function total(what: string): NotOnHand {
+  return { code: 'TOTALS_ROW', hint: `a total, not a vehicle: ${what}` }
 }
 
 function blankOrHeader({ problem, cells }: TypableRecord, layout: FieldColumns): NotOnHand | null {
@@ -56,15 +191,8 @@ function blankOrHeader({ problem, cells }: TypableRecord, layout: FieldColumns):
   return null
 }
 
-function totalsRow(cells: readonly string[], layout: FieldColumns): NotOnHand | null {
-  const label = cells.find((cell) => cell.trim() !== '')!.trim()
-  if (textAt(cells, layout.vin) !== '' || !total.test(label)) return null
-  const own = textAt(cells, layout.stock_number)
-  if (own !== '' && !total.test(plainText(own))) return null
-  return { code: 'TOTALS_ROW', hint: 'a total, not a vehicle' }
-}
-
 interface Places {
+  readonly names: readonly FieldColumn[]
   readonly naming: readonly FieldColumn[]
   readonly content: readonly FieldColumn[]
 }
@@ -74,14 +202,17 @@ function noVehicle(
   { cells, problem }: TypableRecord,
   layout: FieldColumns,
   places: Places,
+  own: string,
 ): NotOnHand | null {
-  const own = textAt(cells, layout.stock_number)
   if (isKeyLike(own) || vinLike.test(textAt(cells, layout.vin))) return null
   const isNone =
     problem?.repaired === false
       ? isLabel(cells, problem.code)
       : hasNoContent(cells, layout, places, own)
-  if (!isNone) return null
+  return isNone ? describesNone(cells) : null
+}
+
+function describesNone(cells: readonly string[]): NotOnHand {
   const text = plainText(cells.find((cell) => cell.trim() !== '')!).slice(0, 60)
   return { code: 'NO_VEHICLE', hint: `the row describes no vehicle, only "${text}"` }
 }

@@ -26,6 +26,7 @@ type IssueCode =
   | 'PRICE_POA'
   | 'ZERO_PRICE'
   | 'ZERO_ODOMETER'
+  | 'ODOMETER_DOUBTED'
   | 'CURRENCY_DIFFERS'
   | 'NUMBER_STYLE_ASSUMED'
   | 'NUMBER_STYLE_MIXED'
@@ -129,4 +130,6 @@ export interface TypableRecord {
   readonly line: number
   readonly cells: readonly string[]
   readonly problem?: CsvProblem
+  /** See CsvRecord. */
+  readonly isSubtotal?: boolean
 }
