@@ -816,6 +816,72 @@ core.stock_import_row table
   constraint stock_import_row_status_check CHECK (((status)::text = ANY ((ARRAY['accepted'::character varying, 'rejected'::character varying, 'collapsed'::character varying, 'skipped'::character varying])::text[])))
   -- Every row of every import with every cell as text; never deleted.
 
+core.stock_market_price view
+  rooftop_id integer
+  stock_no character varying(80)
+  retail numeric(15,3)
+  retail_low numeric(15,3)
+  retail_high numeric(15,3)
+  wholesale numeric(15,3)
+  wholesale_low numeric(15,3)
+  wholesale_high numeric(15,3)
+  price_currency character(3)
+  priced_at timestamp with time zone -- Last answer with these prices
+  not_priced_reason character varying(255) -- Why it has no price; null: it has a retail or a wholesale price
+  as
+   SELECT rooftop_id,
+      stock_no,
+      retail,
+      retail_low,
+      retail_high,
+      wholesale,
+      wholesale_low,
+      wholesale_high,
+      currency_code AS price_currency,
+      last_confirmed_at AS priced_at,
+          CASE
+              WHEN stock_no IS NOT NULL THEN
+              CASE
+                  WHEN error IS NOT NULL THEN error
+                  WHEN retail IS NULL AND wholesale IS NULL THEN 'the service has no price for it'::character varying
+                  ELSE NULL::character varying
+              END::text
+              ELSE COALESCE(( SELECT
+                      CASE
+                          WHEN error IS NOT NULL THEN error::text
+                          WHEN retail IS NULL AND wholesale IS NULL THEN 'the service has no price for it'::text
+                          ELSE (('its price is in '::text || currency_code::text) || ', the list has it in '::text) || currency_code::text
+                      END AS "case"
+                 FROM core.stock_price_observation o
+                WHERE rooftop_id = rooftop_id AND stock_no::text = stock_no::text AND price_source::text = 'price_batch'::text AND is_current AND COALESCE(upper(vin::text) = upper(vin::text), true)),
+              CASE
+                  WHEN vin IS NULL AND adcode IS NULL THEN 'it has no VIN and no ADCode, so it cannot be priced'::text
+                  ELSE NULL::text
+              END, (( SELECT detail
+                 FROM ops.data_quality q
+                WHERE rooftop_id = rooftop_id AND stream::text = 'stock-prices'::text AND check_name::text = 'not-priced'::text
+                ORDER BY seen_at DESC
+               LIMIT 1))::text, ( SELECT
+                      CASE
+                          WHEN outcome::text = 'missing'::text THEN ('batch '::text || batch_no) || ' has no result for it: it will be priced again next night'::text
+                          WHEN outcome::text = 'duplicate'::text THEN ('batch '::text || batch_no) || ' has several results for it and none was used: it will be priced again next night'::text
+                          WHEN outcome::text = 'failed'::text THEN 'the service rejects it as too large, even alone in a batch'::text
+                          WHEN state::text = 'lost'::text THEN ('the answer to batch '::text || batch_no) || ' was lost: it will be priced again next night'::text
+                          WHEN state::text = 'stuck'::text THEN ('batch '::text || batch_no) || ' made no progress and was abandoned: it will be priced again next night'::text
+                          WHEN state::text = 'refused'::text THEN ('the service rejected batch '::text || batch_no) || ': it will be priced again next night'::text
+                          WHEN state::text <> 'complete'::text THEN ('batch '::text || batch_no) || ' is still being priced: the next run fetches its price'::text
+                          ELSE NULL::text
+                      END AS "case"
+                 FROM ops.price_batch batch
+                   JOIN ops.price_batch_unit part USING (batch_no)
+                WHERE rooftop_id = rooftop_id AND stock_no::text = stock_no::text AND COALESCE(upper(vin::text) = upper(vin::text), true) AND submitted_at > (now() - '14 days'::interval)
+                ORDER BY batch_no DESC
+               LIMIT 1), 'not priced yet'::text)
+          END::character varying(255) AS not_priced_reason
+     FROM core.stock_unit s
+       LEFT JOIN core.stock_price_observation p ON rooftop_id = rooftop_id AND stock_no::text = stock_no::text AND price_source::text = 'price_batch'::text AND is_current AND currency_code = currency_code AND COALESCE(upper(vin::text) = upper(vin::text), true);
+  -- The current price of each unit from price-batch: of the same vehicle, since stock numbers are reused, and in the currency of its list. One row per unit; null prices: it has none.
+
 core.stock_outcome view
   rooftop_id integer
   stock_no character varying(80)
@@ -1473,6 +1539,7 @@ ops.price_batch table
   constraint price_batch_state_check CHECK (((state)::text = ANY ((ARRAY['submitting'::character varying, 'submitted'::character varying, 'complete'::character varying, 'refused'::character varying, 'lost'::character varying, 'stuck'::character varying])::text[])))
   CREATE INDEX price_batch_open ON ops.price_batch USING btree (rooftop_id) WHERE (finished_at IS NULL)
   CREATE INDEX price_batch_run ON ops.price_batch USING btree (rooftop_id, run_id)
+  CREATE INDEX price_batch_submitted ON ops.price_batch USING btree (rooftop_id, submitted_at)
   -- Every batch, recorded before it is sent. submitting: sent or about to be sent, answer unknown; lost: its answer never came, and it cannot be requested again; stuck: it made no progress. Times are by our clock.
 
 ops.price_batch_size table

@@ -1,4 +1,4 @@
--- Row-level security of every table that a mart reads, also through other views, and that has a rooftop_id or group_id. A policy
+-- Row-level security of every table that a mart reads, also through other views, and that has a rooftop_id or group_id, or is of a batch. A policy
 -- applies to the owner of the view: `true` costs nothing, and the rooftops of a tenant are read once per table and query.
 with source as (
   select distinct m.source_oid as oid, format('%I.%I', m.source_schema, m.source_name) as name,
@@ -31,13 +31,16 @@ with source as (
       when owner_column = 'rooftop_id' then 'rooftop_id = any ((select ops.visible_rooftops(current_user))::int[])'
       -- Who sees one rooftop of a group sees the name of the group, too. The policy of core.rooftop applies to the subquery.
       when name = 'core.rooftop_group' then 'group_id in (select r.group_id from core.rooftop as r)'
+      -- The policy of ops.price_batch applies to the subquery.
+      when name = 'ops.price_batch_unit' then 'batch_no in (select b.batch_no from ops.price_batch as b)'
       else 'group_id = any ((select ops.visible_groups(current_user))::int[])' end) as condition,
     coalesce(policy.condition, case
       when owner_column = 'rooftop_id' then '(rooftop_id = ANY (( SELECT ops.visible_rooftops(CURRENT_USER)%'
       when name = 'core.rooftop_group' then '(group_id IN ( SELECT r.group_id%FROM core.rooftop r))'
+      when name = 'ops.price_batch_unit' then '(batch_no IN ( SELECT b.batch_no%FROM ops.price_batch b))'
       else '(group_id = ANY (( SELECT ops.visible_groups(CURRENT_USER)%' end) as pattern
   from source cross join policy
-  where owner_column is not null
+  where owner_column is not null or name = 'ops.price_batch_unit'
 ), existing as (
   select p.polrelid, p.polname, p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid) as condition, pg_get_expr(p.polwithcheck, p.polrelid) as allowed,
     (select array_agg(r.rolname::text order by r.rolname) from pg_roles as r where r.oid = any (p.polroles)) as roles

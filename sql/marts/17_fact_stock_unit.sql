@@ -27,7 +27,10 @@ select
   s.first_seen_at,
   s.last_seen_at,
   o.eval_rooftop_id,
-  o.eval_id
+  o.eval_id,
+  m.retail as market_retail,
+  m.priced_at as market_as_of,
+  (case when m.retail is null then coalesce(m.not_priced_reason, 'the service has only a wholesale price for it') end)::varchar(255) as not_priced_reason
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
 -- distinct on changes nothing, but says that there is at most one: whoever reads no column of it does not pay for it.
@@ -36,7 +39,8 @@ left join (
 ) as a using (rooftop_id, stock_no)
 left join (
   select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, eval_rooftop_id, eval_id, match_rule from core.stock_outcome
-) as o using (rooftop_id, stock_no);
+) as o using (rooftop_id, stock_no)
+left join core.stock_market_price as m using (rooftop_id, stock_no);
 
 comment on view mart.fact_stock_unit is 'Vehicles that are or were in stock, with the values of the newest stock list that has them. No rows without stock lists. | grain: one row per unit of the stock lists | key: rooftop_id, stock_no | history: current state; changes by import in core.stock_unit_change | freshness: as of the newest import of the rooftop';
 comment on column mart.fact_stock_unit.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
@@ -66,3 +70,6 @@ comment on column mart.fact_stock_unit.first_seen_at is 'First list with the uni
 comment on column mart.fact_stock_unit.last_seen_at is 'Last import that changed it | unit: instant in UTC | source: core.stock_unit.last_seen_at';
 comment on column mart.fact_stock_unit.eval_rooftop_id is 'Rooftop of the evaluation on which it was bought, which may be another rooftop of the group; null: none | unit: id | source: core.stock_outcome';
 comment on column mart.fact_stock_unit.eval_id is 'Evaluation on which it was bought, EvalID of the appraisal service; null: none | unit: id | source: core.stock_outcome';
+comment on column mart.fact_stock_unit.market_retail is 'Current retail price of price-batch: of this vehicle, in this currency; null: not_priced_reason says why | unit: currency_code | source: core.stock_market_price.retail [V /v1/price-batch]';
+comment on column mart.fact_stock_unit.market_as_of is 'When the market price was last confirmed | unit: instant in UTC | source: core.stock_market_price.priced_at';
+comment on column mart.fact_stock_unit.not_priced_reason is 'Why there is no market_retail; null: there is one | unit: text | source: core.stock_market_price.not_priced_reason';

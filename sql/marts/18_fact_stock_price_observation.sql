@@ -24,7 +24,7 @@ comment on column mart.fact_stock_price_observation.stock_no is 'Unit | unit: te
 comment on column mart.fact_stock_price_observation.price_source is 'price_batch: the price batch of the vehicle-data service | unit: text | source: core.stock_price_observation.price_source';
 comment on column mart.fact_stock_price_observation.observed_at is 'First answer with these prices | unit: instant in UTC | source: core.stock_price_observation.observed_at';
 comment on column mart.fact_stock_price_observation.last_confirmed_at is 'Last answer with the same prices | unit: instant in UTC | source: core.stock_price_observation.last_confirmed_at';
-comment on column mart.fact_stock_price_observation.is_current is 'true: the newest answer | unit: flag | source: core.stock_price_observation.is_current';
+comment on column mart.fact_stock_price_observation.is_current is 'true: the newest answer, also where it is of another vehicle or currency than the unit is now: fact_stock_unit.market_retail is the price of the unit | unit: flag | source: core.stock_price_observation.is_current';
 comment on column mart.fact_stock_price_observation.vin is 'VIN of the unit when it was priced, because stock numbers are reused | unit: text | source: core.stock_price_observation.vin';
 comment on column mart.fact_stock_price_observation.retail is 'Retail price | unit: currency_code | source: core.stock_price_observation.retail';
 comment on column mart.fact_stock_price_observation.retail_low is 'Lower end of retail | unit: currency_code | source: core.stock_price_observation.retail_low';

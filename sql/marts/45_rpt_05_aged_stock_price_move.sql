@@ -18,7 +18,7 @@ select
   f.retail as market_retail_first,
   n.retail as market_retail_now,
   (n.retail - f.retail)::numeric(18,3) as market_move,
-  n.last_confirmed_at as market_as_of,
+  case when n.retail is not null then n.priced_at end as market_as_of,
   (case when s.asking_price is not null and n.retail <> 0 then least(greatest(s.asking_price / n.retail, -999.9999), 999.9999) end)::numeric(7,4) as asking_to_market_share
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
@@ -40,9 +40,7 @@ left join lateral (
   order by p.observed_at
   limit 1
 ) as f on true
-left join core.stock_price_observation as n
-  on n.rooftop_id = s.rooftop_id and n.stock_no = s.stock_no and n.price_source = 'price_batch' and n.is_current
-  and n.currency_code = s.currency_code and n.retail is not null and coalesce(upper(n.vin) = upper(s.vin), true)
+left join core.stock_market_price as n on n.rooftop_id = s.rooftop_id and n.stock_no = s.stock_no
 where s.off_stock_at is null and d.days_in_stock >= 45;
 
 comment on view mart.rpt_05_aged_stock_price_move is 'Aged stock: how much the dealer reduced the price, and how the market price changed since. "Today" is in the time zone of the rooftop. No rows without a stock list; market columns are null without price-batch. | grain: one row per unit on hand that has been in stock for 45 days or more | key: rooftop_id, stock_no | history: first and current prices | freshness: stock as of the newest import, market as of market_as_of';

@@ -359,6 +359,21 @@ export interface CoreStockImportRowTable {
   cells: unknown
 }
 
+/** core.stock_market_price */
+export interface CoreStockMarketPriceTable {
+  rooftop_id: number | null
+  stock_no: string | null
+  retail: string | null
+  retail_low: string | null
+  retail_high: string | null
+  wholesale: string | null
+  wholesale_low: string | null
+  wholesale_high: string | null
+  price_currency: string | null
+  priced_at: Date | null
+  not_priced_reason: string | null
+}
+
 /** core.stock_outcome */
 export interface CoreStockOutcomeTable {
   rooftop_id: number | null
@@ -1134,6 +1149,7 @@ export interface Tables {
   'core.stock_evaluation': CoreStockEvaluationTable
   'core.stock_import': CoreStockImportTable
   'core.stock_import_row': CoreStockImportRowTable
+  'core.stock_market_price': CoreStockMarketPriceTable
   'core.stock_outcome': CoreStockOutcomeTable
   'core.stock_price_observation': CoreStockPriceObservationTable
   'core.stock_unit': CoreStockUnitTable
@@ -1519,6 +1535,19 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'status', type: 'character varying(12)' },
     { name: 'issues', type: 'jsonb' },
     { name: 'cells', type: 'jsonb' },
+  ],
+  'core.stock_market_price': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'retail', type: 'numeric(15,3)' },
+    { name: 'retail_low', type: 'numeric(15,3)' },
+    { name: 'retail_high', type: 'numeric(15,3)' },
+    { name: 'wholesale', type: 'numeric(15,3)' },
+    { name: 'wholesale_low', type: 'numeric(15,3)' },
+    { name: 'wholesale_high', type: 'numeric(15,3)' },
+    { name: 'price_currency', type: 'character(3)' },
+    { name: 'priced_at', type: 'timestamp with time zone' },
+    { name: 'not_priced_reason', type: 'character varying(255)' },
   ],
   'core.stock_outcome': [
     { name: 'rooftop_id', type: 'integer' },

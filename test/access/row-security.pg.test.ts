@@ -48,7 +48,9 @@ test('every table that a mart reads shows a tenant its own rows, or is listed he
   ]
 
   expect(tables.length).toBeGreaterThan(20)
-  const others = tables.filter(({ rooftop, group }) => !rooftop && !group)
+  const others = tables.filter(
+    ({ name, rooftop, group }) => !rooftop && !group && name !== 'ops.price_batch_unit',
+  )
   expect(others.map(({ name }) => name)).toEqual(references)
   for (const { name, rooftop } of tables.filter((table) => !others.includes(table))) {
     const policies = await policiesOf(database.pool, name)
@@ -62,9 +64,11 @@ test('every table that a mart reads shows a tenant its own rows, or is listed he
     expect(writer, name).toMatch(
       name === 'core.rooftop_group'
         ? /^mart_scoped_owner SELECT \(group_id IN \( SELECT r\.group_id\s+FROM core\.rooftop r\)\)$/
-        : rooftop
-          ? /^mart_scoped_owner SELECT \(rooftop_id = ANY \(\( SELECT ops\.visible_rooftops\(/
-          : /^mart_scoped_owner SELECT \(group_id = ANY \(\( SELECT ops\.visible_groups\(/,
+        : name === 'ops.price_batch_unit'
+          ? /^mart_scoped_owner SELECT \(batch_no IN \( SELECT b\.batch_no\s+FROM ops\.price_batch b\)\)$/
+          : rooftop
+            ? /^mart_scoped_owner SELECT \(rooftop_id = ANY \(\( SELECT ops\.visible_rooftops\(/
+            : /^mart_scoped_owner SELECT \(group_id = ANY \(\( SELECT ops\.visible_groups\(/,
     )
   }
 })

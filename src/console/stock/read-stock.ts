@@ -44,16 +44,10 @@ export function chosenIds({ chosen }: StockScope): RawBuilder<unknown> {
   return sql`any(${chosen.map(({ id }) => id)}::int[])`
 }
 
-/** The units of the chosen rooftops with their rooftop and their current market price, which is in their currency and of their VIN. */
-export function unitsWithMarket(scope: StockScope): RawBuilder<unknown> {
+/** The units of the chosen rooftops with their rooftop. */
+export function unitsOf(scope: StockScope): RawBuilder<unknown> {
   return sql`${scope.schema}.fact_stock_unit as s
-    join ${scope.schema}.dim_rooftop as r using (rooftop_id)
-    -- There is at most one; the limit makes each unit on hand find it by index, however many prices ever were.
-    left join lateral (
-      select * from ${scope.schema}.fact_stock_price_observation as price
-      where price.rooftop_id = s.rooftop_id and price.stock_no = s.stock_no and price.price_source = 'price_batch' and price.is_current
-        and price.currency_code = s.currency_code and coalesce(upper(price.vin) = upper(s.vin), true) limit 1
-    ) as p on true`
+    join ${scope.schema}.dim_rooftop as r using (rooftop_id)`
 }
 
 /** The columns of `StockUnit`. */
@@ -61,12 +55,9 @@ const unitColumns = sql`
   r.rooftop_uid as uid, r.rooftop_name as rooftop, r.time_zone as zone, s.stock_no as "stockNo", s.vin, s.make, s.model, s.variant,
   s.model_year as year, s.odometer_km as km, s.currency_code as currency, s.acquired_on as "acquiredOn",
   greatest(coalesce((s.off_stock_at at time zone r.time_zone)::date, (now() at time zone r.time_zone)::date) - s.acquired_on, 0) as days,
-  s.cost::float8 as cost, s.asking_price::float8 as asking, s.is_price_on_application as "isOnApplication", p.retail::float8 as market,
+  s.cost::float8 as cost, s.asking_price::float8 as asking, s.is_price_on_application as "isOnApplication", s.market_retail::float8 as market,
   to_json(s.missing_since) #>> '{}' as "missingSince", to_json(s.off_stock_at) #>> '{}' as "offStockAt",
-  to_json(p.last_confirmed_at) #>> '{}' as "marketAt",
-  case when p.retail is not null then null when p.error is not null then p.error
-    when s.vin is null and s.adcode is null then 'it has no VIN and no ADCode'
-    when p.stock_no is not null then 'the service has no price for it' else 'not priced yet' end as "whyNoMarket"`
+  to_json(s.market_as_of) #>> '{}' as "marketAt", s.not_priced_reason as "whyNoMarket"`
 
 /** A unit of the stock as it is now. */
 export interface StockUnit {
@@ -120,9 +111,9 @@ export async function readUnits(
     select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
     where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
   const { rows } = await sql<ListedUnit>`
-    select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsWithMarket(scope)}
+    select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsOf(scope)}
     where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
-      ${show === 'unpriced' ? sql`and p.retail is null` : sql``} ${show === 'missing' ? sql`and s.missing_since is not null` : sql``}
+      ${show === 'unpriced' ? sql`and s.market_retail is null` : sql``} ${show === 'missing' ? sql`and s.missing_since is not null` : sql``}
       ${show === 'ppsr' ? sql`and ${isPpsrChanged}` : sql``}
       ${search === '' ? sql`` : sql`and position(${search.toLowerCase()} in lower(concat_ws(' ', s.stock_no, s.vin, s.plate, s.model_year, s.make, s.model))) > 0`}
       ${day === undefined ? sql`` : sql`and (s.acquired_on, r.rooftop_uid, s.stock_no) > (${day}::date, ${uid}::text, ${stockNo}::text)`}
@@ -149,7 +140,7 @@ export async function readUnit(
   const { rows } = await sql<StockUnit & { evalId: number | null; evalUid: string | null }>`
     select ${unitColumns}, s.eval_id as "evalId",
       (select e.rooftop_uid from ${scope.schema}.dim_rooftop as e where e.rooftop_id = s.eval_rooftop_id) as "evalUid"
-    from ${unitsWithMarket(scope)} where s.rooftop_id = ${chosenIds(scope)} and s.stock_no = ${stockNo}`.execute(
+    from ${unitsOf(scope)} where s.rooftop_id = ${chosenIds(scope)} and s.stock_no = ${stockNo}`.execute(
     db,
   )
   return rows[0] ?? null
@@ -176,9 +167,9 @@ export async function readSums(db: Db, scope: StockScope): Promise<StockSum[]> {
   const { rows } = await sql<StockSum>`
     select s.currency_code as currency, count(*)::int as units, count(s.missing_since)::int as missing,
       sum(s.cost)::float8 as cost, count(s.cost)::int as "costOf", sum(s.asking_price)::float8 as asking, count(s.asking_price)::int as "askingOf",
-      sum(p.retail)::float8 as market, count(p.retail)::int as "marketOf",
-      to_json(max(p.last_confirmed_at)) #>> '{}' as "marketAt", to_json(max(s.last_seen_at)) #>> '{}' as "listAt"
-    from ${unitsWithMarket(scope)} where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
+      sum(s.market_retail)::float8 as market, count(s.market_retail)::int as "marketOf",
+      to_json(max(s.market_as_of)) #>> '{}' as "marketAt", to_json(max(s.last_seen_at)) #>> '{}' as "listAt"
+    from ${unitsOf(scope)} where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
     group by s.currency_code order by 2 desc, 1`.execute(db)
   return rows
 }
