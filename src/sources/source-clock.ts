@@ -4,6 +4,7 @@ import { parseHttpDate } from '../values/http-date.ts'
 export class SourceClock {
   readonly #now: () => Date
   #offsetMs: number | null = null
+  #leastOffsetMs = 0
 
   constructor(now: () => Date) {
     this.#now = now
@@ -24,6 +25,11 @@ export class SourceClock {
     return new Date(this.#now().getTime() + this.offsetMs)
   }
 
+  /** The earliest that the source's time can be: a list that is asked for from now on is no older. */
+  leastNow(): Date {
+    return new Date(this.#now().getTime() + this.#leastOffsetMs)
+  }
+
   /** Reads the offset from the Date header of an answer, with the moments on our clock when the request left and the answer came.
    *  False, and nothing changes, when the header is no HTTP date. */
   measure(dateHeader: string, requestedAt: Date, receivedAt: Date): boolean {
@@ -32,6 +38,7 @@ export class SourceClock {
     // The header has whole seconds and was written somewhere between sending and receiving: this is all that is known.
     const least = date - receivedAt.getTime()
     const greatest = date + 999 - requestedAt.getTime()
+    this.#leastOffsetMs = least
     // Clocks that may be equal count as equal, else every run would see another small offset.
     this.#offsetMs = least <= 0 && greatest >= 0 ? 0 : Math.round((least + greatest) / 2)
     return true

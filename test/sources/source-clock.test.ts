@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { seededRandom } from '#src/sandbox/seeded-random.ts'
 import { SourceClock } from '#src/sources/source-clock.ts'
+import { toUnixSeconds } from '#src/values/unix-seconds.ts'
 
 const local = new Date('2026-03-01T12:00:00.400Z')
 const later = (ms: number) => new Date(local.getTime() + ms)
@@ -49,4 +51,27 @@ test('the source clock moves with ours', () => {
   at = later(5000)
 
   expect(clock.now().getTime() - first.getTime()).toBe(5000)
+})
+
+test('the earliest time of the source is never later than the time of its next list', () => {
+  const start = Date.parse('2026-03-01T12:00:00Z')
+  const random = seededRandom(26, 'clocks')
+  for (const skewMs of [0, -1, -400, -999, -1_500, 900, 3 * 86_400_000, -3 * 86_400_000])
+    for (let round = 0; round < 200; round++) {
+      const requestedAt = start + Math.floor(random.next() * 2_000)
+      const answeredAt = requestedAt + Math.floor(random.next() * 900)
+      const receivedAt = answeredAt + Math.floor(random.next() * 900)
+      const listedAt = receivedAt + Math.floor(random.next() * 900)
+      const clock = new SourceClock(() => new Date(listedAt))
+      const header = new Date(answeredAt + skewMs).toUTCString()
+
+      clock.measure(header, new Date(requestedAt), new Date(receivedAt))
+
+      const listed = Math.floor((listedAt + skewMs) / 1_000)
+      expect(toUnixSeconds(clock.leastNow())).toBeLessThanOrEqual(listed)
+    }
+})
+
+test('without a Date header the earliest time is ours', () => {
+  expect(new SourceClock(() => local).leastNow()).toEqual(local)
 })
