@@ -4,6 +4,7 @@ import { HeldLock, lockGraceSeconds } from '../db/held-lock.ts'
 import { lockSql } from '../db/locks.ts'
 import type { Db } from '../db/transaction.ts'
 import { readRunProgress } from './run-ledger.ts'
+import { runStatus } from './run-report.ts'
 
 /** A run without open work counts as dead after this time. Before, its own process ends it, even through a restart of Postgres. */
 const deadAfterSeconds = 60
@@ -73,8 +74,6 @@ export async function endFinishedRuns(db: Db): Promise<void> {
       select run_id from done where is_detached or ${sql.raw(lockSql.try('run', 'run_id'))}
     )
     update ops.run as ended set finished_at = now(), status = (
-      select case when bool_and(run_stream.status = 'ok') then 'ok'
-        when bool_or(run_stream.status in ('ok', 'partial')) then 'partial' else 'failed' end
-      from ops.run_stream where run_stream.run_id = ended.run_id)
+      select ${runStatus} from ops.run_stream where run_stream.run_id = ended.run_id)
     from dead where ended.run_id = dead.run_id and ended.status = 'running'`.execute(db)
 }

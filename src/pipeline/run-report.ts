@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
@@ -16,6 +17,14 @@ export interface RunReport {
   readonly rooftops: Readonly<Record<string, { readonly status: string; readonly error?: string }>>
 }
 
+/** SQL: the outcome of rows of ops.run_stream. ok: all are ok. failed: all failed. Otherwise partial. Streams that had nothing to do
+ *  are ignored. The only definition, whichever process ends the run. */
+export const runStatus = sql<RunStatus>`case
+  when coalesce(bool_and(run_stream.status = 'ok'), true) then 'ok'
+  when bool_or(run_stream.status in ('ok', 'partial', 'waiting', 'running')
+    and (run_stream.status <> 'ok' or run_stream.requests > 0 or run_stream.listed > 0)) then 'partial'
+  else 'failed' end`
+
 /** Reads a run's report from the ledger, so that it is complete whichever processes did the work. */
 export async function reportRun(
   db: Db,
@@ -33,6 +42,12 @@ export async function reportRun(
     .where('run_id', '=', runId)
     .orderBy('stream')
     .execute()
+  const { rows: statuses } = await sql<{ rooftopId: number | null; status: RunStatus }>`
+    select rooftop_id as "rooftopId", ${runStatus} as status
+    from ops.run_stream where run_id = ${runId} group by grouping sets ((), (rooftop_id))`.execute(
+    db,
+  )
+  const statusOf = new Map(statuses.map(({ rooftopId, status }) => [rooftopId, status]))
   const streams: Record<string, Counts> = {}
   const byRooftop: Record<string, { status: string; error?: string }> = {}
   for (const row of rows) streams[row.stream] = addCounts(streams[row.stream] ?? zeroCounts, row)
@@ -41,13 +56,13 @@ export async function reportRun(
     const errors = ofRooftop.flatMap((row) =>
       whatIsMissing(row).map((what) => `${row.stream}: ${what}`),
     )
-    const status = statusOf(ofRooftop)
+    const status = statusOf.get(rooftop.id) ?? 'ok'
     byRooftop[rooftop.uid] =
       errors.length > 0 ? { status, error: joinSentences(errors) } : { status }
   }
   return {
     runId,
-    status: statusOf(rows),
+    status: statusOf.get(null)!,
     startedAt: run.started_at.toISOString(),
     finishedAt: run.finished_at?.toISOString() ?? null,
     streams,
@@ -67,21 +82,4 @@ export function whatIsMissing(row: {
   return row.status === 'partial'
     ? ['a window cannot be proved complete: see "forecourt verify"']
     : []
-}
-
-interface Ended {
-  readonly status: string
-  readonly requests: number
-  readonly listed: number
-}
-
-/** ok: all are ok. failed: all failed. Otherwise partial. Streams that had nothing to do are ignored. */
-function statusOf(streams: readonly Ended[]): RunStatus {
-  const busy = streams.filter(
-    ({ status, requests, listed }) => status !== 'ok' || requests > 0 || listed > 0,
-  )
-  if (busy.every(({ status }) => status === 'ok')) return 'ok'
-  return busy.some(({ status }) => ['ok', 'partial', 'waiting', 'running'].includes(status))
-    ? 'partial'
-    : 'failed'
 }

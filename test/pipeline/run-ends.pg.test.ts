@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { endFinishedRuns } from '#src/pipeline/run-lock.ts'
 import type { RunPlan } from '#src/pipeline/run-ledger.ts'
+import { reportRun } from '#src/pipeline/run-report.ts'
 import { runStreams, runToEnd } from '#src/pipeline/run-streams.ts'
 import { startRun } from '#src/pipeline/start-run.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
@@ -117,4 +118,50 @@ test('the error of a run says who tries again', async () => {
   )
   // The backfill of a job lists what a sync lists too.
   expect(await errorOf({ lane: 'foreground' })).toMatch(/: the next sync tries again\.$/)
+})
+
+test('a run has the same status whichever process ends it', async () => {
+  await using fixture = await lanesFixture()
+  const { pool } = fixture.database
+  const { db, config } = fixture.context
+  const rooftops = await registerRooftops(db, config.rooftops)
+  const idle = { status: 'ok', requests: 0, listed: 0 }
+  const busy = { status: 'ok', requests: 3, listed: 2 }
+  const failed = { status: 'failed', requests: 1, listed: 0 }
+  const cases = [
+    { streams: [], status: 'ok' },
+    { streams: [idle, idle], status: 'ok' },
+    { streams: [busy, idle], status: 'ok' },
+    { streams: [failed, idle], status: 'failed' },
+    { streams: [failed, failed], status: 'failed' },
+    { streams: [failed, busy], status: 'partial' },
+    { streams: [{ ...idle, status: 'parked' }, idle], status: 'failed' },
+    { streams: [failed, { ...failed, status: 'partial' }], status: 'partial' },
+  ]
+  await untilFreeLocksCount(pool)
+
+  const found = []
+  for (const { streams } of cases) {
+    const { rows } = await pool.query<{ id: number }>(
+      `insert into ops.run (command, status, is_detached, source_started_at, started_at)
+       values ('sync', 'running', true, now(), now() - interval '5 minutes') returning run_id as id`,
+    )
+    const runId = rows[0]!.id
+    for (const [index, { status, requests, listed }] of streams.entries())
+      await pool.query(
+        `insert into ops.run_stream (run_id, rooftop_id, stream, status, requests, listed, finished_at)
+         values ($1, $2, 'evaluations', $3, $4, $5, now() - interval '4 minutes')`,
+        [runId, rooftops[index]!.id, status, requests, listed],
+      )
+    const report = await reportRun(db, runId, rooftops)
+    await endFinishedRuns(db)
+    const { rows: ended } = await pool.query('select status from ops.run where run_id = $1', [
+      runId,
+    ])
+    found.push({ streams, reported: report.status, ended: ended[0].status })
+  }
+
+  expect(found).toEqual(
+    cases.map(({ streams, status }) => ({ streams, reported: status, ended: status })),
+  )
 })
