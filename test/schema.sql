@@ -1821,11 +1821,12 @@ ops.webhook_delivery table
   source_received_at timestamp with time zone not null -- received_at by the clock of the service
   received_at timestamp with time zone not null default now()
   duplicates integer not null default 0 -- Further deliveries with the same body
-  attempts integer not null default 0
+  attempts integer not null default 0 -- Failed reads in a row
   due_at timestamp with time zone not null default now() -- Not processed before this time: shortly after the arrival, so that a burst becomes one run
   run_id bigint -- The run that read the evaluation, in ops.run
   outcome character varying(11) -- What changed in the warehouse when it was read again
   processed_at timestamp with time zone
+  not_shown integer not null default 0 -- Reads that were answered and did not show the event yet
   constraint webhook_delivery_body_hash_check CHECK ((length(body_hash) = 32))
   constraint webhook_delivery_check CHECK ((((state)::text <> 'waiting'::text) OR ((rooftop_id IS NOT NULL) AND (eval_id IS NOT NULL))))
   constraint webhook_delivery_check1 CHECK ((((state)::text = 'processed'::text) = ((processed_at IS NOT NULL) AND (outcome IS NOT NULL))))

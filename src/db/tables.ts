@@ -982,6 +982,7 @@ export interface OpsWebhookDeliveryTable {
   run_id: number | null
   outcome: string | null
   processed_at: Date | null
+  not_shown: Generated<number>
 }
 
 /** ops.webhook_subscription */
@@ -2060,6 +2061,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'run_id', type: 'bigint' },
     { name: 'outcome', type: 'character varying(11)' },
     { name: 'processed_at', type: 'timestamp with time zone' },
+    { name: 'not_shown', type: 'integer' },
   ],
   'ops.webhook_subscription': [
     { name: 'rooftop_id', type: 'integer' },

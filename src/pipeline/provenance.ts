@@ -165,7 +165,7 @@ function factsOf(rooftopId: number, evalId: number): RawBuilder<unknown> {
       select check_kind, check_ref, change.observed_at, from_status, to_status
       from checks join core.watch_status_change as change using (rooftop_id, eval_id, check_kind, check_ref) order by change.observed_at`,
     webhook: sql`
-      select delivery_id, event, state, outcome, issue, source_event_at, source_received_at, received_at, processed_at, duplicates, attempts, run_id
+      select delivery_id, event, state, outcome, issue, source_event_at, source_received_at, received_at, processed_at, duplicates, attempts, not_shown, run_id
       from ops.webhook_delivery where ${ofEvaluation} order by delivery_id`,
     quarantine: sql`select * from quarantined order by quarantine_id`,
     vanished: sql`

@@ -74,12 +74,13 @@ export class Inbox {
          (event, rooftop_id, eval_id, body_hash, body, state, issue, source_event_at, source_updated_at, source_received_at, due_at)
        values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, now() + $11::float8 * interval '1 ms')
        on conflict (event, eval_id, body_hash) do update set duplicates = old.duplicates + 1,
-         (state, issue, rooftop_id, body, attempts, due_at) = (select
+         (state, issue, rooftop_id, body, attempts, not_shown, due_at) = (select
            case when again then excluded.state else old.state end,
            case when again then excluded.issue else old.issue end,
            case when again then excluded.rooftop_id else old.rooftop_id end,
            case when again then excluded.body else old.body end,
            case when again then 0 else old.attempts end,
+           case when again then 0 else old.not_shown end,
            case when again then excluded.due_at else old.due_at end
            from (select old.state in ('unusable', 'failed') as again) as known)
        returning duplicates`,

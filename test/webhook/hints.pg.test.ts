@@ -159,8 +159,8 @@ test('an event that the reads do not show yet is read again, and one without an 
   const early = { EvalID: 1001, DealerID: 101, UpdatedAt: day('10T00:30:00') }
   await receiver.post(early)
   await expect
-    .poll(() => receiver.rows('select attempts from ops.webhook_delivery'))
-    .toEqual([{ attempts: 1 }])
+    .poll(() => receiver.rows('select attempts, not_shown from ops.webhook_delivery'))
+    .toEqual([{ attempts: 0, not_shown: 1 }])
   expect(await receiver.rows('select eval_id from core.evaluation')).toEqual([])
 
   fixture.sandbox.clock.advance(45 * minuteMs)
@@ -169,13 +169,47 @@ test('an event that the reads do not show yet is read again, and one without an 
 
   await receiver.post({ EvalID: 999_999, DealerID: 101, UpdatedAt: day('10T00:30:00') })
   await fixture.database.pool.query(
-    'update ops.webhook_delivery set attempts = 6 where eval_id = 999999',
+    'update ops.webhook_delivery set not_shown = 6 where eval_id = 999999',
   )
   await receiver.settled()
   expect(
     await receiver.rows('select outcome from ops.webhook_delivery where eval_id = 999999'),
   ).toEqual([{ outcome: 'vanished' }])
   expect(await receiver.rows('select natural_key from ops.vanished')).toEqual([])
+})
+
+test('an event that the reads do not show yet waits as long after an outage as without one', async () => {
+  await using receiver = await openWebhookFixture({ world: lateWorld(8) })
+  const { fixture } = receiver
+  const rule = fixture.sandbox.faults.add({
+    match: { path: '/geteval' },
+    fault: { kind: 'status', status: 500 },
+  })
+  // 1001 and 1005 are completed in half an hour, at two rooftops.
+  for (const [evalId, dealer] of [
+    [1001, 101],
+    [1003, 102],
+  ])
+    await receiver.post({ EvalID: evalId, DealerID: dealer, UpdatedAt: day('10T00:30:00') })
+  receiver.consume()
+  const counts = () =>
+    receiver.rows(
+      'select state, attempts > 0 as failed, not_shown > 0 as early from ops.webhook_delivery',
+    )
+  const both = (one: object) => [one, one]
+  await expect
+    .poll(counts, { timeout: 30_000 })
+    .toEqual(both({ state: 'waiting', failed: true, early: false }))
+  await fixture.database.pool.query('update ops.webhook_delivery set attempts = 20, due_at = now()')
+
+  rule.remove()
+
+  await expect
+    .poll(counts, { timeout: 30_000 })
+    .toEqual(both({ state: 'waiting', failed: false, early: true }))
+  fixture.sandbox.clock.advance(45 * minuteMs)
+  await receiver.settled()
+  expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 2 }])
 })
 
 test('an evaluation that the named rooftop does not find is read at the rooftop of the group that has it', async () => {

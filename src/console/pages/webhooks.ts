@@ -151,7 +151,7 @@ async function readDeliveries(db: Db, view: View, before: number): Promise<Deliv
   }
   const { rows } = await sql<DeliveryRow>`
     select delivery_id as id, event, rooftop_uid as uid, rooftop_name as rooftop, eval_id as "evalId", state, outcome, issue,
-      to_json(received_at) #>> '{}' as "receivedAt", attempts, run_id as "runId"
+      to_json(received_at) #>> '{}' as "receivedAt", attempts + not_shown as attempts, run_id as "runId"
     from ops.webhook_delivery left join core.rooftop using (rooftop_id)
     where delivery_id < ${before} and ${states[view]} order by delivery_id desc limit ${pageSize + 1}`.execute(
     db,

@@ -18,7 +18,8 @@ interface Waiting {
   readonly id: number
   readonly evalId: number
   readonly updatedAt: Date | null
-  readonly attempts: number
+  /** Reads that did not show the event yet. */
+  readonly notShown: number
 }
 
 /**
@@ -72,7 +73,7 @@ const outcomeOf = {
 /** Deliveries of the rooftop that are due, the oldest first. */
 async function waitingDeliveries({ context, rooftop }: SliceJob): Promise<Waiting[]> {
   const { rows } = await context.pool.query<Waiting>(
-    `select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", attempts
+    `select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", not_shown as "notShown"
      from ops.webhook_delivery where rooftop_id = $1 and state = 'waiting' and due_at <= now()
      order by due_at, delivery_id limit $2`,
     [rooftop.id, deliveriesPerSlice],
@@ -147,7 +148,7 @@ async function moveToOwners(
   const [theirs, ours] = partition(waiting, ({ evalId }) => owners.has(evalId))
   if (theirs.length === 0) return ours
   await tx.client.query(
-    `update ops.webhook_delivery set rooftop_id = owner.rooftop_id, attempts = 0, due_at = now()
+    `update ops.webhook_delivery set rooftop_id = owner.rooftop_id, attempts = 0, not_shown = 0, due_at = now()
      from unnest($1::bigint[], $2::int[]) as owner (delivery_id, rooftop_id)
      where webhook_delivery.delivery_id = owner.delivery_id and state = 'waiting'`,
     [theirs.map(({ id }) => id), theirs.map(({ evalId }) => owners.get(evalId)!)],
@@ -172,7 +173,7 @@ async function markDeliveries(
     return updatedAt === null || now === undefined || now.gone || now.updatedAt >= updatedAt
   }
   const [answered, unread] = partition(waiting, ({ evalId }) => read.results.has(evalId))
-  const [done, later] = partition(answered, (one) => isSeen(one) || one.attempts >= maxReads)
+  const [done, later] = partition(answered, (one) => isSeen(one) || one.notShown >= maxReads)
   await tx.client.query(
     `update ops.webhook_delivery set state = 'processed', outcome = result.outcome, run_id = $3, issue = null,
        processed_at = clock_timestamp()
@@ -181,8 +182,8 @@ async function markDeliveries(
     [done.map(({ id }) => id), done.map((one) => read.results.get(one.evalId)!), run.runId],
   )
   await tx.client.query(
-    `update ops.webhook_delivery set attempts = attempts + 1, issue = $2,
-       due_at = now() + interval '2 s' * power(2, attempts)
+    `update ops.webhook_delivery set not_shown = not_shown + 1, attempts = 0, issue = $2,
+       due_at = now() + interval '2 s' * power(2, not_shown)
      where delivery_id = any($1::bigint[]) and state = 'waiting'`,
     [later.map(({ id }) => id), 'the service does not show the event yet'],
   )
