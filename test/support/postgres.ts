@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { inject } from 'vitest'
 import { openPool } from '#src/db/connect.ts'
 import { lockGraceSeconds } from '#src/db/held-lock.ts'
+import { prepareWarehouse } from '#src/warehouse.ts'
 import { databaseUrl } from './postgres-url.ts'
 
 /** What the global set-up hands to the tests. */
@@ -43,11 +44,21 @@ export function emptyTestDatabase(): Promise<TestDatabase> {
   return create('template0')
 }
 
-async function create(template: string): Promise<TestDatabase> {
+/** A migrated database whose lower case knows letters beyond ASCII, one by one, as that of most servers does. */
+export async function unicodeTestDatabase(): Promise<TestDatabase> {
+  const database = await create(
+    'template0',
+    "encoding 'UTF8' locale_provider builtin builtin_locale 'C.UTF-8'",
+  )
+  await prepareWarehouse(database.pool)
+  return database
+}
+
+async function create(template: string, options = ''): Promise<TestDatabase> {
   const server = inject('testServer')
   const name = `forecourt_test_${server.run}_${randomBytes(5).toString('hex')}`
   // Copying the files costs Postgres a third of what writing them through its log does.
-  await administer(`create database ${name} template ${template} strategy file_copy`)
+  await administer(`create database ${name} template ${template} strategy file_copy ${options}`)
   const url = databaseUrl(server.url, name)
   const pool = await openPool(url, { applicationName: 'test' })
   return {

@@ -19,39 +19,36 @@ export async function linkSalespeople(
   mode: 'add' | 'read' = 'add',
 ): Promise<(record: EvaluationRecord) => Links> {
   const named = new Map<string, { email: string; name: string | null }>()
-  for (const { user } of records) if (user) named.set(user.email.toLowerCase(), user)
-  const emails = [...named.values()].map(({ email }) => email)
-  let ids = await userIds(db, rooftop.groupId, emails)
-  const missing = [...named]
-    .filter(([email]) => !ids.has(email))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const { user } of records) if (user) named.set(user.email, user)
+  const emails = [...named.keys()]
+  const ids = await userIds(db, rooftop.groupId, emails)
+  const missing = emails.filter((email) => !ids.has(email)).sort()
   if (missing.length > 0 && mode === 'add') {
     // Two rooftops of a group may find the same new salesperson at once.
     await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
-    ids = await userIds(db, rooftop.groupId, emails)
-    for (const [email, user] of missing) {
-      if (!ids.has(email)) ids.set(email, await addUnlisted(db, rooftop.groupId, user, wire))
+    for (const email of missing) {
+      // One that was just added may have this e-mail in another case.
+      const id = (await userIds(db, rooftop.groupId, [email])).get(email)
+      ids.set(email, id ?? (await addUnlisted(db, rooftop.groupId, named.get(email)!, wire)))
     }
   }
-  return (record) => ({
-    user_id: record.user ? (ids.get(record.user.email.toLowerCase()) ?? null) : null,
-  })
+  return (record) => ({ user_id: record.user ? (ids.get(record.user.email) ?? null) : null })
 }
 
+/** Ids by e-mail as given. Postgres lowers both sides, as its unique index does: our lower case differs, for example for a final sigma. */
 async function userIds(
   db: Kysely<Tables>,
   groupId: number,
   emails: readonly string[],
 ): Promise<Map<string, number>> {
   if (emails.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('pii.app_user_email')
-    .select(['user_id', 'email'])
-    .where('group_id', '=', groupId)
-    // Postgres lowers both sides: its lower case may differ from ours, by the database's locale.
-    .where(sql`lower(email)`, 'in', sql`(select lower(unnest(${[...emails]}::text[])))`)
-    .execute()
-  return new Map(rows.map((row) => [row.email.toLowerCase(), row.user_id]))
+  const { rows } = await sql<{ email: string; id: number }>`
+    select given.email, user_id as id
+    from unnest(${[...emails]}::text[]) as given (email)
+    join pii.app_user_email as known on known.group_id = ${groupId} and lower(known.email) = lower(given.email)`.execute(
+    db,
+  )
+  return new Map(rows.map(({ email, id }) => [email, id]))
 }
 
 async function addUnlisted(

@@ -41,10 +41,10 @@ export async function loadUsers(
   refused: ReadonlyMap<string, readonly Issue[]> = new Map(),
 ) {
   const rejected: Rejected[] = []
-  const listed = readLists(lists, refused, rejected)
+  const items = readLists(lists, refused, rejected)
   // Serialised with the salespeople that evaluations bring in.
   await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
-  const stored = await storedUsers(db, rooftop.groupId)
+  const { listed, stored } = await matchUsers(db, rooftop.groupId, items)
   const fresh = [...listed].filter(([key]) => !stored.has(key))
   for (const [key, user] of fresh) stored.set(key, await insert(db, rooftop, user, wire))
   const renamed = [...listed].filter(([key, user]) => stored.get(key)!.name !== user.name)
@@ -75,13 +75,13 @@ function keyOf(list: string, index: number): string {
   return `${list}[${index}]`
 }
 
-/** Users by lower-case e-mail; the first list holds the active ones. A user that does not fit is left out and reported. */
+/** The users of the lists, those of the first one first: it holds the active ones. A user that does not fit is left out and reported. */
 function readLists(
   lists: readonly UserList[],
   refused: ReadonlyMap<string, readonly Issue[]>,
   rejected: Rejected[],
-): Map<string, ListedUser> {
-  const listed = new Map<string, ListedUser>()
+): ListedUser[] {
+  const listed: ListedUser[] = []
   for (const { naturalKey: list, text } of lists) {
     for (const [index, item] of itemsOf(text).entries()) {
       const naturalKey = keyOf(list, index)
@@ -92,9 +92,8 @@ function readLists(
         continue
       }
       const email = storable(parsed.data.Email.trim())
-      const key = email.toLowerCase()
       const name = parsed.data.Name ? storable(parsed.data.Name).slice(0, 200) : null
-      if (!listed.has(key)) listed.set(key, { email, name, isActive: list === 'active' })
+      listed.push({ email, name, isActive: list === 'active' })
     }
   }
   return listed
@@ -115,16 +114,35 @@ interface StoredUser {
   readonly name: string | null
 }
 
-async function storedUsers(db: Kysely<Tables>, groupId: number): Promise<Map<string, StoredUser>> {
-  const rows = await db
-    .selectFrom('core.app_user')
-    .innerJoin('pii.app_user_email', 'pii.app_user_email.user_id', 'core.app_user.user_id')
-    .select(['core.app_user.user_id', 'display_name', 'email'])
-    .where('core.app_user.group_id', '=', groupId)
-    .execute()
-  return new Map(
-    rows.map((row) => [row.email.toLowerCase(), { userId: row.user_id, name: row.display_name }]),
-  )
+/** The listed users, of which the first with an e-mail counts, and all users of the dealer group, both by lower-case e-mail. Postgres
+ *  lowers both: its unique index goes by that, and ours differs, for example for a final sigma. */
+async function matchUsers(
+  db: Kysely<Tables>,
+  groupId: number,
+  items: readonly ListedUser[],
+): Promise<{ listed: Map<string, ListedUser>; stored: Map<string, StoredUser> }> {
+  const { rows } = await sql<{
+    key: string
+    position: number | null
+    userId: number | null
+    name: string | null
+  }>`
+    select coalesce(item.key, known.key) as key, position::int as position, user_id as "userId", display_name as name
+    from (
+      select lower(email) as key, position from unnest(${items.map(({ email }) => email)}::text[]) with ordinality as item (email, position)
+    ) as item
+    full join (
+      select lower(email) as key, person.user_id, display_name
+      from core.app_user as person join pii.app_user_email as address using (user_id) where person.group_id = ${groupId}
+    ) as known on known.key = item.key
+    order by position`.execute(db)
+  const listed = new Map<string, ListedUser>()
+  const stored = new Map<string, StoredUser>()
+  for (const { key, position, userId, name } of rows) {
+    if (position !== null && !listed.has(key)) listed.set(key, items[position - 1]!)
+    if (userId !== null) stored.set(key, { userId, name })
+  }
+  return { listed, stored }
 }
 
 async function insert(
@@ -209,10 +227,10 @@ export async function deriveUsers(
 ): Promise<Derivation> {
   if (keys.length === 0) return { tables: [], unfit: [] }
   const rejected: Rejected[] = []
-  const listed = readLists(await newestLists(db, [rooftop.id]), new Map(), rejected)
+  const items = readLists(await newestLists(db, [rooftop.id]), new Map(), rejected)
   if (mode === 'add')
     await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
-  const known = await storedUsers(db, rooftop.groupId)
+  const { listed, stored: known } = await matchUsers(db, rooftop.groupId, items)
   if (mode === 'add')
     for (const [key, user] of listed)
       if (!known.has(key)) known.set(key, await insert(db, rooftop, user, wire))
@@ -276,8 +294,10 @@ async function namesInGroup(
   if ([...listed].every(([key, { name }]) => known.get(key)?.name === name)) return names
   const { rows } = await sql<{ id: number }>`
     select rooftop_id as id from core.rooftop where group_id = ${groupId}`.execute(db)
-  for (const { id } of rows)
-    for (const [key, { name }] of readLists(await newestLists(db, [id]), new Map(), []))
-      names.get(key)?.add(name)
+  for (const { id } of rows) {
+    const items = readLists(await newestLists(db, [id]), new Map(), [])
+    const { listed: others } = await matchUsers(db, groupId, items)
+    for (const [key, { name }] of others) names.get(key)?.add(name)
+  }
   return names
 }
