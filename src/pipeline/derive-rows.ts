@@ -158,12 +158,16 @@ export async function compareRows(
   db: Db,
   tables: readonly DerivedTable[],
 ): Promise<RowDifference[]> {
-  const primaryKeys = await readPrimaryKeys(
+  const shapes = await readShapes(
     db,
     tables.map(({ table }) => table),
   )
   return tables.flatMap(({ table, stored, derived, recordOf }) => {
-    const names = primaryKeys.get(table)!
+    const { keys: names, json } = shapes.get(table)!
+    const isSame = (name: string, old: Row, row: Row) =>
+      json.includes(name)
+        ? isSameValue([old[name]], [jsonValue(row[name])])
+        : isSameValue(old[name], row[name])
     const keyOf = (row: Row) => Object.fromEntries(names.map((name) => [name, row[name]]))
     const textOf = (row: Row) => JSON.stringify(keyOf(row))
     const before = new Map(stored.map((row) => [textOf(row), row]))
@@ -171,7 +175,7 @@ export async function compareRows(
     const differences: RowDifference[] = []
     for (const [key, row] of after) {
       const old = before.get(key)
-      const columns = Object.keys(row).filter((name) => old && !isSameValue(old[name], row[name]))
+      const columns = Object.keys(row).filter((name) => old && !isSame(name, old, row))
       if (old === undefined || columns.length > 0)
         differences.push({
           ...{ table, record: recordOf(row), key: keyOf(row) },
@@ -189,27 +193,40 @@ export async function compareRows(
   })
 }
 
-async function readPrimaryKeys(
+/** The names of a table's columns of its primary key, and of those of type json. */
+interface TableShape {
+  readonly keys: readonly string[]
+  readonly json: readonly string[]
+}
+
+async function readShapes(
   db: Db,
   tables: readonly string[],
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const { rows } = await sql<{ table: string; columns: string[] }>`
-    select name as table, array_agg(attname::text order by attnum) as columns
+): Promise<ReadonlyMap<string, TableShape>> {
+  const { rows } = await sql<TableShape & { table: string }>`
+    select name as table, array_agg(attname::text order by attnum) filter (where attnum = any(indkey)) as keys,
+      coalesce(array_agg(attname::text) filter (where atttypid in ('json'::regtype, 'jsonb'::regtype)), '{}') as json
     from unnest(${[...tables]}::text[]) as name
     join pg_index on indrelid = name::regclass and indisprimary
-    join pg_attribute on attrelid = indrelid and attnum = any(indkey)
+    join pg_attribute on attrelid = indrelid and attnum > 0 and not attisdropped
     group by name`.execute(db)
-  return new Map(rows.map(({ table, columns }) => [table, columns]))
+  return new Map(rows.map(({ table, ...shape }) => [table, shape]))
+}
+
+/** The value of a JSON column, which a derived row has as text for COPY. */
+function jsonValue(value: unknown): unknown {
+  return typeof value === 'string' ? JSON.parse(value) : value
 }
 
 /** Makes the stored rows those that were derived. Rows that are equal are not written. */
 export async function writeDifferences(
-  { client }: Tx,
+  { client, db }: Tx,
   differences: readonly RowDifference[],
 ): Promise<void> {
+  const shapes = await readShapes(db, [...new Set(differences.map(({ table }) => table))])
   for (const [table, ofTable] of Map.groupBy(differences, (difference) => difference.table)) {
     const of = (kind: RowDifference['kind']) => ofTable.filter((one) => one.kind === kind)
-    const keys = Object.keys(ofTable[0]!.key)
+    const { keys, json } = shapes.get(table)!
     const isSameKey = keys.map((name) => `old.${name} = fresh.${name}`).join(' and ')
     const from = `jsonb_populate_recordset(null::${table}, $1::jsonb) as fresh`
     const gone = of('extra').map(({ key }) => key)
@@ -224,29 +241,19 @@ export async function writeDifferences(
       const names = [...new Set(changed.flatMap(({ columns }) => columns))]
       const sets = names.map((name) => `${name} = fresh.${name}`).join(', ')
       await client.query(`update ${table} as old set ${sets} from ${from} where ${isSameKey}`, [
-        JSON.stringify(changed.map(({ derived, stored }) => jsonRow(derived!, stored!))),
+        JSON.stringify(changed.map(({ derived }) => jsonRow(derived!, json))),
       ])
     }
     await copyTables(client, [[table, of('missing').map(({ derived }) => derived!)]])
   }
 }
 
-/** A row as jsonb_populate_recordset reads it: bytes in hex; JSON that is written as text for COPY as the value that it is. */
-function jsonRow(row: Row, stored: Row): Row {
+/** A row as jsonb_populate_recordset reads it: bytes in hex, and JSON as the value that it is. */
+function jsonRow(row: Row, json: readonly string[]): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => {
       if (Buffer.isBuffer(value)) return [name, `\\x${value.toString('hex')}`]
-      const isJson = typeof value === 'string' && isJsonValue(stored[name])
-      return [name, isJson ? JSON.parse(value) : value]
+      return [name, json.includes(name) ? jsonValue(value) : value]
     }),
-  )
-}
-
-function isJsonValue(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !(value instanceof Date) &&
-    !Buffer.isBuffer(value)
   )
 }

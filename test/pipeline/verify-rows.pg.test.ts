@@ -381,3 +381,19 @@ test('a payload that no longer fits is named until a replay has put it into quar
   expect((await runStreams(fixture.context, { plan, streams, rooftops })).status).toBe('partial')
   expect((await compare(fixture)).rows).toEqual([])
 })
+
+test('replay writes the JSON of a payload, whatever JSON is stored in its place', async () => {
+  await using fixture = await loaded()
+  const { pool } = fixture.database
+  const bodies = async () =>
+    (await pool.query('select eval_id, body from core.user_price order by 1')).rows
+  const before = await bodies()
+  const plan = { command: 'replay', mode: 'replay', from: 0, until: 0 } as const
+  const request = { plan, streams: allStreams, rooftops: fixture.config.rooftops }
+
+  for (const wrong of ['null', '"text"', '5', 'true', '[]', '{}']) {
+    await pool.query('update core.user_price set body = $1::jsonb', [wrong])
+    await runStreams(fixture.context, request)
+    expect({ wrong, bodies: await bodies() }).toEqual({ wrong, bodies: before })
+  }
+})
