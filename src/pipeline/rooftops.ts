@@ -37,10 +37,10 @@ export async function registerRooftops(
   const stored = await readStored(db, rooftops)
   const refused = await refusedChanges(db, rooftops, stored)
   if (refused.length > 0) throw new UsageError(refused.join('\n'))
+  // Here too, so that no rooftop before the refused one is changed.
   for (const rooftop of rooftops) {
     const found = stored.get(rooftop.uid)
-    if (found && (found.time_zone !== rooftop.timezone || found.group_code !== rooftop.group))
-      await requireNoRun(db, found.group_id, rooftop)
+    if (found && isMoved(rooftop, found)) await requireNoRun(db, found.group_id, rooftop)
   }
   const rows: RooftopRow[] = []
   for (const rooftop of rooftops) {
@@ -58,6 +58,26 @@ export async function registerRooftops(
       )
   }
   return rows
+}
+
+/** Whether the config has another time zone or dealer group than the rooftop's rows, which a running process relies on. */
+function isMoved(rooftop: RooftopConfig, found: StoredRooftop): boolean {
+  return found.time_zone !== rooftop.timezone || found.group_code !== rooftop.group
+}
+
+/** BusyError when another process has changed the time zone or dealer group of a rooftop since this one registered it. Called under the
+ *  lock of starting a run, under which they are changed too. */
+export async function requireRegistered(db: Db, rooftops: readonly RooftopConfig[]): Promise<void> {
+  const stored = await readStored(db, rooftops)
+  const moved = rooftops.find((rooftop) => {
+    const found = stored.get(rooftop.uid)
+    return found !== undefined && isMoved(rooftop, found)
+  })
+  if (moved !== undefined)
+    throw new BusyError(
+      `Another process has just changed the time zone or dealer group of rooftop ${moved.uid}; nothing was started. ` +
+        'Give every host the same config, then start it again.',
+    )
 }
 
 /** Settings that define the meaning of loaded values, by column. */
@@ -211,7 +231,14 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
     await db
       .transaction()
       .setIsolationLevel('read committed')
-      .execute((transaction) => updateRooftop(transaction, found, values))
+      .execute(async (transaction) => {
+        if (found.time_zone !== values.time_zone || found.group_id !== values.group_id) {
+          // No run starts between this check and the commit.
+          await sql`select ${sql.raw(lockSql.wait('startRun'))}`.execute(transaction)
+          await requireNoRun(transaction, found.group_id, rooftop)
+        }
+        await updateRooftop(transaction, found, values)
+      })
   return found.rooftop_id
 }
 
@@ -278,22 +305,33 @@ async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<
     .set({ group_id: groupId })
     .where('rooftop_id', '=', rooftopId)
     .execute()
-  await sql`
-    with duplicates as (
-      delete from core.vehicle_check as own using core.vehicle_check as other
-      where own.rooftop_id = ${rooftopId} and other.group_id = ${groupId} and other.rooftop_id <> own.rooftop_id
-        and other.check_kind = own.check_kind and other.check_ref = own.check_ref
-      returning own.rooftop_id, own.eval_id, own.check_kind, own.check_ref
-    )
-    delete from pii.signed_link as link using duplicates
-    where link.rooftop_id = duplicates.rooftop_id and link.eval_id = duplicates.eval_id
-      and link.link_kind = duplicates.check_kind || '_pdf' and link.link_ref = duplicates.check_ref`.execute(
-    db,
-  )
+  await deleteDuplicateChecks(db, rooftopId, groupId)
   await db
     .updateTable('core.vehicle_check')
     .set({ group_id: groupId })
     .where('rooftop_id', '=', rooftopId)
     .execute()
   await sql`select core.move_people(${rooftopId}::int, ${groupId}::int)`.execute(db)
+}
+
+/** Deletes the checks that the new group has already, with their links and archived PDFs. Files that no other check has are recorded
+ *  for removal. Their watch statuses go with them, by a foreign key. */
+async function deleteDuplicateChecks(db: Db, rooftopId: number, groupId: number): Promise<void> {
+  const { rows } = await sql<{ evalId: number; kind: string; ref: string }>`
+    delete from core.vehicle_check as own using core.vehicle_check as other
+    where own.rooftop_id = ${rooftopId} and other.group_id = ${groupId} and other.rooftop_id <> own.rooftop_id
+      and other.check_kind = own.check_kind and other.check_ref = own.check_ref
+    returning own.eval_id as "evalId", own.check_kind || '_pdf' as kind, own.check_ref as ref`.execute(
+    db,
+  )
+  const isDuplicate = sql`rooftop_id = ${rooftopId} and (eval_id, link_kind, link_ref) in (
+    select * from unnest(${rows.map(({ evalId }) => evalId)}::bigint[], ${rows.map(({ kind }) => kind)}::text[], ${rows.map(({ ref }) => ref)}::text[]))`
+  await sql`delete from pii.signed_link where ${isDuplicate}`.execute(db)
+  const { rows: pdfs } = await sql<{ sha256: Buffer }>`
+    delete from pii.archived_pdf where ${isDuplicate} returning sha256`.execute(db)
+  await sql`
+    insert into pii.erasure_file (sha256)
+    select distinct sha256 from unnest(${pdfs.map(({ sha256 }) => sha256)}::bytea[]) as gone (sha256)
+    where not exists (select from pii.archived_pdf as stored where stored.sha256 = gone.sha256)
+    on conflict do nothing`.execute(db)
 }

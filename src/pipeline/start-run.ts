@@ -19,7 +19,7 @@ import {
   type RunPlan,
   type RunStreamKey,
 } from './run-ledger.ts'
-import { registerRooftops } from './rooftops.ts'
+import { registerRooftops, requireRegistered } from './rooftops.ts'
 import { isRunDead, RunLock } from './run-lock.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { nextWork } from './work-queue.ts'
@@ -58,6 +58,7 @@ export async function startRun(
       // Concurrent starts run one after the other, so that each sees the other's work.
       await tx.client.query(`select ${lockSql.wait('startRun')}`)
       await assertSchemaKnown(tx.client, context.schemaVersion)
+      await requireRegistered(tx.db, context.config.rooftops)
       const names = {
         streams: request.streams.map(({ name }) => name),
         rooftops: rooftops.map(({ uid }) => uid),

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { findRooftops, registerRooftops } from '#src/pipeline/rooftops.ts'
+import { startRun } from '#src/pipeline/start-run.ts'
 import { readStatus } from '#src/pipeline/status.ts'
 import { verifyRows } from '#src/pipeline/verify-rows.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { localDay } from '#src/values/instant.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
+import { until } from '../support/child.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { rebuildSums } from '../support/aggregates-fixture.ts'
 
@@ -226,3 +229,133 @@ test.each([{ timezone: 'Pacific/Honolulu' }, { currency: 'NZD' }, { odometerUnit
     expect(await differing()).toEqual([['created_date_local']])
   },
 )
+
+test.each([{ timezone: 'Pacific/Honolulu' }, { group: 'another-group' }])(
+  'a change of %o and the start of a run exclude each other',
+  async (change) => {
+    await using fixture = await openFixture({ sandbox: { now, rooftops: 3, evaluations: 40 } })
+    await fixture.night()
+    const { pool } = fixture.database
+    const { db, config } = fixture.context
+    const changed = changedConfig(fixture, change)
+    const rooftops = await registerRooftops(db, config.rooftops)
+    const plan = { command: 'sync', mode: 'sync', from: 0, until: null } as const
+    const request = { plan, streams: [evaluations], rooftops: config.rooftops }
+    const before = await snapshot(fixture)
+
+    // The other process registers its rooftops while this one starts a run, and is the later one.
+    const holder = await pool.connect()
+    await holder.query('begin')
+    await holder.query('select pg_advisory_xact_lock(7299, 0)')
+    const registering = registerRooftops(changed.db, changed.config.rooftops)
+    registering.catch(() => undefined)
+    await untilWaiting(pool)
+    await holder.query(
+      `with run as (
+         insert into ops.run (command, status, is_detached, source_started_at) values ('sync', 'running', true, now()) returning run_id)
+       insert into ops.run_stream (run_id, rooftop_id, stream, status) select run_id, 2, 'evaluations', 'waiting' from run`,
+    )
+    await holder.query('commit')
+    await expect(registering).rejects.toMatchObject({ name: 'BusyError' })
+    expect(await snapshot(fixture)).toEqual(before)
+
+    // It is the earlier one: this process would write with the old zone.
+    await pool.query("update ops.run_stream set status = 'ok'; update ops.run set status = 'ok'")
+    await registerRooftops(changed.db, changed.config.rooftops)
+    await expect(startRun(fixture.context, request, rooftops, 0)).rejects.toMatchObject({
+      name: 'BusyError',
+      message: expect.stringContaining(`rooftop ${rooftops[0]!.uid}; nothing was started`),
+    })
+    const { rows } = await pool.query("select from ops.run where status = 'running'")
+    expect(rows).toEqual([])
+    holder.release()
+  },
+)
+
+async function untilWaiting(pool: Fixture['database']['pool']): Promise<void> {
+  await until(async () => {
+    const { rows } = await pool.query(
+      "select from pg_locks where locktype = 'advisory' and classid = 7299 and not granted",
+    )
+    return rows.length > 0
+  })
+}
+
+test('a rooftop that moves to another group leaves no row behind, in any table', async () => {
+  const uids = ['one', 'two']
+  const world = worldOf({
+    rooftops: uids.map((uid, index) => aRooftop({ uid, dealerId: 101 + index, groupId: uid })),
+    evaluations: uids.map((uid, index) => anEvaluation({ evalId: 1001 + index, rooftopUid: uid })),
+    keys: uids.map((uid) => aKey({ name: uid, value: uid, rooftopUids: [uid] })),
+  })
+  await using fixture = await openFixture({ sandbox: { world, now } })
+  await fixture.night()
+  const { pool } = fixture.database
+  // Both groups have the same check, as when a rooftop was in the config under a wrong group.
+  await pool.query(`
+    insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, first_seen_at)
+    select rooftop_id, eval_id, 'ppsr', ref, group_id, vin, now() from core.evaluation cross join unnest(array['same', 'own-' || eval_id]) as ref;
+    insert into core.watch_status_change (rooftop_id, eval_id, check_kind, check_ref, observed_at, to_status)
+    select rooftop_id, eval_id, check_kind, check_ref, now(), 'watching' from core.vehicle_check;
+    insert into pii.signed_link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
+    select rooftop_id, eval_id, 'ppsr_pdf', check_ref, 'http://127.0.0.1/x', now(), now() + interval '1 day' from core.vehicle_check;
+    insert into pii.archived_pdf (rooftop_id, eval_id, link_kind, link_ref, sha256, byte_count)
+    select rooftop_id, eval_id, 'ppsr_pdf', check_ref, sha256((rooftop_id || check_ref)::bytea), 1 from core.vehicle_check`)
+  const tablesWith = async (columns: readonly string[]) =>
+    (
+      await pool.query<{ name: string }>(
+        `select attrelid::regclass::text as name from pg_attribute join pg_class on pg_class.oid = attrelid
+         where relkind = 'r' and relnamespace in ('core'::regnamespace, 'pii'::regnamespace, 'raw'::regnamespace, 'ops'::regnamespace)
+           and attname = any($1) group by attrelid having count(*) = $2 order by 1`,
+        [columns, columns.length],
+      )
+    ).rows.map(({ name }) => name)
+  const first = fixture.config.rooftops.find(({ uid }) => uid === 'one')!
+  const second = fixture.config.rooftops.find(({ uid }) => uid === 'two')!
+
+  await registerRooftops(fixture.context.db, [{ ...first, group: second.group }, second])
+
+  const ofChecks = await tablesWith(['rooftop_id', 'eval_id', 'check_kind', 'check_ref'])
+  const ofLinks = await tablesWith(['rooftop_id', 'eval_id', 'link_kind', 'link_ref'])
+  const ofGroups = await tablesWith(['rooftop_id', 'group_id'])
+  const left: Record<string, unknown> = {}
+  for (const table of ofChecks)
+    left[table] = (
+      await pool.query(
+        `select (select count(*)::int from ${table}) as rows, count(*)::int as lost from ${table} as own
+         where not exists (select from core.vehicle_check as checked
+           where (checked.rooftop_id, checked.eval_id, checked.check_kind, checked.check_ref)
+             = (own.rooftop_id, own.eval_id, own.check_kind, own.check_ref))`,
+      )
+    ).rows[0]
+  for (const table of ofLinks)
+    left[table] = (
+      await pool.query(
+        `select (select count(*)::int from ${table}) as rows, count(*)::int as lost from ${table} as own
+         where not exists (select from core.vehicle_check as checked
+           where (checked.rooftop_id, checked.eval_id, checked.check_kind || '_pdf', checked.check_ref)
+             = (own.rooftop_id, own.eval_id, own.link_kind, own.link_ref))`,
+      )
+    ).rows[0]
+  for (const table of ofGroups)
+    left[`${table} by group`] = (
+      await pool.query(
+        `select (select count(*)::int > 0 from ${table}) as rows, count(*)::int as lost
+         from ${table} as own join core.rooftop using (rooftop_id) where own.group_id <> rooftop.group_id`,
+      )
+    ).rows[0]
+  // A new table must be filled above, and be moved.
+  expect(left).toEqual({
+    'core.vehicle_check': { rows: 3, lost: 0 },
+    'core.watch_status_change': { rows: 3, lost: 0 },
+    'pii.archived_pdf': { rows: 3, lost: 0 },
+    'pii.signed_link': { rows: 3, lost: 0 },
+    'core.agg_appraisal by group': { rows: true, lost: 0 },
+    'core.evaluation by group': { rows: true, lost: 0 },
+    'core.rooftop by group': { rows: true, lost: 0 },
+    'core.vehicle_check by group': { rows: true, lost: 0 },
+  })
+  // The file that no other check has.
+  const { rows: files } = await pool.query('select sha256 from pii.erasure_file')
+  expect(files).toHaveLength(1)
+})
