@@ -74,7 +74,6 @@ const allowed: readonly { readonly file?: RegExp; readonly text: RegExp; readonl
       why: 'a key of the job status in --json',
     },
     { file: /scheduler\/alert/, text: /\blook\b/g, why: 'a key of the body of an alert' },
-    { file: /\/verify/, text: /\bmend\b/g, why: 'a key of verify --json' },
     { text: /stock looks like/g, why: 'the beginning of two issue codes' },
     { text: /in stock elsewhere/g, why: 'an issue code' },
     {

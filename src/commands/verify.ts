@@ -213,9 +213,10 @@ function someOf(ids: readonly number[]): string {
   return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
 }
 
-function aggregateLine({ aggregate, of, differences, mend: fix }: WrongAggregate): string {
-  const what = aggregate === 'agg_repeat_vehicle' ? 'vehicles' : 'days'
-  return `  ${of}: core.${aggregate} differs from the facts for ${differences} ${what}: run "${fix}" in the warehouse`
+function aggregateLine({ aggregate, of, differences }: WrongAggregate): string {
+  const isOfGroup = aggregate === 'agg_repeat_vehicle'
+  const scope = isOfGroup ? '' : ` --rooftop ${of}`
+  return `  ${of}: core.${aggregate} differs from the facts for ${differences} ${isOfGroup ? 'vehicles' : 'days'}: run "forecourt replay evaluations${scope}"`
 }
 
 function sampleOf(options: Parameters<RunCommand>[1]): RowSample | null {

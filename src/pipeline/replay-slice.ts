@@ -6,19 +6,26 @@ import { compareRows, nextKeys, writeDifferences } from './derive-rows.ts'
 import { quarantineRecords } from './quarantine.ts'
 import type { PayloadRows } from './payload-rows.ts'
 import type { SliceJob, SliceResult } from './stream.ts'
+import { rebuildAggregates } from './verify-aggregates.ts'
 
 /** Records that a slice of a replay or a verification reads the payloads of. */
 export const recordsAtOnce = 500
 
 /**
  * One slice of a replay: the rows of the next records, derived from their stored payloads without a call; those that differ are
- * written. Its position is in ops.stream_state and is committed with the rows, so that a killed replay continues from there.
+ * written. Its position is in ops.stream_state and is committed with the rows, so that a killed replay continues from there. The last
+ * slice of a stream with sums compares them all with the facts, and rebuilds those that differ.
  */
 export async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Promise<SliceResult> {
   const { context, stream, rooftop, run } = job
-  const after = await replayedUpTo(context.db, job)
+  const position = await readPosition(context.db, job)
   const write = async (tx: Tx) => {
     await holdErasureLock(tx)
+    if (position.after === null) {
+      await rebuildAggregates(tx.db, rooftop)
+      return { more: false }
+    }
+    const { after } = position
     const keys = await nextKeys(tx.db, payloadRows.keysOf([rooftop.id]), after, recordsAtOnce)
     const options = { wire: context.config.wire, mode: 'add' } as const
     const { tables, unfit } = await payloadRows.derive(tx.db, rooftop, keys, options)
@@ -31,7 +38,9 @@ export async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Prom
       { stream: stream.name, rooftopId: rooftop.id, runId: run.runId },
       unfit.map((record) => ({ ...record, window: null })),
     )
-    await markReplayed(tx, job, keys.at(-1) ?? after)
+    const isLast = keys.length < recordsAtOnce
+    const isSummed = payloadRows.isSummed === true
+    await markReplayed(tx, job, isLast && isSummed ? null : (keys.at(-1) ?? after))
     const rejected = new Set(unfit.map(({ naturalKey }) => naturalKey))
     const unchanged = keys.filter((key) => !updated.has(key) && !rejected.has(key)).length
     const counts = {
@@ -40,27 +49,31 @@ export async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Prom
       unchanged,
       quarantined: unfit.length,
     }
-    return { counts, more: keys.length >= recordsAtOnce }
+    return { counts, more: !isLast || isSummed }
   }
   return await commitSlice(job, { write })
 }
 
-/** The key of the last record that this run has replayed; empty at its start. */
-async function replayedUpTo(db: Db, { run, stream, rooftop }: SliceJob): Promise<string> {
+/** How far a replay is: the key of the last record, empty at the start; null: all records are replayed, and the sums are next. */
+interface ReplayPosition {
+  readonly after: string | null
+}
+
+async function readPosition(db: Db, { run, stream, rooftop }: SliceJob): Promise<ReplayPosition> {
   const row = await db
     .selectFrom('ops.stream_state')
     .select('state')
     .where('rooftop_id', '=', rooftop.id)
     .where('stream', '=', stream.name)
     .executeTakeFirst()
-  const position = (row?.state as { replay?: { runId: number; after: string } } | undefined)?.replay
-  return position?.runId === run.runId ? position.after : ''
+  const stored = (row?.state as { replay?: ReplayPosition & { runId: number } } | undefined)?.replay
+  return stored?.runId === run.runId ? stored : { after: '' }
 }
 
 async function markReplayed(
   tx: Tx,
   { run, stream, rooftop }: SliceJob,
-  after: string,
+  after: string | null,
 ): Promise<void> {
   await tx.client.query(
     `insert into ops.stream_state as old (rooftop_id, stream, state)

@@ -82,8 +82,11 @@ export async function readWindowed(
 ): Promise<WindowedFacts> {
   const isRun = ({ id }: RooftopRow) => facts.get(factsKey(records.name, id))!.lastStatus !== null
   const withinNights = rereadWithinNights(sync)
+  const verifications = await verifyStreams(db, records, rooftops.filter(isRun), sync, new Date())
   return {
-    verifications: await verifyStreams(db, records, rooftops.filter(isRun), sync, new Date()),
+    verifications: new Map(
+      rooftops.filter(isRun).map(({ id }, index) => [id, verifications[index]!]),
+    ),
     covered: await readCovered(db, records.name, rooftops, sync.start, withinNights),
     withinNights,
   }

@@ -10,8 +10,6 @@ export interface WrongAggregate {
   readonly of: string
   /** Days, or vehicles, that differ. */
   readonly differences: number
-  /** The SQL statement that rebuilds the aggregate. */
-  readonly mend: string
 }
 
 /** Calculates the aggregates behind the reports again and compares; reads every evaluation of the rooftops, writes nothing. */
@@ -30,7 +28,7 @@ async function wrongDays(db: Db, id: number, uid: string): Promise<WrongAggregat
   const { rows } = await sql<{ aggregate: string; differences: number }>`
     select aggregate, count(*)::int as differences from core.agg_differences(${id})
     group by aggregate order by aggregate`.execute(db)
-  return rows.map((row) => ({ ...row, of: uid, mend: `select core.agg_rebuild(${id})` }))
+  return rows.map((row) => ({ ...row, of: uid }))
 }
 
 async function wrongVehicles(db: Db, groupId: number): Promise<WrongAggregate[]> {
@@ -38,6 +36,21 @@ async function wrongVehicles(db: Db, groupId: number): Promise<WrongAggregate[]>
     select group_code as of, count(*)::int as differences
     from core.repeat_differences(${groupId}) join core.rooftop_group using (group_id)
     group by group_code`.execute(db)
-  const mend = `select core.repeat_rebuild(${groupId})`
-  return rows.map((row) => ({ aggregate: 'agg_repeat_vehicle', ...row, mend }))
+  return rows.map((row) => ({ aggregate: 'agg_repeat_vehicle', ...row }))
+}
+
+/** Calculates the aggregates of a rooftop and of its dealer group again where they differ from the facts. Loads wait meanwhile, so
+ *  the transaction must have written none of the aggregates before: two such transactions would wait for each other. */
+export async function rebuildAggregates(
+  db: Db,
+  { id, groupId }: Pick<RooftopRow, 'id' | 'groupId'>,
+): Promise<void> {
+  await sql`
+    select core.agg_rebuild(${id}) where exists (select from core.agg_differences(${id}))`.execute(
+    db,
+  )
+  await sql`
+    select core.repeat_rebuild(${groupId}) where exists (select from core.repeat_differences(${groupId}))`.execute(
+    db,
+  )
 }

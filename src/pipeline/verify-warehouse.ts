@@ -32,7 +32,7 @@ export async function verifyWarehouse(
   const read = async ({ db }: { readonly db: Db }): Promise<WarehouseVerification> => {
     const checked: Verification[] = []
     for (const records of streams.flatMap((stream) => stream.records ?? []))
-      checked.push(...(await verifyStreams(db, records, rooftops, sync, new Date())).values())
+      checked.push(...(await verifyStreams(db, records, rooftops, sync, new Date())))
     const duplicates = await duplicateIds(db)
     return { checked, duplicates, aggregates: await verifyAggregates(db, rooftops) }
   }
@@ -61,12 +61,15 @@ export async function recordVerification(
   found: WarehouseVerification,
 ): Promise<string[]> {
   const wrongSums = await rooftopsOf(db, found.aggregates)
-  const rows = found.checked.map((one) => ({
-    rooftop_id: rooftops.find(({ uid }) => uid === one.rooftop)!.id,
-    stream: one.stream,
-    fault: faultOf(one, found, wrongSums),
-    name: `${one.stream} of ${one.rooftop}`,
-  }))
+  const rows = found.checked
+    .map((one) => ({
+      rooftop_id: rooftops.find(({ uid }) => uid === one.rooftop)!.id,
+      stream: one.stream,
+      fault: faultOf(one, found, wrongSums),
+      name: `${one.stream} of ${one.rooftop}`,
+    }))
+    // A rooftop that no run has registered has no row to refer to.
+    .filter((row) => row.rooftop_id !== 0)
   await sql`
     insert into ops.verification as last (rooftop_id, stream, verified_at, fault, fault_since)
     select rooftop_id, stream, now(), fault, case when fault is not null then now() end

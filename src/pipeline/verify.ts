@@ -42,16 +42,16 @@ export function repairableSpans({ overlaps, brokenSums, notStored }: Verificatio
   return [...overlaps, ...brokenSums, ...notStored]
 }
 
-/** Verifies a stream of rooftops from the warehouse alone, by the id of the rooftop. It runs several statements, whose number does
- *  not grow with the rooftops: use a transaction with one snapshot. */
+/** Verifies a stream of rooftops from the warehouse alone, in their order. A rooftop that no run has registered (id 0) has nothing but
+ *  a gap. It runs several statements, whose number does not grow with the rooftops: use a transaction with one snapshot. */
 export async function verifyStreams(
   db: Db,
   stream: WindowedRecords,
   rooftops: readonly RooftopRow[],
   sync: Config['sync'],
   now: Date,
-): Promise<ReadonlyMap<number, Verification>> {
-  const ids = rooftops.map(({ id }) => id)
+): Promise<Verification[]> {
+  const ids = [...new Set(rooftops.map(({ id }) => id))]
   const key = sql`rooftop_id = any(${ids}::int[]) and stream = ${stream.name}`
   const ownKey = sql`rooftop_id = own.rooftop_id and stream = ${stream.name}`
   const spans = async (query: ReturnType<typeof sql<SpanRow>>) =>
@@ -99,25 +99,21 @@ export async function verifyStreams(
     where ${key} and proof = 'unprovable' order by window_from`)
   const notStored = await mismatches(db, stream, ids)
   const withoutParent = await orphans(db, stream, ids)
-  const verifications = rooftops.map(({ id, uid }): [number, Verification] => {
+  return rooftops.map(({ id, uid }) => {
     const of = (found: ReadonlyMap<number, readonly SpanRow[]>) => (found.get(id) ?? []).map(asSpan)
-    return [
-      id,
-      {
-        rooftop: uid,
-        stream: stream.name,
-        ...(totals.get(id) ?? noTotals),
-        gaps: of(gaps),
-        overlaps: of(overlaps),
-        brokenSums: of(brokenSums),
-        uncertified: of(uncertified),
-        unprovable: of(unprovable),
-        notStored: notStored.get(id) ?? [],
-        orphans: withoutParent.get(id) ?? 0,
-      },
-    ]
+    return {
+      rooftop: uid,
+      stream: stream.name,
+      ...(totals.get(id) ?? noTotals),
+      gaps: of(gaps),
+      overlaps: of(overlaps),
+      brokenSums: of(brokenSums),
+      uncertified: of(uncertified),
+      unprovable: of(unprovable),
+      notStored: notStored.get(id) ?? [],
+      orphans: withoutParent.get(id) ?? 0,
+    }
   })
-  return new Map(verifications)
 }
 
 type Totals = Pick<Verification, 'windows' | 'listed' | 'loaded' | 'quarantined' | 'vanished'>

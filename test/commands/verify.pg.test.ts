@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { WrongAggregate } from '#src/pipeline/verify-aggregates.ts'
-import { anEvaluation } from '../support/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { configText, openChildFixture } from '../support/child-fixture.ts'
 import { runInProcess } from '../support/cli.ts'
 import { openFixture } from '../support/fixture.ts'
@@ -93,36 +93,106 @@ test('verify does not claim sums that do not add up', async () => {
   expect(stdout).toMatch(/^NOT PROVED: 0 gaps, 0 overlaps\.\n/)
 })
 
-test('verify names the sums that differ from the facts, and the command that corrects them', async () => {
-  await using fixture = await openChildFixture(smallFixture())
+test('verify names the sums that differ from the facts, and replay makes them right', async () => {
+  const rooftops = ['one', 'two', 'three'].map((uid, index) =>
+    aRooftop({ uid, dealerId: 101 + index, groupId: uid === 'three' ? 'other' : 'group-1' }),
+  )
+  const evaluations = rooftops.flatMap(({ uid }, index) =>
+    [1, 2, 3].map((day) =>
+      anEvaluation({
+        ...{ evalId: 1000 * (index + 1) + day, rooftopUid: uid },
+        createdAt: `2026-03-0${day + 1}T01:00:00Z`,
+        reconditioning: [{ type: 'tyres', source: null, cost: 400, value: '4' }],
+      }),
+    ),
+  )
+  const keys = [
+    aKey({ name: 'first', value: 'key-of-the-first', rooftopUids: ['one', 'two'] }),
+    aKey({ name: 'second', value: 'key-of-the-second', rooftopUids: ['three'] }),
+  ]
+  await using fixture = await openChildFixture(
+    smallFixture(worldOf({ rooftops, evaluations, keys })),
+  )
   await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   await warehouse.night()
   await pool.query('update core.agg_evaluation_day set photos = photos + 1')
+  await pool.query('delete from core.agg_recon_day where rooftop_id = 1')
+  await pool.query('update core.agg_appraisal set appraised_price = 1 where rooftop_id = 3')
   await pool.query(
-    `insert into core.agg_repeat_vehicle select group_id, 'WBA00000000000000', 'AUD', 2, 1, '2026-03-01', '2026-03-01', null, null from core.rooftop`,
+    `insert into core.agg_repeat_vehicle
+     select distinct group_id, 'WBA00000000000000', 'AUD', 2, 1, date '2026-03-01', date '2026-03-01' from core.rooftop`,
   )
+  const facts = 'select * from core.evaluation order by rooftop_id, eval_id'
+  const before = (await pool.query(facts)).rows
 
   const { code, document } = await warehouse.json(['verify'])
   const { stdout } = await warehouse.run(['verify'])
-  const untrue = document['aggregates'] as unknown as readonly WrongAggregate[]
-  for (const { mend } of untrue) await pool.query(mend)
+  const wrong = document['aggregates'] as unknown as readonly WrongAggregate[]
+  const commands = [...stdout.matchAll(/run "forecourt ([^"]+)"/g)].map(([, text]) => text!)
+  for (const command of new Set(commands))
+    expect(await warehouse.run(command.split(' '))).toMatchObject({ code: 0 })
   const repaired = await warehouse.json(['verify'])
 
   expect(code).toBe(1)
-  expect(document).toMatchObject({
-    status: 'failed',
-    aggregates: [
-      {
-        ...{ aggregate: 'agg_evaluation_day', of: 'rooftop-1', mend: 'select core.agg_rebuild(1)' },
-        differences: 6,
-      },
-      { aggregate: 'agg_repeat_vehicle', differences: 1, mend: 'select core.repeat_rebuild(1)' },
-    ],
-  })
-  expect(stdout).toContain('for 6 days: run "select core.agg_rebuild(1)"')
-  expect(stdout).toContain('for 1 vehicles: run "select core.repeat_rebuild(1)"')
+  expect(wrong.map(({ aggregate, of }) => `${aggregate} ${of}`).sort()).toEqual([
+    'agg_appraisal three',
+    ...['one', 'three', 'two'].map((uid) => `agg_evaluation_day ${uid}`),
+    'agg_recon_day one',
+    ...['agg_repeat_vehicle key:first', 'agg_repeat_vehicle key:second'],
+  ])
+  expect(stdout).not.toContain('select')
+  expect(new Set(commands)).toEqual(
+    new Set([
+      ...['one', 'two', 'three'].map((uid) => `replay evaluations --rooftop ${uid}`),
+      'replay evaluations',
+    ]),
+  )
   expect(repaired).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
+  expect((await pool.query(facts)).rows).toEqual(before)
+})
+
+test('verify reports rooftops that no sync has seen as gaps, and stores what it found at the others', async () => {
+  const rooftops = ['one', 'two', 'three'].map((uid, index) =>
+    aRooftop({ uid, dealerId: 101 + index, groupId: uid === 'three' ? 'other' : 'group-1' }),
+  )
+  const evaluations = rooftops.map(({ uid }, index) =>
+    anEvaluation({ evalId: 1001 + index, rooftopUid: uid }),
+  )
+  const keys = [
+    aKey({ name: 'first', value: 'key-of-the-first', rooftopUids: ['one', 'two'] }),
+    aKey({ name: 'second', value: 'key-of-the-second', rooftopUids: ['three'] }),
+  ]
+  const world = worldOf({ rooftops, evaluations, keys })
+  await using fixture = await openChildFixture(smallFixture(world))
+  await using warehouse = await fixture.warehouse()
+  const gap = { from: '2026-03-01T00:00:00.000Z', until: expect.any(String) }
+
+  for (const options of [[], ['--rows'], ['--deep']]) {
+    const before = await warehouse.json(['verify', ...options])
+    expect(before).toMatchObject({ code: 1, document: { status: 'failed', gaps: 3 } })
+  }
+  // A registered rooftop, in a database in which the others were never seen.
+  await warehouse.night()
+  const { pool } = warehouse.database
+  await pool.query(
+    `update core.rooftop set rooftop_uid = 'former-' || rooftop_uid where rooftop_uid in ('two', 'three')`,
+  )
+  for (const options of [[], ['--rows'], ['--deep'], ['--rooftop', 'three']]) {
+    const { code, document } = await warehouse.json(['verify', ...options])
+    expect(code).toBe(1)
+    expect(document['rooftops']).toMatchObject(
+      options[0] === '--rooftop'
+        ? [{ rooftop: 'three', gaps: [gap] }]
+        : [
+            { rooftop: 'one', gaps: [] },
+            { rooftop: 'two', gaps: [gap] },
+            { rooftop: 'three', gaps: [gap] },
+          ],
+    )
+  }
+  const { rows } = await pool.query('select rooftop_id, fault from ops.verification')
+  expect(rows).toEqual([{ rooftop_id: 1, fault: null }])
 })
 
 test('verify with a read-only login reports what it found, and says that coverage was left as it is', async () => {

@@ -12,5 +12,5 @@ export async function verifyStream(
   sync: Config['sync'],
   now = new Date(),
 ): Promise<Verification> {
-  return (await verifyStreams(db, records, [rooftop], sync, now)).get(rooftop.id)!
+  return (await verifyStreams(db, records, [rooftop], sync, now))[0]!
 }
