@@ -23,6 +23,12 @@ export async function inTransaction<T>(
 ): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
+  // A session that Postgres ends between two queries reports why here; the next query fails without the reason.
+  let ended: Error | undefined
+  const onEnd = (error: Error) => {
+    ended ??= error
+  }
+  client.on('error', onEnd)
   try {
     await client.query(
       mode === 'read write'
@@ -36,8 +42,9 @@ export async function inTransaction<T>(
     await client.query('rollback').catch((cause: Error) => {
       broken = cause
     })
-    throw error
+    throw (error as { code?: unknown }).code === undefined ? (ended ?? error) : error
   } finally {
+    client.off('error', onEnd)
     client.release(broken)
   }
 }

@@ -79,6 +79,10 @@ export interface ErasedContacts extends SearchTerms {
   /** The erasure that listed one of a person's contacts, or a name together with a contact. */
   readonly erasureOfPerson: (person: Person) => number | undefined
   readonly secret: Buffer
+  /** Whether another reading of the list found the same. */
+  readonly isSameAs: (other: ErasedContacts) => boolean
+  /** Each digest, and the erasure that listed it. */
+  readonly listed: ReadonlyMap<string, number>
 }
 
 /** Reads the whole list of contacts, which has a few entries for each erased customer. null: no one was erased. A load holds the lock of
@@ -100,6 +104,10 @@ export async function erasedContacts(db: Db): Promise<ErasedContacts | null> {
   const erasureOf: ErasedContacts['erasureOf'] = (contact) => find(digestOf(secret, contact))
   return {
     secret,
+    listed,
+    isSameAs: (other) =>
+      other.listed.size === listed.size &&
+      [...listed].every(([digest, id]) => other.listed.get(digest) === id),
     erasureOf,
     erasureOfPerson: (person) =>
       contactsOf(person).map(erasureOf).find(isListed) ??
@@ -118,32 +126,45 @@ function isListed(erasureId: number | undefined): erasureId is number {
   return erasureId !== undefined
 }
 
-/** The e-mails and phone numbers of a text that are on the list. The digests of a megabyte of text take most of a second. */
-export async function contactsIn(text: string, erased: ErasedContacts): Promise<SearchTerm[]> {
-  const giveWay = eventLoopYielder()
+/** A text with more e-mails and phone numbers is not compared: their digests would take seconds, and no record has as many. */
+const maxCompared = 100_000
+
+/** The e-mails and phone numbers of a text that are on the list; null: it has too many to compare them. `giveWay` is called between
+ *  the digests, which take most of a second at most. */
+export async function contactsIn(
+  text: string,
+  erased: ErasedContacts,
+  giveWay = eventLoopYielder(),
+): Promise<readonly SearchTerm[] | null> {
   const listed: SearchTerm[] = []
+  let compared = 0
   for (const [kind, found] of [
     ['email', emailsIn(text)],
     ['phone', phonesIn(text)],
   ] as const)
     for (const { key } of found) {
       await giveWay()
+      if (++compared > maxCompared) return null
       if (erased.has(kind, key)) listed.push({ kind, key, spelling: key })
     }
   return listed
 }
 
-/** Puts evaluations on the list whose customer or texts have an erased contact. Returns whether there were any. */
+/** Puts evaluations on the list whose customer or texts have an erased contact; `named`: those of the texts. Returns whether there
+ *  were any. */
 export async function suppressByContact(
   db: Db,
   erased: ErasedContacts,
   groupId: number,
-  received: readonly { readonly evalId: number; readonly person: Person; readonly text: string }[],
+  received: readonly {
+    readonly evalId: number
+    readonly person: Person
+    readonly named: readonly SearchTerm[]
+  }[],
 ): Promise<boolean> {
   let found = false
-  for (const { evalId, person, text } of received) {
+  for (const { evalId, person, named } of received) {
     const own = erased.erasureOfPerson(person)
-    const named = await contactsIn(text, erased)
     const erasureId = own ?? (named[0] && erased.erasureOf(named[0]))
     if (erasureId === undefined) continue
     const scope = own === undefined ? 'mention' : 'customer'

@@ -3,6 +3,7 @@ import type { WindowedRecords } from './windowed-records.ts'
 import { commitSlice } from './commit-slice.ts'
 import type { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
+import { compareContacts } from './privacy-gate.ts'
 import type { ProvenPart } from './prove.ts'
 import type { SliceJob, SliceResult } from './stream.ts'
 import type { SliceContent } from './slice-outcome.ts'
@@ -29,15 +30,16 @@ export async function commitRecords(
   ) => Promise<Omit<SliceResult, 'counts'>>,
 ): Promise<SliceResult> {
   let drift: Drift | null = null
+  const compared = await compareContacts(job, content.records)
   const result = await commitSlice<Hydrated>(job, {
     items: content.records,
-    store: async (tx, records) => await writeSlice(tx, job, { ...content, records }),
+    store: async (tx, records) => await writeSlice(tx, job, { ...content, records }, compared),
     reject: (entry, issues) => {
       const text = entry.kind === 'record' ? entry.payload.text : ''
       return { kind: 'rejected', id: entry.id, issues, text }
     },
     write: async (tx, records) => {
-      const written = await writeSlice(tx, job, { ...content, records })
+      const written = await writeSlice(tx, job, { ...content, records }, compared)
       drift = written.drift
       return { counts: written.counts, ...(await complete(tx, written, records)) }
     },

@@ -1,8 +1,10 @@
 import type { Db, Tx } from '../db/transaction.ts'
 import { redactJson, redactText } from '../erasure/redact.ts'
 import { parseJson, scrubAnswer, scrubPayload } from '../erasure/scrub-payload.ts'
-import { erasedMark, withoutWholeTerms } from '../erasure/search-terms.ts'
+import { erasedMark, type SearchTerm, withoutWholeTerms } from '../erasure/search-terms.ts'
 import {
+  contactsIn,
+  type ErasedContacts,
   erasedAt,
   erasedContacts,
   holdErasureLock,
@@ -24,7 +26,8 @@ import type { SliceJob } from './stream.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 
 // The one gate between what is received and what is written. It is passed inside the slice's transaction and holds the erasure
-// lock until the commit, so that it also knows who was erased after the read.
+// lock until the commit, so that it also knows who was erased after the read. The digests of large records take seconds, in which
+// Postgres would end the session: they are compared before the transaction, and again only if someone was erased since.
 
 /** Records without erased customers. */
 export interface ScreenedRecords {
@@ -35,23 +38,74 @@ export interface ScreenedRecords {
 
 const notErased = () => null
 
+/** The erased contacts in the texts of records, as of `erased`; null: a text has too many to compare. */
+export interface ComparedContacts {
+  readonly erased: ErasedContacts | null
+  readonly found: ReadonlyMap<string, readonly SearchTerm[] | null>
+}
+
+/** Compares records with the erased contacts, before the transaction that writes them. */
+export async function compareContacts(
+  { context, stream }: SliceJob<WindowedRecords>,
+  records: readonly Hydrated[],
+): Promise<ComparedContacts> {
+  const received = stream.people === undefined ? [] : records.filter(isReceived)
+  const erased = received.length === 0 ? null : await erasedContacts(context.db)
+  const found = new Map<string, readonly SearchTerm[] | null>()
+  if (erased === null) return { erased, found }
+  const giveWay = eventLoopYielder()
+  for (const entry of received) {
+    const text = payloadText(entry)
+    found.set(text, await contactsIn(text, erased, giveWay))
+  }
+  return { erased, found }
+}
+
+/** Makes a function to call in every round of a long loop within a transaction: without a query, Postgres would end the session. */
+function keepAlive({ client }: Tx): () => Promise<void> {
+  const giveWay = eventLoopYielder()
+  let since = performance.now()
+  return async () => {
+    await giveWay()
+    if (performance.now() - since < keepAliveMs) return
+    await client.query('select 1')
+    since = performance.now()
+  }
+}
+
+const keepAliveMs = 1000
+/** From a longer text an erased customer is not removed: that would take seconds. */
+const maxRedacted = 500_000
+
 /** Removes erased customers from records. A record that contains an erased contact is added to the suppression list here. */
 export async function screenRecords(
   tx: Tx,
   job: SliceJob<WindowedRecords>,
   records: readonly Hydrated[],
+  compared: ComparedContacts,
 ): Promise<ScreenedRecords> {
   await holdErasureLock(tx)
-  const received = records.filter(isReceived)
   const { people } = job.stream
-  if (received.length === 0 || people === undefined) return { records, erasedAt: notErased }
-  const suppressed = await suppressionsOf(tx.db, job, people, received)
-  if (suppressed.size === 0) return { records, erasedAt: notErased }
+  const contacts =
+    people !== undefined && records.some(isReceived) ? await erasedContacts(tx.db) : null
+  if (people === undefined || contacts === null) return { records, erasedAt: notErased }
+  const giveWay = keepAlive(tx)
+  const known = compared.erased?.isSameAs(contacts) ? compared.found : new Map()
+  const named = new Map<Hydrated, readonly SearchTerm[]>()
+  const searched: Hydrated[] = []
+  for (const entry of records) {
+    const text = isReceived(entry) ? payloadText(entry) : ''
+    const found = known.has(text) ? known.get(text) : await contactsIn(text, contacts, giveWay)
+    const searchable = found === null ? withheld(entry, tooManyContacts) : entry
+    searched.push(searchable)
+    named.set(searchable, found ?? [])
+  }
+  const suppressed = await suppressionsOf(tx.db, job, { people, contacts, named }, searched)
+  if (suppressed.size === 0) return { records: searched, erasedAt: notErased }
   const keys = [...suppressed.keys()].map(String)
   const stored = await newestHashes(tx.db, job.stream.endpoint, job.rooftop, keys)
-  const giveWay = eventLoopYielder()
   const screened: Hydrated[] = []
-  for (const entry of records) {
+  for (const entry of searched) {
     await giveWay()
     const erased = suppressed.get(entry.id)
     const hash = stored.get(String(entry.id))
@@ -69,27 +123,45 @@ function isReceived(entry: Hydrated): entry is Received {
   return entry.kind === 'record' || entry.kind === 'rejected'
 }
 
-function textOf(entry: Received): string {
+function payloadText(entry: Received): string {
   return entry.kind === 'record' ? entry.payload.text : entry.text
 }
 
-/** Those of the records that are on the suppression list, with those that an erased contact puts on it now. */
+const tooManyContacts =
+  'has too many e-mails and phone numbers to compare them with those of erased customers'
+
+/** A record that cannot be searched for erased customers, without its payload. */
+function withheld({ id }: Hydrated, message: string): Hydrated {
+  return { kind: 'rejected', id, issues: [{ path: '$', message }], text: erasedMark }
+}
+
+function tooLong(text: string): string {
+  return `has ${text.length} characters, too many to remove an erased customer from them`
+}
+
+/** Those of the records that are on the suppression list. Those with an erased contact are put on it here. */
 async function suppressionsOf(
   db: Db,
   { context, rooftop: { groupId } }: SliceJob,
-  people: PeopleOfRecords,
-  received: readonly Received[],
+  search: {
+    readonly people: PeopleOfRecords
+    readonly contacts: ErasedContacts
+    /** The erased contacts in the text of each record. */
+    readonly named: ReadonlyMap<Hydrated, readonly SearchTerm[]>
+  },
+  records: readonly Hydrated[],
 ): Promise<Suppressions> {
-  const contacts = await erasedContacts(db)
-  if (contacts === null) return new Map()
+  const { people, contacts } = search
+  const received = records.filter(isReceived)
   const ids = received.map(({ id }) => id)
   const before = await suppressedAmong(db, groupId, ids)
   const wire = context.config.wire.appraisal
   const carriers = received
     .filter(({ id }) => before.get(id)?.scope !== 'customer')
     .map((entry) => {
-      const text = textOf(entry)
-      return { evalId: entry.id, text, person: people.personOf(parseJson(text), entry.id, wire) }
+      const body = parseJson(payloadText(entry))
+      const person = people.personOf(body, entry.id, wire)
+      return { evalId: entry.id, named: search.named.get(entry) ?? [], person }
     })
   const isNew = await suppressByContact(db, contacts, groupId, carriers)
   return isNew ? await suppressedAmong(db, groupId, ids) : before
@@ -102,7 +174,8 @@ function screenRecord(
   erased: Suppressed,
   storedHash: Buffer | undefined,
 ): Hydrated {
-  const before = textOf(entry)
+  const before = payloadText(entry)
+  if (before.length > maxRedacted) return withheld(entry, tooLong(before))
   const text = scrubPayload(people, entry.id, before, job.context.config.wire.appraisal, erased)
   const isSame = text === before
   if (entry.kind === 'rejected' && (isSame || entry.fetchedAt === undefined)) {
@@ -128,16 +201,24 @@ export async function screenAnswers(
   const ids = answers.map(({ task }) => task.evalId)
   const suppressed = await suppressedAmong(tx.db, job.rooftop.groupId, ids)
   if (suppressed.size === 0) return answers
-  return answers.map((answer) => {
+  const giveWay = keepAlive(tx)
+  const screened: Answer[] = []
+  for (const answer of answers) {
+    await giveWay()
     const erased = suppressed.get(answer.task.evalId)
-    return erased === undefined ? answer : screenOne(job, answer, erased)
-  })
+    screened.push(erased === undefined ? answer : screenOne(job, answer, erased))
+  }
+  return screened
 }
 
 function screenOne(job: SliceJob<Enrichment>, answer: Answer, erased: Suppressed): Answer {
   const terms = withoutWholeTerms(erased.terms)
   if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, terms) }
   const { task, fetchedAt, at } = answer
+  if (answer.text.length > maxRedacted) {
+    const issues = [{ path: '$', message: tooLong(answer.text) }]
+    return { kind: 'rejected', task, fetchedAt, at, issues, body: null, text: erasedMark }
+  }
   const wire = job.context.config.wire.appraisal
   const body = scrubAnswer(prunedJson(answer.body), task.ask, wire, erased)
   if (answer.kind === 'rejected') {
@@ -150,14 +231,20 @@ function screenOne(job: SliceJob<Enrichment>, answer: Answer, erased: Suppressed
   return readAnswer(job, { task, fetchedAt, at, body, text: JSON.stringify(body) })
 }
 
-/** What is rejected, with a mark instead of a payload that contains an erased contact: whose the rest of it is cannot be known. */
+/** What is rejected, with a mark instead of a payload that contains an erased contact, or too many to compare: the rest of it may
+ *  belong to anyone. */
 export async function screenRejected<
   R extends { readonly payload: string; readonly issues: readonly Issue[] },
 >(tx: Tx, rejected: readonly R[]): Promise<readonly R[]> {
   const erased = rejected.length === 0 ? null : await erasedContacts(tx.db)
   if (erased === null) return rejected
-  return rejected.map((one) => {
-    if (redactText(one.payload, erased) === one.payload) return one
-    return { ...one, issues: redactJson(one.issues, erased) as Issue[], payload: erasedMark }
-  })
+  const giveWay = keepAlive(tx)
+  const screened: R[] = []
+  for (const entry of rejected) {
+    const found = await contactsIn(entry.payload, erased, giveWay)
+    const isClean = found?.length === 0
+    const redact = () => redactJson(entry.issues, erased) as Issue[]
+    screened.push(isClean ? entry : { ...entry, issues: redact(), payload: erasedMark })
+  }
+  return screened
 }

@@ -48,12 +48,16 @@ export function isDataFault(error: unknown): boolean {
 
 /** SQLSTATE classes: data exceptions, broken constraints, exceeded limits of Postgres. */
 const dataClasses = ['22', '23', '54']
+/** Postgres ended a session that was silent within its transaction: a record kept the process busy for as long. */
+const silentTooLong = '25P03'
 
 /** The SQLSTATE of an exception if the data can be its cause; otherwise null. */
 function dataCodeOf(error: unknown): string | null {
   const { code } = (error ?? {}) as { code?: unknown }
-  const isState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)
-  return isState && dataClasses.includes(code.slice(0, 2)) ? code : null
+  if (typeof code !== 'string') return null
+  const isState = /^[0-9A-Z]{5}$/.test(code)
+  const isOfData = code === silentTooLong || (isState && dataClasses.includes(code.slice(0, 2)))
+  return isOfData ? code : null
 }
 
 const conditions: Readonly<Record<string, string>> = {
@@ -62,6 +66,7 @@ const conditions: Readonly<Record<string, string>> = {
   '22008': 'a time is out of range',
   '22021': 'a character cannot be stored',
   '22P05': 'a character cannot be stored',
+  [silentTooLong]: 'it takes too long to process',
   '23505': 'a key exists already',
   '23514': 'a check of its table fails',
   '54000': 'it is too large',

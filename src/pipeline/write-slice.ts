@@ -19,7 +19,7 @@ import {
   release,
   releaseListItems,
 } from './quarantine.ts'
-import { type ScreenedRecords, screenRecords } from './privacy-gate.ts'
+import { type ComparedContacts, type ScreenedRecords, screenRecords } from './privacy-gate.ts'
 import { type SliceJob, sourceTimeAt } from './stream.ts'
 import { certificatesOf, countSlice, type FreshRecord, type SliceContent } from './slice-outcome.ts'
 
@@ -38,11 +38,12 @@ export async function writeSlice(
   tx: Tx,
   job: SliceJob<WindowedRecords>,
   read: SliceContent,
+  compared: ComparedContacts,
 ): Promise<Written> {
   // A slice that writes no record need not wait for an erasure.
   const screened = isIdle(read)
     ? { records: read.records, erasedAt: () => null }
-    : await screenRecords(tx, job, read.records)
+    : await screenRecords(tx, job, read.records, compared)
   return await writeScreened(tx, job, { ...read, records: screened.records }, screened.erasedAt)
 }
 
