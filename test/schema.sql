@@ -1266,6 +1266,8 @@ ops.console_session table
 ops.console_try table
   address character varying(64) not null
   tried_at timestamp with time zone not null default now()
+  method character varying(4) not null default 'link'::character varying -- What failed: a sign-in link, or an answer of the OpenID Connect provider. Each counts for itself
+  constraint console_try_method_check CHECK (((method)::text = ANY ((ARRAY['link'::character varying, 'oidc'::character varying])::text[])))
   CREATE INDEX console_try_address ON ops.console_try USING btree (address, tried_at)
   -- Failed attempts to sign in, of the last 15 minutes, by the address of the client. In Postgres, so that several processes share the limit.
 

@@ -8,3 +8,7 @@ join core.evaluation as seen on seen.group_id = rooftop.group_id and upper(seen.
 where seen.gone_at is null
   -- Row-level security checks the owner of a view, who sees every row.
   and (current_user <> 'forecourt_console' or unit.rooftop_id = any (string_to_array(current_setting('forecourt.rooftops', true), ',')::int[]));
+
+-- Anyone can send wrong links, so they must not count against those who sign in by OpenID Connect from the same address.
+alter table ops.console_try add column method varchar(4) not null default 'link' check (method in ('link', 'oidc'));
+comment on column ops.console_try.method is 'What failed: a sign-in link, or an answer of the OpenID Connect provider. Each counts for itself';

@@ -6,6 +6,7 @@ import { inboxSettings } from './inbox.ts'
 import { job } from './jobs.ts'
 import { lakeSettings } from './lake.ts'
 import {
+  addressRange,
   amount,
   archiveHost,
   flag,
@@ -207,6 +208,12 @@ export const fileSchema = z.strictObject({
   serve: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
     port: whole(0, 65_535).default(4020),
+    trustedProxies: z
+      .array(addressRange)
+      .default([])
+      .describe(
+        'Addresses or ranges of the proxies in front, e.g. 127.0.0.1 or 10.0.0.0/8: their X-Forwarded-For names the client. Never a range from which people connect themselves',
+      ),
   }).describe(
     'Permalinks and webhooks over HTTP; put a TLS proxy before it if other machines use it',
   ),

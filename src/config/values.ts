@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseInstant } from '../values/instant.ts'
 
@@ -35,6 +36,12 @@ export const urlOfV1 = url
     'does not end in /v1: write the address with it, e.g. https://host/v1',
   )
   .transform((text) => text.replace(/\/+$/, ''))
+/** An IP address, or a range of them as `address/bits`. */
+export const addressRange = z.string().refine((text) => {
+  const [, address = '', bits] = /^([^/]*)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
+  const longest = { 0: 0, 4: 32, 6: 128 }[isIP(address)]!
+  return longest > 0 && !address.includes('%') && Number(bits ?? 1) <= longest
+}, 'is not an IP address or a range of them, e.g. 10.0.0.5 or 10.0.0.0/8')
 /** The URL of the warehouse. */
 export const warehouseUrl = z
   .string()

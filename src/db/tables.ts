@@ -627,6 +627,7 @@ export interface OpsConsoleSessionTable {
 export interface OpsConsoleTryTable {
   address: string
   tried_at: Generated<Date>
+  method: Generated<string>
 }
 
 /** ops.coverage */
@@ -1764,6 +1765,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
   'ops.console_try': [
     { name: 'address', type: 'character varying(64)' },
     { name: 'tried_at', type: 'timestamp with time zone' },
+    { name: 'method', type: 'character varying(4)' },
   ],
   'ops.coverage': [
     { name: 'rooftop_id', type: 'integer' },

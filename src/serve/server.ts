@@ -69,7 +69,8 @@ export interface Server extends AsyncDisposable {
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const { log } = context
   const { token, operations, requestTimeoutMs, bodyRate } = options
-  const app = createServer(log, requestTimeoutMs, bodyRate)
+  const { trustedProxies } = context.config.serve
+  const app = createServer(log, { trustedProxies, requestTimeoutMs, bodyRate })
   if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
   const receives = await receiveWebhooks(context, app)
@@ -112,20 +113,30 @@ declare module 'fastify' {
 /** No route takes longer to receive a request. */
 const longestBodyMs = 15 * 60_000
 
+interface FrameOptions {
+  /** Whose `X-Forwarded-For` names the client; anyone else could make up any address. */
+  readonly trustedProxies: readonly string[]
+  readonly requestTimeoutMs: number | undefined
+  readonly bodyRate: BodyRate | undefined
+}
+
 /** The frame onto which each part registers its routes: safe headers, pages for what goes wrong, and /health. A slow sender is cut
  *  off: the head of a request within half of `requestTimeoutMs`, all of it within that time, unless its route allows more. */
 function createServer(
   log: Log,
-  requestTimeoutMs = 20_000,
-  bodyRate: BodyRate = { bytes: 30_000, everyMs: 30_000 },
+  {
+    trustedProxies,
+    requestTimeoutMs = 20_000,
+    bodyRate = { bytes: 30_000, everyMs: 30_000 },
+  }: FrameOptions,
 ): FastifyInstance {
+  let hasWarned = false
   const app = fastify({
     forceCloseConnections: 'idle',
     // Node limits the whole head of a request to this: a page answers an address that is too long for what it names.
     routerOptions: { maxParamLength: 16_384 },
     requestTimeout: Math.max(requestTimeoutMs, longestBodyMs),
-    // A proxy on this host or in a private network names the client.
-    trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
+    trustProxy: [...trustedProxies],
     http: { headersTimeout: requestTimeoutMs / 2, connectionsCheckingInterval: 1_000 },
     frameworkErrors: (_error, _request, reply) => {
       const answer = reply as FastifyReply
@@ -136,6 +147,12 @@ function createServer(
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(safeHeaders)
     limitBodyTime(request, requestTimeoutMs, bodyRate)
+    const { remoteAddress } = request.raw.socket
+    if (hasWarned || !('x-forwarded-for' in request.headers) || request.ip !== remoteAddress) return
+    hasWarned = true
+    log.warn(
+      `X-Forwarded-For of ${remoteAddress} is ignored: if that is your proxy, name it in serve.trustedProxies of the config; until then all clients behind it count as one`,
+    )
   })
   app.setNotFoundHandler((request, reply) => sendPage(request, reply, notFoundPage))
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {

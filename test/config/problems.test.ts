@@ -212,3 +212,22 @@ rooftops:
 
   expect(configOf(text).rooftops.map(({ uid, name }) => `${uid} ${name}`)).toEqual(['u1 A', 'u2 A'])
 })
+
+test('a proxy is an address or a range', () => {
+  const known = ['127.0.0.1', '::1', '10.0.0.0/8', 'fd00::/8', '203.0.113.9/32']
+  const wrong = [
+    'proxy.example',
+    '10.0.0.0/33',
+    '0.0.0.0/0',
+    '10.0.0.0/8/8',
+    'fe80::1%eth0',
+    '10.0.0',
+  ]
+  const text = (list: readonly string[]) => `serve: { trustedProxies: ${JSON.stringify(list)} }\n`
+
+  expect(configOf(text(known)).serve.trustedProxies).toEqual(known)
+  expect(problemsOf(text(wrong))).toHaveLength(wrong.length)
+  expect(problemsOf(text(wrong))[0]).toBe(
+    'forecourt.yaml:1: serve.trustedProxies[0] is not an IP address or a range of them, e.g. 10.0.0.5 or 10.0.0.0/8: correct it.',
+  )
+})

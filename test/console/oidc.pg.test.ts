@@ -153,6 +153,20 @@ test('ten failed answers make the address wait', async () => {
   expect(statuses).toEqual([...Array(10).fill(403), 429])
 })
 
+test('failed links make no one wait who signs in by the provider, nor the other way round', async () => {
+  for (let count = 1; count <= 11; count += 1)
+    await console.post('/sign-in', { link: 'guess' }, { role: null })
+  const byProvider = await attempt()
+
+  const { cookie } = await begin()
+  const wrong = new URL(`${console.url}/console/sign-in/oidc/callback?code=guess&state=guess`)
+  await console.rows('delete from ops.console_try')
+  for (let count = 1; count <= 11; count += 1) await finish(wrong, cookie)
+  const byLink = await console.post('/sign-in', { link: 'guess' }, { role: null })
+
+  expect([byProvider.status, byLink.status]).toEqual([303, 403])
+})
+
 test('a page of another site that asks for the answer makes no address wait, and asks no provider', async () => {
   const path = '/sign-in/oidc/callback?code=guess&state=guess'
   for (let count = 1; count <= 11; count += 1)

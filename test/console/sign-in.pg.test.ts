@@ -5,12 +5,20 @@ import { clientOf } from '#src/console/access/throttle.ts'
 import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
 
 let console: ConsoleFixture
+let proxied: ConsoleFixture
 
 beforeAll(async () => {
   console = await openConsole()
+  // As behind a proxy on this host.
+  const config = {
+    ...console.fixture.config,
+    serve: { ...console.fixture.config.serve, trustedProxies: ['127.0.0.1'] },
+  }
+  proxied = await serveConsole({ ...console.fixture, config })
 })
 
 afterAll(async () => {
+  await proxied[Symbol.asyncDispose]()
   await console[Symbol.asyncDispose]()
 })
 
@@ -113,7 +121,7 @@ test('a form with two links is read as the first', async () => {
 })
 
 /** The status of a failed attempt from an address, as a proxy on this host passes it on. */
-const failFrom = async (forwardedFor: string, server = console) => {
+const failFrom = async (forwardedFor: string, server = proxied) => {
   const headers = { 'x-forwarded-for': forwardedFor }
   return (await server.post('/sign-in', { link: 'guess' }, { ...noOne, headers })).status
 }
@@ -151,6 +159,19 @@ test('an address is what the proxy added last, not what the client wrote before 
 
   expect(statuses).toEqual([...Array(10).fill(403), 429])
   expect(await failFrom('203.0.113.9, 198.51.100.1')).toBe(403)
+})
+
+test('an address that a client makes up does not count, unless the config trusts its proxy', async () => {
+  const statuses: number[] = []
+  for (let attempt = 0; attempt < 11; attempt += 1)
+    statuses.push(await failFrom(`203.0.113.${attempt}`, console))
+  const warnings = console.logged.filter((line) => line.includes('serve.trustedProxies'))
+
+  expect(statuses).toEqual([...Array(10).fill(403), 429])
+  expect(await failFrom('203.0.113.99')).toBe(403)
+  // Once, whatever the number of requests.
+  expect(warnings).toHaveLength(1)
+  expect(warnings[0]).toContain('127.0.0.1')
 })
 
 test('the addresses of one IPv6 customer count together, and those of another do not', async () => {
@@ -331,6 +352,24 @@ test('neither links nor sessions are in the log', async () => {
 test.for([
   ['/console/runs?show=all&before=7', '/console/runs?show=all&before=7'],
   ['/console/coverage/7f3a-1/2026-03-10', '/console/coverage/7f3a-1/2026-03-10'],
+  ...[
+    ...['/console/stock?q=Land+Cruiser', "/console/stock?q=D'Arcy,+(2.0)+!*", '/console/?q=a//b'],
+    ...["/console/stock/units/7f3a/A+(1),'b'~c;d=e!*$&", '/console/stock/units/7f3a/A%2F%2F1'],
+    ...[
+      '/console/search?q=kim@example.com',
+      '/console/stock?q=%2e%2e/x',
+      '/console/stock?q=[a]|{b}',
+    ],
+  ].map((next) => [next, next] as const),
+  ...[
+    ...['/console/../links/ppsr/1', '/console/%2e%2e/links/ppsr/1', '/console/.%2E//evil.example'],
+    ...[
+      '/console/x/../sign-in?link=planted',
+      '/console/%73ign-in?link=planted',
+      '/console/./sign-out',
+    ],
+    ...['/console/..', '/console/\t/evil', '/console/%zz', '/\t/console/', 'https:/console/'],
+  ].map((next) => [next, '/console/'] as const),
   ...[
     ...['https://evil.example/', '//evil.example/', '/\\evil.example', '/console', 'console/'],
     ...[

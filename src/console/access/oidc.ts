@@ -68,7 +68,7 @@ export function serveOidc(
     reply.clearCookie(cookie, cookieOptions(settings))
     // The provider is not asked. It counts as no try, because any site can have its visitors ask for this address.
     if (attempt === null) return await sendFrame(reply, 403, 'You are not signed in', refused)
-    if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
+    if (await isThrottled(db, 'oidc', request.ip)) return await sendTooMany(reply)
     const answer = new URL(callback)
     answer.search = new URL(request.url, callback).search
     let email: string
@@ -77,12 +77,12 @@ export function serveOidc(
     } catch (error) {
       logFailure(error)
       if (isAway(error)) return await sendFrame(reply, 503, 'Sign in', unreachable(provider))
-      await recordFailedTry(db, request.ip)
+      await recordFailedTry(db, 'oidc', request.ip)
       return await sendFrame(reply, 403, 'You are not signed in', refused)
     }
     if (findPerson(config, email) !== null)
       return await signIn(context, settings, request, reply, { email, next: attempt.next })
-    await recordFailedTry(db, request.ip)
+    await recordFailedTry(db, 'oidc', request.ip)
     return await sendFrame(reply, 403, 'You may not open the console', notListed(email))
   })
 }

@@ -32,8 +32,8 @@ export function serveSignIn(app: FastifyInstance, context: Context, settings: Se
     const email = await takeLink(db, link)
     if (email !== null && findPerson(context.config, email) !== null)
       return await signIn(context, settings, request, reply, { email, next })
-    if (await isThrottled(db, request.ip)) return await sendTooMany(reply)
-    await recordFailedTry(db, request.ip)
+    if (await isThrottled(db, 'link', request.ip)) return await sendTooMany(reply)
+    await recordFailedTry(db, 'link', request.ip)
     return await sendFrame(reply, 403, 'This link does not sign you in', linkUsed)
   })
   app.post('/sign-out', async (request, reply) => {
@@ -71,9 +71,22 @@ export function cookieOptions({ publicUrl }: Settings) {
 
 /** A path of the console; anything else becomes the first page, so that no address leads to another site. */
 export function ownPath(next: string): string {
-  const isOwn =
-    next.length <= 1000 && /^\/console\/[\w\-./?=&%:~]*$/.test(next) && !next.includes('//')
-  return isOwn && !next.startsWith('/console/sign-') ? next : '/console/'
+  const first = '/console/'
+  // A browser reads `%2e` as a dot, and the server `%73` as an s.
+  if (next.length > 1000 || !/^\/console\/[\w\-./%:~+()',!*;=&$]*(\?[!-~]*)?$/.test(next))
+    return first
+  const { pathname } = new URL(next, 'http://console.invalid')
+  const isOwn = pathname.startsWith(first) && !pathname.includes('//')
+  return isOwn && /^\/console\/(?!sign-)/.test(decoded(pathname)) ? next : first
+}
+
+/** Empty: it cannot be decoded. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return ''
+  }
 }
 
 /** Refuses an address that has failed too often. */

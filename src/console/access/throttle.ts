@@ -4,19 +4,30 @@ import type { Db } from '../../db/transaction.ts'
 
 const triesAllowed = 10
 
+/** How a person signs in. Failures count apart: for a wrong link no one needs an identity, so it must not stop the provider's. */
+export type SignInMethod = 'link' | 'oidc'
+
 /** Whether a client has failed to sign in too often in the last 15 minutes. */
-export async function isThrottled(db: Db, address: string): Promise<boolean> {
+export async function isThrottled(db: Db, method: SignInMethod, address: string): Promise<boolean> {
   const { rows } = await sql<{ tries: number }>`
     select count(*)::int as tries from ops.console_try
-    where address = ${clientOf(address)} and tried_at > now() - interval '15 minutes'`.execute(db)
+    where address = ${clientOf(address)} and method = ${method} and tried_at > now() - interval '15 minutes'`.execute(
+    db,
+  )
   return rows[0]!.tries >= triesAllowed
 }
 
 /** Records a failed attempt; old ones are deleted. */
-export async function recordFailedTry(db: Db, address: string): Promise<void> {
+export async function recordFailedTry(
+  db: Db,
+  method: SignInMethod,
+  address: string,
+): Promise<void> {
   await sql`
     with old as (delete from ops.console_try where tried_at <= now() - interval '15 minutes')
-    insert into ops.console_try (address) values (${clientOf(address)})`.execute(db)
+    insert into ops.console_try (address, method) values (${clientOf(address)}, ${method})`.execute(
+    db,
+  )
 }
 
 /** How a client is named: by its IPv4 address, or the 64 bits of an IPv6 address that a provider gives to one customer. A proxy may
