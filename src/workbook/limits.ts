@@ -13,7 +13,9 @@ export interface WorkbookLimits {
   /** How many times its packed size a part may have, once `ratioFrom` bytes are unpacked. */
   readonly ratio: number
   readonly ratioFrom: number
-  /** Sheets, references between parts, or cell formats: they are held in memory. Excel allows 65,490 formats. */
+  /** Sheets: each of them may be searched for the list. */
+  readonly sheets: number
+  /** References between parts, or cell formats: they are held in memory. Excel allows 65,490 formats. */
   readonly entries: number
   readonly rows: number
   readonly columns: number
@@ -37,6 +39,7 @@ export const workbookLimits: WorkbookLimits = {
   totalBytes: 300 * megabyte,
   ratio: 200,
   ratioFrom: 10 * megabyte,
+  sheets: 250,
   entries: 70_000,
   rows: 200_000,
   columns: 200,

@@ -80,6 +80,11 @@ function assertCount(count: number, { name, limits: { entries } }: XmlSource): v
   throw tooLarge(`${name} in the workbook has more than ${limit} entries`, limit, saveAsCsv)
 }
 
+function tooManySheets({ sheets: limit }: XmlSource['limits']): CsvFileError {
+  const advice = `copy the sheet with the stock list into a new workbook, or ${saveAsCsv}`
+  return tooLarge(`the workbook has more than ${limit} sheets`, String(limit), advice)
+}
+
 /** Targets are relative to the folder of the part, or begin with a slash. */
 function partName(folder: string, target: string): string {
   const path = target.startsWith('/') ? target : posix.join('/', folder, target)
@@ -113,7 +118,7 @@ async function readContents(
       const { name = '', state } = attributes
       const isHidden = state === 'hidden' || state === 'veryHidden'
       sheets.push({ name, part: relation.target, isHidden })
-      assertCount(sheets.length, source)
+      if (sheets.length > source.limits.sheets) throw tooManySheets(source.limits)
     },
   })
   if (sheets.length > 0) return { sheets, epoch }

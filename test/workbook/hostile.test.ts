@@ -120,7 +120,7 @@ const hostile: readonly (readonly [string, () => Buffer | Promise<Buffer>, strin
       return zipFile([...others, { name: 'xl/workbook.xml', data: '', packed }])
     },
     'too-large',
-    'xl/workbook.xml in the workbook has more than 70,000 entries',
+    'the workbook has more than 250 sheets, the limit is 250',
   ],
   [
     'a value in a million pieces that never ends',

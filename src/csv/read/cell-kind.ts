@@ -63,18 +63,7 @@ export function hasKnownKinds(cells: readonly string[], { rows, columns }: KindC
 
 const textKinds: ReadonlySet<CellKind> = new Set(['word', 'text', 'code'])
 
-/** How well the cells fit the columns, as a log-likelihood. null: too few rows, or a kind that its column
- *  never has. */
-export function logLikelihood(
-  cells: readonly string[],
-  { rows, columns }: KindCounts,
-): number | null {
-  if (rows < 5 || cells.length !== columns.length) return null
-  let fit = 0
-  for (const [column, kinds] of columns.entries()) {
-    const seen = kinds.get(cellKindOf(cells[column] ?? ''))
-    if (seen === undefined) return null
-    fit += Math.log(seen / rows)
-  }
-  return fit
+/** How well a cell fits a column, as a log-likelihood; -Infinity: of a kind that the column never has. */
+export function cellFit(cell: string, column: number, { rows, columns }: KindCounts): number {
+  return Math.log((columns[column]!.get(cellKindOf(cell)) ?? 0) / rows)
 }

@@ -1,6 +1,6 @@
 import { cellKindOf, typedKinds } from './cell-kind.ts'
 import type { Dialect, LineEnd } from './csv-file.ts'
-import { type CellReading, readCells } from './read-cells.ts'
+import { type CellReading, readCells, readFirst } from './read-cells.ts'
 
 const delimiters = [',', ';', '\t', '|', ', ', ' '] as const
 /** How many lines of the sample are used. */
@@ -157,17 +157,13 @@ function recordAt(lines: readonly string[], at: number, dialect: Dialect) {
   const first = lines[at]!
   const alone = readCells(first, dialect)
   if (alone.isUnclosed) {
-    let raw = first
-    for (let length = 2; length <= longestCell && at + length <= lines.length; length += 1) {
-      raw += end + lines[at + length - 1]
-      // Only a quote can close the cell.
-      if (!lines[at + length - 1]!.includes(dialect.quote ?? '')) continue
-      const reading = readCells(raw, dialect)
-      if (reading.isUnclosed) continue
-      const swallowed = lines.slice(at + 1, at + length)
-      if (reading.strayQuotes > 0 && swallowed.some((line) => isWhole(line, dialect))) break
-      return { record: { line: at + 1, raw, ...reading }, length }
-    }
+    const text = lines.slice(at, at + longestCell).join(end)
+    const { end: length, ...reading } = readFirst(text, dialect, { literal: 'none', lineEnd: end })
+    const raw = text.slice(0, length)
+    const swallowed = raw.split(end).slice(1)
+    const isRecord = reading.strayQuotes === 0 || !swallowed.some((line) => isWhole(line, dialect))
+    if (!reading.isUnclosed && isRecord)
+      return { record: { line: at + 1, raw, ...reading }, length: 1 + swallowed.length }
   }
   return { record: { line: at + 1, raw: first, ...alone }, length: 1 }
 }

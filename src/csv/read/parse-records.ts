@@ -24,6 +24,9 @@ export interface ParseOptions {
   readonly hasStrayQuote: (text: string) => boolean
 }
 
+/** How many quotes without an end are passed line by line. */
+const mostStrayQuotes = 8
+
 /** Splits UTF-8 chunks into records with csv-parse, one batch for each chunk. Holds at most a chunk and a record. */
 export async function* parseRecords(
   chunks: AsyncIterable<Buffer>,
@@ -48,6 +51,7 @@ class Parsing {
   #held: Buffer = Buffer.alloc(0)
   #offset = 0
   #line: number
+  #strayQuotes = 0
 
   constructor(dialect: Dialect, options: ParseOptions) {
     this.#dialect = dialect
@@ -79,7 +83,8 @@ class Parsing {
     return records
   }
 
-  /** Releases the first held line as a record of its own, and starts again after it. */
+  /** Releases the first held line as a record of its own, and starts again after it. In a file with many such quotes it releases all held
+   *  lines, each of which would have to be read once for every line before it. */
   async passStrayQuote(): Promise<RawRecord[]> {
     const { maxRecordBytes, hasStrayQuote } = this.#options
     if (!hasStrayQuote(this.#held.toString('utf8', 0, 65_536)))
@@ -87,7 +92,10 @@ class Parsing {
         'cell-too-long',
         `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote is not closed, or it is not a stock list. Correct the line, or split the file`,
       )
-    const end = this.#held.indexOf(lineEndOf(this.#dialect)) + 1
+    const lineEnd = lineEndOf(this.#dialect)
+    this.#strayQuotes += 1
+    const isOne = this.#strayQuotes <= mostStrayQuotes
+    const end = (isOne ? this.#held.indexOf(lineEnd) : this.#held.lastIndexOf(lineEnd)) + 1
     const first = this.#recordOf(this.#held.toString('utf8', 0, end), null)
     const rest = this.#held.subarray(end)
     this.#parser.destroy()

@@ -12,6 +12,11 @@ export interface CellReading {
 /** Which opening quotes are text: none, all, or the one with this number, from 0. */
 export type LiteralQuote = number | 'none' | 'all'
 
+/** The first record of a text, and where it ends. */
+export interface FirstRecord extends CellReading {
+  readonly end: number
+}
+
 /** Reads the cells of one record leniently: a quoted cell ends at the first quote before a delimiter or the end. csv-parse
  *  reads every record of a file. This reads again those whose quotes are wrong, and compares dialects on the sample: csv-parse
  *  neither counts stray quotes nor reads a record with one quote as text. */
@@ -20,7 +25,22 @@ export function readCells(
   dialect: Dialect,
   literal: LiteralQuote = 'none',
 ): CellReading {
+  return readFirst(raw, dialect, { literal, lineEnd: null })
+}
+
+/** The same for the first record of several lines; null: a line end is a character like others. */
+export function readFirst(
+  raw: string,
+  dialect: Dialect,
+  { literal, lineEnd }: { readonly literal: LiteralQuote; readonly lineEnd: string | null },
+): FirstRecord {
   const { delimiter, quote } = dialect
+  let ending = -1
+  const endAfter = (at: number) => {
+    if (ending < at) ending = lineEnd === null ? raw.length : raw.indexOf(lineEnd, at)
+    if (ending < 0) ending = raw.length
+    return ending
+  }
   const cells: string[] = []
   let strayQuotes = 0
   let opening = -1
@@ -28,19 +48,20 @@ export function readCells(
     const opens = quote !== null && literal !== 'all' && raw.startsWith(quote, at)
     if (opens) opening += 1
     if (opens && opening !== literal) {
-      const cell = readQuoted(raw, at, dialect, quote)
+      const cell = readQuoted(raw, at, dialect, { quote, lineEnd })
       cells.push(cell.text)
       strayQuotes += cell.strayQuotes
-      if (cell.end < 0) return { cells, strayQuotes, isUnclosed: true }
+      if (cell.end < 0) return { cells, strayQuotes, isUnclosed: true, end: raw.length }
       at = cell.end
     } else {
-      const end = raw.indexOf(delimiter, at)
-      const text = end < 0 ? raw.slice(at) : raw.slice(at, end)
+      const found = raw.indexOf(delimiter, at)
+      const end = found < 0 ? endAfter(at) : Math.min(found, endAfter(at))
+      const text = raw.slice(at, end)
       cells.push(text)
       if (opens || (quote === '"' && text.includes(quote))) strayQuotes += 1
-      at = end < 0 ? raw.length : end
+      at = end
     }
-    if (at >= raw.length) return { cells, strayQuotes, isUnclosed: false }
+    if (at >= endAfter(at)) return { cells, strayQuotes, isUnclosed: false, end: at }
   }
 }
 
@@ -51,7 +72,12 @@ interface QuotedCell {
   readonly end: number
 }
 
-function readQuoted(raw: string, start: number, dialect: Dialect, quote: string): QuotedCell {
+function readQuoted(
+  raw: string,
+  start: number,
+  dialect: Dialect,
+  { quote, lineEnd }: { readonly quote: string; readonly lineEnd: string | null },
+): QuotedCell {
   let text = ''
   let strayQuotes = 0
   let from = start + 1
@@ -65,7 +91,7 @@ function readQuoted(raw: string, start: number, dialect: Dialect, quote: string)
       text += raw.slice(from, at + 1)
       from = at + 2
     } else {
-      const end = endOfCell(raw, at + 1, dialect.delimiter)
+      const end = endOfCell(raw, at + 1, dialect.delimiter, lineEnd)
       if (end >= 0) return { text: text + raw.slice(from, at), strayQuotes, end }
       text += raw.slice(from, at + 1)
       // An apostrophe within a word is no error.
@@ -76,8 +102,9 @@ function readQuoted(raw: string, start: number, dialect: Dialect, quote: string)
 }
 
 /** The position of the delimiter or end that follows, after optional blanks; -1: other text follows. */
-function endOfCell(raw: string, from: number, delimiter: string): number {
+function endOfCell(raw: string, from: number, delimiter: string, lineEnd: string | null): number {
   let at = from
   while (raw[at] === ' ' && !delimiter.startsWith(' ')) at += 1
-  return at >= raw.length || raw.startsWith(delimiter, at) ? at : -1
+  const isEnd = raw.startsWith(delimiter, at) || (lineEnd !== null && raw.startsWith(lineEnd, at))
+  return at >= raw.length || isEnd ? at : -1
 }

@@ -16,7 +16,7 @@ import { hasMixedLineEnds, withLineFeeds } from './line-ends.ts'
 import { parseRecords, type RawRecord } from './parse-records.ts'
 import { withRepeatedHeader } from './repeated-header.ts'
 import { readCells } from './read-cells.ts'
-import { type Columns, hasSwallowedLines, readRecord } from './repair.ts'
+import { type Columns, hasSwallowedLines, readRecord, repairSteps } from './repair.ts'
 import { commonWidth, sampleRecords, sniffDialect } from './dialect.ts'
 
 /** Sizes beyond which a file is refused. */
@@ -57,8 +57,8 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   const text = isMixed ? withLineFeeds(decoded) : decoded
   const dialect = sniffDialect(text, sample.whole, options.delimiter)
   const records = recordsOf(text, sample, dialect, limits)
-  const layout = layoutOf(records, dialect, options.isKnownName ?? (() => false))
   for (const record of records) assertWithinLimits(record, limits)
+  const layout = layoutOf(records, dialect, options.isKnownName ?? (() => false))
   // ASCII is the same in every encoding; later bytes show the real one.
   const isOpen = encoding.name === 'utf-8' && !encoding.bom && isAscii(text)
   const isSettled = options.encoding !== undefined || !isOpen
@@ -95,7 +95,8 @@ function layoutOf(
 ): Layout {
   const widths = found.filter(({ raw }) => raw.trim() !== '').map(({ cells }) => cells.length)
   const width = commonWidth(widths)
-  const columns = { dialect, width, kindCounts: countKinds([], width) }
+  const repair = { left: repairSteps }
+  const columns = { dialect, width, kindCounts: countKinds([], width), repair }
   const records = found.flatMap((record) => readRecord(record, columns))
   return findLayout(records, width, isKnownName)
 }
@@ -138,7 +139,7 @@ async function* readBatches(
 ): AsyncGenerator<readonly CsvRecord[]> {
   const { dialect, limits } = file
   const { kindCounts, firstLine, width } = file.layout
-  const columns: Columns = { dialect, width, kindCounts }
+  const columns: Columns = { dialect, width, kindCounts, repair: { left: repairSteps } }
   // A quote left open in a title must not swallow records.
   const body = fromLine(decoding.utf8(chunks), firstLine, dialect)
   const lengths = { records: 0, short: 0 }
@@ -149,6 +150,7 @@ async function* readBatches(
   }
   for await (const batch of parseRecords(body, dialect, options))
     yield batch.flatMap((raw) => {
+      assertColumns(raw, limits)
       const records = readRecord(raw, columns)
       lengths.records += 1
       if (raw.cells.length < width) lengths.short += 1
@@ -225,13 +227,18 @@ function broken(record: CsvRecord, { encoding }: Decoding, { warnings }: OpenFil
     : { ...record, problem: { code: 'encoding-error', message, repaired: false } }
 }
 
-/** Throws if a record exceeds the limits, which no stock list does. */
-function assertWithinLimits({ line, cells, raw }: CsvRecord, limits: Limits): void {
+function assertColumns({ line, cells }: Pick<CsvRecord, 'line' | 'cells'>, limits: Limits): void {
   if (cells.length > limits.maxColumns)
     throw new CsvFileError(
       'too-many-columns',
-      `line ${line} has ${cells.length} cells, the limit is ${limits.maxColumns}: rows and columns may be swapped, or it is not a stock list`,
+      `line ${line} has ${cells.length} cells, the limit is ${limits.maxColumns}: rows and columns may be swapped, rows may not end with line ends, or it is not a stock list`,
     )
+}
+
+/** Throws if a record exceeds the limits, which no stock list does. */
+function assertWithinLimits(record: CsvRecord, limits: Limits): void {
+  const { line, cells, raw } = record
+  assertColumns(record, limits)
   if (raw.length <= limits.maxCellBytes / 4) return
   const longest = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.maxCellBytes)
   if (longest >= 0)

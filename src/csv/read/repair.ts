@@ -1,5 +1,5 @@
 import type { CsvProblem, CsvRecord, Dialect, ProblemCode } from './csv-file.ts'
-import { hasKnownKinds, type KindCounts, logLikelihood } from './cell-kind.ts'
+import { cellFit, hasKnownKinds, type KindCounts } from './cell-kind.ts'
 import type { RawRecord } from './parse-records.ts'
 import { readCells } from './read-cells.ts'
 
@@ -8,7 +8,14 @@ export interface Columns {
   readonly dialect: Dialect
   readonly width: number
   readonly kindCounts: KindCounts
+  /** Characters that may still be read again to find where a delimiter is missing; rows after that are left as they are. */
+  readonly repair: { left: number }
 }
+
+/** The steps of 40,000 such rows, or of ten seconds. */
+export const repairSteps = 1_000_000_000
+/** The most of one row. */
+const rowSteps = 4_000_000
 
 /** The raw record as records: one, or one for each line that a stray quote has swallowed. */
 export function readRecord(record: RawRecord, columns: Columns): CsvRecord[] {
@@ -71,14 +78,14 @@ function swallowed(line: number, raw: string, columns: Columns): CsvRecord[] | n
 function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
   const { cells, strayQuotes, isUnclosed } = readCells(raw, columns.dialect)
   const quoted = strayQuotes > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
-  const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.kindCounts)
+  const parted = bestFit(withDelimiterAtQuote(raw, columns))
   if (quoted?.isCertain && !parted)
     return { line, cells: quoted.cells, raw, problem: strayQuote(true) }
   if (parted)
     return { line, cells: parted, raw, problem: problem('missing-cell', partedText, true) }
   const code = cells.length < columns.width ? 'missing-cell' : 'extra-cell'
   const found = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'} where the file has ${columns.width} columns`
-  const fitting = bestFit(otherReadings(raw, cells, columns), columns.kindCounts)
+  const fitting = bestFit(otherReadings(raw, cells, columns))
   if (quoted && !fitting) return { line, cells: quoted.cells, raw, problem: strayQuote(false) }
   if (!fitting)
     return { line, cells, raw, problem: problem(code, `${found}: ${hints[code]}`, false) }
@@ -125,16 +132,22 @@ function withQuoteAsText(
   return first ? { cells: first, isCertain: kindCounts.rows < 5 && readings.size === 1 } : null
 }
 
-function otherReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
+/** One way to read a record, and how well it fits the columns. */
+interface Reading {
+  readonly fit: number
+  readonly cells: () => readonly string[]
+}
+
+function otherReadings(raw: string, cells: readonly string[], columns: Columns): Reading[] {
   if (cells.length < columns.width) return shortReadings(raw, cells, columns)
   return cells.length > columns.width ? joined(cells, columns) : []
 }
 
 /** Readings of a row with too few cells: without its empty last cells, or with another delimiter. */
-function shortReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
+function shortReadings(raw: string, cells: readonly string[], columns: Columns): Reading[] {
   const { dialect, width } = columns
   const missing = width - cells.length
-  const readings = [[...cells, ...Array<string>(missing).fill('')]]
+  const readings = readingOf([...cells, ...Array<string>(missing).fill('')], columns)
   for (const delimiter of [',', ';', '\t', '|', ' ']) {
     if (delimiter === dialect.delimiter || !raw.includes(delimiter)) continue
     const other = { ...columns, dialect: { ...dialect, delimiter } }
@@ -144,51 +157,78 @@ function shortReadings(raw: string, cells: readonly string[], columns: Columns):
   return readings
 }
 
+/** The reading, if the file has enough rows to compare it with. */
+function readingOf(cells: readonly string[], { kindCounts }: Columns): Reading[] {
+  if (kindCounts.rows < 5 || cells.length !== kindCounts.columns.length) return []
+  const fit = cells.reduce((sum, cell, column) => sum + cellFit(cell, column, kindCounts), 0)
+  return [{ fit, cells: () => cells }]
+}
+
 /** Readings that add the missing delimiter beside a quoted cell. */
-function withDelimiterAtQuote(raw: string, { dialect, width }: Columns): string[][] {
+function withDelimiterAtQuote(raw: string, columns: Columns): Reading[] {
+  const { dialect, width, repair } = columns
   const { delimiter, quote } = dialect
-  const readings: string[][] = []
+  const readings: Reading[] = []
   if (quote === null) return readings
+  const steps = 2 * (raw.split(quote).length - 1) * raw.length
+  if (steps > Math.min(rowSteps, repair.left)) return readings
+  repair.left -= steps
   for (let at = raw.indexOf(quote); at >= 0; at = raw.indexOf(quote, at + 1))
     for (const cut of [at, at + 1]) {
       const repaired = raw.slice(0, cut) + delimiter + raw.slice(cut)
       const { cells, strayQuotes, isUnclosed } = readCells(repaired, dialect)
-      if (strayQuotes === 0 && !isUnclosed && cells.length === width) readings.push([...cells])
+      if (strayQuotes === 0 && !isUnclosed && cells.length === width)
+        readings.push(...readingOf(cells, columns))
     }
   return readings
 }
 
+/** How many cells are looked at to join those of one row. */
+const joinSteps = 1_000_000
+
 /** Readings of a row with too many cells: one unquoted cell contains delimiters, or there are surplus empty cells. */
-function joined(cells: readonly string[], { dialect, width }: Columns): string[][] {
+function joined(cells: readonly string[], columns: Columns): Reading[] {
+  const { dialect, width, kindCounts } = columns
   const extra = cells.length - width
-  if (extra === 0) return [[...cells]]
-  const readings: string[][] = []
-  for (let at = 0; at < width; at += 1) {
+  if (extra === 0) return readingOf(cells, columns)
+  if (kindCounts.rows < 5 || width * (extra + 1) > joinSteps) return []
+  const before = [0]
+  for (let at = 0; at < width; at += 1)
+    before.push(before[at]! + cellFit(cells[at]!, at, kindCounts))
+  const readings: Reading[] = []
+  let after = 0
+  for (let at = width - 1; at >= 0; at -= 1) {
     const run = cells.slice(at, at + extra + 1)
-    const [before, after] = [cells.slice(0, at), cells.slice(at + extra + 1)]
     const filled = run.filter((cell) => cell.trim() !== '')
-    if (filled.length === run.length)
-      readings.push([...before, run.join(dialect.delimiter), ...after])
-    if (filled.length <= 1) readings.push([...before, filled[0] ?? '', ...after])
+    const texts = [
+      ...(filled.length === run.length ? [run.join(dialect.delimiter)] : []),
+      ...(filled.length <= 1 ? [filled[0] ?? ''] : []),
+    ]
+    for (const text of texts) {
+      const fit = before[at]! + cellFit(text, at, kindCounts) + after
+      const whole = () => [...cells.slice(0, at), text, ...cells.slice(at + extra + 1)]
+      readings.push({ fit, cells: whole })
+    }
+    after += cellFit(cells[at + extra]!, at, kindCounts)
   }
   return readings
 }
 
 /** The reading that fits the columns best; null if none fits, or if two fit about equally well. */
-function bestFit(readings: readonly string[][], kindCounts: KindCounts): readonly string[] | null {
-  const fits = new Map<string, { readonly cells: readonly string[]; readonly fit: number }>()
-  for (const cells of readings) {
-    const fit = logLikelihood(cells, kindCounts)
-    if (fit !== null) fits.set(cells.join('\0'), { cells, fit })
-  }
-  const [best, second] = [...fits.values()].sort((a, b) => b.fit - a.fit)
-  return best && (!second || best.fit - second.fit > 2) ? best.cells : null
+function bestFit(readings: readonly Reading[]): readonly string[] | null {
+  const most = readings.reduce((fit, reading) => Math.max(fit, reading.fit), -Infinity)
+  if (most === -Infinity) return null
+  const [best, ...others] = readings
+    .filter(({ fit }) => most - fit <= 2)
+    .map(({ cells }) => cells())
+  const isBest = (cells: readonly string[]) => cells.every((cell, at) => cell === best![at])
+  return others.every(isBest) ? best! : null
 }
 
 /** Whether an opening quote has swallowed several records: most lines of the text are complete records, including the
  *  first if its quote is text. */
 export function hasSwallowedLines(text: string, columns: Columns): boolean {
-  const lines = linesOf(text, columns.dialect).slice(0, 50)
+  const lines = linesOf(text.slice(0, 65_536), columns.dialect).slice(0, 50)
   if (lines.length < 2 || withQuoteAsText(lines[0]!, columns) === null) return false
   const whole = lines.filter((line) => hasWidth(line, columns))
   return whole.length > lines.length / 2

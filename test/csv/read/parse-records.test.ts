@@ -4,7 +4,7 @@ import type { CsvRecord, Dialect } from '#src/csv/read/csv-file.ts'
 import { countKinds } from '#src/csv/read/cell-kind.ts'
 import { parseRecords } from '#src/csv/read/parse-records.ts'
 import { readCells } from '#src/csv/read/read-cells.ts'
-import { readRecord } from '#src/csv/read/repair.ts'
+import { readRecord, repairSteps } from '#src/csv/read/repair.ts'
 import { caseCount } from '../../support/cases.ts'
 
 const ends = { LF: '\n', CRLF: '\r\n', CR: '\r' } as const
@@ -72,7 +72,8 @@ test('a record whose quotes are not in doubt has the cells that reading it again
   await fc.assert(
     fc.asyncProperty(dialects, tables, async (own, table) => {
       const { dialect, text } = fileOf(table, own)
-      const columns = { dialect, width: 3, kindCounts: countKinds([], 3) }
+      const kindCounts = countKinds([], 3)
+      const columns = { dialect, width: 3, kindCounts, repair: { left: repairSteps } }
 
       for (const record of await parsed(text, dialect, 1_000_000)) {
         const read: CsvRecord[] = readRecord(record, columns)
