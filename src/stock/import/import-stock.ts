@@ -108,13 +108,13 @@ async function importWithin(
   if (!request.dryRun) await holdErasureLock(tx)
   const rooftopId = await rooftopOf(tx, request)
   const newest = await newestImport(tx.db, rooftopId)
-  const list = await openList(request, source)
+  const list = await openList(request, source, services.signal)
   const { csv } = list
   try {
     const remembered =
       ownMapping(csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
-    const mapping = mapList(list, request, remembered)
+    const mapping = await mapList(list, request, remembered)
     services.onColumns?.(list, mapping)
     assertSure(list, request, mapping)
     const work = { tx, services, request, digest: source, rooftopId, list, csv, mapping }

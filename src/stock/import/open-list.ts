@@ -1,28 +1,28 @@
 import { basename } from 'node:path'
-import { isKnownHeader } from '../../csv/map/aliases.ts'
 import type { Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
 import { headerFingerprint } from '../../csv/map/header-name.ts'
-import { proposeMapping } from '../../csv/map/mapping.ts'
 import { unsureText } from '../../csv/map/mapping-text.ts'
 import { parseOverrides } from '../../csv/map/overrides.ts'
 import { plainText } from '../../csv/map/typing/plain-text.ts'
 import { isSummaryLabel } from '../../csv/map/typing/summary-words.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../../csv/read/csv-file.ts'
 import { UsageError } from '../../errors.ts'
-import { readList } from '../../workbook/read-list.ts'
 import { confirmingMaps, importCommand } from './import-command.ts'
 import { ListRefused } from './list-refused.ts'
 import type { ListSource } from './list-source.ts'
 import { countOwnColumns } from '../own-columns.ts'
+import { type ListApart, openApart } from './read-apart.ts'
 import type { ImportRequest, ListSample } from './request.ts'
 import { onlyRows } from './row-filter.ts'
 
-/** How many records are used to map the columns. */
+/** How many records are used to map the columns: fewer if they are very wide or long. */
 const sampleSize = 500
+const partOfSample = ({ cells, raw }: CsvRecord) =>
+  Math.max(1, cells.length / 200, raw.length / 8_000)
 
 /** A list whose encoding, dialect and header are known. */
 export interface OpenList {
-  readonly csv: CsvFile
+  readonly csv: CsvFile & Pick<ListApart, 'map'>
   /** The first records; `rest` continues after them, in batches. */
   readonly sample: readonly CsvRecord[]
   readonly rest: AsyncIterable<readonly CsvRecord[]>
@@ -33,19 +33,28 @@ export interface OpenList {
   readonly width: number
 }
 
-/** Detects encoding, dialect and header, and reads a sample. */
-export async function openList(request: ImportRequest, source: ListSource): Promise<OpenList> {
-  const reopen = () => readSource(request, source)
+/** Detects encoding, dialect and header, and reads a sample, in a thread of its own. */
+export async function openList(
+  request: ImportRequest,
+  source: ListSource,
+  signal: AbortSignal,
+): Promise<OpenList> {
+  const reopen = () => readSource(request, source, signal)
   const csv = await reopen()
   const batches = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
   let left: readonly CsvRecord[] = []
-  while (sample.length < sampleSize) {
+  for (let size = 0; size < sampleSize; ) {
     const next = await batches.next()
     if (next.done) break
-    const wanted = sampleSize - sample.length
-    sample.push(...next.value.slice(0, wanted))
-    left = next.value.slice(wanted)
+    const over = next.value.findIndex((record) => {
+      if (size >= sampleSize) return true
+      size += partOfSample(record)
+      return false
+    })
+    const end = over < 0 ? next.value.length : over
+    for (const record of next.value.slice(0, end)) sample.push(record)
+    left = next.value.slice(end)
   }
   const rest = followedBy(left, batches)
   const all = csv.header?.names ?? null
@@ -56,14 +65,21 @@ export async function openList(request: ImportRequest, source: ListSource): Prom
 async function readSource(
   { file, rooftop, encoding, delimiter, sheet, only }: ImportRequest,
   source: ListSource,
-): Promise<CsvFile> {
-  const csv = await readList(source.read(), {
-    ...{ market: rooftop.region, isKnownName: isKnownHeader },
+  signal: AbortSignal,
+): Promise<OpenList['csv']> {
+  const options = {
+    market: rooftop.region,
     ...(encoding === undefined ? {} : { encoding }),
     ...(delimiter === undefined ? {} : { delimiter }),
     ...(sheet === undefined ? {} : { sheet }),
-  })
-  return only === undefined ? csv : onlyRows(csv, only, file)
+  }
+  const csv = await openApart(source, options, signal)
+  try {
+    return only === undefined ? csv : onlyRows(csv, only, file)
+  } catch (error) {
+    await csv.close()
+    throw error
+  }
 }
 
 async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): AsyncGenerator<Batch> {
@@ -77,13 +93,13 @@ export function fingerprintOf({ names, width }: OpenList): string {
 }
 
 /** The mapping of a list, sure or not. */
-export function mapList(
+export async function mapList(
   list: OpenList,
   request: ImportRequest,
   remembered: RememberedMapping | null,
-): Mapping {
+): Promise<Mapping> {
   const { csv, names, width } = list
-  return proposeMapping(names, sampleRows(list), {
+  return await csv.map(names, sampleRows(list), {
     overrides: parseOverrides(request.maps, names, width),
     remembered,
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),

@@ -35,7 +35,11 @@ export function columnNamed(
 }
 
 /** The same file with only these rows. A damaged row that ends before the column may be of any rooftop: it stays, and is rejected. */
-export function onlyRows(csv: CsvFile, { column, values }: RowFilter, file: string): CsvFile {
+export function onlyRows<File extends CsvFile>(
+  csv: File,
+  { column, values }: RowFilter,
+  file: string,
+): File {
   const at = columnNamed(csv, column, file)
   const wanted = new Set(values.map(valueKey))
   const isWanted = ({ cells, problem }: CsvRecord) => {

@@ -11,6 +11,7 @@ import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read
 import { redactJson, redactText } from '../../erasure/redact.ts'
 import type { SearchTerms } from '../../erasure/search-terms.ts'
 import { type EarlierResult, earlierResult } from '../own-columns.ts'
+import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
 import { type ImportRequest, todayAt } from './request.ts'
@@ -60,10 +61,14 @@ export async function typeRows(
   // Ended in any case: what it still sends must arrive before the next stage undoes it.
   const typed = await pass.end(csv, last)
   if (hasSameStyles(first, last)) return typed
-  const again = await list.reopen()
   const second = new Pass(mapping, last, { earlier, screen, stage: await openStage() })
-  await second.read(again.batches)
-  return await second.end(again, last)
+  const again = await list.reopen()
+  try {
+    await second.read(again.batches)
+    return await second.end(again, last)
+  } finally {
+    await again.close()
+  }
 }
 
 /** What the rooftop of an import states about its lists. */
@@ -97,6 +102,7 @@ class Pass {
     observe?: (record: CsvRecord) => void,
   ): Promise<void> {
     const { earlier } = this.#to
+    const yieldToEventLoop = eventLoopYielder()
     for await (const batch of batches)
       for (const read of batch) {
         this.#records += 1
@@ -104,6 +110,7 @@ class Pass {
         observe?.(record)
         const wait = this.#take(record)
         if (wait) await wait
+        await yieldToEventLoop()
       }
   }
 

@@ -27,7 +27,7 @@ export async function planParts(
 ): Promise<FilePlan> {
   await using source = await openSource(request, signal)
   try {
-    const list = await openList(request, source)
+    const list = await openList(request, source, signal)
     try {
       // Corrected rows are never the whole stock.
       const mode = isRejectsFile(list.csv.header?.names ?? []) ? 'delta' : inbox.mode
@@ -99,11 +99,16 @@ export async function* unknownRows(
   signal: AbortSignal,
 ): AsyncGenerator<CsvRecord & { readonly value: string; readonly names: readonly string[] }> {
   await using source = await openSource(request, signal)
-  const list = await openList(request, source)
-  const at = columnNamed(list.csv, inbox.column!, request.file)
-  const names = list.names!
-  for await (const record of recordsOf(list)) {
-    const value = rooftopCell(record.cells, at)
-    if (value !== null && inbox.rooftopNamed(value) === undefined) yield { ...record, value, names }
+  const list = await openList(request, source, signal)
+  try {
+    const at = columnNamed(list.csv, inbox.column!, request.file)
+    const names = list.names!
+    for await (const record of recordsOf(list)) {
+      const value = rooftopCell(record.cells, at)
+      if (value !== null && inbox.rooftopNamed(value) === undefined)
+        yield { ...record, value, names }
+    }
+  } finally {
+    await list.csv.close()
   }
 }
