@@ -67,7 +67,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'src/streams/all.ts',
     ],
   ],
-  console: [...upToPipeline, 'pipeline', 'morning', 'src/streams/all.ts'],
+  console: [...upToPipeline, 'pipeline', 'morning', 'version', 'src/streams/all.ts'],
   marts: ['db', ...base],
   lake: ['marts', 'db', ...base],
   stock: [

@@ -11,17 +11,12 @@ import { serveOidc } from './access/oidc.ts'
 import { isSameOrigin } from './access/same-origin.ts'
 import { serveSignIn } from './access/sign-in.ts'
 import type { Doors } from './doors.ts'
-import { downloadLimits, Downloads } from './downloads.ts'
+import { downloadLimits, Downloads, downloadTimeoutMs } from './downloads.ts'
 import type { AnyPage } from './page.ts'
 import { pages as allPages } from './pages.ts'
-import { assetFolder } from './parts/frame.ts'
-import { PageServer } from './serve-page.ts'
-
-/** How long a statement of a page may take. */
-const statementTimeoutMs = 3_000
-
-/** How long a statement of a download may take. */
-const downloadTimeoutMs = 10 * 60_000
+import { programVersion } from '../version.ts'
+import { assetFolder, assetVersion } from './parts/frame.ts'
+import { pageTimeoutMs, PageServer } from './serve-page.ts'
 
 /** What the console needs of the program. */
 export interface ConsoleOptions {
@@ -31,19 +26,27 @@ export interface ConsoleOptions {
   readonly pages?: readonly AnyPage[]
   /** How long the reader of a download may take for 64 KB; default: 2 minutes. */
   readonly downloadStallMs?: number
+  /** Changes with every release; default: that of the program and its assets. */
+  readonly version?: string
 }
 
 /** Serves the console below /console; does nothing where the config has none. Its pools end with the server. */
 export async function serveConsole(
   app: FastifyInstance,
-  { context, doors, pages = allPages, downloadStallMs: stallMs = 120_000 }: ConsoleOptions,
+  {
+    context,
+    doors,
+    pages = allPages,
+    downloadStallMs: stallMs = 120_000,
+    version = `${programVersion()} ${assetVersion}`,
+  }: ConsoleOptions,
 ): Promise<void> {
   const settings = context.config.console
   if (settings === null) return
   const pool = await openPool(context.url, {
     applicationName: 'forecourt console',
     max: 4,
-    statementTimeoutMs,
+    statementTimeoutMs: pageTimeoutMs,
   })
   const downloadPool = await openPool(context.url, {
     applicationName: 'forecourt download',
@@ -60,7 +63,7 @@ export async function serveConsole(
       await protect(scope, settings)
       serveSignIn(scope, context, settings)
       if (settings.oidc !== null) serveOidc(scope, context, settings, settings.oidc)
-      const server = new PageServer({ context, settings, doors, pool, downloads })
+      const server = new PageServer({ context, settings, doors, pool, downloads, version })
       for (const page of pages) server.serve(scope, page)
       scope.setNotFoundHandler(server.notFound)
       scope.setErrorHandler(server.failed)

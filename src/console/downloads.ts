@@ -5,6 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Person } from './access/people.ts'
 import { enterScope } from './access/scope.ts'
+import { asTimeout } from './notices.ts'
 import { Slots } from './slots.ts'
 
 /** Writes a file, from an open transaction that reads with the rights of the person. */
@@ -16,6 +17,9 @@ export type WriteFile = (
 
 /** Files at once, in this process. */
 export const downloadLimits = { all: 8, perPerson: 2 }
+
+/** How long a statement of a download may take. */
+export const downloadTimeoutMs = 10 * 60_000
 
 /** A part of a file that is sent at once. */
 const sliceBytes = 65_536
@@ -48,7 +52,7 @@ export class Downloads {
       .then(() => to.end())
       .catch((error: Error) => {
         this.#options.log.debug(`a download ended early: ${messageOf(error)}`)
-        to.destroy(error)
+        to.destroy(asTimeout(error, downloadTimeoutMs))
       })
       .finally(free)
     const file = Readable.from(this.#slices(to), { objectMode: false })

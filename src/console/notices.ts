@@ -1,4 +1,5 @@
-import { isConnectionLoss } from '../db/connect.ts'
+import { connectTimeoutMs, idleTimeoutMs, isConnectionLoss } from '../db/connect.ts'
+import { messageOf } from '../errors.ts'
 import { html, type Html } from '../values/html.ts'
 import type { Person } from './access/people.ts'
 import { NotGranted } from './access/scope.ts'
@@ -58,6 +59,29 @@ export function refused(message: string): Notice {
   }
 }
 
+/** A limit of time ended a page or a file. */
+class Timeout extends Error {
+  override readonly name = 'Timeout'
+  readonly waited: string
+  readonly limit: string
+
+  constructor(cause: Error, limitMs: number | null, waited = 'took') {
+    super(messageOf(cause), { cause })
+    this.waited = waited
+    this.limit = limitMs === null ? 'it may' : `${limitMs / 1000} s`
+  }
+}
+
+/** Tells limits of time from a warehouse that is away; any other error unchanged. `statementMs`: the limit of a statement; null: not known. */
+export function asTimeout(error: Error & { code?: unknown }, statementMs: number | null): Error {
+  if (error.code === '57014') return new Timeout(error, statementMs)
+  if (error.code === '25P03') return new Timeout(error, idleTimeoutMs)
+  // Of a pool whose connections are all in use; for a server that does not answer it has another text.
+  if (/^timeout exceeded when trying to connect/.test(error.message))
+    return new Timeout(error, connectTimeoutMs, 'waited for a connection')
+  return error
+}
+
 /** The page for an error of ours. */
 export function noticeOf(error: Error & { code?: unknown }): Notice {
   if (error instanceof NotGranted)
@@ -67,12 +91,13 @@ export function noticeOf(error: Error & { code?: unknown }): Notice {
       body: html`<h1>Your stock cannot be shown yet</h1>
 <p>Postgres does not know yet which rooftops are yours. Ask an engineer to run <code>forecourt grant</code> once, then load this page again.</p>`,
     }
-  if (error.code === '57014')
+  const timeout = asTimeout(error, null)
+  if (timeout instanceof Timeout)
     return {
       status: 503,
       title: 'This took too long',
       body: html`<h1>This took too long</h1>
-<p>A query of this page took more than 3 seconds and was stopped, so that it does not slow the loads down. Choose a shorter time or fewer rooftops, or try again when no run is working.</p>`,
+<p>This page ${timeout.waited} longer than ${timeout.limit} and was stopped, so that it does not slow the loads down. The warehouse is there. Choose a shorter time or fewer rooftops, or try again when no run is working.</p>`,
     }
   if (isConnectionLoss(error))
     return {

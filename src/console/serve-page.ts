@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Config } from '../config/read.ts'
 import type { Context } from '../context.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { inTransaction, type Tx } from '../db/transaction.ts'
 import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
 import { prefersJson } from '../values/accept.ts'
 import type { Person } from './access/people.ts'
@@ -16,6 +16,7 @@ import type { Downloads } from './downloads.ts'
 import { firstValues } from './first-values.ts'
 import { formOf, UploadRefused } from './form-of.ts'
 import {
+  asTimeout,
   badRequest,
   forbidden,
   type Notice,
@@ -35,6 +36,9 @@ import {
 import { pages } from './pages.ts'
 import { frame } from './parts/frame.ts'
 
+/** How long a statement of a page may take. */
+export const pageTimeoutMs = 3_000
+
 /** How long a file may take to arrive: 25 MB over a slow line. */
 const uploadTimeoutMs = 10 * 60_000
 
@@ -45,14 +49,25 @@ interface Parts {
   /** For what pages read. */
   readonly pool: pg.Pool
   readonly downloads: Downloads
+  /** Changes with every release. */
+  readonly version: string
 }
 
 /** Registers pages: who may open them, what they read, and how the answer is sent. */
 export class PageServer {
   readonly #parts: Parts
+  /** Changes with everything but its data that a page is drawn from. */
+  readonly #edition: string
 
   constructor(parts: Parts) {
     this.#parts = parts
+    const { version, settings, context } = parts
+    const { sync, retention, vehicleData, rooftops } = context.config
+    const { timezone, uploadMegabytes } = settings
+    const shown = rooftops.map(({ uid, name, group, timezone: zone }) => [uid, name, group, zone])
+    this.#edition = JSON.stringify([
+      ...[version, timezone, uploadMegabytes, sync, retention, vehicleData.apiKey === null, shown],
+    ])
   }
 
   /** Registers the routes of a page. */
@@ -127,21 +142,7 @@ export class PageServer {
     reply: FastifyReply,
     person: Person,
   ): Promise<void> {
-    const query = firstValues(request.query)
-    const found = await inTransaction(
-      this.#parts.pool,
-      async ({ db }) => {
-        await enterScope(db, person)
-        const asked = this.#request(request, person, db)
-        const format = query['download']
-        if (format !== undefined) {
-          const download = (await page.download?.(format, asked)) ?? null
-          return { asked, download, data: null }
-        }
-        return { asked, download: null, data: await page.read(asked) }
-      },
-      'repeatable read, read only',
-    )
+    const found = await this.#read(page, request, person)
     const { asked, data, download } = found
     if (data instanceof Redirect) return await reply.redirect(`/console${data.location}`, 303)
     if (download !== null) {
@@ -154,6 +155,32 @@ export class PageServer {
     }
     if (data === null) return await this.#notice(request, reply, person, nothingHere)
     await this.#send(page, data, asked, request, reply)
+  }
+
+  async #read(page: AnyPage, request: FastifyRequest, person: Person) {
+    let lost: Error | undefined
+    const onError = (error: Error) => {
+      lost ??= error
+    }
+    const work = async ({ db, client }: Tx) => {
+      // What ends the session between two queries; the next query would say only that it has ended.
+      client.on('error', onError)
+      try {
+        await enterScope(db, person)
+        const asked = this.#request(request, person, db)
+        const format = asked.query['download']
+        if (format === undefined) return { asked, download: null, data: await page.read(asked) }
+        const download = (await page.download?.(format, asked)) ?? null
+        return { asked, download, data: null }
+      } finally {
+        client.off('error', onError)
+      }
+    }
+    try {
+      return await inTransaction(this.#parts.pool, work, 'repeatable read, read only')
+    } catch (error) {
+      throw asTimeout(lost ?? (error as Error), pageTimeoutMs)
+    }
   }
 
   #request(request: FastifyRequest, person: Person, db: PageRequest['db']): PageRequest {
@@ -175,7 +202,7 @@ export class PageServer {
     const json = JSON.stringify(data)
     const isJson = prefersJson(request.headers.accept)
     // The time of reading is no news: a browser that asks again gets a page only when its data have changed.
-    const etag = `"${createHash('sha256').update(`${isJson} ${asked.person.role} ${asked.person.email} ${json}`).digest('base64url').slice(0, 22)}"`
+    const etag = `"${createHash('sha256').update(`${this.#edition} ${isJson} ${asked.person.role} ${asked.person.email} ${json}`).digest('base64url').slice(0, 22)}"`
     reply.headers({ etag, vary: 'accept, cookie', 'cache-control': 'no-cache, private' })
     if (request.headers['if-none-match'] === etag) return await reply.code(304).send()
     if (isJson) return await reply.type('application/json; charset=utf-8').send(json)

@@ -15,7 +15,10 @@ export interface PoolOptions {
 }
 
 const oldestServer = 15
-const connectTimeoutMs = 10_000
+/** How long a connection is waited for. */
+export const connectTimeoutMs = 10_000
+/** When Postgres ends a session that sits in an open transaction, unless a pool says otherwise. */
+export const idleTimeoutMs = 60_000
 
 /** Opens a pool and checks that its Postgres answers. Sessions are in UTC; int8 is a number where safe, numeric and date are text.
  *  UsageError, without the password, when the url or the server cannot be used. */
@@ -69,7 +72,7 @@ export function isConnectionLoss(error: unknown): boolean {
 
 // A query, because poolers such as PgBouncer refuse settings in the start-up message.
 async function prepareSession(client: pg.ClientBase, options: PoolOptions): Promise<void> {
-  const timeout = options.idleInTransactionTimeoutMs ?? 60_000
+  const timeout = options.idleInTransactionTimeoutMs ?? idleTimeoutMs
   await client.query({
     text: `select set_config('timezone', 'UTC', false),
        set_config('idle_in_transaction_session_timeout', $1::text, false)`,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ActionRefused, definePage } from '#src/console/page.ts'
@@ -44,10 +45,38 @@ test('a query of more than 3 seconds is stopped, and the page says what to do', 
 
   expect(status).toBe(503)
   expect(text).toContain('<h1>This took too long</h1>')
+  expect(text).toContain('longer than 3 s')
   for (const part of signedInFrame) expect(text).toContain(part)
   expect(json).toEqual({ status: 503, text: '{"error":"This took too long"}' })
   expect(Date.now() - before).toBeLessThan(60_000)
 })
+
+test('a page that waits too long, for a connection or between queries, does not say that the warehouse is away', async () => {
+  const long = pageOf(async ({ db }) => {
+    for (let part = 0; part < 5; part += 1) await sql`select pg_sleep(2.7)`.execute(db)
+  })
+  const idle = pageOf(async ({ db }) => {
+    await sql`set local idle_in_transaction_session_timeout = '100ms'`.execute(db)
+    await sleep(600)
+    return await sql`select 1`.execute(db)
+  })
+  await using served = await openTestPages(console, [long, { ...idle, path: '/idle' }])
+  const { text: idleText } = await served.get('/idle', 'engineer')
+
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, async () => await served.get('/page', 'engineer')),
+  )
+
+  const waited = answers.filter(({ status }) => status === 503)
+  expect(waited).toHaveLength(1)
+  expect(waited[0]!.text).toContain('longer than 10 s')
+  expect(idleText).toContain('longer than 60 s')
+  for (const text of [waited[0]!.text, idleText]) {
+    expect(text).toContain('<h1>This took too long</h1>')
+    expect(text).toContain('The warehouse is there')
+    for (const part of signedInFrame) expect(text).toContain(part)
+  }
+}, 60_000)
 
 test('a page that tries to write fails, and writes nothing', async () => {
   const writing = pageOf(async ({ db }) => await sql`delete from ops.console_session`.execute(db))

@@ -1,5 +1,7 @@
+import fastify from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeLink } from '#src/console/access/link.ts'
+import { serveConsole as serveOn } from '#src/console/console.ts'
 import { pages } from '#src/console/pages.ts'
 import { nothing, rowOf } from './access-matrix.ts'
 import {
@@ -9,6 +11,7 @@ import {
   type Role,
   serveConsole,
 } from './console-fixture.ts'
+import { doorsOf } from './test-pages.ts'
 
 let console: ConsoleFixture
 
@@ -130,6 +133,26 @@ test('an address that cannot be decoded runs nothing', async () => {
 async function linkOf({ context, config }: ConsoleFixture, email: string): Promise<string> {
   return new URL(await makeLink(context.db, config, email)).searchParams.get('link')!
 }
+
+test('after an upgrade, or with other settings, an unchanged page is sent again', async () => {
+  const first = await console.get('/stock/upload')
+  const headers = { 'if-none-match': first.headers.get('etag')! }
+  const { context } = console
+  await using upgraded = fastify()
+  await serveOn(upgraded, { context, doors: doorsOf(context), version: '99.0.0 other-assets' })
+  await using later = await serveConsole(console.fixture, { uploadMegabytes: 7 })
+
+  const newer = await upgraded.inject({
+    url: '/console/stock/upload',
+    headers: { ...headers, accept: 'text/html', cookie: await console.cookie('engineer') },
+  })
+  const other = await later.get('/stock/upload', { headers })
+  await using same = await serveConsole(console.fixture)
+  const unchanged = await same.get('/stock/upload', { headers })
+
+  expect([newer.statusCode, other.status, unchanged.status]).toEqual([200, 200, 304])
+  expect(other.text).toContain('At most 7 MB')
+})
 
 test('a browser asks for a page again and learns that its data are the same; another person gets the page', async () => {
   const first = await console.get('/runs')

@@ -14,6 +14,9 @@ const [style, script] = ['console.css', 'console.js'].map((name) => {
   return `/console/assets/${name}?v=${createHash('sha256').update(content).digest('hex').slice(0, 12)}`
 })
 
+/** Changes with every asset. */
+export const assetVersion = `${style} ${script}`
+
 /** An entry of the navigation. */
 export interface NavigationItem {
   readonly label: string
