@@ -12,7 +12,11 @@ export const cron = z
 
 /** Where the scheduler differs from the file of a job. */
 export const job = z.strictObject({
-  schedule: cron.optional().describe("Cron expression; default: the job's own"),
+  schedule: cron
+    .optional()
+    .describe(
+      "Cron expression, whose day of month and day of week must both fit (crontab takes either); default: the job's own",
+    ),
   timezone: zone.optional().describe("Where the schedule is read; default: the job's own"),
   enabled: flag.default(true).describe('false: the scheduler leaves it out'),
 })

@@ -72,7 +72,7 @@ class Timeout extends Error {
   }
 }
 
-/** Tells limits of time from a warehouse that is away; any other error unchanged. `statementMs`: the limit of a statement; null: not known. */
+/** Distinguishes limits of time from a warehouse that is away; any other error unchanged. `statementMs`: the limit of a statement; null: not known. */
 export function asTimeout(error: Error & { code?: unknown }, statementMs: number | null): Error {
   if (error.code === '57014') return new Timeout(error, statementMs)
   if (error.code === '25P03') return new Timeout(error, idleTimeoutMs)

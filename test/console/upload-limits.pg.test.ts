@@ -63,7 +63,7 @@ test('whoever may not upload is refused before the list is read', async () => {
   ).toEqual([{ action: 'upload', outcome: 'refused' }])
 }, 60_000)
 
-test('four slow uploads of one person lock out nobody else', async () => {
+test('four slow uploads of one person lock out no one else', async () => {
   const { rooftops } = console.config
   const [first, last] = [rooftops[0]!, rooftops.at(-1)!]
   // A colleague of the same rooftop, and a person of another group.

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import { html, type Html } from '../../values/html.ts'
 import { firstValues } from '../first-values.ts'
 import { frame } from '../parts/frame.ts'
-import { takeLink } from './link.ts'
+import { linkMinutes, takeLink } from './link.ts'
 import { findPerson } from './people.ts'
 import { endSession, startSession } from './session.ts'
 import { isThrottled, recordFailedTry } from './throttle.ts'
@@ -116,11 +116,11 @@ ${!isAtOnce && html`<p>This browser is signed in already. The link signs in its 
 function signInPage({ oidc }: Settings, next: string): Html {
   return html`<h1>Sign in</h1>
 ${oidc !== null && html`<p><a class="button main" href="/console/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in with ${new URL(oidc.issuer).host}</a></p>`}
-<p>${oidc === null ? 'You need' : 'Or use'} a sign-in link. An engineer makes one with <code>forecourt console link --email you@example.com</code>; it works once, for 10 minutes.</p>`
+<p>${oidc === null ? 'You need' : 'Or use'} a sign-in link. An engineer makes one with <code>forecourt console link --email you@example.com</code>; it works once, for ${linkMinutes} minutes.</p>`
 }
 
 const linkUsed = html`<h1>This link does not sign you in</h1>
-<p>It was used already, is older than 10 minutes, or its address is not complete.</p>
+<p>It was used already, its time is over, or its address is not complete.</p>
 <p>Make a new one with <code>forecourt console link --email you@example.com</code>.</p>`
 
 const tooMany = html`<h1>Too many attempts</h1>
