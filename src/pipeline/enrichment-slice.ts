@@ -72,7 +72,7 @@ export async function planAsks(
   const now = fromUnixSeconds(run.sourceStart)
   const ask: DueQuery = {
     ...{ now, runStart: now, limit: 1_000_000, budget: budgetOf(enrichment, run, config) },
-    ...{ only: null, siblings, scope: 'all', history: historyOf(run) },
+    ...{ only: null, evalId: null, siblings, scope: 'all', history: historyOf(run) },
   }
   return { lists: 0, reads: (await enrichment.due(db, rooftop, ask, config)).length }
 }
@@ -263,6 +263,7 @@ async function dueTasks(job: Job, budget: number, now: Date): Promise<Enrichment
     limit: tasksPerSlice,
     budget,
     only: run.mode === 'retry' ? await untriedKeys(job) : null,
+    evalId: null,
     scope: run.mode === 'links' ? 'links' : 'all',
     history: historyOf(run),
     siblings: await askableRooftops(job),

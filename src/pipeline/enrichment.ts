@@ -32,6 +32,8 @@ export interface DueQuery {
   readonly budget: number
   /** Only these natural keys, whether due or not; null: whatever is due. */
   readonly only: readonly string[] | null
+  /** Only what is due of this evaluation; null: of any. */
+  readonly evalId: number | null
   /** links: only signed links that are about to expire. */
   readonly scope: 'all' | 'links'
   /** Instead of what is due: evaluations completed in the span that are too old for the schedule and were never asked about. */

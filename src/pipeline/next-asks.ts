@@ -85,10 +85,11 @@ async function dueAsks(
     db,
     rooftop,
     {
-      ...{ now, runStart: now, limit: all, budget: all, only: null, scope: 'all', history: null },
+      ...{ now, runStart: now, limit: all, budget: all, only: null, evalId: id },
+      ...{ scope: 'all', history: null },
       siblings: siblings.map((one) => one.id),
     },
     config,
   )
-  return new Set(due.filter(({ evalId }) => evalId === id).map(({ ask }) => ask))
+  return new Set(due.map(({ ask }) => ask))
 }

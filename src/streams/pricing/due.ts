@@ -29,7 +29,7 @@ export async function duePrices(
   db: Kysely<Tables>,
   rooftop: Pick<RooftopRow, 'id'>,
   { stream, ask }: { readonly stream: string; readonly ask: string },
-  { now, runStart, limit, budget, only }: DueQuery,
+  { now, runStart, limit, budget, only, evalId }: DueQuery,
 ): Promise<EnrichmentTask[]> {
   const isPoll = sql`coalesce(state.polling_since is not null and state.next_due_at <= ${now}, false)`
   const isFresh = sql`(state.eval_id is null or source_updated_at > state.last_asked_at)`
@@ -46,6 +46,7 @@ export async function duePrices(
         select * from ops.enrichment_state where rooftop_id = ${rooftop.id} and stream = ${stream} and ask = ${ask}
       ) as state using (eval_id)
       where core.evaluation.rooftop_id = ${rooftop.id}
+        and ${evalId === null ? sql`true` : sql`core.evaluation.eval_id = ${evalId}`}
         and gone_at is null and completed_at is not null and odometer is not null
         and (${isPoll} or eval_id::text = any(${chosen}::text[]) or ${chosen}::text[] is null and ${isDue})
     )

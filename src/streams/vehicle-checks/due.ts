@@ -70,8 +70,8 @@ export async function dueChecks(
 /** By vehicle and kind: whether a watch runs, when the last one without a final status has ended, and the first expiry of the
  *  links to keep alive. */
 function knownOf(
-  { groupId }: Rooftop,
-  { runStart }: DueQuery,
+  { id, groupId }: Rooftop,
+  { runStart, evalId }: DueQuery,
   { links: { keepAliveDays } }: EnrichmentSettings,
 ): RawBuilder<unknown> {
   return sql`
@@ -88,6 +88,7 @@ function knownOf(
       and link.link_kind = check_kind || '_pdf' and link.link_ref = check_ref
     left join core.evaluation as owner on owner.rooftop_id = found.rooftop_id and owner.eval_id = found.eval_id
     where found.group_id = ${groupId} and found.gone_at is null
+      and ${evalId === null ? sql`true` : sql`found.vin = (select upper(vin) from core.evaluation where rooftop_id = ${id} and eval_id = ${evalId})`}
     group by found.vin, check_kind`
 }
 
@@ -116,7 +117,7 @@ function paidNotLoaded({ groupId }: Rooftop): RawBuilder<unknown> {
 /** The rooftop's evaluations that are young, whose vehicle has checks or a paid one to come, or whose last call failed. */
 function evaluationsOf(
   { id }: Rooftop,
-  { runStart }: DueQuery,
+  { runStart, evalId }: DueQuery,
   { checks: { lookForNewDays } }: EnrichmentSettings,
 ): RawBuilder<unknown> {
   const youngSince = sql`${runStart}::timestamptz - make_interval(days => ${lookForNewDays})`
@@ -124,6 +125,7 @@ function evaluationsOf(
     select eval_id, upper(vin) as vin, born_at, source_updated_at, born_at >= ${youngSince} as is_young
     from core.evaluation cross join lateral (values (coalesce(completed_at, created_at))) as born (born_at)
     where rooftop_id = ${id} and length(vin) = 17 and gone_at is null
+      and ${evalId === null ? sql`true` : sql`eval_id = ${evalId}`}
       and (born_at >= ${youngSince} or upper(vin) in (select vin from known union all select vin from paid) or eval_id in (
         select state.eval_id from ops.enrichment_state as state
         where state.rooftop_id = ${id} and state.stream = ${vehicleChecksName} and state.failures > 0))`
