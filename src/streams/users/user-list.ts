@@ -114,7 +114,7 @@ interface StoredUser {
   readonly name: string | null
 }
 
-/** The listed users, of which the first with an e-mail counts, and all users of the dealer group, both by lower-case e-mail. Postgres
+/** The listed users, the first one of each e-mail, and all users of the dealer group, both by lower-case e-mail. Postgres
  *  lowers both: its unique index goes by that, and ours differs, for example for a final sigma. */
 async function matchUsers(
   db: Kysely<Tables>,
