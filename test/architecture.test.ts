@@ -72,6 +72,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   lake: ['marts', 'db', ...base],
   stock: [
     'csv',
+    'compile-cache',
     'marts',
     'workbook',
     'pipeline',

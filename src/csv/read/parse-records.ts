@@ -83,8 +83,8 @@ class Parsing {
     return records
   }
 
-  /** Releases the first held line as a record of its own, and starts again after it. In a file with many such quotes it releases all held
-   *  lines, each of which would have to be read once for every line before it. */
+  /** Releases the first held line as a record of its own, and starts again after it. In a file with many such quotes it releases all
+   *  held lines: to read the rest again for each of them would be quadratic. */
   async passStrayQuote(): Promise<RawRecord[]> {
     const { maxRecordBytes, hasStrayQuote } = this.#options
     if (!hasStrayQuote(this.#held.toString('utf8', 0, 65_536)))

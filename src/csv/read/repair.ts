@@ -183,7 +183,7 @@ function withDelimiterAtQuote(raw: string, columns: Columns): Reading[] {
   return readings
 }
 
-/** How many cells are looked at to join those of one row. */
+/** How many cells are joined at most to repair one row. */
 const joinSteps = 1_000_000
 
 /** Readings of a row with too many cells: one unquoted cell contains delimiters, or there are surplus empty cells. */

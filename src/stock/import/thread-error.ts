@@ -2,7 +2,7 @@ import { CsvFileError } from '../../csv/read/csv-file.ts'
 import { UsageError } from '../../errors.ts'
 import { SheetChoiceError } from '../../workbook/choose-sheet.ts'
 
-/** The errors of reading that callers tell apart, the special ones first. */
+/** The errors of reading that callers distinguish, the special ones first. */
 const classes = [SheetChoiceError, CsvFileError, UsageError] as const
 
 /** An error as it goes from one thread to another, which loses its class. */
