@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,9 +25,11 @@ export interface ListSource extends FileDigest, AsyncDisposable {
 
 /** Opens the list; UsageError if the file does not exist or cannot be read to its end. */
 export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
-  const { file, input, bytes, path = file } = request
+  const { file, input, bytes, path } = request
   if (bytes !== undefined) return sourceOfBytes(bytes)
-  const handle = input ? await copyToTempFile(input, signal) : await openFile(file, path)
+  const handle = input
+    ? await copyToTempFile(input, signal)
+    : await (path === undefined ? openFile(file) : openTaken(file, path))
   try {
     const before = await handle.stat()
     const fingerprint = await digestOf(handle)
@@ -78,15 +81,34 @@ function changedWhileRead(file: string, before: number, now: number): FileChange
   )
 }
 
-async function openFile(file: string, path: string): Promise<FileHandle> {
+/** A file of a folder to which others may write. */
+async function openTaken(file: string, path: string): Promise<FileHandle> {
   try {
-    const found = await stat(path)
+    return await openOwnFile(path)
+  } catch (cause) {
+    const why = messageOf(cause).replaceAll(path, file)
+    throw new UsageError(`${file} cannot be read (${why}): drop the file again.`, { cause })
+  }
+}
+
+/** Opens a file, and neither what a link points to nor a pipe, which would never end. */
+export async function openOwnFile(path: string): Promise<FileHandle> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw new Error(`not a file: ${path}`)
+}
+
+async function openFile(file: string): Promise<FileHandle> {
+  try {
+    const found = await stat(file)
     if (found.isDirectory()) throw new UsageError(`${file} is a folder: name the CSV file in it.`)
     if (!found.isFile())
       throw new UsageError(
         `${file} is a ${found.isFIFO() ? 'pipe' : 'device'}, not a file. To import what a program writes, give it to standard input, with - as the file: <program> | forecourt stock import - …`,
       )
-    return await open(path)
+    return await open(file)
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
     const isMissing = (cause as { code?: unknown }).code === 'ENOENT'

@@ -71,8 +71,13 @@ export async function writeRejects(
 ): Promise<PendingFile> {
   const part = `${file}.part`
   const discard = () => rm(part, { force: true })
+  // A crash may have left it; a link that someone put there is not followed.
+  await discard()
   try {
-    await pipeline(Readable.from(rejectsText(client, source)), createWriteStream(part))
+    await pipeline(
+      Readable.from(rejectsText(client, source)),
+      createWriteStream(part, { flags: 'wx' }),
+    )
   } catch (error) {
     await discard()
     throw error

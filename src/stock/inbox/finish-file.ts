@@ -44,9 +44,9 @@ export async function finishFile(
   work: FileWork,
   given: FilePlan | null | undefined,
 ): Promise<FileResult | null> {
-  const { services, inbox, file } = work
+  const { services, inbox, at, file } = work
   const { pool } = services.warehouse
-  const from = join(inbox.folder, folders.working, file.takenAs!)
+  const from = join(at.working, file.takenAs!)
   if (await hasGrown(work, from)) return null
   const outcome = await readOutcome(pool, file)
   const plan = given === undefined && (await isThere(from)) ? await planAgain(work) : given
@@ -54,10 +54,10 @@ export async function finishFile(
   const isRefused = outcome.parts.some((part) => part.outcome === 'refused')
   const isEmpty = outcome.parts.length === 0
   const state = file.reason !== null || isRefused || isEmpty ? 'failed' : 'done'
-  const to = join(inbox.folder, folders[state], file.takenAs!)
+  const to = join(at[state], file.takenAs!)
   const rejects = await placeRejects(work, outcome, to)
   const unknownFile = unknown.size === 0 ? null : await placeUnknown(work, from, to)
-  const report = `${to}.report.txt`
+  const report = reportOf(to)
   const { name, seenAt, reason } = file
   const uploadId = state === 'failed' ? await offerUpload(work, outcome, plan, from) : null
   services.crashPoint?.('inbox-offered')
@@ -69,7 +69,11 @@ export async function finishFile(
   services.crashPoint?.('inbox-moved')
   const why = reason ?? (state === 'failed' && isEmpty ? 'no row is of a known rooftop' : null)
   await recordEnd(pool, file, state, why)
-  return resultOf(work, { state, to, report, outcome, unknown, reason: why })
+  return resultOf(work, { state, outcome, unknown, reason: why })
+}
+
+function reportOf(path: string): string {
+  return `${path}.report.txt`
 }
 
 /** Whether the file changed after it was decided; then its record is as after it was taken. */
@@ -125,19 +129,18 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
 
 interface Ended {
   readonly state: 'done' | 'failed'
-  readonly to: string
-  readonly report: string
   readonly outcome: FileOutcome
   readonly unknown: ReadonlyMap<string, number>
   readonly reason: string | null
 }
 
-function resultOf({ file }: FileWork, ended: Ended): FileResult {
-  const { state, to, report, outcome, unknown } = ended
+function resultOf({ inbox, file }: FileWork, ended: Ended): FileResult {
+  const { state, outcome, unknown } = ended
+  const path = join(inbox.folder, folders[state], file.takenAs!)
   const { parts } = outcome
   const refused = parts.find((part) => part.reason !== null)?.reason ?? null
   return {
-    ...{ file: file.name, state, path: to, report, reason: ended.reason ?? refused },
+    ...{ file: file.name, state, path, report: reportOf(path), reason: ended.reason ?? refused },
     commands: parts.flatMap(({ command }) => command ?? []),
     rooftops: parts.map((part) => ({
       ...{ rooftop: part.uid, outcome: part.outcome, reason: part.reason },

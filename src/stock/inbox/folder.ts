@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { lstat, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isCode } from '../../db/embedded-lock.ts'
 import { messageOf } from '../../errors.ts'
+import { openOwnFile } from '../import/list-source.ts'
 import { isTemporary, shownName } from './file-names.ts'
+import { FolderProblem } from './folder-problem.ts'
 import { folders, type Inbox } from './inbox.ts'
+import { openOwnFolders, type OwnFolders } from './own-folders.ts'
 
 /** A file in a drop folder. */
 export interface SeenFile {
@@ -28,20 +31,24 @@ export interface FolderContent {
   readonly ignored: readonly { readonly name: string; readonly reason: string }[]
 }
 
-/** The folder cannot be used; the message says what to do. */
-export class FolderProblem extends Error {
-  override readonly name = 'FolderProblem'
-}
-
 const idFile = '.forecourt-inbox'
 const uuid = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/
 
-/** Makes the folders of the inbox, and gives the folder's id, which is the same for all hosts wherever they mount it. */
-export async function openFolder(folder: string): Promise<string> {
+/** A drop folder that is being worked on. */
+export interface OpenFolder extends AsyncDisposable {
+  /** The same for all hosts wherever they mount it. */
+  readonly id: string
+  readonly at: OwnFolders
+}
+
+/** Opens a drop folder and those of the inbox in it, which are made if they are missing. */
+export async function openFolder(folder: string): Promise<OpenFolder> {
   try {
-    const found = await lstat(folder, { bigint: true })
-    for (const name of Object.values(folders)) await makeFolder(join(folder, name), found)
-    return await readId(join(folder, idFile))
+    await using stack = new AsyncDisposableStack()
+    const at = stack.use(await openOwnFolders(folder))
+    const id = await readId(join(at.top, idFile), join(folder, idFile))
+    const opened = stack.move()
+    return { id, at, [Symbol.asyncDispose]: () => opened.disposeAsync() }
   } catch (cause) {
     if (cause instanceof FolderProblem) throw cause
     throw new FolderProblem(`${folder} cannot be used (${messageOf(cause)}): ${adviceFor(cause)}`)
@@ -54,46 +61,44 @@ function adviceFor(cause: unknown): string {
   return 'the user that runs Forecourt needs the right to read, write and rename in it.'
 }
 
-async function makeFolder(path: string, { dev }: BigIntStats): Promise<void> {
-  await mkdir(path).catch((error) => {
-    if (!isCode(error, 'EEXIST')) throw error
-  })
-  const found = await lstat(path, { bigint: true })
-  if (!found.isDirectory())
-    throw new FolderProblem(`${path} is not a folder: move it away, Forecourt makes its own.`)
-  // A rename takes a file, so that two processes never take it both; between disks there is none.
-  if (path.endsWith(folders.working) && found.dev !== dev)
-    throw new FolderProblem(
-      `${path} is on another disk than the folder: let Forecourt make it, and put only done/ and failed/ on another one.`,
-    )
-}
-
-async function readId(path: string): Promise<string> {
+async function readId(path: string, shown: string): Promise<string> {
   for (;;) {
-    const found = uuid.exec(await readFile(path, 'latin1').catch(() => ''))
+    const found = uuid.exec(await readIdFile(path).catch(() => ''))
     if (found) return found[0]
     const text = `Forecourt imports the stock lists of this folder. This file names it: leave it here.\n${randomUUID()}\n`
     await writeFile(path, text, { flag: 'wx' }).catch(async (error) => {
       if (!isCode(error, 'EEXIST')) throw error
-      await refuseDamaged(path)
+      await refuseDamaged(path, shown)
     })
   }
 }
 
+async function readIdFile(path: string): Promise<string> {
+  const handle = await openOwnFile(path)
+  try {
+    return await handle.readFile('latin1')
+  } finally {
+    await handle.close()
+  }
+}
+
 /** Another process may be writing it at this moment; one without an id after that is damaged. */
-async function refuseDamaged(path: string): Promise<void> {
+async function refuseDamaged(path: string, shown: string): Promise<void> {
   await new Promise((done) => setTimeout(done, 200))
-  if (uuid.test(await readFile(path, 'latin1'))) return
-  throw new FolderProblem(`${path} is damaged: remove it while no process watches the folder.`)
+  if (uuid.test(await readIdFile(path).catch(() => ''))) return
+  throw new FolderProblem(`${shown} is damaged: remove it while no process watches the folder.`)
 }
 
 /** The files of the folder that are lists of one of these inboxes, which are all of this folder. */
 export async function readFolder(
-  folder: string,
+  { top, named }: OwnFolders,
   inboxes: readonly Inbox[],
 ): Promise<FolderContent> {
-  const names = await readdir(Buffer.from(folder), { encoding: 'buffer' }).catch((cause) => {
-    throw new FolderProblem(`${folder} cannot be read (${messageOf(cause)}): ${adviceFor(cause)}`)
+  const names = await readdir(Buffer.from(`${top}/`), { encoding: 'buffer' }).catch((cause) => {
+    const [folder] = inboxes.map((inbox) => inbox.folder)
+    throw new FolderProblem(
+      `${folder} cannot be read (${named(messageOf(cause))}): ${adviceFor(cause)}`,
+    )
   })
   const all = new Set(names.map((name) => name.toString('latin1')))
   const files: SeenFile[] = []
@@ -102,7 +107,7 @@ export async function readFolder(
     const shown = shownName(name)
     const inbox = inboxes.find((one) => isList(shown, one))
     if (inbox === undefined || Object.values<string>(folders).includes(shown)) continue
-    const found = await lstat(pathOf(folder, name), { bigint: true }).catch(() => null)
+    const found = await lstat(pathOf(top, name), { bigint: true }).catch(() => null)
     if (found === null) continue
     const { size, mtimeNs: modifiedNs } = found
     const isMarked = inbox.marker !== null && all.has(`${name.toString('latin1')}${inbox.marker}`)

@@ -11,6 +11,7 @@ import { FileChangedError } from '../import/list-source.ts'
 import type { ImportRequest, StockImportReport } from '../import/request.ts'
 import type { FileRecord } from './file-records.ts'
 import { folders, type Inbox } from './inbox.ts'
+import type { OwnFolders } from './own-folders.ts'
 import { type FilePlan, type PlannedPart, planParts } from './plan-parts.ts'
 import type { InboxServices } from './services.ts'
 
@@ -21,6 +22,7 @@ class AlreadyDecided extends Error {}
 export interface FileWork {
   readonly services: InboxServices
   readonly inbox: Inbox
+  readonly at: OwnFolders
   /** false: its pattern is no longer in the config, and the inbox is another one of the folder. */
   readonly isConfigured: boolean
   readonly file: FileRecord
@@ -63,12 +65,12 @@ export function anyRooftop({ inbox, services }: FileWork): RooftopConfig {
 
 /** An import of the taken file. Messages and commands name it where a person will find it: in failed/. */
 export function requestFor(
-  { services, inbox, file }: FileWork,
+  { services, inbox, at, file }: FileWork,
   part: Partial<PlannedPart> & Pick<PlannedPart, 'rooftop'>,
 ): ImportRequest {
   return {
     file: join(inbox.folder, folders.failed, file.takenAs!),
-    path: join(inbox.folder, folders.working, file.takenAs!),
+    path: join(at.working, file.takenAs!),
     ...{ mode: inbox.mode, dryRun: false, maps: [], rejects: null, allowMassRemoval: false },
     ...{ importedBy: 'drop folder', now: services.now() },
     ...(inbox.sheet === null ? {} : { sheet: inbox.sheet }),

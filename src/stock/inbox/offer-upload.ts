@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import type { Config } from '../../config/read.ts'
 import { messageOf } from '../../errors.ts'
+import { openOwnFile } from '../import/list-source.ts'
 import { offeredDays, offerList } from '../upload/offer-list.ts'
 import type { FileOutcome } from './file-outcome.ts'
 import type { FileWork } from './import-file.ts'
@@ -27,7 +27,7 @@ export async function offerUpload(
   try {
     return await offerList(services, {
       ...{ fileId: file.id, rooftop, fileName: file.name, sheet: inbox.sheet },
-      ...{ content: await readFile(path), mode: plan?.parts[0]?.mode ?? inbox.mode },
+      ...{ content: await readOwnFile(path), mode: plan?.parts[0]?.mode ?? inbox.mode },
     })
   } catch (error) {
     // The report names the command and the page of uploads instead.
@@ -36,6 +36,15 @@ export async function offerUpload(
       `${file.name} was not put into the console: ${messageOf(error)}`,
     )
     return null
+  }
+}
+
+async function readOwnFile(path: string): Promise<Buffer> {
+  const handle = await openOwnFile(path)
+  try {
+    return await handle.readFile()
+  } finally {
+    await handle.close()
   }
 }
 

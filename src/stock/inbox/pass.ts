@@ -17,9 +17,10 @@ import {
   unfinishedFiles,
 } from './file-records.ts'
 import type { FileResult } from './finish-file.ts'
-import { FolderProblem, openFolder, readFolder } from './folder.ts'
+import { type OpenFolder, openFolder, readFolder } from './folder.ts'
+import { FolderProblem } from './folder-problem.ts'
 import { type FileWork, isTransient } from './import-file.ts'
-import { folders, type Inbox } from './inbox.ts'
+import type { Inbox } from './inbox.ts'
 import { isThere } from './place-file.ts'
 import { removeOld } from './remove-old.ts'
 import type { InboxServices } from './services.ts'
@@ -70,9 +71,9 @@ async function passFolder(
 ): Promise<PassReport> {
   const { pool } = services.warehouse
   try {
-    const folderId = await openFolder(folder)
-    const work = { services, inboxes, folder, folderId }
-    const report = await whenFree(pool, folderId, () => workFolder(work))
+    await using open = await openFolder(folder)
+    const work = { services, inboxes, folder, folderId: open.id, at: open.at }
+    const report = await whenFree(pool, open.id, () => workFolder(work))
     if (report === null) return { ...nothing, busy: [folder] }
     const [problem] = report.problems
     await recordCheck(pool, inboxes, problem?.problem ?? null)
@@ -116,10 +117,11 @@ interface FolderWork {
   readonly inboxes: readonly Inbox[]
   readonly folder: string
   readonly folderId: string
+  readonly at: OpenFolder['at']
 }
 
 async function workFolder(work: FolderWork): Promise<PassReport> {
-  const { services, inboxes, folder, folderId } = work
+  const { services, inboxes, at, folderId } = work
   const { pool, config } = services.warehouse
   await clearRemoved(work)
   const registered = config.rooftops.filter((rooftop) =>
@@ -128,7 +130,7 @@ async function workFolder(work: FolderWork): Promise<PassReport> {
   const rooftops = await registerRooftops(openDb(pool), registered, services.log)
   const pass = new Pass(work, rooftops)
   for (const file of await unfinishedFiles(pool, folderId)) await pass.bringToEnd(file)
-  const content = await readFolder(folder, inboxes)
+  const content = await readFolder(at, inboxes)
   const records = await recordSeen(pool, folderId, content)
   for (const seen of content.files) {
     const record = records.get(keyOf(seen.name))
@@ -142,9 +144,9 @@ async function workFolder(work: FolderWork): Promise<PassReport> {
 }
 
 /** Removes old files of done/. What is wrong there does not hide what the pass did. */
-async function clearDone({ services, inboxes, folder }: FolderWork) {
+async function clearDone({ services, inboxes, folder, at }: FolderWork) {
   try {
-    const removed = await removeOld(folder, inboxes, services.now())
+    const removed = await removeOld(at, inboxes, services.now())
     if (removed > 0) services.log.info({ folder }, `removed ${removed} old files from done/`)
     return []
   } catch (error) {
@@ -196,11 +198,12 @@ class Pass {
   }
 
   #of(file: FileRecord): FileWork {
-    const { services, inboxes } = this.#work
+    const { services, inboxes, at } = this.#work
     const inbox = inboxes.find(({ key }) => key === file.inbox)
     const rooftops = this.#rooftops
     return {
       services,
+      at,
       inbox: inbox ?? inboxes[0]!,
       isConfigured: inbox !== undefined,
       file,
@@ -246,11 +249,11 @@ function logResult({ log }: InboxServices, result: FileResult): void {
 }
 
 /** A failed file that a person removed from failed/ waits for no one any more. */
-async function clearRemoved({ services, folder, folderId }: FolderWork): Promise<void> {
+async function clearRemoved({ services, at, folderId }: FolderWork): Promise<void> {
   const { pool } = services.warehouse
   const cleared: number[] = []
   for (const { id, takenAs } of await openFailures(pool, folderId))
-    if (!(await isThere(join(folder, folders.failed, takenAs)))) cleared.push(id)
+    if (!(await isThere(join(at.failed, takenAs)))) cleared.push(id)
   if (cleared.length > 0) await recordCleared(pool, cleared)
 }
 

@@ -1,7 +1,7 @@
-import { constants } from 'node:fs'
-import { copyFile, lstat, open, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { lstat, open, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isCode } from '../../db/embedded-lock.ts'
+import { openOwnFile } from '../import/list-source.ts'
 
 /** Whether something has this name, be it a broken link. */
 export async function isThere(path: string | Buffer): Promise<boolean> {
@@ -22,13 +22,25 @@ export async function moveFile(from: string, to: string): Promise<void> {
     await rm(part, { force: true })
     // A link is moved, never what it points to.
     if ((await lstat(from)).isSymbolicLink()) await symlink(await readlink(from), part)
-    else {
-      await copyFile(from, part, constants.COPYFILE_FICLONE)
-      await sync(part)
-    }
+    else await copyNew(from, part)
     await rename(part, to)
     await sync(dirname(to))
     await rm(from, { force: true })
+  }
+}
+
+/** Follows a link at neither end. */
+async function copyNew(from: string, to: string): Promise<void> {
+  const source = await openOwnFile(from)
+  try {
+    const { mode } = await source.stat()
+    await writeFile(to, source.createReadStream({ autoClose: false }), {
+      flag: 'wx',
+      mode: mode & 0o777,
+      flush: true,
+    })
+  } finally {
+    await source.close()
   }
 }
 
@@ -41,9 +53,10 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Writes a file that appears with all its content. */
+/** Writes a file that appears with all its content, and never through a link. */
 export async function placeText(path: string, text: string): Promise<void> {
   const part = `${path}.part`
-  await writeFile(part, text)
+  await rm(part, { force: true })
+  await writeFile(part, text, { flag: 'wx' })
   await rename(part, path)
 }

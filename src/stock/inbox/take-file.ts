@@ -16,7 +16,8 @@ import {
 } from './file-records.ts'
 import { takenName } from './file-names.ts'
 import { type FileResult, finishFile } from './finish-file.ts'
-import { FolderProblem, pathOf, type SeenFile } from './folder.ts'
+import { pathOf, type SeenFile } from './folder.ts'
+import { FolderProblem } from './folder-problem.ts'
 import { type FileWork, importFile, isAboutFile, isTransient } from './import-file.ts'
 import { folders } from './inbox.ts'
 import { isThere } from './place-file.ts'
@@ -55,9 +56,9 @@ export async function takeFile(work: FileWork, seen: SeenFile): Promise<FileWork
 }
 
 /** false: the file is not there. FolderProblem when it may not be moved; it then stays, and is not imported. */
-async function moveToWorking({ inbox, file }: FileWork, name: Buffer): Promise<boolean> {
-  const to = join(inbox.folder, folders.working, file.takenAs!)
-  const from = pathOf(inbox.folder, name)
+async function moveToWorking({ inbox, at, file }: FileWork, name: Buffer): Promise<boolean> {
+  const to = join(at.working, file.takenAs!)
+  const from = pathOf(at.top, name)
   try {
     // Before the file: the marker of this list must not complete the next one.
     if (inbox.marker !== null)
@@ -67,7 +68,7 @@ async function moveToWorking({ inbox, file }: FileWork, name: Buffer): Promise<b
   } catch (error) {
     if (isCode(error, 'ENOENT')) return await isThere(to)
     throw new FolderProblem(
-      `${file.name} cannot be moved to ${join(inbox.folder, folders.working)} (${messageOf(error)}), so it is not imported: the user that runs Forecourt needs the right to rename in ${inbox.folder}, and free space on its disk.`,
+      `${file.name} cannot be moved to ${join(inbox.folder, folders.working)} (${at.named(messageOf(error))}), so it is not imported: the user that runs Forecourt needs the right to rename in ${inbox.folder}, and free space on its disk.`,
     )
   }
 }
@@ -77,9 +78,8 @@ async function moveToWorking({ inbox, file }: FileWork, name: Buffer): Promise<b
  * is not complete yet, or the warehouse is away; a later pass goes on.
  */
 export async function bringToEnd(work: FileWork): Promise<FileResult | null> {
-  const { services, inbox, file } = work
-  const path = join(inbox.folder, folders.working, file.takenAs!)
-  const found = await lstat(path, { bigint: true }).catch(() => null)
+  const { services, inbox, at, file } = work
+  const found = await lstat(join(at.working, file.takenAs!), { bigint: true }).catch(() => null)
   if (found === null) return await findMissing(work)
   if (file.state === 'decided') return await finish(work, undefined)
   const { size, mtimeNs: modifiedNs } = found
@@ -148,22 +148,21 @@ async function finish(
     if (!isOfDisk) throw error
     const where = join(work.inbox.folder, folders.working, work.file.takenAs!)
     throw new FolderProblem(
-      `${work.file.name} is decided but cannot be moved out of ${where} (${messageOf(error)}): free some space, or correct the rights of ${folders.done}/ and ${folders.failed}/. It is not imported again.`,
+      `${work.file.name} is decided but cannot be moved out of ${where} (${work.at.named(messageOf(error))}): free some space, or correct the rights of ${folders.done}/ and ${folders.failed}/. It is not imported again.`,
     )
   }
 }
 
 /** A taken file that is not in working/: it was moved, was not taken after all, or someone removed it. */
 async function findMissing(work: FileWork): Promise<FileResult | null> {
-  const { services, inbox, file } = work
+  const { services, inbox, at, file } = work
   const { pool } = services.warehouse
   for (const state of ['done', 'failed'] as const) {
-    const path = join(inbox.folder, folders[state], file.takenAs!)
-    if (!(await isThere(path))) continue
+    if (!(await isThere(join(at[state], file.takenAs!)))) continue
     await recordEnd(pool, file, state, file.reason)
     return null
   }
-  if (file.state === 'taken' && (await isThere(pathOf(inbox.folder, file.nameBytes)))) {
+  if (file.state === 'taken' && (await isThere(pathOf(at.top, file.nameBytes)))) {
     if (await moveToWorking(work, file.nameBytes)) return await bringToEnd(work)
   }
   const reason = `${file.name} disappeared from ${join(inbox.folder, folders.working)} while it was being imported: drop it again.`

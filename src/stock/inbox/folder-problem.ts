@@ -1,0 +1,4 @@
+/** The folder cannot be used; the message says what to do. */
+export class FolderProblem extends Error {
+  override readonly name = 'FolderProblem'
+}
