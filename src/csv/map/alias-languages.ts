@@ -152,6 +152,11 @@ export const aliasLanguages: Partial<Record<Field, string>> = {
   status: `
     statut | statut véhicule | disponibilité | verkaufsstatus | bestandsstatus | verfügbarkeit | fahrzeugstatus | estatus |
     situación | disponibilidad | estado del vehículo en stock | حالة التوفر | حالة البيع`,
+  sold: `
+    vendu | vendue | vendu le | date de vente | date vente | vendu à | acheteur | verkauft | verkauft am | verkaufsdatum | verkauft an |
+    käufer | vendido | vendida | vendido el | fecha de venta | fecha venta | vendido a | comprador`,
+  available: `
+    disponible | dispo | verfügbar | auf lager | en existencia`,
   photo_count: `
     nb photos | nombre de photos | anzahl bilder | anzahl fotos | número de fotos`,
   owners: `

@@ -104,7 +104,7 @@ export const aliasTable = {
     mileage.unit | odometer unit | unit of distance`,
   condition: `
     condition | new/used | used or new | used/new | stock type | listing type | inventory type |
-    state of vehicle | is new | vehicle condition | حالة المركبة | الحالة`,
+    state of vehicle | is new | vehicle condition | حالة المركبة`,
   certified: `
     certified | cpo | certified pre owned | oemcertified | dealer certified`,
   price_asking: `
@@ -165,6 +165,11 @@ export const aliasTable = {
   status: `
     status | vehicle status | sale status | stock status | inventory status | availability |
     reserved | active | حالة السيارة`,
+  sold: `
+    sold | is sold | sold yes/no | sold date | date sold | sold on | sold at | date of sale | sold to | buyer | purchaser |
+    مباع | مباعة | تم البيع | تاريخ البيع | المشتري`,
+  available: `
+    available | is available | still available | in stock | instock | on hand | متاح | متاحة | متوفر | متوفرة`,
   photos: `
     photos | photo | image list | image url | image urls | picture urls | photo url list |
     photo links | photo urls | images | image | image[0].url | photo path |

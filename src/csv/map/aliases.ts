@@ -26,6 +26,7 @@ const ambiguous: Readonly<Record<string, Partial<Record<Field, number>>>> = {
   registration: { plate: 0.85, registration_date: 0.7 },
   state: { plate_state: 0.7, location: 0.65, condition: 0.6 },
   vehicletype: { body: 0.75, condition: 0.6 },
+  الحالة: { condition: 0.8, status: 0.75 },
   الموديل: { model: 0.75, model_year: 0.7 },
   موديل: { model: 0.75, model_year: 0.7 },
   النوع: { model: 0.7, body: 0.6, make: 0.55 },

@@ -2,6 +2,7 @@ import { isDateLike } from './typing/date.ts'
 import { readModelYear } from './typing/description.ts'
 import { numberIn } from './typing/numbers-above.ts'
 import { readDistance } from './typing/odometer.ts'
+import { isStatusText } from './typing/sold-words.ts'
 import { isOnApplication, isPlaceholder, plainText } from './typing/plain-text.ts'
 import { wordTests } from './vehicle-words.ts'
 
@@ -41,6 +42,7 @@ const tests = {
   generation:
     /\bMY\s?\d\d|\bMk\s?[IVX\d]+|\bSeries \w|^[A-Z]{1,5}\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\d{3}\b/i,
   onApplication: isOnApplication,
+  onHand: isStatusText,
 } satisfies Readonly<Record<string, Test>>
 
 /** A property that a cell's text may have. A cell may have several. */

@@ -150,7 +150,10 @@ const rules: Partial<Record<Field, readonly Rule[]>> = {
     most('remaining', 0.5, -1, 'are remaining times'),
     only('condition', -0.5, 'are New or Used'),
   ],
-  status: [most('condition', 0.7, -0.5, 'are New or Used')],
+  status: [
+    most('condition', 0.7, -0.5, 'are New or Used'),
+    most('onHand', 0.6, 0.6, 'are sold or available'),
+  ],
   body: words('body', 'are body styles'),
   transmission: words('transmission', 'are transmissions'),
   fuel: words('fuel', 'are fuels'),

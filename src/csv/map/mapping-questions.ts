@@ -170,7 +170,7 @@ function noKey({ sample, columns }: Proposal): MappingQuestion {
 const otherPrice =
   /^(cost|wholesale|trade|week|weekly|month|monthly|finance|repayment|deposit|tax|duty|fee|fees|discount|saving|save|msrp|rrp|invoice|book|reserve)$/
 const otherDate =
-  /^(sold|sale|update|updated|modified|changed|last|expiry|expires|expired|due|service|registration|build|built|manufacture|production|compliance|birth|photo|photos|price|priced|published|end|off|out|warranty|inspection|mot|wof|test|first|release|available|ppsr|search|check|checked)$/
+  /^(sold|sale|update|updated|modified|changed|last|expiry|expires|expired|due|service|registration|build|built|manufacture|production|compliance|birth|photo|photos|price|priced|published|end|off|out|warranty|inspection|mot|wof|test|first|release|available|ppsr|search|check|checked|verkauft|verkaufsdatum|verkauf|vente|vendue?|venta|vendid[oa]|البيع)$/
 
 /** Whether the values fit a field that the header does not name. Enough to ask the user, never to use the column. */
 const mayHold: Readonly<Record<VitalField, (column: SampleColumn) => boolean>> = {

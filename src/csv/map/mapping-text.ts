@@ -42,7 +42,9 @@ export function mappingSummary(
     ...none.map((field) => `${named(field)}: no column, as confirmed`),
     ...missingLines(missing),
     ...listed('stored as text', extra, ({ field }) =>
-      field === 'status' ? 'status; vehicles marked as sold are not stock on hand' : field!,
+      field === 'status' || field === 'sold' || field === 'available'
+        ? `${field}; vehicles marked as sold are not stock on hand`
+        : field!,
     ),
     ...listed('left out', rest, ({ evidence }) => evidence.at(-1) ?? 'unknown'),
     ...(missing.length === 0

@@ -83,11 +83,19 @@ export interface CsvRecord {
   readonly problem?: CsvProblem
   /** Of a workbook: a formula calculates a cell from several rows. */
   readonly isSubtotal?: boolean
+  /** The title of the block of sold vehicles that it is in. */
+  readonly soldTitle?: string
 }
 
 /** A problem of the file as a whole. */
 export interface CsvWarning {
-  readonly code: 'TRUNCATED_FILE' | 'ENCODING_ERROR' | 'HEADER_WIDTH' | 'MERGED_CELLS'
+  readonly code:
+    | 'TRUNCATED_FILE'
+    | 'ENCODING_ERROR'
+    | 'HEADER_WIDTH'
+    | 'MERGED_CELLS'
+    | 'SHEET_NOT_READ'
+    | 'SHEETS_JOINED'
   readonly line: number
   readonly message: string
 }

@@ -3,6 +3,8 @@ import type { Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts
 import { headerFingerprint } from '../../csv/map/header-name.ts'
 import { unsureText } from '../../csv/map/mapping-text.ts'
 import { parseOverrides } from '../../csv/map/overrides.ts'
+import { soldQuestions } from '../../csv/map/sold-questions.ts'
+import { withSoldBlocks } from '../../csv/map/sold-blocks.ts'
 import { plainText } from '../../csv/map/typing/plain-text.ts'
 import { isSummaryLabel } from '../../csv/map/typing/summary-words.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../../csv/read/csv-file.ts'
@@ -73,7 +75,7 @@ async function readSource(
     ...(delimiter === undefined ? {} : { delimiter }),
     ...(sheet === undefined ? {} : { sheet }),
   }
-  const csv = await openApart(source, options, signal)
+  const csv = withSoldBlocks(await openApart(source, options, signal))
   try {
     return only === undefined ? csv : onlyRows(csv, only, file)
   } catch (error) {
@@ -99,11 +101,14 @@ export async function mapList(
   remembered: RememberedMapping | null,
 ): Promise<Mapping> {
   const { csv, names, width } = list
-  return await csv.map(names, sampleRows(list), {
+  const mapping = await csv.map(names, sampleRows(list), {
     overrides: parseOverrides(request.maps, names, width),
     remembered,
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
+  const sold = soldQuestions(mapping, list.sample)
+  if (sold.length === 0) return mapping
+  return { ...mapping, status: 'unsure', questions: [...mapping.questions, ...sold] }
 }
 
 /** The rows of the sample that are evidence of the columns' fields, with the dealer's cells. */

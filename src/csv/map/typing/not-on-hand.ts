@@ -4,6 +4,7 @@ import { leadingMake, wordTests } from '../vehicle-words.ts'
 import { numberIn, NumbersAbove } from './numbers-above.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
 import { type FieldColumn, type FieldColumns, fieldColumnsOf } from './row-notes.ts'
+import { isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
 import { isPageLine, isSummaryLabel } from './summary-words.ts'
 import type { TypableRecord } from './typed-row.ts'
 
@@ -49,6 +50,7 @@ export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotO
 
 class ListRows {
   readonly #layout: FieldColumns
+  readonly #absent: Mapping['absent']
   readonly #places: Places
   readonly #above: NumbersAbove
   /** The forms of the stock numbers so far; see `formOf`. */
@@ -60,6 +62,7 @@ class ListRows {
     const placesOf = (fields: readonly Field[]) =>
       fields.map((field) => layout[field]).filter((place) => place !== undefined)
     this.#layout = layout
+    this.#absent = mapping.absent
     this.#places = { names: placesOf(names), naming: placesOf(naming), content: placesOf(content) }
     this.#above = new NumbersAbove(mapping)
   }
@@ -76,7 +79,7 @@ class ListRows {
         this.#footer(record, own))
     if (not !== null) this.#above.endGroup()
     else if (record.problem?.repaired !== false) this.#addVehicle(record, own)
-    return not ?? leftStock(record, layout)
+    return not ?? leftStock(record, layout, this.#absent)
   }
 
   #addVehicle({ cells }: TypableRecord, own: string): void {
@@ -245,17 +248,38 @@ function hasNoContent(
   return !isNamed || filled < Math.min(2, content.length)
 }
 
-const gone =
-  /^(sold|wholesaled?|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|مباعة?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
-const notYet =
-  /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
+/** The column of a list that says whether a vehicle is sold, and how it says so. */
+export const soldBy = {
+  status: (text: string) => isSoldText(text),
+  sold: isSoldCell,
+  available: (text: string) => isUnavailable(text),
+  price_asking: (text: string) => isSoldText(text),
+} as const
 
-/** A vehicle that was sold, delivered or traded, by its status. Broken rows are left out: another text may be in that place. */
-function leftStock({ cells, problem }: TypableRecord, layout: FieldColumns): NotOnHand | null {
-  if (!layout.status || problem?.repaired === false) return null
-  const text = textAt(cells, layout.status)
-  if (text === '' || text.length > 60 || !gone.test(text) || notYet.test(text)) return null
-  const hint = `"${text}" is not stock on hand; --map status= ignores the column "${layout.status.header}"`
+/** Why a vehicle was sold, delivered or traded: by a cell, or by the title above it. Broken rows are left out: another text may be in that
+ *  place. */
+function leftStock(
+  { cells, problem, soldTitle }: TypableRecord,
+  layout: FieldColumns,
+  absent: Mapping['absent'],
+): NotOnHand | null {
+  if (problem?.repaired === false) return null
+  if (soldTitle !== undefined && !absent.includes('sold'))
+    return left(`it is below the title "${soldTitle.slice(0, 60)}"; --map sold= ignores that title`)
+  for (const field of ['status', 'sold', 'available', 'price_asking'] as const) {
+    const place = layout[field]
+    if (place === undefined || (field === 'price_asking' && absent.includes('sold'))) continue
+    const text = plainText(textAt(cells, place))
+    if (text === '' || !soldBy[field](text, place.header)) continue
+    const how = field === 'price_asking' ? 'sold' : field
+    return left(
+      `"${text}" is not stock on hand; --map ${how}= ignores the column "${place.header}"`,
+    )
+  }
+  return null
+}
+
+function left(hint: string): NotOnHand {
   return { code: 'not-in-stock', hint }
 }
 

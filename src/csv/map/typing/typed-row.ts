@@ -132,4 +132,5 @@ export interface TypableRecord {
   readonly problem?: CsvProblem
   /** See CsvRecord. */
   readonly isSubtotal?: boolean
+  readonly soldTitle?: string
 }

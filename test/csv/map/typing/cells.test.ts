@@ -87,7 +87,14 @@ test('a placeholder is null without an issue, and 0 is no price', () => {
 })
 
 test('words are left out with a warning; invalid digits reject the row', () => {
-  const table = typeColumn('Price', ['sold', '12,3,45', '-500', '10000 - 12000', '25000', '26000'])
+  const table = typeColumn('Price', [
+    'new arrival',
+    '12,3,45',
+    '-500',
+    '10000 - 12000',
+    '25000',
+    '26000',
+  ])
 
   expect(codesOf(table)).toEqual([
     ...['type-error warning', 'type-error error', 'constraint-error error', 'type-error error'],

@@ -1,0 +1,44 @@
+import type { CsvFile, CsvRecord } from '../read/csv-file.ts'
+import { plainText } from './typing/plain-text.ts'
+import { isSoldTitle } from './typing/sold-words.ts'
+import { isPageLine, isSummaryLabel } from './typing/summary-words.ts'
+import { wordTests } from './vehicle-words.ts'
+
+/** The same file with the rows below a title such as SOLD marked, up to the next title. */
+export function withSoldBlocks<File extends CsvFile>(csv: File): File {
+  if (csv.width < 3) return csv
+  return {
+    ...csv,
+    get encoding() {
+      return csv.encoding
+    },
+    batches: marked(csv),
+  }
+}
+
+async function* marked({ batches, preamble }: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
+  let title = preamble.map((line) => titleOf([line])).findLast((text) => text !== null) ?? null
+  if (title !== null && !isSoldTitle(title)) title = null
+  for await (const batch of batches)
+    yield batch.map((record) => {
+      const own = titleOf(record.cells)
+      if (own !== null) title = isSoldTitle(own) ? own : null
+      return title === null || own !== null ? record : { ...record, soldTitle: title }
+    })
+}
+
+/** The text of a row that is a title: one cell, perhaps with a number beside it. A make alone is the title of a group within a block. */
+function titleOf(cells: readonly string[]): string | null {
+  let title: string | null = null
+  let filled = 0
+  for (const cell of cells) {
+    if (cell === '' || cell.trim() === '') continue
+    filled += 1
+    if (filled > 2 || (filled === 2 && /\p{L}{4}/u.test(cell))) return null
+    if (title === null && /\p{L}{2}/u.test(cell)) title = cell
+  }
+  if (title === null || title.length > 80) return null
+  const text = plainText(title).replace(/^["',;|\t ]+|["',;|\t ]+$/g, '')
+  const isOther = isSummaryLabel(text) || isPageLine(text) || wordTests.make(text)
+  return isOther || /^(?=.*\d)\S+$/.test(text) ? null : text
+}

@@ -1,0 +1,53 @@
+// Words by which a list says that a vehicle is sold, in the languages of the alias table.
+
+const gone =
+  /^(sold|wholesaled?|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
+const notYet =
+  /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
+/** `Sold with a warranty`: a sentence about a vehicle on hand. */
+const sentence = /^sold (with|as|new|by|from|without)\b/i
+const longest = 60
+
+/** Whether a text says that the vehicle was sold, delivered or traded. */
+export function isSoldText(text: string): boolean {
+  return text.length <= longest && gone.test(text) && !notYet.test(text) && !sentence.test(text)
+}
+
+const onHand =
+  /^(available|in stock|on hand|for sale|reserved|on hold|verfügbar|reserviert|auf lager|disponible|réservée?|en stock|reservad[oa]|متاح[ةه]?|متوفر[ةه]?|معروض[ةه]?|محجوز[ةه]?|للبيع)$/iu
+
+/** Whether a text says whether a vehicle is sold or on hand. */
+export function isStatusText(text: string): boolean {
+  return onHand.test(text) || isSoldText(text)
+}
+
+const yes = /^(yes|y|true|t|1|x|✓|✔|☑|ja|j|wahr|oui|o|vrai|sí|si|s|verdadero|نعم|صحيح)$/iu
+const no =
+  /^(no|n|false|f|0|nein|falsch|non|faux|falso|لا|خطأ|غير متاح[ةه]?|غير متوفر[ةه]?|not available|unavailable|nicht verfügbar|indisponible|no disponible)$/iu
+const day = /^(?=.*[1-9])\d{1,4}[-/. ](\d{1,2}|\p{L}{3,9})[-/. ]\d{2,4}(?: .*)?$/u
+const serial = /^[34]\d{4}(\.\d+)?$/
+const buyer =
+  /(sold|verkauft|vendue?|vendid[oa]) (to|an|à|a)$|buyer|purchaser|käufer|acheteur|comprador|المشتري/iu
+
+/** Whether a cell of a column called Sold, Sold date or Sold to says that the vehicle is sold. */
+export function isSoldCell(text: string, header: string): boolean {
+  if (isSoldText(text) || yes.test(text) || day.test(text) || serial.test(text)) return true
+  return buyer.test(header.trim()) && /\p{L}{2}/u.test(text) && !no.test(text)
+}
+
+/** Whether a cell of a column called Available or In stock says that the vehicle is not. */
+export function isUnavailable(text: string): boolean {
+  return no.test(text) || isSoldText(text)
+}
+
+const nouns =
+  '(?:vehicles?|cars?|units?|stock|used|new|fahrzeuge?|autos?|wagen|véhicules?|voitures?|vehículos?|coches?|unidades|(?:ال)?(?:سيارات|مركبات))'
+const soldTitle = new RegExp(
+  String.raw`^\P{L}*(?:${nouns}\s+)*(?:sold|wholesaled|delivered|verkaufte?[nrs]?|ausgeliefert|vendue?s?|livrée?s?|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|تم بيعها|تم البيع)(?:\s+${nouns})*(?:\s*[-–:(,.]?\s*(?:(?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde|خلال|هذا|\p{Nd}|[-–:(]).*|(?:\p{L}+\s)?\p{Nd}{4})?)?\P{L}*$`,
+  'iu',
+)
+
+/** Whether a row is the title of a block of sold vehicles: `SOLD`, `Verkaufte Fahrzeuge`, `Sold in October`. */
+export function isSoldTitle(text: string): boolean {
+  return text.length <= longest && soldTitle.test(text)
+}

@@ -1,0 +1,223 @@
+import { expect, test } from 'vitest'
+import type { ListRefused } from '#src/stock/import/list-refused.ts'
+import { textRows, workbook } from '../workbook/make-workbook.ts'
+import { type ImportFixture, listOf, openImportFixture, vehicles } from './import-fixture.ts'
+
+const lines = listOf(vehicles(24)).trimEnd().split('\r\n')
+const listed = (rows: readonly string[]) => [...rows, ''].join('\r\n')
+
+/** The list with one more column; every third vehicle has the first value. */
+function listWith(header: string, sold: string, other: string): string {
+  const cells = lines.map(
+    (line, at) => `${line},${at === 0 ? header : at % 3 === 1 ? sold : other}`,
+  )
+  return listed(cells)
+}
+
+const titles = [
+  ...['SOLD', 'Sold vehicles', 'SOLD UNITS - OCTOBER', 'VERKAUFT', 'Verkaufte Fahrzeuge', 'VENDUS'],
+  ...['Véhicules vendus', 'VENDIDOS', 'Vehículos vendidos', 'مباع', 'السيارات المباعة'],
+]
+
+test('vehicles below a title such as SOLD are not stock, up to the next title', async () => {
+  await using fixture = await openImportFixture()
+  for (const title of titles) {
+    const rows = [...lines.slice(0, 9), `${title},,,,,,,`, lines[0]!, ...lines.slice(9, 17)]
+    const back = ['In stock,,,,,,,', ...lines.slice(17)]
+
+    const last = await fixture.import(listed(rows), { dryRun: true })
+    const middle = await fixture.import(listed([...rows, ...back]), { dryRun: true })
+
+    expect(last, title).toMatchObject({
+      accepted: 8,
+      rejected: 0,
+      issueCounts: { 'not-in-stock': 8 },
+    })
+    expect(middle, title).toMatchObject({ accepted: 16, issueCounts: { 'not-in-stock': 8 } })
+    expect(last.issues.find(({ code }) => code === 'not-in-stock')?.hint).toBe(
+      `it is below the title "${title}"; --map sold= ignores that title`,
+    )
+  }
+})
+
+test('a title of vehicles on hand, or that only has such a word, ends nothing and begins nothing', async () => {
+  await using fixture = await openImportFixture()
+  for (const title of [
+    'Unsold',
+    'Sold by: John',
+    'Nicht verkauft',
+    'Not sold',
+    'Available',
+    'غير مباع',
+  ]) {
+    const rows = [...lines.slice(0, 9), `${title},,,,,,,`, ...lines.slice(9)]
+
+    const report = await fixture.import(listed(rows), { dryRun: true })
+
+    expect(report, title).toMatchObject({ accepted: 24, skipped: 1 })
+  }
+})
+
+test('a whole list below such a title, and the rows of one rooftop, are sold too', async () => {
+  await using fixture = await openImportFixture()
+  const isRefused = fixture.import(listed(['SOLD IN OCTOBER,,,,,,,', ...lines]), { dryRun: true })
+  await expect(isRefused).rejects.toThrow('has no vehicle')
+  const rows = lines.map(
+    (line, at) => `${line},${at === 0 ? 'Yard' : at % 2 === 0 ? 'East' : 'West'}`,
+  )
+  const two = listed([...rows.slice(0, 17), 'SOLD,,,,,,,,', ...rows.slice(17)])
+
+  const report = await fixture.import(two, {
+    dryRun: true,
+    only: { column: 'Yard', values: ['East'] },
+  })
+
+  expect(report).toMatchObject({ accepted: 8, issueCounts: { 'not-in-stock': 4 } })
+  expect((await fixture.import(two, { dryRun: true, maps: ['sold='] })).accepted).toBe(24)
+})
+
+const decided = [
+  ...[
+    ['Status', 'Sold', 'Available'],
+    ['الحالة', 'مباع', 'متاح'],
+    ['الحالة', 'مباعة', 'متوفرة'],
+  ],
+  ...[
+    ['Sale Status', 'SOLD', 'For sale'],
+    ['Verkaufsstatus', 'Verkauft', 'Verfügbar'],
+  ],
+] as const
+
+test('a column of statuses marks the sold vehicles, in each language', async () => {
+  await using fixture = await openImportFixture()
+  for (const [header, sold, other] of decided) {
+    const report = await fixture.import(listWith(header, sold, other), { dryRun: true })
+
+    expect(report, header).toMatchObject({
+      accepted: 16,
+      rejected: 0,
+      issueCounts: { 'not-in-stock': 8 },
+    })
+  }
+})
+
+const asked = [
+  ...[
+    ['Sold', 'Yes', 'No'],
+    ['Sold?', 'Y', ''],
+    ['Sold', 'x', ''],
+    ['Sold', 'TRUE', 'FALSE'],
+    ['Sold', '1', '0'],
+  ],
+  ...[
+    ['Sold Date', '05/11/2026', ''],
+    ['Date Sold', '5-Nov-2026', ''],
+    ['Sold To', 'A. Buyer', ''],
+  ],
+  ...[
+    ['Verkauft', 'Ja', 'Nein'],
+    ['Verkauft am', '05.11.2026', ''],
+    ['Vendu', 'Oui', 'Non'],
+  ],
+  ...[
+    ['Date de vente', '05/11/2026', ''],
+    ['Vendido', 'Sí', 'No'],
+    ['Fecha de venta', '05/11/2026', ''],
+  ],
+  ...[
+    ['مباع', 'نعم', 'لا'],
+    ['تاريخ البيع', '05/11/2026', ''],
+    ['Available', 'No', 'Yes'],
+  ],
+  ...[
+    ['Verfügbar', 'Nein', 'Ja'],
+    ['Disponible', 'No', 'Sí'],
+    ['In stock', 'N', 'Y'],
+    ['متاح', 'لا', 'نعم'],
+  ],
+  ...[
+    ['Notes', 'SOLD to A. Buyer', 'one owner'],
+    ['Remarks', 'Verkauft', ''],
+    ['Extra', 'sold', 'ok'],
+  ],
+] as const
+
+async function refusalOf(fixture: ImportFixture, content: string): Promise<ListRefused> {
+  return await fixture.import(content, { dryRun: true }).then(
+    () => expect.fail('The list was not asked about.'),
+    (error: ListRefused) => error,
+  )
+}
+
+test('a column by which vehicles appear to be sold is asked about, and the answer is remembered', async () => {
+  await using fixture = await openImportFixture()
+  for (const [header, sold, other] of asked) {
+    const list = listWith(header, sold, other)
+    const { refusal, message } = await refusalOf(fixture, list)
+    const { questions } = (refusal as Extract<typeof refusal, { is: 'columns' }>).mapping
+    const [map] = questions.flatMap(({ maps }) => maps)
+
+    const accepted = await fixture.import(list, { dryRun: true, maps: [map!] })
+    const field = map!.slice(0, map!.indexOf('='))
+    const declined = await fixture.import(list, { dryRun: true, maps: [`${field}=`] })
+
+    expect(message, header).toContain(
+      `8 of 24 vehicles appear to be sold, by the column "${header}"`,
+    )
+    expect(accepted, header).toMatchObject({ accepted: 16, issueCounts: { 'not-in-stock': 8 } })
+    expect(declined, header).toMatchObject({ accepted: 24, skipped: 0 })
+  }
+  await fixture.import(listWith('Sold', 'Yes', 'No'), { maps: ['sold=Sold'] })
+  const next = await fixture.import(listWith('Sold', 'y', 'n'), { dryRun: true })
+  expect(next).toMatchObject({ accepted: 16, removed: 0 })
+})
+
+const ofStock = [
+  ...[
+    ['Sold', '', ''],
+    ['Sold', 'No', 'No'],
+    ['Sold Date', '', '00/00/0000'],
+    ['Available', 'Yes', 'Yes'],
+  ],
+  ...[
+    ['Notes', 'Sold with a warranty', 'one owner'],
+    ['Notes', 'not sold', 'unsold stock'],
+  ],
+  ...[
+    ['الحالة', 'مستعمل', 'مستعمل'],
+    ['In stock', 'Yes', ''],
+  ],
+] as const
+
+test('a list in which no vehicle is sold is not asked about', async () => {
+  await using fixture = await openImportFixture()
+  for (const [header, one, other] of ofStock) {
+    const report = await fixture.import(listWith(header, one, other), { dryRun: true })
+
+    expect(report, `${header}: ${one}`).toMatchObject({ accepted: 24, skipped: 0 })
+  }
+})
+
+test('a price that reads SOLD marks a sold vehicle', async () => {
+  await using fixture = await openImportFixture()
+  const rows = lines.map((line, at) =>
+    at % 3 === 1 ? line.replace(/,\d+(,[^,]*)$/, ',SOLD$1') : line,
+  )
+
+  expect(await fixture.import(listed(rows), { dryRun: true })).toMatchObject({
+    ...{ accepted: 16, issueCounts: { 'not-in-stock': 8 } },
+  })
+})
+
+test('in a workbook the block of sold vehicles is found as in a text', async () => {
+  await using fixture = await openImportFixture()
+  const rows = [...lines.slice(0, 17), '', 'SOLD', ...lines.slice(17)].map((line) =>
+    line.split(','),
+  )
+
+  const book = workbook({ sheets: [{ name: 'Stock', rows: textRows(rows) }] })
+
+  expect(await fixture.import(book, { dryRun: true })).toMatchObject({
+    ...{ accepted: 16, issueCounts: { 'not-in-stock': 8 } },
+  })
+})
