@@ -33,7 +33,7 @@ const stockImport: CommandDefinition = {
       .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', singleValue)
       .option(
         '--sheet <name>',
-        'the sheet of a workbook (default: the only one with a list)',
+        'the sheet of a workbook, or <name>/<name> as one list (default: the only one with a list)',
         singleValue,
       )
       .option('--rejects <file>', 'write the rejected rows there, to be corrected and imported')

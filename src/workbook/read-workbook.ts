@@ -9,7 +9,8 @@ import {
 import { findLayout, type Layout } from '../csv/read/layout.ts'
 import { withRepeatedHeader } from '../csv/read/repeated-header.ts'
 import { csvText, defaultStyle } from '../csv/write/csv-text.ts'
-import { chooseSheet } from './choose-sheet.ts'
+import { chooseSheets, keyOf, unreadSheets } from './choose-sheet.ts'
+import { isSoldTitle } from '../csv/map/typing/sold-words.ts'
 import type { WorkbookLimits } from './limits.ts'
 import { readSharedStrings } from './shared-strings.ts'
 import { columnName, type SheetRow, sheetRows } from './sheet-rows.ts'
@@ -39,11 +40,73 @@ export async function readWorkbook(
       ...{ sheet: name, styles, sharedStrings },
       ...(onMerged ? { onMerged } : {}),
     })
-  const sheet = await chooseSheet(book.sheets, named, isKnownName, rowsOf)
+  const chosen = await chooseSheets(book.sheets, named, isKnownName, rowsOf)
   const merged = new MergedRows()
+  const joined = new JoinedSheets(chosen)
   const sheets = book.sheets.filter(({ isHidden }) => !isHidden).map(({ name }) => name)
-  const table = { sheet: sheet.name, sheets, isKnownName, merged }
-  return await openTable(rowsOf(sheet, merged.note), table)
+  const endWarnings = async (firstLine: number) => [
+    ...merged.warningsFrom(firstLine),
+    ...joined.warnings,
+    ...(await unreadSheets(book.sheets, chosen, isKnownName, rowsOf)),
+  ]
+  const sheet = chosen.map(({ name }) => name).join('/')
+  const table = { sheet, sheets, isKnownName, endWarnings }
+  const isHeader = ({ cells }: SheetRow) => cells.filter(isKnownName).length >= 3
+  return await openTable(
+    joined.rows((part) => rowsOf(part, merged.note), isHeader),
+    table,
+  )
+}
+
+/** Several sheets with the same header as one list; their rows are numbered on. */
+class JoinedSheets {
+  readonly #sheets: readonly SheetPart[]
+  readonly warnings: CsvWarning[] = []
+
+  constructor(sheets: readonly SheetPart[]) {
+    this.#sheets = sheets
+  }
+
+  async *rows(
+    rowsOf: (sheet: SheetPart) => AsyncGenerator<readonly SheetRow[]>,
+    isHeader: (row: SheetRow) => boolean,
+  ): AsyncGenerator<readonly SheetRow[]> {
+    let before = 0
+    let first: readonly string[] | null = null
+    for (const sheet of this.#sheets) {
+      let own: readonly string[] | null = null
+      const top = before
+      if (top > 0) yield [this.#titleRow(sheet, top + 1)]
+      const offset = top > 0 ? top + 1 : 0
+      for await (const batch of rowsOf(sheet)) {
+        const rows = batch.map((row) => ({ ...row, line: offset + row.line }))
+        before = rows.at(-1)!.line
+        own ??= rows.find(isHeader)?.cells ?? null
+        first ??= own
+        if (own !== null && keyOf(own) !== keyOf(first!)) throw otherHeader(this.#sheets)
+        // Written like the first one, so that it is known as a repeated header.
+        yield top === 0
+          ? rows
+          : rows.map((row) => (row.cells === own ? { ...row, cells: first! } : row))
+      }
+      if (own === null && this.#sheets.length > 1) throw otherHeader(this.#sheets)
+    }
+  }
+
+  /** It ends a block of sold vehicles at the end of the sheet above. */
+  #titleRow({ name }: SheetPart, line: number): SheetRow {
+    const message = `the sheet ${JSON.stringify(name)} follows in the same list: line ${line + 1} is its row 1`
+    this.warnings.push({ code: 'SHEETS_JOINED', line, message })
+    return { line, cells: [isSoldTitle(name) ? name : `sheet ${name}`] }
+  }
+}
+
+function otherHeader(sheets: readonly SheetPart[]): CsvFileError {
+  const names = sheets.map(({ name }) => JSON.stringify(name)).join(' and ')
+  return new CsvFileError(
+    'which-sheet',
+    `the sheets ${names} do not have the same header, so they are not one list: import each with --sheet and --mode delta, or make their headers equal`,
+  )
 }
 
 /** The first range of merged cells that covers several rows. */
@@ -69,12 +132,13 @@ interface Table {
   readonly sheet: string
   readonly sheets: readonly string[]
   readonly isKnownName: (name: string) => boolean
-  readonly merged: MergedRows
+  /** What is known once all rows have been read. */
+  readonly endWarnings: (firstLine: number) => Promise<readonly CsvWarning[]>
 }
 
 async function openTable(
   batches: AsyncGenerator<readonly SheetRow[]>,
-  { sheet, sheets, isKnownName, merged }: Table,
+  { sheet, sheets, isKnownName, endWarnings }: Table,
 ): Promise<CsvFile> {
   const rows = withBlankRows(batches)
   const first = await takeRows(rows, layoutRows)
@@ -93,7 +157,7 @@ async function openTable(
     ...{ origin: { sheet, entry: null }, sheets },
     batches: (async function* () {
       yield* batchesOf(first, rows, layout)
-      warnings.push(...merged.warningsFrom(firstLine))
+      warnings.push(...(await endWarnings(firstLine)))
     })(),
     close: async () => void (await rows.return(undefined)),
   }

@@ -192,7 +192,7 @@ test('another sheet of a workbook is chosen later, also after the list was read 
   const check = await read('South')
   await console.importAs(check)
 
-  expect(asked).toBe(' selected>North>South>Wrong')
+  expect(asked).toBe(' selected>North>South>Wrong>North and South and Wrong, as one list')
   expect(afterNorth).toBe('>Notes selected>North>South>Wrong')
   expect(refusal.text).toContain('This list cannot be imported')
   expect(afterWrong).toBe('>Notes>North>South selected>Wrong')

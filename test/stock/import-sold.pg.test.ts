@@ -63,13 +63,13 @@ test('a whole list below such a title, and the rows of one rooftop, are sold too
   const isRefused = fixture.import(listed(['SOLD IN OCTOBER,,,,,,,', ...lines]), { dryRun: true })
   await expect(isRefused).rejects.toThrow('has no vehicle')
   const rows = lines.map(
-    (line, at) => `${line},${at === 0 ? 'Yard' : at % 2 === 0 ? 'East' : 'West'}`,
+    (line, at) => `${line},${at === 0 ? 'Branch' : at % 2 === 0 ? 'East' : 'West'}`,
   )
   const two = listed([...rows.slice(0, 17), 'SOLD,,,,,,,,', ...rows.slice(17)])
 
   const report = await fixture.import(two, {
     dryRun: true,
-    only: { column: 'Yard', values: ['East'] },
+    only: { column: 'Branch', values: ['East'] },
   })
 
   expect(report).toMatchObject({ accepted: 8, issueCounts: { 'not-in-stock': 4 } })

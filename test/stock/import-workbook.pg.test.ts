@@ -42,7 +42,7 @@ test('the same workbook again does nothing, and another of its sheets is another
   })
 
   await expect(fixture.import(book)).rejects.toThrow(
-    '--sheet <name>: "Used", "All". Nothing was imported',
+    '--sheet <name>: "Used", "All". Some have the same header: --sheet "Used/All" reads them as one list. Nothing',
   )
   const first = await fixture.import(book, { sheet: 'Used' })
   const again = await fixture.import(book, { sheet: 'Used' })
@@ -120,4 +120,23 @@ test('outline subtotals of a workbook are passed over as information, with formu
     expect(report.issueTotals).toEqual([{ severity: 'info', code: 'TOTALS_ROW', count: 3 }])
     expect(report.issues.map(({ line }) => line)).toEqual([5, 9, 10])
   }
+})
+
+test('several sheets are imported as one list, and what another one has is in the report', async () => {
+  await using fixture = await openImportFixture()
+  const sheet = (name: string, from: number, count: number, title = '') => {
+    const rows = listOf(vehicles(count, from)).trimEnd().split('\r\n')
+    return { name, rows: rowsOf([...rows, title].join('\r\n')) }
+  }
+  const sheets = [sheet('New', 1, 3, 'SOLD'), sheet('Used', 11, 4), sheet('Sold', 21, 2)]
+  const book = workbook({ sheets })
+
+  const two = await fixture.import(book, { dryRun: true, sheet: 'New/Used' })
+  const all = await fixture.import(book, { dryRun: true, sheet: 'New/Used/Sold' })
+
+  expect(two).toMatchObject({ accepted: 7, rejected: 0, sheet: 'New/Used' })
+  expect(two.warnings.map(({ code }) => code)).toEqual(
+    expect.arrayContaining(['SHEETS_JOINED', 'SHEET_NOT_READ']),
+  )
+  expect(all).toMatchObject({ accepted: 7, issueCounts: { 'not-in-stock': 2 } })
 })

@@ -82,7 +82,10 @@ ${sheetChoice(id, { sheets, sheet }, html`<button>Read this sheet</button>`)}
 }
 
 function sheetChoice(id: string, { sheets, sheet }: Sheets, button: Html): Html {
-  const names = Object.fromEntries(sheets.map((name) => [name, name]))
+  // No name has a slash: it joins those that are read as one list.
+  const label = (name: string) =>
+    name.includes('/') ? `${name.split('/').join(' and ')}, as one list` : name
+  const names = Object.fromEntries(sheets.map((name) => [name, label(name)]))
   return html`<form method="post" action="/console/stock/upload/${id}/mapping" class="filter">${hiddenFields({ action: 'read' })}
 ${choice('Sheet', 'sheet', sheet ?? sheets[0] ?? '', names)} ${button}</form>`
 }

@@ -48,12 +48,18 @@ export function firstRows(list: ListSample, request: ImportRequest, mapping: Map
   const cells = sampleRows(list)
   const { origin, sheets = [] } = list.csv
   return {
-    ...{ sheets: sheets.length > 1 ? sheets : [], sheet: origin?.sheet ?? null },
+    ...{ sheets: sheetsWith(sheets, origin?.sheet ?? null), sheet: origin?.sheet ?? null },
     samples: columns.map(({ index }) =>
       samplesOf({ cells: cells.map((row) => row[index] ?? '') }, mostSamples),
     ),
     preview: previewOf(typedRows(list, request, { ...mapping, columns })),
   }
+}
+
+/** The sheets to choose from; the one that was read may be hidden, or several together. */
+function sheetsWith(sheets: readonly string[], read: string | null): readonly string[] {
+  const all = [...new Set([...sheets, ...(read === null ? [] : [read])])]
+  return all.length > 1 ? all : []
 }
 
 type NumberedRow = TypedRow & { readonly line: number }
