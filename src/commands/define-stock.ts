@@ -41,6 +41,10 @@ const stockImport: CommandDefinition = {
       .option(
         '--allow-mass-change',
         'even when most of the stock would change its make or price, or lose it',
+      )
+      .option(
+        '--allow-unusual-values',
+        'even when prices, odometers or years are far from what the stock has',
       ),
   examples: [
     'forecourt stock import stock.csv --rooftop 7f3a --dry-run',

@@ -12,6 +12,7 @@ import type {
   StockImportReport,
   UnitChange,
 } from '../stock/import/request.ts'
+import { type Figures, figureNames } from '../stock/import/unusual-values.ts'
 import type { RunCommand } from './command.ts'
 import { crashPointFrom } from './crash-switch.ts'
 import { userName } from './requester.ts'
@@ -38,6 +39,7 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
     rejects: typeof rejects === 'string' ? path(rejects) : null,
     allowMassRemoval: options['allowMassRemoval'] === true,
     allowMassChange: options['allowMassChange'] === true,
+    allowUnusualValues: options['allowUnusualValues'] === true,
     importedBy: userName(),
     now: new Date(),
   }
@@ -77,6 +79,7 @@ export function stockImportLines(report: StockImportReport): string[] {
     headLine(report),
     ...countLines(report),
     ...columnLines(report),
+    ...figureLines(report.figures),
     ...(['added', 'updated', 'reappeared', 'removed'] as const).flatMap((kind) =>
       changeLines(report, kind),
     ),
@@ -99,6 +102,19 @@ function alreadyLines(report: StockImportReport): string[] {
 function columnLines({ mapping, missing }: StockImportReport): string[] {
   const lines = mappingSummary(mapping, missing)
   return ['How its columns were read:', ...lines.map((line) => `  ${line}`)]
+}
+
+/** `asking price: 18990 to 45000 AUD, median 25990, 3 empty; the stock before: …` */
+function figureLines(figures: StockImportReport['figures']): string[] {
+  const text = ({ minimum, median, maximum, empty }: Figures) =>
+    median === null
+      ? 'no value'
+      : `${minimum} to ${maximum}, median ${median}${empty > 0 ? `, ${empty} empty` : ''}`
+  const lines = figures.map(({ column, currency, list, stock }) => {
+    const name = [figureNames[column], ...(currency === null ? [] : [currency])].join(' in ')
+    return `  ${name}: ${text(list)}${stock === null ? '' : `; the stock before: ${text(stock)}`}`
+  })
+  return lines.length === 0 ? [] : ['What its number columns hold:', ...lines]
 }
 
 function adviceLines({ rejected, rejectsFile }: StockImportReport): string[] {

@@ -65,6 +65,10 @@ test('a person reads counts, changes and the first errors; exit 1 when rows were
       date in stock (received_date): NO COLUMN
       stored as text: "Colour" (colour_exterior)
       Name a column with --map <field>=<header>, or confirm that there is none with --map <field>=
+    What its number columns hold:
+      year: 2019 to 2019, median 2019; the stock before: 2019 to 2019, median 2019
+      odometer: 45007 to 45035, median 45014; the stock before: 45007 to 45021, median 45014
+      asking price in AUD: 18990 to 20005, median 20002; the stock before: 20001 to 20003, median 20002
     Added:
       S0005
     Updated:

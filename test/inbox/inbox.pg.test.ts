@@ -183,6 +183,22 @@ test('a list that would empty the stock fails, and is over when it is removed or
   expect(await fixture.rows(units)).toHaveLength(21)
 })
 
+test('a list of unusual values waits in failed/ with the command that confirms it', async () => {
+  await using fixture = await openInboxFixture()
+  const dear = vehicles(6).map((unit) => ({ ...unit, price: `${unit.price}000` }))
+  await fixture.drop('dear.csv', listOf(dear))
+
+  const { files } = await fixture.pass()
+
+  const [file] = files
+  expect(file).toMatchObject({
+    state: 'failed',
+    commands: [`forecourt stock import ${file!.path} --rooftop north --allow-unusual-values`],
+  })
+  expect(await fixture.text('failed', '.report.txt')).toContain('a median asking price of 20003000')
+  expect(await fixture.rows(units)).toEqual([])
+})
+
 test('temporary and hidden names are left alone until they are renamed', async () => {
   await using fixture = await openInboxFixture()
   const names = ['.stock.csv', 'a.csv.filepart', 'b.csv.part', 'c.tmp', '~$d.xlsx', 'e.csv.done']

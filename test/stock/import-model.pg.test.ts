@@ -94,7 +94,7 @@ test.each(someOf([1, 2, 3], 1))(
       const list = randomList(random)
       const { after, report, twoVins } = applied(stock, list)
       const text = listOf(list)
-      const allow = { allowMassRemoval: true, allowMassChange: true }
+      const allow = { allowMassRemoval: true, allowMassChange: true, allowUnusualValues: true }
       const options = { maps: ['stock_number=Stock Number', 'vin=VIN'], ...allow }
 
       const asFirst = await fixture.import(text, { ...options, rooftop: 'south', dryRun: true })

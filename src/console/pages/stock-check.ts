@@ -5,9 +5,10 @@ import { actionButton, hiddenFields } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { changeSections, countList, issueTable } from '../stock/draw-changes.ts'
+import { figuresTable, previewTable } from '../stock/draw-list.ts'
 import { findUpload, ownUpload } from '../stock/own.ts'
 import type { UploadReport, UploadResult } from '../stock/stock-door.ts'
-import { modes, stepPath, steps } from '../stock/upload-text.ts'
+import { dropButton, modes, stepPath, steps } from '../stock/upload-text.ts'
 
 /** Changes of a kind that are shown. */
 const shown = 50
@@ -42,7 +43,7 @@ export const stockCheck = definePage({
     return html`<h1>Check ${fileName}</h1>
 <p class="question">What would this list change?</p>
 ${steps('check', id)}
-<p>For ${rooftop}, as: <strong>${modes[mode].name}.</strong> ${modes[mode].meaning} Uploaded by ${email} at ${instant(madeAt, zone)} (${agoText(new Date(madeAt), request.now)}); it waits until ${instant(endsAt, zone)}.</p>
+<p>For ${rooftop}, as: <strong>${modes[mode].name}.</strong> ${modes[mode].meaning} Uploaded by ${email} at ${instant(madeAt, zone)} (${agoText(new Date(madeAt), request.now)}); it waits until ${instant(endsAt, zone)}.${result?.sheet != null && html` Read from the sheet <strong>${result.sheet}</strong>.`}</p>
 ${
   result === null || (isOld && result.state !== 'same')
     ? html`<section class="summary warn"><h2>${result === null ? 'Not checked yet' : 'The stock has changed since'}</h2>
@@ -50,10 +51,10 @@ ${
 ${actionButton({ path, action: 'check', label: 'Check it again', isMain: true })}</section>`
     : nextStep(result, path)
 }
-${result?.report != null && reportOf(result.report, data.uid)}
+${result?.report != null && reportOf(result, result.report, data.uid)}
 <h2>Or</h2>
 <div class="buttons">${actionButton({ path, action: 'check', label: mode === 'snapshot' ? 'Check it as new and changed cars: none leaves' : 'Check it as the whole stock', fields: { mode: mode === 'snapshot' ? 'delta' : 'snapshot' } })}
-${actionButton({ path, action: 'drop', label: 'Drop this list' })}</div>`
+${dropButton(id)}</div>`
   },
 })
 
@@ -66,6 +67,7 @@ function shortened(report: UploadReport | null): UploadReport | null {
 const guardQuestions = {
   removal: 'Is it the list of another rooftop, or incomplete?',
   change: 'Was a column moved, renamed or emptied?',
+  values: 'Is it another column, unit or currency?',
   newer: 'Below is what each has now, and what it would have. Is the older value right?',
 } as const satisfies Record<UploadResult['guards'][number]['is'], string>
 
@@ -98,9 +100,11 @@ function importLabel({ added, updated, removed, reappeared, unchanged }: UploadR
     : `Import: ${words.join(', ')}`
 }
 
-function reportOf(report: UploadReport, uid: string): Html {
-  const { rejected, issues, warnings, missing } = report
+function reportOf({ preview }: UploadResult, report: UploadReport, uid: string): Html {
+  const { rejected, issues, warnings, missing, figures = [] } = report
   return html`${countList(report)}
+${figuresTable(figures)}
+${preview != null && previewTable(preview, 'What its first cells become')}
 ${assumed([...missing.map((field) => `No column is the ${field}: cars stay without it.`), ...warnings])}
 ${rejected > 0 && html`<h2 id="rejected">Rejected rows, by cause</h2><p class="note">They are not imported. After the import they can be corrected on its page.</p>`}
 ${

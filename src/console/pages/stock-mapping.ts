@@ -9,10 +9,10 @@ import type {
   UploadColumn,
   UploadMapping,
   UploadOptions,
-  UploadPreview,
   UploadResult,
 } from '../stock/stock-door.ts'
-import { delimiterText, stepPath, steps } from '../stock/upload-text.ts'
+import { previewTable } from '../stock/draw-list.ts'
+import { delimiterText, dropButton, stepPath, steps } from '../stock/upload-text.ts'
 
 const encodings = {
   ...{ '': 'as found', 'utf-8': 'UTF-8', 'windows-1252': 'Windows, Western', macintosh: 'Mac' },
@@ -58,7 +58,9 @@ ${steps('mapping', id)}
 <p>For ${rooftop}. The answer is remembered for the next list with the same header.</p>
 ${mapping === null ? sheetForm(id, reading) : columnForm(id, mapping, doors)}
 ${mapping !== null && (reading.encoding === 'xlsx' ? otherSheetForm(id, reading) : readingForm(id, options, reading))}
-${preview !== null && previewTable(preview)}`
+${preview !== null && previewTable(preview, 'Read with the fields above; what is in doubt is taken as proposed')}
+<h2>Or</h2>
+<div class="buttons">${dropButton(id)}</div>`
   },
 })
 
@@ -113,21 +115,6 @@ function readingForm(
 <form method="post" action="/console/stock/upload/${id}/mapping" class="filter">${hiddenFields({ action: 'read' })}
 ${choice('Encoding', 'encoding', options.encoding ?? '', encodings)} ${choice('Separator', 'delimiter', options.delimiter ?? '', delimiters)} <button>Read it again</button></form>
 <p class="note">Change this where letters are wrong, or where all cells are in one column. Fields chosen above are then asked for again.</p></details>`
-}
-
-function previewTable({ columns, rows }: UploadPreview): Html {
-  return html`<h2>The first rows, as they would be read</h2>
-${table({
-  isWide: true,
-  caption: 'Read with the fields above; what is in doubt is taken as proposed',
-  columns: ['Line', ...columns, 'Note'],
-  rows: rows.map(({ line, cells, notes }) => [
-    line,
-    ...(cells.length > 0 ? cells : columns.map(() => '')),
-    html`${cells.length === 0 && badge('not read', 'warn')}<ul class="cells">${notes.map((note) => html`<li>${note}</li>`)}</ul>`,
-  ]),
-  empty: 'The list has no rows.',
-})}`
 }
 
 function doubtsFirst({ columns }: UploadMapping): readonly UploadColumn[] {

@@ -39,7 +39,11 @@ export interface StockDoor {
     },
   ) => Promise<Buffer>
   /** A list as it was uploaded, with prices. */
-  readonly exportOriginal: (rooftop: RooftopKey, importId: number) => WriteFile
+  readonly exportOriginal: (
+    rooftop: RooftopKey,
+    importId: number,
+    format: 'csv' | 'xlsx',
+  ) => WriteFile
   /** The rejected rows of a list. */
   readonly exportRejected: (importId: number) => WriteFile
   /** Asks for the prices of a rooftop now, in this process, and gives the run. */
@@ -82,7 +86,7 @@ export interface UploadResult {
   readonly preview?: UploadPreview | null
   readonly report: UploadReport | null
   readonly guards: readonly {
-    readonly is: 'removal' | 'change' | 'newer'
+    readonly is: 'removal' | 'change' | 'values' | 'newer'
     readonly count: number
     readonly would: string
   }[]
@@ -136,10 +140,30 @@ export interface ImportCounts {
 /** What an import would do. */
 export interface UploadReport extends ImportCounts {
   readonly offStock: number
+  /** What each number column holds; left out in a check of an earlier version. */
+  readonly figures?: readonly ColumnFigures[]
   readonly changes: readonly StockChange[]
   readonly issues: readonly IssueKind[]
   readonly warnings: readonly string[]
   readonly missing: readonly string[]
+}
+
+/** What a number column holds, beside the stock on hand before. */
+export interface ColumnFigures {
+  readonly column: 'model_year' | 'odometer_km' | 'asking_price' | 'cost'
+  /** Of an amount. */
+  readonly currency: string | null
+  readonly list: Figures
+  /** null: there was no stock. */
+  readonly stock: Figures | null
+}
+
+interface Figures {
+  readonly cars: number
+  readonly empty: number
+  readonly minimum: number | null
+  readonly median: number | null
+  readonly maximum: number | null
 }
 
 /** The change of a car. */

@@ -1,4 +1,5 @@
 import { html, type Html } from '../../values/html.ts'
+import { actionButton } from '../parts/form.ts'
 import { link } from '../parts/link.ts'
 import type { UploadMode, UploadResult } from './stock-door.ts'
 
@@ -17,6 +18,15 @@ export const modes: Readonly<Record<UploadMode, { name: string; meaning: string 
 /** The path of the step where a list is. */
 export function stepPath(id: string, state: UploadResult['state'] | string | null): string {
   return `/stock/upload/${id}/${state === 'columns' ? 'mapping' : 'check'}`
+}
+
+/** Removes a list that waits, at whatever step it is. */
+export function dropButton(id: string): Html {
+  return actionButton({
+    path: `/stock/upload/${id}/check`,
+    action: 'drop',
+    label: 'Drop this list',
+  })
 }
 
 /** Where a person is in the way of a list. */

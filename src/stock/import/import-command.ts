@@ -29,6 +29,12 @@ export function confirmingMaps({ questions }: Mapping, { maps }: ImportRequest):
     : '--map stock_number=<header> (or vin=)'
 }
 
+const options = {
+  removal: '--allow-mass-removal',
+  change: '--allow-mass-change',
+  values: '--allow-unusual-values',
+} as const
+
 /** The command that imports a refused list once a person has confirmed it; null: it has to be exported again. */
 export function confirmingCommand(request: ImportRequest, error: unknown): string | null {
   const cause = error instanceof Error ? error.cause : undefined
@@ -40,6 +46,6 @@ export function confirmingCommand(request: ImportRequest, error: unknown): strin
     const isAnswered = refusal.mapping.questions.some(({ maps }) => maps.length > 0)
     return isAnswered ? importCommand(request, confirmingMaps(refusal.mapping, request)) : null
   }
-  if (refusal.is === 'removal') return importCommand(request, '--allow-mass-removal')
-  return refusal.is === 'change' ? importCommand(request, '--allow-mass-change') : null
+  const option = options[refusal.is as keyof typeof options]
+  return option === undefined ? null : importCommand(request, option)
 }

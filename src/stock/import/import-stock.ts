@@ -45,6 +45,7 @@ import {
   rememberMapping,
   startImport,
 } from './stored-import.ts'
+import { guardValues, readFigures } from './unusual-values.ts'
 
 /** Thrown to undo a dry run. */
 class DryRunEnd extends Error {}
@@ -149,6 +150,7 @@ async function importedBefore(work: Work, newest: NewestImport): Promise<Importe
   if (!request.dryRun) await rememberMapping(tx.client, rooftopId, work.mapping)
   return await imported(work, staging, {
     ...{ importId, status: 'already-imported', encoding: newest.encoding, offStock },
+    figures: [],
     ...{ records, accepted, rejected, collapsed, skipped },
     ...{ added: 0, updated: 0, unchanged: accepted, removed: 0, reappeared: 0 },
     ...{ changes: [], ...new IssueTally().report(), warnings: [] },
@@ -175,9 +177,11 @@ async function loadList(work: Work): Promise<Imported> {
   if ((tally.report().issueCounts['ODOMETER_DOUBTED'] ?? 0) > 0)
     await guardOdometers(staging, work.list, request, mapping)
   const diff = await diffStock(staging, request.mode, staged.units)
+  const figures = await readFigures(staging, request)
   for (const objection of [
     await guardRemovals(staging, request, rows, tally.report().issues, diff),
     await guardChanges(staging, request, { mapping, rows, diff }),
+    guardValues(figures, request),
     await guardNewerLists(staging, request),
   ]) {
     if (objection === null) continue
@@ -207,6 +211,7 @@ async function loadList(work: Work): Promise<Imported> {
     ...{
       encoding: staged.encoding.name,
       offStock,
+      figures,
       ...counts,
       changes,
       ...tally.report(),

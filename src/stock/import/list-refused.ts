@@ -1,9 +1,9 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { UsageError } from '../../errors.ts'
 
-/** What a guard asks about: removal, too many vehicles would leave; change, lasting values of most would change; newer, newer lists name
- *  vehicles that this one would change. */
-export type GuardKind = 'removal' | 'change' | 'newer'
+/** What a guard asks about: removal, too many vehicles would leave; change, lasting values of most would change; values, a median is far
+ *  from what it was; newer, newer lists name vehicles that this one would change. */
+export type GuardKind = 'removal' | 'change' | 'values' | 'newer'
 
 /** What a guard found. Allowed where a person confirms it. */
 export interface GuardRefusal {
@@ -18,6 +18,7 @@ export interface GuardRefusal {
 export const allowances = {
   removal: 'allowMassRemoval',
   change: 'allowMassChange',
+  values: 'allowUnusualValues',
   newer: 'allowOlderValues',
 } as const satisfies Record<GuardKind, string>
 

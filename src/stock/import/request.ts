@@ -7,6 +7,7 @@ import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
 import type { Warehouse } from '../../warehouse.ts'
 import type { Refusal } from './list-refused.ts'
 import type { RowFilter } from './row-filter.ts'
+import type { ColumnFigures } from './unusual-values.ts'
 
 /** The options of one import: one list of one rooftop. */
 export interface ImportRequest {
@@ -36,6 +37,7 @@ export interface ImportRequest {
   readonly rejects: string | null
   readonly allowMassRemoval: boolean
   readonly allowMassChange?: boolean
+  readonly allowUnusualValues?: boolean
   /** The import whose rejected rows the list has, corrected; left out: it is a list of its own. */
   readonly corrects?: number
   /** Also where newer lists than that one name the vehicles. */
@@ -131,6 +133,8 @@ export interface StockImportReport extends RowCounts, UnitCounts {
   readonly mapping: readonly ColumnMapping[]
   /** Vital fields that no column fills, without the user's confirmation. */
   readonly missing: readonly MissingField[]
+  /** What its number columns hold; empty: the list was imported before. */
+  readonly figures: readonly ColumnFigures[]
   /** Units whose days of grace are over: now off stock. */
   readonly offStock: number
   /** The first of each kind; all of them are in `core.stock_unit_change`. */

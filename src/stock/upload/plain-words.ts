@@ -19,7 +19,7 @@ export function labelOf(field: Field): string {
   return isStockField(field) ? fieldLabel(field) : field.replaceAll('_', ' ')
 }
 
-const options = /--(map|mode|rejects|allow-mass-\w+|encoding|delimiter|sheet)\b/
+const options = /--(map|mode|rejects|allow-[\w-]+|encoding|delimiter|sheet)\b/
 const sentence = /(?<=[.?!;])\s+/
 
 /** A text of the command line for a person of the console: fields in words, and without sentences about options. */

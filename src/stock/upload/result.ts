@@ -19,6 +19,7 @@ export interface UploadIssues {
 export interface UploadReport extends RowCounts, UnitCounts {
   /** Units whose days of grace are over. */
   readonly offStock: number
+  readonly figures: StockImportReport['figures']
   readonly changes: readonly UnitChange[]
   readonly issues: readonly UploadIssues[]
   readonly warnings: readonly string[]
@@ -123,10 +124,10 @@ const shownIssues = 10
 
 function reportOf(report: StockImportReport): UploadReport {
   const { records, accepted, rejected, collapsed, skipped, offStock } = report
-  const { added, updated, unchanged, removed, reappeared } = report
+  const { added, updated, unchanged, removed, reappeared, figures } = report
   return {
     ...{ records, accepted, rejected, collapsed, skipped, offStock },
-    ...{ added, updated, unchanged, removed, reappeared },
+    ...{ added, updated, unchanged, removed, reappeared, figures },
     changes: [...Map.groupBy(report.changes, ({ change }) => change).values()].flatMap((of) =>
       of.slice(0, shownChanges),
     ),

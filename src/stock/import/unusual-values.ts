@@ -1,0 +1,158 @@
+import { ListRefused } from './list-refused.ts'
+import { type ImportRequest, todayAt } from './request.ts'
+import type { Staging } from './stage.ts'
+
+/** The number columns of a list. */
+const columns = ['model_year', 'odometer_km', 'asking_price', 'cost'] as const
+export type FigureColumn = (typeof columns)[number]
+
+export const figureNames = {
+  model_year: 'year',
+  odometer_km: 'odometer',
+  asking_price: 'asking price',
+  cost: 'cost',
+} as const satisfies Record<FigureColumn, string>
+
+/** The values of a column; null without any. */
+export interface Figures {
+  readonly cars: number
+  readonly empty: number
+  readonly minimum: number | null
+  readonly median: number | null
+  readonly maximum: number | null
+}
+
+/** What a number column of a list holds, beside the stock on hand before. */
+export interface ColumnFigures {
+  readonly column: FigureColumn
+  /** Of an amount: the most frequent currency of the list. Amounts in others are not compared. */
+  readonly currency: string | null
+  readonly list: Figures
+  /** null: there was no stock. */
+  readonly stock: Figures | null
+}
+
+/** The figures of each number column that the list, or the stock, has a value of. */
+export async function readFigures(
+  { client, tables, rooftopId, importId }: Staging,
+  { rooftop }: ImportRequest,
+): Promise<readonly ColumnFigures[]> {
+  const { rows } = await client.query<Figures & { side: string; name: string; currency: string }>(
+    figuresQuery(tables.units),
+    [rooftopId, importId, rooftop.currency],
+  )
+  return columns.flatMap((column) => {
+    const [list, stock] = ['list', 'stock'].map((side) => {
+      const found = rows.find((row) => row.side === side && row.name === column)
+      if (found === undefined) return null
+      const { cars, empty, minimum, median, maximum } = found
+      return { cars, empty, minimum, median, maximum }
+    })
+    if (list == null || (list.median === null && (stock?.median ?? null) === null)) return []
+    const isAmount = column === 'asking_price' || column === 'cost'
+    return [{ column, currency: isAmount ? rows[0]!.currency : null, list, stock: stock ?? null }]
+  })
+}
+
+const figuresQuery = (units: string) => `
+with car as (
+  select 'list' as side, ${columns.join(', ')}, currency_code from ${units} where rooftop_id = $1 and import_id = $2
+  union all select 'list', ${columns.join(', ')}, currency_code from stock_stage where not is_rejected
+  union all select 'stock', ${columns.join(', ')}, currency_code from core.stock_unit
+    where rooftop_id = $1 and import_id <> $2 and missing_since is null and off_stock_at is null
+), market as (
+  select coalesce(mode() within group (order by currency_code) filter (where side = 'list'), $3) as currency from car
+)
+select side, cell.name, market.currency, count(*)::int as cars, count(*) filter (where cell.value is null)::int as empty,
+  min(compared)::float8 as minimum, (percentile_disc(0.5) within group (order by compared))::float8 as median, max(compared)::float8 as maximum
+from car cross join market
+cross join lateral (values ${columns.map((name) => `('${name}', ${name}::numeric)`).join(', ')}) as cell (name, value)
+cross join lateral (
+  select case when cell.name not in ('asking_price', 'cost') or currency_code = market.currency then cell.value end as compared
+) as same
+group by side, cell.name, market.currency`
+
+/** A median of fewer cars says little. */
+const minCars = 3
+/** Amounts that move by more have another scale: thousands, cents, a monthly rate. */
+const mostFactor = 3
+/** Odometers of new cars differ by large factors. */
+const leastKilometres = 10_000
+const mostYears = 8
+
+/** ListRefused, to be thrown, if a median is far from that of the stock on hand; of a first list, from what cars for sale have. That is
+ *  usually another column, unit or currency, or a number that a program read wrongly. */
+export function guardValues(
+  figures: readonly ColumnFigures[],
+  request: ImportRequest,
+): ListRefused | null {
+  if (request.allowUnusualValues === true) return null
+  const year = Number(todayAt(request).slice(0, 4))
+  const unusual = figures
+    .filter(({ list }) => cellsOf(list) >= minCars)
+    .flatMap((column) => {
+      const usual = usualOf(column, figures, year)
+      return usual === null ? [] : [{ column, usual }]
+    })
+  if (unusual.length === 0) return null
+  const parts = unusual.map(({ column: { column, currency, list }, usual }) => {
+    const unit = column === 'odometer_km' ? ' km' : currency === null ? '' : ` ${currency}`
+    return `a median ${figureNames[column]} of ${list.median}${unit} (from ${list.minimum} to ${list.maximum}), where ${usual}`
+  })
+  const would = `has ${parts.join('; ')}`
+  const count = Math.max(...unusual.map(({ column }) => cellsOf(column.list)))
+  return new ListRefused(
+    { is: 'values', count, would },
+    `${request.file} ${would}, at ${request.rooftop.name}. Nothing was imported. Is it another column, unit or currency? If so, correct the list, or name its columns with --map. If the values are right, add --allow-unusual-values.`,
+  )
+}
+
+function cellsOf({ cars, empty }: Figures): number {
+  return cars - empty
+}
+
+/** What was expected instead of the median, in words; null: it is usual. */
+function usualOf(
+  { column, currency, list, stock }: ColumnFigures,
+  figures: readonly ColumnFigures[],
+  year: number,
+): string | null {
+  const median = list.median
+  if (median === null) return null
+  if (stock !== null && stock.median !== null && cellsOf(stock) >= minCars)
+    return isFar(column, median, stock.median) ? `the stock has ${stock.median}` : null
+  const [least, most] = plausible(column, currency, figures, year)
+  return median < least || median > most ? `cars for sale have ${least} to ${most}` : null
+}
+
+function isFar(column: FigureColumn, median: number, before: number): boolean {
+  const difference = Math.abs(median - before)
+  if (column === 'model_year') return difference > mostYears
+  if (column === 'odometer_km' && difference < leastKilometres) return false
+  return Math.max(median, before) > mostFactor * Math.min(median, before)
+}
+
+/** Medians of the trade, as wide as they can be: a yard of cheap cars and one of sports cars are both within. */
+function plausible(
+  column: FigureColumn,
+  currency: string | null,
+  figures: readonly ColumnFigures[],
+  year: number,
+): readonly [least: number, most: number] {
+  if (column === 'model_year') return [year - 30, year + 1]
+  if (column === 'odometer_km') {
+    const modelYear = figures.find((one) => one.column === 'model_year')?.list.median ?? year
+    // Used cars have more: a smaller number is in thousands.
+    return [modelYear < year - 2 ? 500 : 0, 400_000]
+  }
+  const rate = perDollar[currency ?? '']
+  if (rate === undefined) return [0, Number.POSITIVE_INFINITY]
+  return [(column === 'cost' ? 250 : 500) * rate, 300_000 * rate]
+}
+
+/** About how much of a currency a US dollar is: only orders of magnitude count. */
+const perDollar: Readonly<Record<string, number>> = {
+  ...{ USD: 1, EUR: 1, GBP: 0.8, CHF: 1, CAD: 1.4, AUD: 1.5, NZD: 1.6, SGD: 1.4 },
+  ...{ AED: 3.7, SAR: 3.7, QAR: 3.7, KWD: 0.3, BHD: 0.4, OMR: 0.4, JOD: 0.7 },
+  ...{ SEK: 10, NOK: 10, DKK: 7, PLN: 4, CZK: 23, ZAR: 18, THB: 35, INR: 85, JPY: 150 },
+}
