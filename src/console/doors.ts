@@ -37,9 +37,12 @@ export interface Doors {
   /** Starts a job of the schedule now, in this process, and gives the id of its run. BusyError: it is running. UsageError: it cannot. */
   readonly runJob: (name: string) => Promise<number>
   /** A view of the marts as a file. */
-  readonly exportView: (view: string, format: 'csv' | 'parquet') => WriteFile
-  /** The priced stock list of a rooftop as CSV. */
-  readonly exportStock: (rooftop: { readonly id: number; readonly uid: string }) => WriteFile
+  readonly exportView: (view: string, format: 'csv' | 'xlsx' | 'parquet') => WriteFile
+  /** The priced stock list of a rooftop. */
+  readonly exportStock: (
+    rooftop: { readonly id: number; readonly uid: string },
+    format: 'csv' | 'xlsx',
+  ) => WriteFile
   /** Uploads of stock lists, and what is done with imported ones. */
   readonly stock: StockDoor
 }

@@ -26,7 +26,7 @@ export const badRequest: Notice = {
   status: 400,
   title: 'This request cannot be read',
   body: html`<h1>This request cannot be read</h1>
-<p>Nothing was done. Go back, load the page again and try once more.</p>`,
+<p>Nothing was done. Go back, load the page again and try once more, or go to the <a href="/console/">first page</a>.</p>`,
 }
 
 /** As many downloads are running as may. */
@@ -43,19 +43,19 @@ export function forbidden({ role }: Person): Notice {
     status: 403,
     title: 'Not for your role',
     body: html`<h1>Not for your role</h1>
-<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config.</p>`,
+<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config. Go back to the <a href="/console/">first page</a>.</p>`,
   }
 }
 
-/** A rule is against an action; `message` is its sentence. */
-export function refused(message: string): Notice {
+/** A rule is against an action; `message` is its sentence. `address`: of the page whose action it is. */
+export function refused(message: string, address: string): Notice {
   return {
     status: 409,
     title: 'Nothing was done',
     message,
     body: html`<h1>Nothing was done</h1>
 <p role="alert">${message}</p>
-<p>Go back and load the page again.</p>`,
+<p>Go back to what you typed, or <a href="${address}">open the page again</a>.</p>`,
   }
 }
 

@@ -237,7 +237,7 @@ export class PageServer {
       throw error
     })
     if (sent instanceof UploadRefused)
-      return await this.#notice(request, reply, person, refused(sent.message))
+      return await this.#notice(request, reply, person, refused(sent.message, request.url))
     const { form, file } = sent
     const name = form['action'] ?? ''
     const action = Object.hasOwn(page.actions!, name) ? page.actions![name]! : null
@@ -269,7 +269,7 @@ export class PageServer {
       if (error instanceof NothingHere)
         return await this.#notice(request, reply, person, nothingHere)
       if (!isRefused) throw error
-      await this.#notice(request, reply, person, refused(messageOf(error)))
+      await this.#notice(request, reply, person, refused(messageOf(error), request.url))
     }
   }
 

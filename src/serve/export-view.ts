@@ -7,18 +7,22 @@ import { storedListText } from '../stock/import/stored-list.ts'
 type Rooftop = Extract<ExportSubject, { is: 'list' }>['rooftop']
 
 /** A view of the marts, as `stock export --mart` writes it. */
-export function exportView(name: string, format: 'csv' | 'parquet'): WriteFile {
+export function exportView(name: string, format: ExportFormat): WriteFile {
   return fileOf({ is: 'mart', name }, format)
 }
 
 /** The priced stock list of a rooftop, as `stock export` writes it. */
-export function exportStock(rooftop: Rooftop): WriteFile {
-  return fileOf({ is: 'list', rooftop, all: false }, 'csv')
+export function exportStock(rooftop: Rooftop, format: 'csv' | 'xlsx'): WriteFile {
+  return fileOf({ is: 'list', rooftop, all: false }, format)
 }
 
 /** An uploaded list with its prices, as `stock export --original` writes it. */
-export function exportOriginal(rooftop: Rooftop, importId: number): WriteFile {
-  return fileOf({ is: 'original', rooftop, importId }, 'csv')
+export function exportOriginal(
+  rooftop: Rooftop,
+  importId: number,
+  format: 'csv' | 'xlsx',
+): WriteFile {
+  return fileOf({ is: 'original', rooftop, importId }, format)
 }
 
 /** The rejected rows of an import, as `stock import --rejects` writes them. */

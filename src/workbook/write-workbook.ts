@@ -46,25 +46,51 @@ export function writeWorkbook(sheet: WrittenSheet): Readable {
 async function* sheetXml({ head, kinds, pages }: WrittenSheet): AsyncGenerator<string> {
   const pane = `<pane ySplit="${head.length}" topLeftCell="A${head.length + 1}" activePane="bottomLeft" state="frozen"/>`
   const view = `<sheetViews><sheetView workbookViewId="0">${head.length > 0 ? pane : ''}</sheetView></sheetViews>`
-  yield `${declaration}<worksheet xmlns="${main}">${view}${columnsXml(kinds)}<sheetData>`
-  yield head.map((cells, at) => rowXml(at + 1, cells, () => 'head')).join('')
+  yield `${declaration}<worksheet xmlns="${main}">${view}`
   let line = head.length
+  let isBegun = false
+  // The widths stand before the rows, so they are those of the first page.
+  const begin = (page: readonly (readonly string[])[]) => {
+    isBegun = true
+    const measured = [...head.slice(-1), ...page.slice(0, measuredRows)]
+    const headXml = head.map((cells, at) => rowXml(at + 1, cells, () => 'head')).join('')
+    return `${columnsXml(kinds, widthsOf(measured, kinds))}<sheetData>${headXml}`
+  }
   for await (const page of pages) {
-    let xml = ''
+    let xml = isBegun ? '' : begin(page)
     for (const cells of page) {
       line += 1
       xml += rowXml(line, cells, (column) => kinds[column] ?? 'text')
     }
     yield xml
   }
-  yield '</sheetData></worksheet>'
+  yield `${isBegun ? '' : begin([])}</sheetData></worksheet>`
+}
+
+/** Rows that decide how wide a column is. */
+const measuredRows = 200
+
+/** In characters. Excel shows `####` for a number or a date that is wider than its column. */
+function widthsOf(
+  rows: readonly (readonly string[])[],
+  kinds: readonly ColumnKind[],
+): readonly number[] {
+  const shown = { instant: 19, date: 10 } as Readonly<Partial<Record<ColumnKind, number>>>
+  return kinds.map((kind, at) => {
+    const longest = rows.reduce((most, cells) => {
+      // An amount has separators of thousands and two decimals.
+      const { length } = (cells[at] ?? '').split('\n', 1)[0]!
+      return Math.max(most, kind === 'amount' ? length + 5 : length)
+    }, shown[kind] ?? 0)
+    return Math.min(Math.max(longest + 2, 8), 60)
+  })
 }
 
 /** The style of each column: a text that someone adds is no number. */
-function columnsXml(kinds: readonly ColumnKind[]): string {
+function columnsXml(kinds: readonly ColumnKind[], widths: readonly number[]): string {
   const columns = kinds.map(
     (kind, at) =>
-      `<col min="${at + 1}" max="${at + 1}" width="${kind === 'instant' ? 20 : 14}" style="${styleOf[kind]}" customWidth="1"/>`,
+      `<col min="${at + 1}" max="${at + 1}" width="${widths[at]}" style="${styleOf[kind]}" customWidth="1"/>`,
   )
   return columns.length === 0 ? '' : `<cols>${columns.join('')}</cols>`
 }

@@ -31,10 +31,7 @@ async function openOf(bytes: Buffer): Promise<ZipFile> {
   try {
     return await fromBufferPromise(bytes, { lazyEntries: true })
   } catch (cause) {
-    throw broken(
-      `it has no complete table of contents (${messageOf(cause)}), so it was cut on its way`,
-      cause,
-    )
+    throw broken('its end is missing, as when a copy or a download was interrupted', cause)
   }
 }
 

@@ -162,7 +162,7 @@ test('the Parquet is whole', async () => {
 test('no other view and no other format is given', async () => {
   expect((await console.get('/reports/dim_user')).status).toBe(404)
   expect((await console.get('/reports/dim_user?download=csv')).status).toBe(404)
-  expect((await console.get('/reports/rpt_07_photo_completeness?download=xlsx')).status).toBe(404)
+  expect((await console.get('/reports/rpt_07_photo_completeness?download=ods')).status).toBe(404)
   expect((await console.get('/reports', { role: 'stock' })).status).toBe(403)
 })
 

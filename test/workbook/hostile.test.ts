@@ -228,7 +228,7 @@ const hostile: readonly (readonly [string, () => Buffer | Promise<Buffer>, strin
     'a file that was cut',
     () => withSheet({}).subarray(0, -100),
     'damaged',
-    'it has no complete table of contents',
+    'its end is missing',
   ],
   [
     'a packed part with other bytes',

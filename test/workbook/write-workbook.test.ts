@@ -113,3 +113,16 @@ test('whoever stops reading stops the source', async () => {
 
   await expect.poll(() => isClosed).toBe(true)
 })
+
+test('columns are as wide as what they hold', async () => {
+  const head = [['VIN', 'Price', 'Priced at', 'Notes', 'In stock']]
+  const notes = 'A'.repeat(300)
+  const row = ['JTDBR32E030000001', '18990000.00', '2026-03-10T14:00:00Z', notes, '2025-05-03']
+
+  const xml = await sheetXml(
+    await written({ head, kinds: ['text', 'amount', 'instant', 'text', 'date'] }, row),
+  )
+
+  const widths = [...xml.matchAll(/ width="(\d+)"/g)].map(([, width]) => Number(width))
+  expect(widths).toEqual([19, 18, 22, 60, 12])
+})

@@ -1,6 +1,7 @@
 import { html, type Html } from '../../values/html.ts'
 import { chartFigure } from '../charts/plot.ts'
 import { definePage, type PageRequest } from '../page.ts'
+import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { choice, filterForm } from '../parts/form.ts'
 import { drawFreshness, readFreshness, readListFreshness } from '../parts/freshness.ts'
 import { isDay } from '../parts/instant.ts'
@@ -58,9 +59,10 @@ export const report = definePage({
   title: ({ question }) => question,
   async download(format, { params, doors }) {
     const view = specOf(params['view'])?.view
-    if (view === undefined || (format !== 'csv' && format !== 'parquet')) return null
-    const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/vnd.apache.parquet'
-    return { fileName: `${view}.${format}`, type, body: doors.exportView(view, format) }
+    if (view === undefined || !Object.hasOwn(mediaTypes, format)) return null
+    const known = format as keyof typeof mediaTypes
+    const body = doors.exportView(view, known)
+    return { fileName: `${view}.${known}`, type: mediaTypes[known], body }
   },
   draw(
     { view, question, meaning, filter, rooftops, only, columns, charts, rows, total, freshness },
@@ -83,7 +85,7 @@ ${table({
   rows: rows.map((row) => names.map((column) => cellText(column, row, { zone, uids }))),
   empty: emptyText(columns, filter),
 })}
-<p>All rows, whatever is chosen above: <a href="/console/reports/${view}?download=csv">CSV</a> or <a href="/console/reports/${view}?download=parquet">Parquet</a>. For BI tools: <code>mart.${view}</code>.</p>`
+<p>All rows, whatever is chosen above: ${downloadLinks(`/reports/${view}`, {})} or <a href="/console/reports/${view}?download=parquet">Parquet</a>. For BI tools: <code>mart.${view}</code>.</p>`
   },
 })
 

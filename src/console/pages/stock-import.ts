@@ -1,5 +1,6 @@
 import { html, type Html } from '../../values/html.ts'
 import { ActionRefused, type ActionRequest, definePage, type PageRequest } from '../page.ts'
+import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { actionButton } from '../parts/form.ts'
 import { instant, instantText } from '../parts/instant.ts'
 import { addressOf, link } from '../parts/link.ts'
@@ -46,16 +47,16 @@ export const stockImport = definePage({
   async download(format, request) {
     const found = await findImport(request, 'page')
     if (found === null) return null
-    const type = 'text/csv; charset=utf-8'
     const { stock } = request.doors
     if (format === 'rejected') {
       const body = stock.exportRejected(found.id)
-      return { fileName: `import-${found.id}-rejected.csv`, type, body }
+      return { fileName: `import-${found.id}-rejected.csv`, type: mediaTypes.csv, body }
     }
-    if (format !== 'original') return null
+    const kind = format === 'original' ? 'csv' : format
+    if (kind !== 'csv' && kind !== 'xlsx') return null
     const rooftop = { id: found.rooftopId, uid: found.uid }
-    const body = stock.exportOriginal(rooftop, found.id)
-    return { fileName: `import-${found.id}-priced.csv`, type, body }
+    const body = stock.exportOriginal(rooftop, found.id, kind)
+    return { fileName: `import-${found.id}-priced.${kind}`, type: mediaTypes[kind], body }
   },
   actions: {
     correct: { roles: ['engineer', 'stock'], logged: [], run: correct },
@@ -69,7 +70,7 @@ export const stockImport = definePage({
 <p class="question">What did this list change, and which rows wait for a correction?</p>
 <p>Import ${id} of ${link(rooftop, '/stock', { rooftop: one.uid })}, by ${by} at ${instant(at, zone)}. <strong>${modes[mode].name}.</strong></p>
 ${countList(one)}
-<p><a href="${addressOf(path, { download: 'original' })}">Download the list with prices</a>${rejected > 0 && html` · <a href="${addressOf(path, { download: 'rejected' })}">Download the rejected rows</a>`} · ${link('All imported lists', '/stock/imports')}</p>
+<p>The list with prices as ${downloadLinks(path, {})}${rejected > 0 && html` · <a href="${addressOf(path, { download: 'rejected' })}">Download the rejected rows</a>`} · ${link('All imported lists', '/stock/imports')}</p>
 ${rejectedSection(data, request, path)}
 ${warnings.length > 0 && html`<h2>What was assumed</h2><ul>${warnings.map((text) => html`<li>${text}</li>`)}</ul>`}
 ${doubts.length > 0 && html`<h2>Doubtful cells</h2>${issueTable(doubts, 'Cells that were imported with a doubt, or left out')}`}

@@ -62,11 +62,8 @@ export const stockUpload = definePage({
   async read(request) {
     const { db, config, person, query } = request
     const scope = (await readStockScope(request, ''))!
-    // For a stock person also by row-level security; an engineer may upload for a rooftop that has no data yet.
-    const isSeen = (uid: string) =>
-      person.role === 'engineer' || scope.rooftops.some((one) => one.uid === uid)
-    const own = ownRooftops(config, person).filter(({ uid }) => isSeen(uid))
-    const rooftops = own.map(({ uid, name }) => ({ uid, name }))
+    // By the config: a rooftop that no sync has seen yet is there too.
+    const rooftops = ownRooftops(config, person).map(({ uid, name }) => ({ uid, name }))
     const chosen = rooftops.some(({ uid }) => uid === query['rooftop']) ? query['rooftop']! : ''
     const newest = await readNewest(db, scope)
     return { rooftops, chosen, newest, waiting: await readWaiting(db, scope) }

@@ -2,6 +2,7 @@ import { html, type Html } from '../../values/html.ts'
 import { plural } from '../../values/text.ts'
 import { type ActionRequest, definePage, type PageRequest } from '../page.ts'
 import { badge } from '../parts/badge.ts'
+import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { actionButton, choice, filterForm } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { addressOf, link } from '../parts/link.ts'
@@ -65,9 +66,9 @@ export const stock = definePage({
     const { rooftop } = filterOf(request)
     const scope = rooftop === '' ? null : await readStockScope(request, rooftop)
     const [chosen] = scope?.chosen ?? []
-    if (format !== 'csv' || chosen === undefined) return null
-    const body = request.doors.exportStock(chosen)
-    return { fileName: `stock-${chosen.uid}.csv`, type: 'text/csv; charset=utf-8', body }
+    if ((format !== 'csv' && format !== 'xlsx') || chosen === undefined) return null
+    const body = request.doors.exportStock(chosen, format)
+    return { fileName: `stock-${chosen.uid}.${format}`, type: mediaTypes[format], body }
   },
   actions: { reprice: { roles: ['engineer', 'stock'], run: priceAgain } },
   draw(data, { now, config, person }) {
@@ -220,5 +221,5 @@ function downloads(
     return (
       named.length > 6 && html`<p class="note">Choose a rooftop to download its priced list.</p>`
     )
-  return html`<p>Priced list as CSV: ${named.map(({ uid, name }) => html`<a href="${addressOf('/stock', { rooftop: uid, download: 'csv' })}">${name}</a> `)}</p>`
+  return html`<p>Priced list: ${named.map(({ uid, name }, at) => html`${at > 0 && ' · '}${name} as ${downloadLinks('/stock', { rooftop: uid })}`)}</p>`
 }

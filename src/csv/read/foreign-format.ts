@@ -1,7 +1,7 @@
 import { CsvFileError } from './csv-file.ts'
 
 const saveAs =
-  'Open it in Excel, choose File > Save As > "CSV UTF-8 (Comma delimited)", and import that file'
+  'Open it in Excel, choose File > Save As > "Excel Workbook (.xlsx)" or "CSV UTF-8 (Comma delimited)", and import that file'
 
 const archives: readonly (readonly [string, string])[] = [
   ['1f8b', 'a gzip archive'],
@@ -28,7 +28,10 @@ export function refuseForeignFormat(sample: Buffer): void {
   const start = sample.toString('hex', 0, 16)
   if (start.startsWith('504b0304')) refuseZip(sample)
   if (start.startsWith('d0cf11e0'))
-    throw new CsvFileError('workbook', `this is an old Excel workbook (.xls), not CSV. ${saveAs}`)
+    throw new CsvFileError(
+      'workbook',
+      `this is an old Excel workbook (.xls), which is not read. ${saveAs}`,
+    )
   const archive = archives.find(([magic]) => start.startsWith(magic))
   if (archive) throw new CsvFileError('archive', `this is ${archive[1]}, not CSV: unpack it first`)
   const binary = binaries.find(([magic]) => start.startsWith(magic))
@@ -82,7 +85,7 @@ export function refuseForeignText(text: string): void {
     throw new CsvFileError('empty', 'the file holds no text: export the stock list again')
   const found = texts.find(([, is]) => is(text))
   if (found)
-    throw new CsvFileError('markup', `this is ${found[0]}, not CSV. ${adviceFor(found[0])}`)
+    throw new CsvFileError('markup', `this is ${found[0]}, not a list. ${adviceFor(found[0])}`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters show binary data
   const controls = text.match(/[\0-\x08\x0e-\x19\x1b-\x1f]/g)?.length ?? 0
   if (controls > 8 && controls > text.length / 50)
