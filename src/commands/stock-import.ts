@@ -9,10 +9,11 @@ import { importStock } from '../stock/import/import-stock.ts'
 import type {
   ImportRequest,
   ChangeKind,
+  Figures,
   StockImportReport,
   UnitChange,
 } from '../stock/import/request.ts'
-import { type Figures, figureNames } from '../stock/import/unusual-values.ts'
+import { figureNames } from '../stock/import/unusual-values.ts'
 import type { RunCommand } from './command.ts'
 import { crashPointFrom } from './crash-switch.ts'
 import { userName } from './requester.ts'

@@ -49,7 +49,7 @@ async function* sheetXml({ head, kinds, pages }: WrittenSheet): AsyncGenerator<s
   yield `${declaration}<worksheet xmlns="${main}">${view}`
   let line = head.length
   let isBegun = false
-  // The widths stand before the rows, so they are those of the first page.
+  // The widths come before the rows, so they are those of the first page.
   const begin = (page: readonly (readonly string[])[]) => {
     isBegun = true
     const measured = [...head.slice(-1), ...page.slice(0, measuredRows)]

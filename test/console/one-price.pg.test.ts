@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { vinOf } from '../stock/import-fixture.ts'
 import { openUploads } from './upload-fixture.ts'
 
-/** What price-batch said of a car, and what the list says of it now. Left out: as usual. */
+/** What price-batch answered for a car, and what the list has of it now. Left out: as usual. */
 interface Case {
   readonly name: string
   readonly vin?: string

@@ -224,12 +224,7 @@ const hostile: readonly (readonly [string, () => Buffer | Promise<Buffer>, strin
   ['a size that is too small', () => withSheet({ size: 10 }), 'damaged', 'cannot be unpacked'],
   ['a size that is too large', () => withSheet({ size: 2 ** 31 }), 'damaged', 'cannot be unpacked'],
   ['a part with a password', () => withSheet({ isEncrypted: true }), 'encrypted', 'a password'],
-  [
-    'a file that was cut',
-    () => withSheet({}).subarray(0, -100),
-    'damaged',
-    'its end is missing',
-  ],
+  ['a file that was cut', () => withSheet({}).subarray(0, -100), 'damaged', 'its end is missing'],
   [
     'a packed part with other bytes',
     () => {

@@ -7,7 +7,6 @@ import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
 import type { Warehouse } from '../../warehouse.ts'
 import type { Refusal } from './list-refused.ts'
 import type { RowFilter } from './row-filter.ts'
-import type { ColumnFigures } from './unusual-values.ts'
 
 /** The options of one import: one list of one rooftop. */
 export interface ImportRequest {
@@ -114,6 +113,27 @@ export interface IssueTotal {
   readonly severity: Severity
   readonly code: string
   readonly count: number
+}
+
+export type FigureColumn = 'model_year' | 'odometer_km' | 'asking_price' | 'cost'
+
+/** The values of a column; null without any. */
+export interface Figures {
+  readonly cars: number
+  readonly empty: number
+  readonly minimum: number | null
+  readonly median: number | null
+  readonly maximum: number | null
+}
+
+/** What a number column of a list holds, beside the stock on hand before. */
+export interface ColumnFigures {
+  readonly column: FigureColumn
+  /** Of an amount: the most frequent currency of the list. Amounts in others are not compared. */
+  readonly currency: string | null
+  readonly list: Figures
+  /** null: there was no stock. */
+  readonly stock: Figures | null
 }
 
 /** The output of `stock import --json`. */

@@ -1,10 +1,20 @@
 import { ListRefused } from './list-refused.ts'
-import { type ImportRequest, todayAt } from './request.ts'
+import {
+  type ColumnFigures,
+  type FigureColumn,
+  type Figures,
+  type ImportRequest,
+  todayAt,
+} from './request.ts'
 import type { Staging } from './stage.ts'
 
 /** The number columns of a list. */
-const columns = ['model_year', 'odometer_km', 'asking_price', 'cost'] as const
-export type FigureColumn = (typeof columns)[number]
+const columns = [
+  'model_year',
+  'odometer_km',
+  'asking_price',
+  'cost',
+] as const satisfies readonly FigureColumn[]
 
 export const figureNames = {
   model_year: 'year',
@@ -12,25 +22,6 @@ export const figureNames = {
   asking_price: 'asking price',
   cost: 'cost',
 } as const satisfies Record<FigureColumn, string>
-
-/** The values of a column; null without any. */
-export interface Figures {
-  readonly cars: number
-  readonly empty: number
-  readonly minimum: number | null
-  readonly median: number | null
-  readonly maximum: number | null
-}
-
-/** What a number column of a list holds, beside the stock on hand before. */
-export interface ColumnFigures {
-  readonly column: FigureColumn
-  /** Of an amount: the most frequent currency of the list. Amounts in others are not compared. */
-  readonly currency: string | null
-  readonly list: Figures
-  /** null: there was no stock. */
-  readonly stock: Figures | null
-}
 
 /** The figures of each number column that the list, or the stock, has a value of. */
 export async function readFigures(
@@ -132,7 +123,7 @@ function isFar(column: FigureColumn, median: number, before: number): boolean {
   return Math.max(median, before) > mostFactor * Math.min(median, before)
 }
 
-/** Medians of the trade, as wide as they can be: a yard of cheap cars and one of sports cars are both within. */
+/** Medians of the trade, as wide as they can be: a dealer of cheap cars and one of sports cars are both within. */
 function plausible(
   column: FigureColumn,
   currency: string | null,
