@@ -93,9 +93,9 @@ test('a list that takes too long or too much memory is refused with what to do',
     read: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }),
   }
   const slow = openApart(silent, {}, never, { ...readingLimits, batchSeconds: 0.3 })
-  const large = readApart(header + row, {}, { ...readingLimits, megabytes: 4 })
-
   await expect(slow).rejects.toThrow(/takes more than 0.3 seconds: .*Export the list again/)
+
+  const large = readApart(header + row, {}, { ...readingLimits, megabytes: 4 })
   await expect(large).rejects.toThrow(/takes more than 4 MB of memory: .*Export the list again/)
   await expect(large).rejects.toBeInstanceOf(CsvFileError)
 })
