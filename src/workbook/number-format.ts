@@ -1,3 +1,4 @@
+import type { CellNumber } from '../csv/read/csv-file.ts'
 import {
   dayText,
   type Epoch,
@@ -8,7 +9,14 @@ import {
 } from './date-serial.ts'
 
 /** Turns the number of a cell, as written in the file, into its text. */
-export type ShowNumber = (written: string) => string
+type ShowNumber = (written: string) => string
+
+/** How cells of a number format are read. */
+export interface CellFormat {
+  readonly show: ShowNumber
+  /** The number behind a text that may be read as another one; null: the text can only be this number. */
+  readonly number: (written: string, text: string) => CellNumber | null
+}
 
 const builtIn: Readonly<Record<number, string>> = {
   ...{ 9: '0%', 10: '0.00%', 14: 'm/d/yyyy', 15: 'd-mmm-yy', 16: 'd-mmm', 17: 'mmm-yy' },
@@ -18,17 +26,79 @@ const builtIn: Readonly<Record<number, string>> = {
 /** Dates of East Asian versions of Excel. */
 const isEastAsianDate = (id: number) => (id >= 27 && id <= 36) || (id >= 50 && id <= 58)
 
-/** How cells of a number format are shown. `code`: of a format that the workbook defines itself. */
-export function showBy(id: number, code: string | undefined, epoch: Epoch): ShowNumber {
+/** How cells of a number format are read. `code`: of a format that the workbook defines itself. */
+export function cellFormat(id: number, code: string | undefined, epoch: Epoch): CellFormat {
   const format = code ?? builtIn[id] ?? (isEastAsianDate(id) ? 'yyyy/m/d' : 'General')
-  const tokens = tokensOf(format)
-  const shape = tokens.map(({ kind, text }) => (kind === 'sign' ? text : '')).join('')
-  if (/^general$/i.test(shape)) return generalText
-  if (/[ymdhs]/i.test(shape) || tokens.some(({ kind }) => kind === 'elapsed'))
-    return dateText(tokens, epoch)
+  const sections = sectionsOf(format).map((section) => ({
+    ...section,
+    show: showBy(section.tokens, epoch),
+  }))
+  const isByCondition = sections.some(({ holds }) => holds !== null)
+  const sectionFor = (value: number) =>
+    isByCondition
+      ? (sections.find(({ holds }) => holds?.(value)) ?? sections.findLast(({ holds }) => !holds))
+      : sections[value < 0 ? 1 : value === 0 ? 2 : 0]
+  const chosen = (written: string) =>
+    (sections.length > 1 && sectionFor(Number(written))) || sections[0]!
+  return {
+    show: (written) => chosen(written).show(written),
+    number: (written, text) => numberIn(written, text, chosen(written).tokens, epoch),
+  }
+}
+
+/** One separator before three digits: as a text, it may be thousands. */
+const mayBeThousands = /^-?\d{1,3}\.\d{3}$/
+
+function numberIn(
+  written: string,
+  text: string,
+  tokens: readonly Token[],
+  epoch: Epoch,
+): CellNumber | null {
+  const plain = generalText(written)
+  const isOwnText = text === plain && !/E/.test(plain) && !mayBeThousands.test(plain)
+  if ((isOwnText && epoch === 1900) || !Number.isFinite(Number(written)) || written.trim() === '')
+    return null
+  const value = /E/.test(plain) ? exponentless(Number(plain)) : plain
+  if (value === null) return null
+  const shape = shapeOf(tokens)
+  const isDate = isDateShape(shape, tokens)
+  const parts = isDate || epoch === 1904 ? serialParts(Math.floor(Number(written)), epoch) : null
+  return {
+    value: mayBeThousands.test(value) ? `${value}0` : value,
+    around: tokens.map(({ kind, text }) => (kind === 'literal' ? text : ' ')).join(''),
+    isScaled: isScaled(shape),
+    isDate,
+    day: parts === null || parts.day === 0 ? null : dayText(parts),
+  }
+}
+
+/** Whether the format shows per cent, or commas behind its digits divide by thousands. */
+function isScaled(shape: string): boolean {
+  return /%|[0#?],+(?![0#?,])/.test(shape)
+}
+
+/** `1E-7` as 0.0000001; null beyond what a price or a distance can be. */
+function exponentless(value: number): string | null {
+  if (Math.abs(value) >= 1e15) return null
+  return value.toFixed(15).replace(/\.?0+$/, '')
+}
+
+/** How numbers of one section of a format are shown. */
+function showBy(tokens: readonly Token[], epoch: Epoch): ShowNumber {
+  const shape = shapeOf(tokens)
+  if (isDateShape(shape, tokens)) return dateText(tokens, epoch)
   if (shape.includes('%')) return percentText
   const isZeros = /0/.test(shape) && !/[#?.,/E@]/i.test(shape)
   return isZeros ? (written) => zerosText(written, tokens) : withUnits(tokens)
+}
+
+function shapeOf(tokens: readonly Token[]): string {
+  return tokens.map(({ kind, text }) => (kind === 'sign' ? text : '')).join('')
+}
+
+function isDateShape(shape: string, tokens: readonly Token[]): boolean {
+  return /[ymdhs]/i.test(shape) || tokens.some(({ kind }) => kind === 'elapsed')
 }
 
 interface Token {
@@ -37,20 +107,41 @@ interface Token {
   readonly text: string
 }
 
-const token =
-  /"([^"]*)"|\\(.)|[_*].|\[([hms]+)\]|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|(general|AM\/PM|A\/P|y+|m+|d+|h+|s+)|([\s\S])/giu
+/** The part of a format for some numbers. */
+interface Section {
+  readonly tokens: readonly Token[]
+  /** null: the format names no condition. */
+  readonly holds: ((value: number) => boolean) | null
+}
 
-/** The parts of the first section of a format, which is the one for positive numbers. */
-function tokensOf(format: string): readonly Token[] {
-  const tokens: Token[] = []
-  for (const [all, quoted, escaped, elapsed, currency, word, other] of format.matchAll(token)) {
-    if (other === ';') break
-    if (elapsed !== undefined) tokens.push({ kind: 'elapsed', text: elapsed })
+const token =
+  /"([^"]*)"|\\(.)|[_*].|\[([hms]+)\]|\[(<=|>=|<>|<|>|=)\s*(-?[\d.]+)\]|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|(general|AM\/PM|A\/P|y+|m+|d+|h+|s+)|([\s\S])/giu
+const comparisons: Readonly<Record<string, (value: number, limit: number) => boolean>> = {
+  ...{ '<': (value, limit) => value < limit, '<=': (value, limit) => value <= limit },
+  ...{ '>': (value, limit) => value > limit, '>=': (value, limit) => value >= limit },
+  ...{ '=': (value, limit) => value === limit, '<>': (value, limit) => value !== limit },
+}
+
+/** The sections of a format: for positive numbers, negative ones and zero, or by their conditions. The fourth is for texts. */
+function sectionsOf(format: string): readonly Section[] {
+  let [tokens, holds]: [Token[], Section['holds']] = [[], null]
+  const sections: Section[] = []
+  const end = () => {
+    sections.push({ tokens, holds })
+    tokens = []
+    holds = null
+  }
+  for (const found of format.matchAll(token)) {
+    const [all, quoted, escaped, elapsed, sign, limit, currency, word, other] = found
+    if (other === ';') end()
+    else if (sign !== undefined) holds = (value) => comparisons[sign]!(value, Number(limit))
+    else if (elapsed !== undefined) tokens.push({ kind: 'elapsed', text: elapsed })
     else if (word !== undefined || (other !== undefined && /[0#?.,%/E@+]/i.test(other)))
       tokens.push({ kind: 'sign', text: all })
     else tokens.push({ kind: 'literal', text: quoted ?? escaped ?? currency ?? other ?? '' })
   }
-  return tokens
+  end()
+  return sections.slice(0, 3)
 }
 
 /** A number without a format: up to 15 digits, as Excel stores them. */
@@ -86,12 +177,13 @@ function zerosText(written: string, tokens: readonly Token[]): string {
   return `${plain.startsWith('-') ? '-' : ''}${shown.join('').trim()}`
 }
 
-/** The whole number, and the unit or currency that the format shows beside it. Digits are neither grouped nor rounded away. */
+/** The whole number, and the unit or currency that the format shows beside it. Digits are neither grouped, rounded away nor
+ *  divided: what a format shows beside thousands or millions is left out. */
 function withUnits(tokens: readonly Token[]): ShowNumber {
   const first = tokens.findIndex(isDigit)
   const last = tokens.findLastIndex(isDigit)
   const [before, after] = [unitText(tokens.slice(0, first)), unitText(tokens.slice(last + 1))]
-  if (first < 0 || before + after === '') return generalText
+  if (first < 0 || before + after === '' || isScaled(shapeOf(tokens))) return generalText
   return (written) => {
     const text = generalText(written)
     return text.startsWith('-') ? `-${before}${text.slice(1)}${after}` : `${before}${text}${after}`
@@ -99,13 +191,14 @@ function withUnits(tokens: readonly Token[]): ShowNumber {
 }
 
 function isDigit({ kind, text }: Token): boolean {
-  return kind === 'sign' && /[0#?]/.test(text)
+  return kind === 'sign' && /^([0#?]|general)$/i.test(text)
 }
 
-/** Literals with a letter or a currency sign; brackets, dashes and blanks alone are no unit. */
+/** Literals with a letter, a digit or a currency sign, without the sign or the brackets of a negative number; brackets, dashes and
+ *  blanks alone are no unit. */
 function unitText(tokens: readonly Token[]): string {
   const text = tokens.map((one) => (one.kind === 'literal' ? one.text : '')).join('')
-  return /[\p{L}\p{Sc}]/u.test(text) ? text : ''
+  return /[\p{L}\p{N}\p{Sc}]/u.test(text) ? text.replace(/^[-(]|\)$/, '') : ''
 }
 
 /** A whole date as `YYYY-MM-DD`, a time as `HH:MM:SS`; a part of a date as Excel shows it, such as `Nov-97`. */

@@ -31,13 +31,13 @@ export async function readWorkbook(
   limits: WorkbookLimits,
 ): Promise<CsvFile> {
   const book = await openWorkbook(zip, limits)
-  const { styles } = book
+  const { styles, general } = book
   const sharedStrings = book.sharedStrings
     ? await readSharedStrings(book.source(book.sharedStrings))
     : new TextTable()
   const rowsOf = ({ name, part }: SheetPart, onMerged?: MergedRows['note']) =>
     sheetRows(book.source(part), {
-      ...{ sheet: name, styles, sharedStrings },
+      ...{ sheet: name, styles, general, sharedStrings },
       ...(onMerged ? { onMerged } : {}),
     })
   const chosen = await chooseSheets(book.sheets, named, isKnownName, rowsOf)
@@ -216,9 +216,13 @@ function widthOf(rows: readonly SheetRow[]): number {
 }
 
 /** The row with `width` cells. A row that is longer than the table has a note beside it, which is left out of no cell. */
-function recordOf({ line, cells, isSubtotal }: SheetRow, width: number): CsvRecord {
+function recordOf({ line, cells, isSubtotal, numbers }: SheetRow, width: number): CsvRecord {
   const whole = cells.length < width ? filledUp(cells, width) : cells
-  const record = { line, cells: whole, raw: rawOf(whole), ...(isSubtotal ? { isSubtotal } : {}) }
+  const record = {
+    ...{ line, cells: whole, raw: rawOf(whole) },
+    ...(isSubtotal ? { isSubtotal } : {}),
+    ...(numbers ? { numbers } : {}),
+  }
   if (cells.every((cell) => cell.trim() === '')) return { ...record, problem: blank }
   if (cells.length <= width) return record
   const message = `cell ${columnName(cells.length - 1)}${line} is right of the table’s ${width} columns, so it was not read`

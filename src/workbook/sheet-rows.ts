@@ -1,7 +1,7 @@
 import { notCalculated } from '../csv/map/typing/plain-text.ts'
-import { CsvFileError } from '../csv/read/csv-file.ts'
+import { type CellNumber, type CellNumbers, CsvFileError } from '../csv/read/csv-file.ts'
 import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
-import { generalText, type ShowNumber } from './number-format.ts'
+import type { CellFormat } from './number-format.ts'
 import { RichText, withoutEscapes } from './rich-text.ts'
 import type { TextTable } from './text-table.ts'
 import { type Attributes, cellTooLong, streamXml, type XmlSource } from './xml.ts'
@@ -13,13 +13,17 @@ export interface SheetRow {
   readonly cells: readonly string[]
   /** A formula calculates a cell from several rows: `=SUBTOTAL(9,F2:F9)`. */
   readonly isSubtotal?: boolean
+  /** By column; left out where every text can only be read as the number of its cell. */
+  readonly numbers?: CellNumbers
 }
 
 /** What the cells of a sheet refer to. */
 export interface CellContext {
   /** The name of the sheet, for messages. */
   readonly sheet: string
-  readonly styles: readonly ShowNumber[]
+  readonly styles: readonly CellFormat[]
+  /** Of cells whose style the workbook does not have. */
+  readonly general: CellFormat
   readonly sharedStrings: TextTable
   /** Called for each range of merged cells, after the rows. */
   readonly onMerged?: (range: string, firstLine: number, lastLine: number) => void
@@ -46,6 +50,7 @@ class SheetReader {
   #rows: SheetRow[] = []
   #line = 0
   #cells: string[] = []
+  #numbers: (CellNumber | undefined)[] | null = null
   // The cell at work.
   #column = -1
   #type: CellType = 'n'
@@ -102,6 +107,7 @@ class SheetReader {
       throw damaged(`row ${String(r).slice(0, 20)} of ${this.#sheet()} follows row ${this.#line}`)
     this.#line = line
     this.#cells = []
+    this.#numbers = null
     this.#column = -1
   }
 
@@ -155,10 +161,15 @@ class SheetReader {
   }
 
   #closeRow(): void {
-    const row = { line: this.#line, cells: this.#cells }
-    if (this.#cells.length > 0)
-      this.#rows.push(this.#isSubtotal ? { ...row, isSubtotal: true } : row)
+    const [line, cells, numbers] = [this.#line, this.#cells, this.#numbers]
+    if (cells.length > 0)
+      this.#rows.push({
+        ...{ line, cells },
+        ...(this.#isSubtotal ? { isSubtotal: true } : {}),
+        ...(numbers ? { numbers } : {}),
+      })
     this.#cells = []
+    this.#numbers = null
     this.#isSubtotal = false
   }
 
@@ -169,9 +180,19 @@ class SheetReader {
       return this.#hasFormula ? notCalculated : ''
     const type = this.#type
     if (type === 's') return this.#shared(value)
-    if (type === 'n') return (this.#context.styles[this.#style] ?? generalText)(value)
+    if (type === 'n') return this.#number(value)
     if (type === 'b') return value.trim() === '1' || value.trim() === 'true' ? 'TRUE' : 'FALSE'
     return type === 'inlineStr' ? value : withoutEscapes(value)
+  }
+
+  #number(written: string): string {
+    const format = this.#context.styles[this.#style] ?? this.#context.general
+    const text = format.show(written)
+    const number = format.number(written, text)
+    if (number === null) return text
+    this.#numbers ??= []
+    this.#numbers[this.#column] = number
+    return text
   }
 
   #shared(index: string): string {

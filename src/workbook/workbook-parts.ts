@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { CsvFileError } from '../csv/read/csv-file.ts'
 import type { Epoch } from './date-serial.ts'
 import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
-import { generalText, type ShowNumber, showBy } from './number-format.ts'
+import { type CellFormat, cellFormat } from './number-format.ts'
 import { type Attributes, ReadingTime, readXml, type XmlSource } from './xml.ts'
 import type { ZipParts } from './zip-parts.ts'
 
@@ -18,8 +18,10 @@ export interface SheetPart {
 export interface Workbook {
   readonly sheets: readonly SheetPart[]
   readonly epoch: Epoch
-  /** How numbers of each cell style are shown, by the number of the style. */
-  readonly styles: readonly ShowNumber[]
+  /** How numbers of each cell style are read, by the number of the style. */
+  readonly styles: readonly CellFormat[]
+  /** Of cells whose style the workbook does not have. */
+  readonly general: CellFormat
   /** The part with the shared texts; null: it has none. */
   readonly sharedStrings: string | null
   readonly source: (part: string) => XmlSource
@@ -37,7 +39,7 @@ export async function openWorkbook(zip: ZipParts, limits: WorkbookLimits): Promi
   const { sheets, epoch } = await readContents(source(main), relations)
   const stylePart = relations.find(({ type }) => type === 'styles')?.target
   return {
-    ...{ sheets, epoch, source },
+    ...{ sheets, epoch, source, general: cellFormat(0, undefined, epoch) },
     styles: stylePart === undefined ? [] : await readStyles(source(stylePart), epoch),
     sharedStrings: relations.find(({ type }) => type === 'sharedStrings')?.target ?? null,
   }
@@ -140,7 +142,7 @@ function formatOf(code: string): string {
   return code.length > 1_000 ? 'General' : code
 }
 
-async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly ShowNumber[]> {
+async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly CellFormat[]> {
   const codes = new Map<number, string>()
   const formats: number[] = []
   const within = { numFmts: false, cellXfs: false }
@@ -157,10 +159,10 @@ async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly Sho
     },
     close: (element) => enter(element, false),
   })
-  const shown = new Map<number, ShowNumber>([[0, generalText]])
+  const known = new Map<number, CellFormat>()
   return formats.map((id) => {
-    const known = shown.get(id) ?? showBy(id, codes.get(id), epoch)
-    shown.set(id, known)
-    return known
+    const format = known.get(id) ?? cellFormat(id, codes.get(id), epoch)
+    known.set(id, format)
+    return format
   })
 }

@@ -302,3 +302,28 @@ test('a pasted list is taken, and what is no list is refused with what to do', a
   expect(page.text).toContain('pasted.csv')
   expect(page.text).not.toContain('cars.json')
 })
+
+test('cells with two readings are asked about, and the way they are read is chosen for their column', async () => {
+  const list = listOf([aVehicle(1, { price: '512.345' }), aVehicle(2, { price: '527.36' })])
+
+  const mapping = pathOf(await console.upload(list))
+  const page = await console.get(mapping, asStock)
+  const select = /<select name="column-6".*?<\/select>/s.exec(page.text)![0]
+  const form = { action: 'map', 'column-6': 'price_asking:thousands' }
+  const check = pathOf(await console.post(mapping, form, asStock))
+  const chosen = await console.get(check.replace('check', 'mapping'), asStock)
+  await console.post(check, { action: 'import' }, asStock)
+  const remembered = await console.get('/stock/mappings', asStock)
+  const again = await console.upload(listOf([aVehicle(1, { price: '512.349' }), aVehicle(2)]))
+
+  expect(page.text).toContain('has &#34;512.345&#34; beside &#34;527.36&#34;')
+  expect(page.text).not.toContain('--map')
+  expect(select).toContain('value="price_asking:decimals" selected>asking price: 512.345 has')
+  expect(select).toContain('value="price_asking:thousands">asking price: 512.345 is 512345')
+  expect(chosen.text).toContain('value="price_asking:thousands" selected>')
+  expect(
+    await console.rows('select asking_price::text as price from core.stock_unit order by stock_no'),
+  ).toEqual([{ price: '512345.000' }, { price: '527.360' }])
+  expect(remembered.text).toContain('Price: asking price (thousands)')
+  expect(pathOf(again)).toMatch(/\/check$/)
+})

@@ -12,7 +12,7 @@ export async function sheetRowsOf(bytes: Buffer): Promise<string[][]> {
     ? await readSharedStrings(book.source(book.sharedStrings))
     : new TextTable()
   const rows: string[][] = []
-  const context = { sheet: 'Stock', styles: book.styles, sharedStrings }
+  const context = { sheet: 'Stock', styles: book.styles, general: book.general, sharedStrings }
   for await (const batch of sheetRows(book.source(book.sheets[0]!.part), context))
     for (const { line, cells } of batch) {
       while (rows.length < line - 1) rows.push([])

@@ -137,7 +137,7 @@ function columnCells(column: UploadColumn, doors: Doors, count: number) {
 }
 
 function fieldChoice(
-  { index, field, proposed }: UploadColumn,
+  { index, field, proposed, readings = [] }: UploadColumn,
   name: string,
   fields: Doors['stock']['fields'],
   hasAll: boolean,
@@ -145,11 +145,14 @@ function fieldChoice(
   const chosen = proposed ?? field ?? ''
   const option = (value: string, label: string) =>
     html`<option value="${value}"${value === chosen && html` selected`}>${label}</option>`
+  const ways =
+    readings.length > 0 &&
+    html`<optgroup label="How its cells are read">${readings.map((one) => option(one.name, one.label))}</optgroup>`
   const group = (label: string, isUsed: boolean) =>
     html`<optgroup label="${label}">${fields
       .filter((one) => one.isUsed === isUsed && (isUsed || hasAll || one.name === chosen))
       .map((one) => option(one.name, one.label))}</optgroup>`
-  return html`<select name="column-${index}" aria-label="${name} holds">${option('', 'not used')}${group('Used', true)}${group('Stored with the car', false)}</select>`
+  return html`<select name="column-${index}" aria-label="${name} holds">${option('', 'not used')}${ways}${group('Used', true)}${group('Stored with the car', false)}</select>`
 }
 
 async function map(request: ActionRequest) {

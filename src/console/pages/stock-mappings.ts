@@ -33,7 +33,8 @@ async function readRemembered(db: Db, scope: StockScope): Promise<Remembered[]> 
     from ops.stock_mapping as m join ${scope.schema}.dim_rooftop as r using (rooftop_id)
     left join lateral (
       select file_name, jsonb_path_query_array(mapping, '$[*].header') as headers from core.stock_import as own
-      where own.rooftop_id = m.rooftop_id and jsonb_path_query_array(own.mapping, '$[*].field') = m.columns
+      where own.rooftop_id = m.rooftop_id and jsonb_path_query_array(own.mapping, '$[*].field') = (
+        select jsonb_agg(split_part(field, ':', 1) order by at) from jsonb_array_elements_text(m.columns) with ordinality as columns (field, at))
       order by import_id desc limit 1) as i on true
     where m.rooftop_id = ${chosenIds(scope)} order by m.confirmed_at desc limit ${most}`.execute(db)
   return rows
@@ -73,7 +74,11 @@ ${table({
 })
 
 function columnTexts({ columns, absent, headers }: Remembered, { stock }: Doors): string[] {
-  const label = (field: string) => stock.fields.find(({ name }) => name === field)?.label ?? field
+  const label = (text: string) => {
+    const [field, readings] = text.split(':')
+    const own = stock.fields.find(({ name }) => name === field)?.label ?? text
+    return readings === undefined ? own : `${own} (${readings.replaceAll('+', ', ')})`
+  }
   const used = columns.flatMap((field, at) =>
     field === null ? [] : [`${headers?.[at] ?? `column ${at + 1}`}: ${label(field)}`],
   )

@@ -120,6 +120,8 @@ export interface UploadColumn {
   readonly field: string | null
   /** What a question proposes; null: nothing is asked about it. */
   readonly proposed: string | null
+  /** Ways to read its cells, to choose from; left out in a check of an earlier version. */
+  readonly readings?: readonly { readonly name: string; readonly label: string }[]
   readonly why: string
 }
 

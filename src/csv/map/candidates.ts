@@ -62,7 +62,10 @@ export function samplesOf({ cells }: Pick<SampleColumn, 'cells'>, most = 3): str
 type NamedColumn = Pick<SampleColumn, 'header' | 'index'>
 
 /** The name of a column in `--map`: its header, or `#3` where no column or several have that header. */
-export function columnName(column: NamedColumn, all: readonly NamedColumn[]): string {
+export function columnName(
+  column: NamedColumn,
+  all: readonly Pick<SampleColumn, 'header'>[],
+): string {
   const { header } = column
   const isAlone = all.filter((other) => other.header === header).length === 1
   return header !== null && header.trim() !== '' && isAlone ? header : `#${column.index + 1}`

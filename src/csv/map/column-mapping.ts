@@ -8,10 +8,30 @@ export interface MappingQuestion {
     | 'duplicate-label'
     | 'ODOMETER_DOUBTED'
     | 'MAYBE_SOLD'
+    | 'TWO_READINGS'
   readonly message: string
   /** Arguments that answer it, without `--map`; empty where no column of the file fits. */
   readonly maps: readonly string[]
+  /** Where cells can be read in several ways: each of them, the likeliest first. */
+  readonly readings?: readonly ReadingChoice[]
 }
+
+/** One way to read the cells of a column. */
+export interface ReadingChoice {
+  /** `price_asking:decimals=Price` */
+  readonly map: string
+  /** `price_asking:decimals` */
+  readonly name: string
+  /** What it makes of a cell: `512.345 is 512,345`. */
+  readonly meaning: string
+}
+
+/**
+ * How cells that can be read in two ways are read, as a person chose. `decimals`, `thousands`: 512.345. `numbers`, `shown`: a cell
+ * whose format shows another value than its number; a year that was stored as a date. `swapped`, `unswapped`: dates in which Excel may
+ * have exchanged day and month. A year: the earliest one that is right.
+ */
+export type CellReading = string
 
 /** The field that one column holds, and why. */
 export interface ColumnMapping {
@@ -30,6 +50,7 @@ export interface ColumnMapping {
   /** The unit in the header: `Mileage (km)`, `Price AED`. */
   readonly unit: 'km' | 'mi' | null
   readonly currency: string | null
+  readonly readings?: readonly CellReading[]
 }
 
 /** The fields of a file's columns, with the questions that are still open. */
@@ -59,7 +80,8 @@ export interface MissingField {
 /** A mapping that was sure, or that the user confirmed, as stored for a rooftop. */
 export interface RememberedMapping {
   readonly fingerprint: string
-  /** Fields by position; null where the column was unknown then. It may be known today. */
+  /** Fields by position, with how their cells are read (`price_asking:decimals`); null where the column was unknown then. It may be known
+   *  today. */
   readonly columns: readonly (string | null)[]
   /** Fields that no column holds, as the user confirmed; null: stored by a version that did not record this. */
   readonly absent: readonly string[] | null

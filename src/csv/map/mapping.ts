@@ -11,7 +11,7 @@ import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './
 import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
 import { type Field, fields, vitalFields } from './stock-fields.ts'
 import { headerFingerprint } from './header-name.ts'
-import { noOverrides, type Overrides } from './overrides.ts'
+import { noOverrides, type Overrides, readingName, splitReading } from './overrides.ts'
 
 /** What is known besides headers and values. */
 export interface MappingOptions {
@@ -68,7 +68,7 @@ export function proposeMapping(
 export function rememberedOf(mapping: Mapping): RememberedMapping {
   return {
     fingerprint: mapping.fingerprint,
-    columns: mapping.columns.map(({ field }) => field),
+    columns: mapping.columns.map(({ field, readings }) => field && readingName(field, readings)),
     absent: mapping.absent,
   }
 }
@@ -89,11 +89,12 @@ function minConfidenceFor(
   return isKeyNamed || remembered ? 1 : 0
 }
 
-type Choice = Pick<ColumnMapping, 'field' | 'confidence' | 'evidence' | 'source'>
+type Choice = Pick<ColumnMapping, 'field' | 'confidence' | 'evidence' | 'source' | 'readings'>
 type Choices = ReadonlyMap<number, Choice>
 
 interface Remembered {
   readonly columns: ReadonlyMap<number, Field>
+  readonly readings: Overrides['readings']
   readonly absent: readonly Field[] | null
 }
 
@@ -103,9 +104,14 @@ function matching(
   width: number,
 ): Remembered | null {
   if (remembered?.fingerprint !== fingerprint || remembered.columns.length !== width) return null
-  const known = remembered.columns.map((name) => fields.find((field) => field === name))
+  const known = remembered.columns.flatMap((text, index) => {
+    const [name, readings] = splitReading(text ?? '')
+    const field = fields.find((one) => one === name)
+    return field ? [{ index, field, readings }] : []
+  })
   return {
-    columns: new Map(known.flatMap((field, index) => (field ? [[index, field] as const] : []))),
+    columns: new Map(known.map(({ index, field }) => [index, field])),
+    readings: new Map(known.map(({ field, readings }) => [field, readings])),
     absent: remembered.absent && fields.filter((field) => remembered.absent!.includes(field)),
   }
 }
@@ -125,20 +131,33 @@ function knownChoices(
   const named = new Set([...overrides.columns.values(), ...absent])
   const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
   return new Map([
-    ...choicesOf(before, 'remembered', 'confirmed before for this rooftop'),
-    ...choicesOf([...overrides.columns], 'override', 'set with --map'),
+    ...choicesOf({ columns: before, readings: remembered?.readings }, 'remembered'),
+    ...choicesOf(overrides, 'override'),
   ])
 }
 
+const confirmations = {
+  remembered: 'confirmed before for this rooftop',
+  override: 'set with --map',
+} as const
+
 function choicesOf(
-  columns: readonly (readonly [number, Field])[],
-  source: 'remembered' | 'override',
-  evidence: string,
+  known: {
+    readonly columns: Iterable<readonly [number, Field]>
+    readonly readings: Overrides['readings'] | undefined
+  },
+  source: keyof typeof confirmations,
 ): [number, Choice][] {
-  return columns.map(([index, field]) => [
-    index,
-    { field, confidence: 1, source, evidence: [evidence] },
-  ])
+  return [...known.columns].map(([index, field]) => {
+    const readings = known.readings?.get(field) ?? []
+    return [
+      index,
+      {
+        ...{ field, confidence: 1, source, evidence: [confirmations[source]] },
+        ...(readings.length > 0 && { readings }),
+      },
+    ]
+  })
 }
 
 /** Adds candidates to the known choices, the surest first, columns with values before empty ones. Each field goes to one
@@ -201,6 +220,7 @@ function columnMapping(
     samples: samplesOf(column),
     unit: column.name.unit,
     currency: column.name.currency,
+    ...(choice?.readings && { readings: choice.readings }),
   }
 }
 

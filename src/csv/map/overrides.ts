@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { nearestName } from '../../values/nearest-name.ts'
+import type { CellReading } from './column-mapping.ts'
 import { type Field, fieldNamed, fields, nearestField } from './stock-fields.ts'
 import { headerKey } from './header-name.ts'
 
@@ -9,12 +10,30 @@ export interface Overrides {
   readonly columns: ReadonlyMap<number, Field>
   /** Fields that no column holds, even if a header names them. */
   readonly absent: ReadonlySet<Field>
+  /** How the cells of a field are read. */
+  readonly readings: ReadonlyMap<Field, readonly CellReading[]>
 }
 
-export const noOverrides: Overrides = { columns: new Map(), absent: new Set() }
+export const noOverrides: Overrides = {
+  ...{ columns: new Map(), absent: new Set(), readings: new Map() },
+}
+
+/** A field with how its cells are read: `price_asking:decimals`, `model_year:1936+numbers`. */
+export function readingName(field: Field, readings: readonly CellReading[] = []): string {
+  return readings.length === 0 ? field : `${field}:${readings.join('+')}`
+}
+
+/** The parts of such a name. */
+export function splitReading(name: string): readonly [field: string, readings: readonly string[]] {
+  const [field = '', readings] = name.split(':')
+  return [field.trim(), readings === undefined ? [] : readings.trim().split('+')]
+}
+
+const known = /^(decimals|thousands|numbers|shown|swapped|unswapped|\d{4})$/
 
 /**
- * Reads `--map` arguments: `<field>=<header>`, `<field>=#3` for the third column, `<field>=` for none.
+ * Reads `--map` arguments: `<field>=<header>`, `<field>=#3` for the third column, `<field>=` for none; `<field>:<reading>=<header>` for
+ * cells that can be read in two ways.
  * `names` is null for a file without a header. UsageError: unknown field or header, one field or column twice.
  */
 export function parseOverrides(
@@ -24,18 +43,26 @@ export function parseOverrides(
 ): Overrides {
   const columns = new Map<number, Field>()
   const absent = new Set<Field>()
+  const readings = new Map<Field, readonly CellReading[]>()
   for (const text of texts) {
     const at = text.indexOf('=')
     if (at < 0)
       throw new UsageError(`--map ${text}: write it as <field>=<header>, as in stock_number=Stock#`)
-    const field = fieldOf(text.slice(0, at).trim())
+    const [name, chosen] = splitReading(text.slice(0, at))
+    const field = fieldOf(name)
+    const unknown = chosen.find((reading) => !known.test(reading))
+    if (unknown !== undefined)
+      throw new UsageError(
+        `--map ${text}: cells are not read as "${unknown}". The import says which readings it asks for.`,
+      )
+    if (chosen.length > 0) readings.set(field, chosen)
     if (absent.has(field) || [...columns.values()].includes(field))
       throw new UsageError(`--map names ${field} twice: keep one of the two`)
     const header = text.slice(at + 1).trim()
     if (header === '') absent.add(field)
     else columns.set(freeColumn(header, names, width, columns), field)
   }
-  return { columns, absent }
+  return { columns, absent, readings }
 }
 
 function fieldOf(name: string): Field {

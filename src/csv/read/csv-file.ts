@@ -85,6 +85,24 @@ export interface CsvRecord {
   readonly isSubtotal?: boolean
   /** The title of the block of sold vehicles that it is in. */
   readonly soldTitle?: string
+  /** By column, the numbers of a workbook's cells whose text may be read as another number. */
+  readonly numbers?: CellNumbers
+}
+
+export type CellNumbers = readonly (CellNumber | undefined)[]
+
+/** The number in a cell of a workbook. Its format is only a hint of what it means. */
+export interface CellNumber {
+  /** In digits with a point, never with exactly three decimals: as a text, it can only be this number. */
+  readonly value: string
+  /** What the format shows around the digits: a unit, a currency, a scale. */
+  readonly around: string
+  /** The format shows per cent, or divides by thousands: its text has another value by intention. */
+  readonly isScaled: boolean
+  /** The format shows a date or a time. */
+  readonly isDate: boolean
+  /** `YYYY-MM-DD` in the calendar of the workbook; null: the number is no day, or nothing shows that it may be one. */
+  readonly day: string | null
 }
 
 /** A problem of the file as a whole. */

@@ -1,5 +1,6 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
-import { mapArguments, shellQuoted } from '../../csv/map/mapping-text.ts'
+import { answersOf, mapArguments, shellQuoted } from '../../csv/map/mapping-text.ts'
+import { splitReading } from '../../csv/map/overrides.ts'
 import { SheetChoiceError } from '../../workbook/choose-sheet.ts'
 import { ListRefused } from './list-refused.ts'
 import type { ImportRequest } from './request.ts'
@@ -23,10 +24,11 @@ export function importCommand(
 
 /** The options that confirm a proposed mapping. */
 export function confirmingMaps({ questions }: Mapping, { maps }: ImportRequest): string {
-  const wanted = [...new Set([...maps, ...questions.flatMap((doubt) => doubt.maps)])]
-  return wanted.length > maps.length
-    ? mapArguments(wanted)
-    : '--map stock_number=<header> (or vin=)'
+  const answers = answersOf(questions)
+  const field = (map: string) => splitReading(map.slice(0, map.indexOf('=')))[0]
+  const answered = answers.map(field)
+  const wanted = new Set([...maps.filter((map) => !answered.includes(field(map))), ...answers])
+  return answers.length > 0 ? mapArguments([...wanted]) : '--map stock_number=<header> (or vin=)'
 }
 
 const options = {

@@ -24,7 +24,13 @@ import {
   withFileName,
 } from './open-list.ts'
 import { otherRooftopWarnings } from './other-rooftops.ts'
-import { type RowRedaction, rowRedaction, type TypedList, typeRows } from './type-rows.ts'
+import {
+  type RowRedaction,
+  rowRedaction,
+  type TypedList,
+  typeRows,
+  withFirstQuestions,
+} from './type-rows.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
 import { matchRenumbered, renumberedWarning } from './renumbered.ts'
 import type { ImportRequest, ImportServices, StockImportReport } from './request.ts'
@@ -115,7 +121,7 @@ async function importWithin(
     const remembered =
       ownMapping(csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
-    const mapping = await mapList(list, request, remembered)
+    const mapping = withFirstQuestions(await mapList(list, request, remembered), list, request)
     services.onColumns?.(list, mapping)
     assertSure(list, request, mapping)
     const work = { tx, services, request, digest: source, rooftopId, list, csv, mapping }

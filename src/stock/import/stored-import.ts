@@ -47,7 +47,8 @@ export function isUnchanged(
 ): newest is NewestImport {
   if (!newest?.sha256.equals(sha256)) return false
   if (!isSameFilter(newest.only ?? undefined, only)) return false
-  const fields = (of: readonly ColumnMapping[]) => JSON.stringify(of.map(({ field }) => field))
+  const fields = (of: readonly ColumnMapping[]) =>
+    JSON.stringify(of.map(({ field, readings = [] }) => [field, ...readings]))
   return (
     (newest.mode === mode || newest.mode === 'snapshot') &&
     (newest.encoding === csv.encoding.name || csv.encoding.confidence === 'assumed') &&

@@ -1,10 +1,11 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
+import { cellReader } from '../../csv/map/typing/cell-numbers.ts'
 import {
   type ColumnStyles,
   hasSameStyles,
   startStyles,
-  type TypingOptions,
 } from '../../csv/map/typing/column-styles.ts'
+import type { TypingOptions } from '../../csv/map/typing/typing-options.ts'
 import { rowTyper } from '../../csv/map/typing/row.ts'
 import type { CellIssue, TypedRow } from '../../csv/map/typing/typed-row.ts'
 import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
@@ -13,7 +14,7 @@ import type { SearchTerms } from '../../erasure/search-terms.ts'
 import { type EarlierResult, earlierResult } from '../own-columns.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
 import { IssueTally } from './issue-tally.ts'
-import type { OpenList } from './open-list.ts'
+import { assertSure, type OpenList } from './open-list.ts'
 import { type ImportRequest, todayAt } from './request.ts'
 import type { Stage, StagedUnits } from './stage.ts'
 import { fitToColumns } from './unit-columns.ts'
@@ -47,8 +48,8 @@ export async function typeRows(
   { request, screen, openStage }: TypeOptions,
 ): Promise<TypedList> {
   const evidence = startStyles(mapping, typingOptions(request))
-  const observe = ({ cells, problem }: CsvRecord) => {
-    if (!problem || problem.repaired) evidence.observe(cells)
+  const observe = ({ cells, problem, numbers }: CsvRecord) => {
+    if (!problem || problem.repaired) evidence.observe(cells, numbers)
   }
   const { csv, sample, rest } = list
   const earlier = csv.header && earlierResult(csv.header.names, mapping.columns.length)
@@ -60,6 +61,7 @@ export async function typeRows(
   const last = evidence.styles()
   // Ended in any case: what it still sends must arrive before the next stage undoes it.
   const typed = await pass.end(csv, last)
+  assertSure(list, request, withQuestions(mapping, last))
   if (hasSameStyles(first, last)) return typed
   const second = new Pass(mapping, last, { earlier, screen, stage: await openStage() })
   const again = await list.reopen()
@@ -69,6 +71,23 @@ export async function typeRows(
   } finally {
     await again.close()
   }
+}
+
+/** The mapping with the questions that the first cells of its columns raise. */
+export function withFirstQuestions(
+  mapping: Mapping,
+  { sample }: Pick<OpenList, 'sample'>,
+  request: ImportRequest,
+): Mapping {
+  const evidence = startStyles(mapping, typingOptions(request))
+  for (const { cells, problem, numbers } of sample)
+    if (!problem || problem.repaired) evidence.observe(cells, numbers)
+  return withQuestions(mapping, evidence.styles())
+}
+
+function withQuestions(mapping: Mapping, { questions }: ColumnStyles): Mapping {
+  if (questions.length === 0) return mapping
+  return { ...mapping, status: 'unsure', questions: [...mapping.questions, ...questions] }
 }
 
 /** What the rooftop of an import states about its lists. */
@@ -85,6 +104,7 @@ interface PassOptions extends Pick<TypeOptions, 'screen'> {
 /** One pass through the file. */
 class Pass {
   readonly #type: ReturnType<typeof rowTyper>
+  readonly #read: ReturnType<typeof cellReader>
   readonly #columns: Mapping['columns']
   readonly #to: PassOptions
   readonly #tally = new IssueTally()
@@ -93,6 +113,7 @@ class Pass {
 
   constructor(mapping: Mapping, styles: ColumnStyles, to: PassOptions) {
     this.#type = rowTyper(mapping, styles)
+    this.#read = cellReader(mapping, styles)
     this.#columns = mapping.columns
     this.#to = to
   }
@@ -108,7 +129,7 @@ class Pass {
         this.#records += 1
         const record = earlier?.withEarlierProblem(read) ?? read
         observe?.(record)
-        const wait = this.#take(record)
+        const wait = this.#take(this.#read(record))
         if (wait) await wait
         await yieldToEventLoop()
       }

@@ -1,5 +1,10 @@
-import type { ColumnMapping, Mapping } from '../../csv/map/column-mapping.ts'
-import { parseOverrides } from '../../csv/map/overrides.ts'
+import type {
+  CellReading,
+  ColumnMapping,
+  Mapping,
+  ReadingChoice,
+} from '../../csv/map/column-mapping.ts'
+import { parseOverrides, readingName, splitReading } from '../../csv/map/overrides.ts'
 import { type Field, fieldNamed } from '../../csv/map/stock-fields.ts'
 import { UsageError } from '../../errors.ts'
 import { labelOf, plainWords } from './plain-words.ts'
@@ -10,10 +15,12 @@ export interface UploadColumn {
   readonly index: number
   readonly header: string | null
   readonly samples: readonly string[]
-  /** null: the column is not used. */
+  /** With how its cells are read, if a person chose that: `price_asking:decimals`. null: the column is not used. */
   readonly field: string | null
   /** The field that a question proposes for it; null: nothing is asked about it. */
   readonly proposed: string | null
+  /** Where its cells can be read in several ways: the choices, in words. */
+  readonly readings: readonly { readonly name: string; readonly label: string }[]
   /** Why, in words. */
   readonly why: string
 }
@@ -39,31 +46,63 @@ export function uploadColumns(mapping: Mapping): UploadColumns {
   const proposals = proposalsOf(mapping)
   return {
     hasHeader,
-    columns: columns.map((column) => uploadColumn(column, proposals.get(column.index) ?? null)),
+    columns: columns.map((column) => uploadColumn(column, proposals.get(column.index))),
     questions: questions.map(({ message }) => plainWords(message)),
-    asked: [...proposals.values()],
+    asked: [...proposals.values()].map(({ field }) => field),
   }
 }
 
-/** The field that a question proposes, by index of its column. */
-export function proposalsOf({ columns, questions, hasHeader }: Mapping): Map<number, Field> {
+/** What a question proposes for a column. */
+interface Proposal {
+  readonly field: Field
+  readonly readings: readonly CellReading[]
+  readonly choices: readonly ReadingChoice[]
+}
+
+/** What the questions propose, by index of the column. */
+export function proposalsOf({ columns, questions, hasHeader }: Mapping): Map<number, Proposal> {
   const names = hasHeader ? columns.map(({ header }) => header ?? '') : null
   return new Map(
-    questions.flatMap(({ maps }) => [...parseOverrides(maps, names, columns.length).columns]),
+    questions.flatMap(({ maps, readings: choices = [] }) => {
+      const { columns: fields, readings } = parseOverrides(maps, names, columns.length)
+      return [...fields].map(([index, field]): [number, Proposal] => [
+        index,
+        { field, readings: readings.get(field) ?? [], choices },
+      ])
+    }),
   )
 }
 
 /** A column of a mapping. */
 export function uploadColumn(
-  { index, header, samples, field, source, confidence, evidence }: ColumnMapping,
-  proposed: string | null = null,
+  { index, header, samples, field, source, confidence, evidence, readings }: ColumnMapping,
+  proposal?: Proposal,
 ): UploadColumn {
   const share =
     source === 'header' || source === 'values' ? `, ${Math.round(confidence * 100)} %` : ''
   const how = source === null ? '' : `${sources[source]}${share}`
   const reasons = source === 'header' || source === 'values' || source === null ? evidence : []
   const why = plainWords([how, ...reasons].filter((part) => part !== '').join('; '))
-  return { index, header, samples, field, proposed, why }
+  return {
+    ...{ index, header, samples, why, field: field && readingName(field, readings) },
+    proposed: proposal ? readingName(proposal.field, proposal.readings) : null,
+    readings: readingChoices(field, readings, proposal),
+  }
+}
+
+/** What a person can choose, or has chosen. */
+function readingChoices(
+  field: Field | null,
+  readings: readonly CellReading[] | undefined,
+  proposal: Proposal | undefined,
+): UploadColumn['readings'] {
+  const choices = proposal?.choices ?? []
+  const asked = choices.map(({ name, meaning }) => ({
+    name,
+    label: `${labelOf(proposal!.field)}: ${meaning}`,
+  }))
+  if (asked.length > 0 || field === null || !readings) return asked
+  return [{ name: readingName(field, readings), label: `${labelOf(field)}: as chosen` }]
 }
 
 /** The `--map` texts for what a person chose: the field by index of the column, '' for none. What is as it was is left out, so that
@@ -73,25 +112,31 @@ export function mapsOf(
   before: readonly string[],
   chosen: ReadonlyMap<number, string>,
 ): readonly string[] {
-  const fields = new Map<Field, UploadColumn>()
+  const fields = new Map<Field, { readonly name: string; readonly column: UploadColumn }>()
   for (const column of columns) {
-    const field = fieldOf(chosen.get(column.index) ?? column.field ?? '')
+    const name = chosen.get(column.index) ?? column.field ?? ''
+    const field = fieldOf(name)
     if (field === null) continue
     const other = fields.get(field)
-    if (other !== undefined) throw twice(field, other, column)
-    fields.set(field, column)
+    if (other !== undefined) throw twice(field, other.column, column)
+    fields.set(field, { name, column })
   }
-  const earlier = before.map((map) => map.slice(0, map.indexOf('=')))
-  const isNew = ([field, { field: was, proposed }]: [Field, UploadColumn]) =>
-    !hasHeader || field !== was || proposed !== null || earlier.includes(field)
-  const named = [...fields].filter(isNew).map(([field, { index }]) => `${field}=#${index + 1}`)
-  const possible = new Set([...asked, ...columns.flatMap(({ field }) => field ?? []), ...earlier])
+  const earlier = before.map((map) => splitReading(map.slice(0, map.indexOf('=')))[0])
+  const named = [...fields].flatMap(([field, { name, column }]) => {
+    const isNew = name !== column.field || column.proposed !== null || earlier.includes(field)
+    return isNew || !hasHeader ? [`${name}=#${column.index + 1}`] : []
+  })
+  const possible = new Set([
+    ...asked,
+    ...columns.flatMap(({ field }) => fieldOf(field ?? '') ?? []),
+    ...earlier,
+  ])
   const absent = [...possible].filter((field) => !fields.has(field as Field))
   return [...named, ...absent.map((field) => `${field}=`)]
 }
 
 function fieldOf(name: string): Field | null {
-  return name === '' ? null : (fieldNamed(name) ?? null)
+  return name === '' ? null : (fieldNamed(splitReading(name)[0]) ?? null)
 }
 
 function twice(field: Field, one: UploadColumn, other: UploadColumn): UsageError {

@@ -2,6 +2,7 @@ import { samplesOf } from '../../csv/map/candidates.ts'
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { type Field, stockColumns } from '../../csv/map/stock-fields.ts'
 import { startStyles } from '../../csv/map/typing/column-styles.ts'
+import { cellReader } from '../../csv/map/typing/cell-numbers.ts'
 import { rowTyper } from '../../csv/map/typing/row.ts'
 import type { TypedRow } from '../../csv/map/typing/typed-row.ts'
 import { sampleRows } from '../import/open-list.ts'
@@ -40,10 +41,10 @@ const mostRows = 10
 /** The first rows of a list. What a question proposes is taken as answered. */
 export function firstRows(list: ListSample, request: ImportRequest, mapping: Mapping): FirstRows {
   const proposed = proposalsOf(mapping)
-  const taken = new Set(proposed.values())
+  const taken = new Set([...proposed.values()].map(({ field }) => field))
   const columns = mapping.columns.map((column) => {
     const own = column.field === null || taken.has(column.field) ? null : column.field
-    return { ...column, field: proposed.get(column.index) ?? own }
+    return { ...column, field: own, ...proposed.get(column.index) }
   })
   const cells = sampleRows(list)
   const { origin, sheets = [] } = list.csv
@@ -70,15 +71,16 @@ function typedRows(
   mapping: Mapping,
 ): NumberedRow[] {
   const evidence = startStyles(mapping, typingOptions(request))
-  for (const { cells, problem } of sample)
-    if (problem === undefined || problem.repaired) evidence.observe(cells)
-  const type = rowTyper(mapping, evidence.styles())
+  for (const { cells, problem, numbers } of sample)
+    if (problem === undefined || problem.repaired) evidence.observe(cells, numbers)
+  const styles = evidence.styles()
+  const [type, read] = [rowTyper(mapping, styles), cellReader(mapping, styles)]
   return sample
     .filter(({ problem }) => problem?.code !== 'blank-row')
     .slice(0, mostRows)
     .map((record) => {
       const { line } = record
-      const typed = type({ ...record, cells: record.cells.slice(0, width) })
+      const typed = type(read({ ...record, cells: record.cells.slice(0, width) }))
       return { ...fitToColumns(typed, line), line }
     })
 }

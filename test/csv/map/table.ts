@@ -2,11 +2,8 @@ import type { Mapping } from '#src/csv/map/column-mapping.ts'
 import { type MappingOptions, proposeMapping } from '#src/csv/map/mapping.ts'
 import { rowTyper } from '#src/csv/map/typing/row.ts'
 import type { TypedRow } from '#src/csv/map/typing/typed-row.ts'
-import {
-  type ColumnStyles,
-  startStyles,
-  type TypingOptions,
-} from '#src/csv/map/typing/column-styles.ts'
+import { type ColumnStyles, startStyles } from '#src/csv/map/typing/column-styles.ts'
+import type { TypingOptions } from '#src/csv/map/typing/typing-options.ts'
 
 export const sydney: TypingOptions = { market: 'AU', currency: 'AUD', today: '2026-11-21' }
 export const dallas: TypingOptions = { market: 'US', currency: 'USD', today: '2026-11-21' }

@@ -33,7 +33,7 @@ function money(
 ): Money | null {
   const text = notes.text(field)
   if (text === null) return null
-  const style = styles.money.get(notes.place(field)!.index) ?? thousands
+  const style = styles.numbers.get(notes.place(field)!.index) ?? thousands
   return notes.take(field, typeMoney(text, style))
 }
 
@@ -112,7 +112,8 @@ function typeDistance(
   if (text === null) return
   const unitText = notes.text('odometer_unit')
   const unit = (unitText === null ? null : distanceUnitOf(unitText)) ?? styles.odometerUnit
-  const distance = notes.take('odometer', typeOdometer(text, unit))
+  const style = styles.numbers.get(notes.place('odometer')!.index) ?? thousands
+  const distance = notes.take('odometer', typeOdometer(text, unit, style))
   if (distance === null) return
   if (distance.km > mostKm)
     notes.cell('odometer', {

@@ -6,6 +6,8 @@ export type DateOrder = 'day-first' | 'month-first'
 export interface DateStyle {
   readonly order: DateOrder
   readonly isMixed: boolean
+  /** Excel has exchanged day and month of its real dates, `2026-04-03`. */
+  readonly isSwapped?: boolean
 }
 
 /** Counts of dates that fit only one order, and of dates that fit both. */
@@ -13,6 +15,10 @@ export interface DateEvidence {
   readonly dayFirst: number
   readonly monthFirst: number
   readonly either: number
+  /** Dates with the year first, as workbooks have them, after the 12th of a month. */
+  readonly after12th: number
+  /** The others of them, except 3 March and the like. */
+  readonly until12th: number
 }
 
 interface Parts {
@@ -48,10 +54,44 @@ const months = new Map<string, number>(
   ].flatMap((names, index) => names.split(' ').map((name) => [name, index + 1] as const)),
 )
 
+const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+
 /** The orders that a numeric date allows. null: the date shows its order itself, or it is no date. */
 export function ordersOf(text: string): 'day-first' | 'month-first' | 'either' | null {
   const found = numeric.exec(text)
   return found && ordersIn(Number(found[1]), Number(found[3]))
+}
+
+/** The evidence of a cell's plain text; null: it is no date that counts. */
+export function dateEvidence(text: string): keyof DateEvidence | null {
+  const found = yearFirst.exec(text)
+  if (found) {
+    const [month, day] = [Number(found[3]), Number(found[4])]
+    return day > 12 ? 'after12th' : day === month ? null : 'until12th'
+  }
+  const order = ordersOf(text)
+  if (order === null || order === 'either') return order
+  const parts = numericParts(text, { order, isMixed: false }, '2000')
+  return parts === null || parts === 'either' || dayText(parts) === null ? null : proofs[order]
+}
+
+const proofs = { 'day-first': 'dayFirst', 'month-first': 'monthFirst' } as const
+
+/** The text of a date with the year first, with day and month exchanged. It has the name of the month, so that no reader exchanges
+ *  them again; null: it is no such date. */
+export function swappedDate(text: string): string | null {
+  const found = yearFirst.exec(text)
+  if (!found || Number(found[4]) > 12) return null
+  return `${Number(found[3])} ${monthNames[Number(found[4]) - 1]!} ${found[1]}`
+}
+
+/** The day's number in both calendars of Excel, the usual one first; empty: it is no date. */
+export function serialsOf(text: string, style: DateStyle): readonly number[] {
+  const parts = numericParts(text, style, '2000') ?? clearParts(text, 2000)
+  const day = parts === null || parts === 'either' ? null : dayText(parts)
+  if (day === null) return []
+  const serial = Math.round((Date.parse(day) - excelEpoch) / dayMs)
+  return [serial, serial - 1462]
 }
 
 function ordersIn(first: number, second: number): ReturnType<typeof ordersOf> {
@@ -71,12 +111,11 @@ export function isDateLike(text: string): boolean {
 /** A calendar day `YYYY-MM-DD` from a cell's plain text, without the time. `today` decides two-digit years. No
  *  vehicle needs a date: one that cannot be read is left out with a warning. */
 export function typeDate(text: string, style: DateStyle, today: string): Typed<string> {
-  const fit = text.length > 40 ? null : text
-  if (fit === null) return leftOut('a date')
+  if (text.length > 40) return leftOut('a date')
   // A text matches at most one of these forms, so the most common is tried first.
-  const common = numericParts(fit, style, today)
-  if (common === null && serial.test(fit)) return fromSerial(fit, today)
-  const parts = common ?? clearParts(fit, Number(today.slice(0, 4)))
+  const common = numericParts(text, style, today)
+  if (common === null && serial.test(text)) return fromSerial(text, today)
+  const parts = common ?? clearParts(text, Number(today.slice(0, 4)))
   if (parts === null) return leftOut('a date')
   if (parts === 'either')
     return noValue({

@@ -1,7 +1,8 @@
 import { leadingMake } from '../vehicle-words.ts'
-import type { TypingOptions } from './column-styles.ts'
+import { serialsOf } from './date.ts'
 import { isPlaceholder } from './plain-text.ts'
 import type { RowNotes } from './row-notes.ts'
+import { lastModelYear, type TypingOptions } from './typing-options.ts'
 import { type StockDraft, type Typed, typed, noValue } from './typed-row.ts'
 import { isCheckDigitLaw, modelYearsOf } from './vehicle-keys.ts'
 
@@ -13,7 +14,11 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
   draft.adcode = notes.name('adcode')
   draft.plate = plateOf(notes.name('plate'))
   const year = notes.text('model_year')
-  if (year !== null) draft.model_year = notes.take('model_year', typeModelYear(year, options.today))
+  if (year !== null) {
+    const isStored = notes.place('model_year')!.column.readings?.includes('numbers')
+    const stored = isStored ? yearBehindDate(year, options) : null
+    draft.model_year = notes.take('model_year', typeModelYear(stored ?? year, options.today))
+  }
   if (draft.make === null || draft.model === null) fillFromTitle(draft, notes, options)
   splitColours(draft)
   if (options.market === 'US' && !notes.hasError()) compareYear(draft, notes)
@@ -106,10 +111,19 @@ export function readModelYear(text: string): number | null {
   return inDate === undefined ? null : Number(inDate)
 }
 
+/** The year that a spreadsheet shows as a day of 1905, because its cell is formatted as a date; null: the text is none. */
+export function yearBehindDate(text: string, options: TypingOptions): string | null {
+  const isYear = (serial: number) => serial >= 1950 && serial <= lastModelYear(options)
+  const serials = (['day-first', 'month-first'] as const).flatMap((order) =>
+    serialsOf(text, { order, isMixed: false }),
+  )
+  return serials.find(isYear)?.toString() ?? null
+}
+
 /** A model year from a cell's plain text, or the year of a date. Two digits alone, or two years, give none. */
 function typeModelYear(text: string, today: string): Typed<number> {
   const value = readModelYear(text)
-  if (value !== null && value >= 1900 && value <= Number(today.slice(0, 4)) + 2) return typed(value)
+  if (value !== null && value >= 1900 && value <= lastModelYear({ today })) return typed(value)
   return noValue({
     code: value === null ? 'type-error' : 'constraint-error',
     severity: 'warning',

@@ -4,6 +4,7 @@ import {
   decimalText,
   type Digits,
   digitsIn,
+  inThousands,
   type NumberStyle,
   type Reading,
   readQuantity,
@@ -79,6 +80,11 @@ export function currencyOf(text: string): string | null {
   return currencyWords.get(word) ?? (isCurrencyCode(code) ? code : null)
 }
 
+/** Whether it is a word beside an amount that does not change it. */
+export function isBesideAmount(word: string): boolean {
+  return beside.has(word) || currencyOf(word) !== null
+}
+
 /** Splits an amount; null when the cell has no single number, or words that may change the amount. */
 export function readAmount(text: string): AmountText | null {
   const quantity = readQuantity(text)
@@ -92,7 +98,12 @@ export function readAmount(text: string): AmountText | null {
     else if (thousand.has(word)) isThousands = true
     else return null
   }
-  return { reading: quantity.reading, isNegative: quantity.isNegative, isThousands, currency }
+  return {
+    reading: isThousands ? inThousands(quantity.reading) : quantity.reading,
+    isNegative: quantity.isNegative,
+    isThousands,
+    currency,
+  }
 }
 
 /** Whether the currency has three decimals, as those of Kuwait, Bahrain and Oman do. */

@@ -6,7 +6,7 @@ export interface Digits {
   readonly fraction: string
 }
 
-type Separator = '.' | ','
+export type Separator = '.' | ','
 
 /** Evidence of a column's separators. */
 export interface SeparatorEvidence {
@@ -51,7 +51,8 @@ const grouped: Readonly<Record<Separator, RegExp>> = {
 
 /** Evidence with all counts 0. */
 export function separatorEvidence(): SeparatorEvidence {
-  return { decimal: { '.': 0, ',': 0 }, group: { '.': 0, ',': 0 }, either: { '.': 0, ',': 0 } }
+  const none = { '.': 0, ',': 0 }
+  return { decimal: { ...none }, group: { ...none }, either: { ...none } }
 }
 
 /** Reads `12990` and `12990.00`, as most programs write numbers; null for any other form. */
@@ -131,6 +132,12 @@ function digitsOf(whole: string, fraction: string): Digits {
   return { whole: isPadded ? whole.replace(/^0+(?=\d)/, '') || '0' : whole, fraction }
 }
 
+/** The reading of a number in thousands, `18.990k`: no one groups such a number with a point. */
+export function inThousands(reading: Reading): Reading {
+  if (reading.kind === 'certain' || reading.separator === ',') return reading
+  return { kind: 'certain', digits: reading.decimal, shows: showsPoint }
+}
+
 /** Adds a cell's evidence to its column's. */
 export function noteSeparators(evidence: SeparatorEvidence, reading: Reading): void {
   if (reading.kind === 'either') evidence.either[reading.separator] += 1
@@ -205,7 +212,8 @@ function isNegative(before: string, after: string): boolean {
   return /^\s*[-−]/.test(before) || /[-−]$/.test(before)
 }
 
-function wordsOf(text: string): string[] {
+/** The words around a number, lower case, without punctuation; a currency sign is one. */
+export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()
     .split(/[\s()+*/\-−:|]+/)

@@ -1,6 +1,13 @@
 import { type Typed, typed, noValue, unreadable } from './typed-row.ts'
 import { belowZero, timesThousand } from './money.ts'
-import { digitsIn, type NumberStyle, type Reading, readQuantity, thousands } from './number.ts'
+import {
+  digitsIn,
+  inThousands,
+  type NumberStyle,
+  type Reading,
+  readQuantity,
+  thousands,
+} from './number.ts'
 
 export type DistanceUnit = 'km' | 'mi'
 
@@ -52,7 +59,12 @@ export function readDistance(text: string): DistanceText | null {
     else if (thousand.has(word)) isThousands = true
     else if (thousandKm.has(word)) [unit, isThousands] = ['km', true]
     else if (!beside.has(word)) return null
-  return { reading: quantity.reading, isNegative: quantity.isNegative, isThousands, unit }
+  return {
+    reading: isThousands ? inThousands(quantity.reading) : quantity.reading,
+    isNegative: quantity.isNegative,
+    isThousands,
+    unit,
+  }
 }
 
 /** Kilometres from a cell's plain text; the cell's own unit wins over the column's. */

@@ -1,4 +1,4 @@
-import type { CsvProblem } from '../../read/csv-file.ts'
+import type { CellNumbers, CsvProblem } from '../../read/csv-file.ts'
 
 /**
  * `error`: the value is unusable and the row is rejected. `warning`: the row is accepted, the value is
@@ -34,6 +34,7 @@ type IssueCode =
   | 'UNIT_DOUBTED'
   | 'DATE_ORDER_ASSUMED'
   | 'DATE_ORDER_MIXED'
+  | 'DATES_SWAPPED'
 
 /** An issue of a cell, before its line and column are added. */
 export interface Finding {
@@ -133,4 +134,5 @@ export interface TypableRecord {
   /** See CsvRecord. */
   readonly isSubtotal?: boolean
   readonly soldTitle?: string
+  readonly numbers?: CellNumbers
 }
