@@ -48,7 +48,7 @@ export function isDataFault(error: unknown): boolean {
 
 /** SQLSTATE classes: data exceptions, broken constraints, exceeded limits of Postgres. */
 const dataClasses = ['22', '23', '54']
-/** Postgres ended a session that was silent within its transaction: a record kept the process busy for as long. */
+/** Postgres ended a session that was silent within its transaction: one record took the process as long. */
 const silentTooLong = '25P03'
 
 /** The SQLSTATE of an exception if the data can be its cause; otherwise null. */
