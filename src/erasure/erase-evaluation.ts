@@ -33,7 +33,7 @@ export async function eraseEvaluations(
   const [first] = erasures
   if (first === undefined) return counts
   const ids = erasures.map(({ key }) => key.evalId)
-  for (const table of work.tables.filter(({ name, belongs }) => belongs && !factTables.has(name))) {
+  for (const table of work.tables.filter(({ name, belongs }) => belongs && name !== noTexts)) {
     const hits = await rowsOfEvaluations(work.client, table, first.key.rooftopIds, ids, true)
     const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
     const byId = Map.groupBy(others, ({ evaluation }) => evaluation?.evalId)
@@ -46,8 +46,8 @@ export async function eraseEvaluations(
   return counts
 }
 
-/** Tables without text about people. */
-const factTables = new Set(['core.evaluation', 'core.evaluation_version'])
+/** Its texts are names of fields. */
+const noTexts = 'core.evaluation_version'
 
 async function scrubRows(
   work: ErasureWork,
@@ -60,7 +60,8 @@ async function scrubRows(
   if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
   // A row must be what a load would write for the scrubbed body.
   const isOfStream = (evaluationRecords.tables as readonly string[]).includes(table.name)
-  const terms = isOfStream ? erased.terms : withoutWholeTerms(erased.terms)
+  const terms =
+    isOfStream && table.name !== 'core.evaluation' ? erased.terms : withoutWholeTerms(erased.terms)
   return await rewrite(client, hits, (text, column, hit) =>
     column.name === 'payload' && isQuarantinedEvaluation(hit)
       ? scrubPayload(evaluationPeople, evalId, text, wire, erasedIn(text, evalId, wire, erased))

@@ -1,4 +1,6 @@
-import { isName, type SearchTerm } from './search-terms.ts'
+import { disguisePattern, escapePatterns } from './normalise-text.ts'
+import { phoneSeparators } from './phone.ts'
+import { isName, plainTerms, type SearchTerm, type SearchTerms } from './search-terms.ts'
 import { tokenize } from './tokenize.ts'
 
 // Search terms as LIKE patterns over stored text, including JSON with its escapes. They find too much; redact.ts
@@ -12,13 +14,12 @@ export interface Patterns {
   readonly anywhere: readonly string[]
   /** Rooftops where all patterns count; null: everywhere. */
   readonly rooftopIds: readonly number[] | null
+  /** What the patterns were made of, for texts that SQL cannot normalise. */
+  readonly terms: SearchTerms
 }
 
-/** Separators between the digits of a phone number, also as JSON escapes. */
-const betweenDigits = [
-  ...[' ', '-', '(', ')', '.', '/', '\t', '\n', '\u00a0', '\u2010', '\u2013'],
-  ...['\\t', '\\n'],
-]
+/** Separators between the digits of a phone number, also as escapes of JSON and links. */
+const betweenDigits = [...phoneSeparators, '\u00a0', '\\t', '\\n', '%20']
 
 /** With rooftops given, names are searched only in their rows and in rows without a rooftop. */
 export function patternsOf(
@@ -33,6 +34,7 @@ export function patternsOf(
     digits: [...new Set(phones.map(({ key }) => `%${key}%`))],
     anywhere: distinct(texts.filter((term) => !isName(term))),
     rooftopIds,
+    terms: plainTerms(terms),
   }
 }
 
@@ -45,15 +47,21 @@ export function matching(column: string, rooftop: string): string {
   return `($1::text[] <> '{}' and lower(${text} collate "C") like any(${texts}) or $2::text[] <> '{}' and ${digits} like any($2::text[]))`
 }
 
+/** SQL: whether the column may match once it is normalised, which takes too long in SQL. */
+export function disguised(column: string): string {
+  const text = `${column}::text`
+  return `(${text} like any($5::text[]) or octet_length(${text}) <> char_length(${text}) and ${text} collate "C" ~ $6::text)`
+}
+
 /** Identifies the patterns; personal data. */
 export function patternsKey({ texts, digits, anywhere, rooftopIds }: Patterns): string {
   const sorted = [texts, digits, anywhere].map((of) => [...of].sort())
   return JSON.stringify([...sorted, rooftopIds && [...rooftopIds].sort((a, b) => a - b)])
 }
 
-/** The parameters of `matching`. */
+/** The parameters of `matching` and `disguised`. */
 export function parametersOf({ texts, digits, anywhere, rooftopIds }: Patterns): unknown[] {
-  return [texts, digits, anywhere, rooftopIds]
+  return [texts, digits, anywhere, rooftopIds, escapePatterns, disguisePattern()]
 }
 
 /** A shorter run of letters would match half of the warehouse. */
@@ -73,7 +81,11 @@ function patternsOfTerm(term: SearchTerm): string[] {
 }
 
 function partsOf({ kind, key, spelling }: SearchTerm): string[] {
-  if (kind === 'email') return key.split('@')
+  // The signs of an e-mail may be written in words.
+  if (kind === 'email') {
+    const parts = key.split(/[^\p{L}\p{M}\p{N}]+/u).filter((part) => part !== '')
+    return parts.some((part) => part.length >= minRun) ? parts : key.split('@')
+  }
   return tokenize(spelling).map(({ start, end }) => spelling.slice(start, end))
 }
 

@@ -1,3 +1,5 @@
+import { normaliseText } from './normalise-text.ts'
+
 // Phone numbers in any notation: 0412 345 678, +61 412 345 678 and (61) 412345678 are the same.
 
 /** Calling codes of the regions, and the number of digits after them. */
@@ -27,8 +29,13 @@ export interface PhoneFound {
 
 /** The number without calling code and leading zeros; null for another text. */
 export function phoneKey(text: string): string | null {
-  const digits = text.replaceAll(/\D/g, '')
-  return nationalOf(digits, text.trimStart().replace(/^\(/, '').startsWith('+'))
+  const plain = normaliseText(text).text
+  return nationalOf(digitsIn(plain), plain.trimStart().replace(/^\(/, '').startsWith('+'))
+}
+
+/** The decimal digits of a text, of any script, in ASCII. */
+export function digitsIn(text: string): string {
+  return normaliseText(text).text.replaceAll(/\D/g, '')
 }
 
 /** A row with more digit groups is a table of figures. There a number has at most `mostGroups` groups:
@@ -36,18 +43,24 @@ export function phoneKey(text: string): string | null {
 const longRow = 40
 const mostGroups = 7
 
+/** What may stand between the digits of a phone number. */
+export const phoneSeparators = ' \t\n\r().-/\u2010\u2011\u2012\u2013\u2014\u2212'
+const separatorPattern = new RegExp(`^[\\s${phoneSeparators.replace('-', '\\-')}]{1,4}$`)
+
 /** Every possible phone number in the text: every part of a row of adjacent digit groups. */
 export function* phonesIn(text: string): Generator<PhoneFound> {
-  for (const row of rowsOf(text)) {
+  const plain = normaliseText(text)
+  for (const row of rowsOf(plain.text)) {
     const most = row.length > longRow ? mostGroups : row.length
     for (const [first, { start }] of row.entries()) {
-      const isInternational = text[start - 1] === '+'
+      const isInternational = plain.text[start - 1] === '+'
       let digits = ''
       for (const group of row.slice(first, first + most)) {
         digits += group.digits
         if (digits.length > mostDigits + 4) break
         const key = nationalOf(digits, isInternational)
-        if (key !== null) yield { key, start: isInternational ? start - 1 : start, end: group.end }
+        if (key !== null)
+          yield { key, ...plain.rangeOf(isInternational ? start - 1 : start, group.end) }
       }
     }
   }
@@ -62,6 +75,7 @@ interface DigitGroup {
 function rowsOf(text: string): DigitGroup[][] {
   const rows: DigitGroup[][] = []
   for (const { 0: digits, index: start } of text.matchAll(/\d+/g)) {
+    if (isInVin(text, start, start + digits.length)) continue
     const row = rows.at(-1)
     const group = { digits, start, end: start + digits.length }
     if (row !== undefined && isSeparator(text, row.at(-1)!.end, start)) row.push(group)
@@ -70,8 +84,17 @@ function rowsOf(text: string): DigitGroup[][] {
   return rows
 }
 
+/** Whether digits are part of a VIN, which may end in the digits of a phone number. */
+function isInVin(text: string, start: number, end: number): boolean {
+  const isLetter = (at: number) => /[a-z]/i.test(text[at] ?? '')
+  if (!isLetter(start - 1) && !isLetter(end)) return false
+  const [before] = /[a-z\d]*$/i.exec(text.slice(Math.max(0, start - 18), start))!
+  const [behind] = /^[a-z\d]*/i.exec(text.slice(end, end + 18))!
+  return /^[a-hj-npr-z\d]{17}$/i.test(before + text.slice(start, end) + behind)
+}
+
 function isSeparator(text: string, start: number, end: number): boolean {
-  return end - start <= 4 && /^[\s().\-–/\u00a0]{1,4}$/.test(text.slice(start, end))
+  return end - start <= 4 && separatorPattern.test(text.slice(start, end))
 }
 
 function nationalOf(digits: string, plus: boolean): string | null {

@@ -1,4 +1,5 @@
-import { emailsIn, erasedMark, type SearchTerms } from './search-terms.ts'
+import { emailsIn } from './email.ts'
+import { erasedMark, type SearchTerms } from './search-terms.ts'
 import { phonesIn } from './phone.ts'
 import { type Word, tokenize } from './tokenize.ts'
 
@@ -17,6 +18,11 @@ export function redactText(text: string, terms: SearchTerms): string {
     at = Math.max(at, end)
   }
   return result + text.slice(at)
+}
+
+/** A cheap test for an e-mail or phone number in any spelling, which most cells of a list fail. */
+export function mayHaveContact(text: string): boolean {
+  return /[@&\\]|%[2-7c-f]|[([{<]\s{0,2}at|[^\x20-\x7e]|(?:\d\D{0,4}){7}/i.test(text)
 }
 
 /** The same for all strings, numbers and keys of a JSON value. Returns the same object if it has no term. */

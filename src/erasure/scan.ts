@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { type SearchTerms, withoutNames } from './search-terms.ts'
-import { matching, parametersOf, type Patterns } from './pattern.ts'
+import { contactsOnly, type SearchTerms, withoutNames } from './search-terms.ts'
+import { disguised, matching, parametersOf, type Patterns } from './pattern.ts'
 import { redactJson, redactText } from './redact.ts'
 import { parseJson } from './scrub-payload.ts'
 import { castOf, type TextColumn, type TextTable, textsOf } from './text-tables.ts'
@@ -25,25 +25,44 @@ export interface Extent {
   readonly locks: boolean
 }
 
-/** Rows of the table that match a pattern. */
+/** Rows of the table that match a pattern. Rows that SQL cannot judge are read again, in parts, and compared here. */
 export async function scanTable(
   client: pg.ClientBase,
   table: TextTable,
   patterns: Patterns,
   { part, locks }: Extent,
 ): Promise<Hit[]> {
-  const matches = `(${table.columns.map(({ name }) => matching(name, table.rooftop)).join(' or ')})`
+  const anyColumn = (test: (name: string) => string) =>
+    `coalesce(${table.columns.map(({ name }) => test(name)).join(' or ')}, false)`
+  const matches = anyColumn((name) => matching(name, table.rooftop))
+  const isCertain = { sql: matches, home: patterns.rooftopIds }
   const values = parametersOf(patterns)
-  const read = async (where: string, more: readonly unknown[]) =>
-    await select(client, table, { where, locks }, [...values, ...more], patterns.rooftopIds)
-  if (part === null) return await read(matches, [])
+  const read = async (where: string, more: readonly unknown[]) => {
+    const found = { where: `${where} and (${matches} or ${anyColumn(disguised)})`, locks }
+    const hits = await select(client, table, found, [...values, ...more], isCertain)
+    const unsure = hits.filter(({ texts }) => texts.length === 0).map(({ ctid }) => ctid)
+    const sure = hits.filter(({ texts }) => texts.length > 0)
+    for (let at = 0; at < unsure.length; at += unsureAtOnce) {
+      const some = { where: 'ctid = any($1::tid[])', locks }
+      const rows = await select(client, table, some, [unsure.slice(at, at + unsureAtOnce)], {
+        sql: 'true',
+        home: patterns.rooftopIds,
+      })
+      sure.push(...rows.filter((hit) => matchesTerms(hit, patterns.terms)))
+    }
+    return sure
+  }
+  if (part === null) return await read('true', [])
   const { ctids, since } = part
   // A row that was written again has a new position, and the id of the transaction that wrote it.
-  const fresh = await read(`age(xmin) <= age($5::xid8::xid) and ${matches}`, [since])
+  const fresh = await read('age(xmin) <= age($7::xid8::xid)', [since])
   if (ctids.length === 0) return fresh
-  const again = await read(`ctid = any($5::tid[]) and ${matches}`, [ctids])
+  const again = await read('ctid = any($7::tid[])', [ctids])
   return [...new Map([...again, ...fresh].map((hit) => [hit.ctid, hit])).values()]
 }
+
+/** Limits the bodies in memory. */
+const unsureAtOnce = 200
 
 /** All rows of evaluations of one dealer group, whatever their text. `locks`: until the commit. */
 export async function rowsOfEvaluations(
@@ -63,40 +82,52 @@ async function select(
   table: TextTable,
   { where, locks }: { readonly where: string; readonly locks: boolean },
   values: unknown[],
-  home: Patterns['rooftopIds'] = null,
+  texts: { readonly sql: string; readonly home: Patterns['rooftopIds'] } = {
+    sql: 'true',
+    home: null,
+  },
 ): Promise<Hit[]> {
   const { rows } = await client.query<{
     ctid: string
     owner: number | null
     rooftop: number | null
-    texts: (string | null)[]
+    texts: (string | null)[] | null
   }>(
-    `select ctid::text as ctid, ${table.owner} as owner, ${table.rooftop} as rooftop, ${textsOf(table)} as texts
+    `select ctid::text as ctid, ${table.owner} as owner, ${table.rooftop} as rooftop, case when ${texts.sql} then ${textsOf(table)} end as texts
      from ${table.name} where ${where} ${locks ? 'for no key update' : ''}`,
     values,
   )
-  return rows.map(({ ctid, owner, rooftop, texts }) => ({
+  const { home } = texts
+  return rows.map((row) => ({
     table,
-    ctid,
-    evaluation: owner === null ? null : { rooftopId: rooftop!, evalId: Number(owner) },
-    isForeign: rooftop !== null && home !== null && !home.includes(rooftop),
-    texts,
+    ctid: row.ctid,
+    // A delivery may name an evaluation and no rooftop of the config.
+    evaluation:
+      row.owner === null || row.rooftop === null
+        ? null
+        : { rooftopId: row.rooftop, evalId: Number(row.owner) },
+    isForeign: row.rooftop !== null && home !== null && !home.includes(row.rooftop),
+    texts: row.texts ?? [],
   }))
 }
 
-/** Columns that are counted and compared: never changed, even if a customer's name equals a value. */
+/** Columns that are counted and compared. A customer's name stays in them, as it may equal a value; an e-mail or phone number goes. */
 const factColumns = new Set([
   ...['vin', 'make', 'model', 'variant', 'colour', 'registration_state'],
   ...['recon_type', 'source', 'price_source', 'field_name', 'field_type', 'angle', 'hero_source'],
 ])
 
-/** Whether an erasure may change a column: neither a key nor a vehicle fact. */
-export function isRedactable({ name, isKey }: TextColumn): boolean {
-  return !isKey && !factColumns.has(name)
+/** The terms that an erasure removes from a column. */
+function removedFrom({ name }: TextColumn, terms: SearchTerms): SearchTerms {
+  return factColumns.has(name) ? contactsOnly(terms) : terms
 }
 
 /** Redacts the text of a column; returns the same text if it has no term. */
-export function redactColumn({ type }: TextColumn, text: string, terms: SearchTerms): string {
+export function redactColumn(column: TextColumn, text: string, terms: SearchTerms): string {
+  return redactStored(column, text, removedFrom(column, terms))
+}
+
+function redactStored({ type }: TextColumn, text: string, terms: SearchTerms): string {
   if (type === 'text') return redactText(text, terms)
   const body = parseJson(text)
   if (body === undefined) return redactText(text, terms)
@@ -104,7 +135,7 @@ export function redactColumn({ type }: TextColumn, text: string, terms: SearchTe
   return redacted === body ? text : JSON.stringify(redacted)
 }
 
-/** Whether a row contains a term; `ignoreFacts` ignores the facts of a vehicle. */
+/** Whether a row contains a term; `ignoreFacts` ignores names in the facts of a vehicle. */
 export function matchesTerms(
   { table, texts, isForeign }: Hit,
   terms: SearchTerms,
@@ -113,8 +144,9 @@ export function matchesTerms(
   const known = isForeign ? withoutNames(terms) : terms
   return table.columns.some((column, index) => {
     const text = texts[index] ?? null
-    if (text === null || (ignoreFacts && factColumns.has(column.name))) return false
-    return redactColumn(column, text, known) !== text
+    if (text === null) return false
+    const sought = ignoreFacts ? removedFrom(column, known) : known
+    return redactStored(column, text, sought) !== text
   })
 }
 
@@ -129,7 +161,7 @@ export async function rewrite(
     const { table, ctid, texts } = hit
     const next = table.columns.flatMap((column, index) => {
       const text = texts[index] ?? null
-      if (text === null || !isRedactable(column)) return []
+      if (text === null || column.isKey) return []
       const value = change(text, column, hit)
       return value === text ? [] : [{ column, value }]
     })

@@ -83,7 +83,8 @@ function recordValues(
   }
   const body = parseJson(text)
   if (body === undefined) return
-  evaluationPeople.withoutPerson(body, evalId, wire, { redact: <T>(value: T): T => value, blank })
+  const same = <T>(value: T): T => value
+  evaluationPeople.withoutPerson(body, evalId, wire, { redact: same, redactFact: same, blank })
 }
 
 /** No content has this hash, so the next load writes the evaluation again. */

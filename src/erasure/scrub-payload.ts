@@ -4,6 +4,7 @@ import { isTooDeep } from '../values/json-depth.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import {
   erasedMark,
+  contactsOnly,
   unionOfTerms,
   type SearchTerms,
   termsForOwnEvaluation,
@@ -39,7 +40,9 @@ export function scrubPayload(
   const isOwn = scope === 'customer'
   const own = isOwn ? termsForOwnEvaluation(people.personOf(body, id, wire)) : []
   const terms = unionOfTerms(given, plainTerms(own))
-  const scrub = { redact: redactWith(terms), blank: isOwn ? blank : null }
+  const contacts = contactsOnly(terms)
+  const redactFact = (fact: string) => redactText(fact, contacts)
+  const scrub = { redact: redactWith(terms), redactFact, blank: isOwn ? blank : null }
   const scrubbed = JSON.stringify(people.withoutPerson(body, id, wire, scrub))
   // Parsing hides the first of two equal keys, so the text is checked too.
   const isClean = scrubbed === JSON.stringify(body) && redactText(text, terms) === text

@@ -1,4 +1,5 @@
 import type { Person } from '../values/person.ts'
+import { emailKey, emailsIn } from './email.ts'
 import { phoneKey, phonesIn } from './phone.ts'
 import { phraseOf, tokenize } from './tokenize.ts'
 
@@ -56,6 +57,14 @@ export function withoutWholeTerms({ has, phraseWords }: SearchTerms): SearchTerm
   return { has: (kind, key) => kind !== 'whole' && has(kind, key), phraseWords }
 }
 
+/** Only e-mails and phone numbers, for the facts of a vehicle, which may equal a name. */
+export function contactsOnly({ has }: SearchTerms): SearchTerms {
+  return {
+    has: (kind, key) => (kind === 'email' || kind === 'phone') && has(kind, key),
+    phraseWords: [],
+  }
+}
+
 /** Leaves out names, for data of other dealer groups, where a name may be a common word or another person's. */
 export function withoutNames({ has, phraseWords }: SearchTerms): SearchTerms {
   return { has: (kind, key) => !isName({ kind, key }) && has(kind, key), phraseWords }
@@ -80,59 +89,6 @@ export function phraseWordsOf(terms: readonly SearchTerm[]): number[] {
 /** The terms without repetition. */
 export function distinctTerms(terms: readonly SearchTerm[]): SearchTerm[] {
   return [...new Map(terms.map((term) => [termId(term), term])).values()]
-}
-
-/** An e-mail, normalised for comparison; null for another text. */
-export function emailKey(text: string): string | null {
-  const key = text.trim().toLowerCase()
-  return /^[^\s@]+@[^\s@]+$/.test(key) ? key : null
-}
-
-/** E-mails within a text, also inside links. */
-export function emailsIn(text: string): { key: string; start: number; end: number }[] {
-  if (!text.includes('@') && !text.includes('%40')) return []
-  return emailRanges(text).flatMap(({ start, end }) => {
-    const key = text.slice(start, end).toLowerCase().replace('%40', '@')
-    const bare = key.replace(/^[._%+'-]+/, '')
-    return bare === key
-      ? [{ key, start, end }]
-      : [
-          { key, start, end },
-          { key: bare, start, end },
-        ]
-  })
-}
-
-/** Scans in parts: a single pattern for local part, `@` and domain would take quadratic time. */
-function emailRanges(text: string): { start: number; end: number }[] {
-  const localPart = /[\p{L}\p{N}._%+'-]+/gu
-  const ranges: { start: number; end: number }[] = []
-  for (let run = localPart.exec(text); run !== null; run = localPart.exec(text)) {
-    const end = domainEnd(text, run.index, localPart.lastIndex)
-    if (end === null) continue
-    ranges.push({ start: run.index, end })
-    localPart.lastIndex = end
-  }
-  return ranges
-}
-
-/** The end of an e-mail whose local part is at the beginning of `start` to `end`. Its `@` follows these characters, or is the last
- *  `%40` among them. null: no e-mail. */
-function domainEnd(text: string, start: number, end: number): number | null {
-  const domain = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/uy
-  const endFrom = (at: number) => {
-    domain.lastIndex = at
-    return domain.test(text) ? domain.lastIndex : null
-  }
-  const behind = text[end] === '@' ? endFrom(end + 1) : null
-  if (behind !== null) return behind
-  const characters = text.slice(start, end)
-  for (let at = characters.length; at > 0; ) {
-    at = characters.lastIndexOf('%40', at - 1)
-    const found = at > 0 ? endFrom(start + at + 3) : null
-    if (found !== null) return found
-  }
-  return null
 }
 
 /** Longer than any real name, address or list of contacts. The rest is ignored, or a hostile field of a megabyte

@@ -4,8 +4,10 @@ import type { AppraisalWire } from '../values/wire.ts'
 import { type Findings, findCustomer } from './find-customer.ts'
 import { findEvaluations } from './persons.ts'
 import type { SearchCache } from './search.ts'
-import { phoneKey } from './phone.ts'
-import { emailKey, type SearchTerm } from './search-terms.ts'
+import { emailKey } from './email.ts'
+import { normaliseText } from './normalise-text.ts'
+import { digitsIn, phoneKey } from './phone.ts'
+import type { SearchTerm } from './search-terms.ts'
 import { textTables } from './text-tables.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 
@@ -30,8 +32,8 @@ export function requestedTerms(subject: Subject): SearchTerm[] {
 /** Masks the subject for people and receipts: recognisable, but not readable. */
 export function maskOf(subject: Subject): string {
   if (subject.kind === 'eval') return String(subject.evalId)
-  if (subject.kind === 'phone') return `***${subject.value.replaceAll(/\D/g, '').slice(-2)}`
-  const [name = '', host = ''] = subject.value.trim().split('@')
+  if (subject.kind === 'phone') return `***${digitsIn(subject.value).slice(-2)}`
+  const [name = '', host = ''] = normaliseText(subject.value).text.trim().split('@')
   return `${name.slice(0, 1)}***@${host.slice(0, 1)}***`
 }
 

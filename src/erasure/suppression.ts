@@ -5,18 +5,19 @@ import type { Db, Tx } from '../db/transaction.ts'
 import type { Person } from '../values/person.ts'
 import { eventLoopYielder } from '../values/event-loop-yielder.ts'
 import type { AppraisalWire } from '../values/wire.ts'
+import { emailsIn } from './email.ts'
 import { phonesIn } from './phone.ts'
 import { redactJson, redactText } from './redact.ts'
 import { type Erased, parseJson, scrubAnswer } from './scrub-payload.ts'
 import {
   contactsOf,
-  emailsIn,
   phraseWordsOf,
   type SearchTerm,
   type SearchTerms,
   termId,
   termsForOwnEvaluation,
   termsOf,
+  unionOfTerms,
 } from './search-terms.ts'
 
 // The suppression list: evaluations and contacts that were erased, as digests under the key in pii.erasure_secret. Anyone who
@@ -36,10 +37,10 @@ export interface Suppressed extends Erased {
 /** Evaluations of one dealer group on the suppression list, by EvalID. */
 export type Suppressions = ReadonlyMap<number, Suppressed>
 
-/** The evaluations of a dealer group that are on the list. */
+/** The evaluations of a dealer group that are on the list; null: of any group, when it is unknown whose they are. */
 export async function suppressedAmong(
   db: Db,
-  groupId: number,
+  groupId: number | null,
   evalIds: readonly number[],
 ): Promise<Suppressions> {
   if (evalIds.length === 0) return new Map()
@@ -54,16 +55,20 @@ export async function suppressedAmong(
   }>`
     select eval_id, scope, erasure_id, suppressed_at, digests, phrase_words, secret
     from pii.suppressed_evaluation cross join pii.erasure_secret
-    where group_id = ${groupId} and eval_id = any(${[...evalIds]}::bigint[])`.execute(db)
-  return new Map(
-    rows.map(({ scope, secret, ...row }) => {
-      const known = new Set(row.digests.map((digest) => digest.toString('hex')))
-      const has: SearchTerms['has'] = (kind, key) =>
-        known.has(digestOf(secret, { kind, key }).toString('hex'))
-      const terms = { has, phraseWords: row.phrase_words }
-      return [row.eval_id, { scope, erasureId: row.erasure_id, at: row.suppressed_at, terms }]
-    }),
+    where group_id = coalesce(${groupId}::int, group_id) and eval_id = any(${[...evalIds]}::bigint[])`.execute(
+    db,
   )
+  const found = new Map<number, Suppressed>()
+  for (const { scope, secret, ...row } of rows) {
+    const known = new Set(row.digests.map((digest) => digest.toString('hex')))
+    const has: SearchTerms['has'] = (kind, key) =>
+      known.has(digestOf(secret, { kind, key }).toString('hex'))
+    const own = { has, phraseWords: row.phrase_words }
+    const other = found.get(row.eval_id)
+    const terms = other === undefined ? own : unionOfTerms(other.terms, own)
+    found.set(row.eval_id, { scope, erasureId: row.erasure_id, at: row.suppressed_at, terms })
+  }
+  return found
 }
 
 /** When the customer of an evaluation was erased; null: never. */

@@ -1,3 +1,5 @@
+import { normaliseText } from './normalise-text.ts'
+
 /** A word of a text, normalised for comparison, with its position. */
 export interface Word {
   readonly key: string
@@ -9,10 +11,10 @@ const wordPattern = /[\p{L}\p{N}\p{M}]+/gu
 
 /** The words of a text: letters and digits, without case and accents. */
 export function tokenize(text: string): Word[] {
-  return [...text.matchAll(wordPattern)].map(({ 0: word, index }) => ({
+  const plain = normaliseText(text)
+  return [...plain.text.matchAll(wordPattern)].map(({ 0: word, index }) => ({
     key: keyOf(word),
-    start: index,
-    end: index + word.length,
+    ...plain.rangeOf(index, index + word.length),
   }))
 }
 

@@ -1,5 +1,6 @@
+import { emailsIn } from '../erasure/email.ts'
 import { redactText } from '../erasure/redact.ts'
-import { emailsIn, plainTerms, termsForOwnEvaluation } from '../erasure/search-terms.ts'
+import { plainTerms, termsForOwnEvaluation } from '../erasure/search-terms.ts'
 import { prunedJson } from '../values/json-depth.ts'
 import type { PeopleOfRecords, PersonRedaction } from '../values/person.ts'
 import type { AppraisalWire } from '../values/wire.ts'
@@ -54,6 +55,7 @@ export function maskPayloads(
   // A hidden value takes the place of a text; what is made of it is shown and never read as a payload.
   const redaction = {
     redact: redact as unknown as PersonRedaction['redact'],
+    redactFact: (fact: string) => fact,
     blank: (_: string, value: unknown) =>
       value === undefined || value === null ? value : hide(value),
   }

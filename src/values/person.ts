@@ -17,6 +17,8 @@ export interface PersonRedaction {
     (text: string): string
     (value: string | number): string | number
   }
+  /** A fact of the vehicle without contacts; names stay, since a fact may equal one. */
+  readonly redactFact: (text: string) => string
   /** The new value of a customer's field, by its path; undefined leaves the field out. null: the fields stay, since they are
    *  another customer's. */
   readonly blank: ((path: string, value: unknown) => unknown) | null

@@ -131,8 +131,8 @@ async function screenBody(
   await holdErasureLock(tx)
   const contacts = await erasedContacts(tx.db)
   if (contacts === null) return textOf(body)
-  const ids = evalId === null || rooftop === null ? [] : [evalId]
-  const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? 0, ids)
+  const ids = evalId === null ? [] : [evalId]
+  const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? null, ids)
   const erased = suppressed.get(evalId ?? 0)
   const screened = erased === undefined ? body : redactJson(body, erased.terms)
   const text = textOf(screened)

@@ -9,7 +9,7 @@ import type { TypingOptions } from '../../csv/map/typing/typing-options.ts'
 import { rowTyper } from '../../csv/map/typing/row.ts'
 import type { CellIssue, TypedRow } from '../../csv/map/typing/typed-row.ts'
 import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
-import { redactJson, redactText } from '../../erasure/redact.ts'
+import { mayHaveContact, redactJson, redactText } from '../../erasure/redact.ts'
 import type { SearchTerms } from '../../erasure/search-terms.ts'
 import { type EarlierResult, earlierResult } from '../own-columns.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
@@ -189,8 +189,7 @@ function asIssue({ code, line, message }: CsvWarning): CellIssue {
   return { code, severity: 'warning', line, column: null, text: '', hint: message }
 }
 
-/** Removes erased customers from a list, as an erasure does: from every stored cell, and from the unit's fields that do not
- *  describe the vehicle. A stock number that equals a phone number stays. */
+/** Removes erased customers from a list, as an erasure does: from every stored cell, and from the unit's texts. A stock number that equals a phone number stays. */
 export interface RowRedaction {
   readonly redactRecord: (record: CsvRecord) => CsvRecord
   readonly redactRow: (row: TypedRow) => TypedRow
@@ -202,7 +201,7 @@ export function rowRedaction(erased: SearchTerms | null): RowRedaction {
   const asIs = <T>(value: T): T => value
   if (erased === null) return { redactRecord: asIs, redactRow: asIs, redactJson: asIs }
   const json = <T>(value: T) => redactJson(value, erased) as T
-  const clean = (cell: string) => (mayNameSomebody(cell) ? redactText(cell, erased) : cell)
+  const clean = (cell: string) => (mayHaveContact(cell) ? redactText(cell, erased) : cell)
   return {
     redactRecord: (record) => {
       const cells = record.cells.map(clean)
@@ -212,18 +211,13 @@ export function rowRedaction(erased: SearchTerms | null): RowRedaction {
     redactRow: (row) => {
       const { unit, issues } = row
       if (unit === null) return issues.length === 0 ? row : { ...row, issues: json(issues) }
-      const { adcode, plate, extras } = unit
+      const { vin, adcode, plate, make, model, variant, extras } = unit
       return {
         ...row,
         issues: json(issues),
-        unit: { ...unit, ...json({ adcode, plate, extras }) },
+        unit: { ...unit, ...json({ vin, adcode, plate, make, model, variant, extras }) },
       }
     },
     redactJson: json,
   }
-}
-
-/** A cheap test for an e-mail or seven digits, which most cells fail. */
-function mayNameSomebody(cell: string): boolean {
-  return /@|%40|(?:\d[^\d]{0,4}){7}/.test(cell)
 }

@@ -12,20 +12,19 @@ const customerFields = [
   ...(['customerName', 'customerPhone', 'customerEmail', 'customerAddress'] as const),
   ...(['customerSuburb', 'customerPostcode', 'customerState', 'registration', 'notes'] as const),
 ]
-/** Facts about the vehicle and the dealer's staff, and what reports count by. They stay, even if the customer has the same name. */
-const factFields = [
-  ...(['dealerId', 'make', 'model', 'variant', 'year', 'odometer', 'colour'] as const),
-  ...(['condition', 'registrationState'] as const),
+/** Facts that people type, so that a contact may be in them. */
+const documentedTexts = [
+  ...['VIN', 'reconditioning_list.type', 'reconditioning_list.source'],
+  ...['Photos.angle', 'Photos.heroSource'],
 ]
+const textFields = [
+  ...(['make', 'model', 'variant', 'colour', 'condition', 'registrationState'] as const),
+]
+/** Facts about the vehicle and the dealer's staff, and what reports count by. They stay, even if the customer has the same name. */
+const factFields = [...(['dealerId', 'year', 'odometer'] as const), ...textFields]
 const documentedFacts = [
-  ...['EvalID', 'VIN', 'CreatedAt', 'CompletedAt', 'UpdatedAt', 'EntryDate', 'FinalPrice'],
+  ...['EvalID', 'CreatedAt', 'CompletedAt', 'UpdatedAt', 'EntryDate', 'FinalPrice'],
   ...['Reconditioning', 'UserName', 'UserEmail'],
-  ...[
-    'reconditioning_list.type',
-    'reconditioning_list.source',
-    'Photos.angle',
-    'Photos.heroSource',
-  ],
 ]
 /** Numbers in these parts are amounts, ids and positions, and stay; texts in them are searched. */
 const documentedParts = new Set(['reconditioning_list', 'UserPrices', 'Photos', 'CarPics'])
@@ -53,12 +52,13 @@ function withoutPerson(
   redaction: PersonRedaction,
 ): unknown {
   const item = evaluationOf(body, evalId)
-  const facts = new Set([
-    ...documentedFacts,
-    ...factFields.flatMap((field) => wire.evaluation[field]),
-  ])
-  const clean = (part: unknown) =>
-    redactItem(part, redaction, (path) => facts.has(path) || isFieldFact(path, wire))
+  const pathsOf = (fields: readonly (typeof factFields)[number][]) =>
+    fields.flatMap((field) => wire.evaluation[field])
+  const texts = new Set([...documentedTexts, ...pathsOf(textFields)])
+  const facts = new Set([...documentedFacts, ...pathsOf(factFields)])
+  const kindOf = (path: string) =>
+    texts.has(path) ? 'text fact' : facts.has(path) || isFieldFact(path, wire) ? 'fact' : 'other'
+  const clean = (part: unknown) => redactItem(part, redaction, kindOf)
   const redacted =
     redaction.blank === null ? clean(item) : blanked(item, clean(item), wire, redaction.blank)
   if (!Array.isArray(body)) return redacted
@@ -76,10 +76,12 @@ function isFieldFact(path: string, { customField }: AppraisalWire): boolean {
 function redactItem(
   item: unknown,
   redaction: PersonRedaction,
-  isFact: (path: string) => boolean,
+  kindOf: (path: string) => 'text fact' | 'fact' | 'other',
 ): unknown {
   const walk = (value: unknown, path: string): unknown => {
-    if (isFact(path)) return value
+    const kind = kindOf(path)
+    if (kind === 'text fact' && typeof value === 'string') return redaction.redactFact(value)
+    if (kind !== 'other') return value
     if (typeof value === 'string') return redaction.redact(value)
     if (typeof value === 'number')
       return documentedParts.has(path.split('.')[0]!) ? value : redaction.redact(value)
