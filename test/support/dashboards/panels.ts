@@ -1,6 +1,15 @@
+import {
+  LegendDisplayMode,
+  LegendPlacement,
+  SortOrder,
+  TooltipDisplayMode,
+  VizLegendOptionsBuilder,
+  VizTooltipOptionsBuilder,
+} from '@grafana/grafana-foundation-sdk/common'
 import { PanelBuilder as BarGaugeBuilder } from '@grafana/grafana-foundation-sdk/bargauge'
 import {
   DashboardBuilder,
+  DashboardCursorSync,
   DashboardLinkBuilder,
   DashboardLinkType,
   DatasourceVariableBuilder,
@@ -79,6 +88,7 @@ export function dashboardJson({ uid, title, description, from, rows }: Dashboard
     .readonly()
     .time({ from, to: 'now' })
     .timezone('browser')
+    .tooltip(DashboardCursorSync.Crosshair)
     .refresh('1m')
     .link(
       new DashboardLinkBuilder('Forecourt')
@@ -128,7 +138,20 @@ function panelBuilder(panel: Panel): TimeSeriesBuilder | StatBuilder | BarGaugeB
 function emptyPanel(kind: 'line' | 'number' | 'bar') {
   if (kind === 'number') return new StatBuilder()
   if (kind === 'bar') return new BarGaugeBuilder().min(0)
-  return new TimeSeriesBuilder().min(0).fillOpacity(10).spanNulls(false)
+  const legend = new VizLegendOptionsBuilder()
+    .showLegend(true)
+    .displayMode(LegendDisplayMode.List)
+    .placement(LegendPlacement.Bottom)
+    .calcs([])
+  const tooltip = new VizTooltipOptionsBuilder()
+    .mode(TooltipDisplayMode.Multi)
+    .sort(SortOrder.Descending)
+  return new TimeSeriesBuilder()
+    .min(0)
+    .fillOpacity(10)
+    .spanNulls(false)
+    .legend(legend)
+    .tooltip(tooltip)
 }
 
 function target([expression, legend]: Query, at: number, kind: string): DataqueryBuilder {
