@@ -55,20 +55,29 @@ function timeText(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** The body for an incoming webhook of Slack, which shows the blocks, and `text` in the notification. A section: 3,000 characters. */
+/** Characters of a text in a block of Slack, with its escapes; it refuses the whole message otherwise. */
+const longestSection = 3000
+
+/** An escaped text of at most `most` characters, without a cut escape. */
+function cutEscaped(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/&[a-z]*$/, '')}…`
+}
+
+/** The body for an incoming webhook of Slack, which shows the blocks, and `text` in the notification. */
 function slackBody(message: AlertMessage) {
   // Slack requires these three to be escaped; without them a text can hold no link or mention.
-  const plain = escapedHtml
-  const what = plain(message.what)
-  const facts = factsOf(message).map(([name, value]) => `${name}: ${plain(value)}`)
+  const head = `*${titleOf(message)}*\n`
+  const what = cutEscaped(escapedHtml(message.what), longestSection - head.length)
+  const facts = factsOf(message).map(([name, value]) => `${name}: ${escapedHtml(value)}`)
   const links = message.url === undefined ? [] : [`<${message.url}|${openLabel}>`]
+  const context = cutEscaped(facts.join('  |  '), longestSection / 2)
   return {
     text: `${titleOf(message)}: ${what}`,
     blocks: [
-      { type: 'section', text: { type: 'mrkdwn', text: `*${titleOf(message)}*\n${what}` } },
+      { type: 'section', text: { type: 'mrkdwn', text: `${head}${what}` } },
       {
         type: 'context',
-        elements: [{ type: 'mrkdwn', text: [...facts, ...links].join('  |  ') }],
+        elements: [{ type: 'mrkdwn', text: [context, ...links].join('  |  ') }],
       },
     ],
   }
@@ -76,8 +85,12 @@ function slackBody(message: AlertMessage) {
 
 /** An Adaptive Card, for the webhooks of Teams (Workflows and the older connectors). */
 function teamsBody(message: AlertMessage) {
-  // A text block is Markdown: the name of a stream or a path must not become a list or a link. One line end is no new line there.
-  const plain = (text: string) => text.replaceAll(/[\\`*_[\]#]/g, '\\$&').replaceAll(/\n+/g, '\n\n')
+  // Text blocks and facts are Markdown: a stream or a path must not become a list or a link. One line end is no new line there.
+  const plain = (text: string) =>
+    text
+      .replaceAll(/[\\`*_[\]#]/g, '\\$&')
+      .replaceAll(/^(\s*)([-+>]|\d+(?=[.)]))/gm, '$1\\$2')
+      .replaceAll(/\n+/g, '\n\n')
   const color = message.state === 'raised' ? 'attention' : 'good'
   const { url } = message
   return {
@@ -96,7 +109,7 @@ function teamsBody(message: AlertMessage) {
             { type: 'TextBlock', text: plain(message.what), wrap: true },
             {
               type: 'FactSet',
-              facts: factsOf(message).map(([title, value]) => ({ title, value })),
+              facts: factsOf(message).map(([title, value]) => ({ title, value: plain(value) })),
             },
           ],
           ...(url && { actions: [{ type: 'Action.OpenUrl', title: openLabel, url }] }),
