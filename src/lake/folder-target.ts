@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { explainFileFault, type LakeTarget } from './target.ts'
+import { explainFileFault, type LakeTarget, TargetError } from './target.ts'
 
 /** Where files are made: on the same file system, so that a rename stores them. Readers skip names that begin with an underscore. */
 const scratchName = '_unfinished'
@@ -109,7 +109,17 @@ async function makeFolder(folder: string): Promise<void> {
     if (code === 'EEXIST') return
     if (code !== 'ENOENT' || folder === path.dirname(folder)) throw error
     await makeFolder(path.dirname(folder))
-    await makeFolder(folder)
+    // In /proc a folder is missing although its parent is there: no other attempt would make it.
+    await mkdir(folder).catch((cause: unknown) => {
+      const reason = (cause as { code?: unknown }).code
+      if (reason === 'EEXIST') return
+      if (reason !== 'ENOENT') throw cause
+      throw new TargetError(
+        `${folder} cannot be created: its file system takes no folders (ENOENT)`,
+        'name another folder',
+        { cause },
+      )
+    })
   }
 }
 

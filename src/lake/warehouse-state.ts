@@ -14,7 +14,8 @@ export async function readWarehouse(
   return rows[0]!
 }
 
-/** How far the data of the snapshot reaches. `coveredTo`: the earliest of all rooftops; null: of one nothing is loaded. */
+/** How far the data of the snapshot reaches. `coveredTo`: the earliest of all rooftops that have evaluations. Others, e.g. one that the service
+ *  refuses, are null in `rooftops`. null: none has any. */
 export async function readCoverage(
   client: pg.ClientBase,
 ): Promise<Pick<Manifest, 'coveredTo' | 'rooftops'>> {
@@ -25,7 +26,7 @@ export async function readCoverage(
   const rooftops: Record<string, Record<string, string | null>> = {}
   for (const { uid, stream, coveredTo } of rows)
     rooftops[uid] = { ...rooftops[uid], [stream]: coveredTo?.toISOString() ?? null }
-  const all = Object.values(rooftops).map((streams) => streams['evaluations'] ?? null)
-  const coveredTo = all.includes(null) ? null : (all.toSorted()[0] ?? null)
+  const all = Object.values(rooftops).flatMap((streams) => streams['evaluations'] ?? [])
+  const coveredTo = all.toSorted()[0] ?? null
   return { coveredTo, rooftops }
 }
