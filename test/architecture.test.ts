@@ -6,7 +6,7 @@ import { type Import, importsOf, readSources } from './support/imports.ts'
 const base = ['values', 'errors', 'config', 'log', 'telemetry', 'tracing']
 const source = ['sources', 'contract', ...base]
 // Keeps erased customers out of what comes in; the rest of erasure knows the streams, which are above the pipeline.
-const screening = ['suppression', 'search-terms', 'redact', 'scrub-payload'].map(
+const screening = ['email', 'suppression', 'search-terms', 'redact', 'scrub-payload'].map(
   (name) => `src/erasure/${name}.ts`,
 )
 const upToPipeline = ['context', 'warehouse', 'db', 'queue', ...source]

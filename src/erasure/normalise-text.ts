@@ -1,4 +1,4 @@
-/** A text in its plain form, and where each character of it stands in the original. */
+/** A text in its plain form, and where each of its characters is in the original. */
 export interface NormalisedText {
   readonly text: string
   /** The range of the original that `start` to `end` of `text` was made of. */
@@ -78,14 +78,14 @@ function disguiseRanges(): number[][] {
   return ranges
 }
 
-const link = String.raw`%(?:25)*`
+const link = '%(?:25)*'
 /** An escape, or a character beyond ASCII with its marks. The number of marks is limited: to sort them takes more than linear time. */
 const notPlain = new RegExp(
   [
     String.raw`&(?:amp;)*(?:#(?<decimal>\d{1,7});?|#x(?<hex>[0-9a-f]{1,6});|(?<named>[a-z]{2,8});)`,
-    String.raw`(?<link>${link}[0-7][0-9a-f]|${link}[c-f][0-9a-f](?:${link}[89ab][0-9a-f]){1,3})`,
+    `(?<link>${link}[0-7][0-9a-f]|${link}[c-f][0-9a-f](?:${link}[89ab][0-9a-f]){1,3})`,
     String.raw`\\u(?<unit>[0-9a-f]{4}(?:(?<=d[89ab]..)\\ud[c-f][0-9a-f]{2})?)|(?<blank>\\[bfnrt])`,
-    String.raw`[\x01-\x08\x0e-\x1f\x7f]`,
+    String.raw`(?!\s)\p{Cc}`,
     String.raw`(?:[A-Za-z](?=\p{M})|[^\x00-\x7f])\p{M}{0,8}`,
   ].join('|'),
   'giu',
@@ -123,7 +123,7 @@ function decodedLink(encoded: string): string | null {
   }
 }
 
-const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\x01-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/gu
+const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]|(?!\s|\u0085)\p{Cc}/gu
 
 function plainCharacter(character: string): string {
   if (/^[\t-\r\x20-\x7e]*$/.test(character)) return character

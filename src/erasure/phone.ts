@@ -43,7 +43,7 @@ export function digitsIn(text: string): string {
 const longRow = 40
 const mostGroups = 7
 
-/** What may stand between the digits of a phone number. */
+/** What may be between the digits of a phone number. */
 export const phoneSeparators = ' \t\n\r().-/\u2010\u2011\u2012\u2013\u2014\u2212'
 const separatorPattern = new RegExp(`^[\\s${phoneSeparators.replace('-', '\\-')}]{1,4}$`)
 

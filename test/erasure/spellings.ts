@@ -53,7 +53,7 @@ export const phoneSpellings = [
   '&#43;61412&nbsp;345678',
 ]
 
-/** Texts that look alike and are of other people. */
+/** Similar texts of other people. */
 export const othersSpellings = [
   'xa@b.example',
   'a.a@b.example',
