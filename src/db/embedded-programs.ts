@@ -132,9 +132,10 @@ function runner(user: Partial<OsUser> = {}, prefix: readonly string[] = []): Run
   return async (file, args, timeout = 300_000) => {
     const [command, ...rest] = [...prefix, file, ...args]
     // The user may be unable to read our directory, and PG* variables of the caller must not have an effect.
-    const { PATH, LD_PRELOAD, FAKETIME } = process.env
+    const { PATH, LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC } = process.env
     // A clock that is shifted for us (libfaketime) is shifted for Postgres too.
-    const clock = FAKETIME === undefined ? {} : { LD_PRELOAD, FAKETIME }
+    const shift = { LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC }
+    const clock = FAKETIME === undefined ? {} : shift
     const env = { PATH, ...clock, LC_ALL: 'C', TZ: 'UTC' }
     try {
       return (await execute(command!, rest, { cwd: '/', env, timeout, ...user })).stdout

@@ -103,7 +103,9 @@ test('what crashed runs left unfinished is removed after a day', async () => {
   const folder = unfinishedFolder(fixture.archive)
   await mkdir(folder, { recursive: true })
   await Promise.all(['old.part', 'new.part'].map((name) => writeFile(join(folder, name), 'x')))
-  const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000)
+  const now = new Date()
+  const twoDaysAgo = new Date(now.getTime() - 2 * 86_400_000)
+  await utimes(join(folder, 'new.part'), now, now)
   await utimes(join(folder, 'old.part'), twoDaysAgo, twoDaysAgo)
 
   await openArchive(fixture.archive)

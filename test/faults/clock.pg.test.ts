@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startSlowSync, slowSyncWorld } from '../crash/slow-sync.ts'
-import { clockLibrary, shifted } from '../scheduler/schedule-fixture.ts'
+import { clockLibrary, offsetOf, shifted } from '../scheduler/schedule-fixture.ts'
 import { someOf } from '../support/cases.ts'
 import { type ChildFixture, openChildFixture } from '../support/child-fixture.ts'
 import { provedWindows } from '../support/proved-windows.ts'
@@ -46,13 +46,13 @@ test.skipIf(clockLibrary === undefined)(
     await using warehouse = await fixture.warehouse()
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'offset')
-    await writeFile(file, '+90\n')
+    await writeFile(file, `${offsetOf(90)}\n`)
     const { env = {} } = shifted({ aheadSeconds: 90 })
     const { FAKETIME: _, ...others } = env as Record<string, string>
     const moving = { ...others, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1' }
     const { child, hurry } = await startSlowSync(fixture, warehouse, moving)
 
-    await writeFile(file, '-90\n')
+    await writeFile(file, `${offsetOf(-90)}\n`)
     hurry()
     const { code, stderr } = await child.ended
 

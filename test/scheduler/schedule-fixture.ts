@@ -113,17 +113,25 @@ export const clockLibrary = ['x86_64', 'aarch64']
   .find((path) => existsSync(path))
 const shiftedClock = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
 
+/** By how many seconds libfaketime has shifted the clock of this process. */
+const shiftSeconds = Number(process.env['FAKETIME'] ?? 0)
+
 /** Moves the clock with libfaketime, below Node, or otherwise by replacing Node's Date. */
 export function shifted({ aheadSeconds }: Starting): Pick<ChildOptions, 'node' | 'env'> {
   if (aheadSeconds === undefined) return {}
   const seconds = String(aheadSeconds)
   if (clockLibrary === undefined)
     return { node: ['--import', shiftedClock], env: { TEST_CLOCK_AHEAD_SECONDS: seconds } }
-  const sign = aheadSeconds < 0 ? '' : '+'
   const env = {
-    FAKETIME: `${sign}${seconds}s`,
+    FAKETIME: offsetOf(aheadSeconds),
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
     LD_PRELOAD: clockLibrary,
   }
   return { env: { ...env, DONT_FAKE_MONOTONIC: '1' } }
+}
+
+/** As libfaketime reads it. */
+export function offsetOf(aheadSeconds: number): string {
+  const seconds = shiftSeconds + aheadSeconds
+  return `${seconds < 0 ? '' : '+'}${seconds}s`
 }
