@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { type Config, makeConfig } from '../config/read.ts'
 import type { ConfigInput } from '../config/schema.ts'
 import { issueText } from '../contract/issue-text.ts'
@@ -15,11 +15,11 @@ import {
   type FieldsOf,
   type NameOf,
   operations,
-  type polledBy,
+  polledBy,
   type PolledNameOf,
 } from './operations.ts'
 
-// What the package exports as `forecourt/client`: its readers import no other file.
+// What the package `forecourt-client` exports: its readers import no other file.
 export { SyncError, UsageError }
 export type { AnswerOf, EvaluationList, FieldsOf, NameOf, PollProgress, ServiceAnswer, SourceLog }
 
@@ -66,8 +66,10 @@ export interface WaitOptions extends CallOptions {
 /** Opens a client of both services. It connects at its first call. UsageError names every setting that does not fit. */
 export function openClient<Allowed extends 'write' | 'bill' = never>(
   settings: ClientSettings,
-  { allow = [], log = silent }: ClientOptions<Allowed> = {},
+  options: ClientOptions<Allowed> = {},
 ): Client<Allowed> {
+  const { allow = [], log = silent } = requireShape('openClient', clientOptions, options)
+  requireShape('openClient', z.looseObject({}), settings)
   const config = makeConfig(settings, '.')
   const services = openServices<Allowed>(config, log, ['read', ...allow])
   return new Client({ services, config, log, allow })
@@ -99,7 +101,7 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
     options: CallOptions = {},
   ): Promise<ServiceAnswer<AnswerOf<N>>> {
     const { services, allow } = this.#parts
-    const { operation, call } = callOf(name, fields, options)
+    const { operation, call } = callOf(name, fields, requireShape(name, callOptions, options))
     requireAllowed(operation, allow)
     // The names of Allowed are those of operations with its effects.
     const answer = await services.client.call(operation as Operation<Allowed>, call)
@@ -112,10 +114,19 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
     fields: FieldsOf<N>,
     options: WaitOptions = {},
   ): Promise<ServiceAnswer<AnswerOf<(typeof polledBy)[N]>>> {
-    const { everySeconds = null, onProgress = () => {}, ...rest } = options
+    const {
+      everySeconds = null,
+      onProgress = () => {},
+      ...rest
+    } = requireShape(name, waitOptions, options)
     const { signal = new AbortController().signal } = options
     if (everySeconds !== null) assertInterval(everySeconds, `everySeconds (${everySeconds})`)
     const { operation, call } = callOf(name, fields, rest)
+    requireAllowed(operation, this.#parts.allow)
+    if (!Object.hasOwn(polledBy, name))
+      throw new UsageError(
+        `callAndWait was not called: ${String(name)} is not asynchronous. It knows ${Object.keys(polledBy).join(', ')}; use call for the others.`,
+      )
     const started = await this.call(name, fields, rest)
     const { services, config, log } = this.#parts
     const polling = { config, log, signal, client: services.client, onProgress }
@@ -128,9 +139,12 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
    *  the list has no pages, and nothing shows that it was cut off [A §4 /getevallist]. The lists of both halves show it. */
   async listWindow(
     rooftop: Rooftop,
-    { from, until }: { readonly from: Date; readonly until?: Date },
-    { signal }: Pick<CallOptions, 'signal'> = {},
+    span: { readonly from: Date; readonly until?: Date },
+    options: Pick<CallOptions, 'signal'> = {},
   ): Promise<EvaluationList> {
+    requireShape('listWindow', rooftopShape, rooftop)
+    const { from, until } = requireShape('listWindow', spanShape, span)
+    const { signal } = requireShape('listWindow', signalOnly, options)
     const range = { from: toUnixSeconds(from), until: until ? toUnixSeconds(until) : null }
     return await this.#parts.services.appraisal.listEvaluations(accessOf(rooftop), range, {
       signal,
@@ -147,8 +161,50 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
   }
 }
 
+// Plain JavaScript has no compiler: what it passes is checked here.
+
+const aFunction = z.custom((value) => typeof value === 'function', 'has to be a function')
+const aSignal = z.instanceof(AbortSignal, { error: 'has to be an AbortSignal' })
+const aDate = z.date({ error: 'has to be a valid Date' })
+const rooftopShape = z.strictObject({
+  uid: z.string(),
+  key: z.string(),
+  dealerId: z.int().nullish(),
+})
+const signalOnly = z.strictObject({ signal: aSignal.optional() })
+const callOptions = signalOnly.extend({
+  rooftop: rooftopShape.optional(),
+  files: z.array(z.string()).optional(),
+})
+const waitOptions = callOptions.extend({
+  everySeconds: z.number().optional(),
+  onProgress: aFunction.optional(),
+})
+const clientOptions = z.strictObject({
+  allow: z.array(z.enum(['write', 'bill'])).optional(),
+  log: z.looseObject({ debug: aFunction, info: aFunction }).optional(),
+})
+const spanShape = z.strictObject({ from: aDate, until: aDate.optional() })
+
+/** The value itself. UsageError when it has another shape. */
+function requireShape<T>(called: unknown, shape: z.ZodType, value: T): T {
+  const { error } = shape.safeParse(value)
+  if (error === undefined) return value
+  throw new UsageError(`${String(called)} was not called: ${textOf(error)}.`)
+}
+
+function textOf({ issues }: z.ZodError): string {
+  return issues
+    .map((issue) => `${issue.path.join('.') || 'its argument'} ${issueText(issue)}`)
+    .join('; ')
+}
+
 /** The operation and its call. UsageError names the fields that do not fit, without their values. */
 function callOf(name: keyof typeof operations, fields: unknown, options: CallOptions) {
+  if (!Object.hasOwn(operations, name))
+    throw new UsageError(
+      `There is no operation ${String(name)}: nothing was called. There are ${Object.keys(operations).join(', ')}.`,
+    )
   const operation: Operation = operations[name]
   const { rooftop, files = [], signal } = options
   const parsed = operation.fields.safeParse(fields)
@@ -181,10 +237,7 @@ function problemOf(
   { rooftop, files = [] }: CallOptions,
 ): string | null {
   if (service === 'appraisal' && rooftop === undefined) return 'give its rooftop, { uid, key }'
-  if (error !== undefined)
-    return error.issues
-      .map((issue) => `${issue.path.join('.') || 'it'} ${issueText(issue)}`)
-      .join('; ')
+  if (error !== undefined) return textOf(error)
   // The contract names fields as flags of the command line.
   const found = problem(data, files.length)
   return found === null ? null : `it ${found.replaceAll('--', '')}`

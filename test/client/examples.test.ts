@@ -50,5 +50,5 @@ test('the example of evaluations says which has no price, and which cannot be re
 /** The examples with the client of this checkout instead of the package. */
 async function writeUnpacked(path: string, sandbox: Sandbox) {
   const edit = usingSandbox(sandbox)
-  await writeExamples(path, (code) => edit(code).replace("'forecourt/client'", `'${client}'`))
+  await writeExamples(path, (code) => edit(code).replace("'forecourt-client'", `'${client}'`))
 }

