@@ -879,7 +879,8 @@ core.stock_market_price view
                LIMIT 1), 'not priced yet'::text)
           END::character varying(255) AS not_priced_reason
      FROM core.stock_unit s
-       LEFT JOIN core.stock_price_observation p ON rooftop_id = rooftop_id AND stock_no::text = stock_no::text AND price_source::text = 'price_batch'::text AND is_current AND currency_code = currency_code AND COALESCE(upper(vin::text) = upper(vin::text), true);
+       LEFT JOIN core.stock_price_observation p ON rooftop_id = rooftop_id AND stock_no::text = stock_no::text AND price_source::text = 'price_batch'::text AND is_current AND currency_code = currency_code AND COALESCE(upper(vin::text) = upper(vin::text), true)
+    WHERE CURRENT_USER <> 'forecourt_console'::name OR (rooftop_id = ANY (string_to_array(current_setting('rooftops'::text, true), ','::text)::integer[]));
   -- The current price of each unit from price-batch: of the same vehicle, since stock numbers are reused, and in the currency of its list. One row per unit; null prices: it has none.
 
 core.stock_outcome view

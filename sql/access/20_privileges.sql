@@ -14,7 +14,7 @@ with role (role_name) as (
 ), console (schema_name, table_name) as (
   -- What a stock person reads and downloads besides the marts: row-level security limits it to the rooftops of the person, too.
   values ('ops', 'stock_upload'), ('ops', 'stock_mapping'), ('core', 'stock_import'), ('core', 'stock_import_row'), ('core', 'stock_unit_change'),
-    ('core', 'stock_unit'), ('core', 'stock_price_observation'), ('core', 'stock_evaluation'), ('core', 'vehicle_decode'),
+    ('core', 'stock_unit'), ('core', 'stock_price_observation'), ('core', 'stock_evaluation'), ('core', 'stock_market_price'), ('core', 'vehicle_decode'),
     ('ops', 'price_batch'), ('ops', 'price_batch_unit'), ('ops', 'data_quality')
 ), relation as (
   select c.oid, n.nspname as schema_name, c.relname, c.relkind, c.relowner, c.relacl, format('%I.%I', n.nspname, c.relname) as name

@@ -53,7 +53,9 @@ select
 from core.stock_unit as s
 left join core.stock_price_observation as p
   on p.rooftop_id = s.rooftop_id and p.stock_no = s.stock_no and p.price_source = 'price_batch' and p.is_current
-  and p.currency_code = s.currency_code and coalesce(upper(p.vin) = upper(s.vin), true);
+  and p.currency_code = s.currency_code and coalesce(upper(p.vin) = upper(s.vin), true)
+-- Row-level security checks the owner of a view, who sees every row.
+where current_user <> 'forecourt_console' or s.rooftop_id = any (string_to_array(current_setting('forecourt.rooftops', true), ',')::int[]);
 comment on view core.stock_market_price is 'The current price of each unit from price-batch: of the same vehicle, since stock numbers are reused, and in the currency of its list. One row per unit; null prices: it has none.';
 comment on column core.stock_market_price.priced_at is 'Last answer with these prices';
 comment on column core.stock_market_price.not_priced_reason is 'Why it has no price; null: it has a retail or a wholesale price';

@@ -151,7 +151,8 @@ test('in the scope of a person the tables of stock lists have the rows of the ow
 
   expect(readable).toEqual([
     ...['core.stock_evaluation', 'core.stock_import', 'core.stock_import_row'],
-    ...['core.stock_price_observation', 'core.stock_unit', 'core.stock_unit_change'],
+    ...['core.stock_market_price', 'core.stock_price_observation', 'core.stock_unit'],
+    ...['core.stock_unit_change'],
     ...['core.vehicle_decode', 'ops.data_quality', 'ops.price_batch', 'ops.price_batch_unit'],
     ...['ops.stock_mapping', 'ops.stock_upload'],
   ])

@@ -11,6 +11,7 @@ import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { now, smallWorld } from '../commands/sync-fixture.ts'
+import { clockShiftSeconds } from '../support/clock-shift.ts'
 import { type Child, type ChildOptions, startForecourt } from '../support/child.ts'
 import { type CliResult, runInProcess } from '../support/cli.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -113,9 +114,6 @@ export const clockLibrary = ['x86_64', 'aarch64']
   .find((path) => existsSync(path))
 const shiftedClock = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
 
-/** By how many seconds libfaketime has shifted the clock of this process. */
-const shiftSeconds = Number(process.env['FAKETIME'] ?? 0)
-
 /** Moves the clock with libfaketime, below Node, or otherwise by replacing Node's Date. */
 export function shifted({ aheadSeconds }: Starting): Pick<ChildOptions, 'node' | 'env'> {
   if (aheadSeconds === undefined) return {}
@@ -132,6 +130,6 @@ export function shifted({ aheadSeconds }: Starting): Pick<ChildOptions, 'node' |
 
 /** As libfaketime reads it. */
 export function offsetOf(aheadSeconds: number): string {
-  const seconds = shiftSeconds + aheadSeconds
+  const seconds = clockShiftSeconds + aheadSeconds
   return `${seconds < 0 ? '' : '+'}${seconds}s`
 }

@@ -68,7 +68,7 @@ test('a refusal is the same apart as here, with its class and its fields', async
   const usage = await readApart(row, { sheet: 'One' }).catch((error: unknown) => error)
 
   expect(choice).toBeInstanceOf(SheetChoiceError)
-  expect(choice).toMatchObject({ code: 'which-sheet', sheets: ['One', 'Two'] })
+  expect(choice).toMatchObject({ code: 'which-sheet', sheets: ['One', 'Two', 'One/Two'] })
   expect(empty).toBeInstanceOf(CsvFileError)
   expect(empty).toMatchObject({ code: 'empty', name: 'UsageError' })
   expect(usage).toBeInstanceOf(UsageError)

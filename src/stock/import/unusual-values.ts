@@ -82,7 +82,7 @@ export function guardValues(
   const unusual = figures
     .filter(({ list }) => cellsOf(list) >= minCars)
     .flatMap((column) => {
-      const usual = usualOf(column, figures, year)
+      const usual = usualOf(column, figures, year, request)
       return usual === null ? [] : [{ column, usual }]
     })
   if (unusual.length === 0) return null
@@ -107,11 +107,15 @@ function usualOf(
   { column, currency, list, stock }: ColumnFigures,
   figures: readonly ColumnFigures[],
   year: number,
+  { allowMassChange }: ImportRequest,
 ): string | null {
   const median = list.median
   if (median === null) return null
+  // Who confirms that most of the stock changes has confirmed this too.
   if (stock !== null && stock.median !== null && cellsOf(stock) >= minCars)
-    return isFar(column, median, stock.median) ? `the stock has ${stock.median}` : null
+    return isFar(column, median, stock.median) && allowMassChange !== true
+      ? `the stock has ${stock.median}`
+      : null
   const [least, most] = plausible(column, currency, figures, year)
   return median < least || median > most ? `cars for sale have ${least} to ${most}` : null
 }
@@ -132,9 +136,11 @@ function plausible(
 ): readonly [least: number, most: number] {
   if (column === 'model_year') return [year - 30, year + 1]
   if (column === 'odometer_km') {
-    const modelYear = figures.find((one) => one.column === 'model_year')?.list.median ?? year
-    // Used cars have more: a smaller number is in thousands.
-    return [modelYear < year - 2 ? 500 : 0, 400_000]
+    const figuresOf = (name: FigureColumn) => figures.find((one) => one.column === name)?.list
+    const modelYear = figuresOf('model_year')?.median ?? year
+    // Of used cars, at least one has more.
+    const isInThousands = modelYear < year - 2 && (figuresOf(column)?.maximum ?? 0) < 1_000
+    return [isInThousands ? 500 : 0, 400_000]
   }
   const rate = perDollar[currency ?? '']
   if (rate === undefined) return [0, Number.POSITIVE_INFINITY]

@@ -139,7 +139,7 @@ test('each row has its price, or the reason why it has none', async () => {
   expect(appended[3]!.at(-1)).toMatch(/^Kms: this is not an odometer reading/)
   expect(appended[4]).toEqual([...priced, 'collapsed', 'repeats another row of the file'])
   expect(appended[5]!.at(-1)).toMatch(/blank/)
-  expect(appended[7]!.at(-1)).toBe('a total, not a vehicle')
+  expect(appended[7]!.at(-1)).toBe('a total, not a vehicle: "Total"')
 })
 
 test('a row whose stock number now belongs to another vehicle gets no price', async () => {

@@ -21,7 +21,7 @@ const files = [
   ['ksa_syarah_semicolon.csv', 'GCC', 'stock_number=#1'],
   ['uae_auction_lots_from_xlsx.csv', 'GCC'],
   ['uae_used_cars.csv', 'GCC', 'stock_number=#1'],
-  ['us_auction_lot_paddedvin.csv', 'US'],
+  ['us_auction_lot_paddedvin.csv', 'US', 'odometer=mileage'],
   ['us_carscom_stockhash.csv', 'US'],
   ['us_dealer_NULLs.csv', 'US'],
   ['us_homenet_dealer_longtext.csv', 'US'],

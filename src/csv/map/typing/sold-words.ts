@@ -1,7 +1,7 @@
 // Words by which a list says that a vehicle is sold, in the languages of the alias table.
 
 const gone =
-  /^(sold|wholesaled?|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
+  /^(sold|wholesaled|wholesale(?=$| ?[-–:,(/]| \d)|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
 const notYet =
   /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
 /** `Sold with a warranty`: a sentence about a vehicle on hand. */
