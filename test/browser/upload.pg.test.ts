@@ -146,7 +146,7 @@ test.skipIf(!isHere).for(ways)(
       'select records, accepted from core.stock_import order by import_id desc limit 1',
     )
     expect(stored!.accepted).toBeGreaterThan(0)
-    const text = await download('Download the list with prices')
+    const text = await download('CSV')
     expect(text.split('\n').length).toBeGreaterThan(stored!.records)
   },
 )
