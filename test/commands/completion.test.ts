@@ -23,7 +23,7 @@ test.for([
   { typed: 'forecourt stock ', offers: ['export', 'help', 'import', 'watch'] },
   {
     typed: 'forecourt stock import x.csv --all',
-    offers: ['--allow-mass-change', '--allow-mass-removal'],
+    offers: ['--allow-mass-change', '--allow-mass-removal', '--allow-unusual-values'],
   },
   { typed: 'forecourt sync --js', offers: ['--json'] },
   { typed: 'forecourt sync users eval', offers: ['evaluations'] },
