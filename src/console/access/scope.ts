@@ -18,12 +18,20 @@ export async function enterScope(db: Db, { rooftops }: Person): Promise<void> {
     select set_config('forecourt.rooftops', (
         select coalesce(string_agg(rooftop_id::text, ','), '') from core.rooftop where rooftop_uid = any (${[...rooftops]}::text[])
       ), true),
+      set_config('forecourt.rooftop_uids', ${JSON.stringify(rooftops)}, true),
       exists (
         select from pg_roles as r
         where r.rolname = ${scopedRole} and pg_has_role(session_user, r.oid, 'member') and has_schema_privilege(r.oid, 'mart_scoped', 'usage')
       ) as "isGranted"`.execute(db)
   if (rows[0]?.isGranted !== true) throw new NotGranted(`the role ${scopedRole} cannot be used`)
   await sql`set local role ${sql.id(scopedRole)}`.execute(db)
+}
+
+/** The uids of the rooftops that `enterScope` has limited the transaction to, also of those that no sync has seen; null: not limited. */
+export async function scopedUids(db: Db): Promise<readonly string[] | null> {
+  const { rows } = await sql<{ uids: string[] | null }>`
+    select nullif(current_setting('forecourt.rooftop_uids', true), '')::json as uids`.execute(db)
+  return rows[0]!.uids
 }
 
 /** The schema of the marts that a person reads: `from ${martSchema(person)}.fact_stock_unit`. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import { html } from '../../values/html.ts'
+import { scopedUids } from '../access/scope.ts'
 import { ActionRefused, type ActionRequest, definePage } from '../page.ts'
 import { choice } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
@@ -62,8 +63,11 @@ export const stockUpload = definePage({
   async read(request) {
     const { db, config, person, query } = request
     const scope = (await readStockScope(request, ''))!
-    // By the config: a rooftop that no sync has seen yet is there too.
-    const rooftops = ownRooftops(config, person).map(({ uid, name }) => ({ uid, name }))
+    // By the config, since a rooftop that no sync has seen yet is there too, and by the scope of the transaction.
+    const scoped = await scopedUids(db)
+    const rooftops = ownRooftops(config, person)
+      .filter(({ uid }) => scoped === null || scoped.includes(uid))
+      .map(({ uid, name }) => ({ uid, name }))
     const chosen = rooftops.some(({ uid }) => uid === query['rooftop']) ? query['rooftop']! : ''
     const newest = await readNewest(db, scope)
     return { rooftops, chosen, newest, waiting: await readWaiting(db, scope) }
