@@ -15,36 +15,35 @@ const short = {
   config: 'text of the config, which the operator writes',
   own: 'text of ours',
   fileName: 'the name of a file has at most 255 bytes',
+  label: 'a text of more than 60 characters is not tried',
 }
 
 /** Patterns that are not linear, or cannot be checked, and why that does no harm. */
 const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/erasure/normalise-text.ts': {
     "new RegExp(\n  [\n    String.raw`&(?:amp;)*(?:#(?<decimal>\\d{1,7});?|#x(?<hex>[0-9a-f]{1,6});|(?<named>[a-z]{2,8});)`,\n    `(?<link>${link}[0-7][0-9a-f]|${link}[c-f][0-9a-f](?:${link}[89ab][0-9a-f]){1,3})`,\n    String.raw`\\\\u(?<unit>[0-9a-f]{4}(?:(?<=d[89ab]..)\\\\ud[c-f][0-9a-f]{2})?)|(?<blank>\\\\[bfnrt])`,\n    String.raw`(?!\\s)\\p{Cc}`,\n    String.raw`(?:[A-Za-z](?=\\p{M})|[^\\x00-\\x7f])\\p{M}{0,8}`,\n  ].join('|'),\n  'giu',\n)":
-      short.own,
+      'no repetition contains the character that begins its part',
   },
   'src/erasure/phone.ts': {
-    "new RegExp(`^[\\\\s${phoneSeparators.replace('-', '\\\\-')}]{1,4}$`)": short.own,
-    '[a-z\\d]*$': short.cell,
-  },
-  'src/scheduler/alert-message.ts': {
-    '^(\\s*)([-+>]|\\d+(?=[.)]))': short.quoted,
+    "new RegExp(`^[\\\\s${phoneSeparators.replace('-', '\\\\-')}]{1,4}$`)":
+      'at most four characters',
+    '[a-z\\d]*$': '18 characters before a number',
   },
   'src/workbook/number-format.ts': {
-    '\\.?0+$': short.cell,
+    '\\.?0+$': 'toFixed gives at most 32 characters',
   },
   'src/csv/map/sold-blocks.ts': {
-    '^["\',;|\\t ]+|["\',;|\\t ]+$': short.cell,
+    '^["\',;|\\t ]+|["\',;|\\t ]+$': 'the title of a block has at most 80 characters',
   },
   'src/csv/map/typing/sold-words.ts': {
     "new RegExp(\n  String.raw`^\\P{L}*(?:${nouns}\\s+)*(?:sold|wholesaled|delivered|verkaufte?[nrs]?|ausgeliefert|vendue?s?|livrée?s?|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|تم بيعها|تم البيع)(?:\\s+${nouns})*(?:\\s*[-–:(,.]?\\s*(?:(?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde|خلال|هذا|\\p{Nd}|[-–:(]).*|(?:\\p{L}+\\s)?\\p{Nd}{4})?)?\\P{L}*$`,\n  'iu',\n)":
-      short.cell,
+      short.label,
   },
   'src/csv/map/typing/summary-words.ts': {
     "new RegExp(\n  String.raw`^(?:${totals}|${others}|${arabic})(?:[:=(-].*| (?:général|general|geral)|\\.{0,3})?$`,\n  'iu',\n)":
-      short.cell,
+      short.label,
     "new RegExp(\n  String.raw`^(?:${totals}|sub ?tot|count|average|avg|anzahl|durchschnitt|moyenne|nombre|promedio|gesamtergebnis|(?:ال)?(?:إجمالي|اجمالي|مجموع|متوسط))(?![\\p{L}\\p{M}\\p{N}])`,\n  'iu',\n)":
-      short.cell,
+      short.label,
   },
   'src/csv/map/typing/value-questions.ts': {
     '[\\d.,]*\\d': short.cell,

@@ -89,7 +89,7 @@ function teamsBody(message: AlertMessage) {
   const plain = (text: string) =>
     text
       .replaceAll(/[\\`*_[\]#]/g, '\\$&')
-      .replaceAll(/^(\s*)([-+>]|\d+(?=[.)]))/gm, '$1\\$2')
+      .replaceAll(/^([ \t]*)([-+>]|\d+(?=[.)]))/gm, '$1\\$2')
       .replaceAll(/\n+/g, '\n\n')
   const color = message.state === 'raised' ? 'attention' : 'good'
   const { url } = message
