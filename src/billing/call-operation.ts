@@ -66,8 +66,8 @@ export async function callOperation(caller: Caller, request: OperationCall): Pro
   const { pool, db } = await caller.openWarehouse()
   const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop], log)
   const billing = { config, log, signal, client, pool, db, requestedBy: caller.requestedBy }
-  const { body, finish } = await pay(billing, { operation, rooftop: row, naturalKey, again }, send)
-  await finish(await showLast(body))
+  await using paid = await pay(billing, { operation, rooftop: row, naturalKey, again }, send)
+  await paid.finish(await showLast(paid.body))
 }
 
 /** Shows the answer, or the last one of those that are polled, and returns it. */

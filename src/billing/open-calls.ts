@@ -49,6 +49,18 @@ export async function listOpenCalls(
 /** Locks a call whose process has ended, to find its outcome; null while that process is alive, another one has locked the call, or
  *  it is settled. */
 export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenCall | null> {
+  return await lockCall(pool, callId, async (holder) => {
+    const call = await readOpen(holder, callId)
+    return call === null ? null : { ...call, kind: listedKindOf(call.operation)! }
+  })
+}
+
+/** What `read` gives, with the lock of a call whose process has ended; null while another process has the lock, or for null. */
+async function lockCall<Found extends object>(
+  pool: pg.Pool,
+  callId: number,
+  read: (holder: pg.PoolClient) => Promise<Found | null>,
+): Promise<(Found & AsyncDisposable) | null> {
   const holder = await pool.connect()
   try {
     const { rows: locks } = await holder.query<{ free: boolean }>(
@@ -59,13 +71,12 @@ export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenC
       holder.release()
       return null
     }
-    const call = await readOpen(holder, callId)
-    if (call === null) {
+    const found = await read(holder)
+    if (found === null) {
       await unlockCall(holder, callId)
       return null
     }
-    const kind = listedKindOf(call.operation)!
-    return { ...call, kind, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
+    return { ...found, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
     // The lock ends with the connection.
     holder.release(error as Error)
@@ -149,8 +160,22 @@ export interface UnshownCall {
   readonly ref: string
 }
 
-/** The newest call for the subject, if it took effect and its result was not shown yet: another call would pay twice. */
-export async function findUnshownCall(
+/** The newest call for the subject, if it took effect and its result was not shown yet: another call would pay twice. It is locked, so
+ *  that one process alone shows it; null also while the process that paid is alive. */
+export async function lockUnshownCall(
+  { db, pool }: { readonly db: Db; readonly pool: pg.Pool },
+  subject: CallSubject,
+): Promise<(UnshownCall & AsyncDisposable) | null> {
+  const call = await findUnshownCall(db, subject)
+  if (call === null) return null
+  return await lockCall(pool, call.callId, async () => {
+    // It may have been shown until it was locked.
+    const now = await findUnshownCall(db, subject)
+    return now?.callId === call.callId ? now : null
+  })
+}
+
+async function findUnshownCall(
   db: Db,
   { operation, naturalKey, rooftopId }: CallSubject,
 ): Promise<UnshownCall | null> {

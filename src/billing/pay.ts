@@ -5,7 +5,7 @@ import {
   reserveCall,
   settleCall,
 } from './ledger.ts'
-import { findUnshownCall, markShown, refsOfOtherCalls } from './open-calls.ts'
+import { lockUnshownCall, markShown, refsOfOtherCalls } from './open-calls.ts'
 import { type AnsweredCheck, checkInAnswer, listedKindOf } from './past-calls.ts'
 import { type Meaning, messageOf, SyncError } from '../errors.ts'
 import { checkRefOf } from '../streams/vehicle-checks/past-checks.ts'
@@ -42,7 +42,7 @@ export async function pay(
   billing: BillingContext,
   subject: BillableSubject,
   send: () => Promise<ServiceAnswer<unknown>>,
-): Promise<PaidResult> {
+): Promise<ShownResult> {
   const { signal, config, requestedBy } = billing
   const { operation, rooftop, naturalKey, again } = subject
   const budget = operation.budget!
@@ -61,29 +61,50 @@ export async function pay(
   const before = listed === null ? null : await readBefore(billing, listed)
   // Interrupted before anything was sent: nothing is reserved.
   signal.throwIfAborted()
-  await using reservation = await reserveCall(billing.pool, { ...asked, before })
-  const { callId } = reservation
-  const settle = settler(billing, callId)
-  if (signal.aborted) await settle('released', { status: null, note: 'Interrupted: not sent.' })
-  signal.throwIfAborted()
-  const reservedMs = performance.now()
-  const call = { ...subject, callId, reservedMs, listed, before, settle }
-  return markedWhenShown(billing, callId, await sendReserved(billing, call, send))
+  const reservation = await reserveCall(billing.pool, { ...asked, before })
+  return await untilShown<never>(billing, reservation, async () => {
+    const { callId } = reservation
+    const settle = settler(billing, callId)
+    if (signal.aborted) await settle('released', { status: null, note: 'Interrupted: not sent.' })
+    signal.throwIfAborted()
+    const reservedMs = performance.now()
+    const call = { ...subject, callId, reservedMs, listed, before, settle }
+    return await sendReserved(billing, call, send)
+  })
 }
 
-/** The result of a call that is marked as shown when its answer was shown. Until then a repeat shows it and pays nothing. */
-function markedWhenShown(
+/** The result of a call that is locked until it is disposed: meanwhile no other process shows it. */
+export type ShownResult = PaidResult & AsyncDisposable
+
+/** The result of a locked call, which stays locked. It is marked as shown when its answer was shown; until then a repeat may show it,
+ *  when it gets the lock, and pays nothing. Without a result the lock is released. */
+async function untilShown<Missing extends null>(
   { db, log }: BillingContext,
-  callId: number,
-  { body, finish }: PaidResult,
-): PaidResult {
-  const markAndFinish = async (last: unknown) => {
-    await markShown(db, callId).catch((error: unknown) =>
-      log.warn({ callId, err: error }, 'the call is not marked as shown: a repeat shows it again'),
-    )
-    await finish(last)
+  lock: { readonly callId: number } & AsyncDisposable,
+  getResult: () => Promise<PaidResult | Missing>,
+): Promise<ShownResult | Missing> {
+  const { callId } = lock
+  const unlock = async () => await lock[Symbol.asyncDispose]()
+  try {
+    const result = await getResult()
+    if (result === null) {
+      await unlock()
+      return result
+    }
+    const finish = async (last: unknown) => {
+      await markShown(db, callId).catch((error: unknown) =>
+        log.warn(
+          { callId, err: error },
+          'the call is not marked as shown: a repeat shows it again',
+        ),
+      )
+      await result.finish(last)
+    }
+    return { body: result.body, finish, [Symbol.asyncDispose]: unlock }
+  } catch (error) {
+    await unlock()
+    throw error
   }
-  return { body, finish: markAndFinish }
 }
 
 /** The subject of the past checks; null when no operation lists what this one makes. */
@@ -98,23 +119,24 @@ async function showEarlier(
   billing: BillingContext,
   { operation }: BillableSubject,
   listed: PastSubject,
-): Promise<PaidResult | null> {
-  const { db, log, signal } = billing
+): Promise<ShownResult | null> {
+  const { log, signal } = billing
   const { evalId, rooftop } = listed
   const subject = { operation: operation.name, naturalKey: String(evalId), rooftopId: rooftop.id }
-  const earlier = await findUnshownCall(db, subject)
+  const earlier = await lockUnshownCall(billing, subject)
   if (earlier === null) return null
-  const past = await readPast(billing, listed).catch((error: unknown) => {
-    signal.throwIfAborted()
-    throw unsent(error)
+  return await untilShown<null>(billing, earlier, async () => {
+    const past = await readPast(billing, listed).catch((error: unknown) => {
+      signal.throwIfAborted()
+      throw unsent(error)
+    })
+    if (!past.checks.some(({ ref }) => ref === earlier.ref)) return null
+    log.warn(
+      { operation: operation.name, evalId, callId: earlier.callId, check: earlier.ref },
+      'nothing was sent: an earlier call has paid for this check; --again pays for another one',
+    )
+    return answerFromCheck(billing, { operation }, past, earlier.ref)
   })
-  if (!past.checks.some(({ ref }) => ref === earlier.ref)) return null
-  log.warn(
-    { operation: operation.name, evalId, callId: earlier.callId, check: earlier.ref },
-    'nothing was sent: an earlier call has paid for this check; --again pays for another one',
-  )
-  const paid = answerFromCheck(billing, { operation }, past, earlier.ref)
-  return markedWhenShown(billing, earlier.callId, paid)
 }
 
 /** The past checks before the call: a new check after it shows that it took effect. Null when the source refuses to list them. When

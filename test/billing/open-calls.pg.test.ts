@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import {
-  findUnshownCall,
+  lockUnshownCall,
   markShown,
   refsOfOtherCalls,
   settleOpenCall,
@@ -62,12 +62,18 @@ test('a check that a later call found is not shown until it is marked, whatever 
   await settleOpenCall(db, callId, '7')
   await database.pool.query("update ops.billable_call set note = 'In other words'")
 
-  const unshown = await findUnshownCall(db, subject)
-  const otherGroup = await findUnshownCall(db, { ...subject, rooftopId: 3 })
+  const unshown = await lockUnshownCall({ db, pool: database.pool }, subject)
+  const otherProcess = await lockUnshownCall({ db, pool: database.pool }, subject)
+  const otherGroup = await lockUnshownCall(
+    { db, pool: database.pool },
+    { ...subject, rooftopId: 3 },
+  )
   await markShown(db, callId)
-  const shown = await findUnshownCall(db, subject)
+  await unshown?.[Symbol.asyncDispose]()
+  const shown = await lockUnshownCall({ db, pool: database.pool }, subject)
 
-  expect([unshown, otherGroup, shown]).toEqual([{ callId, ref: '7' }, null, null])
+  expect(unshown).toMatchObject({ callId, ref: '7' })
+  expect([otherProcess, otherGroup, shown]).toEqual([null, null, null])
 })
 
 test('a later paid and shown call settles an open call', async () => {
@@ -77,7 +83,7 @@ test('a later paid and shown call settles an open call', async () => {
 
   await markShown(db, await addCall(database, 1, 'committed', '8'))
 
-  expect(await findUnshownCall(db, subject)).toBeNull()
+  expect(await lockUnshownCall({ db, pool: database.pool }, subject)).toBeNull()
 })
 
 test('calls from before the column keep whether they were shown', async () => {

@@ -233,6 +233,28 @@ test('an answer that was stored and not shown is the answer of a repeat', async 
   expect(searches(fixture)).toBe(1)
 })
 
+test('an answer that is about to be shown is shown by one process alone', async () => {
+  await using fixture = await openBillingFixture({ budget: { ppsrSearch: 5 } })
+  await syncFirst(fixture)
+  await runInProcess(search(), fixture)
+  await fixture.query('update ops.billable_call set shown_at = null')
+  const payer = await fixture.database.pool.connect()
+
+  // A process that lives has paid, and has not shown the answer yet.
+  await payer.query('select pg_advisory_lock(7303, call_id::int) from ops.billable_call')
+  const meanwhile = await runInProcess(search(), fixture)
+  // It dies.
+  await payer.query('select pg_advisory_unlock(7303, call_id::int) from ops.billable_call')
+  payer.release()
+  const repeats = await Promise.all(
+    Array.from({ length: 3 }, () => runInProcess(search(), fixture)),
+  )
+
+  expect(meanwhile.code).toBe(2)
+  expect(repeats.map(({ code }) => code).sort()).toEqual([0, 2, 2])
+  expect(searches(fixture)).toBe(1)
+})
+
 test('an interrupted process logs that the call is open, and the next process settles it', async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(fixture)
