@@ -21,8 +21,6 @@ core.agg_appraisal table with (fillfactor=80)
   recon_total numeric(15,3) -- core.evaluation.recon_total, else recon_line_total
   recon core.recon_cost[] not null -- By type, without lines of type info, which are no cost
   price_outcome character varying(20) -- priced: it has a current price observation; else the outcome of the last request; null: its price was never requested
-  confirmed_at timestamp with time zone -- last_confirmed_at of the current price observation
-  confirmed_days integer -- Days from 2000-01-01 to the local day of confirmed_at
   wholesale_first numeric(15,3)
   retail_first numeric(15,3)
   wholesale_now numeric(15,3)
@@ -72,8 +70,6 @@ core.agg_pricing_day table
   priced integer not null -- Evaluations with a current price observation
   cannot_be_priced integer not null -- Evaluations without a current observation whose last request was skipped or rejected
   failed integer not null -- Evaluations without a current observation whose last request failed
-  confirmed_days bigint not null -- Sum over the priced evaluations of the days from 2000-01-01 to the local day of last_confirmed_at
-  oldest_confirmed_at timestamp with time zone -- Earliest last_confirmed_at of the priced evaluations
   constraint agg_pricing_day_pkey PRIMARY KEY (rooftop_id, completed_date_local)
   -- Pricing AI results for the evaluations that the source still shows, by rooftop and local day of completion. core.pricing_days defines it. There is no row for a day on which no evaluation was requested or priced.
 
@@ -130,33 +126,67 @@ CREATE OR REPLACE FUNCTION core.agg_differences(only_rooftop integer DEFAULT NUL
 AS $function$
 #variable_conflict use_column
 declare
-  facts core.agg_appraisal[] := array(
-    select fact from core.appraisals(
-      array(select distinct group_id from core.evaluation where only_rooftop is null or rooftop_id = only_rooftop),
-      array(select eval_id from core.evaluation where only_rooftop is null or rooftop_id = only_rooftop)) as fact
-    where only_rooftop is null or fact.rooftop_id = only_rooftop);
+  part record;
+  until date;
+  facts core.agg_appraisal[];
 begin
-  return query
-  select 'agg_appraisal'::varchar(40), coalesce(fact.rooftop_id, stored.rooftop_id), coalesce(fact.completed_date_local, stored.completed_date_local)
-  from (select * from core.agg_appraisal where only_rooftop is null or rooftop_id = only_rooftop) as stored
-  full join unnest(facts) as fact using (group_id, eval_id)
-  where stored is distinct from fact
-  union
-  select 'agg_evaluation_day', rooftop_id, completed_date_local
-  from (select * from core.agg_evaluation_day where only_rooftop is null or rooftop_id = only_rooftop) as stored
-  full join core.evaluation_days(facts) as fact using (rooftop_id, completed_date_local, user_id, currency_code)
-  where stored is distinct from fact
-  union
-  select 'agg_recon_day', rooftop_id, completed_date_local
-  from (select * from core.agg_recon_day where only_rooftop is null or rooftop_id = only_rooftop) as stored
-  full join core.recon_days(facts) as fact using (rooftop_id, completed_date_local, recon_type, currency_code)
-  where stored is distinct from fact
-  union
-  select 'agg_pricing_day', rooftop_id, completed_date_local
-  from (select * from core.agg_pricing_day where only_rooftop is null or rooftop_id = only_rooftop) as stored
-  full join core.pricing_days(facts) as fact using (rooftop_id, completed_date_local)
-  where stored is distinct from fact;
+  for part in select * from core.agg_months(only_rooftop) loop
+    until := part.month_start + interval '1 month';
+    facts := array(select fact from core.appraisals_of_month(part.rooftop_id, part.month_start) as fact);
+    return query
+    select 'agg_appraisal'::varchar(40), fact.rooftop_id, fact.completed_date_local
+    from unnest(facts) as fact left join core.agg_appraisal as stored using (group_id, eval_id)
+    where stored is distinct from fact
+    union
+    -- A stored row that another rooftop or month should have is reported there.
+    select 'agg_appraisal', stored.rooftop_id, stored.completed_date_local
+    from (
+      select * from core.agg_appraisal as listed
+      where listed.rooftop_id = part.rooftop_id and listed.month_start = part.month_start
+        and (listed.group_id, listed.eval_id) not in (select fact.group_id, fact.eval_id from unnest(facts) as fact)
+    ) as stored
+    where not exists (
+      select from core.appraisals(array[stored.group_id], array[stored.eval_id]) as fact
+      where only_rooftop is null or fact.rooftop_id = only_rooftop)
+    union
+    select 'agg_evaluation_day', rooftop_id, completed_date_local
+    from (select * from core.agg_evaluation_day as a
+      where a.rooftop_id = part.rooftop_id and a.completed_date_local >= part.month_start and a.completed_date_local < until) as stored
+    full join core.evaluation_days(facts) as fact using (rooftop_id, completed_date_local, user_id, currency_code)
+    where stored is distinct from fact
+    union
+    select 'agg_recon_day', rooftop_id, completed_date_local
+    from (select * from core.agg_recon_day as a
+      where a.rooftop_id = part.rooftop_id and a.completed_date_local >= part.month_start and a.completed_date_local < until) as stored
+    full join core.recon_days(facts) as fact using (rooftop_id, completed_date_local, recon_type, currency_code)
+    where stored is distinct from fact
+    union
+    select 'agg_pricing_day', rooftop_id, completed_date_local
+    from (select * from core.agg_pricing_day as a
+      where a.rooftop_id = part.rooftop_id and a.completed_date_local >= part.month_start and a.completed_date_local < until) as stored
+    full join core.pricing_days(facts) as fact using (rooftop_id, completed_date_local)
+    where stored is distinct from fact;
+  end loop;
 end
+$function$
+
+core.core.agg_months(integer) routine
+CREATE OR REPLACE FUNCTION core.agg_months(only_rooftop integer)
+ RETURNS TABLE(rooftop_id integer, month_start date)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select rooftop_id, date_trunc('month', completed_date_local::timestamp)::date from core.evaluation
+  where completed_date_local is not null and (only_rooftop is null or rooftop_id = only_rooftop)
+  union select rooftop_id, month_start from core.agg_appraisal where only_rooftop is null or rooftop_id = only_rooftop
+  union
+  select rooftop_id, date_trunc('month', completed_date_local::timestamp)::date
+  from (
+    select rooftop_id, completed_date_local from core.agg_evaluation_day
+    union select rooftop_id, completed_date_local from core.agg_recon_day
+    union select rooftop_id, completed_date_local from core.agg_pricing_day
+  ) as summed
+  where only_rooftop is null or rooftop_id = only_rooftop
 $function$
 
 core.core.agg_rebuild(integer) routine
@@ -165,24 +195,25 @@ CREATE OR REPLACE FUNCTION core.agg_rebuild(only_rooftop integer)
  LANGUAGE plpgsql
 AS $function$
 declare
+  part record;
   facts core.agg_appraisal[];
 begin
   -- No load may add its difference between the calculation and the commit.
   lock table core.agg_appraisal, core.agg_evaluation_day, core.agg_recon_day, core.agg_pricing_day in exclusive mode;
-  facts := array(
-    select fact from core.appraisals(
-      array(select distinct group_id from core.evaluation where rooftop_id = only_rooftop),
-      array(select eval_id from core.evaluation where rooftop_id = only_rooftop)) as fact
-    where fact.rooftop_id = only_rooftop);
-  delete from core.agg_appraisal
-  where rooftop_id = only_rooftop or (group_id, eval_id) in (select fact.group_id, fact.eval_id from unnest(facts) as fact);
+  delete from core.agg_appraisal where rooftop_id = only_rooftop;
   delete from core.agg_evaluation_day where rooftop_id = only_rooftop;
   delete from core.agg_recon_day where rooftop_id = only_rooftop;
   delete from core.agg_pricing_day where rooftop_id = only_rooftop;
-  insert into core.agg_appraisal select * from unnest(facts);
-  insert into core.agg_evaluation_day select * from core.evaluation_days(facts);
-  insert into core.agg_recon_day select * from core.recon_days(facts);
-  insert into core.agg_pricing_day select * from core.pricing_days(facts);
+  for part in select * from core.agg_months(only_rooftop) loop
+    facts := array(select fact from core.appraisals_of_month(only_rooftop, part.month_start) as fact);
+    -- Rows that are stored under another rooftop.
+    delete from core.agg_appraisal as stored using unnest(facts) as fact
+    where stored.group_id = fact.group_id and stored.eval_id = fact.eval_id;
+    insert into core.agg_appraisal select * from unnest(facts);
+    insert into core.agg_evaluation_day select * from core.evaluation_days(facts);
+    insert into core.agg_recon_day select * from core.recon_days(facts);
+    insert into core.agg_pricing_day select * from core.pricing_days(facts);
+  end loop;
 end
 $function$
 
@@ -213,15 +244,12 @@ AS $function$
       order by coalesce(line.recon_type, '')
     ),
     case when price.eval_id is null then asked.outcome else 'priced' end,
-    price.last_confirmed_at,
-    (price.last_confirmed_at at time zone coalesce(place.time_zone, 'UTC'))::date - date '2000-01-01',
     first.wholesale, first.retail, latest.wholesale, latest.retail,
     (e.final_price - first.wholesale)::numeric(18,3),
     (case when first.wholesale <> 0 then least(greatest((e.final_price - first.wholesale) / first.wholesale, -999.9999), 999.9999) end)::numeric(7,4),
     (first.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3),
     (latest.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3)
   from core.evaluation as e
-  left join core.rooftop as place using (rooftop_id)
   left join core.price_observation as price
     on price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
   left join ops.enrichment_state as asked
@@ -243,6 +271,21 @@ AS $function$
       case when superseded.eval_id is null then latest.retail else superseded.retail end as retail
   ) as first
   where e.group_id = any(groups) and e.eval_id = any(evals) and e.gone_at is null and e.completed_date_local is not null
+$function$
+
+core.core.appraisals_of_month(integer,date) routine
+CREATE OR REPLACE FUNCTION core.appraisals_of_month(of_rooftop integer, of_month date)
+ RETURNS SETOF core.agg_appraisal
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select fact.*
+  from (
+    select array_agg(distinct group_id) as groups, array_agg(eval_id) as evals from core.evaluation
+    where rooftop_id = of_rooftop and completed_date_local >= of_month and completed_date_local < of_month + interval '1 month'
+  ) as completed
+  cross join core.appraisals(completed.groups, completed.evals) as fact
+  where fact.rooftop_id = of_rooftop
 $function$
 
 core.core.bucket_percentile(numeric[],numeric) routine
@@ -399,8 +442,7 @@ AS $function$
     rooftop_id, completed_date_local, count(*)::int,
     (count(*) filter (where price_outcome = 'priced'))::int,
     (count(*) filter (where price_outcome in ('skipped', 'rejected')))::int,
-    (count(*) filter (where price_outcome = 'failed'))::int,
-    coalesce(sum(confirmed_days), 0)::bigint, min(confirmed_at)
+    (count(*) filter (where price_outcome = 'failed'))::int
   from unnest(counted)
   where price_outcome is not null
   group by 1, 2

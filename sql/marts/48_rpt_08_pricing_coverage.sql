@@ -3,13 +3,12 @@ create or replace view mart.rpt_08_pricing_coverage as
 with counted as (
   select
     a.rooftop_id, date_trunc('month', a.completed_date_local::timestamp)::date as month_start,
-    a.appraisals as evaluations, 0 as known, 0 as priced, 0 as cannot_be_priced, 0 as failed, 0::bigint as confirmed_days,
-    null::timestamptz as oldest_confirmed_at
+    a.appraisals as evaluations, 0 as known, 0 as priced, 0 as cannot_be_priced, 0 as failed
   from core.agg_evaluation_day as a
   union all
   select
     p.rooftop_id, date_trunc('month', p.completed_date_local::timestamp)::date,
-    0, p.known, p.priced, p.cannot_be_priced, p.failed, p.confirmed_days, p.oldest_confirmed_at
+    0, p.known, p.priced, p.cannot_be_priced, p.failed
   from core.agg_pricing_day as p
 ), summed as (
   select
@@ -19,9 +18,7 @@ with counted as (
     sum(known)::int as known,
     sum(priced)::int as priced,
     sum(cannot_be_priced)::int as cannot_be_priced,
-    sum(failed)::int as failed,
-    sum(confirmed_days) as confirmed_days,
-    min(oldest_confirmed_at) as oldest_confirmed_at
+    sum(failed)::int as failed
   from counted
   group by rooftop_id, month_start
 )
@@ -35,10 +32,24 @@ select
   s.cannot_be_priced,
   s.failed,
   s.evaluations - s.known as not_asked,
-  ((now() at time zone r.time_zone)::date - date '2000-01-01' - s.confirmed_days / nullif(s.priced, 0))::numeric(12,2) as average_age_days,
-  s.oldest_confirmed_at
+  confirmed.average_age_days,
+  confirmed.oldest_confirmed_at
 from summed as s
-join core.rooftop as r using (rooftop_id);
+join core.rooftop as r using (rooftop_id)
+-- No sum holds the confirmations, because those of each night would rewrite it. A query without these columns does not read them.
+left join lateral (
+  select
+    avg((now() at time zone r.time_zone)::date - (p.last_confirmed_at at time zone r.time_zone)::date)::numeric(12,2) as average_age_days,
+    min(p.last_confirmed_at) as oldest_confirmed_at
+  from core.agg_appraisal as a
+  -- One at a time: a join would read every price of the rooftop for each month.
+  cross join lateral (
+    select last_confirmed_at from core.price_observation
+    where rooftop_id = a.rooftop_id and eval_id = a.eval_id and price_source = 'pricing_ai' and is_current
+    limit 1
+  ) as p
+  where a.rooftop_id = s.rooftop_id and a.month_start = s.month_start
+) as confirmed on true;
 
 comment on view mart.rpt_08_pricing_coverage is 'Which appraisals have a guide price, which cannot have one, and how old are the prices? priced, cannot_be_priced, failed and not_asked add up to evaluations, except for those whose answer is being polled. | grain: one row per rooftop and month | key: rooftop_id, month_start | history: current prices of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_08_pricing_coverage.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';

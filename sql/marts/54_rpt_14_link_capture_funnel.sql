@@ -14,16 +14,12 @@ with bought as (
     sum(a.appraisals) as evaluations,
     sum(a.photos) as photos,
     sum(a.no_photo) as no_photo,
-    0 as bought,
-    array[
-      sum(a.ttc_bucket_0), sum(a.ttc_bucket_1), sum(a.ttc_bucket_2), sum(a.ttc_bucket_3), sum(a.ttc_bucket_4), sum(a.ttc_bucket_5),
-      sum(a.ttc_bucket_6), sum(a.ttc_bucket_7), sum(a.ttc_bucket_8), sum(a.ttc_bucket_9), sum(a.ttc_bucket_10), sum(a.ttc_bucket_11)
-    ] as buckets
+    0 as bought
   from core.agg_evaluation_day as a
   group by a.rooftop_id, date_trunc('month', a.completed_date_local::timestamp)::date, a.user_id
   union all
   select
-    e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(e.user_id, 0), 0::bigint, 0::bigint, 0::bigint, 1, null::bigint[]
+    e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(e.user_id, 0), 0::bigint, 0::bigint, 0::bigint, 1
   from bought as e
 ), summed as (
   select
@@ -33,14 +29,20 @@ with bought as (
     sum(c.evaluations)::int as evaluations,
     sum(c.photos)::int as photos,
     sum(c.no_photo) as no_photo,
-    sum(c.bought)::int as bought,
-    array[
-      sum(c.buckets[1]), sum(c.buckets[2]), sum(c.buckets[3]), sum(c.buckets[4]), sum(c.buckets[5]), sum(c.buckets[6]),
-      sum(c.buckets[7]), sum(c.buckets[8]), sum(c.buckets[9]), sum(c.buckets[10]), sum(c.buckets[11]), sum(c.buckets[12])
-    ] as buckets
+    sum(c.bought)::int as bought
   from counted as c
   left join core.app_user as u on u.user_id = c.user_id
   group by c.rooftop_id, c.month_start, coalesce(u.is_generated_link_account, false)
+), timed as (
+  select
+    e.rooftop_id,
+    date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
+    coalesce(u.is_generated_link_account, false) as is_link_captured,
+    percentile_cont(0.5) within group (order by extract(epoch from e.completed_at - e.created_at)::float8 / 60) as minutes
+  from core.evaluation as e
+  left join core.app_user as u using (user_id)
+  where e.gone_at is null and e.completed_date_local is not null and e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at
+  group by e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(u.is_generated_link_account, false)
 )
 select
   s.rooftop_id,
@@ -51,11 +53,12 @@ select
   s.photos,
   (s.photos::numeric / nullif(s.evaluations, 0))::numeric(12,2) as average_photos,
   (s.no_photo::numeric / nullif(s.evaluations, 0))::numeric(7,4) as no_photo_share,
-  core.bucket_percentile(s.buckets, 0.5)::numeric(12,2) as median_minutes,
+  t.minutes::numeric(12,2) as median_minutes,
   s.bought,
   (s.bought::numeric / nullif(s.evaluations, 0))::numeric(7,4) as bought_share
 from summed as s
-join core.rooftop as r using (rooftop_id);
+join core.rooftop as r using (rooftop_id)
+left join timed as t using (rooftop_id, month_start, is_link_captured);
 
 comment on view mart.rpt_14_link_capture_funnel is 'Do appraisals that customers capture through a link differ from those made in person: photos, time, bought? Without a stock list nothing counts as bought. | grain: one row per rooftop, month and way of capture | key: rooftop_id, month_start, is_link_captured | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_14_link_capture_funnel.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
@@ -66,6 +69,6 @@ comment on column mart.rpt_14_link_capture_funnel.evaluations is 'Evaluations co
 comment on column mart.rpt_14_link_capture_funnel.photos is 'Number of their photos | unit: count | source: core.evaluation.photo_count [A §2 Photos]';
 comment on column mart.rpt_14_link_capture_funnel.average_photos is 'photos / evaluations | unit: count | source: photos and evaluations';
 comment on column mart.rpt_14_link_capture_funnel.no_photo_share is 'Evaluations without a photo / evaluations | unit: share from 0 to 1 | source: core.agg_evaluation_day.no_photo';
-comment on column mart.rpt_14_link_capture_funnel.median_minutes is 'Median time of the evaluations with an exact creation time, see rpt_04_time_to_complete; null: no evaluation has one | unit: minutes, estimated inside the bucket | source: core.agg_evaluation_day.ttc_bucket_0 to 11';
+comment on column mart.rpt_14_link_capture_funnel.median_minutes is 'Median time of the evaluations with an exact creation time, see rpt_04_time_to_complete; null: no evaluation has one | unit: minutes | source: core.evaluation.created_at and completed_at';
 comment on column mart.rpt_14_link_capture_funnel.bought is 'Evaluations that were bought: the last one before a unit of the stock list came in | unit: count | source: core.stock_outcome';
 comment on column mart.rpt_14_link_capture_funnel.bought_share is 'bought / evaluations | unit: share from 0 to 1 | source: bought and evaluations';

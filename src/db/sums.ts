@@ -9,8 +9,6 @@ interface Sums {
   readonly keys: readonly string[]
   readonly count: string
   readonly others: readonly string[]
-  /** A column with the least of its values instead of their sum. */
-  readonly least?: string
 }
 
 const buckets = Array.from({ length: 12 }, (_, index) => `ttc_bucket_${index}`)
@@ -39,8 +37,7 @@ const tables: readonly Sums[] = [
     function: 'core.pricing_days',
     keys: ['rooftop_id', 'completed_date_local'],
     count: 'known',
-    others: ['priced', 'cannot_be_priced', 'failed', 'confirmed_days'],
-    least: 'oldest_confirmed_at',
+    others: ['priced', 'cannot_be_priced', 'failed'],
   },
 ]
 
@@ -111,33 +108,25 @@ async function removeChanged(
 }
 
 /** SQL that adds what the evaluations in `changed` add to the sums, less what they added before. */
-function addDifference({ table, function: name, keys, count, others, least }: Sums): string {
+function addDifference({ table, function: name, keys, count, others }: Sums): string {
   const sums = [count, ...others]
   const differences = sums.map((column) => `sum(sign * ${column})`)
-  const leasts = least === undefined ? [] : [least]
-  const leastOf = (sign: number) =>
-    leasts.map((column) => `min(${column}) filter (where sign = ${sign})`)
-  const isChanged = [
-    `(${differences.join(', ')}) <> (${sums.map(() => 0).join(', ')})`,
-    ...leasts.map(() => `${leastOf(1)} is distinct from ${leastOf(-1)}`),
-  ]
   return /* sql */ `
     ${table.replace('core.', '')} as (
-      insert into ${table} as stored (${[...keys, ...sums, ...leasts].join(', ')})
-      select ${[...keys, ...differences, ...leastOf(1)].join(', ')}
+      insert into ${table} as stored (${[...keys, ...sums].join(', ')})
+      select ${[...keys, ...differences].join(', ')}
       from (
         select 1 as sign, day.* from changed cross join ${name}(added) as day
         union all select -1, day.* from changed cross join ${name}(removed) as day
       ) as term
-      group by ${keys.join(', ')} having ${isChanged.join(' or ')} order by ${keys.join(', ')}
-      on conflict (${keys.join(', ')}) do update set ${[
-        ...sums.map((column) => `${column} = stored.${column} + excluded.${column}`),
-        ...leasts.map((column) => `${column} = least(stored.${column}, excluded.${column})`),
-      ].join(', ')}
+      group by ${keys.join(', ')} having (${differences.join(', ')}) <> (${sums.map(() => 0).join(', ')})
+      order by ${keys.join(', ')}
+      on conflict (${keys.join(', ')}) do update set
+        ${sums.map((column) => `${column} = stored.${column} + excluded.${column}`).join(', ')}
     )`
 }
 
-/** Deletes the sums that are 0 now, and finds the earliest confirmation of the days that may have lost theirs. */
+/** Deletes the sums that are 0 now. */
 async function removeEmpty(db: Db, removed: string): Promise<void> {
   const emptied = tables.map(
     ({ table, count }) => `${table.replace('core.', '')} as (
@@ -146,20 +135,10 @@ async function removeEmpty(db: Db, removed: string): Promise<void> {
     )`,
   )
   await sql`
-    with gone as materialized (select * from unnest(${removed}::core.agg_appraisal[])),
-    day as (select distinct rooftop_id, completed_date_local from gone), ${sql.raw(emptied.join(', '))}
-    update core.agg_pricing_day as stored set oldest_confirmed_at = (
-      select min(one.confirmed_at) from core.agg_appraisal as one
-      where one.rooftop_id = stored.rooftop_id and one.completed_date_local = stored.completed_date_local
-        and one.month_start = date_trunc('month', stored.completed_date_local::timestamp)::date)
-    from (select rooftop_id, completed_date_local, min(confirmed_at) as confirmed_at from gone group by 1, 2) as lost
-    where stored.rooftop_id = lost.rooftop_id and stored.completed_date_local = lost.completed_date_local
-      and stored.oldest_confirmed_at = lost.confirmed_at and stored.known > 0
-      and not exists (select from core.agg_appraisal as one where one.rooftop_id = stored.rooftop_id
-        and one.completed_date_local = stored.completed_date_local and one.confirmed_at = lost.confirmed_at
-        and one.month_start = date_trunc('month', stored.completed_date_local::timestamp)::date)`.execute(
-    db,
-  )
+    with day as (
+      select distinct rooftop_id, completed_date_local from unnest(${removed}::core.agg_appraisal[])
+    ), ${sql.raw(emptied.join(', '))}
+    select`.execute(db)
 }
 
 /** Calculates the vehicles again. Two transactions that each add the first evaluation of a vehicle share no row to wait at, so they

@@ -21,8 +21,6 @@ export interface CoreAggAppraisalTable {
   recon_total: string | null
   recon: string[]
   price_outcome: string | null
-  confirmed_at: Date | null
-  confirmed_days: number | null
   wholesale_first: string | null
   retail_first: string | null
   wholesale_now: string | null
@@ -71,8 +69,6 @@ export interface CoreAggPricingDayTable {
   priced: number
   cannot_be_priced: number
   failed: number
-  confirmed_days: number
-  oldest_confirmed_at: Date | null
 }
 
 /** core.agg_recon_day */
@@ -1245,8 +1241,6 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'recon_total', type: 'numeric(15,3)' },
     { name: 'recon', type: 'core.recon_cost[]' },
     { name: 'price_outcome', type: 'character varying(20)' },
-    { name: 'confirmed_at', type: 'timestamp with time zone' },
-    { name: 'confirmed_days', type: 'integer' },
     { name: 'wholesale_first', type: 'numeric(15,3)' },
     { name: 'retail_first', type: 'numeric(15,3)' },
     { name: 'wholesale_now', type: 'numeric(15,3)' },
@@ -1291,8 +1285,6 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'priced', type: 'integer' },
     { name: 'cannot_be_priced', type: 'integer' },
     { name: 'failed', type: 'integer' },
-    { name: 'confirmed_days', type: 'bigint' },
-    { name: 'oldest_confirmed_at', type: 'timestamp with time zone' },
   ],
   'core.agg_recon_day': [
     { name: 'rooftop_id', type: 'integer' },

@@ -190,10 +190,16 @@ async function writeAnswers(
   await release(tx, quarantine, closedKeys)
   const failed = answers.filter(({ kind }) => kind === 'failed')
   await countAttempts(tx, quarantine, failed.map(keyOf))
-  await recordAnswers(tx, job, answers, span)
-  const ids = answers.map(({ task }) => task.evalId)
+  const changedStates = await recordAnswers(tx, job, answers, span)
+  const loadedOf = new Map<Answer, Loaded>(answered.map((one, index) => [one, loaded[index]!]))
+  // An answer that confirms what is known changes no sum, and locks none.
+  const changed = answers.filter((answer) => {
+    const outcome = loadedOf.get(answer)?.outcome
+    return outcome === undefined ? changedStates.has(answer.task.evalId) : outcome !== 'unchanged'
+  })
+  const ids = changed.map(({ task }) => task.evalId)
   if (stream.isSummed) await refreshSums(tx.db, [rooftop.groupId], ids)
-  return countAnswers(answers, new Map(answered.map((one, index) => [one, loaded[index]!])))
+  return countAnswers(answers, loadedOf)
 }
 
 /** Stores payloads whose relevant content differs from the newest stored one. */

@@ -58,16 +58,21 @@ export interface AskSpan {
   readonly now: Date
 }
 
-/** Records the outcome for every evaluation that was asked about, and when it is due again. */
+/** Records the outcome for every evaluation that was asked about, and when it is due again. Returns the evaluations with an outcome
+ *  that is not the one before. */
 export async function recordAnswers(
   tx: Tx,
   job: SliceJob<Enrichment>,
   answers: readonly Answer[],
   { began, now }: AskSpan,
-): Promise<void> {
-  if (answers.length === 0) return
+): Promise<ReadonlySet<number>> {
+  if (answers.length === 0) return new Set()
   const states = answers.map((answer) => stateOf(job, answer, now))
-  await sql`
+  const { rows } = await sql<{ evalId: number; isChanged: boolean }>`
+    with before as (
+      select eval_id, ask, outcome from ops.enrichment_state
+      where rooftop_id = ${job.rooftop.id} and stream = ${job.stream.name} and eval_id = any(${states.map(({ evalId }) => evalId)}::bigint[])
+    )
     insert into ops.enrichment_state as old
       (rooftop_id, stream, eval_id, ask, next_due_at, last_asked_at, polling_since, failures, outcome, detail)
     select ${job.rooftop.id}, ${job.stream.name}, state.*
@@ -78,7 +83,10 @@ export async function recordAnswers(
     on conflict (rooftop_id, stream, eval_id, ask) do update
     set next_due_at = excluded.next_due_at, last_asked_at = excluded.last_asked_at,
       polling_since = excluded.polling_since, failures = excluded.failures, outcome = excluded.outcome, detail = excluded.detail
+    returning eval_id as "evalId", not exists (
+      select from before where before.eval_id = old.eval_id and before.ask = old.ask and before.outcome = old.outcome) as "isChanged"
   `.execute(tx.db)
+  return new Set(rows.flatMap(({ evalId, isChanged }) => (isChanged ? [evalId] : [])))
 }
 
 interface State {

@@ -261,16 +261,17 @@ async function updateRooftop(
     .where('rooftop_id', '=', id)
     .execute()
   if (groupId === groupBefore && !isZoneChanged) return
-  await sql`
+  const moved = await sql<{ id: number }>`
     update core.evaluation
     set created_date_local = (created_at at time zone ${zone})::date, completed_date_local = (completed_at at time zone ${zone})::date
     where rooftop_id = ${id} and (created_date_local, completed_date_local) is distinct from
-      ((created_at at time zone ${zone})::date, (completed_at at time zone ${zone})::date)`.execute(
-    db,
-  )
-  // Also of evaluations whose own days stay the same: the day on which a price was confirmed may change.
-  const { rows } = await sql<{ id: number }>`
-    select eval_id as id from core.evaluation where rooftop_id = ${id}`.execute(db)
+      ((created_at at time zone ${zone})::date, (completed_at at time zone ${zone})::date)
+    returning eval_id as id`.execute(db)
+  const { rows } =
+    groupId === groupBefore
+      ? moved
+      : await sql<{ id: number }>`
+          select eval_id as id from core.evaluation where rooftop_id = ${id}`.execute(db)
   const evalIds = rows.map((row) => row.id)
   // In parts, as a rooftop may have a million. Loads wait, so that the locks have one order.
   await sql`lock table core.agg_appraisal in exclusive mode`.execute(db)

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
+import { buildMarts } from '#src/db/marts.ts'
 import { countPricing, storedRows } from '../support/aggregates-counted.ts'
 import {
   changeAll,
@@ -31,16 +32,15 @@ test('a price that is added, confirmed, replaced or deleted is counted at each s
     expect(await storedRows(database.pool, 'agg_pricing_day')).toEqual(
       await countPricing(database.pool),
     )
-    found.push((await storedRows(database.pool, 'agg_pricing_day'))[0]?.slice(13, 25))
+    found.push((await storedRows(database.pool, 'agg_pricing_day'))[0]?.slice(13))
   }
 
   expect(found).toEqual([
-    ...['1 1 0 0 9517', '1 1 0 0 9518', '1 0 0 0 0 ', '1 1 0 0 9518'],
-    ...['1 0 0 0 0 ', '1 0 1 0 0 ', undefined],
+    ...['1 1 0 0', '1 1 0 0', '1 0 0 0', '1 1 0 0', '1 0 0 0', '1 0 1 0', undefined],
   ])
 })
 
-test('prices are counted by the calendar of the rooftop, also after it moved to another zone', async () => {
+test('the age of prices is counted by the calendar of the rooftop, also after it moved to another zone', async () => {
   await using database = await createTestDatabase()
   await writeFacts(database, [sampleEvaluation], [])
   await database.pool.query(
@@ -51,7 +51,16 @@ test('prices are counted by the calendar of the rooftop, also after it moved to 
   await inSession(database.pool, (client) =>
     applyChange(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
   )
-  const inSydney = await storedRows(database.pool, 'agg_pricing_day')
+  await buildMarts(database.pool)
+  const confirmed = async () =>
+    (
+      await database.pool.query<Record<string, unknown>>(
+        `select month_start::text, priced, oldest_confirmed_at::text as oldest,
+           ((now() at time zone time_zone)::date - average_age_days::int)::text as day
+         from mart.rpt_08_pricing_coverage join core.rooftop using (rooftop_id)`,
+      )
+    ).rows
+  const inSydney = await confirmed()
 
   await changeAll(database.pool, (client) =>
     client.query(
@@ -60,12 +69,12 @@ test('prices are counted by the calendar of the rooftop, also after it moved to 
     ),
   )
 
-  // Confirmed at midnight UTC of 21 January 2026, day 9517: still the 20th in Chicago.
-  expect(inSydney[0]).toMatch(/^1 2026-01-31 1 1 0 0 9517 2026-01-21/)
+  // Confirmed at midnight UTC of 21 January: still the 20th in Chicago.
+  const row = { month_start: '2026-01-01', priced: 1, oldest: '2026-01-21 00:00:00+00' }
+  expect(inSydney).toEqual([{ ...row, day: '2026-01-21' }])
+  expect(await confirmed()).toEqual([{ ...row, day: '2026-01-20' }])
   // The day of completion is calculated again from its instant, too.
-  expect((await storedRows(database.pool, 'agg_pricing_day'))[0]).toMatch(
-    /^1 2026-01-19 1 1 0 0 9516 /,
-  )
+  expect(await storedRows(database.pool, 'agg_pricing_day')).toEqual(['1 2026-01-19 1 1 0 0'])
   expect(await differences(database.pool)).toEqual([])
 })
 
@@ -76,7 +85,7 @@ test('a falsified sum of prices is reported, and repaired by a rebuild', async (
     applyChange(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
   )
   await database.pool.query("update core.agg_appraisal set price_outcome = 'failed'")
-  await database.pool.query('update core.agg_pricing_day set oldest_confirmed_at = null')
+  await database.pool.query('update core.agg_pricing_day set priced = 0')
 
   const named = await differences(database.pool)
   await database.pool.query('select core.agg_rebuild(1)')

@@ -150,9 +150,7 @@ test('the differences name the falsified days of the given rooftop', async () =>
   await database.pool.query('update core.agg_evaluation_day set value_sum = value_sum + 0.001')
   await database.pool.query('delete from core.agg_recon_day')
   await database.pool.query('update core.agg_appraisal set gap_share = 0')
-  await database.pool.query(
-    'update core.agg_appraisal set confirmed_at = now() where rooftop_id = 1',
-  )
+  await database.pool.query('update core.agg_appraisal set photo_count = -1 where rooftop_id = 1')
 
   const day = { completed_date_local: '2026-01-31' }
   expect(await differences(database.pool)).toEqual([
@@ -173,6 +171,56 @@ test('the differences name the falsified days of the given rooftop', async () =>
 
   expect(await differences(database.pool)).toEqual([])
   expect(await allStored(database.pool)).toEqual(await allCounted(database.pool))
+})
+
+test('proving and repairing sums holds the facts of one month at a time, and finds a row in another month or rooftop', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const months = ['2025-09', '2025-10', '2025-11', '2025-12', '2026-01', '2026-02']
+  const made = months.flatMap((month, at) =>
+    ['01', '15', '28'].map((day, index) => ({
+      ...sampleEvaluation,
+      ...{ id: at * 3 + index + 1, day: `${month}-${day}`, vin: null },
+    })),
+  )
+  await writeFacts(database, [...made, { ...sampleEvaluation, id: 99, rooftop: 2 }], [sampleLine])
+  await pool.query(
+    `alter function core.evaluation_days(core.agg_appraisal[]) rename to counted_days;
+     create function core.evaluation_days(counted core.agg_appraisal[]) returns setof core.agg_evaluation_day
+     language plpgsql as $$ begin
+       raise notice '%', cardinality(counted);
+       return query select * from core.counted_days(counted);
+     end $$`,
+  )
+  const falsify = [
+    "update core.agg_appraisal set completed_date_local = '2024-05-02', month_start = '2024-05-01' where eval_id = 1",
+    'update core.agg_appraisal set rooftop_id = 2 where eval_id = 4',
+    'insert into core.agg_appraisal select (jsonb_populate_record(a, \'{"eval_id": 77}\')).* from core.agg_appraisal as a where eval_id = 8',
+    'delete from core.agg_appraisal where eval_id = 12',
+    "update core.agg_evaluation_day set completed_date_local = '2024-06-30' where completed_date_local = '2026-02-28'",
+  ]
+  for (const statement of falsify) await pool.query(statement)
+  const held: number[] = []
+  const client = await pool.connect()
+  client.on('notice', ({ message }) => held.push(Number(message)))
+  try {
+    const { rows } = await client.query<{ found: string }>(
+      `select concat_ws(' ', aggregate, rooftop_id, completed_date_local) as found from core.agg_differences(1) order by 1`,
+    )
+    await client.query('select core.agg_rebuild(1)')
+
+    expect(rows.map(({ found }) => found)).toEqual([
+      ...['agg_appraisal 1 2025-09-01', 'agg_appraisal 1 2025-10-01'],
+      ...['agg_appraisal 1 2025-11-15', 'agg_appraisal 1 2025-12-28'],
+      ...['agg_evaluation_day 1 2024-06-30', 'agg_evaluation_day 1 2026-02-28'],
+    ])
+    expect(await differences(pool)).toEqual([])
+    expect(await allStored(pool)).toEqual(await allCounted(pool))
+    expect(held.reduce((sum, facts) => sum + facts, 0)).toBe(2 * made.length)
+    expect(Math.max(...held)).toBe(3)
+  } finally {
+    client.release()
+  }
 })
 
 test('nothing is left of evaluations that were deleted', async () => {

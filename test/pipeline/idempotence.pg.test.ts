@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { type Fixture, openFixture } from '../support/fixture.ts'
+import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 
 const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 600, days: 9 }
 const schemas = ['core', 'pii', 'raw']
@@ -50,6 +50,35 @@ test('a second sync a minute later, of every stream, writes no row, in Australia
   expect(first.streams['vehicle-checks']!.inserted).toBeGreaterThan(0)
   expect(second.streams['vehicle-checks']).toMatchObject({ requests: 0 })
   expect(await snapshot(fixture)).toEqual(before)
+})
+
+test('a night that confirms prices and checks writes when they were confirmed, and no sum, version or child row', async () => {
+  await using fixture = await openFixture({ sandbox: world, streams: allStreams })
+  const { pool } = fixture.database
+  const confirming = allStreams.filter(({ enrichment }) => enrichment !== undefined)
+  // In the same month, because the sandbox changes its prices each month.
+  await fixture.nightAfter(75)
+  const before = await snapshot(fixture)
+  const facts = `select to_jsonb(price) - 'last_confirmed_at' as price from core.price_observation as price order by eval_id, observed_at`
+  const factsBefore = (await pool.query(facts)).rows
+
+  fixture.sandbox.clock.advance(7 * 86_400_000)
+  const { wal, report } = await measured(fixture, () => runNight(fixture.context, confirming))
+
+  const after = await snapshot(fixture)
+  const written = Object.keys(after).filter(
+    (table) =>
+      table !== 'counters' && JSON.stringify(after[table]) !== JSON.stringify(before[table]),
+  )
+  const { pricing, 'vehicle-checks': checks } = report.streams
+  console.log(`confirmed ${pricing!.unchanged} prices: ${wal} bytes of WAL`)
+  expect(pricing!.unchanged).toBeGreaterThan(100)
+  expect(pricing).toMatchObject({ inserted: 0, updated: 0 })
+  expect(checks).toMatchObject({ inserted: 0, updated: 0 })
+  expect(checks!.unchanged).toBeGreaterThan(0)
+  expect((await pool.query(facts)).rows).toEqual(factsBefore)
+  // The links of a check come freshly signed with each answer.
+  expect(written).toEqual(['core.price_observation', 'pii.signed_link'])
 })
 
 /** The position and writer of every row, and the counters of its table; rewriting a row changes all of them. */

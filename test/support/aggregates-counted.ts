@@ -5,9 +5,6 @@ export type RowTexts = readonly string[]
 
 const upTo = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080, Infinity]
 
-const pricingColumns = `rooftop_id, completed_date_local, known, priced, cannot_be_priced, failed, confirmed_days,
-  oldest_confirmed_at::text as oldest`
-
 interface Evaluation {
   readonly key: string
   readonly id: string
@@ -82,31 +79,25 @@ export async function countRecon(pool: pg.Pool): Promise<RowTexts> {
 interface Asked {
   readonly key: string
   readonly outcome: string | null
-  /** Day of the last confirmation since 2000-01-01, by the calendar of UTC. */
-  readonly day: number | null
-  readonly confirmed: string | null
+  readonly isPriced: boolean
 }
 
-/** What core.agg_pricing_day should hold where no rooftop states a zone, counted here. */
+/** What core.agg_pricing_day should hold, counted here. */
 export async function countPricing(pool: pg.Pool): Promise<RowTexts> {
   const { rows } = await pool.query<Asked>(
-    `select concat_ws(' ', e.rooftop_id, e.completed_date_local) as key, s.outcome,
-       (p.last_confirmed_at at time zone 'UTC')::date - date '2000-01-01' as day, p.last_confirmed_at::text as confirmed
+    `select concat_ws(' ', e.rooftop_id, e.completed_date_local) as key, s.outcome, p.eval_id is not null as "isPriced"
      from core.evaluation as e
      left join core.price_observation as p on p.rooftop_id = e.rooftop_id and p.eval_id = e.eval_id and p.is_current
      left join ops.enrichment_state as s on s.rooftop_id = e.rooftop_id and s.eval_id = e.eval_id and s.stream = 'pricing'
      where gone_at is null and completed_date_local is not null`,
   )
-  const known = rows.filter(({ outcome, day }) => outcome !== null || day !== null)
+  const known = rows.filter(({ outcome, isPriced }) => outcome !== null || isPriced)
   const lines = [...Map.groupBy(known, ({ key }) => key)].map(([key, all]) => {
-    const priced = all.filter(({ day }) => day !== null)
-    const without = all.filter(({ day }) => day === null).map(({ outcome }) => outcome)
+    const without = all.filter(({ isPriced }) => !isPriced).map(({ outcome }) => outcome)
     return [
-      ...[key, all.length, priced.length],
+      ...[key, all.length, all.length - without.length],
       without.filter((outcome) => outcome === 'skipped' || outcome === 'rejected').length,
       without.filter((outcome) => outcome === 'failed').length,
-      priced.reduce((sum, { day }) => sum + day!, 0),
-      priced.map(({ confirmed }) => confirmed!).sort()[0] ?? '',
     ].join(' ')
   })
   return lines.sort()
@@ -116,7 +107,7 @@ const columns = {
   agg_evaluation_day: '*',
   agg_recon_day:
     'rooftop_id, completed_date_local, recon_type, currency_code, first_cost, last_cost, evaluations',
-  agg_pricing_day: pricingColumns,
+  agg_pricing_day: '*',
   agg_repeat_vehicle: '*',
   agg_appraisal: `rooftop_id, eval_id, completed_date_local, currency_code, appraised_price, recon_total, wholesale_first,
     retail_first, wholesale_now, retail_now, gap_to_wholesale_first, gap_share, gross_room_first, gross_room_now`,

@@ -64,36 +64,16 @@ export function localDaysBetween(from: Date, to: Date, zone: string): number {
 }
 
 const minuteMs = 60_000
-/** Upper bounds in minutes, inclusive; what takes longer counts as 43,200 where a percentile falls among it. */
-const buckets = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080, 43_200] as const
 
-/** The percentile of durations (ms), linear between the two nearest, in minutes. */
+/** The percentile of durations (ms), linear between the two nearest, in minutes; null of none. */
 export function exactPercentileMinutes(
   durations: readonly number[],
   percent: number,
 ): string | null {
+  if (durations.length === 0) return null
   const sorted = durations.toSorted((a, b) => a - b)
   const place = percent * (sorted.length - 1)
   const below = sorted[Math.floor(place / 100)]!
   const above = sorted[Math.ceil(place / 100)]!
   return quotient(BigInt(below * 100 + (place % 100) * (above - below)), BigInt(100 * minuteMs), 2)
-}
-
-/** The percentile of durations (ms) as the time buckets give it, linear inside the bucket, in minutes; null of none. */
-export function percentileMinutes(durations: readonly number[], percent: number): string | null {
-  const counts = buckets.map(() => 0)
-  for (const duration of durations) {
-    const at = buckets.findIndex((bound) => duration <= bound * minuteMs)
-    counts[at < 0 ? buckets.length - 1 : at]! += 1
-  }
-  let before = 0
-  for (const [at, count] of counts.entries()) {
-    if (count > 0 && (before + count) * 100 >= percent * durations.length) {
-      const [lower, upper] = [at === 0 ? 0 : buckets[at - 1]!, buckets[at]!]
-      const into = (percent * durations.length - before * 100) * (upper - lower)
-      return quotient(BigInt(lower * count * 100 + into), BigInt(count * 100), 2)
-    }
-    before += count
-  }
-  return null
 }

@@ -8,7 +8,7 @@ import {
   milli,
   moneyText,
   monthOf,
-  percentileMinutes,
+  exactPercentileMinutes,
   quotient,
   ratio,
   share,
@@ -184,7 +184,7 @@ export function linkCapture(truth: MartTruth): ReportRow[] {
           count(members, (one) => one.truth.photos.length === 0),
           members.length,
         ),
-        median_minutes: percentileMinutes(
+        median_minutes: exactPercentileMinutes(
           members.flatMap(({ tookMs }) => tookMs ?? []),
           50,
         ),
