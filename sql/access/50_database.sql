@@ -35,5 +35,22 @@ with database as (
     and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as acl where acl.grantee = 0)
     and pg_has_role(current_user, p.proowner, 'usage')
   group by datname
+  union all
+  -- Who is connected, and the settings of each login. Our sessions and monitoring need the first; grant reads the second.
+  select 5, 'no other role sees who is connected to database ' || datname,
+    format('revoke execute on function %1$s from public; grant execute on function %1$s to %2$s', string_agg(p.oid::regprocedure::text, ', ' order by p.oid::regprocedure::text),
+      concat_ws(', ', 'forecourt_writer', 'forecourt_console', 'pg_monitor', (select quote_ident(rolname) from holder))), true
+  from database
+  cross join pg_proc as p
+  where p.pronamespace = 'pg_catalog'::regnamespace and (p.proname = 'pg_stat_get_activity' or p.proname like 'pg\_stat\_get\_backend\_%')
+    and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as acl where acl.grantee = 0)
+    and pg_has_role(current_user, p.proowner, 'usage')
+  group by datname
+  union all
+  select 6, 'no other role sees the settings of logins', 'revoke select on pg_catalog.pg_db_role_setting from public'
+    || coalesce((select format('; grant select on pg_catalog.pg_db_role_setting to %I', rolname) from holder), ''), true
+  from pg_class as c
+  where c.oid = 'pg_catalog.pg_db_role_setting'::regclass and exists (select from aclexplode(c.relacl) as acl where acl.grantee = 0)
+    and pg_has_role(current_user, c.relowner, 'usage')
 )
 select what, statement, may from step order by rank, what
