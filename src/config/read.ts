@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { parseEnv } from 'node:util'
 import { alertTargets } from './alerts.ts'
 import { type Checked, checkFile, dotted, groupOf } from './check.ts'
 import type { ConfigFile, ConfigInput, Region } from './schema.ts'
@@ -24,6 +25,8 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
   readonly rooftops: readonly RooftopConfig[]
   /** The config's file, for messages; null: built-in defaults. */
   readonly file: string | null
+  /** Where the value of each key comes from, for messages; a config made in code has none. */
+  readonly keySources: Readonly<Record<string, string>>
   /** The folder of `.forecourt/`. */
   readonly homeDir: string
 }
@@ -40,7 +43,8 @@ export function configPath(file: string | undefined, { cwd }: Environment): stri
 }
 
 /**
- * Reads `--config`, else `forecourt.yaml` in the working directory, else the built-in defaults.
+ * Reads `--config`, else `forecourt.yaml` in the working directory, else the built-in defaults. Variables come from the environment,
+ * then from `.env` beside the file.
  * UsageError names the file, the line and the path of every problem, one line each.
  */
 export function loadConfig(file: string | undefined, environment: Environment): Config {
@@ -60,7 +64,22 @@ export function loadConfig(file: string | undefined, environment: Environment): 
       { cause },
     )
   }
-  return parseConfig(text, wanted, environment)
+  const variables = { ...readDotEnv(path.dirname(wanted)), ...environment.variables }
+  return parseConfig(text, wanted, { ...environment, variables })
+}
+
+/** The variables of `.env` beside the config, for cron and other callers that set none. The environment goes before it. */
+function readDotEnv(folder: string): Record<string, string | undefined> {
+  const file = path.join(folder, '.env')
+  if (!existsSync(file)) return {}
+  try {
+    return parseEnv(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new UsageError(
+      `${file} cannot be read (${messageOf(cause)}): check the rights of the file.`,
+      { cause },
+    )
+  }
 }
 
 /** Parses the text of a config file. `file` is for messages; its folder is the home folder. */
@@ -76,7 +95,20 @@ export function parseConfig(text: string, file: string, environment: Environment
     ...read.problems,
     ...checked.problems.filter((one) => isNew(one, read.problems)),
   ]
-  if (problems.length === 0) return complete(checked, file, path.dirname(path.resolve(file)))
+  if (problems.length === 0) {
+    const keySources = Object.fromEntries(
+      Object.keys(checked.config?.keys ?? {}).map((name) => {
+        const variable = read.findVariable(['keys', name, 'value'])
+        return [
+          name,
+          variable === null
+            ? `keys.${name}.value of ${short}`
+            : `the environment variable ${variable}`,
+        ]
+      }),
+    )
+    return complete(checked, file, path.dirname(path.resolve(file)), keySources)
+  }
   const sorted = problems
     .map((one) => ({ ...one, line: read.lineOf(one.path) }))
     .sort((a, b) => a.line - b.line)
@@ -130,7 +162,12 @@ function isNew({ path: at }: Problem, known: readonly Problem[]): boolean {
   return !known.some(({ path: other }) => dotted(other) === dotted(at))
 }
 
-function complete({ config }: Checked, file: string | null, homeDir: string): Config {
+function complete(
+  { config }: Checked,
+  file: string | null,
+  homeDir: string,
+  keySources: Config['keySources'] = {},
+): Config {
   if (!config) throw new Error('a config with problems cannot be completed')
   const rooftops = config.rooftops.map((entry) => {
     const access = config.keys[entry.key]!
@@ -142,5 +179,5 @@ function complete({ config }: Checked, file: string | null, homeDir: string): Co
       group: groupOf(entry, config.keys),
     } satisfies RooftopConfig)
   })
-  return Object.freeze({ ...config, rooftops, file, homeDir })
+  return Object.freeze({ ...config, rooftops, file, homeDir, keySources })
 }

@@ -23,7 +23,8 @@ export function configText(places: SandboxValues | null): string {
 }
 
 const heading = `
-# Forecourt. \${NAME} takes an environment variable, \${NAME:-default} with a default; a missing one is an error.
+# Forecourt. \${NAME} takes an environment variable, else the line NAME=value of .env beside this file; \${NAME:-default} has a default.
+# A missing one is an error.
 # Whatever is left out has the default that is shown here. "forecourt check" says what is wrong.
 # [A §5] = section 5 of the appraisal document, [V §4] = section 4 of the vehicle data document.`.trim()
 

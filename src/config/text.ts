@@ -12,6 +12,8 @@ export interface ReadText {
   readonly value: unknown
   readonly problems: readonly Problem[]
   lineOf(path: readonly PropertyKey[]): number
+  /** The first environment variable that a setting names; null: none. */
+  findVariable(path: readonly string[]): string | null
 }
 
 /** Not valid YAML: one message for each error, with its line. */
@@ -36,7 +38,14 @@ export function readText(
   }
   const { value, faults } = interpolate.fill(tree ?? {}, variables)
   const lineOf = (path: readonly PropertyKey[]) => lineOfPath(document.contents, path, lines)
-  return { value, problems: faults.map(referenceProblem), lineOf }
+  const findVariable = (path: readonly string[]) =>
+    interpolate.variableIn(
+      path.reduce<unknown>(
+        (node, name) => (node as Record<string, unknown> | null | undefined)?.[name],
+        tree,
+      ),
+    )
+  return { value, problems: faults.map(referenceProblem), lineOf, findVariable }
 }
 
 function faultsOf({ errors }: Document.Parsed, text: string, lines: LineCounter) {
@@ -61,7 +70,7 @@ function referenceProblem({ name, path }: ReferenceFault): Problem {
   const problem =
     name === null
       ? `has a "\${" that does not begin \${NAME} or \${NAME:-default}: correct it, or write "$\${" for a plain "\${".`
-      : `needs the environment variable ${name}, which is not set: set it, or give a default with \${${name}:-default}.`
+      : `needs the environment variable ${name}, which is not set: set it or add it to .env beside the config, or give a default with \${${name}:-default}.`
   return { path, problem }
 }
 

@@ -23,6 +23,13 @@ function unmask(text: string): string {
   )
 }
 
+/** The first variable that a masked value names; null: none. */
+function variableIn(masked: unknown): string | null {
+  if (typeof masked !== 'string') return null
+  const [found] = unmask(masked).matchAll(maskable)
+  return found?.[1] ?? null
+}
+
 function fill(value: unknown, variables: Variables): { value: unknown; faults: ReferenceFault[] } {
   const faults: ReferenceFault[] = []
   const walk = (node: unknown, path: readonly PropertyKey[]): unknown => {
@@ -53,5 +60,5 @@ function fillText(text: string, variables: Variables) {
   return { text: filled, missing }
 }
 
-/** `${NAME}` and `${NAME:-default}` in a config text: `mask` before parsing, `fill` after, `unmask` for what is shown. */
-export const interpolate = { mask, unmask, fill }
+/** `${NAME}` and `${NAME:-default}` in a config text: `mask` before parsing, `fill` after, `unmask` and `variableIn` for what is shown. */
+export const interpolate = { mask, unmask, variableIn, fill }

@@ -29,7 +29,7 @@ const cases: Record<string, Case> = {
   'a missing environment variable': {
     args: 'sync',
     config: 'keys:\n  a: { value: $' + '{NO_SUCH_KEY}, kind: partner, region: AU }\n',
-    says: `forecourt.yaml:2: keys.a.value needs the environment variable NO_SUCH_KEY, which is not set: set it, or give a default with $\{NO_SUCH_KEY:-default}.`,
+    says: `forecourt.yaml:2: keys.a.value needs the environment variable NO_SUCH_KEY, which is not set: set it or add it to .env beside the config, or give a default with $\{NO_SUCH_KEY:-default}.`,
   },
   'a source url that is none': {
     args: 'check',

@@ -59,11 +59,11 @@ test('the full example is valid', () => {
 
 test("the example's values are the defaults", () => {
   const { keys, rooftops, warehouse, vehicleData, ...example_ } = configOf(example, variables)
-  const { file } = example_
+  const { file, keySources } = example_
 
   const empty = configOf('')
 
-  expect({ ...empty, keys, rooftops, warehouse, vehicleData, file }).toEqual({
+  expect({ ...empty, keys, rooftops, warehouse, vehicleData, file, keySources }).toEqual({
     ...example_,
     keys,
     rooftops,

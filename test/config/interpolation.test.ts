@@ -57,9 +57,9 @@ ${oneRooftop}    dealerId: $\{D}
 test('a variable that is not set is an error in a value, not in a comment', () => {
   expect(problemsOf('# ${NOT_SET}\nprices: {} # ${NOT_SET}\n')).toEqual([])
   expect(problemsOf('prices:\n  batchSize: ${SIZE}\n  market: "${A}${B}"\n')).toEqual([
-    'forecourt.yaml:2: prices.batchSize needs the environment variable SIZE, which is not set: set it, or give a default with ${SIZE:-default}.',
-    'forecourt.yaml:3: prices.market needs the environment variable A, which is not set: set it, or give a default with ${A:-default}.',
-    'forecourt.yaml:3: prices.market needs the environment variable B, which is not set: set it, or give a default with ${B:-default}.',
+    'forecourt.yaml:2: prices.batchSize needs the environment variable SIZE, which is not set: set it or add it to .env beside the config, or give a default with ${SIZE:-default}.',
+    'forecourt.yaml:3: prices.market needs the environment variable A, which is not set: set it or add it to .env beside the config, or give a default with ${A:-default}.',
+    'forecourt.yaml:3: prices.market needs the environment variable B, which is not set: set it or add it to .env beside the config, or give a default with ${B:-default}.',
   ])
 })
 
