@@ -1,6 +1,7 @@
 import type { Config } from '../config/read.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import { freshWithinHours } from '../pipeline/status.ts'
+import { keyRefusals, whereRefused } from './key-refusals.ts'
 import { allStreams } from '../streams/all.ts'
 import { listText, plural } from '../values/text.ts'
 import type { StreamState } from './stream-states.ts'
@@ -35,7 +36,8 @@ export function sortProblems<P extends Problem>(problems: readonly P[]): P[] {
 
 /**
  * What is wrong with streams, a row for each cause: the streams of a rooftop with the same cause are one row, and so are the
- * rooftops with the same cause in the same streams. Quarantine alone is left to the list of its causes.
+ * rooftops with the same cause in the same streams. A refused key is one row, whatever it stops. Quarantine alone is left to the
+ * list of its causes.
  */
 export function streamProblems(states: readonly StreamState[]): StreamProblem[] {
   const wrong = states.filter(
@@ -43,15 +45,28 @@ export function streamProblems(states: readonly StreamState[]): StreamProblem[] 
       status !== 'ok' &&
       (status !== 'partial' || error !== null || fault !== null || gaps + unprovable > 0),
   )
-  const byCause = Map.groupBy(wrong, (state) => `${state.uid} ${causeOf(state)}`)
+  const refusals = keyRefusals(states)
+  const refused = new Set(refusals.flatMap(({ states: own }) => own))
+  const byCause = Map.groupBy(
+    wrong.filter((state) => !refused.has(state)),
+    (state) => `${state.uid} ${causeOf(state)}`,
+  )
   const causes = [...byCause.values()].map((own) => ({
     own,
     key: `${causeOf(own[0]!)} ${own.map(({ stream }) => stream).join()}`,
   }))
   const together = Map.groupBy(causes, ({ key }) => key)
-  return sortProblems(
-    [...together.values()].map((same) => problemOf(same.flatMap((one) => one.own))),
-  )
+  return sortProblems([
+    ...refusals.map((refusal) => ({
+      // The row has the status of the worst.
+      ...problemOf(refusal.states.toSorted((a, b) => rankOf(a) - rankOf(b))),
+      word: 'Key refused',
+      detail: `key “${refusal.key}”, ${whereRefused(refusal)}`,
+      why: refusal.error,
+      link: { label: 'Show the key', path: '/work#keys' },
+    })),
+    ...[...together.values()].map((same) => problemOf(same.flatMap((one) => one.own))),
+  ])
 }
 
 function causeOf(state: StreamState): string {
@@ -72,6 +87,10 @@ function whyOf({ status, error, fault, gaps, unprovable }: StreamState): string 
 
 const ranks = { failed: 0, late: 1, never: 3, partial: 4 } as const
 const words = { failed: 'Failed', late: 'Late', never: 'Never', partial: 'Incomplete' } as const
+
+function rankOf({ status }: StreamState): number {
+  return status === 'ok' ? ranks.partial : ranks[status]
+}
 
 /** The row of states with one cause. */
 function problemOf(states: readonly StreamState[]): StreamProblem {

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Config } from '../config/read.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import type { Reason, WarehouseStatus } from '../pipeline/status.ts'
+import { keyInAdvice, vehicleDataKey } from '../sources/key-advice.ts'
 import type { JobStatus } from './job-status.ts'
 import type { PlannedJob } from './load-jobs.ts'
 
@@ -138,14 +139,11 @@ function withFault(reasons: readonly Reason[], fault: string | undefined): reado
 function keyOf({ cause, text }: Cause, uid: string, keys: Config['keys']): string {
   if (cause !== 'failed') return `objective/${cause}`
   const words = text.replaceAll(uid, '')
-  const key = Object.keys(keys).find((name) => isAboutKey(words, name))
-  return key === undefined ? `objective/failed/${digest(words)}` : `objective/key/${key}`
-}
-
-/** Whether a text advises about this key; key group-au must not match key group-au-2. */
-function isAboutKey(text: string, key: string): boolean {
-  const after = text.split(`the value of key ${key}`).slice(1)
-  return after.some((rest) => !/^[\w-]/.test(rest))
+  const names = Object.keys(keys).map((name) => `appraisal/${name}`)
+  const key = keyInAdvice(words, [...names, vehicleDataKey])
+  return key === null
+    ? `objective/failed/${digest(words)}`
+    : `objective/key/${key.replace(/^appraisal\//, '')}`
 }
 
 function digest(text: string): string {

@@ -15,6 +15,7 @@ import type { WireSettings } from '../values/wire.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { CallOptions, HttpAnswer, HttpRequest, HttpSource } from './http.ts'
 import type { AnswerContext } from './http-body.ts'
+import { keyToCheck, vehicleDataKey } from './key-advice.ts'
 import { KeyLimiter, type OpenBudget } from './limiter.ts'
 
 /** What a call needs to know about a rooftop. `uid` goes into X-Dealer-Id for a partner key, `dealerId` filters `/getevallist` [A §5.3, §4]. */
@@ -28,6 +29,8 @@ export interface RooftopAccess {
 export interface AccessKey {
   readonly name: string
   readonly value: string
+  /** Where the config takes the value from, for messages; left out: not known. */
+  readonly source?: string | undefined
   readonly kind: 'partner' | 'dedicated'
   readonly region: 'AU' | 'US' | 'GCC'
   readonly user: string | null
@@ -151,7 +154,7 @@ export function rooftopCalls<Reach extends Effect>(
       secret: key.value,
       headers: { [authHeader]: authPrefix + key.value, ...(isPartner && { 'X-Dealer-Id': uid }) },
       limiter: limiters.get(keyName)!,
-      keyAdvice: `Check the value of key ${key.name}${partnerAdvice}.`,
+      keyAdvice: `Check ${keyToCheck(`appraisal/${key.name}`, key.source)}${partnerAdvice}.`,
       user: key.user,
       subjectOf: (evalId) =>
         `${evalId === undefined ? '' : `for evaluation ${evalId} `}of rooftop ${uid} (key ${keyName})`,
@@ -179,7 +182,7 @@ export function vehicleDataCalls<Reach extends Effect>(
       secret: apiKey,
       headers: { authorization: apiKey },
       limiter,
-      keyAdvice: 'Check vehicleData.apiKey.',
+      keyAdvice: `Check ${keyToCheck(vehicleDataKey, undefined)}.`,
       user: null,
       subjectOf: (naturalKey) => (naturalKey === undefined ? '' : `for ${naturalKey}`),
     }

@@ -1,3 +1,4 @@
+import { keyToCheck } from './key-advice.ts'
 import { SyncError } from '../errors.ts'
 import { rests } from './status-rules.ts'
 
@@ -42,7 +43,7 @@ export class CircuitBreaker {
     throw new SyncError(
       'abort',
       `${operation} for rooftop ${rooftopUid} was not sent: the source refused key ${keyName} for ${rests.refusedRooftops} rooftops ` +
-        `in a row, so it is not used for ${Math.ceil(leftMs / 60_000)} min. Check the value of key ${keyName}; if it is right, ` +
+        `in a row, so it is not used for ${Math.ceil(leftMs / 60_000)} min. Check ${keyToCheck(`appraisal/${keyName}`, undefined)}; if it is right, ` +
         'remove the rooftops that it may no longer read from the config.',
       { rooftopUid },
     )

@@ -58,7 +58,10 @@ export interface Services<Reach extends Effect> extends AsyncDisposable {
 
 /** Opens both services. Jobs and streams use `read`; only a person on the command line may write or bill. */
 export function openServices<Reach extends Effect>(
-  config: Pick<Config, 'appraisal' | 'vehicleData' | 'keys' | 'rooftops' | 'http' | 'wire'>,
+  config: Pick<
+    Config,
+    'appraisal' | 'vehicleData' | 'keys' | 'keySources' | 'rooftops' | 'http' | 'wire'
+  >,
   log: SourceLog,
   reach: readonly ('read' | Reach)[],
 ): Services<Reach> {
@@ -100,12 +103,15 @@ function openVehicleData<Reach extends Effect>(
 }
 
 function appraisalOptions(
-  config: Pick<Config, 'appraisal' | 'keys' | 'rooftops' | 'http' | 'wire'>,
+  config: Pick<Config, 'appraisal' | 'keys' | 'keySources' | 'rooftops' | 'http' | 'wire'>,
   log: SourceLog,
   budget: OpenBudget | undefined = localBudgets(config.http.requestsPerSecond),
 ): AppraisalClientOptions {
   const keys = Object.fromEntries(
-    Object.entries(config.keys).map(([name, entry]) => [name, { name, ...entry }]),
+    Object.entries(config.keys).map(([name, entry]) => [
+      name,
+      { name, source: config.keySources[name], ...entry },
+    ]),
   )
   const keyOf = new Map(config.rooftops.map(({ uid, key }) => [uid, key]))
   return {

@@ -68,7 +68,9 @@ test('one dead key fails alone, and the output says what to do', async () => {
   expect({ code, ok }).toEqual({ code: 1, ok: false })
   const failed = checks.filter(({ status }) => status === 'fail')
   expect(failed).toHaveLength(1)
-  expect(failed[0]?.detail).toMatch(/answered 403.*Check the value of key us\.$/)
+  expect(failed[0]?.detail).toMatch(
+    /answered 403.*Check the value of key us \(keys\.us\.value of forecourt\.yaml\)\.$/,
+  )
   expect(JSON.stringify(checks)).not.toContain('a-dead-key')
   expect(checks.filter(({ name }) => name.startsWith('rooftop '))).toHaveLength(6)
 })

@@ -81,7 +81,7 @@ test('what is wrong is counted by cause, and each number leads to its records', 
   expect(states.find(({ stream }) => stream === 'evaluations')).toMatchObject({
     ...{ status: 'partial', gaps: 1, quarantined: 3 },
   })
-  expect(text).toContain('vehicle-checks until')
+  expect(text).toContain('vehicle-checks: its daily quota is used up until')
   expect(text).toContain(`/console/quarantine?stream=evaluations&rooftop=${own.uid}`)
 })
 

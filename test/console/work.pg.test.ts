@@ -112,7 +112,7 @@ test('a key that the source has blocked, and one whose quota is used up, are nam
     [key],
   )
   const { text } = await console.get('/work')
-  expect(text).toMatch(/<span class="badge bad">blocked<\/span> until <time/)
+  expect(text).toMatch(/<span class="badge warn">blocked<\/span> until <time/)
   expect(text).toContain('pricing: its daily quota is used up until')
   await console.rows("update ops.rate_budget set blocked_until = now() - interval '1 minute'")
   await console.rows('delete from ops.parked')

@@ -17,6 +17,7 @@ import { readStreamStates, type StreamState } from '../../morning/stream-states.
 import { definePage } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
 import { agoText, instant } from '../parts/instant.ts'
+import { keyStateText, readKeys } from '../parts/key-state.ts'
 import { numbers, pictures, table } from '../parts/table.ts'
 import { plural } from '../../values/text.ts'
 
@@ -33,19 +34,6 @@ interface Issue {
   readonly since: string
   /** The page that lists them, below /console. */
   readonly path: string
-}
-
-/** The key of the rooftop. Instants are texts. */
-interface KeyState {
-  readonly parked: readonly {
-    readonly stream: string
-    readonly until: string
-    readonly reason: string
-  }[]
-  /** Requests a second right after the last cut; null: none was cut. */
-  readonly rate: number | null
-  readonly throttledAt: string | null
-  readonly blockedUntil: string | null
 }
 
 export const rooftop = definePage({
@@ -71,13 +59,15 @@ export const rooftop = definePage({
       const covered = await readCovered(db, stream, [known!], config.sync.start, withinNights)
       rereads.push(...[...covered.values()].map((one) => ({ ...one, stream })))
     }
+    const withKey = config.rooftops.filter((other) => other.key === key)
+    const [keyState] = await readKeys(db, [`appraisal/${key}`], withKey)
     return {
       ...{ uid, name, zone, group, key, currency, dealerId, withinNights, gaps, rereads },
       states: await readStreamStates(db, [own]),
       ends: await readDayEnds(db, [uid], nights),
       quarantine: await readQuarantine(db, uid, config),
       warnings: await readWarnings(db, known!.id),
-      keyState: await readKey(db, key),
+      keyState: keyState!,
     }
   },
   title: ({ name }) => name,
@@ -101,7 +91,7 @@ ${drawIssues(data.quarantine, zone, 'Nothing: every record that was read fits.')
 <section><h2>Loaded with a warning</h2>
 ${drawIssues(data.warnings, zone, 'Nothing: no record contradicts itself or the document.')}</section></div>
 <div class="columns"><section><h2>Key ${key}</h2>
-${drawKey(data.keyState, zone, now)}</section>
+<p>${keyStateText(data.keyState, zone, now)}</p></section>
 <section><h2>To be read again</h2>
 ${drawRereads(data)}</section></div>`
   },
@@ -195,19 +185,6 @@ function drawIssues(issues: readonly Issue[], zone: string, empty: string): Html
   })
 }
 
-function drawKey(
-  { parked, rate, throttledAt, blockedUntil }: KeyState,
-  zone: string,
-  now: Date,
-): Html {
-  const isBlocked = blockedUntil !== null && new Date(blockedUntil) > now
-  return html`<ul>
-<li>${isBlocked ? html`${badge('blocked', 'bad')} until ${instant(blockedUntil, zone)}` : html`${badge('open', 'ok')}`}</li>
-<li>${rate === null ? 'Its rate was never cut.' : html`Its rate was last cut to ${rate.toFixed(1)} requests a second${throttledAt !== null && html`, ${instant(throttledAt, zone)}`}; it grows from there.`}</li>
-${parked.map(({ stream, until, reason }) => html`<li>${badge('parked', 'warn')} ${stream} until ${instant(until, zone)}: ${reason}</li>`)}
-</ul>`
-}
-
 function drawRereads({ rereads, withinNights }: Data): Html {
   return html`<ul>${rereads.map(
     ({ stream, records, overdue }) =>
@@ -241,15 +218,4 @@ async function readWarnings(db: Db, rooftopId: number): Promise<Issue[]> {
     ...row,
     path: `/drift?${new URLSearchParams({ stream: row.stream, check: row.cause })}`,
   }))
-}
-
-async function readKey(db: Db, key: string): Promise<KeyState> {
-  const { rows } = await sql<KeyState>`
-    select rate, to_json(throttled_at) #>> '{}' as "throttledAt", to_json(blocked_until) #>> '{}' as "blockedUntil",
-      coalesce((
-        select json_agg(json_build_object('stream', stream, 'until', until, 'reason', reason) order by stream)
-        from ops.parked where key_name = ${key} and until > now()), '[]') as parked
-    from (select) as one
-    left join ops.rate_budget on key_name = ${`appraisal/${key}`}::text`.execute(db)
-  return rows[0]!
 }

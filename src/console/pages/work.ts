@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { Config } from '../../config/read.ts'
 import { readProcesses } from '../../db/processes.ts'
 import type { Db } from '../../db/transaction.ts'
 import { listRuns } from '../../pipeline/run-history.ts'
@@ -7,9 +6,11 @@ import { lanePriority } from '../../pipeline/work-queue.ts'
 import type { Lane } from '../../pipeline/run-ledger.ts'
 import { countQueueParts, type QueuePart } from '../../queue/queue.ts'
 import { type Content, html, type Html } from '../../values/html.ts'
+import { vehicleDataKey } from '../../sources/key-advice.ts'
 import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { agoText, instant } from '../parts/instant.ts'
+import { type KeyState, keyStateText, readKeys } from '../parts/key-state.ts'
 import { link } from '../parts/link.ts'
 import { plural } from '../../values/text.ts'
 import { runBadge } from '../parts/run-state.ts'
@@ -18,37 +19,6 @@ import { hasWorker } from '../parts/workers.ts'
 
 const question = 'Is work moving, and who does it?'
 const stuckSeconds = 60
-
-/** An API key: how fast it may be used, and which processes use it. Times are by the clock of the database. */
-interface KeyRow {
-  readonly key: string
-  /** Requests a second right after the last cut; null: there was none. */
-  readonly rate: number | null
-  readonly throttledAt: Date | null
-  readonly blockedUntil: Date | null
-  readonly parked: readonly { readonly stream: string; readonly until: string }[]
-  readonly users: readonly {
-    readonly host: string
-    readonly processId: number
-    readonly inFlight: number
-    readonly demand: number
-  }[]
-}
-
-async function readKeys(db: Db, { keys }: Config): Promise<KeyRow[]> {
-  const names = [...Object.keys(keys).map((name) => `appraisal/${name}`), 'vehicleData']
-  const { rows } = await sql<KeyRow>`
-    select key, rate, throttled_at as "throttledAt",
-      case when blocked_until > clock_timestamp() then blocked_until end as "blockedUntil",
-      coalesce((select json_agg(json_build_object('stream', stream, 'until', until) order by stream) from ops.parked
-        where key_name in (key, split_part(key, '/', 2)) and until > clock_timestamp()), '[]') as parked,
-      coalesce((select json_agg(json_build_object('host', host, 'processId', process_id, 'inFlight', in_flight, 'demand', demand) order by host, process_id)
-        from ops.rate_member as member where member.key_name = key and seen_at > clock_timestamp() - interval '5 seconds'), '[]') as users
-    from unnest(${names}::text[]) as key left join ops.rate_budget on key_name = key order by key`.execute(
-    db,
-  )
-  return rows
-}
 
 /** The loaded records of the last five minutes, by run; only backfills record their pace. */
 async function readPaces(db: Db): Promise<Record<string, number>> {
@@ -92,9 +62,13 @@ export const work = definePage({
   navigation: 'Work',
   async read({ db, config }) {
     const { runs } = await listRuns(db, { statuses: ['running'] }, 50)
+    const keys = [...Object.keys(config.keys).map((name) => `appraisal/${name}`), vehicleDataKey]
     return {
       ...{ runs, paces: await readPaces(db), processes: await readProcesses(db) },
-      ...{ queue: byLane(await countQueueParts(db)), keys: await readKeys(db, config) },
+      ...{
+        queue: byLane(await countQueueParts(db)),
+        keys: await readKeys(db, keys, config.rooftops),
+      },
     }
   },
   isLive: () => true,
@@ -143,12 +117,12 @@ ${table({
   ]),
   empty: html`None: neither <code>forecourt worker</code> nor <code>forecourt schedule</code> runs. Commands do their own work.`,
 })}
-<h2>Keys</h2>
+<h2 id="keys">Keys</h2>
 ${table({
   caption: 'API keys, by their names in the config',
   hidesCaption: true,
   columns: ['Key', 'State', 'Used by'],
-  rows: data.keys.map((row) => [row.key, keyState(row, zone, now), usersOf(row)]),
+  rows: data.keys.map((row) => [row.key, keyStateText(row, zone, now), usersOf(row)]),
   empty: 'The config has no key.',
 })}`
   },
@@ -193,18 +167,7 @@ function paceText(run: Data['runs'][number], loaded: number | undefined): string
   return `${Math.round(all / minutes).toLocaleString('en')} records a minute since it began`
 }
 
-function keyState(row: KeyRow, zone: string, now: Date): Content {
-  const { rate, throttledAt, blockedUntil, parked } = row
-  const state =
-    blockedUntil !== null
-      ? html`${badge('blocked', 'bad')} until ${instant(blockedUntil, zone, { seconds: true })}, as the source asked`
-      : throttledAt === null || rate === null
-        ? html`${badge('free', 'ok')} never throttled`
-        : html`${badge('limited', 'quiet')} throttled ${agoText(throttledAt, now)}: cut to ${rate.toFixed(1)} requests a second, and rising since`
-  return html`${state}${parked.map(({ stream, until }) => html`<div>${badge('parked', 'warn')} ${stream}: its daily quota is used up until ${instant(until, zone)}</div>`)}`
-}
-
-function usersOf({ users }: KeyRow): Content {
+function usersOf({ users }: KeyState): Content {
   if (users.length === 0) return 'no process now'
   return users.map(
     ({ host, processId, inFlight, demand }) =>
