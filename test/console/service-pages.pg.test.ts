@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readFieldNews } from '#src/console/drift/fields.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { dayMs, openFixture } from '../support/fixture.ts'
 import { type Answer, type ConsoleFixture, openConsole } from './console-fixture.ts'
@@ -219,9 +220,44 @@ describe('webhooks', () => {
 
 describe('drift', () => {
   interface Drift {
-    fields: { path: string; news: string }[]
+    fields: {
+      path: string
+      news: string
+      types: string[]
+      column: string | null
+      below: number
+      example: string | null
+    }[]
     checks: { check: string; records: number }[]
   }
+
+  test('fields that the documents or the config name are not listed; those below another one are counted', async () => {
+    const { fields } = await console.json<Drift>('/drift')
+
+    const found = fields.map(({ path, types, below, example }) => [path, types, below, example])
+    expect(Object.fromEntries(found.map(([path, ...facts]) => [path, facts]))).toEqual({
+      'CarPics[].EvalID': [['number'], 0, expect.stringMatching(/^9+$/)],
+      'CarPics[].StorageKey': [['string'], 0, expect.stringMatching(/^[Aa9./-]+$/)],
+      service: [['number'], 0, '9'],
+      sparekey: [expect.toSatisfy((types) => types.length === 2), 0, '9'],
+      AuctionLot: [['string'], 0, expect.toSatisfy((text) => text === null || /9/.test(text))],
+      internal: [['object'], 3, expect.toSatisfy((text) => text === null || /2$/.test(text))],
+    })
+  })
+
+  test('what a setting of wire names is not listed, and no example shows a customer', async () => {
+    const { config, context } = console
+    const wire = structuredClone(config.wire)
+    Object.assign(wire.appraisal.evaluation, { make: 'Brand', customerName: 'Buyer' })
+    const { fields } = await readFieldNews(context.db, { ...config, wire }, 200)
+
+    const shown = fields.map(({ path }) => path)
+    expect(shown).toContain('Make')
+    expect(shown).not.toContain('Model')
+    // Its name hides it, though no setting does.
+    expect(fields.find(({ path }) => path === 'CustomerName')!.example).toBeNull()
+    expect(fields.find(({ path }) => path === 'Make')!.example).toMatch(/^[Aa9 -]+$/)
+  })
 
   test('a new and a vanished field come first, and a first load is no news', async () => {
     const before = await console.json<Drift>('/drift')

@@ -10,7 +10,7 @@ const documented: Readonly<Record<string, string>> = {
 /** Columns of core.evaluation by the setting that names their field. */
 const configured = {
   ...{ make: 'make', model: 'model', variant: 'variant', year: 'model_year', colour: 'colour' },
-  ...{ odometer: 'odometer', condition: 'condition_score' },
+  ...{ odometer: 'odometer', condition: 'condition_score', dealerId: 'rooftop_id' },
   ...{ registrationState: 'registration_state' },
   ...{ customerState: 'customer_state', customerPostcode: 'customer_postcode' },
 } as const satisfies Partial<Record<keyof AppraisalWire['evaluation'], string>>

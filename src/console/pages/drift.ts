@@ -1,26 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import { html } from '../../values/html.ts'
+import { type FieldNews, type News, readFieldNews } from '../drift/fields.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
 import { badge, type Tone } from '../parts/badge.ts'
 import { instant } from '../parts/instant.ts'
 import { cappedText } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
-
-type News = 'new' | 'vanished' | 'missing' | 'undocumented'
-
-/** A path of the answers that is not as the documents say, or not as it was. */
-interface FieldRow {
-  readonly stream: string
-  readonly path: string
-  readonly type: string
-  readonly news: News
-  readonly isDocumented: boolean
-  readonly firstSeenAt: string
-  readonly lastSeenAt: string
-  readonly seen: number
-}
 
 interface CheckRow {
   readonly stream: string
@@ -49,7 +36,11 @@ const words: Readonly<Record<News, { readonly tone: Tone; readonly meaning: stri
   },
   vanished: { tone: 'bad', meaning: 'not seen for 30 days, while other fields of its stream were' },
   missing: { tone: 'warn', meaning: 'the documents promise it, and records came without it' },
-  undocumented: { tone: 'quiet', meaning: 'not in the documents; stored in the payload alone' },
+  undocumented: {
+    tone: 'quiet',
+    meaning:
+      'neither the documents nor the config name it: it is stored in the payload alone. To load it, set the field of wire that it belongs to',
+  },
 }
 
 export const drift = definePage({
@@ -59,41 +50,15 @@ export const drift = definePage({
   roles: ['engineer', 'viewer'],
   navigation: 'Drift',
   isMinor: true,
-  async read({ db, query }) {
+  async read({ db, query, config }) {
     const { stream = '', check = '' } = query
     if (stream !== '' && check !== '')
       return { stream, check, warnings: await readWarnings(db, stream, check) }
-    const found = await readFields(db)
-    return {
-      fields: found.slice(0, mostFields),
-      hasMore: found.length > mostFields,
-      checks: await readChecks(db),
-    }
+    return { ...(await readFieldNews(db, config, mostFields)), checks: await readChecks(db) }
   },
   draw: (data, request) =>
     data.warnings === undefined ? drawDrift(data, request) : drawWarnings(data, request),
 })
-
-/** A first load sees every field for the first time: that is no news. */
-async function readFields(db: Db): Promise<FieldRow[]> {
-  const { rows } = await sql<FieldRow>`
-    with span as (
-      select stream, min(first_seen_at) as began_at, max(last_seen_at) as ended_at from ops.field_drift group by stream
-    ), judged as (
-      select *, case
-          when last_seen_at < ended_at - interval '30 days' and classification <> 'missing' then 'vanished'
-          when first_seen_at > greatest(began_at + interval '1 day', now() - interval '30 days') then 'new'
-          when classification <> 'documented' then classification end as news
-      from ops.field_drift join span using (stream)
-    )
-    select stream, json_path as path, json_type as type, news, classification = 'documented' as "isDocumented",
-      to_json(first_seen_at) #>> '{}' as "firstSeenAt", to_json(last_seen_at) #>> '{}' as "lastSeenAt", seen
-    from judged where news is not null
-    order by array_position(array['new', 'vanished', 'missing', 'undocumented'], news::text),
-      greatest(first_seen_at, last_seen_at) desc, stream, json_path, json_type
-    limit ${mostFields + 1}`.execute(db)
-  return rows
-}
 
 /** The checks that found something. There may be a warning for every record, so nothing counts them all. */
 async function readChecks(db: Db): Promise<CheckRow[]> {
@@ -129,7 +94,7 @@ async function readWarnings(db: Db, stream: string, check: string): Promise<Warn
 }
 
 interface DriftData {
-  readonly fields: readonly FieldRow[]
+  readonly fields: readonly FieldNews[]
   readonly hasMore: boolean
   readonly checks: readonly CheckRow[]
 }
@@ -141,19 +106,19 @@ function drawDrift({ fields, hasMore, checks }: DriftData, { config }: PageReque
 <p class="question">${question}</p>
 <h2>Fields of the answers</h2>
 ${table({
-  caption: 'New and vanished fields first',
+  caption: 'New and vanished fields first, then what came most often',
   columns: ['Field', 'Stream', 'Type', 'News', numbers('Seen'), 'First', 'Last'],
   rows: fields.map((row) => [
-    html`<code>${row.path}</code>`,
+    html`<code>${row.path}</code>${row.below > 0 && html` <small>and ${row.below} below it</small>`}${row.column !== null && html` <small>in ${row.column}</small>`}`,
     row.stream,
-    row.type,
+    html`${row.types.join(', ')}${row.example !== null && html` <small>e.g. <code>${row.example}</code></small>`}`,
     html`${badge(row.news, words[row.news].tone)}${!row.isDocumented && row.news === 'new' && html`<small>not in the documents</small>`}`,
     row.seen.toLocaleString('en'),
     instant(row.firstSeenAt, zone),
     instant(row.lastSeenAt, zone),
   ]),
   empty:
-    'Nothing: every field is as the documents say, and as it was 30 days ago. Fields are counted while records are loaded.',
+    'Nothing: every field has its column, and is as it was 30 days ago. Fields are counted while records are loaded.',
 })}
 ${hasMore && html`<p class="note">Only the first ${mostFields} are shown; all are in <code>ops.field_drift</code>.</p>`}
 ${used.length > 0 && html`<dl class="facts">${used.map((news) => html`<dt>${news}</dt><dd>${words[news].meaning}</dd>`)}</dl>`}

@@ -148,6 +148,7 @@ export const documentedEvaluationPaths: readonly string[] = [
   'reconditioning_list[].value',
   // The photos once more, as raw rows: not loaded.
   'CarPics',
+  ...Object.keys(carPic.shape).map((field) => `CarPics[].${field}`),
   'Photos',
   'Photos[].id',
   'Photos[].url',
