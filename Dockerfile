@@ -43,5 +43,5 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9400/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # No shell is in between, so SIGTERM reaches the program. It ends its work within 30 seconds.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "/app/dist/src/main.js"]
+ENTRYPOINT ["node", "/app/dist/src/bin.cjs"]
 CMD ["--help"]

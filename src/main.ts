@@ -1,16 +1,10 @@
 #!/usr/bin/env node
 // The only process.exit and the only signal handler of the program.
+import './bin.cts'
 import { growInSmallSteps } from './heap.ts'
 import { useCompileCache } from './compile-cache.ts'
 
 growInSmallSteps()
-const [major, minor] = process.versions.node.split('.').map(Number) as [number, number]
-if (major < 22 || (major === 22 && minor < 22)) {
-  process.stderr.write(
-    `forecourt needs Node.js 22.22 or newer, this is ${process.versions.node}: in a checkout run it as "npm run -s forecourt -- …", which brings its own.\n`,
-  )
-  process.exit(2)
-}
 useCompileCache()
 const { reportUncaught, runCli } = await import('./cli.ts')
 

