@@ -45,6 +45,10 @@ const stockImport: CommandDefinition = {
       .option(
         '--allow-unusual-values',
         'even when prices, odometers or years are far from what the stock has',
+      )
+      .option(
+        '--allow-older-values',
+        'of corrected rows: even when newer lists have other values of the same vehicles',
       ),
   examples: [
     'forecourt stock import stock.csv --rooftop 7f3a --dry-run',

@@ -41,6 +41,7 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
     allowMassRemoval: options['allowMassRemoval'] === true,
     allowMassChange: options['allowMassChange'] === true,
     allowUnusualValues: options['allowUnusualValues'] === true,
+    allowOlderValues: options['allowOlderValues'] === true,
     importedBy: userName(),
     now: new Date(),
   }

@@ -40,12 +40,12 @@ export const appendedColumns: readonly string[] = [
   ...['currency', 'priced_at', 'adcode', 'eval_id', 'problem', 'status', 'message'],
 ]
 
-/** The columns that a rejects file has after the dealer's columns. */
-export const rejectColumns: readonly string[] = ['_line', '_problem', '_errors']
+/** The columns that a rejects file has after the dealer's columns: the import that it corrects, and of each row its line and errors. */
+export const rejectColumns: readonly string[] = ['_import', '_line', '_problem', '_errors']
 
 /** The columns as they are written now, and as earlier versions wrote them: with the code of a problem in the text of the errors. */
 const formsOf = (own: readonly string[]) => [own, own.filter((name) => !/^_?problem$/.test(name))]
-const rejectForms = formsOf(rejectColumns)
+const rejectForms = [rejectColumns, ...formsOf(rejectColumns.slice(1))]
 const appendedForms = formsOf(appendedColumns)
 
 /** Prefix of a dealer's column whose name the priced list uses itself. */
@@ -177,6 +177,8 @@ function problemIn(errors: string): string {
 export interface EarlierResult {
   /** The record with the problem of the earlier import, until it is corrected. */
   withEarlierProblem(record: CsvRecord): CsvRecord
+  /** The import that the row corrects; null: not known. */
+  importOf(record: CsvRecord): number | null
   /** The skipped row of a vehicle that was not in stock when the list was exported; null: it was. */
   notInStock(record: CsvRecord): TypedRow | null
 }
@@ -189,6 +191,7 @@ export function earlierResult(names: readonly string[], width: number): EarlierR
     const problem = fromEnd > own.length ? null : names.length - fromEnd
     return {
       withEarlierProblem: (record) => withProblem(record, names, problem, width),
+      importOf: (record) => (own === rejectColumns ? importIn(record, names.length) : null),
       notInStock: () => null,
     }
   }
@@ -196,8 +199,16 @@ export function earlierResult(names: readonly string[], width: number): EarlierR
   const status = names.length - priceColumns.length + priceColumns.indexOf('status')
   return {
     withEarlierProblem: (record) => record,
+    importOf: () => null,
     notInStock: (record) => notInStock(record, status),
   }
+}
+
+/** Excel may have written the number with decimals. */
+function importIn({ cells }: CsvRecord, width: number): number | null {
+  const [, id] =
+    /^(\d{1,15})(?:[.,]0+)?$/.exec(cells[width - rejectColumns.length]?.trim() ?? '') ?? []
+  return id === undefined ? null : Number(id)
 }
 
 /** The user confirms that the cells are right by emptying the text of the errors, in the last column. */

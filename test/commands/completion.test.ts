@@ -23,7 +23,10 @@ test.for([
   { typed: 'forecourt stock ', offers: ['export', 'help', 'import', 'watch'] },
   {
     typed: 'forecourt stock import x.csv --all',
-    offers: ['--allow-mass-change', '--allow-mass-removal', '--allow-unusual-values'],
+    offers: [
+      ...['--allow-mass-change', '--allow-mass-removal', '--allow-older-values'],
+      '--allow-unusual-values',
+    ],
   },
   { typed: 'forecourt sync --js', offers: ['--json'] },
   { typed: 'forecourt sync users eval', offers: ['evaluations'] },

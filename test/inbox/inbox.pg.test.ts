@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { inboxesOf } from '#src/stock/inbox/inbox.ts'
 import { runPass } from '#src/stock/inbox/pass.ts'
-import { listOf, vehicles } from '../stock/import-fixture.ts'
+import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
 import { age, openInboxFixture } from './inbox-fixture.ts'
 
 const units = 'select stock_no from core.stock_unit where missing_since is null order by 1'
@@ -52,6 +52,29 @@ test('the report names each row that is not a vehicle, with its reason', async (
   expect(text).toContain('It has 5 rows: 3 accepted, 0 rejected, 2 that are no vehicle in stock.')
   expect(text).toContain('line 5: a total, not a vehicle: "Summe" (TOTALS_ROW)')
   expect(text).toContain('line 6: the row is the number of a page, "Page 1 of 1" (NO_VEHICLE)')
+})
+
+test('corrected rows that are dropped under another name are compared with later lists', async () => {
+  await using fixture = await openInboxFixture()
+  const damaged = listOf([...vehicles(6), aVehicle(7, { price: '1x2' })])
+  await fixture.drop('thursday.csv', damaged)
+  await fixture.pass()
+  const rejected = await fixture.text('done', '.rejected.csv')
+  await fixture.drop('friday.csv', listOf([...vehicles(6), aVehicle(7, { price: '25000' })]))
+  await fixture.pass()
+
+  await fixture.drop('Book1.csv', rejected.replace('1x2', '20000'))
+  const { files } = await fixture.pass()
+
+  expect(files).toMatchObject([{ state: 'failed', rooftops: [{ outcome: 'refused' }] }])
+  expect(files[0]!.commands[0]).toMatch(/--mode delta --allow-older-values$/)
+  const text = await fixture.text('failed', '.report.txt')
+  expect(text).toMatch(/S0007 is in \S*friday\.csv \(import 2\) .*asking_price 25000\S* → 20000/)
+  expect(
+    await fixture.rows(
+      "select asking_price::int as p from core.stock_unit where stock_no = 'S0007'",
+    ),
+  ).toEqual([{ p: 25000 }])
 })
 
 test('a file that still grows is left alone, and imported when it is complete', async () => {

@@ -111,9 +111,9 @@ test('rejected rows are written to a file that can be corrected and imported alo
   const text = await readFile(rejects, 'utf8')
   const lines = text.split('\r\n')
   expect(lines).toHaveLength(4)
-  expect(lines[0]).toBe('\uFEFF' + header.trim() + ',_line,_problem,_errors')
+  expect(lines[0]).toBe('\uFEFF' + header.trim() + ',_import,_line,_problem,_errors')
   expect(lines[1]).toMatch(
-    /^S0002,JTD\w+,Toyota,Corolla,2019,45014,1x2,Red,3,,"?Price: this is not an amount/,
+    /^S0002,JTD\w+,Toyota,Corolla,2019,45014,1x2,Red,\d+,3,,"?Price: this is not an amount/,
   )
   expect(lines[2]).toMatch(/^1.23E\+15,"'=cmd\(\)",Toyota/)
   await expect(fixture.import(list, { rejects, rooftop: 'south' })).rejects.toThrow(
@@ -168,7 +168,7 @@ test('a list without a header, and its rejected rows, are imported once its colu
 
   expect(report).toMatchObject({ accepted: 2, rejected: 1, delimiter: '|' })
   expect(text).toMatch(
-    /^\uFEFFstock_number\|make\|model\|price_asking\|_line\|_problem\|_errors\r\nK2\|/,
+    /^\uFEFFstock_number\|make\|model\|price_asking\|_import\|_line\|_problem\|_errors\r\nK2\|/,
   )
   expect(fixed).toMatchObject({ accepted: 1, added: 1 })
   expect(

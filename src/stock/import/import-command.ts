@@ -35,6 +35,7 @@ const options = {
   removal: '--allow-mass-removal',
   change: '--allow-mass-change',
   values: '--allow-unusual-values',
+  newer: '--allow-older-values',
 } as const
 
 /** The command that imports a refused list once a person has confirmed it; null: it has to be exported again. */

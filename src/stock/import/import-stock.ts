@@ -101,6 +101,8 @@ interface Work {
   readonly request: ImportRequest
   readonly digest: FileDigest
   readonly rooftopId: number
+  /** The newest import before; 0: none. */
+  readonly newest: number
   readonly list: OpenList
   readonly csv: CsvFile
   readonly mapping: Mapping
@@ -124,7 +126,9 @@ async function importWithin(
     const mapping = withFirstQuestions(await mapList(list, request, remembered), list, request)
     services.onColumns?.(list, mapping)
     assertSure(list, request, mapping)
-    const work = { tx, services, request, digest: source, rooftopId, list, csv, mapping }
+    const before = newest?.import_id ?? 0
+    const known = { rooftopId, newest: before }
+    const work = { tx, services, request, digest: source, ...known, list, csv, mapping }
     return isUnchanged(newest, source, request, mapping, csv)
       ? await importedBefore(work, newest)
       : await loadList(work)
@@ -175,6 +179,7 @@ async function loadList(work: Work): Promise<Imported> {
   const staged = await stageRows(work, staging, screen)
   services.crashPoint?.('rows-written')
   const { tally } = staged
+  const corrects = request.corrects ?? staged.corrects
   const duplicates = await resolveDuplicates(staging, staged.units)
   const rows = await countRows(staging, staged.records)
   tally.addMany(duplicates.rejected)
@@ -188,7 +193,7 @@ async function loadList(work: Work): Promise<Imported> {
     await guardRemovals(staging, request, rows, tally.report().issues, diff),
     await guardChanges(staging, request, { mapping, rows, diff }),
     guardValues(figures, request),
-    await guardNewerLists(staging, request),
+    await guardNewerLists(staging, request, corrects),
   ]) {
     if (objection === null) continue
     if (services.onGuard === undefined) throw objection
@@ -209,7 +214,7 @@ async function loadList(work: Work): Promise<Imported> {
   const counts = { ...rows, ...units }
   if (!dryRun) {
     await rememberMapping(client, rooftopId, mapping)
-    await finishImport(client, importId, { ...staged, warnings }, counts)
+    await finishImport(client, importId, { ...staged, warnings, corrects }, counts)
   }
   const offStock = await (dryRun ? countOffStock : markOffStock)(staging, stock.graceDays)
   return await imported(work, staging, {
@@ -255,14 +260,15 @@ type OfList = 'delimiter' | 'sheet' | 'entry' | 'mapping' | 'missing'
 
 /** The report, with the rejected rows in their file. */
 async function imported(
-  { request, csv, mapping }: Work,
+  { request, csv, mapping, newest }: Work,
   { client, tables, importId }: Staging,
   result: Omit<StockImportReport, 'rooftop' | 'file' | 'mode' | OfList | 'rejectsFile'>,
 ): Promise<Imported> {
   const { rooftop, file, mode, rejects: path } = request
   const { delimiter } = csv.dialect
   const { columns, missing } = mapping
-  const source = { rowsTable: tables.rows, importId, delimiter, columns }
+  const asOf = request.dryRun ? newest : importId
+  const source = { rowsTable: tables.rows, importId, asOf, delimiter, columns }
   const isWanted = path !== null && result.rejected > 0
   const rejects = isWanted
     ? await writeRejects(client, path, { ...source, names: csv.header?.names ?? null })

@@ -9,33 +9,54 @@ const namedUnits = 10
  *  whole stock no longer has. */
 export async function guardNewerLists(
   { client, tables, rooftopId, importId }: Staging,
-  { corrects, allowOlderValues = false, file }: ImportRequest,
+  { allowOlderValues = false, file }: ImportRequest,
+  corrects: number | null,
 ): Promise<ListRefused | null> {
-  if (corrects === undefined || allowOlderValues) return null
-  const { rows } = await client.query<{ stock_no: string; list: string; is_named: boolean }>(
-    newerQuery(tables.units),
-    [rooftopId, importId, corrects],
-  )
+  if (corrects === null || allowOlderValues) return null
+  const { rows } = await client.query<NewerUnit>(newerQuery(tables.units), [
+    rooftopId,
+    importId,
+    corrects,
+  ])
   if (rows.length === 0) return null
-  const names = rows
-    .slice(0, namedUnits)
-    .map(({ stock_no, list, is_named }) =>
-      is_named ? `${stock_no} is in ${list}` : `${stock_no} has left: it is not in ${list}`,
-    )
+  const first = rows.slice(0, namedUnits)
   const more = rows.length > namedUnits ? '; …' : ''
-  const would = `would change ${plural(rows.length, 'car')} about which there are newer lists: ${names.join('; ')}${more}`
-  return new ListRefused({ is: 'newer', count: rows.length, would }, `${file} ${would}.`)
+  const wouldBe = `would change ${plural(rows.length, 'car')} about which there are newer lists: `
+  const would = `${wouldBe}${first.map(nameOf).join('; ')}${more}`
+  const differences = first.map((unit) => `${nameOf(unit)}${differenceOf(unit)}`).join('; ')
+  const message = `${file} ${wouldBe}${differences}${more}. Nothing was imported. If the older values are right, add --allow-older-values.`
+  return new ListRefused({ is: 'newer', count: rows.length, would }, message)
+}
+
+interface NewerUnit {
+  readonly stock_no: string
+  readonly list: string
+  readonly is_named: boolean
+  /** Old and new value by column; null: it has none here now. */
+  readonly changes: Readonly<Record<string, readonly [unknown, unknown]>> | null
+}
+
+function nameOf({ stock_no, list, is_named }: NewerUnit): string {
+  return is_named ? `${stock_no} is in ${list}` : `${stock_no} has left: it is not in ${list}`
+}
+
+function differenceOf({ changes }: NewerUnit): string {
+  const parts = Object.entries(changes ?? {}).map(([column, values]) => {
+    const [now, then] = values.map((value) => (value === null ? 'none' : String(value)))
+    return `${column} ${now} → ${then}`
+  })
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
 
 // Of each vehicle that would change, the newest list that names it, or from which it is missing. A row that an earlier correction of
 // the same list has rejected says nothing new.
 const newerQuery = (units: string) => `
 with concerned as (
-  select stock_no, coalesce(old_stock_no, stock_no) as known_as, change <> 'updated' as is_new from stock_diff
-  union all select stock_no, stock_no, true from ${units} where rooftop_id = $1 and import_id = $2
-  union all select stock_no, stock_no, false from stock_gone
+  select stock_no, coalesce(old_stock_no, stock_no) as known_as, change <> 'updated' as is_new, changes from stock_diff
+  union all select stock_no, stock_no, true, null from ${units} where rooftop_id = $1 and import_id = $2
+  union all select stock_no, stock_no, false, null from stock_gone
 ), newer as (
-  select import_id, file_name, mode, exists (
+  select import_id, file_name, mode, coalesce((dialect ->> 'corrects')::bigint = $3, false) or exists (
     select from ops.stock_upload as correction where correction.import_id = list.import_id and correction.corrects_import_id = $3
   ) as is_correction
   from core.stock_import as list where rooftop_id = $1 and import_id > $3 and import_id <> $2
@@ -46,7 +67,7 @@ with concerned as (
   where not (newer.is_correction and stored.status = 'rejected')
 )
 select distinct on (concerned.stock_no) concerned.stock_no, newer.file_name || ' (import ' || newer.import_id || ')' as list,
-  named.stock_no is not null as is_named
+  named.stock_no is not null as is_named, concerned.changes
 from concerned cross join newer left join named on named.stock_no = concerned.stock_no and named.import_id = newer.import_id
 where named.stock_no is not null or concerned.is_new and newer.mode = 'snapshot'
 order by concerned.stock_no, newer.import_id desc`

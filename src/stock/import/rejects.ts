@@ -45,6 +45,8 @@ export interface PendingFile {
 export interface RejectsSource {
   readonly rowsTable: string
   readonly importId: number
+  /** The newest import when the rows were written; default: the import itself. */
+  readonly asOf?: number
   readonly delimiter: string
   /** null: the file has no header. */
   readonly names: readonly string[] | null
@@ -61,7 +63,7 @@ export interface ChosenRows {
 }
 
 /**
- * Writes the rejected rows for `--rejects`: the dealer's columns, then the line and the errors of each row. No cell
+ * Writes the rejected rows for `--rejects`: the dealer's columns, then the import, the line and the errors of each row. No cell
  * runs as a formula, and the file can be corrected and imported alone.
  */
 export async function writeRejects(
@@ -88,7 +90,7 @@ export async function writeRejects(
 /** The text of that file. */
 export async function* rejectsText(
   client: pg.ClientBase,
-  { rowsTable, importId, delimiter, names, columns }: RejectsSource,
+  { rowsTable, importId, asOf = importId, delimiter, names, columns }: RejectsSource,
   { all = false, corrected }: ChosenRows = {},
 ): AsyncGenerator<string> {
   const isCommon = commonDelimiters.includes(delimiter)
@@ -100,12 +102,14 @@ export async function* rejectsText(
     const changes = corrected?.get(line_no)
     const cellAt = (index: number) => changes?.get(index) ?? cells[index] ?? ''
     const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cellAt(index)))
-    if (status !== 'rejected' || changes) return [...escaped, String(line_no), '', '']
+    // A whole list is brought back, and corrects nothing.
+    const place = [all ? '' : String(asOf), String(line_no)]
+    if (status !== 'rejected' || changes) return [...escaped, ...place, '', '']
     // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
     const problem = problemCell(issues)
     const errors = errorText(issues, beyond, problem !== '')
-    return [...escaped, String(line_no), problem, escapeFormula(errors)]
+    return [...escaped, ...place, problem, escapeFormula(errors)]
   }
   const query = `
     select line_no, status, cells, issues from ${rowsTable}

@@ -37,7 +37,7 @@ export interface ImportRequest {
   readonly allowMassRemoval: boolean
   readonly allowMassChange?: boolean
   readonly allowUnusualValues?: boolean
-  /** The import whose rejected rows the list has, corrected; left out: it is a list of its own. */
+  /** The import whose rejected rows the list has, corrected; left out: its column `_import` says it, or it is a list of its own. */
   readonly corrects?: number
   /** Also where newer lists than that one name the vehicles. */
   readonly allowOlderValues?: boolean

@@ -128,18 +128,19 @@ export async function startImport(
 export async function finishImport(
   client: pg.ClientBase,
   importId: number,
-  { encoding, warnings }: TypedList,
+  { encoding, warnings, corrects }: Pick<TypedList, 'encoding' | 'warnings' | 'corrects'>,
   counts: RowCounts & UnitCounts,
 ): Promise<void> {
   const { records, accepted, rejected, collapsed, skipped } = counts
   const { added, updated, unchanged, removed, reappeared } = counts
   await client.query(
     `update core.stock_import set encoding = $2, warnings = $3, records = $4, accepted = $5, rejected = $6,
-       collapsed = $7, skipped = $8, added = $9, updated = $10, unchanged = $11, removed = $12, reappeared = $13
+       collapsed = $7, skipped = $8, added = $9, updated = $10, unchanged = $11, removed = $12, reappeared = $13,
+       dialect = dialect || jsonb_strip_nulls(jsonb_build_object('corrects', $14::bigint))
      where import_id = $1`,
     [
       ...[importId, encoding.name, jsonText(warnings), records, accepted, rejected],
-      ...[collapsed, skipped, added, updated, unchanged, removed, reappeared],
+      ...[collapsed, skipped, added, updated, unchanged, removed, reappeared, corrects],
     ],
   )
 }

@@ -28,6 +28,8 @@ export interface TypedList {
   readonly encoding: CsvEncoding
   readonly warnings: readonly CellIssue[]
   readonly isCut: boolean
+  /** The earliest import that its rows correct; null: it is not known, or it is a list of its own. */
+  readonly corrects: number | null
 }
 
 /** How a list is typed and staged. */
@@ -110,6 +112,7 @@ class Pass {
   readonly #tally = new IssueTally()
   #records = 0
   #footerLine = 0
+  #corrects: number | null = null
 
   constructor(mapping: Mapping, styles: ColumnStyles, to: PassOptions) {
     this.#type = rowTyper(mapping, styles)
@@ -127,6 +130,8 @@ class Pass {
     for await (const batch of batches)
       for (const read of batch) {
         this.#records += 1
+        const corrected = earlier?.importOf(read) ?? null
+        if (corrected !== null) this.#corrects = Math.min(corrected, this.#corrects ?? corrected)
         const record = earlier?.withEarlierProblem(read) ?? read
         observe?.(record)
         const wait = this.#take(this.#read(record))
@@ -144,6 +149,7 @@ class Pass {
       records: this.#records,
       units,
       tally: this.#tally,
+      corrects: this.#corrects,
       encoding: csv.encoding,
       warnings: this.#to.screen.redactJson([...warnings.map(asIssue), ...styles.issues]),
       isCut: warnings.some(({ code }) => code === 'TRUNCATED_FILE'),

@@ -115,12 +115,15 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
   const path = `${to}.unknown-rooftop.csv`
   const request = { ...requestFor(work, { rooftop: anyRooftop(work) }), path: from }
   const lines: string[] = []
+  const { rows: newest } = await work.services.warehouse.pool.query<{ id: string }>(
+    'select coalesce(max(import_id), 0)::text as id from core.stock_import',
+  )
   for await (const row of unknownRows(work.inbox, request, work.services.signal)) {
     const { names, cells, line, value } = row
     if (lines.length === 0) lines.push(csvText([[...names, ...rejectColumns]], defaultStyle))
     const own = names.map((_, index) => escapeFormula(cells[index] ?? ''))
     const error = value === '' ? 'no rooftop' : `${value} is no known rooftop`
-    lines.push(csvText([[...own, String(line), '', error]], defaultStyle))
+    lines.push(csvText([[...own, newest[0]!.id, String(line), '', error]], defaultStyle))
   }
   await rm(path, { force: true })
   await placeText(path, byteOrderMark + lines.join(''))

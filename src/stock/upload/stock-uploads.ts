@@ -101,7 +101,10 @@ export class StockUploads {
 
   /** Reads the list without writing anything, and stores what was found. UsageError when it is no list at all. */
   async check(id: string, changes: Partial<UploadOptions> = {}): Promise<UploadResult> {
-    const row = await this.#read(id)
+    return await this.#check(id, await this.#read(id), changes)
+  }
+
+  async #check(id: string, row: UploadRow, changes: Partial<UploadOptions>): Promise<UploadResult> {
     if (row.importId !== null || row.content === null) throw gone()
     const options = { ...row.options, ...changes }
     const newest = await this.#newest(row.rooftopId)
@@ -115,10 +118,10 @@ export class StockUploads {
 
   /** Reads it with the fields that a person chose for its columns: by index, '' for none. */
   async map(id: string, chosen: ReadonlyMap<number, string>): Promise<UploadResult> {
-    const { result, options } = await this.#read(id)
-    if (result?.mapping == null) throw gone()
-    const mapping: UploadColumns = result.mapping
-    return await this.check(id, { maps: mapsOf(mapping, options.maps, chosen) })
+    const row = await this.#read(id)
+    if (row.result?.mapping == null) throw gone()
+    const mapping: UploadColumns = row.result.mapping
+    return await this.#check(id, row, { maps: mapsOf(mapping, row.options.maps, chosen) })
   }
 
   /** Imports a list that was checked and gives the import; the same one when it is imported already. `typed`: the numbers by which a
