@@ -29,6 +29,14 @@ export const badRequest: Notice = {
 <p>Nothing was done. Go back, load the page again and try once more, or go to the <a href="/console/">first page</a>.</p>`,
 }
 
+/** The process stops, which ended a request. */
+export const stopping: Notice = {
+  status: 503,
+  title: 'Forecourt is being stopped',
+  body: html`<h1>Forecourt is being stopped</h1>
+<p>It may be a restart. A list that was being read is not stored, and one that was being imported waits as before. Open the page again in a minute, and repeat what you do not find there.</p>`,
+}
+
 /** As many downloads are running as may. */
 export const tooManyDownloads: Notice = {
   status: 429,

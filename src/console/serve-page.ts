@@ -23,6 +23,7 @@ import {
   noticeOf,
   nothingHere,
   refused,
+  stopping,
   tooManyDownloads,
 } from './notices.ts'
 import {
@@ -110,10 +111,9 @@ export class PageServer {
     const person = await this.#personOf(request).catch(() => null)
     if (statusCode < 500)
       return await this.#notice(request, reply, person, { ...badRequest, status: statusCode })
-    this.#parts.context.log.error(
-      { page: request.routeOptions.url },
-      `the console failed: ${messageOf(error)}`,
-    )
+    const { log, signal } = this.#parts.context
+    if (signal.aborted) return await this.#notice(request, reply, person, stopping)
+    log.error({ page: request.routeOptions.url }, `the console failed: ${messageOf(error)}`)
     await this.#notice(request, reply, person, noticeOf(error))
   }
 

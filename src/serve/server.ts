@@ -154,6 +154,14 @@ function createServer(
       `X-Forwarded-For of ${remoteAddress} is ignored: if that is your proxy, name it in serve.trustedProxies of the config; until then all clients behind it count as one`,
     )
   })
+  // A connection that a client would use again keeps a server that stops open for another minute.
+  let isStopping = false
+  app.addHook('preClose', async () => {
+    isStopping = true
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (isStopping) reply.header('connection', 'close')
+  })
   app.setNotFoundHandler((request, reply) => sendPage(request, reply, notFoundPage))
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
     const { statusCode = 500 } = error

@@ -254,7 +254,7 @@ test('the downloads are the rejected rows, and the list with prices', async () =
 
   expect(rejected.headers.get('content-disposition')).toMatch(/filename="import-\d+-rejected\.csv"/)
   expect(rejected.text).toMatch(
-    /^\uFEFF?Stock Number,VIN,.*,_line,_problem,_errors\r\nS0005,.*1x2.*,6,,/,
+    /^\uFEFF?Stock Number,VIN,.*,_import,_line,_problem,_errors\r\nS0005,.*1x2.*,6,,/,
   )
   expect(original.text.split('\r\n')).toHaveLength(7)
   expect(original.text).toMatch(/^\uFEFF?Stock Number,VIN,.*retail/)
