@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keyOf, partsOfKey, type StockUnit } from '#src/console/stock/read-stock.ts'
 import { runExport } from '#src/stock/export/export.ts'
 import { type Logins, openLogins } from '../access/logins.ts'
 import { dayMs } from '../support/fixture.ts'
@@ -90,6 +91,14 @@ test('every car on hand is on one of the pages, once', async () => {
 
   expect(all.length).toBeGreaterThan(50)
   expect(keys.sort()).toEqual(all.map(({ key }) => key).sort())
+})
+
+test('the key of a car names it, whatever its uid and number hold, and any other text is no key', () => {
+  const car = { acquiredOn: '2026-01-31', uid: 'a~b"[', stockNo: 'A~1' } as StockUnit
+
+  expect(partsOfKey(keyOf(car))).toEqual([car.acquiredOn, car.uid, car.stockNo])
+  for (const text of ['', '2026-01-31~a~1', '["today", "a", "1"]', '["2026-01-31", "a"]', '{}'])
+    expect(partsOfKey(text)).toEqual([])
 })
 
 test('a stock person starts at the stock of the own rooftop, and sees what an engineer sees of it', async () => {

@@ -50,7 +50,7 @@ export async function readFacts({ rows, config }: ConsoleFixture): Promise<Facts
       (select vehicle_vin from core.evaluation where eval_id > 10900000 and vehicle_vin is not null limit 1) as vin,
       (select max(import_id)::float8 from core.stock_import where rooftop_id = (select rooftop_id from one)) as list,
       (select max(upload_id::text) from ops.stock_upload) as upload,
-      (select stock_no from unit) as "stockNo", (select acquired_on || '~' || (select rooftop_uid from one) || '~' || stock_no from unit) as "stockKey",
+      (select stock_no from unit) as "stockNo", (select json_build_array(acquired_on, (select rooftop_uid from one), stock_no)::text from unit) as "stockKey",
       (select max(fire_id)::float8 from ops.job_fire where job_name = 'hourly') - 60 as "jobRun",
       (select max(action_id)::float8 from ops.console_action) - 60 as action`,
   )
@@ -120,7 +120,7 @@ export const addresses: Readonly<Record<string, (facts: Facts) => readonly strin
     ...[
       '/stock',
       `/stock?rooftop=${uid}`,
-      `/stock?after=${stockKey}`,
+      `/stock?after=${encodeURIComponent(stockKey)}`,
       '/stock?show=unpriced',
       '/stock?show=ppsr',
     ],

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { z } from 'zod'
 import type { Db } from '../../db/transaction.ts'
 import { martSchema } from '../access/scope.ts'
 import type { PageRequest } from '../page.ts'
@@ -106,7 +107,7 @@ export async function readUnits(
   { show, search, after }: UnitFilter,
   limit: number,
 ): Promise<ListedUnit[]> {
-  const [day, uid, stockNo] = splitKey(after)
+  const [day, uid, stockNo] = partsOfKey(after)
   const isPpsrChanged = sql`exists (
     select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
     where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
@@ -123,12 +124,18 @@ export async function readUnits(
 
 /** The key of a unit in the order of the list. */
 export function keyOf({ acquiredOn, uid, stockNo }: StockUnit): string {
-  return `${acquiredOn}~${uid}~${stockNo}`
+  return JSON.stringify([acquiredOn, uid, stockNo])
 }
 
-function splitKey(key: string): readonly (string | undefined)[] {
-  const parts = /^([^~]+)~([^~]+)~(.+)$/.exec(key)?.slice(1) ?? []
-  return isDay(parts[0] ?? '') ? parts : []
+const unitKey = z.tuple([z.string().refine(isDay), z.string(), z.string()])
+
+/** The parts of a key; none of a text that is no key. */
+export function partsOfKey(key: string): readonly string[] {
+  try {
+    return unitKey.parse(JSON.parse(key))
+  } catch {
+    return []
+  }
 }
 
 /** One unit, on hand or gone; null: there is none of that number. */
