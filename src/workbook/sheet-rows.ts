@@ -101,6 +101,8 @@ class SheetReader {
     else if (this.#isInline) this.#rich.close(element)
   }
 
+  place = (): string | null => (this.#isValue || this.#isInline ? this.#cell() : null)
+
   #openRow({ r }: Attributes): void {
     const line = r === undefined ? this.#line + 1 : Number(r)
     if (!Number.isSafeInteger(line) || line <= this.#line)

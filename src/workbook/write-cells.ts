@@ -35,12 +35,15 @@ function zoneOf(zone: string | undefined): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: XML has no way to write them
 const impossible = /[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]/g
+/** The start of a text that would be read as such a character; its last _ may be that of the next one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the same characters
+const likeOne = /_x(?=[0-9A-Fa-f]{4}(?:_|[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]))/g
 
 /** The text for XML; characters that XML cannot hold are written as Excel does, `_x000D_`. */
 export function escapeText(text: string): string {
   return text
     .toWellFormed()
-    .replace(/_x(?=[0-9A-Fa-f]{4}_)/g, '_x005F_x')
+    .replace(likeOne, '_x005F_x')
     .replace(impossible, (character) => `_x${hex(character)}_`)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -13,6 +13,8 @@ export interface XmlHandlers {
   close?(name: string): void
   /** Text and CDATA, in pieces. */
   text?(text: string): void
+  /** Where a person finds what is read now; null: in no cell. */
+  place?(): string | null
 }
 
 /** The time that reading one file has taken. */
@@ -80,7 +82,7 @@ export async function* streamXml(
     // One text or tag is held until its end.
     events.heldBytes = events.count === before ? events.heldBytes + chunk.length : 0
     if (events.heldBytes > 8 * limits.cellLength)
-      throw cellTooLong(`a cell or tag in ${name}`, limits)
+      throw cellTooLong(to.place?.() ?? `a cell or tag in ${name}`, limits)
     yield
   }
   feed(() => parser.write(decoder?.decode() ?? '').close())

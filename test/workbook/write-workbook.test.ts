@@ -68,7 +68,8 @@ test('any text is read back as it was, with its blanks and control characters', 
         expect(filled).toEqual(ended.map((row) => row.map((text) => text.toWellFormed())))
       },
     ),
-    { numRuns: 300 },
+    // The escape of NUL begins with the _ that ends a text like one.
+    { numRuns: 300, examples: [[[['_x7077\0', '']]]] },
   )
 })
 
