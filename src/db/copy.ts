@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { storableJson } from '../values/text.ts'
 import { copyIn, type CopySource } from './copy-in.ts'
 import type { CopyText } from './copy-text.ts'
-import { columns, type Tables } from './tables.ts'
+import type { Tables } from './tables.ts'
 
 /** A row of a table, with every column that Postgres does not generate: a missing, misspelt or unknown one does not compile. */
 export type TableRow<T extends keyof Tables> = {
@@ -31,12 +31,12 @@ export async function copyTables(
   client: pg.ClientBase,
   tables: readonly (readonly [table: string, rows: readonly CopyRow[]])[],
 ): Promise<void> {
-  const sources = tables
-    .filter(([, rows]) => rows.length > 0)
-    .map(([table, rows]): CopySource => {
-      const { names, encode } = encoderOf(table)
-      return { into: `${table} (${names})`, lines: chunks(rows, encode) }
-    })
+  const sources: CopySource[] = []
+  for (const [table, rows] of tables) {
+    if (rows.length === 0) continue
+    const { names, encode } = await findEncoder(client, table)
+    sources.push({ into: `${table} (${names})`, lines: chunks(rows, encode) })
+  }
   await copyIn(client, sources)
 }
 
@@ -53,12 +53,14 @@ function* chunks(rows: readonly CopyRow[], encode: EncodeRow): Generator<Buffer>
   if (text !== '') yield Buffer.from(text)
 }
 
-function encoderOf(table: string): { names: string; encode: EncodeRow } {
-  const found = encoders.get(table)
+async function findEncoder(
+  client: pg.ClientBase,
+  table: string,
+): Promise<{ names: string; encode: EncodeRow }> {
+  const key = `${(client as pg.Client).database} ${table}`
+  const found = encoders.get(key)
   if (found) return found
-  const list = columns[table]
-  if (!list) throw new Error(`Table ${table} is not in src/db/tables.ts: run "npm run schema".`)
-  const names = list.filter((column) => !column.generated).map((column) => column.name)
+  const names = await readWrittenColumns(client, table)
   const encode: EncodeRow = (row) => {
     let line = ''
     for (const name of names) {
@@ -69,8 +71,21 @@ function encoderOf(table: string): { names: string; encode: EncodeRow } {
     return line + '\n'
   }
   const made = { names: names.map((name) => `"${name}"`).join(', '), encode }
-  encoders.set(table, made)
+  encoders.set(key, made)
   return made
+}
+
+/** The columns of a table whose values Postgres does not generate, in the order of the table. Throws when there is no such table. */
+export async function readWrittenColumns(
+  client: Pick<pg.ClientBase, 'query'>,
+  table: string,
+): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select attname as name from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' and attidentity <> 'a' order by attnum`,
+    [table],
+  )
+  return rows.map(({ name }) => name)
 }
 
 const special = /[\\\t\n\r]/

@@ -1,10 +1,13 @@
-import { columns } from '#src/db/tables.ts'
+import type pg from 'pg'
+import { readWrittenColumns } from '#src/db/copy.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 
 /** The tables that an evaluation fills, in the order in which they are written. */
 export const filledTables: readonly string[] = [...evaluationRecords.tables, 'raw.payload']
 
-/** The columns that are written; Postgres generates the others. */
-export function writtenColumns(table: string): string[] {
-  return columns[table]!.filter(({ generated }) => !generated).map(({ name }) => name)
+/** Each of them with its columns whose values Postgres does not generate. */
+export async function readFilledTables(pool: pg.Pool): Promise<Map<string, string[]>> {
+  const columns = new Map<string, string[]>()
+  for (const table of filledTables) columns.set(table, await readWrittenColumns(pool, table))
+  return columns
 }

@@ -1,5 +1,7 @@
+import type pg from 'pg'
 import { expect, test } from 'vitest'
 import type { Context } from '#src/context.ts'
+import { readWrittenColumns } from '#src/db/copy.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
 import { isProved, type Verification } from '#src/pipeline/verify.ts'
@@ -11,7 +13,6 @@ import {
 import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { writtenColumns } from '../bench/filled-tables.ts'
 import { openFixture, runNight } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
@@ -59,6 +60,7 @@ const children =
 
 type Plant = (own: {
   run(sql: string): Promise<unknown>
+  pool: pg.Pool
   uid: string
   ids: readonly number[]
 }) => Promise<unknown>
@@ -68,8 +70,8 @@ const deleteRow: Plant = async ({ run, ids }) => {
     await run(`delete from ${table} where eval_id = ${ids[0]}`)
 }
 let offset = 0
-const addRow: Plant = async ({ run, ids }) => {
-  const columns = writtenColumns('core.evaluation')
+const addRow: Plant = async ({ run, pool, ids }) => {
+  const columns = await readWrittenColumns(pool, 'core.evaluation')
   offset += 100_000
   await run(`insert into core.evaluation (${columns})
     select ${columns.map((name) => (name === 'eval_id' ? `eval_id + ${offset}` : name))} from core.evaluation where eval_id = ${ids[1]}`)
@@ -197,7 +199,7 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
     'select max(eval_id) as id from core.evaluation group by group_id',
   )
   for (const { id } of newest)
-    await deleteRow({ run: (sql) => pool.query(sql), uid: '', ids: [id] })
+    await deleteRow({ run: (sql) => pool.query(sql), pool, uid: '', ids: [id] })
   const beside = [...(await verified()).values()].flatMap(({ notStored }) => notStored)
   const found = new Set(beside.flatMap(({ missing }) => missing))
   expect(found.size, 'deleted beside a quarantined one').toBe(Object.keys(groups).length)
@@ -233,7 +235,7 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
        where gone_at is null group by group_id, rooftop_uid order by group_id, count(*) desc, rooftop_uid`,
     )
     expect(planted).toHaveLength(5)
-    for (const own of planted) await plant({ run: (sql) => pool.query(sql), ...own })
+    for (const own of planted) await plant({ run: (sql) => pool.query(sql), pool, ...own })
     const found = await verified()
     const wrong = [...found.values()].filter(
       (one) => !isProved({ ...one, gaps: [], unprovable: [] }),

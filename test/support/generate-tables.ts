@@ -7,8 +7,6 @@ interface Column {
   readonly name: string
   /** As pg_type names it: int8, varchar, _text. */
   readonly type: string
-  /** As a person writes it: bigint, character varying(40). */
-  readonly declared: string
   readonly nullable: boolean
   readonly generated: 'always' | 'default' | 'no'
 }
@@ -16,7 +14,6 @@ interface Column {
 const columnsQuery = /* sql */ `
   select n.nspname as schema, c.relname as relation, a.attname as name,
     coalesce(base.typname, t.typname) as type,
-    format_type(a.atttypid, a.atttypmod) as declared,
     not a.attnotnull as nullable,
     case when a.attgenerated <> '' or a.attidentity = 'a' then 'always'
          when a.attidentity = 'd' or a.atthasdef then 'default'
@@ -45,8 +42,7 @@ const scalars: Readonly<Record<string, string>> = {
   bytea: 'Buffer',
 }
 
-/** The text of src/db/tables.ts for a migrated database: row types for Kysely, and the columns with
- *  their Postgres types for whoever encodes COPY. Types are those that `openPool` hands out. */
+/** The text of src/db/tables.ts for a migrated database: row types for Kysely and COPY. Types are those that `openPool` hands out. */
 export async function generateTables(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<Column>(columnsQuery, [dumpedSchemas])
   const relations = [...Map.groupBy(rows, (row) => `${row.schema}.${row.relation}`)]
@@ -55,7 +51,6 @@ export async function generateTables(pool: pg.Pool): Promise<string> {
     "import type { Generated, GeneratedAlways } from 'kysely'",
     ...relations.map(([name, columns]) => interfaceOf(name, columns)),
     mapOf(relations.map(([name]) => name)),
-    columnsOf(relations),
   ]
     .join('\n\n')
     .replace('\n\nimport', '\nimport')
@@ -68,25 +63,7 @@ function interfaceOf(name: string, columns: readonly Column[]): string {
 
 function mapOf(names: readonly string[]): string {
   const fields = names.map((name) => `  '${name}': ${interfaceName(name)}`)
-  return `/** Every table and view by its full name. */\nexport interface Tables {\n${fields.join('\n')}\n}`
-}
-
-function columnsOf(relations: readonly (readonly [string, readonly Column[]])[]): string {
-  const entries = relations.map(([name, columns]) => {
-    const items = columns.map(({ name, declared, generated }) => {
-      const mark = generated === 'always' ? ', generated: true' : ''
-      return `    { name: '${name}', type: '${declared}'${mark} },`
-    })
-    return `  '${name}': [\n${items.join('\n')}\n  ],`
-  })
-  return [
-    '/** A column as Postgres declares it, e.g. `bigint`, `character varying(40)`, `text[]`. */',
-    'export interface ColumnType {\n  readonly name: string\n  readonly type: string\n' +
-      '  /** Postgres makes the value: an identity or a generated column. */\n  readonly generated?: true\n}',
-    '',
-    '/** The columns of every table and view, in the order of the table. */',
-    `export const columns: Readonly<Record<string, readonly ColumnType[]>> = {\n${entries.join('\n')}\n}\n`,
-  ].join('\n')
+  return `/** Every table and view by its full name. */\nexport interface Tables {\n${fields.join('\n')}\n}\n`
 }
 
 // core.app_user → CoreAppUserTable

@@ -7,7 +7,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { BenchCase } from '../bench-case.ts'
 import { type BenchWarehouse, openBenchFixture } from '../bench-fixture.ts'
-import { filledTables, writtenColumns } from '../filled-tables.ts'
+import { readFilledTables } from '../filled-tables.ts'
 
 /** The whole way from the list to the commit, beside files that Postgres only has to take in. */
 export const firstLoad: BenchCase = {
@@ -23,10 +23,14 @@ export const firstLoad: BenchCase = {
       await openBenchFixture({ rooftops: 8, evaluations: quick ? 2_000 : 20_000 }),
     )
     const folder = started.use(await temporaryFolder()).path
+    const dumped: Dumped[] = []
     {
       await using first = await fixture.warehouse('first')
       await fixture.sync(first)
-      for (const table of filledTables) await dump(first.pool, table, join(folder, table))
+      for (const [table, columns] of await readFilledTables(first.pool)) {
+        await dump(first.pool, `${table} (${columns})`, join(folder, table))
+        dumped.push({ table: `${table} (${columns})`, file: join(folder, table) })
+      }
     }
     const all = started.move()
     return {
@@ -37,27 +41,30 @@ export const firstLoad: BenchCase = {
       },
       async reference() {
         await using warehouse = await fixture.warehouse('first')
-        return fixture.evaluations / (await load(warehouse, folder))
+        return fixture.evaluations / (await load(warehouse, dumped))
       },
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     }
   },
 }
 
+/** A table with its columns, and the file that has its rows. */
+interface Dumped {
+  readonly table: string
+  readonly file: string
+}
+
 async function dump(pool: pg.Pool, table: string, file: string): Promise<void> {
   const client = await pool.connect()
-  await pipeline(client.query(copyTo(`copy ${listed(table)} to stdout`)), createWriteStream(file))
+  await pipeline(client.query(copyTo(`copy ${table} to stdout`)), createWriteStream(file))
   client.release()
 }
 
 /** Seconds; by psql where there is one, else by the driver. */
-async function load({ url, pool }: BenchWarehouse, folder: string): Promise<number> {
+async function load({ url, pool }: BenchWarehouse, dumped: readonly Dumped[]): Promise<number> {
   const startedMs = performance.now()
   if (spawnSync('psql', ['--version']).status === 0) {
-    const copies = filledTables.flatMap((table) => [
-      '-c',
-      `\\copy ${listed(table)} from '${join(folder, table)}'`,
-    ])
+    const copies = dumped.flatMap(({ table, file }) => ['-c', `\\copy ${table} from '${file}'`])
     const flags = ['-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1']
     const { status, stderr } = spawnSync('psql', [url, ...flags, ...copies])
     if (status !== 0) throw new Error(`psql: ${String(stderr)}`)
@@ -65,16 +72,9 @@ async function load({ url, pool }: BenchWarehouse, folder: string): Promise<numb
   }
   const client = await pool.connect()
   await client.query('begin')
-  for (const table of filledTables)
-    await pipeline(
-      createReadStream(join(folder, table)),
-      client.query(copyFrom(`copy ${listed(table)} from stdin`)),
-    )
+  for (const { table, file } of dumped)
+    await pipeline(createReadStream(file), client.query(copyFrom(`copy ${table} from stdin`)))
   await client.query('commit')
   client.release()
   return (performance.now() - startedMs) / 1000
-}
-
-function listed(table: string): string {
-  return `${table} (${writtenColumns(table)})`
 }

@@ -1,6 +1,6 @@
 import type { BenchCase } from '../bench-case.ts'
 import { type BenchWarehouse, openBenchFixture, type BenchFixture } from '../bench-fixture.ts'
-import { writtenColumns } from '../filled-tables.ts'
+import { readWrittenColumns } from '#src/db/copy.ts'
 import type { DownloadOrder } from '../processes/download-process.ts'
 
 const what = 'a sync of 20,000 known evaluations that are all read again and have not changed'
@@ -85,7 +85,7 @@ async function requestsOf(
 
 async function conflict({ pool }: BenchWarehouse): Promise<void> {
   for (const [table, key] of Object.entries(keys)) {
-    const names = writtenColumns(table)
+    const names = await readWrittenColumns(pool, table)
     const first = key.split(', ')[0]
     await pool.query(
       `insert into ${table} (${names}) select ${names} from ${table}

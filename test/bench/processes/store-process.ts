@@ -13,7 +13,7 @@ import type { RooftopRow } from '#src/values/rooftop.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { configOf } from '../bench-config.ts'
 import { evaluationBody } from '../evaluation-body.ts'
-import { filledTables, writtenColumns } from '../filled-tables.ts'
+import { readFilledTables } from '../filled-tables.ts'
 import { answerMessages } from './bench-process.ts'
 
 /** The method of storing prepared rows of evaluations; answered with evaluations a second. */
@@ -40,7 +40,12 @@ interface Batch {
 type CopiedBatch = ReadonlyMap<string, string>
 
 let ready:
-  | { batches: readonly Batch[]; copied: CopiedBatch[]; rows: Map<string, object[]>[] }
+  | {
+      batches: readonly Batch[]
+      copied: CopiedBatch[]
+      rows: Map<string, object[]>[]
+      columns: ReadonlyMap<string, readonly string[]>
+    }
   | undefined
 
 async function store({ how, warehouse, evaluations: count }: StoreOrder): Promise<number> {
@@ -55,7 +60,10 @@ async function store({ how, warehouse, evaluations: count }: StoreOrder): Promis
     })
     await registerRooftops(openDb(pool), config.rooftops)
     const [rooftop] = await findRooftops(openDb(pool), config.rooftops)
-    ready ??= { batches: batchesOf(rooftop!, count), copied: [], rows: [] }
+    ready ??= {
+      ...{ batches: batchesOf(rooftop!, count), copied: [], rows: [] },
+      columns: await readFilledTables(pool),
+    }
     const startedMs = performance.now()
     for (let at = 0; at < ready.batches.length; at += 1) {
       await ways[how](pool, rooftop!, at)
@@ -92,7 +100,7 @@ const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) =>
 async function copyBatch(pool: pg.Pool, at: number): Promise<void> {
   await inTransaction(pool, async ({ client }) => {
     for (const [table, text] of ready!.copied[at]!) {
-      const target = `${table} (${writtenColumns(table)})`
+      const target = `${table} (${ready!.columns.get(table)})`
       await pipeline([Buffer.from(text)], client.query(copyFrom(`copy ${target} from stdin`)))
     }
   })
@@ -101,7 +109,7 @@ async function copyBatch(pool: pg.Pool, at: number): Promise<void> {
 /** Upserts at most `most` rows per statement, within the limit of parameters of Postgres. */
 async function upsert({ db }: Tx, at: number, most: number): Promise<void> {
   for (const [table, rows] of ready!.rows[at]!) {
-    const names = writtenColumns(table)
+    const names = ready!.columns.get(table)!
     const size = Math.max(1, Math.min(most, Math.floor(60_000 / names.length)))
     for (let from = 0; from < rows.length; from += size) {
       const update = Object.fromEntries(names.map((name) => [name, sql.ref(`excluded.${name}`)]))
@@ -153,10 +161,10 @@ async function remember(pool: pg.Pool, into: NonNullable<typeof ready>): Promise
   for (const { incoming } of into.batches) {
     const copied = new Map<string, string>()
     const rows = new Map<string, object[]>()
-    for (const table of filledTables) {
+    for (const [table, columns] of into.columns) {
       const [first, last] = [incoming[0]!.id, incoming.at(-1)!.id]
       const id = table === 'raw.payload' ? 'natural_key::bigint' : 'eval_id'
-      const chosen = `select ${writtenColumns(table)} from ${table} where ${id} between ${first} and ${last}`
+      const chosen = `select ${columns} from ${table} where ${id} between ${first} and ${last}`
       copied.set(table, await copyOf(pool, chosen))
       rows.set(table, (await pool.query(chosen)).rows.map(storable))
       if (!keys.has(table)) keys.set(table, await keyOf(pool, table))

@@ -5,7 +5,6 @@ import { makeConfig } from '#src/config/read.ts'
 import type { ConfigInput } from '#src/config/schema.ts'
 import type { Context } from '#src/context.ts'
 import { openContext } from '#src/open-context.ts'
-import { columns } from '#src/db/tables.ts'
 import { openLog } from '#src/log.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
@@ -19,17 +18,6 @@ import { verifyStream } from '../../support/verify-stream.ts'
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 const records = inspections.records!
-
-// As "npm run schema" does after the migration.
-Object.assign(columns, {
-  'core.inspection': [
-    ...['rooftop_id', 'inspection_id', 'group_id', 'inspector', 'entry_at', 'created_at'],
-    ...['source_updated_at', 'gone_at', 'content_hash', 'run_id'],
-  ].map((name) => ({ name })),
-  'core.inspection_fault': ['rooftop_id', 'inspection_id', 'line_no', 'fault'].map((name) => ({
-    name,
-  })),
-})
 
 interface Inspection {
   readonly id: number
