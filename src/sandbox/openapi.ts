@@ -101,7 +101,7 @@ const vehicleScheme = {
 }
 
 /** Whether the key of the appraisal service is sent as HTTP bearer authentication. */
-export function isBearer({ authHeader, authPrefix }: AppraisalWire): boolean {
+function isBearer({ authHeader, authPrefix }: AppraisalWire): boolean {
   return /^authorization$/i.test(authHeader) && /^bearer $/i.test(authPrefix)
 }
 

@@ -5,7 +5,7 @@ import { findExampleSubject } from './examples.ts'
 import { samples } from './samples.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
-// The page at the root: the world and the controls, which the OpenAPI viewer does not show. It works without a script.
+// The page at the root: the world and the controls, which the OpenAPI document does not show. It works without a script.
 
 function code(text: string): Html {
   return html`<code>${text}</code>`
@@ -62,7 +62,7 @@ export function sandboxPage(service: SandboxState): string {
 <p>Both documented services on this machine, with a made-up world behind them: ${world.rooftops.length} rooftops,
   ${world.size.toLocaleString('en')} evaluations, its time ${clock.now().toISOString().slice(0, 19)}Z. Nothing here is
   real, and nothing costs money.</p>
-<nav><a href="/docs">Every operation, to try out</a><a href="/openapi.json">OpenAPI 3.1</a></nav>
+<nav><a href="/openapi.json">Every operation, in OpenAPI 3.1</a></nav>
 ${servicesSection(service)}${keysSection(service)}${samplesSection}${controlsSection(service)}
 ${requestsSection(service)}${wireSection(service)}
 <p>Sources: [A §n] the document of the appraisal service, [V §n] that of the vehicle-data APIs.</p>

@@ -48,7 +48,7 @@ test('the page is at the root of both origins and loads nothing', async () => {
     const page = await response.text()
     expect(page).not.toMatch(/<(?:img|iframe|link rel="stylesheet"|script [^>]*src)/)
     const paths = linksIn(page).filter((link) => link !== 'data:,')
-    expect(new Set(paths)).toEqual(new Set(['/docs', '/openapi.json']))
+    expect(new Set(paths)).toEqual(new Set(['/openapi.json']))
   }
 })
 
@@ -126,68 +126,10 @@ test('values of the world are escaped', async () => {
   expect(page).toContain('&#60;script&#62;alert(&#34;x&#34;)&#60;/script&#62;&#39;&#38;')
 })
 
-test('every asset of the viewer is served here, cached by its version', async () => {
-  await using sandbox = await start()
-  const origin = originOf(sandbox)
-
-  const page = await (await fetch(`${origin}/docs`)).text()
-
-  const assets = linksIn(page)
-  expect(assets).toHaveLength(4)
-  const types = await Promise.all(
-    assets.map(async (path) => {
-      expect(path).toMatch(/^\/docs\//)
-      const response = await fetch(origin + path)
-      expect([path, response.status]).toEqual([path, 200])
-      expect((await response.bytes()).length).toBeGreaterThan(100)
-      return response.headers.get('content-type')
-    }),
-  )
-  const script = 'text/javascript; charset=utf-8'
-  expect(types).toEqual(['image/png', 'text/css; charset=utf-8', script, script])
-  const bundle = `${origin}/docs/swagger-ui-bundle.js`
-  const tag = (await fetch(bundle)).headers.get('etag')!
-  expect((await fetch(bundle, { headers: { 'if-none-match': tag } })).status).toBe(304)
-})
-
-test.each([
-  '/docs/package.json',
-  '/docs/..%2Fpackage.json',
-  '/docs/%2e%2e/package.json',
-  '/docs/../../package.json',
-])('nothing else of the package is served: %s', async (path) => {
-  await using sandbox = await start()
-
-  expect((await fetch(originOf(sandbox) + path)).status).toBe(404)
-})
-
-test('a page of this machine may call the services from another port, others may not', async () => {
-  await using sandbox = await start()
-  const preflight = (origin: string) =>
-    fetch(`${sandbox.vehicleDataUrl}/v1/vindatabasic`, {
-      method: 'OPTIONS',
-      headers: {
-        origin,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization',
-      },
-    })
-
-  const local = await preflight('http://127.0.0.1:4010')
-  const foreign = await preflight('http://127.0.0.1.example.com')
-
-  expect([local.status, local.headers.get('access-control-allow-origin')]).toEqual([
-    204,
-    'http://127.0.0.1:4010',
-  ])
-  expect(local.headers.get('access-control-allow-headers')).toBe('authorization')
-  expect([foreign.status, foreign.headers.get('access-control-allow-origin')]).toEqual([404, null])
-})
-
 test('requests for the pages are not in the request log', async () => {
   await using sandbox = await start()
 
-  for (const path of ['/', '/docs', '/openapi.json']) await fetch(originOf(sandbox) + path)
+  for (const path of ['/', '/openapi.json']) await fetch(originOf(sandbox) + path)
 
   expect(sandbox.requests.count()).toBe(0)
 })

@@ -156,7 +156,7 @@ export function serveCheckPdfs(app: FastifyInstance, { clock, checks }: SandboxS
     async ({ kind, ref }, reply) => {
       const check = checks.withRef(kind, ref)
       if (check === undefined) return reply.code(404).send({ error: 'There is no such check' })
-      return reply.type('application/pdf').send(await checkPdf(check))
+      return reply.type('application/pdf').send(checkPdf(check))
     },
   )
 }

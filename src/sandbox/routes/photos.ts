@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { z } from 'zod'
 import { listImages, orderImages, pinHero, uploadImage } from '../../contract/appraisal/photos.ts'
 import { type Call, serve } from '../call.ts'
-import { decodeImage, type StoredImage } from '../images.ts'
+import { recogniseImage, type StoredImage } from '../images.ts'
 import { fieldsAt, showPhotos } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { renderPhotos, renderRawPhotos } from '../render.ts'
@@ -20,7 +20,7 @@ export const imageUpload = serve(uploadImage, async (call) => {
     throw new Refusal(400, 'The evaluation does not exist, or this key may not write to it')
   const { service, fields, world, rendering } = call
   const photo = sentPhoto(fields)
-  const images = await sentImages(call)
+  const images = sentImages(call)
   const ids = service.images.store(images, service.limits.current.imageBytes)
   if (ids === null) throw new Refusal(500, 'The image could not be stored')
   // Decoding takes time, and another upload may have happened meanwhile.
@@ -109,8 +109,8 @@ function inOrder(photos: readonly StoredPhoto[], ids: readonly number[]): Stored
   return photos.map((photo) => ({ ...photo, order: orders.get(photo.id)! }))
 }
 
-/** Every file, decoded. When one is not an image, all fail and nothing is stored. */
-async function sentImages({ files, fields, service }: Call<UploadFields>): Promise<StoredImage[]> {
+/** Every file. When one is not an image, all fail and nothing is stored. */
+function sentImages({ files, fields, service }: Call<UploadFields>): StoredImage[] {
   const sent = files.filter(({ field }) => field === uploadImage.file?.name(service.wire))
   if (sent.length === 0) throw new Refusal(400, 'file is required')
   const isPlaced = [fields.order, fields.hero, fields.firstPic].some((one) => one !== undefined)
@@ -121,7 +121,7 @@ async function sentImages({ files, fields, service }: Call<UploadFields>): Promi
     )
   const images: StoredImage[] = []
   for (const { bytes, fileName } of sent) {
-    const image = await decodeImage(bytes)
+    const image = recogniseImage(bytes)
     if (image === null)
       throw new Refusal(400, `The image is unreadable, cut off or empty: ${fileName || 'file'}`)
     images.push(image)

@@ -2,15 +2,14 @@ import { decodeAu, decodeGcc } from '../../contract/vehicle-data/decode.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
 import { factoryBuildOf } from '../factory-build.ts'
 import { plainVin, requireDecoded } from '../find-vehicle.ts'
-import { decodeImage } from '../images.ts'
+import { recogniseImage } from '../images.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, valuesAt } from '../render.ts'
-import type { UploadedFile } from '../request-body.ts'
 
 /** Decodes by VIN; the VIN has priority over an image [V §4 /v1/gccfactoryvinext]. */
 export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
   const { now, service } = call
-  const vin = plainVin(call.fields.vin ?? (await vinInImage(call)))
+  const vin = plainVin(call.fields.vin ?? vinInImage(call))
   const { vehicle, year } = requireDecoded(vin, { world: service.world, now, regions: ['GCC'] })
   const build = factoryBuildOf(vin, vehicle, year)
   const body: JsonObject = {
@@ -47,27 +46,19 @@ export const auDecode = serveVehicleData(decodeAu, ({ fields, now, service }) =>
   })
 })
 
-/** The VIN of an image. The sandbox does not read pixels: it takes the VIN from the file name and the texts in the file. 400 when
+/** The VIN of an image. The sandbox does not read pixels: it takes the VIN from the file name and from plain text in the file. 400 when
  *  there is no image or it is not a valid JPG or PNG, 404 when it names no VIN. */
-async function vinInImage({ files, service }: VehicleCall): Promise<string> {
+function vinInImage({ files, service }: VehicleCall): string {
   const field = service.wire.vehicleData.gccDecode.image
   const file = files.find((one) => one.field === field)
   if (file === undefined)
     throw new Refusal(400, `Send vin, or a JPG or PNG of the VIN in the field ${field}`)
-  const image = await decodeImage(file.bytes)
+  const image = recogniseImage(file.bytes)
   if (image === null || !['jpg', 'png'].includes(image.extension))
     throw new Refusal(400, 'The image cannot be read: it has to be a JPG or PNG')
-  for (const text of await textsOf(file)) {
+  for (const text of [file.fileName, file.bytes.toString('latin1')]) {
     const vin = /(?<![A-Z0-9])[A-HJ-NPR-Z0-9]{17}(?![A-Z0-9])/i.exec(text)
     if (vin !== null) return vin[0]
   }
   throw new Refusal(404, 'VIN not found')
-}
-
-/** The file name, the texts of a PNG and the EXIF block, which holds plain texts. */
-async function textsOf({ fileName, bytes }: UploadedFile): Promise<string[]> {
-  // Loaded late: a big library that most runs of the sandbox do not need.
-  const { default: sharp } = await import('sharp')
-  const { comments = [], exif } = await sharp(bytes).metadata()
-  return [fileName, ...comments.map(({ text }) => text), exif?.toString('latin1') ?? '']
 }
