@@ -1181,7 +1181,7 @@ ops schema
 
 ops.alert table
   alert_id bigint not null generated always as identity
-  alert_key character varying(120) not null -- The cause: while an alert with this key is open, it is not raised again. <target>: before it: of the dealer groups of that receiver
+  alert_key character varying(120) not null -- The cause: while an alert with this key is open, it is not raised again.
   detail character varying(1000) not null
   raised_at timestamp with time zone not null default now()
   told_at timestamp with time zone -- When a receiver first got it
@@ -1195,10 +1195,8 @@ ops.alert_message table
   target character varying(40) not null -- alerts.targets[].name; default: alerts.url or alerts.to
   recipient character varying(320) not null default ''::character varying -- The address of an e-mail, so that one that is refused does not repeat the others; empty for a webhook
   kind character varying(8) not null
-  alert_id bigint
-  day date -- The local day of a digest
+  alert_id bigint not null
   severity character varying(8) not null
-  detail character varying(2000) -- The text of a digest; the other texts are in ops.alert
   made_at timestamp with time zone not null default now()
   attempts integer not null default 0 -- Attempts to send it, counted before each; after the last it is shown by "forecourt status"
   tried_at timestamp with time zone
@@ -1207,16 +1205,13 @@ ops.alert_message table
   sent_at timestamp with time zone
   error character varying(300) -- Why the last attempt failed, without the address
   constraint alert_message_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES ops.alert(alert_id) ON DELETE CASCADE
-  constraint alert_message_check CHECK ((((kind)::text = 'digest'::text) = (alert_id IS NULL)))
-  constraint alert_message_check1 CHECK ((((kind)::text = 'digest'::text) = (day IS NOT NULL)))
-  constraint alert_message_check2 CHECK ((((kind)::text = 'digest'::text) = (detail IS NOT NULL)))
-  constraint alert_message_kind_check CHECK (((kind)::text = ANY ((ARRAY['raised'::character varying, 'resolved'::character varying, 'digest'::character varying])::text[])))
+  constraint alert_message_kind_check CHECK (((kind)::text = ANY ((ARRAY['raised'::character varying, 'resolved'::character varying])::text[])))
   constraint alert_message_pkey PRIMARY KEY (message_id)
   constraint alert_message_severity_check CHECK (((severity)::text = ANY ((ARRAY['critical'::character varying, 'warning'::character varying])::text[])))
-  constraint alert_message_target_recipient_kind_alert_id_day_key UNIQUE NULLS NOT DISTINCT (target, recipient, kind, alert_id, day)
+  constraint alert_message_target_recipient_kind_alert_id_key UNIQUE (target, recipient, kind, alert_id)
   CREATE INDEX alert_message_alert ON ops.alert_message USING btree (alert_id)
   CREATE INDEX alert_message_open ON ops.alert_message USING btree (target, made_at) WHERE (sent_at IS NULL)
-  -- One row per message to a receiver of the config (alerts): of a problem, of its end, or a digest.
+  -- One row per message to a receiver of the config (alerts): of a problem, or of its end.
 
 ops.bi_access table
   role_name character varying(63) not null

@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { amount, optionalText, url, whole, zone } from './values.ts'
-
-const timeOfDay = '([01]\\d|2[0-3]):[0-5]\\d'
+import { amount, optionalText, url, whole } from './values.ts'
 
 // Nothing that a mail header gives a meaning.
 const address = z.string().regex(/^[^\s@<>,;:"\\]+@[^\s@<>,;:"\\]+$/, 'is not an e-mail address')
@@ -21,32 +19,9 @@ const receiver = {
     .default([])
     .describe('With format email: who gets it, each a mail of its own'),
   severity: z
-    .enum(['warning', 'critical', 'none'])
+    .enum(['warning', 'critical'])
     .default('warning')
-    .describe('warning: every problem; critical: those alone; none: only the digest'),
-  groups: z
-    .array(z.string().min(1, 'is empty'))
-    .default([])
-    .describe('Only of these dealer groups, as in rooftops[].group; empty: of all'),
-  quietHours: z
-    .string()
-    .regex(
-      new RegExp(`^${timeOfDay}-${timeOfDay}$`),
-      'are not hours: write them in quotes, e.g. "22:00-06:00"',
-    )
-    .refine((text) => text.slice(0, 5) !== text.slice(6), {
-      error: 'begin and end at the same time: write two times, e.g. "22:00-06:00"',
-    })
-    .nullable()
-    .default(null)
-    .describe('Then only critical problems are sent, and the others when they are over'),
-  digest: z
-    .string()
-    .regex(new RegExp(`^${timeOfDay}$`), 'is not a time of day: write it in quotes, e.g. "07:00"')
-    .nullable()
-    .default(null)
-    .describe('When a message each day says whether the numbers can be trusted; null: none'),
-  timezone: zone.default('UTC').describe('The zone of quietHours and digest'),
+    .describe('warning: every problem; critical: those alone'),
 }
 
 type Receiver = z.infer<z.ZodObject<typeof receiver>>
@@ -112,7 +87,7 @@ const smtp = z
 /** The name of the receiver that `alerts.url` or `alerts.to` is. */
 export const defaultTarget = 'default'
 
-/** Who gets alerts, and when. */
+/** Who gets alerts. */
 export const alertSettings = z
   .strictObject({
     ...receiver,

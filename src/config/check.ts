@@ -127,7 +127,6 @@ function crossCheck(value: unknown): Problem[] {
     ...ofRooftops,
     ...peopleProblems(value['console'], known, keys),
     ...inboxProblems(value['stock'], known),
-    ...alertProblems(value['alerts'], known, keys),
   ]
 }
 
@@ -163,25 +162,6 @@ export function groupOf(
   if (typeof group === 'string') return group
   const access = keys[String(key)]
   return isRecord(access) && access['kind'] === 'partner' ? `key:${key}` : `rooftop:${uid}`
-}
-
-/** Dealer groups of alerts that the config does not have. */
-function alertProblems(
-  alerts: unknown,
-  rooftops: readonly Readonly<Record<string, unknown>>[],
-  keys: Readonly<Record<string, unknown>>,
-): Problem[] {
-  if (!isRecord(alerts)) return []
-  const targets: readonly unknown[] = Array.isArray(alerts['targets']) ? alerts['targets'] : []
-  const known = rooftops.map((rooftop) => groupOf(rooftop, keys))
-  return [
-    ...unknownNames(['alerts', 'groups'], alerts['groups'], known),
-    ...targets.flatMap((target, index) =>
-      isRecord(target)
-        ? unknownNames(['alerts', 'targets', index, 'groups'], target['groups'], known)
-        : [],
-    ),
-  ]
 }
 
 /** Names of a list that rooftops do not have. */

@@ -58,7 +58,7 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   'alerts.url': `\${FORECOURT_ALERTS_URL:-}`,
   'alerts.targets': `
     # - { name: ops, format: slack, url: "\${FORECOURT_SLACK_URL}", severity: critical }
-    # - { name: north, format: email, to: [kim@example.com], groups: ["key:group-au"], quietHours: "22:00-06:00", digest: "07:00", timezone: Australia/Sydney }`,
+    # - { name: all, format: email, to: [kim@example.com] }`,
   'alerts.smtp': `
     # host: smtp.example.com
     # user: forecourt

@@ -531,10 +531,8 @@ export interface OpsAlertMessageTable {
   target: string
   recipient: Generated<string>
   kind: string
-  alert_id: number | null
-  day: string | null
+  alert_id: number
   severity: string
-  detail: string | null
   made_at: Generated<Date>
   attempts: Generated<number>
   tried_at: Date | null

@@ -127,9 +127,7 @@ export async function runSamples(db: Db): Promise<Sample[]> {
     left join ops.run on run.lane = known.lane and status = 'running'
     group by known.lane`.execute(db)
   const alerts = await sql<{ open: number }>`
-    select count(distinct regexp_replace(alert_key, '^[a-z0-9-]+:', ''))::int as open from ops.alert where resolved_at is null`.execute(
-    db,
-  )
+    select count(*)::int as open from ops.alert where resolved_at is null`.execute(db)
   return [
     ...rows.flatMap(({ lane, running }) =>
       samplesOf({ forecourt_runs_running: running }, { lane }),

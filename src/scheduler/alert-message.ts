@@ -6,7 +6,7 @@ export interface AlertMessage {
   readonly source: 'forecourt'
   /** The same in all messages about one problem. */
   readonly key: string
-  readonly state: 'raised' | 'resolved' | 'digest' | 'test'
+  readonly state: 'raised' | 'resolved' | 'test'
   readonly severity: Severity
   readonly what: string
   readonly since: string
@@ -33,7 +33,7 @@ const bodies: Readonly<Record<WebhookFormat, (message: AlertMessage) => unknown>
   'google-chat': googleChatBody,
 }
 
-const titles = { raised: 'problem', resolved: 'resolved', digest: 'this morning', test: 'test' }
+const titles = { raised: 'problem', resolved: 'resolved', test: 'test' }
 const openLabel = 'Open in the console'
 
 /** What it is about, in some words. */

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { AlertMessage } from './alert-message.ts'
 import type { Failure } from './alert-post.ts'
-import { digestHours, type Recipients, type Severity } from './alert-routes.ts'
+import type { Recipients, Severity } from './alert-routes.ts'
 
 // The rows of ops.alert and ops.alert_message.
 
@@ -11,9 +11,6 @@ const pause = `make_interval(mins => 2 * attempts + 1)`
 
 /** What is recorded of an attempt before it ends. */
 const unknownEnd = 'the attempt has not ended, or its process died'
-
-/** Whether a message is a digest that is no news any more (SQL). */
-export const isStaleDigest = `(kind = 'digest' and made_at < now() - interval '${digestHours} hours')`
 
 // $1 and $2 the recipients of the config.
 const isConfigured = `(message.target, message.recipient) in (select * from unnest($1::text[], $2::text[]))`
@@ -35,18 +32,9 @@ export async function saveProblems(
   )
   await pool.query(
     `update ops.alert set resolved_at = now()
-     where resolved_at is null and starts_with(regexp_replace(alert_key, '^[a-z0-9-]+:', ''), $1) and alert_key <> all($2::text[])`,
+     where resolved_at is null and starts_with(alert_key, $1) and alert_key <> all($2::text[])`,
     [kind, openKeys],
   )
-}
-
-/** The texts of the open alerts whose keys begin with one of these, the oldest first. */
-export async function readOpen(pool: Pool, prefixes: readonly string[]): Promise<string[]> {
-  const { rows } = await pool.query<{ detail: string }>(
-    'select detail from ops.alert where resolved_at is null and alert_key ^@ any($1::text[]) order by raised_at, alert_id',
-    [prefixes],
-  )
-  return rows.map(({ detail }) => detail)
 }
 
 /** A message to queue for an open alert. */
@@ -87,38 +75,9 @@ export async function queueEnds(pool: Pool, { targets, recipients }: Recipients)
   )
 }
 
-/** The newest day that each receiver has a digest of. */
-export async function readDigestDays(pool: Pool): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await pool.query<{ target: string; day: string }>(
-    `select target, max(day)::text as day from ops.alert_message where kind = 'digest' group by target`,
-  )
-  return new Map(rows.map(({ target, day }) => [target, day]))
-}
-
-/** Queues the digest of a day, once. */
-export async function queueDigest(
-  pool: Pool,
-  digest: {
-    readonly target: string
-    readonly day: string
-    readonly text: string
-    readonly recipients: readonly string[]
-  },
-): Promise<void> {
-  const { target, day, text, recipients } = digest
-  await pool.query(
-    `insert into ops.alert_message (target, recipient, kind, day, severity, detail)
-     select $1, recipient, 'digest', $2::date, 'warning', $3 from unnest($4::text[]) as recipient
-     on conflict do nothing`,
-    [target, day, text, recipients],
-  )
-}
-
 /** Who may get what now. */
 export interface Sending extends Recipients {
-  readonly now: Date
-  /** Those of `targets` that get only critical problems and digests now. */
-  readonly quiet: readonly string[]
+  /** Minutes that a problem must last. */
   readonly afterMinutes: number
 }
 
@@ -127,40 +86,38 @@ export interface DueMessage extends Pick<AlertMessage, 'severity' | 'what'> {
   readonly id: string
   readonly target: string
   readonly recipient: string
-  readonly state: 'raised' | 'resolved' | 'digest'
+  readonly state: 'raised' | 'resolved'
   readonly key: string
   readonly since: Date
   readonly until: Date | null
   readonly attempts: number
 }
 
-// $1 and $2 the recipients of the config, $3 the receivers that are quiet, $4 the minutes that a problem must last.
+// $1 and $2 the recipients of the config, $3 the minutes that a problem must last.
 const isDue = `${isConfigured} and sent_at is null and attempts < ${maxAttempts}
-  and (retry_at is null or retry_at <= now()) and not ${isStaleDigest} and not exists (
+  and (retry_at is null or retry_at <= now()) and not exists (
     select from ops.alert_message as asked
     where asked.target = message.target and asked.recipient = message.recipient and asked.sent_at is null and asked.paused_until > now())
-  and (kind = 'digest' or severity = 'critical' or message.target <> all($3::text[]))
-  and (kind <> 'raised' or resolved_at is null and raised_at <= now() - make_interval(secs => $4::float8 * 60))`
+  and (kind <> 'raised' or resolved_at is null and raised_at <= now() - make_interval(secs => $3::float8 * 60))`
 
 /** Messages of one receiver that are sent in one pass. */
 const mostAtOnce = 10
 
-/** What is to be sent: all ends and digests, but new alerts with these prefixes only, since a check has just confirmed those. */
+/** What is to be sent: all ends, but new alerts of these kinds only, since a check has just confirmed those. */
 export async function dueMessages(
   pool: Pool,
-  { targets, recipients, quiet, afterMinutes }: Sending,
-  prefixes: readonly string[],
+  { targets, recipients, afterMinutes }: Sending,
+  kinds: readonly string[],
 ): Promise<readonly DueMessage[]> {
   const { rows } = await pool.query<DueMessage>(
     `select * from (
        select message_id as id, message.target, recipient, kind as state, message.severity, attempts,
-         coalesce(alert_key, 'digest/' || day) as key, coalesce(message.detail, alert.detail) as what,
-         coalesce(raised_at, made_at) as since, case when kind = 'resolved' then resolved_at end as until,
+         alert_key as key, detail as what, raised_at as since, case when kind = 'resolved' then resolved_at end as until,
          row_number() over (partition by message.target, recipient order by attempts, made_at, message_id) as position
-       from ops.alert_message as message left join ops.alert as alert using (alert_id)
-       where ${isDue} and (kind <> 'raised' or alert_key ^@ any($5::text[]))) as due
+       from ops.alert_message as message join ops.alert as alert using (alert_id)
+       where ${isDue} and (kind <> 'raised' or alert_key ^@ any($4::text[]))) as due
      where position <= ${mostAtOnce} order by position`,
-    [targets, recipients, quiet, afterMinutes, prefixes],
+    [targets, recipients, afterMinutes, kinds],
   )
   return rows
 }
@@ -168,12 +125,12 @@ export async function dueMessages(
 /** Whether a message of an objective is to be sent, once a check has confirmed it. */
 export async function isObjectiveDue(
   pool: Pool,
-  { targets, recipients, quiet, afterMinutes }: Sending,
+  { targets, recipients, afterMinutes }: Sending,
 ): Promise<boolean> {
   const { rows } = await pool.query<{ due: boolean }>(
     `select exists (select from ops.alert_message as message join ops.alert as alert using (alert_id)
-       where kind = 'raised' and alert_key ~ '^([a-z0-9-]+:)?objective/' and ${isDue}) as due`,
-    [targets, recipients, quiet, afterMinutes],
+       where kind = 'raised' and starts_with(alert_key, 'objective/') and ${isDue}) as due`,
+    [targets, recipients, afterMinutes],
   )
   return rows[0]!.due
 }
@@ -224,7 +181,7 @@ export async function retryGivenUp(pool: Pool, target: string, recipient: string
   await pool.query(
     `update ops.alert_message as message set attempts = 0, paused_until = null,
        retry_at = case when attempts >= ${maxAttempts} then now() else retry_at end
-     where target = $1 and recipient = $2 and sent_at is null and (attempts >= ${maxAttempts} or ${isStaleDigest}
+     where target = $1 and recipient = $2 and sent_at is null and (attempts >= ${maxAttempts}
        or kind = 'raised' and exists (select from ops.alert where alert.alert_id = message.alert_id and resolved_at is not null))`,
     [target, recipient],
   )

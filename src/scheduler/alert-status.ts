@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { alertTargets } from '../config/alerts.ts'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
-import { isStaleDigest, maxAttempts } from './alert-outbox.ts'
+import { maxAttempts } from './alert-outbox.ts'
 import { allRecipients } from './alert-routes.ts'
 
 /** Whether a receiver of alerts gets its messages. */
@@ -38,10 +38,10 @@ export async function readAlertStatuses(
   const { rows } = await sql<Facts>`
     with message as (
       select target, sent_at, tried_at, error,
-        attempts >= ${maxAttempts} or kind = 'raised' and resolved_at is not null or ${sql.raw(isStaleDigest)} as is_over,
+        attempts >= ${maxAttempts} or kind = 'raised' and resolved_at is not null as is_over,
         sent_at is null and attempts > 0
           and tried_at > coalesce(max(sent_at) over (partition by target, recipient), '-infinity') as is_failing
-      from ops.alert_message left join ops.alert using (alert_id)
+      from ops.alert_message join ops.alert using (alert_id)
       where (target, recipient) in (select * from unnest(${targets}::text[], ${recipients}::text[])))
     select target, max(sent_at) as "sentAt",
       count(*) filter (where is_failing and not is_over)::int as waiting,

@@ -16,7 +16,7 @@ export interface AlertTest {
   readonly failure: string | null
 }
 
-/** Sends a test message to every address of a receiver, whatever its hours are. `onArrived` gets each recipient that took it. */
+/** Sends a test message to every address of a receiver. `onArrived` gets each recipient that took it. */
 export async function testTarget(
   target: AlertTarget,
   { alerts, console }: Config,

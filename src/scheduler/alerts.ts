@@ -8,7 +8,6 @@ import { registerInboxes } from '../stock/inbox/file-records.ts'
 import { inboxesOf } from '../stock/inbox/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '../stock/inbox/inbox-status.ts'
 import { allStreams } from '../streams/all.ts'
-import { digestText } from './alert-digest.ts'
 import type { AlertMessage } from './alert-message.ts'
 import {
   claimAttempt,
@@ -16,11 +15,8 @@ import {
   dueMessages,
   isObjectiveDue,
   maxAttempts,
-  queueDigest,
   queueEnds,
   queueRaised,
-  readDigestDays,
-  readOpen,
   recordFailure,
   recordSent,
   saveProblems,
@@ -35,20 +31,7 @@ import {
   readFaults,
   readWaiting,
 } from './alert-problems.ts'
-import {
-  allRecipients,
-  causeOf,
-  digestDay,
-  inboxesInScope,
-  isQuiet,
-  pageOf,
-  programScope,
-  recipientsOf,
-  type Scope,
-  scopesOf,
-  severityOf,
-  wants,
-} from './alert-routes.ts'
+import { allRecipients, pageOf, recipientsOf, severityOf, wants } from './alert-routes.ts'
 import type { PlannedJob } from './load-jobs.ts'
 import { readJobStatuses } from './job-status.ts'
 
@@ -57,12 +40,6 @@ export const statusCommand = 'forecourt status'
 
 /** What alerts use of the program. */
 export type AlertContext = Pick<Context, 'config' | 'db' | 'pool' | 'log'>
-
-/** The problems of a scope. */
-interface Found {
-  readonly scope: Scope
-  readonly problems: Problems
-}
 
 /**
  * Sends every lasting problem to the receivers of the config (alerts): once when it is raised, and once when it is over. A problem
@@ -86,20 +63,17 @@ export class Alerts {
     this.#isOn = alertTargets(context.config.alerts).length > 0
   }
 
-  /** Reports jobs that failed or are late, runs without a worker, objectives whose second check is due, and the digest. Cheap, so it
+  /** Reports jobs that failed or are late, runs without a worker, and objectives whose second check is due. Cheap, so it
    *  runs at every sweep. */
   async reportJobs(): Promise<void> {
     if (!this.#isOn) return
-    const { config, db, pool } = this.#context
+    const { db, pool } = this.#context
     const statuses = await readJobStatuses(db, this.#jobs)
     const failed = await readFailed(pool, this.#jobs)
     const problems = jobProblems(statuses, failed, await readWaiting(pool))
-    await this.#report('job/', [{ scope: programScope(config), problems }])
+    await this.#report('job/', problems)
     await this.reportInboxes()
-    // After these, as it names what they found.
-    await this.#queueDigests()
-    await this.#deliver([])
-    if (await isObjectiveDue(pool, await this.#sending())) await this.reportObjectives()
+    if (await isObjectiveDue(pool, this.#sending())) await this.reportObjectives()
   }
 
   /** Reports late stock lists, and files and drop folders that need a person. */
@@ -107,13 +81,8 @@ export class Alerts {
     const { config, pool } = this.#context
     if (!this.#isOn) return
     await registerInboxes(pool, inboxesOf(config))
-    const found: Found[] = []
-    for (const scope of scopesOf(config)) {
-      const own = inboxesInScope(config, scope)
-      const raised = inboxProblems(await readInboxStatuses(pool, own), own)
-      found.push({ scope, problems: { raised, openKeys: new Set(raised.map(({ key }) => key)) } })
-    }
-    await this.#report('inbox/', found)
+    const raised = inboxProblems(await readInboxStatuses(pool, config), config)
+    await this.#report('inbox/', { raised, openKeys: new Set(raised.map(({ key }) => key)) })
   }
 
   /** Reports streams that miss an objective, or whose verification failed; called after every job, which may have changed them. */
@@ -123,27 +92,20 @@ export class Alerts {
     const faults = await readFaults(pool)
     const rooftops = await findRooftops(db, config.rooftops)
     const status = await readStatus(db, allStreams, rooftops, config)
-    const found = scopesOf(config).map((scope) => {
-      const uids = new Set(scope.rooftops.map(({ uid }) => uid))
-      const own = Object.entries(status.rooftops).filter(([uid]) => uids.has(uid))
-      return { scope, problems: objectiveProblems(Object.fromEntries(own), faults, config.keys) }
-    })
-    await this.#report('objective/', found)
+    await this.#report('objective/', objectiveProblems(status.rooftops, faults, config.keys))
   }
 
-  async #report(kind: string, found: readonly Found[]): Promise<void> {
+  async #report(kind: string, problems: Problems): Promise<void> {
     const { pool, config } = this.#context
     const hide = scrubber(secretsOf(config))
-    const raised = found.flatMap(({ scope, problems }) =>
-      problems.raised.map(({ key, what }) => ({
-        ...{ key: keyIn(scope, key), what: hide(what).slice(0, 1000), targets: scope.targets },
-      })),
-    )
-    const open = found.flatMap(({ scope, problems }) =>
-      [...problems.openKeys].map((key) => keyIn(scope, key)),
-    )
+    const raised = problems.raised.map(({ key, what }) => ({
+      key: key.slice(0, maxKeyLength),
+      what: hide(what).slice(0, 1000),
+    }))
+    const open = [...problems.openKeys].map((key) => key.slice(0, maxKeyLength))
     await saveProblems(pool, kind, raised, open)
-    const messages = raised.flatMap(({ key, targets }) => {
+    const targets = alertTargets(config.alerts)
+    const messages = raised.flatMap(({ key }) => {
       const severity = severityOf(key)
       const receivers = targets.filter((target) => wants(target, severity))
       return receivers.flatMap((target) =>
@@ -154,45 +116,15 @@ export class Alerts {
     })
     await queueRaised(pool, messages)
     await queueEnds(pool, allRecipients(config.alerts))
-    await this.#deliver(found.map(({ scope }) => `${scope.prefix}${kind}`))
+    await this.#deliver([kind])
   }
 
-  /** The digest of each receiver that should have one by now. */
-  async #queueDigests(): Promise<void> {
-    const { config, db, pool } = this.#context
-    const { now } = await this.#sending()
-    const known = await readDigestDays(pool)
-    const ofProgram = new Set(programScope(config).targets.map(({ name }) => name))
-    const all = scopesOf(config).flatMap(({ targets, ...scope }) =>
-      targets.map((target) => ({ target, ...scope })),
-    )
-    for (const { target, prefix, rooftops } of all) {
-      const day = digestDay(target, now)
-      if (day === null || known.get(target.name) === day) continue
-      const kinds = [`${prefix}inbox/`, ...(ofProgram.has(target.name) ? ['job/'] : [])]
-      const scope = { rooftops, zone: target.timezone, now }
-      const found = await digestText(db, scope, await readOpen(pool, kinds))
-      const text = scrubber(secretsOf(config))(found).slice(0, 2000)
-      await queueDigest(pool, { target: target.name, day, text, recipients: recipientsOf(target) })
-    }
+  #sending(): Sending {
+    return { ...allRecipients(this.#context.config.alerts), afterMinutes: this.#afterMinutes }
   }
 
-  /** Which receivers may get what now, by the clock of the database. */
-  async #sending(): Promise<Sending> {
-    const { pool, config } = this.#context
-    const { rows } = await pool.query<{ now: Date }>('select now()')
-    const { now } = rows[0]!
-    const quiet = alertTargets(config.alerts).filter((target) => isQuiet(target, now))
-    return {
-      now,
-      ...allRecipients(config.alerts),
-      quiet: quiet.map(({ name }) => name),
-      afterMinutes: this.#afterMinutes,
-    }
-  }
-
-  async #deliver(prefixes: readonly string[]): Promise<void> {
-    const due = await dueMessages(this.#context.pool, await this.#sending(), prefixes)
+  async #deliver(kinds: readonly string[]): Promise<void> {
+    const due = await dueMessages(this.#context.pool, this.#sending(), kinds)
     const byRecipient = Map.groupBy(due, ({ target, recipient }) => `${target} ${recipient}`)
     await Promise.all([...byRecipient.values()].map((own) => this.#deliverTo(own)))
   }
@@ -223,18 +155,16 @@ export class Alerts {
   }
 }
 
-function keyIn({ prefix }: Scope, key: string): string {
-  return `${prefix}${key}`.slice(0, 120)
-}
+/** Characters of `ops.alert.alert_key`. */
+const maxKeyLength = 120
 
 function messageOf(due: DueMessage, { console }: Config): AlertMessage {
   const { key, state, severity, what, since, until } = due
-  const page = state === 'digest' ? '/' : pageOf(key)
   return {
-    ...{ source: 'forecourt', key: causeOf(key), state, severity, what },
+    ...{ source: 'forecourt', key, state, severity, what },
     since: since.toISOString(),
     ...(until === null ? {} : { until: until.toISOString() }),
-    ...(console === null ? {} : { url: `${console.publicUrl}/console${page}` }),
+    ...(console === null ? {} : { url: `${console.publicUrl}/console${pageOf(key)}` }),
     look: statusCommand,
   }
 }

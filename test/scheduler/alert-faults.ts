@@ -27,8 +27,6 @@ export interface AlertFault {
   readonly name: string
   readonly key: RegExp
   readonly page: string
-  /** Who it concerns: those of the first rooftop, of every rooftop, or of the program. */
-  readonly whose: 'first' | 'every' | 'program'
   /** Plants it; the result ends it. */
   readonly plant: (place: Place) => Promise<() => Promise<unknown>>
 }
@@ -75,24 +73,24 @@ async function passTwice({ context: { config, pool } }: Place): Promise<void> {
 /** Every kind of alert that the product raises. */
 export const alertFaults: readonly AlertFault[] = [
   {
-    ...{ name: 'the source answers with a web page', whose: 'every', page: 'Morning' },
+    ...{ name: 'the source answers with a web page', page: 'Morning' },
     key: /^objective\/failed\/[0-9a-f]{12}$/,
     plant: atSource({ match: { path: '/getevallist' }, fault: { kind: 'html' } }),
   },
   {
-    ...{ name: 'a key that is refused', whose: 'every', page: 'Morning' },
+    ...{ name: 'a key that is refused', page: 'Morning' },
     key: /^objective\/key\/.+$/,
     plant: atSource({ fault: { kind: 'status', status: 401 } }),
   },
   {
-    ...{ name: 'a late rooftop', whose: 'first', page: 'Morning', key: /^objective\/late$/ },
+    ...{ name: 'a late rooftop', page: 'Morning', key: /^objective\/late$/ },
     plant: bySql(
       `update ops.run_stream set finished_at = finished_at - interval '27 hours' where rooftop_id = 1`,
       `update ops.run_stream set finished_at = finished_at + interval '27 hours' where rooftop_id = 1`,
     ),
   },
   {
-    ...{ name: 'a record that does not fit', whose: 'first', page: 'Quarantine' },
+    ...{ name: 'a record that does not fit', page: 'Quarantine' },
     key: /^objective\/quarantine$/,
     plant: bySql(
       `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id) values ('evaluations', 1, '1', '[]', 1)`,
@@ -100,7 +98,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'a span that was not listed', whose: 'first', key: /^objective\/gaps$/ },
+    ...{ name: 'a span that was not listed', key: /^objective\/gaps$/ },
     page: 'Coverage of evaluations',
     plant: bySql(
       `update ops.coverage set wanted = wanted + tstzmultirange(tstzrange(lower(wanted) - interval '1 day', lower(wanted))) where ${first}`,
@@ -108,7 +106,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'a list that may be cut off', whose: 'first', key: /^objective\/unprovable$/ },
+    ...{ name: 'a list that may be cut off', key: /^objective\/unprovable$/ },
     page: 'Coverage of evaluations',
     plant: bySql(
       `update ops.window_certificate set proof = 'unprovable' where ${oneWindow}`,
@@ -116,7 +114,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'a certificate that does not add up', whose: 'first', key: /^objective\/ledger$/ },
+    ...{ name: 'a certificate that does not add up', key: /^objective\/ledger$/ },
     page: 'Coverage of evaluations',
     plant: bySql(
       `update ops.window_certificate set listed = listed + 1 where ${oneWindow}`,
@@ -124,7 +122,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'a verification that finds a wrong sum', whose: 'first', page: 'Morning' },
+    ...{ name: 'a verification that finds a wrong sum', page: 'Morning' },
     key: /^objective\/verification$/,
     plant: async ({ context, pool, jobs }) => {
       const change = async (by: number) => {
@@ -139,19 +137,19 @@ export const alertFaults: readonly AlertFault[] = [
     },
   },
   {
-    ...{ name: 'a job that fails', whose: 'program', page: 'Jobs', key: /^job\/failed\/.{12}$/ },
+    ...{ name: 'a job that fails', page: 'Jobs', key: /^job\/failed\/.{12}$/ },
     plant: bySql(
       jobRun('retention', 'failed', 'the disk is full'),
       jobRun('retention', 'ok', null),
     ),
   },
   {
-    ...{ name: 'a job whose process died', whose: 'program', page: 'Jobs' },
+    ...{ name: 'a job whose process died', page: 'Jobs' },
     key: /^job\/failed\/.{12}$/,
     plant: bySql(jobRun('reconcile', 'died', null), jobRun('reconcile', 'ok', null)),
   },
   {
-    ...{ name: 'a job that does not run', whose: 'program', page: 'Jobs', key: /^job\/late$/ },
+    ...{ name: 'a job that does not run', page: 'Jobs', key: /^job\/late$/ },
     plant: bySql(
       `insert into ops.job (job_name, schedule, time_zone, known_since)
        values ('watch-checks', '0 2 * * *', 'Australia/Sydney', now() - interval '90 days')`,
@@ -159,7 +157,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'work that no worker takes', whose: 'program', page: 'Work' },
+    ...{ name: 'work that no worker takes', page: 'Work' },
     key: /^job\/worker$/,
     plant: bySql(
       `insert into ops.run (command, arguments, source_started_at, is_detached, heartbeat_at, lane)
@@ -168,7 +166,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'a drop folder that is not there', whose: 'first', page: 'Imported lists' },
+    ...{ name: 'a drop folder that is not there', page: 'Imported lists' },
     key: /^inbox\/folder\/.{12}$/,
     plant: async (place) => {
       await rm(place.inbox, { recursive: true })
@@ -180,7 +178,7 @@ export const alertFaults: readonly AlertFault[] = [
     },
   },
   {
-    ...{ name: 'a stock list that does not come', whose: 'first', page: 'Imported lists' },
+    ...{ name: 'a stock list that does not come', page: 'Imported lists' },
     key: /^inbox\/late\/.{12}$/,
     plant: bySql(
       "update ops.stock_inbox set known_since = now() - interval '3 days'",
@@ -188,7 +186,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'a dropped file that is no list', whose: 'first', page: 'Imported lists' },
+    ...{ name: 'a dropped file that is no list', page: 'Imported lists' },
     key: /^inbox\/file\/\d+$/,
     plant: async (place) => {
       await writeFile(join(place.inbox, 'a.csv'), 'PK\x03\x04 no list')

@@ -5,11 +5,9 @@ import {
   queueRaised,
   saveProblems,
 } from '#src/scheduler/alert-outbox.ts'
-import { Alerts } from '#src/scheduler/alerts.ts'
-import { localTime } from '#src/values/instant.ts'
 import { until } from '../support/child.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { noonZone, openReceiver } from './alert-receivers.ts'
+import { openReceiver } from './alert-receivers.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 const quarantine = async ({ database }: ScheduleFixture) =>
@@ -118,13 +116,7 @@ test('of two processes that found the same message due, one sends it', async () 
   await saveProblems(pool, 'job/', [{ key: 'job/late', what: 'nightly late' }], ['job/late'])
   const message = { target: 'ops', recipient: '', key: 'job/late', severity: 'critical' as const }
   await queueRaised(pool, [message])
-  const sending = {
-    now: new Date(),
-    targets: ['ops'],
-    recipients: [''],
-    quiet: [],
-    afterMinutes: 0,
-  }
+  const sending = { targets: ['ops'], recipients: [''], afterMinutes: 0 }
   const [due] = await dueMessages(pool, sending, ['job/'])
 
   const claims = await Promise.all([due!, due!].map((one) => claimAttempt(pool, one)))
@@ -164,70 +156,4 @@ test('a receiver that asks for a pause gets none of its messages before it ends,
   const both = [expect.stringMatching(/^job\/failed\/.* raised$/), 'objective/quarantine raised']
   expect(shown(other.got)).toEqual(both)
   expect(shown(receiver.got).sort()).toEqual(both)
-})
-
-test('in quiet hours the end of a warning waits too, that of a critical problem does not', async () => {
-  await using receiver = await openReceiver()
-  const night = { name: 'night', url: receiver.url }
-  await using fixture = await openScheduleFixture({}, { alerts: { targets: [night] } })
-  await fixture.run(['run', 'hourly'])
-  await using context = await fixture.context()
-  const around = [-2, 2].map((hours) => localTime(new Date(Date.now() + hours * 3_600_000), 'UTC'))
-  const reporting = async (quietHours: string | null) => {
-    const targets = context.config.alerts.targets.map((target) => ({ ...target, quietHours }))
-    const alerts = { ...context.config.alerts, targets }
-    await new Alerts(
-      { ...context, config: { ...context.config, alerts } },
-      [],
-      0,
-    ).reportObjectives()
-  }
-  const late = async (hours: number) =>
-    await fixture.database.pool.query(
-      'update ops.run_stream set finished_at = finished_at - make_interval(hours => $1)',
-      [hours],
-    )
-  await quarantine(fixture)
-  await reporting(null)
-  await late(27)
-  await reporting(null)
-  const raised = receiver.got.splice(0)
-
-  await clear(fixture)
-  await late(-27)
-  await reporting(around.join('-'))
-  const atNight = receiver.got.splice(0)
-  await reporting(null)
-
-  expect(shown(raised)).toEqual(['objective/quarantine raised', 'objective/late raised'])
-  expect(shown(atNight)).toEqual(['objective/late resolved'])
-  expect(shown(receiver.got)).toEqual(['objective/quarantine resolved'])
-})
-
-test('a digest that could not be sent in the morning is not sent the day after', async () => {
-  await using receiver = await openReceiver()
-  const timezone = noonZone()
-  const digest = localTime(new Date(Date.now() - 60_000), timezone)
-  const alerts = {
-    targets: [{ name: 'morning', url: receiver.url, digest, timezone, severity: 'none' as const }],
-  }
-  await using fixture = await openScheduleFixture({}, { alerts })
-  receiver.state.status = 503
-  await using context = await fixture.context()
-  const watch = new Alerts(context, [], 0)
-  await watch.reportJobs()
-  const { asked } = receiver.state
-  receiver.state.status = 204
-
-  await pass(fixture, 24 * 60)
-  await watch.reportJobs()
-  const before = await statusOf(fixture, 'morning')
-  const tried = await fixture.run(['alerts', 'test'])
-  await watch.reportJobs()
-
-  expect(before).toMatchObject({ status: 'failed', notSent: 1 })
-  expect(await statusOf(fixture, 'morning')).toMatchObject({ status: 'never', error: null })
-  expect(asked).toBe(1)
-  expect(tried.code).toBe(0)
-  expect(receiver.got.map(({ state }) => state)).toEqual(['test'])
 })

@@ -186,7 +186,7 @@ export async function recordEnd(
          select open.alert_key from ops.stock_inbox_file as open
          where open.inbox = $4::text and open.state in ('failed', 'gone') and open.cleared_at is null
            and open.ended_at > now() - interval '1 hour'
-           and not exists (select from ops.alert as sent where regexp_replace(sent.alert_key, '^[a-z0-9-]+:', '') = open.alert_key
+           and not exists (select from ops.alert as sent where sent.alert_key = open.alert_key
              and (sent.told_at is not null or sent.resolved_at is not null))
          order by open.file_id desc limit 1), 'inbox/file/' || file_id) end
      where file_id = $1::bigint`,
