@@ -17,7 +17,6 @@ import {
 import { alerts, api, lake, links, runs, webConsole, webhooks } from './define-groups.ts'
 import { stock } from './define-stock.ts'
 import {
-  bench,
   check,
   completion,
   demo,
@@ -59,5 +58,4 @@ export const allCommands: readonly CommandDefinition[] = [
   warehouse,
   completion,
   sandbox,
-  bench,
 ]

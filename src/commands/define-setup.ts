@@ -1,4 +1,4 @@
-import { type CommandDefinition, lazy, repeatable } from './command.ts'
+import { type CommandDefinition, lazy } from './command.ts'
 
 // Commands that prepare a machine or a warehouse, or try the program without a key.
 
@@ -94,21 +94,4 @@ export const sandbox: CommandDefinition = {
       .option('--evals <n>', 'how many evaluations', '2000'),
   examples: ['forecourt sandbox', 'forecourt sandbox --port 4010 --seed 7 --evals 20000'],
   run: lazy(async () => (await import('./sandbox.ts')).sandbox),
-}
-
-export const bench: CommandDefinition = {
-  usage: 'bench',
-  summary: 'Each figure beside a reference measured in the same run (in the source tree)',
-  options: (command) =>
-    command
-      .option('--quick', 'short measurements, less precise', false)
-      .option('--counted', 'only what is the same on every machine', false)
-      .addOption(repeatable('--case <name>', 'only this case', 'all'))
-      .option('--results <file>', 'write everything that was measured as JSON')
-      .option('--svg <file>', 'write a chart of the ratios'),
-  examples: [
-    'forecourt bench --quick',
-    'forecourt bench --case first-load --case unchanged --svg bench.svg',
-  ],
-  run: lazy(async () => (await import('./bench.ts')).bench),
 }

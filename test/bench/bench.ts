@@ -1,5 +1,4 @@
 import { availableParallelism, cpus } from 'node:os'
-import type { BenchReport, BenchRequest } from '#src/commands/bench.ts'
 import { UsageError } from '#src/errors.ts'
 import { type BenchCase, type CaseResult, runCase } from './bench-case.ts'
 import { firstLoad } from './cases/first-load.ts'
@@ -17,6 +16,24 @@ import { storePeer } from './cases/peer.ts'
 import { sandboxGeteval } from './cases/sandbox-geteval.ts'
 import { resultChart } from './chart.ts'
 import { resultTable } from './table.ts'
+
+/** What is to be measured. */
+export interface BenchRequest {
+  readonly quick: boolean
+  /** Only what is the same on every machine. */
+  readonly counted: boolean
+  /** Names of cases; empty: all. */
+  readonly cases: readonly string[]
+}
+
+export interface BenchReport {
+  /** Everything that was measured, as JSON. */
+  readonly document: unknown
+  readonly table: string
+  readonly svg: string
+  /** 1 when a counted figure missed its target. */
+  readonly exitCode: number
+}
 
 const cases: readonly BenchCase[] = [
   ...[storeCopy, storeMultiRow, storeRowByRow, storePeer, firstLoad, unchanged],

@@ -146,8 +146,6 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     options, streams and jobs in a shell
       sandbox                       Both documented services on loopback, with
                                     generated data, until stopped
-      bench                         Each figure beside a reference measured in the
-                                    same run (in the source tree)
       help                          display help for command
 
     Exit codes:
