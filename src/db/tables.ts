@@ -289,6 +289,7 @@ export interface CoreRooftopTable {
   odometer_unit: string
   previous_time_zone: string | null
   time_zone_changed_at: Date | null
+  left_config_at: Date | null
 }
 
 /** core.rooftop_group */
@@ -1475,6 +1476,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'odometer_unit', type: 'character(2)' },
     { name: 'previous_time_zone', type: 'character varying(64)' },
     { name: 'time_zone_changed_at', type: 'timestamp with time zone' },
+    { name: 'left_config_at', type: 'timestamp with time zone' },
   ],
   'core.rooftop_group': [
     { name: 'group_id', type: 'integer', generated: true },
