@@ -738,6 +738,7 @@ core.rooftop table
   odometer_unit character(2) not null
   previous_time_zone character varying(64) -- Before time_zone_changed_at, when the local days of its rows and their sums were calculated again; null: the zone never changed
   time_zone_changed_at timestamp with time zone
+  left_config_at timestamp with time zone -- When a run found that the config no longer names the rooftop; null: the config names it
   constraint rooftop_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
   constraint rooftop_odometer_unit_check CHECK ((odometer_unit = ANY (ARRAY['km'::bpchar, 'mi'::bpchar])))
   constraint rooftop_pkey PRIMARY KEY (rooftop_id)

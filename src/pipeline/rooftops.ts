@@ -60,6 +60,18 @@ export async function registerRooftops(
   return rows
 }
 
+/** Records which rooftops the whole config no longer names. `registerRooftops` takes it back for those that it names again. */
+export async function recordRetiredRooftops(
+  db: Db,
+  rooftops: readonly RooftopConfig[],
+): Promise<void> {
+  await sql`
+    update core.rooftop set left_config_at = now()
+    where left_config_at is null and rooftop_uid <> all(${rooftops.map(({ uid }) => uid)}::text[])`.execute(
+    db,
+  )
+}
+
 /** Whether the config has another time zone or dealer group than the rooftop's rows, which a running process relies on. */
 function isMoved(rooftop: RooftopConfig, found: StoredRooftop): boolean {
   return found.time_zone !== rooftop.timezone || found.group_code !== rooftop.group
@@ -172,6 +184,7 @@ function rowOf(rooftop: RooftopConfig, groupId: number) {
     time_zone: rooftop.timezone,
     currency_code: rooftop.currency,
     odometer_unit: rooftop.odometerUnit,
+    left_config_at: null,
   }
 }
 

@@ -9,7 +9,7 @@ import { finishRun, readRun, type Run, readRunProgress } from './run-ledger.ts'
 import { enqueue } from './work-queue.ts'
 import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { type RunReport, reportRun } from './run-report.ts'
-import { registerRooftops } from './rooftops.ts'
+import { recordRetiredRooftops, registerRooftops } from './rooftops.ts'
 import { endFinishedRuns } from './run-lock.ts'
 import type { SliceJob, Stream } from './stream.ts'
 import { openRunSpan, setRunEnd } from './run-spans.ts'
@@ -139,6 +139,7 @@ async function prepareRun(context: Context, request: RunRequest) {
   // What the run wants ends here: a second later than the source's own time of its lists would stay a gap until the next run.
   const sourceStart = toUnixSeconds(context.appraisal.clock.leastNow())
   const known = await registerRooftops(context.db, context.config.rooftops, context.log)
+  await recordRetiredRooftops(context.db, context.config.rooftops)
   // Also here, since a short run ends before its process does the regular clean-up.
   await endFinishedRuns(context.db)
   const chosen = new Set(request.rooftops.map(({ uid }) => uid))

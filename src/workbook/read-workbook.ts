@@ -13,7 +13,7 @@ import { chooseSheets, keyOf, unreadSheets } from './choose-sheet.ts'
 import { isSoldTitle } from '../csv/map/typing/sold-words.ts'
 import type { WorkbookLimits } from './limits.ts'
 import { readSharedStrings } from './shared-strings.ts'
-import { columnName, type SheetRow, sheetRows } from './sheet-rows.ts'
+import { type CellContext, columnName, type SheetRow, sheetRows } from './sheet-rows.ts'
 import { TextTable } from './text-table.ts'
 import { openWorkbook, type SheetPart } from './workbook-parts.ts'
 import type { ZipParts } from './zip-parts.ts'
@@ -35,11 +35,10 @@ export async function readWorkbook(
   const sharedStrings = book.sharedStrings
     ? await readSharedStrings(book.source(book.sharedStrings))
     : new TextTable()
-  const rowsOf = ({ name, part }: SheetPart, onMerged?: MergedRows['note']) =>
-    sheetRows(book.source(part), {
-      ...{ sheet: name, styles, general, sharedStrings },
-      ...(onMerged ? { onMerged } : {}),
-    })
+  const rowsOf = (
+    { name, part }: SheetPart,
+    notes: Pick<CellContext, 'onMerged' | 'onHidden'> = {},
+  ) => sheetRows(book.source(part), { sheet: name, styles, general, sharedStrings, ...notes })
   const chosen = await chooseSheets(book.sheets, named, isKnownName, rowsOf)
   const merged = new MergedRows()
   const joined = new JoinedSheets(chosen)
@@ -50,10 +49,17 @@ export async function readWorkbook(
     ...(await unreadSheets(book.sheets, chosen, isKnownName, rowsOf)),
   ]
   const sheet = chosen.map(({ name }) => name).join('/')
-  const table = { sheet, sheets, isKnownName, endWarnings }
+  const hidden = new Set<number>()
+  const table = { sheet, sheets, hidden, isKnownName, endWarnings }
+  // Of several sheets that are read as one list, the first one's.
+  const onHidden = (part: SheetPart) => (column: number) =>
+    void (part === chosen[0] && hidden.add(column))
   const isHeader = ({ cells }: SheetRow) => cells.filter(isKnownName).length >= 3
   return await openTable(
-    joined.rows((part) => rowsOf(part, merged.note), isHeader),
+    joined.rows(
+      (part) => rowsOf(part, { onMerged: merged.note, onHidden: onHidden(part) }),
+      isHeader,
+    ),
     table,
   )
 }
@@ -131,6 +137,8 @@ class MergedRows {
 interface Table {
   readonly sheet: string
   readonly sheets: readonly string[]
+  /** Complete once a row has been read. */
+  readonly hidden: ReadonlySet<number>
   readonly isKnownName: (name: string) => boolean
   /** What is known once all rows have been read. */
   readonly endWarnings: (firstLine: number) => Promise<readonly CsvWarning[]>
@@ -138,7 +146,7 @@ interface Table {
 
 async function openTable(
   batches: AsyncGenerator<readonly SheetRow[]>,
-  { sheet, sheets, isKnownName, endWarnings }: Table,
+  { sheet, sheets, hidden, isKnownName, endWarnings }: Table,
 ): Promise<CsvFile> {
   const rows = withBlankRows(batches)
   const first = await takeRows(rows, layoutRows)
@@ -154,7 +162,7 @@ async function openTable(
   return {
     ...{ encoding: { name: 'xlsx', bom: false, confidence: 'certain' }, dialect },
     ...{ preamble, header, width, warnings, head: csvText(above, defaultStyle) },
-    ...{ origin: { sheet, entry: null }, sheets },
+    ...{ origin: { sheet, entry: null }, sheets, hiddenColumns: [...hidden] },
     batches: (async function* () {
       yield* batchesOf(first, rows, layout)
       warnings.push(...(await endWarnings(firstLine)))

@@ -27,6 +27,8 @@ export interface CellContext {
   readonly sharedStrings: TextTable
   /** Called for each range of merged cells, after the rows. */
   readonly onMerged?: (range: string, firstLine: number, lastLine: number) => void
+  /** Called for each hidden column, from 0, before the rows. */
+  readonly onHidden?: (column: number) => void
 }
 
 /** Yields the rows of a sheet that have a value, a batch for each piece of the file. */
@@ -83,6 +85,7 @@ class SheetReader {
     else if (element === 'is') this.#openInline()
     else if (this.#isInline) this.#rich.open(element, attributes)
     else if (element === 'mergeCell') this.#noteMerged(attributes['ref'] ?? '')
+    else if (element === 'col') this.#noteHidden(attributes)
   }
 
   text = (text: string): void => {
@@ -226,6 +229,12 @@ class SheetReader {
 
   #cell(): string {
     return `cell ${columnName(this.#column)}${this.#line} of ${this.#sheet()}`
+  }
+
+  #noteHidden({ hidden, min, max }: Attributes): void {
+    if (hidden !== '1' && hidden !== 'true') return
+    const last = Math.min(Number(max), this.#limits.columns)
+    for (let column = Number(min); column <= last; column += 1) this.#context.onHidden?.(column - 1)
   }
 
   #noteMerged(range: string): void {

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { runInProcess } from '../support/cli.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
@@ -15,6 +15,7 @@ import {
   type Questions,
   type Session,
 } from './clients.ts'
+import { testWith } from './test-with.ts'
 
 let fixture: Fixture
 let folder: TemporaryFolder
@@ -104,25 +105,44 @@ async function answerOf(schema: string, groups: string): Promise<string[]> {
 }
 
 const refused = (session: Session) => session.write.filter((state) => state === null)
-const clients = { odbc, jdbc }
+const clients = { ODBC: odbc, JDBC: jdbc }
 
-test.each(['odbc', 'jdbc'] as const)(
-  '%s shows the whole of mart to a reader, with types that can be grouped and summed, and lets nothing be written',
-  async (name) => {
-    const session = await clients[name](as(reader), questions('mart'))
+for (const tool of ['ODBC', 'JDBC'] as const) {
+  testWith(
+    tool,
+    `${tool} shows the whole of mart to a reader, with types that can be grouped and summed, and lets nothing be written`,
+    async () => {
+      const session = await clients[tool](as(reader), questions('mart'))
 
-    await expectWhole(session, 'mart')
-    const odd = Object.entries(session.views).flatMap(([view, { columns }]) =>
-      columns
-        .filter((column) => isOdd(column) || column.isCommented === false)
-        .map((column) => ({ view, ...column })),
-    )
-    expect(odd).toEqual([])
-    expect(session.answer).toEqual(await answerOf('mart', ''))
+      await expectWhole(session, 'mart')
+      const odd = Object.entries(session.views).flatMap(([view, { columns }]) =>
+        columns
+          .filter((column) => isOdd(column) || column.isCommented === false)
+          .map((column) => ({ view, ...column })),
+      )
+      expect(odd).toEqual([])
+      expect(session.answer).toEqual(await answerOf('mart', ''))
+      expect(refused(session)).toEqual([])
+      expect(session.write).toHaveLength(5)
+    },
+  )
+
+  testWith(tool, `${tool} shows a tenant its own dealer group, and nothing of mart`, async () => {
+    const group = await oneGroup()
+    const session = await clients[tool](as(tenant), questions('mart_scoped'))
+
+    await expectWhole(session, 'mart_scoped')
+    expect(session.answer).toEqual(await answerOf('mart', `where group_name = '${group}'`))
+    expect(session.answer).not.toEqual(await answerOf('mart', ''))
     expect(refused(session)).toEqual([])
-    expect(session.write).toHaveLength(5)
-  },
-)
+    await expect(
+      clients[tool](as(tenant), {
+        ...questions('mart_scoped'),
+        question: 'select count(*) from mart.dim_user',
+      }),
+    ).rejects.toThrow(/permission denied/)
+  })
+}
 
 /** Long text cannot be grouped in some tools, a number without a scale is shown with a wrong one. */
 function isOdd({ type, size, digits }: DriverColumn): boolean {
@@ -131,46 +151,32 @@ function isOdd({ type, size, digits }: DriverColumn): boolean {
   return type === 'numeric' && (size < 1 || size > 28 || digits === null || digits > 6)
 }
 
-test.each(['odbc', 'jdbc'] as const)(
-  '%s shows a tenant its own dealer group, and nothing of mart',
-  async (name) => {
-    const group = await oneGroup()
-    const session = await clients[name](as(tenant), questions('mart_scoped'))
+testWith(
+  'LibreOffice',
+  'LibreOffice fills a sheet whose formula adds up to what SQL says, and may not write',
+  async () => {
+    const csv = join(folder.path, 'volume.csv')
+    const query =
+      'select rooftop_name, completed_date, appraisals from mart.rpt_10_appraisal_volume'
+    const { rows: expected } = await fixture.database.pool.query<{ rows: number; total: number }>(
+      'select count(*)::int as rows, sum(appraisals)::int as total from mart.rpt_10_appraisal_volume',
+    )
 
-    await expectWhole(session, 'mart_scoped')
-    expect(session.answer).toEqual(await answerOf('mart', `where group_name = '${group}'`))
-    expect(session.answer).not.toEqual(await answerOf('mart', ''))
-    expect(refused(session)).toEqual([])
-    await expect(
-      clients[name](as(tenant), {
-        ...questions('mart_scoped'),
-        question: 'select count(*) from mart.dim_user',
-      }),
-    ).rejects.toThrow(/permission denied/)
+    const sheet = await calc(as(reader), {
+      ...{ query, sum: 'C', csv },
+      write: 'delete from core.evaluation',
+    })
+
+    expect(sheet).toMatchObject(expected[0]!)
+    expect(sheet.refused).toMatch(/permission denied|read-only/)
+    const lines = (await readFile(csv, 'utf8')).trim().split('\n')
+    expect(lines[0]).toBe('rooftop_name,completed_date,appraisals')
+    expect(lines).toHaveLength(expected[0]!.rows + 2)
+    expect(lines.at(-1)).toBe(`${expected[0]!.total},,`)
   },
 )
 
-test('LibreOffice fills a sheet whose formula adds up to what SQL says, and may not write', async () => {
-  const csv = join(folder.path, 'volume.csv')
-  const query = 'select rooftop_name, completed_date, appraisals from mart.rpt_10_appraisal_volume'
-  const { rows: expected } = await fixture.database.pool.query<{ rows: number; total: number }>(
-    'select count(*)::int as rows, sum(appraisals)::int as total from mart.rpt_10_appraisal_volume',
-  )
-
-  const sheet = await calc(as(reader), {
-    ...{ query, sum: 'C', csv },
-    write: 'delete from core.evaluation',
-  })
-
-  expect(sheet).toMatchObject(expected[0]!)
-  expect(sheet.refused).toMatch(/permission denied|read-only/)
-  const lines = (await readFile(csv, 'utf8')).trim().split('\n')
-  expect(lines[0]).toBe('rooftop_name,completed_date,appraisals')
-  expect(lines).toHaveLength(expected[0]!.rows + 2)
-  expect(lines.at(-1)).toBe(`${expected[0]!.total},,`)
-})
-
-test('LibreOffice shows a tenant only its own rows', async () => {
+testWith('LibreOffice', 'LibreOffice shows a tenant only its own rows', async () => {
   const csv = join(folder.path, 'tenant.csv')
   const [count] = await answerOf('mart', `where group_name = '${await oneGroup()}'`)
   const query = 'select group_name, evaluation_key, 1 as one from mart_scoped.evaluation_wide'

@@ -4,17 +4,18 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { openBusyEndpoints } from '../operations/endpoints.ts'
 import { drawnQueries, prometheusFolder, rulesOf } from '../operations/metrics-used.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type AlertCase, alertCases, type Input } from './alert-cases.ts'
+import { testWith } from './test-with.ts'
 
 const run = promisify(execFile)
 const ruleFiles = ['recording-rules.yml', 'alerts.yml'].map((file) => join(prometheusFolder, file))
 
-test('promtool finds no fault with the config and the rules', async () => {
+testWith('Prometheus', 'promtool finds no fault with the config and the rules', async () => {
   const { stdout } = await run('promtool', [
     'check',
     'config',
@@ -46,21 +47,25 @@ function testsOf({ alert, after, active, silent }: AlertCase): object[] {
   return [testOf(alert, after, active, 1), ...silent.map((input) => testOf(alert, after, input, 0))]
 }
 
-test('each alert becomes active once for all processes, and not where nothing is wrong', async () => {
-  await using folder = await temporaryFolder()
-  const file = join(folder.path, 'tests.yml')
-  const tests = alertCases.flatMap(testsOf)
-  await writeFile(file, stringify({ rule_files: ruleFiles, evaluation_interval: '1m', tests }))
+testWith(
+  'Prometheus',
+  'each alert becomes active once for all processes, and not where nothing is wrong',
+  async () => {
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'tests.yml')
+    const tests = alertCases.flatMap(testsOf)
+    await writeFile(file, stringify({ rule_files: ruleFiles, evaluation_interval: '1m', tests }))
 
-  const output = await run('promtool', ['test', 'rules', file]).catch((error: unknown) => error)
+    const output = await run('promtool', ['test', 'rules', file]).catch((error: unknown) => error)
 
-  expect(output).toMatchObject({ stdout: expect.stringContaining('SUCCESS') })
-  expect(alertCases.map(({ alert }) => alert).toSorted()).toEqual(
-    rulesOf('alerts.yml')
-      .map(({ alert }) => alert!)
-      .toSorted(),
-  )
-})
+    expect(output).toMatchObject({ stdout: expect.stringContaining('SUCCESS') })
+    expect(alertCases.map(({ alert }) => alert).toSorted()).toEqual(
+      rulesOf('alerts.yml')
+        .map(({ alert }) => alert!)
+        .toSorted(),
+    )
+  },
+)
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -107,36 +112,40 @@ async function stop(server: ChildProcess): Promise<void> {
   await once(server, 'exit')
 }
 
-test('in a real Prometheus every panel has series with the labels of its legend, and every rule can be evaluated', async () => {
-  await using endpoints = await openBusyEndpoints()
-  await using folder = await temporaryFolder()
-  await using prometheus = await startPrometheus(endpoints.url, folder.path)
-  const scrapes = () =>
-    prometheus.query('count_over_time(forecourt_build_info[1m])').catch(() => [])
-  await expect
-    .poll(async () => Number((await scrapes())[0]?.value[1] ?? 0), { timeout: 120_000 })
-    .toBeGreaterThan(3)
+testWith(
+  'Prometheus',
+  'in a real Prometheus every panel has series with the labels of its legend, and every rule can be evaluated',
+  async () => {
+    await using endpoints = await openBusyEndpoints()
+    await using folder = await temporaryFolder()
+    await using prometheus = await startPrometheus(endpoints.url, folder.path)
+    const scrapes = () =>
+      prometheus.query('count_over_time(forecourt_build_info[1m])').catch(() => [])
+    await expect
+      .poll(async () => Number((await scrapes())[0]?.value[1] ?? 0), { timeout: 120_000 })
+      .toBeGreaterThan(3)
 
-  const empty: string[] = []
-  for (const { panel, expression, legend } of drawnQueries()) {
-    const asked = expression.replaceAll('$job', '.+').replaceAll('$__rate_interval', '30s')
-    const result = await prometheus.query(asked)
-    const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name!)
-    const isWhole = result.every(({ metric }) => labels.every((name) => name in metric))
-    if (result.length === 0 || !isWhole) empty.push(panel)
-  }
-  // This world has no links, so none has a share of them.
-  expect(empty).toEqual(['Forecourt: freshness and spend, Links that are valid for 48 hours'])
+    const empty: string[] = []
+    for (const { panel, expression, legend } of drawnQueries()) {
+      const asked = expression.replaceAll('$job', '.+').replaceAll('$__rate_interval', '30s')
+      const result = await prometheus.query(asked)
+      const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name!)
+      const isWhole = result.every(({ metric }) => labels.every((name) => name in metric))
+      if (result.length === 0 || !isWhole) empty.push(panel)
+    }
+    // This world has no links, so none has a share of them.
+    expect(empty).toEqual(['Forecourt: freshness and spend, Links that are valid for 48 hours'])
 
-  const { groups } = await prometheus.get<RuleAnswer>('rules')
-  const rules = groups.flatMap((group) => group.rules)
-  expect(rules).toHaveLength(rulesOf('recording-rules.yml').length + alertCases.length)
-  expect(rules.filter(({ health }) => health !== 'ok')).toEqual([])
-  const quarantine = rules.find(({ name }) => name === 'ForecourtQuarantine')
-  expect(quarantine?.alerts).toMatchObject([
-    { state: 'pending', annotations: { summary: 'evaluations: 1 records in quarantine' } },
-  ])
-})
+    const { groups } = await prometheus.get<RuleAnswer>('rules')
+    const rules = groups.flatMap((group) => group.rules)
+    expect(rules).toHaveLength(rulesOf('recording-rules.yml').length + alertCases.length)
+    expect(rules.filter(({ health }) => health !== 'ok')).toEqual([])
+    const quarantine = rules.find(({ name }) => name === 'ForecourtQuarantine')
+    expect(quarantine?.alerts).toMatchObject([
+      { state: 'pending', annotations: { summary: 'evaluations: 1 records in quarantine' } },
+    ])
+  },
+)
 
 interface RuleAnswer {
   readonly groups: readonly {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, readdirSync } from 'node:fs'
+import { appendFileSync, closeSync, openSync, readdirSync } from 'node:fs'
 import { appendFile, mkdir, rename, rm, stat, symlink, truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -117,6 +117,42 @@ test('a file that is written to after it was taken is imported again, whole', as
   expect(late.files).toMatchObject([{ state: 'done', rooftops: [{ accepted: 7 }] }])
   expect(await fixture.rows(units)).toHaveLength(7)
 })
+
+test.for(['inbox-imported', 'inbox-decided', 'inbox-offered', 'inbox-reported', 'inbox-moved'])(
+  'rows that arrive at %s are imported as the next version, with a report of them all',
+  async (point) => {
+    await using fixture = await openInboxFixture()
+    const { pool, services, config, folder } = fixture
+    const list = listOf(vehicles(7))
+    const cut = list.indexOf('S0006')
+    await fixture.drop('stock.csv', list.slice(0, cut))
+    // The program that writes the list has not closed it, and does not see that it was moved.
+    const writer = openSync(join(folder, 'stock.csv'), 'a')
+    let rest = list.slice(cut)
+    const crashPoint = (name: string) => {
+      if (name !== point) return
+      appendFileSync(writer, rest)
+      rest = ''
+    }
+    try {
+      await runPass(services, inboxesOf(config))
+      await age(pool)
+
+      const early = await runPass({ ...services, crashPoint }, inboxesOf(config))
+      const left = [...(await fixture.list('done')), ...(await fixture.list('failed'))]
+      await age(pool)
+      const late = await runPass(services, inboxesOf(config))
+
+      expect(early).toMatchObject({ files: [], waiting: ['stock.csv'] })
+      expect(left).toEqual([])
+      expect(late.files).toMatchObject([{ state: 'done', rooftops: [{ accepted: 7 }] }])
+      expect(await fixture.rows(units)).toHaveLength(7)
+      expect(await fixture.text('done', '.report.txt')).toMatch(/7 (rows )?accepted|accepted: 7/)
+    } finally {
+      closeSync(writer)
+    }
+  },
+)
 
 test('the same content again changes nothing, until another list has changed the stock', async () => {
   await using fixture = await openInboxFixture()

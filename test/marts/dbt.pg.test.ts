@@ -1,9 +1,13 @@
 import { readFile } from 'node:fs/promises'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readMarts } from '#src/db/mart-files.ts'
-import type { Fixture } from '../support/fixture.ts'
+import { registerRooftops } from '#src/pipeline/rooftops.ts'
+import { allStreams } from '#src/streams/all.ts'
+import { openLogins } from '../access/logins.ts'
+import { type Fixture, runNight } from '../support/fixture.ts'
 import { readCatalogue } from '../support/marts-catalogue.ts'
 import { dbtFiles } from '../support/marts-dbt.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
@@ -12,7 +16,12 @@ import { reportedFixture } from '../support/reports-fixture.ts'
 const joins = z.strictObject({ to: z.string(), field: z.string() })
 const dataTest = z.union([
   z.enum(['unique', 'not_null']),
-  z.strictObject({ relationships: z.strictObject({ arguments: joins }) }),
+  z.strictObject({
+    relationships: z.strictObject({
+      arguments: joins,
+      config: z.strictObject({ severity: z.enum(['warn', 'error']) }),
+    }),
+  }),
   z.strictObject({
     unique_together: z.strictObject({
       arguments: z.strictObject({ columns: z.array(z.string()).min(2) }),
@@ -98,32 +107,93 @@ async function statementOf(view: string, columnName: string, one: z.infer<typeof
     where child.${columnName} is not null and parent.${field} is null`
 }
 
-test('every test of the package holds for a loaded warehouse', async () => {
-  const counts = { tests: 0, rows: 0 }
-  const failures: string[] = []
-  for (const schema of ['mart', 'mart_pii'])
-    for (const { name, data_tests = [], columns } of await tablesOf(schema)) {
-      const view = `${schema}.${name}`
-      const { rows } = await fixture.database.pool.query(`select count(*)::int as n from ${view}`)
-      counts.rows += rows[0].n
-      const ofColumns = columns.flatMap((own) =>
-        (own.data_tests ?? []).map((one) => [own.name, one] as const),
-      )
-      for (const [columnName, one] of [
-        ...data_tests.map((one) => ['', one] as const),
-        ...ofColumns,
-      ]) {
-        const statement = await statementOf(view, columnName, one)
-        const failed = await fixture.database.pool.query(statement)
-        counts.tests += 1
-        if (failed.rowCount !== 0)
-          failures.push(`${view} ${columnName} ${JSON.stringify(one)}: ${failed.rowCount} rows`)
-      }
-    }
+/** Every test of the package: its severity, its statement, and what it is about. */
+async function packageTests() {
+  const tables = await Promise.all(
+    ['mart', 'mart_pii'].map(async (schema) =>
+      (await tablesOf(schema)).map((one) => ({ ...one, view: `${schema}.${one.name}` })),
+    ),
+  )
+  return await Promise.all(
+    tables.flat().flatMap(({ view, data_tests = [], columns }) =>
+      [{ name: '', data_tests }, ...columns].flatMap(({ name, data_tests: tests = [] }) =>
+        tests.map(async (one) => ({
+          about: `${view} ${name} ${JSON.stringify(one)}`,
+          severity:
+            typeof one === 'object' && 'relationships' in one
+              ? one.relationships.config.severity
+              : 'error',
+          statement: await statementOf(view, name, one),
+        })),
+      ),
+    ),
+  )
+}
 
-  expect(failures).toEqual([])
-  expect(counts.tests).toBeGreaterThan(150)
-  expect(counts.rows).toBeGreaterThan(20_000)
+/** Those of the package's tests that fail. */
+async function failedTests(client: pg.Pool | pg.ClientBase, chosen = /./) {
+  const failed = []
+  for (const { about, severity, statement } of await packageTests()) {
+    if (!chosen.test(about)) continue
+    const { rowCount } = await client.query(statement)
+    if (rowCount !== 0) failed.push({ about, severity, rowCount })
+  }
+  return failed
+}
+
+test('every test of the package holds for a loaded warehouse', async () => {
+  const { pool } = fixture.database
+  const views = ['mart', 'mart_pii'].map(async (schema) =>
+    (await tablesOf(schema)).map(({ name }) => `select count(*)::int as n from ${schema}.${name}`),
+  )
+  const { rows } = await pool.query<{ rows: number }>(
+    `select sum(n)::int as rows from (${(await Promise.all(views)).flat().join(' union all ')}) as counted`,
+  )
+
+  expect(await failedTests(pool)).toEqual([])
+  expect((await packageTests()).length).toBeGreaterThan(150)
+  expect(rows[0]!.rows).toBeGreaterThan(20_000)
+})
+
+test('a check or a price whose evaluation is not loaded yet is a warning, and a lost salesperson an error', async () => {
+  const client = await fixture.database.pool.connect()
+  try {
+    await client.query('begin')
+    await client.query(
+      `insert into core.vehicle_check select (jsonb_populate_record(one, jsonb_build_object(
+         'eval_id', 999999999, 'check_ref', 'late', 'watch_status', 'watching', 'watch_ends_at', now() + interval '1 day'))).*
+       from core.vehicle_check as one where check_kind = 'ppsr' limit 1`,
+    )
+    await client.query(
+      `insert into core.watch_status_change (rooftop_id, eval_id, check_kind, check_ref, observed_at, to_status)
+       select rooftop_id, eval_id, check_kind, check_ref, now(), watch_status from core.vehicle_check where check_ref = 'late'`,
+    )
+    await client.query(
+      `insert into core.price_observation select (jsonb_populate_record(one, '{"eval_id": 999999999}')).*
+       from core.price_observation as one where is_current limit 1`,
+    )
+    await client.query(
+      'update core.evaluation set user_id = 999999999 where eval_id = (select min(eval_id) from core.evaluation)',
+    )
+
+    const failed = await failedTests(client, /'(fact_evaluation|dim_user)'/)
+
+    const views = (severity: string) =>
+      failed
+        .filter((one) => one.severity === severity)
+        .map(({ about }) => about.split(' ')[0])
+        .toSorted()
+    expect(views('warn')).toEqual([
+      'mart.fact_price_observation',
+      'mart.fact_vehicle_check',
+      'mart.fact_watch_status_change',
+      'mart.watch_expiry',
+    ])
+    expect(views('error')).toContain('mart.fact_evaluation')
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
 })
 
 test('a duplicate of a key of two columns fails its test', async () => {
@@ -135,26 +205,81 @@ test('a duplicate of a key of two columns fails its test', async () => {
   expect(rows).toEqual([{ a: 1, b: 2, row_count: 2 }])
 })
 
-test('what is loaded is as old as the oldest good run of a rooftop', async () => {
-  const { pool } = fixture.database
+test('the login of the README writes models, tables of a run and temporary tables; one of bi_reader cannot', async () => {
+  const { database, config } = fixture
+  await using logins = await openLogins(database, config, { reader: { role: 'bi_reader' } })
+  const role = logins.name('dbt')
+  const name = new URL(database.url).pathname.slice(1)
+  const [, block] = /```sql\n([^`]+)```/.exec(await fileText('README.md'))!
+  const statements = block!
+    .replaceAll('dbt_runner', role)
+    .replaceAll('analytics', role)
+    .replaceAll('database forecourt', `database ${name}`)
+  const models = [
+    `create view ${role}.volume as select rooftop_id, count(*) as n from mart.fact_evaluation group by 1`,
+    `create table ${role}.stored as select * from ${role}.volume`,
+    'create temporary table of_a_run as select * from mart.dim_rooftop',
+  ]
+  await logins.grant()
+  await database.pool.query(statements.replace('choose one', 'of the test'))
+  try {
+    await logins.grant()
+    const address = new URL(logins.url('dbt'))
+    address.password = 'of the test'
+    await using stack = new AsyncDisposableStack()
+    const client = new pg.Client({ connectionString: address.href })
+    await client.connect()
+    stack.defer(async () => await client.end())
+    for (const model of models) await client.query(model)
+    const { rows } = await client.query(`select sum(n)::int as n from ${role}.stored`)
+    const reader = await logins.as('reader')
+    const refused = reader.query(models[0]!.replaceAll(`${role}.`, 'public.'))
+
+    expect(rows[0].n).toBeGreaterThan(200)
+    await expect(refused).rejects.toThrow('cannot execute CREATE VIEW in a read-only transaction')
+  } finally {
+    await database.pool.query(`drop owned by ${role} cascade; drop role ${role}`)
+  }
+})
+
+/** How old each source with a freshness is. */
+async function sourceAges() {
   const fresh = (await tablesOf('mart')).filter(({ config }) => config.loaded_at_query)
-  const asked = async () =>
-    await Promise.all(
-      fresh.map(async ({ name, config }) => {
-        // dbt wraps the query so.
-        const statement = `with source_query as (${withDefaults(config.loaded_at_query!)}) select (select * from source_query) as at`
-        const { rows } = await pool.query<{ at: Date }>(statement)
-        return { name, ageHours: (Date.now() - rows[0]!.at.getTime()) / 3_600_000 }
-      }),
+  return await Promise.all(
+    fresh.map(async ({ name, config }) => {
+      // dbt wraps the query so.
+      const statement = `with source_query as (${withDefaults(config.loaded_at_query!)}) select (select * from source_query) as at`
+      const { rows } = await fixture.database.pool.query<{ at: Date }>(statement)
+      return { name, ageHours: (Date.now() - rows[0]!.at.getTime()) / 3_600_000 }
+    }),
+  )
+}
+
+test('what is loaded is as old as the oldest good run of a rooftop that is in the config', async () => {
+  const { context, database } = fixture
+  const [retired, ...others] = context.config.rooftops
+  const runsOf = async (uid: string, status: string) =>
+    await database.pool.query(
+      `update ops.run_stream set status = $2, finished_at = now() - interval '40 days'
+       where rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = $1)`,
+      [uid, status],
     )
 
-  expect(fresh.map(({ name }) => name)).toEqual(
+  expect((await sourceAges()).map(({ name }) => name)).toEqual(
     expect.arrayContaining(['dim_user', 'fact_evaluation', 'fact_price_observation']),
   )
-  expect((await asked()).filter(({ ageHours }) => ageHours > 1)).toEqual([])
+  expect((await sourceAges()).filter(({ ageHours }) => ageHours > 1)).toEqual([])
 
-  await pool.query(
-    "update ops.run_stream set status = 'failed' where rooftop_id = (select min(rooftop_id) from core.rooftop)",
-  )
-  expect((await asked()).filter(({ ageHours }) => ageHours < 100_000)).toEqual([])
+  await runsOf(retired!.uid, 'ok')
+  expect((await sourceAges()).filter(({ ageHours }) => ageHours < 900)).toEqual([])
+
+  await runNight({ ...context, config: { ...context.config, rooftops: others } }, allStreams)
+  expect((await sourceAges()).filter(({ ageHours }) => ageHours > 1)).toEqual([])
+
+  // It is in the config again, and has not loaded since.
+  await registerRooftops(context.db, context.config.rooftops)
+  expect((await sourceAges()).filter(({ ageHours }) => ageHours < 900)).toEqual([])
+
+  await runsOf(others[0]!.uid, 'failed')
+  expect((await sourceAges()).filter(({ ageHours }) => ageHours < 100_000)).toEqual([])
 })

@@ -37,6 +37,69 @@ interface GridPanel {
   readonly gridPos: { x: number; y: number; w: number; h: number }
 }
 
+interface DrawnPanel {
+  readonly type: string
+  readonly title: string
+  readonly description?: string
+  readonly targets: readonly { readonly refId: string; readonly expr: string }[]
+  readonly fieldConfig: {
+    readonly defaults: { readonly unit?: string }
+    readonly overrides?: readonly {
+      readonly matcher: { readonly id: string; readonly options: string }
+      readonly properties: readonly { readonly id: string; readonly value: unknown }[]
+    }[]
+  }
+}
+
+const drawnPanels = [...dashboardFiles()].flatMap(([file, text]) =>
+  (JSON.parse(text) as { panels: DrawnPanel[] }).panels
+    .filter(({ type }) => type !== 'row')
+    .map((panel) => ({ ...panel, name: `${file}, ${panel.title}` })),
+)
+
+test('every panel says what it shows, what is good, and what to do otherwise with commands that exist', () => {
+  const known = allCommands.map(({ usage }) => usage.split(' ')[0]!)
+  const texts = drawnPanels.map(({ name, description = '' }) => ({ name, description }))
+  const incomplete = texts.filter(
+    ({ description }) =>
+      !/^[^\n]+\.\n\nGood: [^\n]+\.\n\nOtherwise: [^\n]{20,}\.$/.test(description),
+  )
+  const unknown = texts.filter(({ description }) =>
+    [...description.matchAll(/"forecourt (\w+)/g)].some(([, command]) => !known.includes(command!)),
+  )
+
+  expect(texts.length).toBeGreaterThan(40)
+  expect(incomplete.map(({ name }) => name)).toEqual([])
+  expect(unknown).toEqual([])
+})
+
+test('every series has the unit of what it shows', () => {
+  const wrong = drawnPanels.flatMap(
+    ({ name, targets, fieldConfig: { defaults, overrides = [] } }) =>
+      targets.flatMap(({ refId, expr }) => {
+        const override = overrides.find(
+          ({ matcher }) => matcher.id === 'byFrameRefID' && matcher.options === refId,
+        )
+        const unit =
+          override?.properties.find(({ id }) => id === 'unit')?.value ?? defaults.unit ?? ''
+        return unitFor(expr).test(String(unit)) ? [] : [`${name}: "${unit}" for ${expr}`]
+      }),
+  )
+
+  expect(wrong).toEqual([])
+})
+
+/** Names of metrics end in their unit. A count names what it counts. */
+function unitFor(expression: string): RegExp {
+  if (/ \/ |_ratio\b/.test(expression)) return /^percentunit$/
+  if (/rate\(process_cpu_seconds_total/.test(expression)) return /^suffix:cores$/
+  if (/rate\(\w+_seconds_(total|sum)\b/.test(expression)) return /^percentunit$/
+  if (/^time\(\)|_seconds(_bucket)?\b/.test(expression)) return /^s$/
+  if (/\brate\(|_rate_limit\b/.test(expression)) return /^(reqps|suffix:\w+\/s)$/
+  if (/_bytes\b/.test(expression)) return /^bytes$/
+  return /^(suffix:\w+|prefix:\w+ )$/
+}
+
 function overlaps(panels: readonly GridPanel[]): string[] {
   return panels.flatMap(({ title, gridPos: one }, at) => {
     const others = panels.slice(at + 1).filter(({ gridPos: two }) => {

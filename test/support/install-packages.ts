@@ -16,7 +16,7 @@ export function installPackages(packages: readonly string[]): void {
   }
 }
 
-function isInstalled(name: string): boolean {
+export function isInstalled(name: string): boolean {
   try {
     const format = '--showformat=$' + '{db:Status-Status}'
     const status = execFileSync('dpkg-query', ['--show', format, name], {

@@ -18,6 +18,7 @@ const streams: Readonly<Record<string, string>> = {
   fact_price_observation: 'pricing',
   fact_vehicle_check: 'vehicle-checks',
   fact_watch_status_change: 'vehicle-checks',
+  watch_expiry: 'vehicle-checks',
 }
 
 /** The files of sql/bi/dbt that the comments of the views give, by their path in that folder. */
@@ -100,11 +101,17 @@ function keyTests(view: MartView, column: string, text: string): string[] {
   return [...(key.length === 1 ? ['unique'] : []), ...(/\bnull\b/.test(text) ? [] : ['not_null'])]
 }
 
+/** Another stream may store a check or a price before its evaluation is loaded: a warning. Everything else is stored together. */
 function relationships(view: MartView, column: string): object[] {
   return joinsOf(view)
     .filter((join) => join.column === column)
     .map(({ toView, toColumn: field }) => ({
-      relationships: { arguments: { to: `source('forecourt', '${toView}')`, field } },
+      relationships: {
+        arguments: { to: `source('forecourt', '${toView}')`, field },
+        config: {
+          severity: toView === 'fact_evaluation' && view.name in streams ? 'warn' : 'error',
+        },
+      },
     }))
 }
 
@@ -120,7 +127,7 @@ function freshnessOf({ schema, name, comment }: MartView): object {
       warn_after: { count: freshWithinHours, period: 'hour' },
       error_after: { count: freshWithinHours + 24, period: 'hour' },
     },
-    // Of the rooftop with the oldest good run; a rooftop without one is as old as can be.
-    loaded_at_query: `select min(coalesce(last_good_run_at, 'epoch')) from ${schemaOf(schema)}.data_freshness where stream = '${stream}'`,
+    // Of the rooftop of the config with the oldest good run; a rooftop without one is as old as can be.
+    loaded_at_query: `select min(coalesce(last_good_run_at, 'epoch')) from ${schemaOf(schema)}.data_freshness join ${schemaOf(schema)}.dim_rooftop using (rooftop_id) where stream = '${stream}' and left_config_at is null`,
   }
 }

@@ -4,6 +4,8 @@ import { type ZipMember, zipFile } from './zip-file.ts'
 export interface TestSheet {
   readonly name: string
   readonly state?: 'hidden' | 'veryHidden'
+  /** Columns from 0 that are hidden. */
+  readonly hidden?: readonly number[]
   /** The content of <sheetData>. */
   readonly rows: string
   /** What follows it. */
@@ -56,9 +58,9 @@ export function workbookParts(book: TestWorkbook): ZipMember[] {
       name: 'xl/workbook.xml',
       data: root('workbook', `${settings}<sheets>${list.join('')}</sheets>`, ` xmlns:r="${rel}"`),
     },
-    ...sheets.map(({ rows, after = '' }, at) => ({
+    ...sheets.map(({ rows, after = '', hidden = [] }, at) => ({
       name: `xl/worksheets/sheet${at + 1}.xml`,
-      data: root('worksheet', `<sheetData>${rows}</sheetData>${after}`),
+      data: root('worksheet', `${columnsOf(hidden)}<sheetData>${rows}</sheetData>${after}`),
     })),
     {
       name: 'xl/_rels/workbook.xml.rels',
@@ -75,6 +77,11 @@ export function workbookParts(book: TestWorkbook): ZipMember[] {
     { name: 'xl/styles.xml', data: root('styleSheet', stylesOf(book.formats ?? [])) },
     ...(shared === undefined ? [] : [{ name: 'xl/sharedStrings.xml', data: root('sst', shared) }]),
   ]
+}
+
+function columnsOf(hidden: readonly number[]): string {
+  const columns = hidden.map((at) => `<col min="${at + 1}" max="${at + 1}" width="9" hidden="1"/>`)
+  return columns.length === 0 ? '' : `<cols>${columns.join('')}</cols>`
 }
 
 function contentTypes(sheets: number): string {

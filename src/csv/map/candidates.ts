@@ -18,6 +18,7 @@ export interface SampleColumn {
   readonly rowNames: readonly string[]
   readonly cells: readonly string[]
   readonly profile: ColumnProfile
+  readonly isHidden: boolean
 }
 
 /** A field that a column may hold, with the confidence and its reasons. */
@@ -36,7 +37,13 @@ export interface Candidate {
 export function sampleColumns(
   names: readonly string[] | null,
   rows: readonly (readonly string[])[],
-  headerRows: readonly (readonly string[])[] = [],
+  {
+    headerRows = [],
+    hiddenColumns = [],
+  }: {
+    readonly headerRows?: readonly (readonly string[])[]
+    readonly hiddenColumns?: readonly number[]
+  },
 ): SampleColumn[] {
   const width = names?.length ?? rows.reduce((most, row) => Math.max(most, row.length), 0)
   return Array.from({ length: width }, (_, index) => {
@@ -45,7 +52,8 @@ export function sampleColumns(
     const profile = profileColumn(cells)
     const rowNames =
       headerRows.length < 2 ? [] : headerRows.map((row) => row[index] ?? '').reverse()
-    return { index, header, name: readHeader(header ?? ''), rowNames, cells, profile }
+    const isHidden = hiddenColumns.includes(index)
+    return { index, header, name: readHeader(header ?? ''), rowNames, cells, profile, isHidden }
   })
 }
 
@@ -194,7 +202,7 @@ function isVehicleAge(age: SampleColumn, year: SampleColumn): boolean {
 
 /**
  * Some Australian dealer feeds name the customer's price `retail` and the wholesale price `price`. If both columns
- * exist and `retail` is much higher on nearly every row, they are read that way.
+ * exist, are visible, and `retail` is much higher on nearly every row, they are read that way.
  */
 export function assignRetailColumns(
   sample: readonly SampleColumn[],
@@ -202,7 +210,7 @@ export function assignRetailColumns(
 ): readonly Candidate[] {
   const retail = sample.find(({ name }) => name.key === 'retail' || name.key === 'retailprice')
   const price = sample.find(({ name }) => name.key === 'price')
-  if (!retail || !price) return candidates
+  if (!retail || !price || retail.isHidden || price.isHidden) return candidates
   const isOurs = ({ column }: Candidate) => column === retail.index || column === price.index
   const ratio = usualRatio(price, retail)
   if (ratio === null || ratio > 0.93) return candidates

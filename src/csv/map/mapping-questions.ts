@@ -96,6 +96,7 @@ function possibleColumns(
           isWellFilled(column.profile) &&
           mayHold[field](column),
       )
+      .toSorted((a, b) => Number(a.isHidden) - Number(b.isHidden))
       .map((column) => columnName(column, sample))
       .filter((name) => !asked.some((map) => map.endsWith(`=${name}`)))
     if (names.length === 0) return []
@@ -135,10 +136,12 @@ function sameName({ columns, sample }: Proposal): MappingQuestion[] {
     )
     if (others.length === 0) return []
     const positions = [own, ...others].map((column) => `#${column.index + 1}`)
+    const hidden = [own, ...others].filter(({ isHidden }) => isHidden)
+    const note = hidden.map((column) => ` (#${column.index + 1} is hidden in the workbook)`)
     return [
       {
         code: 'duplicate-label' as const,
-        message: `The columns ${positions.join(' and ')} are both called "${own.header}" and hold different values: name the one that holds ${field}.`,
+        message: `The columns ${positions.join(' and ')}${note.join('')} are both called "${own.header}" and hold different values: name the one that holds ${field}.`,
         maps: [`${field}=${positions[0]}`],
       },
     ]
@@ -156,7 +159,8 @@ function noKey({ sample, columns }: Proposal): MappingQuestion {
     return isFree && isFull && profile.distinct >= profile.filled * 0.98
   })
   const [best] = unused.filter(
-    ({ profile }) => !profile.isRowIndex && profile.share.code >= 0.8 && profile.averageLength >= 4,
+    ({ profile, isHidden }) =>
+      !isHidden && !profile.isRowIndex && profile.share.code >= 0.8 && profile.averageLength >= 4,
   )
   const message =
     'No column holds a stock number or a VIN, so the next file cannot be compared with this one.'

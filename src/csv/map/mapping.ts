@@ -19,6 +19,8 @@ export interface MappingOptions {
   readonly remembered?: RememberedMapping | null
   /** Each row of a header of several rows; `names` are their joined texts. */
   readonly headerRows?: readonly (readonly string[])[]
+  /** Columns, from 0, that the workbook hides: where a visible column may hold the same field, it does. */
+  readonly hiddenColumns?: readonly number[]
 }
 
 /** A candidate with less confidence is not used. If its header names a column of the warehouse, the user is asked. */
@@ -33,7 +35,7 @@ export function proposeMapping(
   sampleRows: readonly (readonly string[])[],
   options: MappingOptions = {},
 ): Mapping {
-  const sample = sampleColumns(names, sampleRows, options.headerRows)
+  const sample = sampleColumns(names, sampleRows, options)
   const fingerprint = headerFingerprint(names, sample.length)
   const overrides = options.overrides ?? noOverrides
   const remembered = matching(options.remembered, fingerprint, sample.length)
@@ -160,8 +162,8 @@ function choicesOf(
   })
 }
 
-/** Adds candidates to the known choices, the surest first, columns with values before empty ones. Each field goes to one
- *  column and each column to one field. */
+/** Adds candidates to the known choices, the surest first, columns with values before empty ones, visible ones before
+ *  hidden ones. Each field goes to one column and each column to one field. */
 function assign(
   sample: readonly SampleColumn[],
   candidates: readonly Candidate[],
@@ -170,11 +172,13 @@ function assign(
   minConfidence: number,
 ): Choices {
   const filled = (candidate: Candidate) => sample[candidate.column]!.profile.filled
+  const isHidden = (candidate: Candidate) => sample[candidate.column]!.isHidden
   const byConfidence = candidates
     .filter(({ confidence }) => confidence >= minConfidence)
     .toSorted(
       (a, b) =>
         Number(filled(b) > 0) - Number(filled(a) > 0) ||
+        Number(isHidden(a)) - Number(isHidden(b)) ||
         b.confidence - a.confidence ||
         filled(b) - filled(a) ||
         a.column - b.column,
@@ -210,13 +214,14 @@ function columnMapping(
   candidates: readonly Candidate[],
 ): ColumnMapping {
   const choice = chosen.get(column.index)
+  const evidence = choice?.evidence ?? leftOut(column, chosen, candidates)
   return {
     index: column.index,
     header: column.header,
     field: choice?.field ?? null,
     confidence: choice?.confidence ?? 0,
     source: choice?.source ?? null,
-    evidence: choice?.evidence ?? leftOut(column, chosen, candidates),
+    evidence: column.isHidden ? [...evidence, 'it is hidden in the workbook'] : evidence,
     samples: samplesOf(column),
     unit: column.name.unit,
     currency: column.name.currency,

@@ -140,6 +140,8 @@ export interface CsvFile {
   readonly origin?: ListOrigin
   /** The visible sheets of a workbook. */
   readonly sheets?: readonly string[]
+  /** Columns, from 0, that are hidden in the workbook. */
+  readonly hiddenColumns?: readonly number[]
   /** Closes the file. Only needed if `batches` is never read. */
   close(): Promise<void>
 }

@@ -47,9 +47,13 @@ async function answer(
   if (request.kind === 'open') {
     csv = await readList(pulled(), { ...request.options, isKnownName: isKnownHeader })
     batches = piecesOf(csv)
-    const { dialect, preamble, header, width, head, origin, sheets } = csv
+    const { dialect, preamble, header, width, head, origin, sheets, hiddenColumns } = csv
     const form = { dialect, preamble, header, width, head }
-    const place = { ...(origin ? { origin } : {}), ...(sheets ? { sheets } : {}) }
+    const place = {
+      ...(origin ? { origin } : {}),
+      ...(sheets ? { sheets } : {}),
+      ...(hiddenColumns ? { hiddenColumns } : {}),
+    }
     return { kind: 'opened', list: { ...form, ...place }, ...found(csv) }
   }
   const next = await batches.next()

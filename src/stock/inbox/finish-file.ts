@@ -38,7 +38,8 @@ export interface FileResult {
 
 /**
  * Writes the report and the rejected rows of a decided file, and moves it to done/ or failed/. Everything is written from what the
- * warehouse holds, so that it can be done again. null: the file has grown since it was read, and is read again.
+ * warehouse holds, so that it can be done again. null: the file has grown since it was read, until it was moved; it is read again, and
+ * what was written about it is removed.
  */
 export async function finishFile(
   work: FileWork,
@@ -47,7 +48,7 @@ export async function finishFile(
   const { services, inbox, at, file } = work
   const { pool } = services.warehouse
   const from = join(at.working, file.takenAs!)
-  if (await hasGrown(work, from)) return null
+  if (await takeBackGrown(work, from)) return null
   const outcome = await readOutcome(pool, file)
   const plan = given === undefined && (await isThere(from)) ? await planAgain(work) : given
   const unknown = plan?.unknown ?? new Map<string, number>()
@@ -65,8 +66,11 @@ export async function finishFile(
   const texts = { inbox, name, seenAt, state, reason, outcome, unknown } as const
   await placeText(report, reportText({ ...texts, rejects, unknownFile, inConsole }))
   services.crashPoint?.('inbox-reported')
+  const written = [report, ...rejects.values(), ...(unknownFile === null ? [] : [unknownFile])]
+  if (await takeBackGrown(work, from, written)) return null
   await moveFile(from, to)
   services.crashPoint?.('inbox-moved')
+  if (await takeBackGrown(work, to, written)) return null
   const why = reason ?? (state === 'failed' && isEmpty ? 'no row is of a known rooftop' : null)
   await recordEnd(pool, file, state, why)
   return resultOf(work, { state, outcome, unknown, reason: why })
@@ -76,12 +80,25 @@ function reportOf(path: string): string {
   return `${path}.report.txt`
 }
 
-/** Whether the file changed after it was decided; then its record is as after it was taken. */
-async function hasGrown({ services, file }: FileWork, from: string): Promise<boolean> {
-  const found = await lstat(from, { bigint: true }).catch(() => null)
+/**
+ * Whether the file changed after it was decided: a program may go on writing to a file that was moved. Then it is in working/ again, its
+ * record is as after it was taken, and `written`, which is about a part of it, is removed.
+ */
+export async function takeBackGrown(
+  { services, at, file }: FileWork,
+  path: string,
+  written: readonly string[] = [],
+): Promise<boolean> {
+  const found = await lstat(path, { bigint: true }).catch(() => null)
   if (found === null || !found.isFile()) return false
   const { size, mtimeNs: modifiedNs } = found
-  if (String(size) === file.bytes && String(modifiedNs) === file.modifiedNs) return false
+  // A copy on another disk has a new time.
+  const isCopy = found.dev !== (await lstat(at.working, { bigint: true })).dev
+  if (String(size) === file.bytes && (isCopy || String(modifiedNs) === file.modifiedNs))
+    return false
+  for (const one of written) await rm(one, { force: true })
+  // Before the record: a decided file in working/ is compared again.
+  await moveFile(path, join(at.working, file.takenAs!))
   await recordChanged(services.warehouse.pool, file, { size, modifiedNs })
   return true
 }

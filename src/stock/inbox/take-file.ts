@@ -15,7 +15,7 @@ import {
   recordTaken,
 } from './file-records.ts'
 import { takenName } from './file-names.ts'
-import { type FileResult, finishFile } from './finish-file.ts'
+import { type FileResult, finishFile, takeBackGrown } from './finish-file.ts'
 import { pathOf, type SeenFile } from './folder.ts'
 import { FolderProblem } from './folder-problem.ts'
 import { type FileWork, importFile, isAboutFile, isTransient } from './import-file.ts'
@@ -158,7 +158,9 @@ async function findMissing(work: FileWork): Promise<FileResult | null> {
   const { services, inbox, at, file } = work
   const { pool } = services.warehouse
   for (const state of ['done', 'failed'] as const) {
-    if (!(await isThere(join(at[state], file.takenAs!)))) continue
+    const path = join(at[state], file.takenAs!)
+    if (!(await isThere(path))) continue
+    if (await takeBackGrown(work, path, [`${path}.report.txt`])) return null
     await recordEnd(pool, file, state, file.reason)
     return null
   }

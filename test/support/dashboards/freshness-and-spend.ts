@@ -7,6 +7,10 @@ const freshness: Row = {
       title: 'Late rooftops',
       description:
         'Rooftops without a good run within 26 hours: "forecourt status" names them and the reason.',
+      good: '0.',
+      otherwise:
+        '"forecourt status" names them and the reason. "forecourt sync" loads what is missing.',
+      unit: 'suffix:rooftops',
       kind: 'number',
       badFrom: 1,
       queries: [[highest('forecourt_stream_late_rooftops', 'stream'), '{{stream}}']],
@@ -14,6 +18,9 @@ const freshness: Row = {
     {
       title: 'Rooftops that never had a good run',
       description: 'They are late too. A new rooftop needs its first sync.',
+      good: '0, apart from the first night of a new rooftop.',
+      otherwise: '"forecourt check" tries its key, and "forecourt sync" loads it.',
+      unit: 'suffix:rooftops',
       kind: 'number',
       badFrom: 1,
       queries: [[highest('forecourt_stream_never_run_rooftops', 'stream'), '{{stream}}']],
@@ -21,6 +28,9 @@ const freshness: Row = {
     {
       title: 'Rooftops',
       description: 'Rooftops in the config.',
+      good: 'As many as you expect.',
+      otherwise: 'Compare the config with your list of rooftops. "forecourt check" reads it.',
+      unit: 'suffix:rooftops',
       kind: 'number',
       queries: [[highest('forecourt_rooftops'), 'rooftops']],
     },
@@ -28,6 +38,8 @@ const freshness: Row = {
       title: 'Largest lag',
       description:
         'Of the rooftop that is furthest behind: the time of the source minus the end of what was listed without a gap.',
+      good: 'Below 26 h.',
+      otherwise: '"forecourt status" names the rooftop. "forecourt sync" loads what is missing.',
       unit: 's',
       width: 12,
       queries: [[highest('forecourt_stream_lag_max_seconds', 'stream'), '{{stream}}']],
@@ -35,6 +47,9 @@ const freshness: Row = {
     {
       title: 'Oldest good run',
       description: 'Age of the newest good run, of the rooftop with the oldest.',
+      good: 'Below 26 h.',
+      otherwise:
+        '"forecourt status" names the rooftop, and "forecourt runs list" how its newest runs ended.',
       unit: 's',
       width: 12,
       queries: [
@@ -51,24 +66,40 @@ const completeness: Row = {
       title: 'Gaps',
       description:
         'Spans of time that were to be loaded and are in no certificate. A running backfill has them too. "forecourt sync" loads them.',
+      good: '0, unless a backfill runs.',
+      otherwise:
+        '"forecourt status" names the rooftops. "forecourt sync", or "forecourt backfill" for older spans, loads the gaps.',
+      unit: 'suffix:gaps',
       width: 6,
       queries: [[highest('forecourt_coverage_gaps', 'stream'), '{{stream}}']],
     },
     {
       title: 'Rooftops with gaps',
       description: '"forecourt status" names them.',
+      good: '0, unless a backfill runs.',
+      otherwise:
+        '"forecourt status" names them. "forecourt sync", or "forecourt backfill" for older spans, loads the gaps.',
+      unit: 'suffix:rooftops',
       width: 6,
       queries: [[highest('forecourt_coverage_gap_rooftops', 'stream'), '{{stream}}']],
     },
     {
       title: 'Windows that cannot be proved',
       description: 'The source may have cut their lists. "forecourt verify" names them.',
+      good: '0.',
+      otherwise:
+        '"forecourt verify" names them. Ask the service for the evaluations of these seconds.',
+      unit: 'suffix:windows',
       width: 6,
       queries: [[highest('forecourt_unprovable_windows', 'stream'), '{{stream}}']],
     },
     {
       title: 'Quarantine',
       description: 'Records that did not fit. "forecourt quarantine list" shows why.',
+      good: '0.',
+      otherwise:
+        '"forecourt quarantine list" shows why, and "forecourt quarantine retry" reads them again.',
+      unit: 'suffix:records',
       width: 6,
       queries: [[highest('forecourt_quarantined_records', 'stream'), '{{stream}}']],
     },
@@ -84,6 +115,9 @@ const rooftops: Row = {
     {
       title: 'Furthest behind',
       description: 'The ten rooftops and streams with the largest lag.',
+      good: 'Each below 26 h.',
+      otherwise:
+        '"forecourt status" gives the reason. "forecourt sync --rooftop" loads one rooftop.',
       kind: 'bar',
       unit: 's',
       queries: [[greatestTen('forecourt_rooftop_stream_lag_seconds'), '{{rooftop}} {{stream}}']],
@@ -91,6 +125,9 @@ const rooftops: Row = {
     {
       title: 'Longest without a good run',
       description: 'The ten rooftops and streams with the oldest good run.',
+      good: 'Each below 26 h.',
+      otherwise:
+        '"forecourt status" gives the reason. "forecourt sync --rooftop" loads one rooftop.',
       kind: 'bar',
       unit: 's',
       badFrom: 26 * 3600,
@@ -101,6 +138,10 @@ const rooftops: Row = {
     {
       title: 'Most in quarantine',
       description: 'The ten rooftops and streams with most records in quarantine.',
+      good: 'None.',
+      otherwise:
+        '"forecourt quarantine list" shows why, and "forecourt quarantine retry" reads them again.',
+      unit: 'suffix:records',
       kind: 'bar',
       queries: [[greatestTen('forecourt_rooftop_quarantined_records'), '{{rooftop}} {{stream}}']],
     },
@@ -114,6 +155,8 @@ const links: Row = {
       title: 'Links that are valid for 48 hours',
       description:
         'Of the links that are to be renewed, and the objective. "forecourt links refresh" renews them.',
+      good: 'Above the objective.',
+      otherwise: '"forecourt links refresh" renews them, and reports which it could not renew.',
       unit: 'percentunit',
       width: 12,
       queries: [
@@ -128,6 +171,9 @@ const links: Row = {
       title: 'Links',
       description:
         'Links that are to be renewed, and how many of them are valid for at least 48 hours.',
+      good: 'Both lines are the same.',
+      otherwise: '"forecourt links refresh" renews them, and reports which it could not renew.',
+      unit: 'suffix:links',
       width: 12,
       queries: [
         [highest('forecourt_links_in_scope'), 'to be renewed'],
@@ -143,6 +189,9 @@ const spend: Row = {
     {
       title: 'Budgets used today',
       description: 'Billable calls of today (UTC) of those allowed. A budget of 0 has no share.',
+      good: 'Below 90 %.',
+      otherwise:
+        'Further calls are refused until midnight UTC. Raise the budget in the config if they are wanted.',
       kind: 'bar',
       unit: 'percentunit',
       badFrom: 0.9,
@@ -156,17 +205,28 @@ const spend: Row = {
     {
       title: 'Billable calls of today',
       description: 'Since midnight UTC, including those of unknown outcome.',
+      good: 'No more than allowed a day.',
+      otherwise:
+        'The console lists the calls under Spend. Lower the budget in the config to stop them.',
+      unit: 'suffix:calls',
       queries: [[highest('forecourt_billable_calls_today', 'budget'), '{{budget}}']],
     },
     {
       title: 'Billable calls allowed a day',
       description: 'The config names them under budget.',
+      good: 'What you are ready to pay for a day.',
+      otherwise: 'Change the budget in the config. 0 allows no call.',
+      unit: 'suffix:calls',
       queries: [[highest('forecourt_billable_calls_allowed', 'budget'), '{{budget}}']],
     },
     {
       title: 'Billable calls of 24 hours',
       description:
         'The most of the calls of today within the last 24 hours: over a longer span it shows what each day cost.',
+      good: 'As on the days before.',
+      otherwise:
+        'The console lists the calls under Spend. Lower the budget in the config to stop them.',
+      unit: 'suffix:calls',
       width: 24,
       queries: [
         [

@@ -23,17 +23,20 @@ import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus'
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat'
 import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries'
 
-/** A query in PromQL, and the name of each of its series. */
-export type Query = readonly [expression: string, legend: string]
+/** A query in PromQL, the name of each of its series, and their unit where it is not that of the panel. */
+export type Query = readonly [expression: string, legend: string, unit?: string]
 
 /** A panel. */
 export interface Panel {
   readonly title: string
-  /** What it shows, and what to do when it is wrong. */
+  /** What it shows. */
   readonly description: string
+  readonly good: string
+  /** What to do when it is not good. */
+  readonly otherwise: string
   readonly kind?: 'line' | 'number' | 'bar'
-  /** Id of a unit of Grafana; a count without one. */
-  readonly unit?: string
+  /** Id of a unit of Grafana; of a count `suffix:` and what it counts. */
+  readonly unit: string
   /** Columns of 24. */
   readonly width?: number
   /** Red from here on. */
@@ -122,16 +125,20 @@ function jobVariable(): QueryVariableBuilder {
 }
 
 function panelBuilder(panel: Panel): TimeSeriesBuilder | StatBuilder | BarGaugeBuilder {
-  const { kind = 'line', title, description, unit = 'short', width = 8, badFrom, queries } = panel
+  const { kind = 'line', title, description, good, otherwise } = panel
+  const { unit, width = 8, badFrom, queries } = panel
   const builder = emptyPanel(kind)
     .title(title)
-    .description(description)
+    .description(`${description}\n\nGood: ${good}\n\nOtherwise: ${otherwise}`)
     .datasource(datasource)
     .unit(unit)
     .span(width)
     .height(panelHeights[kind])
     .targets(queries.map((query, at) => target(query, at, kind)))
   if (badFrom !== undefined) builder.thresholds(thresholds(badFrom))
+  for (const [at, [, , unitOfQuery]] of queries.entries())
+    if (unitOfQuery !== undefined)
+      builder.overrideByQuery(refId(at), [{ id: 'unit', value: unitOfQuery }])
   return builder
 }
 
@@ -154,9 +161,13 @@ function emptyPanel(kind: 'line' | 'number' | 'bar') {
     .tooltip(tooltip)
 }
 
+function refId(at: number): string {
+  return String.fromCharCode(65 + at)
+}
+
 function target([expression, legend]: Query, at: number, kind: string): DataqueryBuilder {
   const query = new DataqueryBuilder()
-    .refId(String.fromCharCode(65 + at))
+    .refId(refId(at))
     .datasource(datasource)
     .expr(expression)
     .legendFormat(legend)
