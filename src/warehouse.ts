@@ -82,8 +82,8 @@ async function hasQueue(pool: pg.Pool): Promise<boolean> {
   return rows[0].present
 }
 
-/** Refuses a folder with neither a config nor an embedded Postgres, where there is nothing to read: one must not be made. */
-function assertWarehouseNamed(config: Config): void {
+/** UsageError in a folder with neither a config nor an embedded Postgres: it is the wrong one, and no Postgres must be made in it. */
+export function assertWarehouseNamed(config: Config): void {
   if (config.file !== null || config.warehouse.url !== null) return
   const folder = embeddedFolder(config)
   if (existsSync(folder)) return
@@ -100,7 +100,6 @@ export async function openWarehouse(
   mode: 'read' | 'write',
   sessions: Partial<PoolOptions> = {},
 ): Promise<Warehouse> {
-  if (mode === 'read') assertWarehouseNamed(config)
   const warehouse = await connectWarehouse(config, log, sessions)
   try {
     if (!warehouse.embedded) await assertSchemaExists(warehouse.pool)

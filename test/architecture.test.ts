@@ -52,7 +52,10 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ...[...upToPipeline, 'pipeline', 'erasure', 'src/streams/all.ts'],
     ...['src/streams/evaluations/*.ts', 'src/links/source-time.ts'],
   ],
-  operations: [...upToPipeline, 'pipeline', 'scheduler', 'links', 'src/streams/all.ts', 'version'],
+  operations: [
+    ...[...upToPipeline, 'pipeline', 'scheduler', 'links', 'src/streams/all.ts', 'version'],
+    'src/streams/evaluations/*.ts',
+  ],
   serve: [
     ...[
       ...upToPipeline,

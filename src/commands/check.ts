@@ -1,6 +1,7 @@
 import type { Config } from '../config/read.ts'
 import { messageOf, UsageError } from '../errors.ts'
-import { type Check, checkSetup } from '../operations/check-setup.ts'
+import type { Check } from '../operations/check-result.ts'
+import { checkSetup } from '../operations/check-setup.ts'
 import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 

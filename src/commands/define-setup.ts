@@ -33,7 +33,8 @@ export const init: CommandDefinition = {
 
 export const check: CommandDefinition = {
   usage: 'check',
-  summary: "Validates config, warehouse, clock skew and each rooftop's key; bills nothing",
+  summary:
+    "Validates config, warehouse, clock, and each rooftop's key, zone, currency and dealerId; bills nothing",
   examples: ['forecourt check', 'forecourt check --json'],
   run: lazy(async () => (await import('./check.ts')).check),
 }

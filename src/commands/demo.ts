@@ -17,6 +17,7 @@ import { runStreams } from '../pipeline/run-streams.ts'
 import { recordVerification, verifyWarehouse } from '../pipeline/verify-warehouse.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
 import { allStreams } from '../streams/all.ts'
+import { isLoopback } from '../values/service-address.ts'
 import { daySeconds } from '../values/window.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { wholeNumberOption } from './option-values.ts'
@@ -185,10 +186,10 @@ function summary(
 
 /** Generated vehicles must not get among real ones. UsageError when the config here reads a real service into the same Postgres. */
 function requireNoRealData(config: Config): void {
-  const { hostname } = new URL(config.appraisal.baseUrl)
-  if (config.warehouse.url !== null || /^(localhost|127\..*|\[::1\])$/.test(hostname)) return
+  const { baseUrl } = config.appraisal
+  if (config.warehouse.url !== null || isLoopback(baseUrl)) return
   throw new UsageError(
-    `${config.file} reads ${hostname} into the Postgres of this folder, and the demo would add generated vehicles to it: run the demo in an empty folder.`,
+    `${config.file} reads ${new URL(baseUrl).hostname} into the Postgres of this folder, and the demo would add generated vehicles to it: run the demo in an empty folder.`,
   )
 }
 

@@ -140,7 +140,8 @@ function droppedFileLines(config: Config): string[] {
 }
 
 function linesOf(receipt: Receipt, files: FilesRemoved | null, allPeople: boolean): string[] {
-  const { evaluations, mentionedIn, tables, suppressed, rescan } = receipt
+  const { evaluations, mentionedIn, tables, suppressed } = receipt
+  const isPlan = receipt.erasureId === null
   const before = receipt.erasedBefore
   const counts = Object.entries(tables).map(([name, rows]) => [name, String(rows)])
   return [
@@ -152,15 +153,39 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null, allPeople: boolea
       ? 'No evaluation has it.'
       : `Evaluations of the customer: ${namesOf(evaluations)}.`,
     ...(mentionedIn.length === 0 ? [] : [`Also named in: ${namesOf(mentionedIn)}.`]),
-    ...(counts.length === 0 ? ['No row had to change.'] : table(['table', 'rows changed'], counts)),
+    ...changedLines(counts, isPlan),
     ...filesLine(receipt, files),
-    `Suppression list: ${plural(suppressed.evaluations, 'evaluation')} and ${plural(suppressed.contacts, 'contact')} added; no later load brings them back.`,
+    suppressionLine(suppressed, isPlan),
     ...othersLine(receipt),
-    isClean(receipt)
-      ? `Searched ${rescan.tables} tables again: nothing of the customer is left.`
-      : `Searched ${rescan.tables} tables again: STILL NAMED in ${countsOf(rescan.left)}. See src/erasure/README.md.`,
-    'Backups of the database made before now still hold the customer: see src/erasure/README.md.',
+    rescanLine(receipt, isPlan),
+    `Backups of the database made before ${isPlan ? 'that would' : 'now'} still hold the customer: see src/erasure/README.md.`,
   ]
+}
+
+function changedLines(counts: readonly string[][], isPlan: boolean): string[] {
+  if (counts.length === 0) return [isPlan ? 'No row would change.' : 'No row had to change.']
+  return table(['table', isPlan ? 'rows that would change' : 'rows changed'], counts)
+}
+
+function suppressionLine(
+  { evaluations, contacts }: Receipt['suppressed'],
+  isPlan: boolean,
+): string {
+  const entries = `${plural(evaluations, 'evaluation')} and ${plural(contacts, 'contact')}`
+  return isPlan
+    ? `It would add ${entries} to the suppression list; no later load would bring them back.`
+    : `Suppression list: ${entries} added; no later load brings them back.`
+}
+
+function rescanLine(receipt: Receipt, isPlan: boolean): string {
+  const { tables, left } = receipt.rescan
+  const clean = isClean(receipt)
+  const where = clean ? '' : ` in ${countsOf(left)}. See src/erasure/README.md.`
+  if (isPlan)
+    return clean
+      ? `Nothing of the customer would be left in the ${tables} tables.`
+      : `Of ${tables} tables, some WOULD STILL NAME the customer:${where}`
+  return `Searched ${tables} tables again: ${clean ? 'nothing of the customer is left.' : `STILL NAMED${where}`}`
 }
 
 function headLine(receipt: Receipt, allPeople: boolean): string {
@@ -190,7 +215,7 @@ function peopleLines({ people, subject }: Receipt): string[] {
 
 function filesLine({ files }: Receipt, done: FilesRemoved | null): string[] {
   if (done === null)
-    return files === 0 ? [] : [`Removed with it: ${plural(files, 'file')} of the archive.`]
+    return files === 0 ? [] : [`It would remove ${plural(files, 'file')} of the archive.`]
   const removed =
     done.removed === 0 ? [] : [`${plural(done.removed, 'file')} removed from the archive.`]
   if (done.pending === 0) return removed
@@ -200,11 +225,11 @@ function filesLine({ files }: Receipt, done: FilesRemoved | null): string[] {
   ]
 }
 
-function othersLine({ alsoCarriedBy }: Receipt): string[] {
+function othersLine({ alsoCarriedBy, erasureId }: Receipt): string[] {
   const count = alsoCarriedBy.length
   if (count === 0) return []
   return [
-    `Not erased: ${plural(count, 'other evaluation')} ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${namesOf(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
+    `${erasureId === null ? 'It would not erase' : 'Not erased:'} ${plural(count, 'other evaluation')} ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${namesOf(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
   ]
 }
 

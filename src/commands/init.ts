@@ -73,6 +73,7 @@ function nextSteps(isSandbox: boolean): string[] {
         'Next: "forecourt sandbox" in another terminal, then "forecourt check" and "forecourt sync".',
       ]
     : [
-        'Next: fill in keys and rooftops, then "forecourt migrate", "forecourt check" and "forecourt sync".',
+        'Next: fill in the addresses of the services, keys and rooftops. Addresses, keys, uid and dealerId come from the service.',
+        'Then "forecourt check", "forecourt migrate" and "forecourt sync".',
       ]
 }

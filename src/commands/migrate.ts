@@ -1,11 +1,13 @@
-import { connectWarehouse, prepareWarehouse } from '../warehouse.ts'
+import { assertWarehouseNamed, connectWarehouse, prepareWarehouse } from '../warehouse.ts'
 import { migrationStatus } from '../db/migrate.ts'
 import type { RunCommand } from './command.ts'
 import { table } from './table.ts'
 
 export const migrate: RunCommand = async (session, options) => {
+  const isStatus = options['status'] === true
+  if (isStatus) assertWarehouseNamed(session.config)
   await using warehouse = await connectWarehouse(session.config, session.log)
-  if (options['status'] === true) {
+  if (isStatus) {
     const status = await migrationStatus(warehouse.pool)
     session.result(status, () => [
       `Warehouse schema at version ${status.version}, ${status.pending.length} pending`,

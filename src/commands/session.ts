@@ -33,6 +33,7 @@ export class Session implements AsyncDisposable {
   readonly io: CommandIo
   readonly globals: GlobalOptions
   #config: Config | undefined
+  #isConfigMade = false
   #log: Log | undefined
   #progress: ProgressLines | null = null
   readonly #open: AsyncDisposable[] = []
@@ -43,14 +44,20 @@ export class Session implements AsyncDisposable {
   }
 
   get config(): Config {
-    this.#config ??= this.useConfig(loadConfig(this.globals.config, this.io.environment))
+    this.#config ??= this.#keepSecrets(loadConfig(this.globals.config, this.io.environment))
     return this.#config
   }
 
-  /** Takes a config made in the program, and keeps its secrets out of everything that is written. */
+  /** Takes a config made in the program, whose embedded Postgres may have to be made too. */
   useConfig(config: Config): Config {
+    this.#isConfigMade = true
+    this.#config = this.#keepSecrets(config)
+    return config
+  }
+
+  /** Keeps the secrets of the config out of everything that is written. */
+  #keepSecrets(config: Config): Config {
     this.io.hide = scrubber(secretsOf(config))
-    this.#config = config
     return config
   }
 
@@ -79,6 +86,7 @@ export class Session implements AsyncDisposable {
   /** Opens warehouse, work engine and source; closed with the session. */
   async context(options: Partial<ContextOptions> = {}): Promise<Context> {
     if (options.progress === undefined) await this.showProgress()
+    await this.#assertWarehouseNamed()
     const { openContext } = await import('../open-context.ts')
     const { crashPointFrom } = await import('./crash-switch.ts')
     const context = await openContext(this.config, this.log, {
@@ -92,10 +100,17 @@ export class Session implements AsyncDisposable {
   }
 
   async warehouse(mode: 'read' | 'write'): Promise<Warehouse> {
+    await this.#assertWarehouseNamed()
     const { openWarehouse } = await import('../warehouse.ts')
     const warehouse = await openWarehouse(this.config, this.log, mode)
     this.#open.push(warehouse)
     return warehouse
+  }
+
+  async #assertWarehouseNamed(): Promise<void> {
+    if (this.#isConfigMade) return
+    const { assertWarehouseNamed } = await import('../warehouse.ts')
+    assertWarehouseNamed(this.config)
   }
 
   /** The command's result: the document with --json, else the lines. */

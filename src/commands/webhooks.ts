@@ -10,6 +10,7 @@ import {
   type SubscriptionPlan,
   wantedFor,
 } from '../webhook/subscription-plan.ts'
+import { isLoopback } from '../values/service-address.ts'
 import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -160,9 +161,7 @@ function requireTarget({ config }: Session): { readonly publicUrl: string } {
 
 /** Customers travel in the body, and the secret in the header. */
 function requireSafe(publicUrl: string): void {
-  const { protocol, hostname } = new URL(publicUrl)
-  const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
-  if (protocol === 'https:' || isHere) return
+  if (new URL(publicUrl).protocol === 'https:' || isLoopback(publicUrl)) return
   throw new UsageError(
     `webhooks.publicUrl ${publicUrl} is not https: customers' data would travel in the clear. Put a proxy with TLS before "forecourt serve", and its address there.`,
   )

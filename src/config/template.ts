@@ -15,7 +15,7 @@ export interface SandboxValues {
 
 /** The text of a commented config file: every setting with its default and its description, from the schema that validates it. */
 export function configText(places: SandboxValues | null): string {
-  const values = places === null ? fromEnvironment : { ...fromEnvironment, ...valuesOf(places) }
+  const values = places === null ? examples : { ...examples, ...valuesOf(places) }
   const sections = Object.entries(fileSchema.shape).map(([name, section]) =>
     name === 'wire' ? wireText(section) : settingLines([name], section, values).join('\n'),
   )
@@ -29,13 +29,18 @@ const heading = `
 # [A §5] = section 5 of the appraisal document, [V §4] = section 4 of the vehicle data document.`.trim()
 
 /** Texts of settings that are not their defaults, by path. Those of several lines follow the name of the setting. */
-const fromEnvironment: Readonly<Record<string, string>> = {
+const examples: Readonly<Record<string, string>> = {
+  // The default is the sandbox, which nothing real is loaded from.
+  'appraisal.baseUrl': 'https://appraisal.example.com/v1',
+  'vehicleData.baseUrl': 'https://data.example.com',
   'vehicleData.apiKey': `\${FORECOURT_VEHICLE_DATA_KEY:-}`,
   'warehouse.url': `# \${DATABASE_URL}`,
   keys: `
   # The user is the id or email that is sent with /geteval, where the key needs it
   # group-au: { value: "\${FORECOURT_KEY_AU}", kind: partner, region: AU, user: null }`,
   rooftops: `
+  # The uid is the rooftop's id at the service: a partner key sends it as X-Dealer-Id. The dealerId is its number there: it filters lists.
+  # No operation lists either: they come from whoever gave you the key. "forecourt check" shows the DealerID of a recent evaluation.
   # - { uid: 7f3a, name: Northside, dealerId: 101, key: group-au, timezone: Australia/Sydney, currency: AUD }`,
   'sync.start': '2024-01-01',
   'links.token': `\${FORECOURT_LINKS_TOKEN:-}`,

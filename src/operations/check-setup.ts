@@ -4,24 +4,22 @@ import { assertSchemaExists, migrationStatus } from '../db/migrate.ts'
 import { openAppraisal, openServices } from '../sources/open-services.ts'
 import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
 import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
-import type { Config, RooftopConfig } from '../config/read.ts'
+import type { Config } from '../config/read.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { refusedChanges } from '../pipeline/rooftops.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
+import { isExampleAddress, isLoopback, sandboxKeyPrefix } from '../values/service-address.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
-
-/** One line of the check. `detail` says what was found, and what to do where something is to be done. */
-export interface Check {
-  readonly name: string
-  readonly status: 'ok' | 'warn' | 'fail'
-  readonly detail: string
-}
+import { type Check, fail, ok, warn } from './check-result.ts'
+import { checkRooftop, nameOf } from './check-rooftop.ts'
 
 /** A larger difference of the clocks is a warning; windows follow the source's clock in any case. */
 const maxSkewMs = 60_000
 const timeoutMs = 60_000
+/** What a rooftop adds to it: its calls share the key with those of many others. */
+const timeoutPerRooftopMs = 500
 
 /** Checks config, jobs, warehouse, clock and keys; bills nothing, writes nothing at the source. Never rejects for what it finds. */
 export async function checkSetup(config: Config, log: Log, signal: AbortSignal): Promise<Check[]> {
@@ -30,7 +28,10 @@ export async function checkSetup(config: Config, log: Log, signal: AbortSignal):
   const source = {
     config: { ...config, http },
     log,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal: AbortSignal.any([
+      signal,
+      AbortSignal.timeout(timeoutMs + timeoutPerRooftopMs * config.rooftops.length),
+    ]),
   }
   const groups = await Promise.all([
     [...describeConfig(config)],
@@ -75,11 +76,34 @@ function* describeConfig(config: Config): Iterable<Check> {
   else if (rooftops.length === 0)
     yield warn('config', `${file}: no rooftops, so there is nothing to sync: list them in it`)
   else yield ok('config', `${file}, ${counts}`)
+  yield* localAddresses(config)
   for (const { path, value, defaultValue: usual } of changedSettings(wire, defaultWire))
     yield ok(
       `wire.${path}`,
       `${JSON.stringify(value)} instead of the default ${JSON.stringify(usual)}`,
     )
+}
+
+/** Addresses of this machine, unless it is the sandbox beside the embedded Postgres that is meant. */
+function localAddresses(config: Config): Check[] {
+  const { appraisal, vehicleData, warehouse } = config
+  const values = Object.values(config.keys).map(({ value }) => value)
+  const services = [
+    { setting: 'appraisal.baseUrl', url: appraisal.baseUrl, values },
+    {
+      ...{ setting: 'vehicleData.baseUrl', url: vehicleData.baseUrl },
+      values: vehicleData.apiKey === null ? [] : [vehicleData.apiKey],
+    },
+  ]
+  return services.flatMap(({ setting, url, values: used }) => {
+    if (used.length === 0 || !isLoopback(url)) return []
+    const isOfSandbox = used.every((value) => value.startsWith(sandboxKeyPrefix))
+    if (isOfSandbox && warehouse.url === null) return []
+    const what = isOfSandbox
+      ? `the sandbox: its generated vehicles would be in ${placeOf(config)}`
+      : 'this machine, where the sandbox runs: write the address of the service'
+    return [warn(setting, `${url} is ${what}`)]
+  })
 }
 
 async function checkWarehouse(config: Config, log: Log): Promise<Check[]> {
@@ -126,6 +150,8 @@ function placeOf({ warehouse }: Config): string {
 }
 
 async function checkSource({ config, log, signal }: Source): Promise<Check[]> {
+  if (isExampleAddress(config.appraisal.baseUrl))
+    return [exampleAddress('source', 'appraisal.baseUrl', config.appraisal.baseUrl)]
   const appraisal = openAppraisal(config, log)
   try {
     const clock = await checkClock(appraisal, signal)
@@ -133,8 +159,9 @@ async function checkSource({ config, log, signal }: Source): Promise<Check[]> {
       const detail = 'not asked, since the source cannot be reached'
       return [clock, ...config.rooftops.map((one) => fail(nameOf(one), detail))]
     }
-    const keys = config.rooftops.map((rooftop) => checkKey(appraisal, rooftop, signal))
-    return [clock, ...(await Promise.all(keys))]
+    const source = { appraisal, wire: config.wire.appraisal, signal }
+    const rooftops = config.rooftops.map((rooftop) => checkRooftop(source, rooftop))
+    return [clock, ...(await Promise.all(rooftops)).flat()]
   } finally {
     await appraisal.close()
   }
@@ -145,6 +172,7 @@ async function checkVehicleData({ config, log, signal }: Source): Promise<Check[
   const name = 'vehicle data'
   const { baseUrl, apiKey } = config.vehicleData
   if (apiKey === null) return [ok(name, 'no vehicleData.apiKey: decoding and pricing are off')]
+  if (isExampleAddress(baseUrl)) return [exampleAddress(name, 'vehicleData.baseUrl', baseUrl)]
   await using services = openServices(config, log, ['read'])
   try {
     await services.client.call(pollPriceBatch, { fields: { batchId: 'check' }, signal })
@@ -153,6 +181,10 @@ async function checkVehicleData({ config, log, signal }: Source): Promise<Check[
     if (status !== 400 && status !== 404) return [fail(name, messageOf(error))]
   }
   return [ok(name, `${baseUrl}: reached, and the key is not refused`)]
+}
+
+function exampleAddress(name: string, setting: string, url: string): Check {
+  return fail(name, `${setting} is still the example, ${url}: write the address of the service`)
 }
 
 async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Promise<Check> {
@@ -169,36 +201,4 @@ async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Prom
     return ok('clock', `the source's clock differs from ours by ${seconds} s`)
   const detail = `the source's clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} ours`
   return warn('clock', `${detail}: windows go by the source's, but set ours right`)
-}
-
-/** The user list is the cheapest read that a key answers for: it bills nothing [A §4 /getuserlist]. */
-async function checkKey(
-  appraisal: AppraisalClient,
-  rooftop: RooftopConfig,
-  signal: AbortSignal,
-): Promise<Check> {
-  const access = { uid: rooftop.uid, dealerId: rooftop.dealerId, keyName: rooftop.key }
-  try {
-    const { users } = await appraisal.listUsers(access, { includeInactive: false }, { signal })
-    const name = `${rooftop.name}, key ${rooftop.key}`
-    return ok(nameOf(rooftop), `${name}: the key is good, its group has ${users.length} users`)
-  } catch (error) {
-    return fail(nameOf(rooftop), messageOf(error))
-  }
-}
-
-function nameOf({ uid }: RooftopConfig): string {
-  return `rooftop ${uid}`
-}
-
-function ok(name: string, detail: string): Check {
-  return { name, status: 'ok', detail }
-}
-
-function warn(name: string, detail: string): Check {
-  return { name, status: 'warn', detail }
-}
-
-function fail(name: string, detail: string): Check {
-  return { name, status: 'fail', detail }
 }

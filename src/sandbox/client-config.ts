@@ -1,8 +1,9 @@
+import { sandboxKeyPrefix } from '../values/service-address.ts'
 import type { World } from './world.ts'
 import type { ApiKey, Rooftop } from './world-types.ts'
 
 /** The one key of the sandbox's vehicle-data APIs. */
-export const sandboxVehicleDataKey = 'sandbox-vehicle-data-5d1f0c8e7a2b'
+export const sandboxVehicleDataKey = `${sandboxKeyPrefix}vehicle-data-5d1f0c8e7a2b`
 
 /** The addresses of a sandbox. */
 export interface SandboxAddresses {

@@ -1,3 +1,4 @@
+import { sandboxKeyPrefix } from '../values/service-address.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import type { ApiKey, DealerGroup, Region, Rooftop, Salesperson } from './world-types.ts'
 
@@ -105,7 +106,7 @@ function keyOver(
   const linked = region !== 'GCC'
   return {
     name,
-    value: `sandbox-${name}-${seededRandom(seed, `key ${name}`).hex(24)}`,
+    value: `${sandboxKeyPrefix}${name}-${seededRandom(seed, `key ${name}`).hex(24)}`,
     kind: region === 'US' ? 'dedicated' : 'partner',
     region,
     rooftopUids: rooftops.map((rooftop) => rooftop.uid),

@@ -95,6 +95,18 @@ test('erase prints its receipt, and a second one finds nothing to do', async () 
   expect(output).not.toMatch(/jane@example|Citizen|345 678|Station/i)
 })
 
+test('a dry run says what the command would do, never what it did', async () => {
+  await using warehouse = await openWarehouse()
+
+  const { stdout } = await warehouse.run(['erase', '--email', 'jane@example.org', '--dry-run'])
+
+  expect(stdout).toMatch(/^ +table +rows that would change$/m)
+  expect(stdout).toMatch(/^It would add 1 evaluation and \d+ contacts to the suppression list; /m)
+  expect(stdout).toMatch(/^Nothing of the customer would be left in the \d+ tables\.$/m)
+  expect(stdout).toContain('Backups of the database made before that would still hold the customer')
+  expect(stdout).not.toMatch(/ added; | is left|rows changed|Removed|Searched/)
+})
+
 test('a dry run of a phone that several people share begins with what the command would do', async () => {
   const bob = { ...customer, name: 'Bob Example', email: 'bob@example.org' }
   await using warehouse = await openWarehouse([

@@ -92,8 +92,9 @@ test('forecourt --help shows every command in the order of the day', async () =>
       demo                          Embedded Postgres, sandbox and one nightly run;
                                     prints the result and a link to the console
       init                          Writes a commented forecourt.yaml
-      check                         Validates config, warehouse, clock skew and each
-                                    rooftop's key; bills nothing
+      check                         Validates config, warehouse, clock, and each
+                                    rooftop's key, zone, currency and dealerId;
+                                    bills nothing
       migrate                       Creates or updates the warehouse schema
       grant                         Creates the roles and logins of access: in the
                                     config, and grants their rights

@@ -9,7 +9,7 @@ import { startSandbox } from '#src/sandbox/server.ts'
 import { runInProcess } from '../support/cli.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('init writes a file that says what the defaults say', async () => {
+test('init writes a file that says what the defaults say, but for the addresses, which are examples', async () => {
   await using folder = await temporaryFolder()
 
   const result = await runInProcess(['init'], { cwd: folder.path })
@@ -17,7 +17,24 @@ test('init writes a file that says what the defaults say', async () => {
   expect(result).toMatchObject({ code: 0, stderr: '' })
   const written = loadConfig(undefined, { variables: {}, cwd: folder.path })
   const file = join(folder.path, 'forecourt.yaml')
-  expect(written).toEqual({ ...makeConfig({}, folder.path), file })
+  const examples = {
+    appraisal: { baseUrl: 'https://appraisal.example.com/v1' },
+    vehicleData: { baseUrl: 'https://data.example.com' },
+  }
+  expect(written).toEqual({ ...makeConfig(examples, folder.path), file })
+  const text = await readFile(file, 'utf8')
+  expect(text).toMatch(/# The uid is .* X-Dealer-Id\. .*\n.*come from whoever gave you the key/)
+  expect(text).not.toContain('127.0.0.1:401')
+})
+
+test('check says of the file of init that its address is still the example', async () => {
+  await using folder = await temporaryFolder()
+  await runInProcess(['init'], { cwd: folder.path })
+
+  const { code, stdout } = await runInProcess(['check'], { cwd: folder.path })
+
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/fail +source +appraisal\.baseUrl is still the example, /)
 })
 
 test('the file of init names every section, and its examples in comments hold when they are taken', async () => {

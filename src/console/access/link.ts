@@ -8,6 +8,10 @@ import { hashOf, newToken } from './session.ts'
 /** How long a sign-in link may be used, in minutes. */
 export const linkMinutes = 10
 
+export function consoleIsOff(): UsageError {
+  return new UsageError('The console is off: put a console: block into the config.')
+}
+
 /** Makes a link that signs a person in once. UsageError when the console is off or the config does not name the person. */
 export async function makeLink(
   db: Db,
@@ -15,8 +19,7 @@ export async function makeLink(
   email: string,
   minutes = linkMinutes,
 ): Promise<string> {
-  if (config.console === null)
-    throw new UsageError('The console is off: put a console: block into the config.')
+  if (config.console === null) throw consoleIsOff()
   const person = findPerson(config, email)
   if (person === null) {
     const known = config.console.people.map((one) => one.email).join(', ')

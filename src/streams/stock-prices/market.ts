@@ -1,19 +1,10 @@
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Config } from '../../config/read.ts'
+import { gccCurrencies } from '../../values/regions.ts'
 
 interface BatchSettings {
   readonly vehicleData: Pick<Config['vehicleData'], 'apiKey'>
   readonly prices: Pick<Config['prices'], 'market'>
-}
-
-/** The six GCC countries by their currency [V §1]. */
-const gccCountries: Readonly<Record<string, string>> = {
-  AED: 'AE',
-  SAR: 'SA',
-  QAR: 'QA',
-  KWD: 'KW',
-  BHD: 'BH',
-  OMR: 'OM',
 }
 
 /** As `prices.market`: the request names no market, and the service chooses. [V §4] does not say that a batch takes one. */
@@ -31,7 +22,9 @@ export function marketOf(
 ): string | null {
   if (region === 'US') return null
   if (prices.market !== null) return prices.market.trim().toUpperCase()
-  return region === 'AU' ? 'AU' : (gccCountries[currency] ?? null)
+  if (region === 'AU') return 'AU'
+  const gcc = Object.entries(gccCurrencies).find(([, code]) => code === currency)
+  return gcc?.[0] ?? null
 }
 
 /** The field of the request; left out where the service chooses. */
