@@ -810,6 +810,7 @@ export interface OpsRunTable {
   is_detached: Generated<boolean>
   resumes: number | null
   heartbeat_at: Generated<Date>
+  source_id: number | null
 }
 
 /** ops.run_pace */
@@ -849,6 +850,15 @@ export interface OpsSchemaMigrationTable {
   name: string
   checksum: string
   applied_at: Generated<Date>
+}
+
+/** ops.source */
+export interface OpsSourceTable {
+  source_id: GeneratedAlways<number>
+  appraisal_url: string
+  vehicle_data_url: string
+  is_sandbox: boolean
+  first_used_at: Generated<Date>
 }
 
 /** ops.stock_inbox */
@@ -980,6 +990,7 @@ export interface OpsWebhookDeliveryTable {
   outcome: string | null
   processed_at: Date | null
   not_shown: Generated<number>
+  source_id: number | null
 }
 
 /** ops.webhook_subscription */
@@ -1187,6 +1198,7 @@ export interface Tables {
   'ops.run_pace': OpsRunPaceTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
+  'ops.source': OpsSourceTable
   'ops.stock_inbox': OpsStockInboxTable
   'ops.stock_inbox_file': OpsStockInboxFileTable
   'ops.stock_inbox_part': OpsStockInboxPartTable
@@ -1912,6 +1924,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'is_detached', type: 'boolean' },
     { name: 'resumes', type: 'bigint' },
     { name: 'heartbeat_at', type: 'timestamp with time zone' },
+    { name: 'source_id', type: 'integer' },
   ],
   'ops.run_pace': [
     { name: 'run_id', type: 'bigint' },
@@ -1945,6 +1958,13 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'name', type: 'text' },
     { name: 'checksum', type: 'text' },
     { name: 'applied_at', type: 'timestamp with time zone' },
+  ],
+  'ops.source': [
+    { name: 'source_id', type: 'integer', generated: true },
+    { name: 'appraisal_url', type: 'character varying(2000)' },
+    { name: 'vehicle_data_url', type: 'character varying(2000)' },
+    { name: 'is_sandbox', type: 'boolean' },
+    { name: 'first_used_at', type: 'timestamp with time zone' },
   ],
   'ops.stock_inbox': [
     { name: 'inbox', type: 'character varying(1200)' },
@@ -2056,6 +2076,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'outcome', type: 'character varying(11)' },
     { name: 'processed_at', type: 'timestamp with time zone' },
     { name: 'not_shown', type: 'integer' },
+    { name: 'source_id', type: 'integer' },
   ],
   'ops.webhook_subscription': [
     { name: 'rooftop_id', type: 'integer' },
