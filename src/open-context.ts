@@ -7,6 +7,7 @@ import { messageOf } from './errors.ts'
 import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
 import { openQueue } from './queue/queue.ts'
+import { readSource, registerSource } from './db/run-source.ts'
 import { RateBudgets } from './rate/rate-budgets.ts'
 import { FairReadQueue } from './sources/fair-read-queue.ts'
 import { openReads } from './sources/open-services.ts'
@@ -23,6 +24,8 @@ export interface ContextOptions {
   readonly applicationName?: string
   /** Connections to Postgres at most; default 16. */
   readonly connections?: number
+  /** The services are the sandbox of this process, which ends with it; default false. */
+  readonly isSandbox?: boolean
   /** How long to wait for a Postgres that does not answer yet; null: without limit. Default 60. */
   readonly waitSeconds?: number | null
 }
@@ -45,7 +48,8 @@ export async function openContext(
   const retry = new RetryOnConnectionLoss({ log, signal }, waitSeconds)
   const warehouse = await retry.run(() => openWarehouse(config, log, 'write', sessions))
   const { version: schemaVersion } = await migrationStatus(warehouse.pool)
-  const queue = await openQueue(warehouse.pool, (error) => {
+  const sourceId = await registerSource(warehouse.db, readSource(config, options.isSandbox))
+  const queue = await openQueue(warehouse.pool, sourceId, (error) => {
     // The work logs an unreachable Postgres once; the work queue would log it every second.
     if (isConnectionLoss(error)) log.debug(`work queue: ${messageOf(error)}`)
     else log.warn({ err: error }, 'work queue')

@@ -1666,9 +1666,11 @@ ops.run table
   is_detached boolean not null default false -- true: no process waits for it. Any worker does its work and updates its heartbeat
   resumes bigint -- The paused, stopped or killed run that this run continues
   heartbeat_at timestamp with time zone not null default now() -- When a process last worked for the run. Older than a minute while status is running: no process works for it
+  source_id integer -- The services that it reads. null: a run of an earlier version, whose work any process takes
   constraint run_lane_check CHECK (((lane)::text = ANY ((ARRAY['event'::character varying, 'foreground'::character varying, 'background'::character varying])::text[])))
   constraint run_pkey PRIMARY KEY (run_id)
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
+  constraint run_source_id_fkey FOREIGN KEY (source_id) REFERENCES ops.source(source_id)
   constraint run_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'abandoned'::character varying, 'paused'::character varying])::text[])))
   CREATE INDEX run_background ON ops.run USING btree (run_id) WHERE ((lane)::text = 'background'::text)
   CREATE INDEX run_command ON ops.run USING btree (command, COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id)
@@ -1721,6 +1723,16 @@ ops.schema_migration table
   applied_at timestamp with time zone not null default now()
   constraint schema_migration_pkey PRIMARY KEY (version)
   -- One row per applied file of sql/migrations; written by the migration runner alone.
+
+ops.source table
+  source_id integer not null generated always as identity
+  appraisal_url character varying(2000) not null -- appraisal.baseUrl, normalised: host in lower case, no slash at the end, no password
+  vehicle_data_url character varying(2000) not null -- vehicleData.baseUrl, normalised alike
+  is_sandbox boolean not null -- The sandbox of "forecourt demo", which ends with its process
+  first_used_at timestamp with time zone not null default now()
+  constraint source_appraisal_url_vehicle_data_url_key UNIQUE (appraisal_url, vehicle_data_url)
+  constraint source_pkey PRIMARY KEY (source_id)
+  -- The pairs of services that runs have read.
 
 ops.stock_inbox table
   inbox character varying(1200) not null -- Folder and pattern
@@ -1868,14 +1880,16 @@ ops.webhook_delivery table
   outcome character varying(11) -- What changed in the warehouse when it was read again
   processed_at timestamp with time zone
   not_shown integer not null default 0 -- Reads that were answered and did not show the event yet
+  source_id integer -- The services of the receiver that it arrived at: only a process with the same ones reads it. null: any
   constraint webhook_delivery_body_hash_check CHECK ((length(body_hash) = 32))
   constraint webhook_delivery_check CHECK ((((state)::text <> 'waiting'::text) OR ((rooftop_id IS NOT NULL) AND (eval_id IS NOT NULL))))
   constraint webhook_delivery_check1 CHECK ((((state)::text = 'processed'::text) = ((processed_at IS NOT NULL) AND (outcome IS NOT NULL))))
   constraint webhook_delivery_event_check CHECK (((event)::text = ANY ((ARRAY['ON_COMPLETE'::character varying, 'ON_EXPORT'::character varying, 'ON_DRIVE_COMPLETED'::character varying, 'ON_SHARE_OFFER'::character varying, 'ON_EXTERNAL_PRICE'::character varying, 'not told'::character varying])::text[])))
-  constraint webhook_delivery_event_eval_id_body_hash_key UNIQUE NULLS NOT DISTINCT (event, eval_id, body_hash)
+  constraint webhook_delivery_event_eval_id_body_hash_source_id_key UNIQUE NULLS NOT DISTINCT (event, eval_id, body_hash, source_id)
   constraint webhook_delivery_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['inserted'::character varying, 'updated'::character varying, 'unchanged'::character varying, 'vanished'::character varying, 'quarantined'::character varying])::text[])))
   constraint webhook_delivery_pkey PRIMARY KEY (delivery_id)
   constraint webhook_delivery_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  constraint webhook_delivery_source_id_fkey FOREIGN KEY (source_id) REFERENCES ops.source(source_id)
   constraint webhook_delivery_state_check CHECK (((state)::text = ANY ((ARRAY['waiting'::character varying, 'processed'::character varying, 'kept'::character varying, 'unusable'::character varying, 'failed'::character varying])::text[])))
   CREATE INDEX webhook_delivery_body ON ops.webhook_delivery USING btree (received_at) WHERE (body IS NOT NULL)
   CREATE INDEX webhook_delivery_eval_id_rooftop_id_idx ON ops.webhook_delivery USING btree (eval_id, rooftop_id)

@@ -5,7 +5,7 @@ import { type CommandDefinition, lazy } from './command.ts'
 export const demo: CommandDefinition = {
   usage: 'demo',
   summary:
-    'Embedded Postgres, sandbox and one nightly run; prints the result and a link to the console',
+    'Embedded Postgres, sandbox and one nightly run; prints the result, and in a terminal serves the console until Ctrl-C',
   options: (command) =>
     command
       .option('--evals <n>', 'evaluations in the sandbox', '2000')

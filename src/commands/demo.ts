@@ -50,7 +50,10 @@ export const demo: RunCommand = async (session, options) => {
   sandbox.clock.set(new Date(startedAt))
   try {
     const config = session.useConfig(await demoConfig(sandbox, session.io.environment.cwd, anchor))
-    const context = await session.context({ applicationName: sessionName('demo') })
+    const context = await session.context({
+      applicationName: sessionName('demo'),
+      isSandbox: true,
+    })
     const rooftops = chooseRooftops(config, [])
     const plan = {
       command: 'demo',

@@ -1,3 +1,4 @@
+import type { Config } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import { matchRooftop, rooftopLabel } from '../config/choose-rooftops.ts'
 import {
@@ -8,6 +9,7 @@ import {
   type RunSummary,
   showRun,
 } from '../pipeline/run-history.ts'
+import { otherSource, sourceText } from '../db/run-source.ts'
 import { nearestName } from '../values/nearest-name.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { RunCommand } from './command.ts'
@@ -36,7 +38,7 @@ export const list: RunCommand = async (session, options) => {
   }
   const { runs, hasMore } = await listRuns(db, filter, limit)
   session.result({ runs, hasMore }, () => [
-    ...(runs.length === 0 ? [emptyText(filter)] : table(headings, runs.map(runRow))),
+    ...(runs.length === 0 ? [emptyText(filter)] : runTable(runs, session.config)),
     ...(hasMore ? [`Older runs are left out: --limit ${limit * 5} shows more.`] : []),
   ])
   return 0
@@ -52,6 +54,14 @@ const headings = [
   ...['run', 'command', 'status', 'started (UTC)', 'took', 'rooftops'],
   ...['inserted', 'updated', 'quarantined', 'requests', 'errors', 'first error'],
 ]
+
+/** Names the services only where some run reads others than the config names. */
+function runTable(runs: readonly RunSummary[], config: Config): string[] {
+  const sources = runs.map(({ source }) => otherSource(source, config))
+  if (sources.every((source) => source === null)) return table(headings, runs.map(runRow))
+  const rows = runs.map((run, index) => [...runRow(run), sources[index] ?? 'the config'])
+  return table([...headings, 'reads'], rows)
+}
 
 function runRow(run: RunSummary): (string | number)[] {
   const { counts, rooftops, firstError } = run
@@ -75,11 +85,11 @@ export const show: RunCommand = async (session, options, [text]) => {
   const run = await showRun(db, runId, chosen ?? known)
   if (run === null)
     throw new UsageError(`Run ${runId} does not exist: "forecourt runs list" shows the runs.`)
-  session.result(run, () => runLines(run))
+  session.result(run, () => runLines(run, session.config))
   return 0
 }
 
-function runLines(run: RunDetail): string[] {
+function runLines(run: RunDetail, config: Config): string[] {
   const { runId, command, startedAt, finishedAt, host, processId } = run
   const end = finishedAt === null ? 'now' : `${timeText(finishedAt)} UTC`
   const parts = Object.entries(run.rooftops).flatMap(([uid, { name, streams }]) =>
@@ -95,6 +105,7 @@ function runLines(run: RunDetail): string[] {
   return [
     `Run ${runId}: ${command}, ${statusText(run)}, ${timeText(startedAt)} UTC to ${end} (${durationText(run.seconds)})`,
     `  Process ${processId ?? '-'} on ${host ?? '-'}, lane ${run.lane}, mode ${run.mode}${rangeText(run)}`,
+    ...sourceLines(run, config),
     ...contextLines(run),
     'Counts by stream:',
     ...countLines(run),
@@ -121,6 +132,15 @@ function rangeText({ mode, from, until }: RunDetail): string {
   return `, from ${from} to ${until ?? 'its start'}`
 }
 
+function sourceLines(run: RunDetail, config: Config): string[] {
+  if (run.source === null) return []
+  const other = otherSource(run.source, config)
+  const cure = other !== null && isWaiting(run) ? `. ${waitingCure(run)}` : ''
+  return [
+    `  Reads ${sourceText(run.source)}${other === null ? '' : ', not those of the config'}${cure}`,
+  ]
+}
+
 function contextLines({ job, resumes, resumedBy }: RunDetail): string[] {
   const slot = job?.slotAt ? `, due at ${timeText(job.slotAt)} UTC` : ', started by hand'
   return [
@@ -135,6 +155,17 @@ function statusText(run: Pick<RunSummary, 'status' | 'isAtWork' | 'isDetached'>)
   if (run.status !== 'running') return run.status
   if (run.isAtWork) return run.isDetached ? 'running, detached' : 'running'
   return run.isDetached ? 'waits for a worker' : 'killed'
+}
+
+/** What to do about a run that waits for a worker with other services than the config has. */
+export function waitingCure({ lane }: Pick<RunSummary, 'lane'>): string {
+  return lane === 'background'
+    ? 'It waits for a "forecourt worker" whose config names these services; or go on with those of this config: "forecourt backfill --pause", then "--resume"'
+    : 'It waits for a "forecourt worker" whose config names these services; the next run of the same work takes it over'
+}
+
+function isWaiting({ status, isAtWork, isDetached }: RunSummary | RunDetail): boolean {
+  return status === 'running' && isDetached && !isAtWork
 }
 
 function rooftopsText({ all, incomplete, open }: RunSummary['rooftops']): string {

@@ -1,11 +1,18 @@
 import { readSpend } from '../billing/spend.ts'
+import type { Config } from '../config/read.ts'
 import { openAppraisal } from '../sources/open-services.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../db/source-now.ts'
 import { type LinkStatus, readLinkStatus } from '../links/link-status.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
-import { readStatus, type StreamHealth, type WarehouseStatus } from '../pipeline/status.ts'
+import { otherSource } from '../db/run-source.ts'
+import {
+  readStatus,
+  type RunningRun,
+  type StreamHealth,
+  type WarehouseStatus,
+} from '../pipeline/status.ts'
 import { isAlertHealthy, readAlertStatuses } from '../scheduler/alert-status.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
@@ -17,6 +24,7 @@ import type { RunCommand } from './command.ts'
 import { inboxLines } from './inbox-lines.ts'
 import { jobLines } from './jobs-table.ts'
 import type { Session } from './session.ts'
+import { waitingCure } from './runs.ts'
 import { spendLines } from './spend-lines.ts'
 import { table } from './table.ts'
 import { webhookLines } from './webhook-lines.ts'
@@ -64,10 +72,7 @@ export const status: RunCommand = async (session) => {
         rows,
       ),
       ...(health.status === 'ok' ? [] : ['Run "forecourt sync", then "forecourt verify".']),
-      ...health.running.map(
-        ({ runId, command, startedAt, host, processId }) =>
-          `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
-      ),
+      ...health.running.map((run) => runningLine(run, session.config)),
       ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
       ...rereadLines(health.rooftops, label),
       ...Object.entries(health.rooftops).flatMap(([uid, { zoneChange }]) =>
@@ -85,6 +90,15 @@ export const status: RunCommand = async (session) => {
     ]
   })
   return overall === 'ok' ? 0 : 1
+}
+
+function runningLine(run: RunningRun, config: Config): string {
+  const { runId, command, lane, startedAt, host, processId, isDetached, isAtWork } = run
+  const other = otherSource(run.source, config)
+  const line = `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`
+  if (other === null) return line
+  const reads = `${line}; it reads ${other}, not the services of the config`
+  return isDetached && !isAtWork ? `${reads}. ${waitingCure({ lane })}` : reads
 }
 
 /** The source's time; while it does not answer, from what the newest run measured. */

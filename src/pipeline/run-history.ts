@@ -10,6 +10,7 @@ import {
   zeroCounts,
 } from './run-ledger.ts'
 import { reportRun } from './run-report.ts'
+import { type RunSource, sourceOfRun } from '../db/run-source.ts'
 
 /** A run of the history: what it was, how it ended, what it did. Times are those of the database. */
 export interface RunSummary {
@@ -30,6 +31,8 @@ export interface RunSummary {
   readonly seconds: number
   readonly host: string | null
   readonly processId: number | null
+  /** The services that it reads; null: a run of an earlier version. */
+  readonly source: RunSource | null
   readonly streams: readonly string[]
   /** ok: every stream is; incomplete: partial, failed or parked; failed: with a stream that failed or is parked; open: not ended. */
   readonly rooftops: {
@@ -140,7 +143,7 @@ async function readSummaries(
       (select max(run_id) from ops.run as next where next.resumes = run.run_id) as "resumedBy",
       started_at as "startedAt", finished_at as "finishedAt",
       round(extract(epoch from coalesce(finished_at, now()) - started_at), 1)::float8 as seconds,
-      host, process_id as "processId", parts.*
+      host, process_id as "processId", ${sql.raw(sourceOfRun)} as source, parts.*
     from (
       select * from ops.run as run where ${sql.join([sql`true`, ...conditions], sql` and `)}
       order by ${newestFirst} limit ${limit}

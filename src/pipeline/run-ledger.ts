@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Db, Tx } from '../db/transaction.ts'
 import { FencedError } from '../errors.ts'
@@ -100,11 +100,16 @@ export function isHistory({ mode, lane }: Pick<Run, 'mode' | 'lane'>): boolean {
   return mode === 'backfill' && lane === 'background'
 }
 
+/** Whether a row of ops.run belongs to the source; one of an earlier version belongs to any. */
+export function isOfSource(sourceId: number): RawBuilder<boolean> {
+  return sql`coalesce(run.source_id = ${sourceId}, true)`
+}
+
 /** Inserts the run's row. `details` are the names of its streams and rooftops. */
 export async function insertRun(
   db: Db,
   plan: RunPlan,
-  sourceStart: number,
+  { sourceId, sourceStart }: { readonly sourceId: number; readonly sourceStart: number },
   details: object,
 ): Promise<Run> {
   const row = await db
@@ -123,6 +128,7 @@ export async function insertRun(
       lane: plan.lane ?? 'foreground',
       is_detached: plan.isDetached ?? false,
       resumes: plan.resumes ?? null,
+      source_id: sourceId,
       source_started_at: fromUnixSeconds(sourceStart),
       host: hostname().slice(0, 120),
       process_id: process.pid,
@@ -215,18 +221,18 @@ export async function advanceFence(tx: Tx, runId: number): Promise<void> {
 }
 
 /**
- * Writes the heartbeat of these runs; a worker also writes that of every detached run. A locked row is skipped: a slice of that
- * run is being committed, which writes the heartbeat too.
+ * Writes the heartbeat of these runs; a worker also writes that of every detached run of its source (null: it is not a worker). A
+ * locked row is skipped: a slice of that run is being committed, which writes the heartbeat too.
  */
 export async function touchRuns(
   db: Db,
   runIds: readonly number[],
-  isWorker: boolean,
+  workerSource: number | null,
 ): Promise<void> {
   await sql`
     update ops.run set heartbeat_at = clock_timestamp() where run_id in (
       select run_id from ops.run
-      where status = 'running' and (run_id = any(${[...runIds]}::bigint[]) or is_detached and ${isWorker}::boolean)
+      where status = 'running' and (run_id = any(${[...runIds]}::bigint[]) or is_detached and ${workerSource === null ? sql`false` : isOfSource(workerSource)})
         and heartbeat_at < clock_timestamp() - interval '5 seconds'
       for no key update skip locked)`.execute(db)
 }

@@ -21,6 +21,7 @@ import {
 } from './run-ledger.ts'
 import { registerRooftops, requireRegistered } from './rooftops.ts'
 import { isRunDead, RunLock } from './run-lock.ts'
+import { otherSource, type RunSource, sourceOfRun } from '../db/run-source.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { nextWork } from './work-queue.ts'
 
@@ -63,7 +64,8 @@ export async function startRun(
         streams: request.streams.map(({ name }) => name),
         rooftops: rooftops.map(({ uid }) => uid),
       }
-      const run = await insertRun(tx.db, request.plan, sourceStart, names)
+      const { sourceId } = context.queue
+      const run = await insertRun(tx.db, request.plan, { sourceId, sourceStart }, names)
       lock = holder && (await RunLock.take(context.pool, holder, run.runId))
       const work = request.streams.flatMap(({ name }) =>
         rooftops.map(({ id, uid }) => ({ rooftopId: id, rooftopUid: uid, stream: name })),
@@ -90,7 +92,7 @@ export async function startRun(
  * is not recorded. Before the first good run the address may be wrong, and runs for webhooks are tried again within seconds.
  */
 export async function recordFailedRun(
-  { db: pooled, pool, config, log }: Context,
+  { db: pooled, pool, queue, config, log }: Context,
   { plan, streams, rooftops: chosen }: RunRequest,
   reason: string,
 ): Promise<boolean> {
@@ -105,8 +107,9 @@ export async function recordFailedRun(
     const rooftops = known.filter(({ uid }) => chosen.some((one) => one.uid === uid))
     const names = streams.map(({ name }) => name)
     const details = { streams: names, rooftops: rooftops.map(({ uid }) => uid) }
-    const sourceNow = toUnixSeconds(await readSourceNow(db))
-    const { runId } = await insertRun(db, plan, sourceNow, details)
+    const sourceStart = toUnixSeconds(await readSourceNow(db))
+    const { sourceId } = queue
+    const { runId } = await insertRun(db, plan, { sourceId, sourceStart }, details)
     const keys = names.flatMap((stream) => rooftops.map(({ id }) => ({ rooftopId: id, stream })))
     await insertRunStreams(
       db,
@@ -149,12 +152,15 @@ async function takeOver(
   work: readonly (LedgerKey & WorkKey)[],
 ): Promise<WorkKey[]> {
   const otherRuns = await runsAt(client, run, work)
-  const first = otherRuns.length > 0 ? await nextWork(db, work, run.runId) : []
-  for (const { runId, isDetached, stream, rooftop } of otherRuns) {
+  const first =
+    otherRuns.length > 0 ? await nextWork(db, context.queue.sourceId, work, run.runId) : []
+  for (const { runId, isDetached, stream, rooftop, source } of otherRuns) {
     if (!(await isRunDead(client, runId))) {
       const pause = run.lane === 'background' ? ', or pause it: "forecourt backfill --pause"' : ''
+      const other = otherSource(source, context.config)
+      const workers = other === null ? 'the workers' : `a worker that reads ${other}`
       const advice = isDetached
-        ? `Wait for the workers to end it${pause}.`
+        ? `Wait for ${workers} to end it${pause}.`
         : 'Wait for it to end ("forecourt status" shows it), or stop it.'
       throw new BusyError(
         `Run ${runId} is at work on ${stream} of ${rooftop}; nothing was started. ${advice}`,
@@ -174,6 +180,7 @@ interface OtherRun {
   readonly isDetached: boolean
   readonly stream: string
   readonly rooftop: string
+  readonly source: RunSource | null
 }
 
 /** Runs of the same lane that have some of the work open; each with one example. */
@@ -183,7 +190,7 @@ async function runsAt(
   work: readonly LedgerKey[],
 ): Promise<OtherRun[]> {
   const { rows } = await client.query<OtherRun>(
-    `select distinct on (run_id) run_id as "runId", is_detached as "isDetached", stream, rooftop_name as rooftop
+    `select distinct on (run_id) run_id as "runId", is_detached as "isDetached", stream, rooftop_name as rooftop, ${sourceOfRun} as source
      from unnest($3::int[], $4::text[]) as key (rooftop_id, stream)
      join ops.run_stream using (rooftop_id, stream) join ops.run using (run_id) join core.rooftop using (rooftop_id)
      where run_id <> $1 and lane = $2 and run.status = 'running' and run_stream.status in ('waiting', 'running')

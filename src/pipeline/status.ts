@@ -11,6 +11,8 @@ import {
   type StreamFacts,
   type WindowedFacts,
 } from './status-facts.ts'
+import type { Lane } from './run-ledger.ts'
+import { type RunSource, sourceOfRun } from '../db/run-source.ts'
 import type { Stream } from './stream.ts'
 import { isProved, type Verification } from './verify.ts'
 
@@ -58,9 +60,16 @@ export interface Rereads {
 export interface RunningRun {
   readonly runId: number
   readonly command: string
+  readonly lane: Lane
   readonly startedAt: string
   readonly host: string | null
   readonly processId: number | null
+  /** No process waits for it: workers of its source do its work. */
+  readonly isDetached: boolean
+  /** Whether a process was at work for it within the last minute. */
+  readonly isAtWork: boolean
+  /** The services that it reads; null: a run of an earlier version. */
+  readonly source: RunSource | null
 }
 
 /** A new time zone of a rooftop within the last 30 days: its local days and sums were calculated again. */
@@ -136,19 +145,11 @@ async function readZoneChanges(db: Db): Promise<Map<number, ZoneChange>> {
 }
 
 async function runningRuns(db: Db): Promise<RunningRun[]> {
-  const rows = await db
-    .selectFrom('ops.run')
-    .select(['run_id', 'command', 'started_at', 'host', 'process_id'])
-    .where('status', '=', 'running')
-    .orderBy('run_id')
-    .execute()
-  return rows.map((row) => ({
-    runId: row.run_id,
-    command: row.command,
-    startedAt: row.started_at.toISOString(),
-    host: row.host,
-    processId: row.process_id,
-  }))
+  const { rows } = await sql<Omit<RunningRun, 'startedAt'> & { startedAt: Date }>`
+    select run_id as "runId", command, lane, started_at as "startedAt", host, process_id as "processId", is_detached as "isDetached",
+      heartbeat_at > now() - interval '1 minute' as "isAtWork", ${sql.raw(sourceOfRun)} as source
+    from ops.run where status = 'running' order by run_id`.execute(db)
+  return rows.map((row) => ({ ...row, startedAt: row.startedAt.toISOString() }))
 }
 
 function streamHealth(

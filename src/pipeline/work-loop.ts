@@ -53,8 +53,8 @@ export interface WorkLoopOptions extends SliceOwner {
 }
 
 /**
- * Takes work from the queue and runs it, slice by slice, until everything that this process waits for is done. Any process with
- * the same config may run work that another one enqueued.
+ * Takes work from the queue and runs it, slice by slice, until everything that this process waits for is done. Any process whose
+ * config names the same services may run work that another one enqueued.
  */
 export async function runWorkLoop(context: Context, options: WorkLoopOptions): Promise<void> {
   const loop = new WorkLoop(context, options)
@@ -65,7 +65,7 @@ export async function runWorkLoop(context: Context, options: WorkLoopOptions): P
     )
     Promise.all([
       context.queue.touch(claimed.map(({ item }) => item)),
-      touchRuns(context.db, runIds, options.runId === null),
+      touchRuns(context.db, runIds, options.runId === null ? context.queue.sourceId : null),
     ]).catch((error) => context.log.warn({ err: error }, 'heartbeat failed'))
   }, heartbeatMs)
   try {
@@ -79,6 +79,8 @@ export async function runWorkLoop(context: Context, options: WorkLoopOptions): P
 interface Claimed {
   readonly item: WorkItem
   readonly next: NextWork | undefined
+  /** A process of another source is at work on the key: one at a time is. */
+  readonly isShared: boolean
 }
 
 /** The state of one process's work loop. */
@@ -151,12 +153,18 @@ class WorkLoop {
 
   async #claim(items: readonly WorkItem[]): Promise<Claimed[]> {
     if (items.length === 0) return []
+    const { db, queue } = this.#context
     const work = await nextWork(
-      this.#context.db,
+      db,
+      queue.sourceId,
       items.map(({ key }) => key),
     )
+    const shared = await queue.findShared(items)
     const nexts = new Map(work.map((next) => [queueKey(next.key), next]))
-    return items.map((item) => ({ item, next: nexts.get(queueKey(item.key)) }))
+    return items.map((item) => {
+      const key = queueKey(item.key)
+      return { item, next: nexts.get(key), isShared: shared.has(key) }
+    })
   }
 
   /** Groups what is done together: the first slices of a run's stream. */
@@ -168,9 +176,10 @@ class WorkLoop {
   }
 
   /** Whether it may be a slice without anything new: the first one of a nightly run, where no list covers a whole group. */
-  #mayBeIdle({ item: { key }, next }: Claimed): boolean {
+  #mayBeIdle({ item: { key }, next, isShared }: Claimed): boolean {
     const { streams, rooftops, minLane } = this.#options
-    if (next?.run.mode !== 'sync' || !next.isFresh || minLane !== undefined) return false
+    if (isShared || next?.run.mode !== 'sync' || !next.isFresh || minLane !== undefined)
+      return false
     const stream = streams.find(({ name }) => name === key.stream)
     const rooftop = rooftops.find(({ uid }) => uid === key.rooftopUid)
     return stream?.records !== undefined && (rooftop?.dealerId ?? null) !== null
@@ -211,7 +220,7 @@ class WorkLoop {
     }
   }
 
-  async #work({ item, next }: Claimed): Promise<void> {
+  async #work({ item, next, isShared }: Claimed): Promise<void> {
     const context = this.#context
     const { runId, onRun, minLane } = this.#options
     const isBelow = next && minLane && lanePriority[next.run.lane] < lanePriority[minLane]
@@ -219,6 +228,8 @@ class WorkLoop {
     const { run } = next
     const later = (seconds: number) =>
       giveBack(context, [item], { record: (tx) => postpone(tx, run.runId, item.key, seconds) })
+    // Processes of two sources wait for different times, so that they do not meet again.
+    if (isShared) return await later(2 + (context.queue.sourceId % 4) / 2)
     const job = this.#jobOf(item, run)
     if (job === null) return await later(2)
     if (run.runId !== runId) await onRun?.(run)

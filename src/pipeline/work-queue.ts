@@ -4,7 +4,7 @@ import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
 import { FencedError } from '../errors.ts'
 import { type QueueEntry, queueKey, type WorkItem, type WorkKey } from '../queue/queue.ts'
 import { lockSql } from '../db/locks.ts'
-import { type Lane, type Run, runOf, type RunRow } from './run-ledger.ts'
+import { isOfSource, type Lane, type Run, runOf, type RunRow } from './run-ledger.ts'
 import type { SliceJob, Stream } from './stream.ts'
 
 type Queueing = Pick<Context, 'pool' | 'db' | 'queue'>
@@ -31,11 +31,13 @@ interface OpenWork extends WorkKey, RunRow {
 }
 
 /**
- * The next work for each of these keys, of the runs that have open work there: of those that need not wait, the one with the
- * highest lane; otherwise the one with the shortest wait. Level-triggered: it reads the ledger, and no process holds state.
+ * The next work for each of these keys, of the runs of a source that have open work there: of those that need not wait, the one
+ * with the highest lane; otherwise the one with the shortest wait. Level-triggered: it reads the ledger, and no process holds
+ * state.
  */
 export async function nextWork(
   db: Db,
+  sourceId: number,
   keys: readonly WorkKey[],
   exceptRun: number | null = null,
 ): Promise<NextWork[]> {
@@ -43,7 +45,7 @@ export async function nextWork(
     -- The arguments of a run name all its rooftops: taken apart once for each run, not for each key.
     with open_run as materialized (
       select run_id, command, lane, status, is_detached, started_at, source_started_at, arguments - 'rooftops' as arguments
-      from ops.run where status = 'running' and run_id is distinct from ${exceptRun}
+      from ops.run where status = 'running' and ${isOfSource(sourceId)} and run_id is distinct from ${exceptRun}
     )
     select distinct on (rooftop_id, stream) key.stream, rooftop_uid as "rooftopUid", run_id, command, lane, run.status, is_detached,
       run.started_at, source_started_at, arguments, arguments -> 'streams' as streams,
@@ -86,7 +88,7 @@ export async function completeWork(
   // Complete first, then enqueue: claimed work occupies the queue's key too.
   await queue.complete(tx.client, items)
   const keys = items.map(({ key }) => key)
-  await queue.offer(tx.client, await nextWork(tx.db, keys, exceptRun))
+  await queue.offer(tx.client, await nextWork(tx.db, queue.sourceId, keys, exceptRun))
 }
 
 /** Ends claimed work whose slice committed nothing, after `record`. Does nothing when another process has taken the work over. */
@@ -135,7 +137,7 @@ export async function enqueue(
 ): Promise<void> {
   const revoked = new Set(takenOver.map(queueKey))
   for (let from = 0; from < keys.length; from += keysAtOnce) {
-    const entries = await nextWork(db, keys.slice(from, from + keysAtOnce))
+    const entries = await nextWork(db, queue.sourceId, keys.slice(from, from + keysAtOnce))
     for (const entry of await queue.offer(pool, entries)) {
       if ((await queue.reschedule(pool, entry)) || !revoked.has(queueKey(entry.key))) continue
       await queue.revoke(pool, entry.key)
@@ -145,7 +147,7 @@ export async function enqueue(
 }
 
 /**
- * Enqueues open work that has no message in the queue, of one run or of all (null): its process died before it enqueued the work,
+ * Enqueues open work that has no message in the queue, of one run or of all of this source (null): its process died before it enqueued the work,
  * or the message was lost. Returns the number of keys. One process at a time checks all runs; for others that do, nothing counts
  * as lost.
  */
@@ -160,12 +162,12 @@ export async function requeueLost(
   const { rows: keys } = await sql<WorkKey>`
     select distinct stream, rooftop_uid as "rooftopUid"
     from ops.run join ops.run_stream using (run_id) join core.rooftop using (rooftop_id)
-    where run.status = 'running' and run_stream.status in ('waiting', 'running') and ${isOurs}`.execute(
+    where run.status = 'running' and ${isOfSource(queue.sourceId)} and run_stream.status in ('waiting', 'running') and ${isOurs}`.execute(
     db,
   )
   let lost = 0
   for (let from = 0; from < keys.length; from += keysAtOnce) {
-    const entries = await nextWork(db, keys.slice(from, from + keysAtOnce))
+    const entries = await nextWork(db, queue.sourceId, keys.slice(from, from + keysAtOnce))
     lost += entries.length - (await queue.offer(pool, entries)).length
   }
   return lost

@@ -41,8 +41,9 @@ export interface TakeOptions {
   readonly maxPriority?: number | undefined
 }
 
-const queueName = 'rooftop.sync'
 const schema = 'pgboss'
+/** Queues of work have this prefix; what follows is the id of the source whose runs they serve. */
+const queuePrefix = 'rooftop.sync.'
 /** A worker without a heartbeat for this long loses its work; the minimum that pg-boss allows. */
 const heartbeatSeconds = 10
 
@@ -56,21 +57,25 @@ export async function installQueue(pool: pg.Pool): Promise<void> {
   const boss = new PgBoss({ db: bossDb(pool), schema, supervise: false, schedule: false })
   boss.on('error', () => {})
   await boss.start()
-  const options = {
-    policy: 'exclusive',
-    heartbeatSeconds,
-    expireInSeconds: 3600,
-    // pg-boss retries a killed worker's job without limit; only the pipeline ends a failing slice.
-    retryLimit: 1_000_000,
-    deleteAfterSeconds: 3600,
-    retentionSeconds: 14 * 86_400,
-  } as const
-  await boss.createQueue(queueName, options)
   await boss.stop({ graceful: false, close: false })
 }
 
-/** Opens the queue of a warehouse where it is installed. `onError` gets the errors of its background monitor. */
-export async function openQueue(pool: pg.Pool, onError: (error: Error) => void): Promise<Queue> {
+const queueOptions = {
+  policy: 'exclusive',
+  heartbeatSeconds,
+  expireInSeconds: 3600,
+  // pg-boss retries a killed worker's job without limit; only the pipeline ends a failing slice.
+  retryLimit: 1_000_000,
+  deleteAfterSeconds: 3600,
+  retentionSeconds: 14 * 86_400,
+} as const
+
+/** Opens the queue of a source in a warehouse where pg-boss is installed. `onError` gets the errors of its background monitor. */
+export async function openQueue(
+  pool: pg.Pool,
+  sourceId: number,
+  onError: (error: Error) => void,
+): Promise<Queue> {
   const boss = new PgBoss({
     db: bossDb(pool),
     schema,
@@ -85,17 +90,26 @@ export async function openQueue(pool: pg.Pool, onError: (error: Error) => void):
   })
   boss.on('error', onError)
   await boss.start()
-  return new Queue(boss)
+  const name = `${queuePrefix}${sourceId}`
+  if ((await boss.getQueue(name)) === null) await boss.createQueue(name, queueOptions)
+  return new Queue(boss, pool, sourceId, name)
 }
 
 /**
- * The work queue: at most one entry per stream × rooftop, waiting or claimed (policy `exclusive`). It is level-triggered: what is
- * due is in the ledger, so a lost or superfluous message costs time, never data.
+ * The work queue of a source: at most one entry per stream × rooftop, waiting or claimed (policy `exclusive`). It is
+ * level-triggered: what is due is in the ledger, so a lost or superfluous message costs time, never data.
  */
 export class Queue {
+  /** The services that the work is read from, in ops.source: a process takes no work of others. */
+  readonly sourceId: number
   readonly #boss: PgBoss
-  constructor(boss: PgBoss) {
+  readonly #pool: pg.Pool
+  readonly #name: string
+  constructor(boss: PgBoss, pool: pg.Pool, sourceId: number, name: string) {
     this.#boss = boss
+    this.#pool = pool
+    this.sourceId = sourceId
+    this.#name = name
   }
 
   /** Enqueues the entries in the given transaction. Returns those whose key is in the queue already, waiting or claimed. */
@@ -113,7 +127,7 @@ export class Queue {
       // Sorted, so that two processes that offer the same keys cannot deadlock.
       .sort((a, b) => (a.singletonKey < b.singletonKey ? -1 : 1))
     const sent = jobs.map(({ entry: _, ...job }) => job)
-    const inserted = await this.#boss.insert(queueName, sent, { db: bossDb(on), returnId: true })
+    const inserted = await this.#boss.insert(this.#name, sent, { db: bossDb(on), returnId: true })
     const ids = new Set(inserted)
     return jobs.filter(({ id }) => !ids.has(id)).map(({ entry }) => entry)
   }
@@ -121,15 +135,15 @@ export class Queue {
   /** Changes when the waiting work of a key is taken. false: nothing waits, because it is claimed or has just ended. */
   async reschedule(on: SqlRunner, entry: QueueEntry): Promise<boolean> {
     const options = { db: bossDb(on), ...whenTaken(entry) }
-    return (await this.#boss.update(queueName, undefined, options)).updated > 0
+    return (await this.#boss.update(this.#name, undefined, options)).updated > 0
   }
 
   /** Takes claimed work away from the process that holds it, which can then commit nothing. */
   async revoke(on: SqlRunner, key: WorkKey): Promise<void> {
     const db = bossDb(on)
-    const jobs = await this.#boss.findJobs(queueName, { key: queueKey(key), db })
+    const jobs = await this.#boss.findJobs(this.#name, { key: queueKey(key), db })
     const claimed = jobs.filter(({ state }) => state === 'active')
-    if (claimed.length > 0) await this.#boss.deleteJob(queueName, claimed, { db })
+    if (claimed.length > 0) await this.#boss.deleteJob(this.#name, claimed, { db })
   }
 
   /** Claims up to `limit` items. */
@@ -137,7 +151,7 @@ export class Queue {
     limit: number,
     { unknownRooftops = [], minPriority, maxPriority }: TakeOptions = {},
   ): Promise<WorkItem[]> {
-    const jobs = await this.#boss.fetch<WorkKey>(queueName, {
+    const jobs = await this.#boss.fetch<WorkKey>(this.#name, {
       batchSize: limit,
       ...(unknownRooftops.length > 0 ? { ignoreGroups: [...unknownRooftops] } : {}),
       ...(minPriority === undefined ? {} : { minPriority }),
@@ -146,14 +160,25 @@ export class Queue {
     return jobs.map(({ id, retryCount, data }) => ({ id, attempt: retryCount, key: data }))
   }
 
+  /** The keys of claimed work on which a process of another source is at work too. Each of two that claim at once sees the other. */
+  async findShared(items: readonly WorkItem[]): Promise<ReadonlySet<string>> {
+    const { rows } = await this.#pool.query<{ key: string }>(
+      `select distinct coalesce(singleton_key, '') as key from ${schema}.job
+       where name in (select name from ${schema}.queue where name like $1 || '%' and name <> $2)
+         and coalesce(singleton_key, '') = any($3::text[]) and state = 'active' and policy = 'exclusive'`,
+      [queuePrefix, this.#name, items.map(({ key }) => queueKey(key))],
+    )
+    return new Set(rows.map(({ key }) => key))
+  }
+
   /** Sends a heartbeat for the work. Without it, another worker takes over after `heartbeatSeconds`. */
   async touch(items: readonly WorkItem[]): Promise<void> {
-    if (items.length > 0) await this.#boss.touch(queueName, items.map(asAttempt))
+    if (items.length > 0) await this.#boss.touch(this.#name, items.map(asAttempt))
   }
 
   /** Completes the work in the transaction of its rows. FencedError when one of these attempts no longer holds its work. */
   async complete(on: SqlRunner, items: readonly WorkItem[]): Promise<void> {
-    const done = (await this.#boss.complete(queueName, items.map(asAttempt), null, {
+    const done = (await this.#boss.complete(this.#name, items.map(asAttempt), null, {
       db: bossDb(on),
     })) as { affected?: number }
     if (done.affected === items.length) return
@@ -180,7 +205,7 @@ function asAttempt({ id, attempt }: WorkItem): { id: string; retryCount: number 
   return { id, retryCount: attempt }
 }
 
-/** The entries of the queue by state, and the age of the oldest that could be taken now. */
+/** The entries of all queues by state, and the age of the oldest that could be taken now. */
 export interface QueueCounts {
   readonly active: number
   readonly waiting: number
@@ -196,7 +221,7 @@ export interface QueuePart extends Omit<QueueCounts, 'oldestSeconds'> {
   readonly oldestAt: Date | null
 }
 
-/** Counts the queue. */
+/** Counts the queues of all sources. */
 export async function countQueue(db: QueryExecutorProvider): Promise<QueueCounts> {
   const { rows } = await sql<QueueCounts>`
     select ${counts}, coalesce(extract(epoch from now() - ${oldest}), 0)::float8 as "oldestSeconds" ${ofQueue}`.execute(
@@ -205,7 +230,7 @@ export async function countQueue(db: QueryExecutorProvider): Promise<QueueCounts
   return rows[0]!
 }
 
-/** Counts the parts of the queue. */
+/** Counts the parts of the queues of all sources. */
 export async function countQueueParts(db: QueryExecutorProvider): Promise<QueuePart[]> {
   const { rows } = await sql<QueuePart>`
     select data ->> 'stream' as stream, priority, ${counts}, ${oldest} as "oldestAt" ${ofQueue} group by 1, 2`.execute(
@@ -215,7 +240,8 @@ export async function countQueueParts(db: QueryExecutorProvider): Promise<QueueP
 }
 
 // Statements of ours on a table of pg-boss: its getQueueStats() repeats counts that are up to a minute old, and knows no age.
-const ofQueue = sql`from ${sql.table(`${schema}.job`)} where name = ${queueName} and state <= 'active'`
+const ofQueue = sql`from ${sql.table(`${schema}.job`)}
+  where name in (select name from ${sql.table(`${schema}.queue`)} where name like ${`${queuePrefix}%`}) and state <= 'active'`
 const isWaiting = sql`state < 'active' and start_after <= now()`
 const oldest = sql`min(start_after) filter (where ${isWaiting})`
 const counts = sql`

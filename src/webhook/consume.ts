@@ -76,10 +76,11 @@ class Consumer implements AsyncDisposable {
 
   /** Whether there is anything to do. */
   async #startDue(): Promise<boolean> {
-    const { pool, config } = this.#context
+    const { pool, config, queue } = this.#context
     if (this.#active.size >= rooftopsAtOnce) return true
     await assertSchemaKnown(pool, this.#context.schemaVersion)
-    const due = await readDueRooftops(pool, [...this.#unknownRooftops, ...this.#active.keys()])
+    const except = [...this.#unknownRooftops, ...this.#active.keys()]
+    const due = await readDueRooftops(pool, queue.sourceId, except)
     for (const { uid, rooftopId } of due) {
       if (this.#active.size >= rooftopsAtOnce) return true
       const rooftop = config.rooftops.find((one) => one.uid === uid)
@@ -108,7 +109,7 @@ async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: numb
   const about = { rooftop: rooftop.uid }
   let due: DueDeliveries | null = null
   try {
-    due = await readDueDeliveries(pool, rooftopId)
+    due = await readDueDeliveries(pool, context.queue.sourceId, rooftopId)
     // Another process may have loaded them before the lock was ours.
     if (due.ids.length > 0) await load(context, rooftop, due)
   } catch (error) {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { postponeDeliveries } from '../streams/evaluations/hints.ts'
+import { isForSource, postponeDeliveries } from '../streams/evaluations/hints.ts'
 
 const rooftopsAtOnce = 16
 const deliveriesAtOnce = 500
@@ -18,38 +18,43 @@ export interface DueDeliveries {
   readonly asOf: string
 }
 
-/** Rooftops whose deliveries are due, the longest waiting first, without those that are named; 16, unless more are asked for.
- *  Reads one delivery of each rooftop, however many wait. */
+/** Rooftops whose deliveries are due for a process of the source, the longest waiting first, without those that are named; 16,
+ *  unless `atMost` says more. Reads one delivery of each rooftop, however many wait. */
 export async function readDueRooftops(
   pool: pg.Pool,
+  sourceId: number,
   except: readonly string[] = [],
   atMost = rooftopsAtOnce,
 ): Promise<DueRooftop[]> {
   const { rows } = await pool.query<DueRooftop>(
     `with recursive oldest as (
        (select rooftop_id, due_at from ops.webhook_delivery
-        where state = 'waiting' order by rooftop_id, due_at limit 1)
+        where state = 'waiting' and ${isForSource('$3')} order by rooftop_id, due_at limit 1)
        union all
        select next.* from oldest cross join lateral (
          select rooftop_id, due_at from ops.webhook_delivery
-         where state = 'waiting' and rooftop_id > oldest.rooftop_id order by rooftop_id, due_at limit 1) as next
+         where state = 'waiting' and ${isForSource('$3')} and rooftop_id > oldest.rooftop_id order by rooftop_id, due_at limit 1) as next
      )
      select rooftop_id as "rooftopId", rooftop_uid as uid from oldest join core.rooftop using (rooftop_id)
      where due_at <= now() and rooftop_uid <> all($1::text[])
      order by due_at limit $2`,
-    [except, atMost],
+    [except, atMost, sourceId],
   )
   return rows
 }
 
-/** The deliveries of a rooftop that are due now. */
-export async function readDueDeliveries(pool: pg.Pool, rooftopId: number): Promise<DueDeliveries> {
+/** The deliveries of a rooftop that are due now for a process of the source. */
+export async function readDueDeliveries(
+  pool: pg.Pool,
+  sourceId: number,
+  rooftopId: number,
+): Promise<DueDeliveries> {
   const { rows } = await pool.query<{ ids: string[]; asOf: string }>(
     `select now()::text as "asOf", array(
        select delivery_id from ops.webhook_delivery
-       where rooftop_id = $1 and state = 'waiting' and due_at <= now()
+       where rooftop_id = $1 and state = 'waiting' and due_at <= now() and ${isForSource('$3')}
        order by due_at, delivery_id limit $2) as ids`,
-    [rooftopId, deliveriesAtOnce],
+    [rooftopId, deliveriesAtOnce, sourceId],
   )
   const { ids, asOf } = rows[0]!
   return { ids: ids.map(Number), asOf }

@@ -23,7 +23,7 @@ export interface Arrival {
 
 /** What the inbox needs to know. */
 export interface InboxOptions {
-  readonly context: Pick<Context, 'pool' | 'db' | 'config' | 'appraisal'>
+  readonly context: Pick<Context, 'pool' | 'db' | 'config' | 'appraisal' | 'queue'>
   readonly rooftops: readonly RooftopRow[]
   /** The key of the hashes of bodies. */
   readonly secret: string
@@ -71,9 +71,9 @@ export class Inbox {
     const body = state === 'waiting' ? null : await screenBody(tx, rooftop, hint)
     const { rows } = await tx.client.query<{ duplicates: number }>(
       `insert into ops.webhook_delivery as old
-         (event, rooftop_id, eval_id, body_hash, body, state, issue, source_event_at, source_updated_at, source_received_at, due_at)
-       values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, now() + $11::float8 * interval '1 ms')
-       on conflict (event, eval_id, body_hash) do update set duplicates = old.duplicates + 1,
+         (event, rooftop_id, eval_id, body_hash, body, state, issue, source_event_at, source_updated_at, source_received_at, due_at, source_id)
+       values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, now() + $11::float8 * interval '1 ms', $12)
+       on conflict (event, eval_id, body_hash, source_id) do update set duplicates = old.duplicates + 1,
          (state, issue, rooftop_id, body, attempts, not_shown, due_at) = (select
            case when again then excluded.state else old.state end,
            case when again then excluded.issue else old.issue end,
@@ -87,6 +87,7 @@ export class Inbox {
       [
         ...[arrival.event, rooftop?.id ?? null, hint.evalId, hash, body, state, issue],
         ...[hint.eventAt, hint.updatedAt, sourceNow, this.#options.debounceMs],
+        this.#options.context.queue.sourceId,
       ],
     )
     return rows[0]!.duplicates === 0

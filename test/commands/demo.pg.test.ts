@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { startSandbox } from '#src/sandbox/server.ts'
 import { stopEmbedded } from '#src/db/embedded.ts'
 import { forecourt, startForecourt, until } from '../support/child.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -63,6 +64,44 @@ test('demo serves the console and prints a link that opens it, until it is stopp
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
   }
 }, 120_000)
+
+test('a demo that is left running takes no work of a sync beside it', async () => {
+  await using folder = await temporaryFolder()
+  const sandbox = await startSandbox({ evaluations: 300, days: 90 })
+  try {
+    const fault = { kind: 'slow', ms: 100 } as const
+    sandbox.faults.add({ match: { path: '/getevallist' }, fault })
+    const child = startForecourt(['demo', '--console', '--evals', '50'], { cwd: folder.path })
+    await until(() => child.stdout().includes('until you press Ctrl-C'))
+    const config = {
+      ...sandbox.clientConfig(),
+      sync: { start: new Date(Date.now() - 80 * 86_400_000).toISOString() },
+    }
+    await writeFile(join(folder.path, 'forecourt.yaml'), JSON.stringify(config))
+    sandbox.requests.reset()
+
+    const sync = await forecourt(['sync', 'users', '--json'], { cwd: folder.path })
+    const night = await forecourt(['sync', 'evaluations', '--json'], { cwd: folder.path })
+    const list = await forecourt(['runs', 'list'], { cwd: folder.path })
+    child.kill('SIGINT')
+    await child.ended
+
+    const sum = ({ stdout }: { stdout: string }) =>
+      Object.values(JSON.parse(stdout).streams as Record<string, { requests: number }>).reduce(
+        (all, { requests }) => all + requests,
+        0,
+      )
+    const asked = ['/getevallist', '/geteval', '/getuserlist'].map((path) =>
+      sandbox.requests.count(path),
+    )
+    expect([sync.code, night.code]).toEqual([0, 0])
+    expect(asked.reduce((all, count) => all + count)).toBe(sum(sync) + sum(night))
+    expect(list.stdout).toContain('(sandbox of a demo)')
+  } finally {
+    await sandbox.close()
+    await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
+  }
+}, 180_000)
 
 test('demo does not add its vehicles to the warehouse of a real service', async () => {
   await using folder = await temporaryFolder()

@@ -90,7 +90,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
 
     Commands:
       demo                          Embedded Postgres, sandbox and one nightly run;
-                                    prints the result and a link to the console
+                                    prints the result, and in a terminal serves the
+                                    console until Ctrl-C
       init                          Writes a commented forecourt.yaml
       check                         Validates config, warehouse, clock, and each
                                     rooftop's key, zone, currency and dealerId;

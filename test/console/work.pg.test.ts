@@ -55,7 +55,7 @@ test('work that no worker takes is loud, and moves once one does', async () => {
   const id = await startBackfill()
   const before = await console.json<WorkData>('/work')
   const [queued] = await console.rows<{ count: number }>(
-    "select count(*)::int as count from pgboss.job where name = 'rooftop.sync' and state < 'active'",
+    "select count(*)::int as count from pgboss.job where name like 'rooftop.sync.%' and state < 'active'",
   )
   const page = await console.get('/work')
   const list = await console.get('/backfills')

@@ -146,9 +146,9 @@ test('a worker writes the heartbeat of detached runs', async () => {
   await fixture.night()
   await plantRun(fixture, { isDetached: true, silentSeconds: 120 })
 
-  await touchRuns(fixture.context.db, [], false)
+  await touchRuns(fixture.context.db, [], null)
   const untouched = await reports(fixture)
-  await touchRuns(fixture.context.db, [], true)
+  await touchRuns(fixture.context.db, [], fixture.context.queue.sourceId)
 
   expect(untouched).toEqual(torn)
   expect(await reports(fixture)).toEqual(well)

@@ -192,7 +192,7 @@ test('work that is taken over in the middle of a second commits nothing more, an
     if (name !== 'record-read' || ++read !== 15) return
     void pool.query(
       `update pgboss.job set retry_count = retry_count + 1, state = 'retry', start_after = now()
-       where name = 'rooftop.sync' and state = 'active'`,
+       where name like 'rooftop.sync.%' and state = 'active'`,
     )
   }
 

@@ -55,7 +55,9 @@ export async function deliverWebhooks(
     await inbox.store({ event: 'ON_EXPORT', rooftopUid, bytes, body: JSON.parse(text) })
   }
   const due = new Set(
-    (await readDueRooftops(pool, [], config.rooftops.length)).map(({ uid }) => uid),
+    (await readDueRooftops(pool, context.queue.sourceId, [], config.rooftops.length)).map(
+      ({ uid }) => uid,
+    ),
   )
   if (due.size === 0) return null
   const from = toUnixSeconds(config.sync.start)

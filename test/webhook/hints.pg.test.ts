@@ -314,8 +314,9 @@ test('a delivery that a run has postponed does not also count as failed', async 
   const { pool } = receiver.fixture.database
   for (const evalId of [1001, 1002]) await receiver.post({ EvalID: evalId, DealerID: 101 })
   await pool.query("update ops.webhook_delivery set due_at = now() - interval '1 minute'")
-  const [rooftop] = await readDueRooftops(pool, [])
-  const due = await readDueDeliveries(pool, rooftop!.rooftopId)
+  const { sourceId } = receiver.fixture.context.queue
+  const [rooftop] = await readDueRooftops(pool, sourceId)
+  const due = await readDueDeliveries(pool, sourceId, rooftop!.rooftopId)
   await pool.query('update ops.webhook_delivery set due_at = now() where eval_id = 1001')
 
   await postpone(pool, due, 'it failed')
@@ -338,8 +339,9 @@ test('rooftops with due deliveries come longest waiting first, without the exclu
     [1004, 102],
   ])
     await receiver.post({ EvalID: evalId, DealerID })
+  const { sourceId } = receiver.fixture.context.queue
   const uids = async (except: string[]) =>
-    (await readDueRooftops(pool, except)).map(({ uid }) => uid)
+    (await readDueRooftops(pool, sourceId, except)).map(({ uid }) => uid)
   await pool.query("update ops.webhook_delivery set due_at = now() + interval '1 hour'")
   expect(await uids([])).toEqual([])
   await pool.query(

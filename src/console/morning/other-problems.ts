@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../../config/read.ts'
 import type { Db } from '../../db/transaction.ts'
 import { readCauses } from '../../pipeline/quarantine-list.ts'
+import { otherSource, type RunSource, sourceOfRun } from '../../db/run-source.ts'
 import { retriableBy } from '../../pipeline/retry-quarantined.ts'
 import { allStreams } from '../../streams/all.ts'
 import type { Problem } from '../../morning/problems.ts'
@@ -18,7 +19,7 @@ interface Sources {
 export async function readOtherProblems({ db, doors, config }: Sources): Promise<Problem[]> {
   return [
     ...(await jobProblems(db, doors)),
-    ...(await runProblems(db)),
+    ...(await runProblems(db, config)),
     ...(await quarantineProblems(db, config)),
     ...(await keyProblems(db)),
     ...(await linkProblems(db, doors, config)),
@@ -39,31 +40,44 @@ async function jobProblems(db: Db, doors: Doors): Promise<Problem[]> {
 }
 
 /** Detached runs that no worker takes, and backfills that were paused and that no run continues. */
-async function runProblems(db: Db): Promise<Problem[]> {
-  const { rows } = await sql<{ runId: number; command: string; status: string; since: string }>`
+async function runProblems(db: Db, config: Config): Promise<Problem[]> {
+  const { rows } = await sql<OpenRun & { status: string }>`
     select run_id::float8 as "runId", command, status,
-      to_json(case status when 'paused' then coalesce(finished_at, heartbeat_at) else heartbeat_at end) #>> '{}' as since
-    from ops.run as own
+      to_json(case status when 'paused' then coalesce(finished_at, heartbeat_at) else heartbeat_at end) #>> '{}' as since,
+      ${sql.raw(sourceOfRun)} as source
+    from ops.run
     where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute'
-      or status = 'paused' and lane = 'background' and not exists (select from ops.run as next where next.resumes = own.run_id)
+      or status = 'paused' and lane = 'background' and not exists (select from ops.run as next where next.resumes = run.run_id)
     order by run_id`.execute(db)
   return [
-    ...rows.filter(({ status }) => status === 'running').map(waitingRun),
+    ...rows
+      .filter(({ status }) => status === 'running')
+      .map((run) => waitingRun(run, otherSource(run.source, config))),
     ...rows.filter(({ status }) => status === 'paused').map(pausedRun),
   ]
 }
 
-function waitingRun({ runId, command, since }: { runId: number; command: string; since: string }) {
+interface OpenRun {
+  readonly runId: number
+  readonly command: string
+  readonly since: string
+  readonly source: RunSource | null
+}
+
+function waitingRun({ runId, command, since }: OpenRun, other: string | null) {
   return {
     ...{ rank: 2, word: 'No worker', tone: 'bad', what: `Run ${runId} (${command}) waits` },
     detail: 'left to workers',
-    why: 'No worker is alive: start one with "forecourt worker". It goes on where it stopped.',
+    why:
+      other === null
+        ? 'No worker is alive: start one with "forecourt worker". It goes on where it stopped.'
+        : `No worker is alive whose config names ${other}: start one there, or pause the run and resume it with this config.`,
     since,
     link: { label: `Show run ${runId}`, path: `/runs/${runId}` },
   } satisfies Problem
 }
 
-function pausedRun({ runId, command, since }: { runId: number; command: string; since: string }) {
+function pausedRun({ runId, command, since }: OpenRun) {
   return {
     ...{ rank: 8, word: 'Paused', tone: 'warn', what: `Run ${runId} (${command})` },
     detail: 'loads nothing until it is resumed',

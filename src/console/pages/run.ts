@@ -2,6 +2,7 @@ import type { Db } from '../../db/transaction.ts'
 import { readProcesses } from '../../db/processes.ts'
 import { findResumable } from '../../pipeline/backfills.ts'
 import { readKnownRooftops, type RunDetail, showRun } from '../../pipeline/run-history.ts'
+import { otherSource } from '../../db/run-source.ts'
 import { html, type Html } from '../../values/html.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { link } from '../parts/link.ts'
@@ -58,7 +59,7 @@ export const run = definePage({
     const zone = config.console!.timezone
     return html`<h1>Run ${facts.runId} ${facts.command} ${runBadge(facts)}</h1>
 <p class="question">How did it go, stream by stream?</p>
-<p role="status">${runSentence(facts)}</p>
+<p role="status">${runSentence(facts, otherSource(facts.source, config))}</p>
 ${processes !== null && noWorkerNotice(processes, 'This run')}
 ${runFacts(facts, found.beginning, zone)}
 ${person.role === 'engineer' && actions(found)}

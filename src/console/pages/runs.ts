@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
+import type { Config } from '../../config/read.ts'
 import type { Db } from '../../db/transaction.ts'
 import { listRuns, readKnownRooftops, type RunSummary } from '../../pipeline/run-history.ts'
 import { runStates } from '../../pipeline/run-ledger.ts'
+import { otherSource } from '../../db/run-source.ts'
 import { allStreams } from '../../streams/all.ts'
-import { html } from '../../values/html.ts'
+import { html, type Html } from '../../values/html.ts'
 import { addDays, localDay, startOfDay } from '../../values/instant.ts'
 import { definePage } from '../page.ts'
 import { choice, filterForm } from '../parts/form.ts'
@@ -103,7 +105,7 @@ ${table({
     'Worst reason',
   ],
   rows: found.map((run) => [
-    html`${link(`${run.runId} ${run.command}`, `/runs/${run.runId}`)} ${runBadge(run)}`,
+    html`${link(`${run.runId} ${run.command}`, `/runs/${run.runId}`)} ${runBadge(run)}${readsOther(run, config)}`,
     html`${run.finishedAt === null ? 'not yet' : instant(run.finishedAt, zone)}<small>${run.finishedAt === null ? 'for' : 'took'} ${durationText(run.seconds)}</small>`,
     run.lane,
     rooftopsText(run),
@@ -117,6 +119,12 @@ ${table({
 ${hasMore && olderLink('/runs', { ...chosen, after: found.at(-1)!.runId }, 'Older runs')}`
   },
 })
+
+/** The services, where they are not those of the config. */
+function readsOther({ source }: RunSummary, config: Config): Html | null {
+  const other = otherSource(source, config)
+  return other === null ? null : html`<small>reads ${other}</small>`
+}
 
 /** How many rooftops went how: `4 ok, 1 partial, 1 failed`. */
 function rooftopsText({ rooftops: { ok, incomplete, failed, open } }: RunSummary): string {

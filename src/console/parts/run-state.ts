@@ -20,11 +20,18 @@ const meanings: Readonly<Partial<Record<Run['status'], string>>> = {
     'It was paused: no new slice starts until another run resumes it. What it had loaded is in the warehouse.',
 }
 
-/** How a run is, in a sentence or two. While it is open they change only with its state: a screen reader reads each change. */
-export function runSentence(run: Run & { readonly streams: RunDetail['streams'] }): string {
+/** How a run is, in a sentence or two; `other`: the services that it reads in place of those of the config. While it is open they
+ *  change only with its state: a screen reader reads each change. */
+export function runSentence(
+  run: Run & { readonly streams: RunDetail['streams'] },
+  other: string | null = null,
+): string {
   if (run.status !== 'running') return meanings[run.status] ?? endText(run)
   if (run.isAtWork) return 'It is at work.'
-  if (run.isDetached) return 'It waits for a worker: no process works for it.'
+  if (run.isDetached)
+    return other === null
+      ? 'It waits for a worker: no process works for it.'
+      : `It waits for a worker whose config names ${other}: no process works for it. Another run of the same work, with the services of this config, takes it over; a backfill must be paused and resumed for that.`
   return 'Its process has written nothing for a minute, so it was probably killed. The next run of the same rooftops takes its work over; nothing is lost.'
 }
 

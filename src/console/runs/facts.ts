@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import type { RunDetail } from '../../pipeline/run-history.ts'
+import { sourceText } from '../../db/run-source.ts'
 import { type Content, html, type Html } from '../../values/html.ts'
 import { columns } from '../charts/columns.ts'
 import { chartFigure } from '../charts/plot.ts'
@@ -54,6 +55,7 @@ export function runFacts(
       'Process',
       run.host === null ? 'not known' : `${run.processId ?? '?'} on ${run.host}, where it started`,
     ],
+    ['Reads', run.source === null ? 'not known' : sourceText(run.source)],
     ['Clock of the source', instant(run.sourceStartedAt, zone, { seconds: true })],
   ]
   const more = chain.length > 1 ? [['Runs of this backfill', chainOf(run.runId, chain)]] : []

@@ -74,9 +74,9 @@ const outcomeOf = {
 async function waitingDeliveries({ context, rooftop }: SliceJob): Promise<Waiting[]> {
   const { rows } = await context.pool.query<Waiting>(
     `select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", not_shown as "notShown"
-     from ops.webhook_delivery where rooftop_id = $1 and state = 'waiting' and due_at <= now()
+     from ops.webhook_delivery where rooftop_id = $1 and state = 'waiting' and due_at <= now() and ${isForSource('$3')}
      order by due_at, delivery_id limit $2`,
-    [rooftop.id, deliveriesPerSlice],
+    [rooftop.id, deliveriesPerSlice, context.queue.sourceId],
   )
   return rows
 }
@@ -189,6 +189,12 @@ async function markDeliveries(
   )
   const ids = unread.map(({ id }) => id)
   await postponeDeliveries(tx.client, ids, 'the evaluation could not be read')
+}
+
+/** Whether a process of the source, a parameter, reads a delivery: one that arrived there, or that no process of the other source
+ *  has read for an hour, such as after a new base URL. */
+export function isForSource(parameter: string): string {
+  return `(coalesce(source_id = ${parameter}, true) or due_at < now() - interval '1 hour')`
 }
 
 /** Failures in a row until a delivery is marked as failed: about six hours. A nightly run loads its evaluation anyway. */

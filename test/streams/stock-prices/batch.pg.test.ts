@@ -374,7 +374,8 @@ async function claimed(fixture: Fixture, batchSize: number): Promise<SliceJob> {
   const context = { ...fixture.context, ...inBatchesOf(fixture, batchSize) }
   const [rooftop] = await registerRooftops(context.db, context.config.rooftops)
   const plan = { command: 'sync', mode: 'sync', from: 0, until: null } as const
-  const run = await insertRun(context.db, plan, 1_773_108_000, {})
+  const { sourceId } = context.queue
+  const run = await insertRun(context.db, plan, { sourceId, sourceStart: 1_773_108_000 }, {})
   const key = { stream: stockPrices.name, rooftopUid: rooftop!.uid }
   const item = { id: 'none', attempt: 0, key }
   const stream = stockPrices
