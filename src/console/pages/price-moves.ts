@@ -20,7 +20,8 @@ import { amountText, carText, moveText, rooftopChoice, unitLink } from '../stock
 
 /** A car on hand with its asking price and its market price, and how both moved. */
 interface Move extends Pick<StockUnit, 'uid' | 'stockNo' | 'rooftop' | 'make' | 'model' | 'year'> {
-  readonly days: number
+  /** null: no list has a date in stock. */
+  readonly days: number | null
   readonly asking: number
   readonly market: number
   readonly askingMove: number | null
@@ -163,7 +164,7 @@ function moveCells(move: Move, { currency, hasRooftop, now }: MoveOptions) {
     unitLink(move),
     carText(move),
     ...(hasRooftop ? [rooftop] : []),
-    days,
+    days ?? '–',
     amountText(asking, currency),
     amountText(market, currency),
     `${moveText(gap, currency)}${share}`,
