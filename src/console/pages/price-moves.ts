@@ -124,6 +124,7 @@ ${table({
     ].map((head) => numbers(head)),
     'Since it came in',
   ],
+  onPhone: ['Car', 'Asking', 'Market', 'Asking minus market'],
   rows: moves.map((move) => moveCells(move, { currency, hasRooftop, now })),
   empty:
     sums.length === 0

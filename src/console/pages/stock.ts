@@ -106,6 +106,7 @@ ${table({
     ...(isCharted ? ['Prices since it came in'] : []),
     'Note',
   ],
+  onPhone: ['Car', 'Days', 'Asking', 'Market', 'Note'],
   rows: units.map((unit) => unitCells(unit, { hasRooftop, isCharted, now })),
   empty:
     search + rooftop === '' && show === 'all'
