@@ -26,7 +26,7 @@ export async function digestText(
   const states = await readStreamStates(db, scope.rooftops)
   const problems = streamProblems(states)
   const { runs } = await listRuns(db, { statuses: ['running'] }, 1)
-  const summary = { states, problems, runningId: runs[0]?.runId ?? null }
+  const summary = { states, problems, otherCount: open.length, runningId: runs[0]?.runId ?? null }
   const format = new Intl.DateTimeFormat('en-AU', {
     ...{ timeZone: scope.zone, day: 'numeric', month: 'short', hourCycle: 'h23' },
     ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
