@@ -30,7 +30,8 @@ select
   o.eval_id,
   m.retail as market_retail,
   m.priced_at as market_as_of,
-  (case when m.retail is null then coalesce(m.not_priced_reason, 'the service has only a wholesale price for it') end)::varchar(255) as not_priced_reason
+  (case when m.retail is null then coalesce(m.not_priced_reason, 'the service has only a wholesale price for it') end)::varchar(255) as not_priced_reason,
+  s.acquired_on is not null as is_acquired_on_listed
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
 -- distinct on changes nothing, but says that there is at most one: whoever reads no column of it does not pay for it.
@@ -73,3 +74,4 @@ comment on column mart.fact_stock_unit.eval_id is 'Evaluation on which it was bo
 comment on column mart.fact_stock_unit.market_retail is 'Current retail price of price-batch: of this vehicle, in this currency; null: not_priced_reason says why | unit: currency_code | source: core.stock_market_price.retail [V /v1/price-batch]';
 comment on column mart.fact_stock_unit.market_as_of is 'When the market price was last confirmed | unit: instant in UTC | source: core.stock_market_price.priced_at';
 comment on column mart.fact_stock_unit.not_priced_reason is 'Why there is no market_retail; null: there is one | unit: text | source: core.stock_market_price.not_priced_reason';
+comment on column mart.fact_stock_unit.is_acquired_on_listed is 'true: acquired_on is as listed; false: it is the day of the first list, and how long the unit was in stock before is not known | unit: flag | source: core.stock_unit.acquired_on';

@@ -9,7 +9,7 @@ select
   s.model,
   s.model_year,
   d.acquired_on,
-  d.days_in_stock,
+  case when s.acquired_on is not null then d.days_at_least end as days_in_stock,
   s.currency_code,
   a.asking_price_first::numeric(15,3) as asking_price_first,
   s.asking_price as asking_price_now,
@@ -23,7 +23,7 @@ select
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
 cross join lateral (
-  select acquired_on, (now() at time zone r.time_zone)::date - acquired_on as days_in_stock
+  select acquired_on, (now() at time zone r.time_zone)::date - acquired_on as days_at_least
   from (select coalesce(s.acquired_on, (s.first_seen_at at time zone r.time_zone)::date) as acquired_on) as came
 ) as d
 left join core.stock_asking_price as a using (rooftop_id, stock_no)
@@ -41,7 +41,7 @@ left join lateral (
   limit 1
 ) as f on true
 left join core.stock_market_price as n on n.rooftop_id = s.rooftop_id and n.stock_no = s.stock_no
-where s.off_stock_at is null and d.days_in_stock >= 45;
+where s.off_stock_at is null and d.days_at_least >= 45;
 
 comment on view mart.rpt_05_aged_stock_price_move is 'Aged stock: how much the dealer reduced the price, and how the market price changed since. "Today" is in the time zone of the rooftop. No rows without a stock list; market columns are null without price-batch. | grain: one row per unit on hand that has been in stock for 45 days or more | key: rooftop_id, stock_no | history: first and current prices | freshness: stock as of the newest import, market as of market_as_of';
 comment on column mart.rpt_05_aged_stock_price_move.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
@@ -52,7 +52,7 @@ comment on column mart.rpt_05_aged_stock_price_move.make is 'Make | unit: text |
 comment on column mart.rpt_05_aged_stock_price_move.model is 'Model | unit: text | source: core.stock_unit.model';
 comment on column mart.rpt_05_aged_stock_price_move.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
 comment on column mart.rpt_05_aged_stock_price_move.acquired_on is 'Day on which the unit came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
-comment on column mart.rpt_05_aged_stock_price_move.days_in_stock is 'Days from acquired_on to today | unit: days | source: acquired_on';
+comment on column mart.rpt_05_aged_stock_price_move.days_in_stock is 'Days from acquired_on to today; null: the lists have no date in stock, so that it is not known how long the unit was there before its first list | unit: days | source: core.stock_unit.acquired_on';
 comment on column mart.rpt_05_aged_stock_price_move.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
 comment on column mart.rpt_05_aged_stock_price_move.asking_price_first is 'Asking price when the unit came in | unit: currency_code | source: core.stock_asking_price.asking_price_first';
 comment on column mart.rpt_05_aged_stock_price_move.asking_price_now is 'Asking price now; null: none, or on application | unit: currency_code | source: core.stock_unit.asking_price';

@@ -61,7 +61,7 @@ select
   (t.at at time zone r.time_zone)::date as moved_on,
   t.until as moved_again_at,
   t.until is null as is_current,
-  greatest((t.at at time zone r.time_zone)::date - coalesce(s.acquired_on, (s.first_seen_at at time zone r.time_zone)::date), 0) as days_in_stock,
+  case when s.acquired_on is not null then greatest((t.at at time zone r.time_zone)::date - s.acquired_on, 0) end as days_in_stock,
   s.currency_code,
   t.asking_price::numeric(15,3) as asking_price,
   (t.asking_price - t.asking_before)::numeric(18,3) as asking_move,
@@ -89,7 +89,7 @@ comment on column mart.stock_price_drift.moved_at is 'Time of the import that ch
 comment on column mart.stock_price_drift.moved_on is 'Day of moved_at in the time zone of the rooftop | unit: date | source: moved_at | joins: dim_date.date_day';
 comment on column mart.stock_price_drift.moved_again_at is 'Time of the next change; null: the prices are current | unit: instant in UTC | source: moved_at of the next row';
 comment on column mart.stock_price_drift.is_current is 'true: the prices are current | unit: flag | source: moved_again_at';
-comment on column mart.stock_price_drift.days_in_stock is 'Days from the day on which the unit came in to moved_on | unit: days | source: core.stock_unit.acquired_on, first_seen_at';
+comment on column mart.stock_price_drift.days_in_stock is 'Days from the day on which the unit came in to moved_on; null: the lists have no date in stock | unit: days | source: core.stock_unit.acquired_on';
 comment on column mart.stock_price_drift.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
 comment on column mart.stock_price_drift.asking_price is 'Asking price from moved_at on; null: none, or on application | unit: currency_code | source: core.stock_unit_change.changes, core.stock_unit.asking_price';
 comment on column mart.stock_price_drift.asking_move is 'Difference from the row before; null when one of the two has no price | unit: currency_code | source: asking_price';

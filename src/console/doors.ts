@@ -136,6 +136,8 @@ export interface JobFigures {
   /** null: nothing runs it. */
   readonly nextSlotAt: string | null
   readonly last: JobRunFigures | null
+  /** Whether its last run began after the slot before the one that is due by now. */
+  readonly ranLately: boolean
   readonly lastGoodAt: string | null
   readonly lateSince?: string
   readonly error?: string

@@ -9,6 +9,8 @@ import type { StreamState } from './stream-states.ts'
 export interface Summary {
   readonly states: readonly StreamState[]
   readonly problems: readonly StreamProblem[]
+  /** Problems that are listed below besides those of streams. */
+  readonly otherCount: number
   /** A run that is at work. */
   readonly runningId: number | null
 }
@@ -29,7 +31,7 @@ export interface Sentences {
 
 /** One sentence that says whether the numbers can be trusted, and one or two that say why, and what is not affected. */
 export function sentencesOf(summary: Summary, place: Place): Sentences {
-  const { states, problems, runningId } = summary
+  const { states, problems, otherCount, runningId } = summary
   const all = place.config.rooftops.length
   if (all === 0)
     return {
@@ -63,9 +65,9 @@ export function sentencesOf(summary: Summary, place: Place): Sentences {
   const others = states.filter(({ uid }) => good.includes(uid))
   const unaffected = good.length > 0 && completeUpTo(others, 'Everything else is', place)
   return {
-    tone: good.length === 0 && worst !== undefined && worst.tone === 'bad' ? 'bad' : 'warn',
+    tone: worst?.tone ?? 'warn',
     head: html`${count}${worst === undefined ? heldBack(states) : whatIsWrong(worst, place)}`,
-    more: html`${worst === undefined ? 'The records that fit are loaded.' : whyIsIt(worst, problems.length)} ${unaffected}`,
+    more: html`${worst === undefined ? 'The records that fit are loaded.' : whyIsIt(worst, problems.length - 1 + otherCount)} ${unaffected}`,
   }
 }
 
@@ -84,8 +86,8 @@ function whatIsWrong({ rooftops, streams, status, since }: StreamProblem, { time
   return html`${names}${which} ${isOne ? one : many}${from}.`
 }
 
-function whyIsIt({ why, status }: StreamProblem, causes: number): Html {
-  const others = causes > 1 ? ` ${plural(causes - 1, 'other cause')} below.` : ''
+function whyIsIt({ why, status }: StreamProblem, otherCount: number): Html {
+  const others = otherCount > 0 ? ` ${plural(otherCount, 'other cause')} below.` : ''
   const lost =
     status === 'failed' || status === 'late'
       ? ' Nothing is lost: what was not loaded stays due.'

@@ -6,8 +6,9 @@ import { readSourceNow } from '../db/source-now.ts'
 import type { Db } from '../db/transaction.ts'
 import { lifeBounds, readExpiringLinks, readLinkLife } from '../links/link-status.ts'
 import { readAlertStatuses } from '../scheduler/alert-status.ts'
-import { loadJobs } from '../scheduler/load-jobs.ts'
-import { readJobStatuses } from '../scheduler/job-status.ts'
+import { loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
+import { type JobStatus, readJobStatuses } from '../scheduler/job-status.ts'
+import { lastSlot } from '../scheduler/slots.ts'
 import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { readLostCompletions, readWebhookStatus } from '../webhook/webhook-status.ts'
@@ -47,8 +48,18 @@ async function readJobs(config: Config, db: Db): Promise<Record<string, JobFigur
   const jobs = await loadJobs(config)
   const statuses = await readJobStatuses(db, jobs)
   return Object.fromEntries(
-    jobs.map(({ name, missingSetting, budgetMinutes }) => {
-      return [name, { ...statuses[name]!, missingSetting, budgetMinutes }]
+    jobs.map((job) => {
+      const { name, missingSetting, budgetMinutes } = job
+      const status = statuses[name]!
+      return [name, { ...status, missingSetting, budgetMinutes, ranLately: ranLately(job, status) }]
     }),
   )
+}
+
+/** By its own schedule, so that cron may run a nightly job at another hour. */
+function ranLately({ slots, lateAfterMinutes }: PlannedJob, { last }: JobStatus): boolean {
+  if (last === null) return false
+  const due = lastSlot(slots, new Date(Date.now() - lateAfterMinutes * 60_000))
+  const before = due === null ? null : lastSlot(slots, new Date(due.getTime() - 1))
+  return before === null || Date.parse(last.startedAt) >= before.getTime()
 }

@@ -122,6 +122,20 @@ test('what was late, failed or skipped is named, a square a day', async () => {
   expect(list.text).toMatch(/<span class="hidden">\d+ \w+: failed<\/span>/)
 })
 
+test('the square of a day is that of its last run, and cron is not reported as a missing scheduler', async () => {
+  await console.rows(
+    `insert into ops.job_fire (job_name, cause, status, claimed_at, finished_at, host, process_id)
+     values ('verify', 'manual', 'failed', now() - interval '2 seconds', now(), 'a', 1), ('verify', 'manual', 'ok', now(), now(), 'a', 1)`,
+  )
+  const { text } = await console.get('/jobs')
+
+  expect(text).toMatch(/verify<\/a>.*?aria-label="1 day ok"/s)
+  expect(text).toContain(': last of 2 runs: ok')
+  expect(text).toContain('The last job was started by <code>forecourt run</code>')
+  expect(text).not.toContain('summary bad')
+  await console.rows("delete from ops.job_fire where job_name = 'verify'")
+})
+
 test('a scheduler that is connected is seen', async () => {
   const { openContext } = await import('#src/open-context.ts')
   const { sessionName } = await import('#src/db/processes.ts')

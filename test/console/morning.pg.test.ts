@@ -19,10 +19,16 @@ async function openLoaded(nights: number): Promise<Fixture> {
 }
 
 let console: ConsoleFixture
+
+/** As cron runs a job. */
+const jobByHand = `insert into ops.job_fire (job_name, cause, status, claimed_at, finished_at, host, process_id)
+  values ('verify', 'manual', 'ok', now(), now(), 'a', 1)`
+
 let rooftops: { id: number; name: string }[]
 
 beforeAll(async () => {
   console = await openConsole({ fixture: await openLoaded(1) })
+  await console.rows(jobByHand)
   const found = await console.rows<{ id: number; name: string; uid: string }>(
     'select rooftop_id as id, rooftop_name as name, rooftop_uid as uid from core.rooftop',
   )
@@ -88,8 +94,40 @@ test('when all is good, one sentence says so, and nothing needs attention', asyn
   expect(words(text)).toContain('Nothing: every stream of every rooftop is fresh')
 })
 
+test('jobs that nothing starts are a row, unless cron or the demo does', async () => {
+  const found = async () =>
+    (await problems()).filter(({ word }) => word === 'No scheduler').map(({ what }) => what)
+  const byHand = await found()
+  await using _ = await plant('delete from ops.job_fire', jobByHand)
+  const never = await found()
+  await console.rows(jobByHand.replaceAll('now()', "now() - interval '10 days'"))
+  const longAgo = await found()
+  await console.rows(
+    `insert into ops.job_fire (job_name, cause, slot_at, status, claimed_at, finished_at, host, process_id)
+     values ('nightly', 'schedule', now() - interval '2 hours', 'ok', now() - interval '2 hours', now() - interval '1 hour', 'a', 1)`,
+  )
+  const schedulerDied = await found()
+  const { openContext } = await import('#src/open-context.ts')
+  const { sessionName } = await import('#src/db/processes.ts')
+  const { openLog } = await import('#src/log.ts')
+  const log = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+  const whileAlive = []
+  for (const command of ['schedule', 'demo'] as const) {
+    await using _context = await openContext(console.fixture.config, log, {
+      applicationName: sessionName(command),
+    })
+    whileAlive.push(...(await found()))
+  }
+  await console.rows('delete from ops.job_fire')
+
+  expect(byHand).toEqual([])
+  expect([never, longAgo, schedulerDied]).toEqual(Array(3).fill(['No job starts by itself']))
+  expect(whileAlive).toEqual([])
+})
+
 test('before the first load it says so, and how to begin', async () => {
   await using other = await openConsole({ fixture: await openLoaded(0) })
+  await other.rows(jobByHand)
   const { text } = await other.get('/')
 
   expect(words(text)).toContain('Nothing has been loaded yet. Start the first load with')
@@ -113,7 +151,7 @@ test('a rooftop whose streams are all late is one row, with the time since it is
   expect(others).toEqual([])
   expect(own).toMatchObject({ word: 'Late', what: name, detail: 'all streams' })
   expect(new Date(own!.since!)).toEqual(since)
-  expect(tone).toBe('warn')
+  expect(tone).toBe('bad')
   expect(head.replace(instantPattern, 'T')).toBe(
     `5 of 6 rooftops are fresh and complete. ${name} is late since T.`,
   )
@@ -174,6 +212,7 @@ test('a failure that a later run fixed is gone, from the list and from the night
 
 test('rows that differ from their lists make a rooftop incomplete, from the next verification on', async () => {
   await using other = await openConsole({ fixture: await openLoaded(1) })
+  await other.rows(jobByHand)
   const { context, config } = other.fixture
   const known = await findRooftops(context.db, config.rooftops)
   const verify = async () => {

@@ -184,7 +184,10 @@ test('two people retry one cause: one run, which a worker does, and the records 
     /Run \d+ is at work on evaluations of .* Wait for the workers to end it\./,
   )
   expect(first.location).toMatch(/^\/console\/runs\/\d+$/)
-  expect((await console.get('/quarantine')).text).toContain('No worker is alive')
+  const waiting = (await console.get('/quarantine')).text
+  expect(waiting).toContain('No worker is alive')
+  expect(waiting).toContain('<code>forecourt quarantine retry</code>')
+  expect(waiting).not.toContain('summary bad')
   {
     await using _worker = await openWorker(console.fixture)
     await untilRunsEnded(console.fixture)

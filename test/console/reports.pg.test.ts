@@ -201,3 +201,17 @@ test('the largest page stays in the budget', async () => {
     expect(nodes, view).toBeLessThan(3000)
   }
 })
+
+test('a report that reads stock lists is as stale in the list as on its page, and draws no 0 for what is not known', async () => {
+  await using other = await openConsole()
+  const view = 'rpt_02_look_to_book'
+  const list = await other.json<{ view: string; stale: string[] }[]>('/reports')
+  const { text } = await other.get('/reports')
+  const page = await other.get(`/reports/${view}`)
+
+  expect(list.find((one) => one.view === view)!.stale).toHaveLength(other.config.rooftops.length)
+  expect(text).toMatch(/rpt_02_look_to_book.*?badge warn">stale/s)
+  expect(page.text).toContain('stock lists of all 6 rooftops')
+  expect(page.text).toContain('it would show 0 for what is not known')
+  expect(page.text).not.toContain('role="img"')
+})

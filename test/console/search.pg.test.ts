@@ -6,10 +6,12 @@ import { addEvaluations, statementsOf, tablesScanned } from './statements.ts'
 const many = process.env['FORECOURT_TEST_ALL'] === '1' ? 1_000_000 : 40_000
 
 let console: ConsoleFixture
+let lakeside: string
 let known: { id: number; vin: string; uid: string }
 
 beforeAll(async () => {
   console = await openConsole()
+  lakeside = console.config.rooftops.find(({ name }) => name.startsWith('Lakeside'))!.uid
   ;[known] = (await console.rows(
     `select eval_id as id, vehicle_vin as vin, rooftop_uid as uid from core.evaluation join core.rooftop using (rooftop_id)
      where vehicle_vin is not null order by eval_id limit 1`,
@@ -46,6 +48,8 @@ test.each([
   ['the end of a VIN of the stock', () => '000017', () => expect.stringContaining('/A-17')],
   ['a stock number', () => ' a-17 ', () => expect.stringContaining('/A-17')],
   ['a quarantined record', () => 'Q1', () => '/quarantine/1'],
+  ['a part of the name of a rooftop', () => 'lakeSIDE', () => `/rooftops/${lakeside}`],
+  ['the beginning of a uid', () => lakeside.slice(0, 8), () => `/rooftops/${lakeside}`],
   [
     'an EvalID that is in quarantine alone',
     () => '777777',

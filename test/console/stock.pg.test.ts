@@ -83,9 +83,7 @@ test('every car on hand is on one of the pages, once', async () => {
     const { units } = await console.json<Stock>(path)
     keys.push(...units.map(({ uid, stockNo }) => `${uid} ${stockNo}`))
     const { text } = await console.get(path)
-    const next: string | undefined = /href="\/console([^"]+)">Cars that came in later/.exec(
-      text,
-    )?.[1]
+    const next: string | undefined = /href="\/console([^"]+)">More cars/.exec(text)?.[1]
     path = next?.replaceAll('&#38;', '&') ?? null
   }
 

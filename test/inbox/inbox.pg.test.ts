@@ -54,6 +54,27 @@ test('the report names each row that is not a vehicle, with its reason', async (
   expect(text).toContain('line 6: the row is the number of a page, "Page 1 of 1" (NO_VEHICLE)')
 })
 
+test('a list whose price has an unknown header is refused, and a VIN that became the stock number is in the report', async () => {
+  await using fixture = await openInboxFixture()
+  const list = listOf([...vehicles(4), aVehicle(5, { stockNo: '' })])
+  await fixture.drop('odd.csv', list.replace('Price', 'Our $'))
+  await fixture.drop('plain.csv', list)
+
+  const { files } = await fixture.pass()
+  const [failed, done] = await Promise.all(
+    (['failed', 'done'] as const).map((folder) => fixture.text(folder, '.report.txt')),
+  )
+
+  expect(files.map(({ file, state }) => [file, state])).toEqual([
+    ['odd.csv', 'failed'],
+    ['plain.csv', 'done'],
+  ])
+  expect(failed).toContain('Perhaps "Our $" does.')
+  expect(failed).toContain("--map 'price_asking=Our $'")
+  expect(done).toContain('Rows that were imported with a doubt:')
+  expect(done).toMatch(/line 6, .*no stock number: the VIN identifies the vehicle/)
+})
+
 test('corrected rows that are dropped under another name are compared with later lists', async () => {
   await using fixture = await openInboxFixture()
   const damaged = listOf([...vehicles(6), aVehicle(7, { price: '1x2' })])

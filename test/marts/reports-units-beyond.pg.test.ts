@@ -48,6 +48,19 @@ test('price drift has a row for each change of the asking price or the market pr
   ])
 })
 
+test('how long a unit was in stock is not known where no list says it', async () => {
+  await using world = await openSmallWorld()
+  await world.add('core.stock_unit', { stock_no: 'A', acquired_on: null, asking_price: 500 })
+
+  const [days] = await world.rows('select days_in_stock from mart.stock_price_drift')
+  const [unit] = await world.rows(
+    'select acquired_on::text, is_acquired_on_listed from mart.fact_stock_unit',
+  )
+
+  expect(days).toEqual({ days_in_stock: null })
+  expect(unit).toEqual({ acquired_on: '2026-01-20', is_acquired_on_listed: false })
+})
+
 test('price drift covers only the vehicle and its currency, and has a row without any change', async () => {
   await using world = await openSmallWorld()
   await world.add('core.stock_unit', { stock_no: 'A', asking_price: 500 })

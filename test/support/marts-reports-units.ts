@@ -45,7 +45,11 @@ export function agedStock(truth: MartTruth): ReportRow[] {
     const [retailFirst, retail] = [milli(first?.retail), milli(now?.retail)]
     return {
       ...unitOf(truth, unit),
-      ...{ acquired_on: acquiredOn, days_in_stock: days, currency_code: rooftop.currency },
+      ...{
+        acquired_on: acquiredOn,
+        days_in_stock: unit.listed.acquired === null ? null : days,
+        currency_code: rooftop.currency,
+      },
       asking_price_first: moneyText(askedFirst),
       asking_price_now: moneyText(asked),
       own_cut: moneyText(less(askedFirst, asked)),

@@ -136,7 +136,7 @@ function secondsOf(spans: readonly Span[]): number {
 }
 
 /** What a person may have to do something about, the worst first. */
-export function unsettled(spans: readonly Span[]): Span[] {
+export function findDoubts(spans: readonly Span[]): Span[] {
   return [...spanStates]
     .reverse()
     .filter((state) => state !== 'settled' && state !== 'provisional')

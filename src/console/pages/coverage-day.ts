@@ -16,7 +16,7 @@ import {
   spanWords,
 } from '../charts/calendar.ts'
 import { dayName, type TimeSpan } from '../charts/scale.ts'
-import { chartSpan, readSpans, type Span, spanSummary, unsettled } from '../coverage/spans.ts'
+import { chartSpan, readSpans, type Span, spanSummary, findDoubts } from '../coverage/spans.ts'
 import { ActionRefused, definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { actionButton } from '../parts/form.ts'
@@ -151,7 +151,7 @@ function drawMissing({ timezone, spans, stream, uid }: Data): Html {
     caption: 'Spans of the day that are neither settled nor provisional',
     hidesCaption: true,
     columns: ['From', 'To', 'State', 'Meaning'],
-    rows: unsettled(spans).map((span) => {
+    rows: findDoubts(spans).map((span) => {
       const { word, tone, meaning } = spanWords[span.state]
       const records = html`<a href="/console/quarantine?stream=${stream}&rooftop=${encodeURIComponent(uid)}">${badge(`${span.records} ${word}`, tone)}</a>`
       return [

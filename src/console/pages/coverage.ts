@@ -17,7 +17,7 @@ import {
   readSpans,
   type Span,
   spanSummary,
-  unsettled,
+  findDoubts,
 } from '../coverage/spans.ts'
 import { countNights, type DayEnd, nightStrip, readDayEnds } from '../morning/nights.ts'
 import { definePage, Redirect } from '../page.ts'
@@ -151,16 +151,16 @@ ${table({
   empty: 'No rooftop of the config is in this group.',
 })}
 ${spans.length === 0 && html`<p class="empty">Nothing was asked for in this time yet. Load it with <code>forecourt sync</code>, or older days with <code>forecourt backfill ${view.stream} --from ${view.frame.from}</code>.</p>`}
-<h2>Not settled</h2>
-${drawUnsettled({ view, rooftops, spans })}`
+<h2>Missing or in doubt</h2>
+${drawDoubts({ view, rooftops, spans })}`
 }
 
 /** What the chart shows as a list, for those who do not see it: gaps, doubts and quarantine, with links. */
-function drawUnsettled({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
-  const found = unsettled(spans)
+function drawDoubts({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
+  const found = findDoubts(spans)
   const byUid = new Map(rooftops.map((rooftop) => [rooftop.uid, rooftop]))
   return html`${table({
-    caption: `Spans that are neither settled nor provisional, the worst first${found.length > mostListed ? `; the first ${mostListed} of ${found.length.toLocaleString('en')}` : ''}`,
+    caption: `Gaps, doubts and quarantine, the worst first${found.length > mostListed ? `; the first ${mostListed} of ${found.length.toLocaleString('en')}` : ''}`,
     columns: ['Rooftop', 'From', 'To', 'State', ''],
     rows: found.slice(0, mostListed).map((span) => {
       const { uid, state, from, until, records } = span
@@ -178,7 +178,7 @@ function drawUnsettled({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
     }),
     empty: 'Nothing: everything that was asked for is loaded.',
   })}
-<p class="note">Provisional spans need nothing: they are listed again until they are old enough to be final.</p>`
+<p class="note">Provisional spans are loaded, and not settled yet: they are listed again until they are old enough to be final. They need nothing.</p>`
 }
 
 /** A stream without windows: how its runs ended, night by night. */

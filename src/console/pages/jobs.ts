@@ -1,5 +1,6 @@
 import { html, type Html } from '../../values/html.ts'
 import { drawLast, jobBadge, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
+import { findSchedulerState, type SchedulerState } from '../jobs/scheduler-state.ts'
 import { drawAlerts } from '../jobs/alert-parts.ts'
 import { definePage } from '../page.ts'
 import { readProcesses } from '../../db/processes.ts'
@@ -20,18 +21,16 @@ export const jobs = definePage({
   isMinor: true,
   async read({ db, doors, config, now }) {
     const nights = await readNights(db, config.console!.timezone, now)
-    const processes = await readProcesses(db)
-    const hasScheduler = processes.some(
-      ({ command, isSilent }) => command === 'schedule' && !isSilent,
-    )
-    return { jobs: await doors.jobs(db), alerts: await doors.alerts(db), nights, hasScheduler }
+    const found = await doors.jobs(db)
+    const scheduler = findSchedulerState(await readProcesses(db), found)
+    return { jobs: found, alerts: await doors.alerts(db), nights, scheduler }
   },
   isLive: ({ jobs: found }) => Object.values(found).some(({ last }) => last?.status === 'running'),
-  draw({ jobs: found, alerts, nights, hasScheduler }, { config, person, now }) {
+  draw({ jobs: found, alerts, nights, scheduler }, { config, person, now }) {
     const zone = config.console!.timezone
     return html`<h1>Jobs</h1>
 <p class="question">${question}</p>
-${!hasScheduler && noScheduler()}
+${notices[scheduler]}
 ${table({
   caption: 'The jobs of the schedule',
   hidesCaption: true,
@@ -54,7 +53,10 @@ ${nightStrips(nights, zone, now)}`
   actions: { run: runJobAction },
 })
 
-function noScheduler(): Html {
-  return html`<section class="summary bad"><h2>No scheduler is alive</h2>
-<p>No job starts by itself until one is: start <code>forecourt schedule</code>. It runs the newest slot that was missed.</p></section>`
+const notices: Readonly<Record<SchedulerState, Html | null>> = {
+  scheduler: null,
+  run: html`<p class="note">No scheduler is alive. The last job was started by <code>forecourt run</code>, as cron does.</p>`,
+  demo: html`<p class="note">The demo has no schedule: a job runs when you start it.</p>`,
+  none: html`<section class="summary bad"><h2>No scheduler is alive</h2>
+<p>No job starts by itself until one is: start <code>forecourt schedule</code>. It runs the newest slot that was missed. Where cron starts <code>forecourt run</code>, this ends with its next run.</p></section>`,
 }

@@ -1,3 +1,5 @@
+import { readProcesses } from '../../db/processes.ts'
+import { findSchedulerProblem } from '../jobs/scheduler-state.ts'
 import { listRuns, type RunSummary } from '../../pipeline/run-history.ts'
 import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
@@ -25,7 +27,11 @@ export const morning = definePage({
   async read({ db, doors, config, now, query }) {
     const states = await readStreamStates(db, config.rooftops)
     const ofStreams = streamProblems(states)
-    const others = await readOtherProblems({ db, doors, config })
+    const scheduler = findSchedulerProblem(await readProcesses(db), await doors.jobs(db))
+    const others = [
+      ...(await readOtherProblems({ db, doors, config })),
+      ...(scheduler === null ? [] : [scheduler]),
+    ]
     const uids = config.rooftops.map(({ uid }) => uid)
     const span = { zone: config.console!.timezone, now, count: nightCount }
     const nights = countNights(await readDayEnds(db, uids, span), span)
@@ -42,7 +48,7 @@ export const morning = definePage({
     const zone = config.console!.timezone
     const runningId = running[0]?.runId ?? null
     const left = problemCount - problems.length
-    return html`${drawSummary({ states, problems: ofStreams, runningId }, { config, time: (at) => shortInstant(at, zone, now) })}
+    return html`${drawSummary({ states, problems: ofStreams, otherCount: problemCount - ofStreams.length, runningId }, { config, time: (at) => shortInstant(at, zone, now) })}
 <h2>What needs attention</h2>
 ${drawProblems(problems, zone, now)}
 ${left > 0 && html`<p><a href="/console/?show=all">Show ${plural(left, 'more problem')}</a></p>`}
@@ -100,7 +106,7 @@ function drawFreshness(states: readonly StreamState[], zone: string, now: Date):
       .sort()
       .at(-1) ?? null
   return table({
-    caption: 'Of the rooftop that is furthest behind; the newest record of all',
+    caption: 'Of each stream: the rooftop that is furthest behind, and the newest record of any',
     columns: ['Stream', 'Last good run', 'Covered to', 'Newest record'],
     rows: allStreams.map(({ name }) => {
       const own = states.filter(({ stream }) => stream === name)

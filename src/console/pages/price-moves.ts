@@ -20,7 +20,8 @@ import { amountText, carText, moveText, rooftopChoice, unitLink } from '../stock
 
 /** A car on hand with its asking price and its market price, and how both moved. */
 interface Move extends Pick<StockUnit, 'uid' | 'stockNo' | 'rooftop' | 'make' | 'model' | 'year'> {
-  readonly days: number
+  /** null: no list has a date in stock. */
+  readonly days: number | null
   readonly asking: number
   readonly market: number
   readonly askingMove: number | null
@@ -123,6 +124,7 @@ ${table({
     ].map((head) => numbers(head)),
     'Since it came in',
   ],
+  onPhone: ['Car', 'Asking', 'Market', 'Asking minus market'],
   rows: moves.map((move) => moveCells(move, { currency, hasRooftop, now })),
   empty:
     sums.length === 0
@@ -163,7 +165,7 @@ function moveCells(move: Move, { currency, hasRooftop, now }: MoveOptions) {
     unitLink(move),
     carText(move),
     ...(hasRooftop ? [rooftop] : []),
-    days,
+    days ?? '–',
     amountText(asking, currency),
     amountText(market, currency),
     `${moveText(gap, currency)}${share}`,

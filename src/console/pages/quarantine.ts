@@ -19,7 +19,7 @@ import { countLink, link } from '../parts/link.ts'
 import { plural } from '../../values/text.ts'
 import { olderLink, pageSize } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
-import { noWorkerNotice } from '../parts/workers.ts'
+import { noWorkerNote } from '../parts/workers.ts'
 import { retryAction } from '../quarantine/retry.ts'
 
 const path = '/quarantine'
@@ -82,7 +82,7 @@ export const quarantine = definePage({
 ${tabs(chosen)}
 ${filters(chosen, rooftops)}
 ${chosen.cause !== '' && causeHeading(chosen, causes)}
-${mayRetry && noWorkerNotice(processes, 'A retry')}
+${mayRetry && noWorkerNote(processes, { what: 'a retry', command: retryCommand(chosen) })}
 ${mayRetry && html`<p>${retryButton(chosen, retriable, true)} ${retriable > mostRetried && chosen.cause !== '' && `A retry reads at most ${mostRetried.toLocaleString('en')} of them.`}</p>`}
 ${isCapped && html`<p class="note">More than ${mostGrouped.toLocaleString('en')} records fit this filter: the causes are those of the newest.</p>`}
 ${list === null ? causeTable({ chosen, causes, names, zone, mayRetry: mayRetry && !isCapped }) : recordTable(chosen, list, names, zone)}`
@@ -121,6 +121,11 @@ function causeHeading(
   const back = link('All causes', path, { tab, stream, rooftop })
   if (cause === undefined) return html`<p>Nothing is left of this cause. ${back}</p>`
   return html`<h2><code>${cause.path}</code> ${cause.message}</h2><p>${back}</p>`
+}
+
+/** The command has no filter: it takes all, or the records by their numbers. */
+function retryCommand({ stream, rooftop, cause }: Chosen): string {
+  return `forecourt quarantine retry${stream + rooftop + cause === '' ? '' : ' <id> …'}`
 }
 
 /** The button that reads again what the filter finds. */

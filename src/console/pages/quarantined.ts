@@ -14,7 +14,7 @@ import { instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { plural } from '../../values/text.ts'
 import { table } from '../parts/table.ts'
-import { noWorkerNotice } from '../parts/workers.ts'
+import { noWorkerNote } from '../parts/workers.ts'
 import { maskRecord } from '../payload/mask.ts'
 import { drawTree, type PayloadNode, treeOf } from '../payload/tree.ts'
 import { retryRecords } from '../quarantine/retry.ts'
@@ -79,7 +79,7 @@ export const quarantined = definePage({
     return html`<h1>Quarantine ${id} ${resolvedAt === null ? badge('open', 'warn') : badge('resolved', 'ok')}</h1>
 <p class="question">${question}</p>
 <p>${link('All records of this stream and rooftop', '/quarantine', { stream, rooftop })}</p>
-${mayRetry && noWorkerNotice(processes, 'A retry')}
+${mayRetry && noWorkerNote(processes, { what: 'a retry', command: `forecourt quarantine retry ${id}` })}
 ${mayRetry && html`<p>${actionButton({ ...retry, fields: { count: 1 }, isMain: true })}</p>`}
 ${!isRetriable && resolvedAt === null && html`<p class="note">${whyNot(record)}</p>`}
 <div class="columns"><section><h2>What is wrong</h2>

@@ -3,7 +3,12 @@ import { chartFigure } from '../charts/plot.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { choice, filterForm } from '../parts/form.ts'
-import { drawFreshness, readFreshness, readListFreshness } from '../parts/freshness.ts'
+import {
+  drawFreshness,
+  type Freshness,
+  readFreshness,
+  readListFreshness,
+} from '../parts/freshness.ts'
 import { isDay } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 import { cellText, isNumber } from '../reports/cells.ts'
@@ -77,7 +82,7 @@ export const report = definePage({
 ${drawFreshness(freshness, zone, asked.now)}
 ${filters(view, columns, filter, rooftops)}
 ${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${mostRooftops} rooftops. Choose another above; the download has all.</p>`}
-<div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>
+${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : html`<div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>`}
 <h2>Rows</h2>
 ${table({
   caption: captionOf(rows.length, total, spec.first[0]),
@@ -88,6 +93,16 @@ ${table({
 <p>All rows, whatever is chosen above: ${downloadLinks(`/reports/${view}`, {})} or <a href="/console/reports/${view}?download=parquet">Parquet</a>. For BI tools: <code>mart.${view}</code>.</p>`
   },
 })
+
+/** Whether the report reads stock lists, and no rooftop that is shown has one. */
+function hasNoList({ usesStockLists }: ReportSpec, freshness: readonly Freshness[]): boolean {
+  return (
+    usesStockLists === true &&
+    freshness.some(
+      ({ what, stale, rooftops }) => what === 'stock lists' && stale.length === rooftops,
+    )
+  )
+}
 
 function columnOf(columns: readonly ReportColumn[], name: string): ReportColumn {
   return columns.find((column) => column.name === name)!

@@ -1,7 +1,7 @@
 import { html } from '../../values/html.ts'
 import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
-import { readFreshness } from '../parts/freshness.ts'
+import { readFreshness, readListFreshness } from '../parts/freshness.ts'
 import { agoText } from '../parts/instant.ts'
 import { table } from '../parts/table.ts'
 import { readRooftops } from '../reports/read-report.ts'
@@ -17,13 +17,12 @@ export const reports = definePage({
   navigation: 'Reports',
   async read({ db }) {
     const rooftops = await readRooftops(db)
-    const fresh = await readFreshness(
-      db,
-      allStreams,
-      rooftops.map(({ id }) => id),
-    )
+    const ids = rooftops.map(({ id }) => id)
+    const fresh = await readFreshness(db, allStreams, ids)
+    const lists = await readListFreshness(db, ids)
     return reportSpecs.map(({ view, question, streams, usesStockLists }) => {
-      const parts = fresh.filter(({ what }) => streams.includes(what))
+      const ofStreams = fresh.filter(({ what }) => streams.includes(what))
+      const parts = usesStockLists === true ? [...ofStreams, lists] : ofStreams
       const stale = new Set(parts.flatMap((part) => part.stale.map((name) => name)))
       const oldest = parts.map(({ oldestAt }) => oldestAt)
       return {

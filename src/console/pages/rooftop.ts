@@ -16,7 +16,7 @@ import { countNights, type DayEnd, nightStrip, readDayEnds } from '../morning/ni
 import { readStreamStates, type StreamState } from '../../morning/stream-states.ts'
 import { definePage } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
-import { agoText, instant } from '../parts/instant.ts'
+import { agoText, instant, shortInstant } from '../parts/instant.ts'
 import { keyStateText, readKeys } from '../parts/key-state.ts'
 import { numbers, pictures, table } from '../parts/table.ts'
 import { plural } from '../../values/text.ts'
@@ -110,13 +110,16 @@ interface Data {
 function drawStreams({ uid, states, zone }: Data, now: Date): Html {
   const query = `rooftop=${encodeURIComponent(uid)}`
   const time = (at: string | null, otherwise: string) =>
-    at === null ? otherwise : html`${instant(at, zone)}<small>${agoText(new Date(at), now)}</small>`
+    at === null
+      ? otherwise
+      : html`${shortInstant(at, zone, now)}<small>${agoText(new Date(at), now)}</small>`
   return table({
     caption: `The objective: a good run within ${freshWithinHours} hours, no gap, nothing in quarantine`,
     columns: [
       ...['Stream', 'Status', 'Last good run', 'Covered to', 'Newest record'],
       ...[numbers('Gaps'), numbers('Quarantined')],
     ],
+    onPhone: ['Status', 'Last good run', 'Gaps', 'Quarantined'],
     rows: states.map((own) => [
       own.stream,
       html`${statusBadge(own.status)}${own.isAtWork && badge('at work', 'quiet')}${own.error !== null && html`<small>${own.error}</small>`}`,

@@ -7,21 +7,24 @@ import { otherSource } from '../../db/run-source.ts'
 import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
 import { addDays, localDay, startOfDay } from '../../values/instant.ts'
+import { countNights, nightStrip, readDayEnds } from '../morning/nights.ts'
 import { definePage } from '../page.ts'
 import { choice, filterForm } from '../parts/form.ts'
-import { durationText, instant, isDay } from '../parts/instant.ts'
+import { durationText, isDay, shortInstant } from '../parts/instant.ts'
 import { countLink, link } from '../parts/link.ts'
 import { nightStrips, readNights } from '../parts/nights.ts'
 import { olderLink, pageSize } from '../parts/pager.ts'
 import { runBadge } from '../parts/run-state.ts'
 import { numbers, table } from '../parts/table.ts'
 
-const defaultDays = 14
+/** Runs that were not ok are shown for so long, unless a day is chosen. */
+const badDays = 14
+const nightCount = 14
 
 /** Values of the filter `status`. */
 const statuses: Readonly<Record<string, string>> = {
-  '': 'running or not ok',
-  all: 'all',
+  '': 'all',
+  bad: 'running or not ok',
   ...Object.fromEntries(runStates.map((state) => [state, state])),
 }
 
@@ -56,13 +59,12 @@ export const runs = definePage({
     const { status, command, rooftop, stream, from, after } = filter
     const rooftops = await readKnownRooftops(db)
     const named = rooftops.filter(({ uid }) => uid === rooftop)
-    const isDefault = status === ''
-    const first = isDefault ? addDays(localDay(now, zone), -defaultDays) : from
-    const since = from === '' ? first : from
+    const isBad = status === 'bad'
+    const since = from === '' && isBad ? addDays(localDay(now, zone), -badDays) : from
     const { runs: found, hasMore } = await listRuns(
       db,
       {
-        ...(isDefault ? { isNotOk: true } : status === 'all' ? {} : { statuses: [status] }),
+        ...(isBad ? { isNotOk: true } : status === '' ? {} : { statuses: [status] }),
         ...(since === '' ? {} : { since: startOfDay(since, zone) }),
         ...(command === '' ? {} : { commands: [command] }),
         ...(rooftop === '' ? {} : { rooftopIds: named.map(({ id }) => id) }),
@@ -72,21 +74,26 @@ export const runs = definePage({
       pageSize,
       'end',
     )
-    const nights = await readNights(db, zone, now)
-    return { filter, rooftops, commands: await readCommands(db), runs: found, hasMore, nights }
+    const uids = config.rooftops.map(({ uid }) => uid)
+    const span = { zone, now, count: nightCount }
+    const nights = countNights(await readDayEnds(db, uids, span), span)
+    const jobDays = await readNights(db, zone, now)
+    const commands = await readCommands(db)
+    return { filter, rooftops, commands, runs: found, hasMore, nights, jobDays }
   },
   isLive: ({ runs: found }) => found.some(({ isAtWork }) => isAtWork),
-  draw({ filter, rooftops, commands, runs: found, hasMore, nights }, { config, now }) {
+  draw({ filter, rooftops, commands, runs: found, hasMore, nights, jobDays }, { config, now }) {
     const zone = config.console!.timezone
     const { after: _, ...chosen } = filter
     const named = (names: readonly string[]) =>
       Object.fromEntries(['', ...names].map((name) => [name, name === '' ? 'all' : name]))
     const uids = rooftops.map(({ uid, name }) => [uid, name])
-    const isDefault = filter.status === ''
     return html`<h1>Runs</h1>
 <p class="question">What ran, how did it end, and what did it do?</p>
 <h2>Nights</h2>
-${nightStrips(nights, zone, now)}
+<p class="note">How the streams of all rooftops ended, day by day:</p>
+${nightStrip(nights)}
+${nightStrips(jobDays, zone, now)}
 <h2>The runs</h2>
 ${filterForm('/runs', 'Which runs', [
   choice('Status', 'status', filter.status, statuses),
@@ -96,22 +103,23 @@ ${filterForm('/runs', 'Which runs', [
   html`<label>Ended since <input type="date" name="from" value="${filter.from}"></label>`,
 ])}
 ${table({
-  caption: isDefault
-    ? `Running, or not ok in the last ${defaultDays} days; the newest end first`
-    : 'The newest end first',
+  caption:
+    filter.status === 'bad'
+      ? `Running, or not ok in the last ${badDays} days; the newest end first`
+      : 'The newest end first',
   columns: [
-    ...['Run', 'Ended', 'Lane', 'Rooftops'],
-    ...['Inserted', 'Updated', 'Quarantined', 'Requests', 'Saved'].map(numbers),
+    ...['Run', 'Ended', 'Rooftops'],
+    ...['Inserted', 'Updated', 'Quarantined', 'Requests'].map(numbers),
     'Worst reason',
   ],
+  onPhone: ['Ended', 'Rooftops', 'Inserted', 'Updated', 'Quarantined', 'Worst reason'],
   rows: found.map((run) => [
-    html`${link(`${run.runId} ${run.command}`, `/runs/${run.runId}`)} ${runBadge(run)}${readsOther(run, config)}`,
-    html`${run.finishedAt === null ? 'not yet' : instant(run.finishedAt, zone)}<small>${run.finishedAt === null ? 'for' : 'took'} ${durationText(run.seconds)}</small>`,
-    run.lane,
+    html`${link(`${run.runId} ${run.command}`, `/runs/${run.runId}`)} ${runBadge(run)}${readsOther(run, config)}<small>${run.lane}</small>`,
+    html`${run.finishedAt === null ? 'not yet' : shortInstant(run.finishedAt.toISOString(), zone, now)}<small>${run.finishedAt === null ? 'for' : 'took'} ${durationText(run.seconds)}</small>`,
     rooftopsText(run),
     ...[run.counts.inserted, run.counts.updated].map((count) => count.toLocaleString('en')),
     countLink(run.counts.quarantined, '/quarantine'),
-    ...[run.counts.requests, run.counts.saved].map((count) => count.toLocaleString('en')),
+    html`${run.counts.requests.toLocaleString('en')}${run.counts.saved > 0 && html`<small>${run.counts.saved.toLocaleString('en')} saved</small>`}`,
     run.firstError ?? (run.counts.quarantined > 0 ? 'records in quarantine' : ''),
   ]),
   empty: emptyText(filter),
@@ -141,8 +149,8 @@ function rooftopsText({ rooftops: { ok, incomplete, failed, open } }: RunSummary
 function emptyText({ status, command, rooftop, stream, from, after }: ReturnType<typeof filterOf>) {
   if (after !== '') return html`There are no older runs.`
   if ([command, rooftop, stream, from].some((value) => value !== ''))
-    return html`No run fits this filter. ${link('Show all runs', '/runs', { status: 'all' })}.`
-  if (status === '')
-    return html`Every run of the last ${defaultDays} days ended well, and none is running. ${link('Show all runs', '/runs', { status: 'all' })}.`
+    return html`No run fits this filter. ${link('Show all runs', '/runs')}.`
+  if (status === 'bad')
+    return html`Every run of the last ${badDays} days ended well, and none is running. ${link('Show all runs', '/runs')}.`
   return html`There is no such run yet: start one with <code>forecourt sync</code>.`
 }

@@ -7,7 +7,7 @@ import { table } from '../parts/table.ts'
 
 /** Something that a text may name. */
 interface Hit {
-  readonly kind: 'evaluation' | 'stock' | 'run' | 'import' | 'quarantine'
+  readonly kind: 'rooftop' | 'evaluation' | 'stock' | 'run' | 'import' | 'quarantine'
   /** Its id, as a person writes it. */
   readonly name: string
   /** What it is of: a car, a command, a file. */
@@ -18,11 +18,13 @@ interface Hit {
   readonly id: string
 }
 
-const question = 'What has this number?'
+const question = 'What has this number or name?'
 const mostHits = 50
+/** Fewer characters are in too many names. */
+const leastName = 3
 
 const kinds: Readonly<Record<Hit['kind'], string>> = {
-  ...{ evaluation: 'Evaluation', stock: 'Stock', run: 'Run', import: 'Import' },
+  ...{ rooftop: 'Rooftop', evaluation: 'Evaluation', stock: 'Stock', run: 'Run', import: 'Import' },
   quarantine: 'Quarantined record',
 }
 
@@ -40,7 +42,7 @@ export const search = definePage({
   },
   draw: ({ q, hits, hasMore }) => html`<h1>Find</h1>
 <p class="question">${question}</p>
-<form class="filter" action="/console/search" aria-label="Find"><label>Number <input type="search" name="q" value="${q}" required></label> <button>Find</button></form>
+<form class="filter" action="/console/search" aria-label="Find"><label>Number or name <input type="search" name="q" value="${q}" required></label> <button>Find</button></form>
 ${
   hits.length > 0 &&
   table({
@@ -55,10 +57,11 @@ ${
     empty: '',
   })
 }
-${hasMore && html`<p class="note">There are more than ${mostHits}: write more of the number.</p>`}
+${hasMore && html`<p class="note">There are more than ${mostHits}: write more of it.</p>`}
 ${q !== '' && hits.length === 0 && html`<p class="empty">Nothing is stored under “${q}”.</p>`}
 <h2>What can be found</h2>
-<dl class="facts"><dt>EvalID</dt><dd>the whole number: <code>12345</code></dd>
+<dl class="facts"><dt>Rooftop</dt><dd>its name or a part of it, or how its uid begins</dd>
+<dt>EvalID</dt><dd>the whole number: <code>12345</code></dd>
 <dt>VIN</dt><dd>all 17 characters, or the last 6 or more</dd>
 <dt>Stock number</dt><dd>as on the stock list</dd>
 <dt>Run</dt><dd><code>r12</code></dd>
@@ -71,6 +74,8 @@ function pathOf({ kind, id, uid }: Hit): string {
   const rooftop = uid === null ? '' : `?rooftop=${encodeURIComponent(uid)}`
   const part = encodeURIComponent(id)
   switch (kind) {
+    case 'rooftop':
+      return `/rooftops/${part}`
     case 'evaluation':
       return `/evaluations/${part}${rooftop}`
     case 'stock':
@@ -88,6 +93,7 @@ async function findHits(db: Db, q: string): Promise<Hit[]> {
   const [, letter = '', number = ''] = /^([riq]?)(\d{1,15})$/i.exec(q) ?? []
   const vin = q.toUpperCase()
   const parts = [
+    ...(q.length >= leastName ? [rooftopsNamed(q)] : []),
     stockNumbers(q),
     ...(/^[A-Z0-9]{6,17}$/.test(vin) ? vins(vin) : []),
     ...(letter === '' ? [] : [numbered[letter.toLowerCase() as keyof typeof numbered](number)]),
@@ -124,6 +130,16 @@ const numbered = {
 
 const stockColumns = sql`'stock' as kind, stock_no::text as name, concat_ws(' ', model_year, make, model) as about,
   rooftop_name::text as rooftop, rooftop_uid::text as uid, stock_no::text as id`
+
+/** By a part of the name, or the beginning of the uid. */
+function rooftopsNamed(q: string): RawBuilder<unknown> {
+  return sql`
+    (select 'rooftop' as kind, rooftop_name::text as name, group_code::text as about, null::text as rooftop, rooftop_uid::text as uid,
+      rooftop_uid::text as id
+    from core.rooftop left join core.rooftop_group using (group_id)
+    where position(${q.toLowerCase()} in lower(rooftop_name)) > 0 or starts_with(lower(rooftop_uid), ${q.toLowerCase()})
+    order by rooftop_name limit ${mostHits})`
+}
 
 /** Stock numbers are unique at a rooftop: the key of each is read. */
 function stockNumbers(q: string): RawBuilder<unknown> {

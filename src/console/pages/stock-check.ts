@@ -49,7 +49,7 @@ ${
     ? html`<section class="summary warn"><h2>${result === null ? 'Not checked yet' : 'The stock has changed since'}</h2>
 <p>${result === null ? 'This list was not checked.' : 'Another list was imported after this one was checked, so that what is below may be wrong.'}</p>
 ${actionButton({ path, action: 'check', label: 'Check it again', isMain: true })}</section>`
-    : nextStep(result, path)
+    : nextStep(result, id)
 }
 ${result?.report != null && reportOf(result, result.report, data.uid)}
 <h2>Or</h2>
@@ -71,14 +71,20 @@ const guardQuestions = {
   newer: 'Below is what each has now, and what it would have. Is the older value right?',
 } as const satisfies Record<UploadResult['guards'][number]['is'], string>
 
-function nextStep({ state, why, importId, guards, report }: UploadResult, path: string): Html {
+/** As `missing` names them. */
+const [asking, dateInStock] = ['asking price', 'date in stock']
+
+function nextStep({ state, why, importId, guards, report }: UploadResult, id: string): Html {
+  const path = stepPath(id, 'check')
   if (state === 'same')
     return html`<section class="summary ok"><h2>Already imported</h2>
 <p>This list is in the stock already, as ${link(`import ${importId}`, `/stock/imports/${importId}`)}: there is nothing to do.</p></section>`
   if (state === 'refused' || report === null)
     return html`<section class="summary bad"><h2>This list cannot be imported</h2><p>${why}</p></section>`
-  return html`<form method="post" action="/console${path}" class="summary ${guards.length > 0 ? 'warn' : 'ok'}">${hiddenFields({ action: 'import' })}
-<h2>${guards.length > 0 ? 'Is this the right list?' : 'Ready'}</h2>
+  const hasNoPrice = report.missing.includes(asking)
+  return html`<form method="post" action="/console${path}" class="summary ${guards.length > 0 || hasNoPrice ? 'warn' : 'ok'}">${hiddenFields({ action: 'import' })}
+<h2>${guards.length > 0 ? 'Is this the right list?' : hasNoPrice ? 'Is it right that no car has a price?' : 'Ready'}</h2>
+${hasNoPrice && html`<p>No column is the asking price. If one is, ${link('choose it', stepPath(id, 'columns'))}.</p>`}
 ${guards.map(
   ({ is, count, would }) =>
     html`<p>The list ${would}. ${guardQuestions[is]}</p>
@@ -105,7 +111,7 @@ function reportOf({ preview }: UploadResult, report: UploadReport, uid: string):
   return html`${countList(report)}
 ${figuresTable(figures)}
 ${preview != null && previewTable(preview, 'What its first cells become')}
-${assumed([...missing.map((field) => `No column is the ${field}: cars stay without it.`), ...warnings])}
+${assumed([...missing.map((field) => `No column is the ${field}: cars stay without it${field === dateInStock ? ', and how long they are in stock is not known' : ''}.`), ...warnings])}
 ${rejected > 0 && html`<h2 id="rejected">Rejected rows, by cause</h2><p class="note">They are not imported. After the import they can be corrected on its page.</p>`}
 ${
   rejected > 0 &&

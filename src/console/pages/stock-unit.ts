@@ -4,6 +4,7 @@ import { html, type Html } from '../../values/html.ts'
 import { lines } from '../charts/lines.ts'
 import { chartFigure } from '../charts/plot.ts'
 import { definePage } from '../page.ts'
+import { plural } from '../../values/text.ts'
 import { badge } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
 import { agoText, instant, instantText } from '../parts/instant.ts'
@@ -107,7 +108,7 @@ export const stockUnit = definePage({
 <dl class="facts"><dt>Rooftop</dt><dd>${unit.rooftop}</dd>
 <dt>VIN</dt><dd>${unit.vin ?? 'none'}</dd>
 <dt>Odometer</dt><dd>${unit.km === null ? 'unknown' : `${unit.km.toLocaleString('en')} km`}</dd>
-<dt>In stock</dt><dd>${unit.days} days, since ${unit.acquiredOn}${offStockAt !== null && html`, until ${instant(offStockAt, zone)}`}</dd>
+<dt>In stock</dt><dd>${unit.days === null ? html`since when is not known: no list has a date in stock. First list ${instant(unit.firstSeenAt, zone)}` : `${plural(unit.days, 'day')}, since ${unit.acquiredOn}`}${offStockAt !== null && html`, until ${instant(offStockAt, zone)}`}</dd>
 <dt>Cost</dt><dd>${amountText(unit.cost, currency)}</dd>
 <dt>Asking</dt><dd>${isOnApplication && asking === null ? 'on application' : amountText(asking, currency)}</dd>
 <dt>Market retail</dt><dd>${amountText(market, currency)}${

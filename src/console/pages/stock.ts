@@ -97,10 +97,7 @@ ${filterForm('/stock', 'Which cars', [
   html`<label>Search <input type="search" name="q" value="${search}" placeholder="stock no., VIN, make"></label>`,
 ])}
 ${table({
-  caption:
-    show === 'all'
-      ? 'On hand, the longest in stock first'
-      : `On hand, ${views[show]}, the longest in stock first`,
+  caption: `On hand, ${show === 'all' ? '' : `${views[show]}, `}the longest in stock first${units.some(({ days }) => days === null) ? '; – where no list has a date in stock' : ''}`,
   columns: [
     'Stock no.',
     'Car',
@@ -109,6 +106,7 @@ ${table({
     ...(isCharted ? ['Prices since it came in'] : []),
     'Note',
   ],
+  onPhone: ['Car', 'Days', 'Asking', 'Market', 'Note'],
   rows: units.map((unit) => unitCells(unit, { hasRooftop, isCharted, now })),
   empty:
     search + rooftop === '' && show === 'all'
@@ -116,7 +114,7 @@ ${table({
       : html`No car fits. <a href="/console/stock">Show all</a>.`,
 })}
 ${!isCharted && html`<p class="note">Choose a rooftop to see how the prices of its cars moved.</p>`}
-${hasMore && olderLink('/stock', { rooftop, show, q: search, after: keyOf(units.at(-1)!) }, 'Cars that came in later')}
+${hasMore && olderLink('/stock', { rooftop, show, q: search, after: keyOf(units.at(-1)!) }, 'More cars')}
 ${downloads(rooftops, rooftop)}
 ${person.role !== 'viewer' && stockActions(sums, rooftops, rooftop, config.vehicleData.apiKey !== null)}
 <p>${link('Imported lists', '/stock/imports', { rooftop })} · ${link('How columns are read', '/stock/mappings')}</p>`
@@ -195,7 +193,7 @@ function unitCells(unit: ShownUnit, { hasRooftop, isCharted, now }: CellOptions)
     unitLink(unit),
     html`${carText(unit)}<small>${vin ?? 'no VIN'}</small>`,
     ...(hasRooftop ? [rooftop] : []),
-    days,
+    days ?? '–',
     km === null ? '–' : km.toLocaleString('en'),
     amountText(cost, currency),
     isOnApplication && asking === null ? 'on application' : amountText(asking, currency),

@@ -74,13 +74,18 @@ ${person !== null && signedIn(person)}
 
 /** The pages in a line; where they are many, the minor ones are under More. */
 function navigationOf(items: readonly NavigationItem[]): Html {
-  const isFolded = ({ isMinor, isHere }: NavigationItem) =>
-    items.length > mostInLine && isMinor && !isHere
+  const isFolded = ({ isMinor }: NavigationItem) => items.length > mostInLine && isMinor
   const more = items.filter(isFolded)
   const list = (own: readonly NavigationItem[]) => html`<ul>${own.map(navigationItem)}</ul>`
   return html`<nav aria-label="Pages">${list(items.filter((item) => !isFolded(item)))}${
-    more.length > 0 && html`<details><summary>More</summary>${list(more)}</details>`
+    more.length > 0 && html`<details><summary>${menuName(more)}</summary>${list(more)}</details>`
   }</nav>`
+}
+
+/** The name of the list, with the page that is open where it is one of them. */
+function menuName(more: readonly NavigationItem[]): Html {
+  const here = more.find(({ isHere }) => isHere)
+  return here === undefined ? html`More` : html`More: <strong>${here.label}</strong>`
 }
 
 function navigationItem({ label, path, isHere }: NavigationItem): Html {
@@ -89,7 +94,7 @@ function navigationItem({ label, path, isHere }: NavigationItem): Html {
 }
 
 const searchForm = html`<form class="search" role="search" action="/console/search"><label><span class="hidden">Find</span>
-<input type="search" name="q" placeholder="EvalID, VIN or run" required></label> <button>Find</button></form>`
+<input type="search" name="q" placeholder="ID, VIN, name" required></label> <button>Find</button></form>`
 
 function signedIn({ email, role }: Person): Html {
   return html`<form method="post" action="/console/sign-out"><p>${email}, ${role}. <button class="quiet">Sign out</button></p></form>`

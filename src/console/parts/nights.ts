@@ -14,8 +14,8 @@ export interface JobDay {
   readonly job: string
   readonly day: string
   readonly runs: number
-  /** The worst status of them. */
-  readonly worst: string
+  /** The status of the last of them, so that what a later run fixed does not count. */
+  readonly end: string
 }
 
 /** The worst first. */
@@ -26,7 +26,7 @@ export async function readNights(db: Db, zone: string, now: Date): Promise<JobDa
   const first = startOfDay(addDays(localDay(now, zone), 1 - nights), zone)
   const { rows } = await sql<JobDay>`
     select job_name as job, to_char(coalesce(slot_at, claimed_at) at time zone ${zone}::text, 'YYYY-MM-DD') as day, count(*)::int as runs,
-      (array_agg(status order by array_position(${statuses}::text[], status::text)))[1] as worst
+      (array_agg(status order by status = 'skipped', fire_id desc))[1] as end
     from ops.job_fire where claimed_at >= ${first} group by 1, 2 order by 1, 2`.execute(db)
   return rows
 }
@@ -37,21 +37,21 @@ export function nightStrips(days: readonly JobDay[], zone: string, now: Date): H
   const dates = Array.from({ length: nights }, (_, at) => addDays(today, at + 1 - nights))
   const byJob = Map.groupBy(days, ({ job }) => job)
   return table({
-    caption: `The jobs of the last ${nights} days, the worst run of each day`,
+    caption: `The jobs of the last ${nights} days, the last run of each day`,
     hidesCaption: true,
     columns: ['Job', `Last ${nights} days`],
     rows: [...byJob].map(([job, own]) => [
       link(job, `/jobs/${job}`),
       strip({ summary: summaryOf(own), squares: dates.map((day) => squareOf(day, own)) }),
     ]),
-    empty: html`No job ran in the last ${nights} days: jobs run while <code>forecourt schedule</code> does.`,
+    empty: html`No job ran in the last ${nights} days: <code>forecourt schedule</code> starts them, or cron by <code>forecourt run</code>.`,
   })
 }
 
 function summaryOf(days: readonly JobDay[]): string {
   const counts = statuses.map((status) => ({
     status,
-    count: days.filter(({ worst }) => worst === status).length,
+    count: days.filter(({ end }) => end === status).length,
   }))
   return counts
     .filter(({ count }) => count > 0)
@@ -68,7 +68,7 @@ function squareOf(day: string, days: readonly JobDay[]): Square {
   const found = days.find((one) => one.day === day)
   const label = String(Number(day.slice(8)))
   if (found === undefined) return { label, title: `${dayName(day)}: no run`, tone: 'none' }
-  const { worst, runs } = found
-  const title = `${dayName(day)}: ${runs === 1 ? worst : `worst of ${runs} runs: ${worst}`}`
-  return { label, title, tone: tones[worst] ?? 'quiet' }
+  const { end, runs } = found
+  const title = `${dayName(day)}: ${runs === 1 ? end : `last of ${runs} runs: ${end}`}`
+  return { label, title, tone: tones[end] ?? 'quiet' }
 }

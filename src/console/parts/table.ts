@@ -13,6 +13,9 @@ export interface TableOptions {
   readonly hidesCaption?: boolean
   /** No word is broken, and it is scrolled by itself where it is too wide. Default: where it has more than six columns. */
   readonly isWide?: boolean
+  /** The headings that a card of a narrow screen shows before it is unfolded. Default: all of a table with up to five columns, else the first
+   *  one and three numbers. Buttons are always shown. */
+  readonly onPhone?: readonly string[]
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly Content[])[]
   /** The text instead of a table without rows: why it is empty, and what to do. */
@@ -32,18 +35,50 @@ export function pictures(head: Content): Column {
 /** More columns than this break words on a screen of 768 pixels. */
 const mostNarrow = 6
 
-/** A table whose rows become cards on a narrow screen. The first cell of a row is its heading. */
+/** Cards of more columns are folded on a narrow screen. */
+const mostOnCard = 5
+/** Cards that a narrow screen shows before all are asked for; the style sheet has the same number. */
+const firstCards = 20
+
+/** A table whose rows become cards on a narrow screen, where a card is unfolded by a box of its own, and the cards after the first by one below
+ *  them; neither needs script. The first cell of a row is its heading. */
 export function table(options: TableOptions): Html {
-  if (options.rows.length === 0) return html`<p class="empty">${options.empty}</p>`
-  if (!(options.isWide ?? options.columns.length > mostNarrow)) return tableOf(options)
-  return html`<div class="scroll wide" role="group" tabindex="0" aria-label="${options.caption}">${tableOf(options)}</div>`
+  const { rows, columns, caption } = options
+  if (rows.length === 0) return html`<p class="empty">${options.empty}</p>`
+  const isWide = options.isWide ?? columns.length > mostNarrow
+  const drawn = isWide
+    ? html`<div class="scroll wide" role="group" tabindex="0" aria-label="${caption}">${tableOf(options)}</div>`
+    : tableOf(options)
+  if (rows.length <= firstCards) return drawn
+  return html`<div class="long">${drawn}<label class="unfold"><input type="checkbox"> Show all ${rows.length.toLocaleString('en')}</label></div>`
 }
 
-function tableOf({ caption, hidesCaption, columns, rows }: TableOptions): Html {
+/** The columns that a folded card does not show, by index. */
+function foldedColumns({ columns, onPhone }: TableOptions): ReadonlySet<number> {
+  if (onPhone === undefined && columns.length <= mostOnCard) return new Set()
+  const heads = columns.map((column) => (typeof column === 'string' ? column : column.head))
+  const figures = columns.flatMap((column, at) => (isNumberColumn(column) && at > 0 ? [at] : []))
+  const usual = new Set([1, ...figures.slice(0, 3)])
+  const isKept = (at: number) =>
+    at === 0 ||
+    heads[at] === '' ||
+    (onPhone === undefined ? usual.has(at) : onPhone.some((head) => head === heads[at]))
+  return new Set(columns.keys().filter((at) => !isKept(at)))
+}
+
+function isNumberColumn(column: Column): boolean {
+  return typeof column !== 'string' && 'isNumber' in column
+}
+
+function tableOf(options: TableOptions): Html {
+  const { caption, hidesCaption, columns, rows } = options
+  const folded = foldedColumns(options)
+  const draw = (cells: readonly Content[]) =>
+    cells.map((cell, at) => cellOf(columns[at]!, cell, { at, folded }))
   // With display: block, browsers forget that it is a table: the roles keep it one.
   return html`<table role="table"><caption${hidesCaption === true ? html` class="hidden"` : ''}>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map((column) => heading(column))}</tr></thead>
-<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map((cell, at) => cellOf(columns[at]!, cell, at))}</tr>\n`)}</tbody></table>`
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${draw(cells)}</tr>\n`)}</tbody></table>`
 }
 
 function heading(column: Column): Html {
@@ -53,12 +88,24 @@ function heading(column: Column): Html {
   return html`<th role="columnheader" scope="col" class="${kind}">${column.head}</th>`
 }
 
-function cellOf(column: Column, cell: Content, at: number): Html {
-  if (typeof column !== 'string' && 'isPicture' in column)
-    return html`<td role="cell" class="picture">${cell}</td>`
-  const [label, number] =
-    typeof column === 'string' ? [column, ''] : [column.head, html` class="n"`]
-  const narrow = label === '' ? '' : html`<span class="label" aria-hidden="true">${label}</span>`
-  if (at === 0) return html`<th role="rowheader" scope="row"${number}>${cell}</th>`
-  return html`<td role="cell"${number}>${narrow}${cell}</td>`
+const unfold = html`<label class="unfold"><input type="checkbox"> more</label>`
+
+function cellOf(
+  column: Column,
+  cell: Content,
+  { at, folded }: { readonly at: number; readonly folded: ReadonlySet<number> },
+): Html {
+  const isPicture = typeof column !== 'string' && 'isPicture' in column
+  const names = [
+    ...(isPicture ? ['picture'] : isNumberColumn(column) ? ['n'] : []),
+    ...(folded.has(at) ? ['fold'] : []),
+    ...(cell === '' || cell === false || cell === null ? ['none'] : []),
+  ]
+  const kind = names.length === 0 ? '' : html` class="${names.join(' ')}"`
+  if (at === 0)
+    return html`<th role="rowheader" scope="row"${kind}>${cell}${folded.size > 0 && unfold}</th>`
+  const label = typeof column === 'string' ? column : column.head
+  const narrow =
+    label === '' || isPicture ? '' : html`<span class="label" aria-hidden="true">${label}</span>`
+  return html`<td role="cell"${kind}>${narrow}${cell}</td>`
 }

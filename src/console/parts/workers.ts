@@ -1,5 +1,5 @@
 import type { LiveProcess } from '../../db/processes.ts'
-import { html, type Html } from '../../values/html.ts'
+import { type Content, html, type Html } from '../../values/html.ts'
 
 /** The demo works like a worker on what its console starts. */
 const workers: readonly LiveProcess['command'][] = ['worker', 'demo']
@@ -7,6 +7,15 @@ const workers: readonly LiveProcess['command'][] = ['worker', 'demo']
 /** Whether a worker takes what is left to the workers. */
 export function hasWorker(processes: readonly LiveProcess[]): boolean {
   return processes.some(({ command, isSilent }) => workers.includes(command) && !isSilent)
+}
+
+/** What to do instead of starting work that would wait for a worker; nothing where one is alive. `command` does it without one. */
+export function noWorkerNote(
+  processes: readonly LiveProcess[],
+  { what, command }: { readonly what: string; readonly command: Content },
+): Html | null {
+  if (hasWorker(processes)) return null
+  return html`<p class="note">No worker is alive: ${what} from this page waits until <code>forecourt worker</code> runs. <code>${command}</code> does it at once, without a worker.</p>`
 }
 
 /** What to do where work waits and no worker is alive; nothing where one is. */

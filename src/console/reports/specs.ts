@@ -89,7 +89,7 @@ export const reportSpecs: readonly ReportSpec[] = [
     ],
     columns:
       'stock_no rooftop_name make model model_year days_in_stock currency_code asking_price_first asking_price_now own_cut market_move asking_to_market_share',
-    first: ['oldest', 'days_in_stock desc, rooftop_id, stock_no'],
+    first: ['oldest', 'days_in_stock desc nulls last, rooftop_id, stock_no'],
   },
   {
     view: 'rpt_06_ppsr_exposure',

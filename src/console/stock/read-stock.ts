@@ -54,8 +54,10 @@ export function unitsOf(scope: StockScope): RawBuilder<unknown> {
 /** The columns of `StockUnit`. */
 const unitColumns = sql`
   r.rooftop_uid as uid, r.rooftop_name as rooftop, r.time_zone as zone, s.stock_no as "stockNo", s.vin, s.make, s.model, s.variant,
-  s.model_year as year, s.odometer_km as km, s.currency_code as currency, s.acquired_on as "acquiredOn",
-  greatest(coalesce((s.off_stock_at at time zone r.time_zone)::date, (now() at time zone r.time_zone)::date) - s.acquired_on, 0) as days,
+  s.model_year as year, s.odometer_km as km, s.currency_code as currency,
+  case when s.is_acquired_on_listed then s.acquired_on end as "acquiredOn", to_json(s.first_seen_at) #>> '{}' as "firstSeenAt",
+  case when s.is_acquired_on_listed then
+    greatest(coalesce((s.off_stock_at at time zone r.time_zone)::date, (now() at time zone r.time_zone)::date) - s.acquired_on, 0) end as days,
   s.cost::float8 as cost, s.asking_price::float8 as asking, s.is_price_on_application as "isOnApplication", s.market_retail::float8 as market,
   to_json(s.missing_since) #>> '{}' as "missingSince", to_json(s.off_stock_at) #>> '{}' as "offStockAt",
   to_json(s.market_as_of) #>> '{}' as "marketAt", s.not_priced_reason as "whyNoMarket"`
@@ -73,8 +75,11 @@ export interface StockUnit {
   readonly year: number | null
   readonly km: number | null
   readonly currency: string
-  readonly acquiredOn: string
-  readonly days: number
+  /** As listed; null: the lists have no date in stock. */
+  readonly acquiredOn: string | null
+  readonly firstSeenAt: string
+  /** null: not known, as there is no date in stock. */
+  readonly days: number | null
   readonly cost: number | null
   readonly asking: number | null
   readonly isOnApplication: boolean
@@ -100,7 +105,7 @@ export interface UnitFilter {
   readonly after: string
 }
 
-/** The units on hand, the longest in stock first; one more than `limit` asks for says that there are more. */
+/** The units on hand, the longest in stock first, those without a date in stock last; one more than `limit` asks for says that there are more. */
 export async function readUnits(
   db: Db,
   scope: StockScope,
@@ -108,6 +113,7 @@ export async function readUnits(
   limit: number,
 ): Promise<ListedUnit[]> {
   const [day, uid, stockNo] = partsOfKey(after)
+  const cameIn = sql`case when s.is_acquired_on_listed then s.acquired_on else 'infinity' end`
   const isPpsrChanged = sql`exists (
     select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
     where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
@@ -117,17 +123,21 @@ export async function readUnits(
       ${show === 'unpriced' ? sql`and s.market_retail is null` : sql``} ${show === 'missing' ? sql`and s.missing_since is not null` : sql``}
       ${show === 'ppsr' ? sql`and ${isPpsrChanged}` : sql``}
       ${search === '' ? sql`` : sql`and position(${search.toLowerCase()} in lower(concat_ws(' ', s.stock_no, s.vin, s.plate, s.model_year, s.make, s.model))) > 0`}
-      ${day === undefined ? sql`` : sql`and (s.acquired_on, r.rooftop_uid, s.stock_no) > (${day}::date, ${uid}::text, ${stockNo}::text)`}
-    order by s.acquired_on, r.rooftop_uid, s.stock_no limit ${limit}`.execute(db)
+      ${day === undefined ? sql`` : sql`and (${cameIn}, r.rooftop_uid, s.stock_no) > (${day === '' ? 'infinity' : day}::date, ${uid}::text, ${stockNo}::text)`}
+    order by ${cameIn}, r.rooftop_uid, s.stock_no limit ${limit}`.execute(db)
   return rows
 }
 
 /** The key of a unit in the order of the list. */
 export function keyOf({ acquiredOn, uid, stockNo }: StockUnit): string {
-  return JSON.stringify([acquiredOn, uid, stockNo])
+  return JSON.stringify([acquiredOn ?? '', uid, stockNo])
 }
 
-const unitKey = z.tuple([z.string().refine(isDay), z.string(), z.string()])
+const unitKey = z.tuple([
+  z.string().refine((text) => text === '' || isDay(text)),
+  z.string(),
+  z.string(),
+])
 
 /** The parts of a key; none of a text that is no key. */
 export function partsOfKey(key: string): readonly string[] {

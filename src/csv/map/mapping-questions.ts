@@ -23,12 +23,11 @@ const askConfidence = 0.35
 
 /** Everything that the user must confirm; empty when the mapping is certain. */
 export function mappingQuestions(proposal: Proposal): MappingQuestion[] {
-  const low = [...(proposal.isKnown ? [] : uncertainColumns(proposal)), ...contradicted(proposal)]
-  const others = proposal.isKnown ? [] : [...possibleColumns(proposal, low), ...sameName(proposal)]
+  const { isKnown, key } = proposal
+  const low = [...(isKnown ? [] : uncertainColumns(proposal)), ...contradicted(proposal)]
   const isKeyAsked = low.some(({ maps }) => maps.some((map) => /^(stock_number|vin)=/.test(map)))
-  return proposal.key === null && !isKeyAsked
-    ? [noKey(proposal), ...low, ...others]
-    : [...low, ...others]
+  const first = [...(key === null && !isKeyAsked ? [noKey(proposal)] : []), ...low]
+  return [...first, ...possibleColumns(proposal, first), ...(isKnown ? [] : sameName(proposal))]
 }
 
 /** Columns that got a field of the warehouse with low confidence. */
@@ -80,14 +79,16 @@ function isFilled({ profile }: SampleColumn): boolean {
   return profile.filled > 0 || profile.cells === 0
 }
 
-/** Columns whose values fit a vital field that no column fills; each column is proposed for one field. */
+/** Columns whose values fit a vital field that no column fills, the likeliest first; each column is proposed for one field. Of a mapping that
+ *  is known, only the price is asked about: before prices were asked about, lists without one were taken and remembered. */
 function possibleColumns(
-  { columns, sample, missing }: Proposal,
+  { columns, sample, missing, isKnown }: Proposal,
   earlier: readonly MappingQuestion[],
 ): MappingQuestion[] {
   const asked = earlier.flatMap(({ maps }) => maps)
   return missing.flatMap(({ field }) => {
-    if (asked.some((map) => map.startsWith(`${field}=`))) return []
+    const isSettled = isKnown && field !== 'price_asking'
+    if (isSettled || asked.some((map) => map.startsWith(`${field}=`))) return []
     const names = sample
       .filter(
         (column) =>
@@ -96,7 +97,11 @@ function possibleColumns(
           isWellFilled(column.profile) &&
           mayHold[field](column),
       )
-      .toSorted((a, b) => Number(a.isHidden) - Number(b.isHidden))
+      .toSorted(
+        (a, b) =>
+          Number(a.isHidden) - Number(b.isHidden) ||
+          (field === 'price_asking' ? priceRank(a) - priceRank(b) : 0),
+      )
       .map((column) => columnName(column, sample))
       .filter((name) => !asked.some((map) => map.endsWith(`=${name}`)))
     if (names.length === 0) return []
@@ -173,19 +178,41 @@ function noKey({ sample, columns }: Proposal): MappingQuestion {
 
 const otherPrice =
   /^(cost|wholesale|trade|week|weekly|month|monthly|finance|repayment|deposit|tax|duty|fee|fees|discount|saving|save|msrp|rrp|invoice|book|reserve)$/
+/** What else has numbers as large as a price. */
+const otherNumber =
+  /^(weight|mass|gvm|gcm|tare|payload|towing|load|cc|engine|capacity|displacement|power|kw|hp|nm|torque|co2|emissions|length|width|height|wheelbase|id|ids|code|codes|number|key|keys|tag|serial|barcode|postcode|zip|phone|mobile|fax|odometer|mileage|speedo|travelled|driven|distance|photos|views|clicks|days|age|year|built)$/
+const priceName =
+  /^(our|price|prices|pricing|asking|ask|sell|selling|advertised|web|internet|window|windscreen|ticket)$/
+const listName = /^(list|sticker|retail|showroom|value|amount|total|net)$/
+const currencySign = /[$£€¥]/
+/** A named price may be that of an accessory; a number without a name must be as large as that of a car. */
+const [leastNamed, leastPrice, mostPrice] = [300, 2500, 5_000_000]
+
+/** 0: the header names a price of the dealer; 1: a price of any kind; 2: nothing. */
+function priceRank({ header, name: { words } }: SampleColumn): number {
+  if (words.some((word) => priceName.test(word))) return 0
+  return words.some((word) => listName.test(word)) || currencySign.test(header ?? '') ? 1 : 2
+}
+
 const otherDate =
   /^(sold|sale|update|updated|modified|changed|last|expiry|expires|expired|due|service|registration|build|built|manufacture|production|compliance|birth|photo|photos|price|priced|published|end|off|out|warranty|inspection|mot|wof|test|first|release|available|ppsr|search|check|checked|verkauft|verkaufsdatum|verkauf|vente|vendue?|venta|vendid[oa]|البيع)$/
 
 /** Whether the values fit a field that the header does not name. Enough to ask the user, never to use the column. */
 const mayHold: Readonly<Record<VitalField, (column: SampleColumn) => boolean>> = {
-  price_asking: ({ name: { words }, profile: { share, median } }) => {
+  price_asking: (column) => {
+    const { words, unit } = column.name
+    const { share, median } = column.profile
     if (words.some((word) => otherPrice.test(word)) || share.year >= 0.9) return false
     const isNamed = words.some((word) =>
       /^(price|prices|pricing|asking|amount|سعر|السعر)$/.test(word),
     )
-    const isLarge = share.number >= 0.8 && (median ?? 0) >= 1000
-    const isMoney = isLarge && (share.cents >= 0.5 || words.length === 0)
-    return isMoney || (isNamed && (share.number >= 0.3 || share.digits >= 0.5))
+    if (isNamed && (share.number >= 0.3 || share.digits >= 0.5)) return true
+    if (share.number < 0.8 || median === null || share.distance >= 0.5 || unit !== null)
+      return false
+    if (median >= 1000 && (share.cents >= 0.5 || words.length === 0)) return true
+    if (priceRank(column) < 2) return median >= leastNamed
+    const isOther = words.some((word) => otherNumber.test(word))
+    return !isOther && median >= leastPrice && median <= mostPrice
   },
   model_year: ({ name: { words }, profile: { share } }) => {
     const isNamed = words.some((word) => /^(year|years|my|jahr|baujahr|السنه|سنه)$/.test(word))

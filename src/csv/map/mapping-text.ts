@@ -1,20 +1,39 @@
 import type { ColumnMapping, Mapping, MissingField } from './column-mapping.ts'
-import { type Field, isStockField, type stockColumns, vitalFields } from './stock-fields.ts'
+import { findYearTitle } from './title-year.ts'
+import { type Field, isStockField, vitalFields } from './stock-fields.ts'
 
-const names: Readonly<Record<keyof typeof stockColumns, string>> = {
+/** What people of the trade call the fields whose own name is a word of this program. */
+const names: Readonly<Partial<Record<Field, string>>> = {
   stock_number: 'stock number',
   vin: 'VIN',
+  vin_partial: 'end of the VIN',
   adcode: 'catalogue code',
-  plate: 'plate',
-  make: 'make',
-  model: 'model',
-  variant: 'variant',
+  plate_state: 'state of the plate',
   model_year: 'model year',
-  odometer: 'odometer',
+  build_date: 'build date',
+  compliance_date: 'compliance date',
+  registration_date: 'registration date',
+  registration_expiry: 'registration expiry',
+  title_combined: 'make and model in one text',
+  colour_exterior: 'exterior colour',
+  colour_interior: 'interior colour',
+  colour_combined: 'both colours',
+  odometer_unit: 'unit of the odometer',
   price_asking: 'asking price',
-  cost: 'cost',
+  price_type: 'kind of price',
   price_currency: 'currency',
+  price_msrp: 'price when new',
+  price_wholesale: 'wholesale price',
+  days_in_stock: 'days in stock',
   received_date: 'date in stock',
+  photo_count: 'number of photos',
+  gcc_spec: 'regional specification',
+  nvic: 'NVIC',
+  redbook_code: 'RedBook code',
+  engine_number: 'engine number',
+  owners: 'previous owners',
+  url: 'web address',
+  row_index: 'row number',
 }
 const sourceTexts: Readonly<Record<NonNullable<ColumnMapping['source']>, string>> = {
   header: 'by its name',
@@ -32,13 +51,16 @@ export function mappingSummary(
   const filled = stock.filter(({ field }) => !missing.some((known) => known.field === field))
   const extra = columns.filter(({ field }) => field !== null && !isStockField(field))
   const rest = columns.filter(({ field }) => field === null)
+  const title = findYearTitle(columns)
   const none = vitalFields.filter(
     (field) =>
       !columns.some((column) => column.field === field) &&
-      !missing.some((known) => known.field === field),
+      !missing.some((known) => known.field === field) &&
+      !(field === 'model_year' && title !== null),
   )
   return [
     ...filled.map((column) => `${named(column.field!)}: ${quoted(column)}, ${sourceText(column)}`),
+    ...(title === null ? [] : [`${named('model_year')}: out of ${quoted(title)}`]),
     ...none.map((field) => `${named(field)}: no column, as confirmed`),
     ...missingLines(missing),
     ...listed('stored as text', extra, ({ field }) =>
@@ -55,13 +77,13 @@ export function mappingSummary(
   ]
 }
 
-/** A field of the stock in words. */
-export function fieldLabel(field: keyof typeof stockColumns): string {
-  return names[field]
+/** A field in words of the trade. */
+export function fieldLabel(field: Field): string {
+  return names[field] ?? field
 }
 
 function named(field: Field): string {
-  return isStockField(field) ? `${names[field]} (${field})` : field
+  return isStockField(field) ? `${fieldLabel(field)} (${field})` : field
 }
 
 function quoted({ header, index }: ColumnMapping): string {

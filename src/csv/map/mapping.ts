@@ -11,6 +11,7 @@ import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './
 import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
 import { type Field, fields, vitalFields } from './stock-fields.ts'
 import { headerFingerprint } from './header-name.ts'
+import { findYearTitle } from './title-year.ts'
 import { noOverrides, type Overrides, readingName, splitReading } from './overrides.ts'
 
 /** What is known besides headers and values. */
@@ -204,6 +205,7 @@ function missingOf(
     const column = columns.find((one) => one.field === field)
     const profile = column && sample[column.index]!.profile
     if (absent.has(field) || (profile && (profile.filled > 0 || profile.cells === 0))) return []
+    if (field === 'model_year' && findYearTitle(columns) !== null) return []
     return [{ field, emptyColumn: column ? columnName(sample[column.index]!, sample) : null }]
   })
 }

@@ -16,6 +16,8 @@ export interface PartImport extends RowCounts, UnitCounts {
   readonly errors: readonly CellIssue[]
   /** Why the first skipped rows are not vehicles in stock. Blank rows and repeated headers need no reason. */
   readonly notVehicles: readonly CellIssue[]
+  /** What is doubtful about the first rows that were imported. */
+  readonly doubts: readonly CellIssue[]
 }
 
 /** What became of a file at one rooftop. */
@@ -63,7 +65,7 @@ export async function readOutcome(
 }
 
 async function readImport(pool: pg.Pool, importId: number): Promise<PartImport | null> {
-  const { rows } = await pool.query<Omit<PartImport, 'errors' | 'notVehicles'>>(
+  const { rows } = await pool.query<Omit<PartImport, 'errors' | 'notVehicles' | 'doubts'>>(
     `select import_id as "importId", imported_at as "importedAt", delimiter, header -> 'names' as names, mapping, warnings,
        records, accepted, rejected, collapsed, skipped, added, updated, unchanged, removed, reappeared
      from core.stock_import where import_id = $1`,
@@ -71,15 +73,16 @@ async function readImport(pool: pg.Pool, importId: number): Promise<PartImport |
   )
   const [found] = rows
   if (found === undefined) return null
-  const [errors, notVehicles] = await Promise.all([
+  const [errors, notVehicles, doubts] = await Promise.all([
     issuesOf(pool, importId, "status = 'rejected' and issue ->> 'severity' = 'error'"),
     issuesOf(
       pool,
       importId,
       "status = 'skipped' and issue ->> 'code' not in ('blank-row', 'repeated-header')",
     ),
+    issuesOf(pool, importId, "status = 'accepted' and issue ->> 'severity' = 'warning'"),
   ])
-  return { ...found, errors, notVehicles }
+  return { ...found, errors, notVehicles, doubts }
 }
 
 async function issuesOf(

@@ -105,6 +105,7 @@ function importLines(part: PartOutcome, done: PartImport, source: ReportSource):
     ...rejectedLines(part, done, source),
     ...section('Rows that are not vehicles in stock:', notVehicleLines(done)),
     ...section('Notes on the list:', warnings.map(issueLine)),
+    ...section('Rows that were imported with a doubt:', doubtLines(done)),
     ...section('How its columns were read:', columnLines(mapping)),
   ]
 }
@@ -112,6 +113,11 @@ function importLines(part: PartOutcome, done: PartImport, source: ReportSource):
 function notVehicleLines({ notVehicles, skipped }: PartImport): string[] {
   const isMore = notVehicles.length === shownIssues && skipped > shownIssues
   return [...notVehicles.map(issueLine), ...(isMore ? [`… of ${rows(skipped)} in all`] : [])]
+}
+
+function doubtLines({ doubts }: PartImport): string[] {
+  const isMore = doubts.length === shownIssues
+  return [...doubts.map(issueLine), ...(isMore ? ['… and perhaps more'] : [])]
 }
 
 /** Whether a person confirmed that there is no such column is not stored with the import. */

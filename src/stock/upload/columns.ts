@@ -7,7 +7,8 @@ import type {
 import { parseOverrides, readingName, splitReading } from '../../csv/map/overrides.ts'
 import { type Field, fieldNamed } from '../../csv/map/stock-fields.ts'
 import { UsageError } from '../../errors.ts'
-import { labelOf, plainWords } from './plain-words.ts'
+import { fieldLabel } from '../../csv/map/mapping-text.ts'
+import { plainWords } from './plain-words.ts'
 
 /** How a column is read, for a person. */
 export interface UploadColumn {
@@ -99,10 +100,10 @@ function readingChoices(
   const choices = proposal?.choices ?? []
   const asked = choices.map(({ name, meaning }) => ({
     name,
-    label: `${labelOf(proposal!.field)}: ${meaning}`,
+    label: `${fieldLabel(proposal!.field)}: ${meaning}`,
   }))
   if (asked.length > 0 || field === null || !readings) return asked
-  return [{ name: readingName(field, readings), label: `${labelOf(field)}: as chosen` }]
+  return [{ name: readingName(field, readings), label: `${fieldLabel(field)}: as chosen` }]
 }
 
 /** The `--map` texts for what a person chose: the field by index of the column, '' for none. What is as it was is left out, so that
@@ -142,6 +143,6 @@ function fieldOf(name: string): Field | null {
 function twice(field: Field, one: UploadColumn, other: UploadColumn): UsageError {
   const names = [one, other].map(({ header, index }) => `"${header ?? `column ${index + 1}`}"`)
   return new UsageError(
-    `The columns ${names.join(' and ')} cannot both be the ${labelOf(field)}: choose one of them.`,
+    `The columns ${names.join(' and ')} cannot both be the ${fieldLabel(field)}: choose one of them.`,
   )
 }

@@ -10,7 +10,8 @@ import type { ImportRequest, ListSample } from '../import/request.ts'
 import { typingOptions } from '../import/type-rows.ts'
 import { fitToColumns } from '../import/unit-columns.ts'
 import { proposalsOf } from './columns.ts'
-import { labelOf, plainWords } from './plain-words.ts'
+import { fieldLabel } from '../../csv/map/mapping-text.ts'
+import { plainWords } from './plain-words.ts'
 
 /** The first rows of a list as they would be typed. */
 export interface UploadPreview {
@@ -91,7 +92,7 @@ function previewOf(rows: readonly NumberedRow[]): UploadPreview {
     valueText((unit as Readonly<Record<string, unknown>> | null)?.[column])
   const shown = names.filter(([, column]) => rows.some((row) => textOf(row, column) !== ''))
   return {
-    columns: shown.map(([field]) => labelOf(field satisfies Field)),
+    columns: shown.map(([field]) => fieldLabel(field satisfies Field)),
     rows: rows.map((row) => ({
       line: row.line,
       cells: row.unit === null ? [] : shown.map(([, column]) => textOf(row, column)),

@@ -11,13 +11,8 @@ export interface FieldChoice {
 
 /** Every field, those of the stock first. */
 export const fieldChoices: readonly FieldChoice[] = fields
-  .map((name) => ({ name, label: labelOf(name), isUsed: isStockField(name) }))
+  .map((name) => ({ name, label: fieldLabel(name), isUsed: isStockField(name) }))
   .toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed))
-
-/** A field in words. */
-export function labelOf(field: Field): string {
-  return isStockField(field) ? fieldLabel(field) : field.replaceAll('_', ' ')
-}
 
 const options = /--(map|mode|rejects|allow-[\w-]+|encoding|delimiter|sheet)\b/
 const sentence = /(?<=[.?!;])\s+/
@@ -26,9 +21,9 @@ const sentence = /(?<=[.?!;])\s+/
 export function plainWords(text: string): string {
   const own = text.split(sentence).filter((part) => !options.test(part))
   const named = fields
-    .filter((field) => isStockField(field) && field.includes('_'))
+    .filter((field) => field.includes('_') || field === 'vin')
     .reduce(
-      (all, field) => all.replaceAll(new RegExp(`\\b${field}\\b`, 'g'), labelOf(field)),
+      (all, field) => all.replaceAll(new RegExp(`\\b${field}\\b`, 'g'), fieldLabel(field)),
       own.join(' '),
     )
   return named.replace(/;$/, '')

@@ -3,7 +3,8 @@ import type { GuardRefusal, Refusal } from '../import/list-refused.ts'
 import type { RowCounts, StockImportReport, UnitChange, UnitCounts } from '../import/request.ts'
 import { type UploadColumn, uploadColumn, type UploadColumns, uploadColumns } from './columns.ts'
 import type { FirstRows, UploadPreview } from './first-rows.ts'
-import { labelOf, plainWords } from './plain-words.ts'
+import { fieldLabel } from '../../csv/map/mapping-text.ts'
+import { plainWords } from './plain-words.ts'
 
 /** The issues of one kind. */
 export interface UploadIssues {
@@ -135,7 +136,7 @@ function reportOf(report: StockImportReport): UploadReport {
     warnings: report.warnings.map(({ column, hint }) =>
       plainWords(column === null ? hint : `${column}: ${hint}`),
     ),
-    missing: report.missing.map(({ field }) => labelOf(field)),
+    missing: report.missing.map(({ field }) => fieldLabel(field)),
   }
 }
 

@@ -184,3 +184,50 @@ test('the summary shows the mapping, with columns left out and why', () => {
     'Name a column with --map <field>=<header>, or confirm that there is none with --map <field>=',
   ])
 })
+
+test('a list without a mapped price asks about every number column in the range of prices, the likeliest first', () => {
+  const list = ['List', twelve('15990', '49990', '32990')] as const
+  const ours = ['Our $', twelve('12000', '40000', '27500')] as const
+  const odd = ['Extra 1', twelve('18500', '23750', '41000')] as const
+  const columns = [stock, makes, list, ours] as const
+  const names = columns.map(([name]) => name)
+  const asked = mapColumns(columns)
+  const none = mapColumns(columns, { overrides: parseOverrides(['price_asking='], names) })
+
+  expect(mapsOf(asked)).toEqual(['price_asking=Our $'])
+  expect(asked.questions[0]!.message).toContain('"Our $" or "List"')
+  expect(none.status).toBe('sure')
+  for (const header of ['List', 'Sticker', 'Windscreen', 'Ticket', 'Extra 1'])
+    expect(mapsOf(mapColumns([stock, makes, [header, odd[1]]]))).toEqual([`price_asking=${header}`])
+  const { fingerprint } = mapColumns(columns)
+  const before = { fingerprint, columns: ['stock_number', 'make', null, null], absent: [] }
+  expect(mapsOf(mapColumns(columns, { remembered: before }))).toEqual(['price_asking=Our $'])
+})
+
+test.for([
+  ['Weight', ['1500', '2100']],
+  ['GVM', ['3200', '4495']],
+  ['Dealer Id', ['10442', '10877']],
+  ['Postcode', ['2000', '4870']],
+  ['Engine cc', ['2998', '4500']],
+  ['Trim code', ['20211', '20455']],
+  ['Built', ['2019', '2023']],
+] as const)('%s is not taken for a price', ([header, cells]) => {
+  expect(mapsOf(mapColumns([stock, makes, [header, twelve(...cells)]]))).not.toContain(
+    `price_asking=${header}`,
+  )
+})
+
+test('a model year that is in the title of each car is not missing', () => {
+  const title = twelve('2024 Toyota RAV4 GXL', '2019 Kia Rio S')
+  const split = mapColumns([stock, ['Vehicle', title]])
+  const named = mapColumns([stock, makes, ['Model', twelve('RAV4', 'Rio')], ['Vehicle', title]])
+  const without = mapColumns([stock, ['Vehicle', twelve('Toyota RAV4 GXL', 'Kia Rio S')]])
+
+  const isMissing = ({ missing }: typeof split) =>
+    missing.some(({ field }) => field === 'model_year')
+  expect([split, named, without].map(isMissing)).toEqual([false, true, true])
+  expect(mappingSummary(split.columns, split.missing)).toContain(
+    'model year (model_year): out of "Vehicle"',
+  )
+})

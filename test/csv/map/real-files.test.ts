@@ -153,7 +153,7 @@ test.skipIf(!isHere)(
     expect(count).toEqual({ accepted: 3077, rejected: 4, skipped: 0 })
     expect(codes).toEqual({
       ...{ 'VIN_CHECK_DIGIT error': 4, 'VIN_CHECK_DIGIT info': 3 },
-      ...{ 'STOCK_LOOKS_LIKE_DATE warning': 4, 'VIN_AS_KEY info': 40 },
+      ...{ 'STOCK_LOOKS_LIKE_DATE warning': 4, 'VIN_AS_KEY warning': 40 },
     })
   },
 )

@@ -1,6 +1,6 @@
 import { leadingMake } from '../vehicle-words.ts'
 import { serialsOf } from './date.ts'
-import { isPlaceholder } from './plain-text.ts'
+import { isPlaceholder, plainText } from './plain-text.ts'
 import type { RowNotes } from './row-notes.ts'
 import { lastModelYear, type TypingOptions } from './typing-options.ts'
 import { type StockDraft, type Typed, typed, noValue } from './typed-row.ts'
@@ -70,6 +70,12 @@ interface Title {
   readonly make: string | null
   readonly model: string | null
   readonly variant: string | null
+}
+
+/** Whether a text is a title with the model year of a car: `2024 Toyota RAV4 GXL`. */
+export function hasTitleYear(text: string): boolean {
+  const title = splitTitle(plainText(text))
+  return title !== null && title.year !== null
 }
 
 /** Splits a title after its year and its make; null without a known make, because the rest would be a guess. */

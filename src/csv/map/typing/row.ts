@@ -85,7 +85,7 @@ function useVinAsKey(draft: StockDraft, layout: FieldColumns, notes: RowNotes): 
   if (!layout.stock_number) return
   notes.cell('stock_number', {
     code: 'VIN_AS_KEY',
-    severity: 'info',
+    severity: 'warning',
     hint: 'no stock number: the VIN identifies the vehicle',
   })
 }
