@@ -459,6 +459,7 @@ export interface CoreStreamStatusTable {
   vanished: number | null
   is_at_work: boolean | null
   read_to: Date | null
+  refused_key: string | null
 }
 
 /** core.user_price */
@@ -657,6 +658,7 @@ export interface OpsEnrichmentStateTable {
   outcome: string
   detail: string | null
   ask: string
+  refused_key: string | null
 }
 
 /** ops.field_drift */
@@ -694,6 +696,31 @@ export interface OpsJobFireTable {
   process_id: number
   run_ids: Generated<number[]>
   error: string | null
+}
+
+/** ops.key_refusal */
+export interface OpsKeyRefusalTable {
+  key_name: string | null
+  rooftop_uid: string | null
+  operation: string | null
+  refused_since: Date | null
+  refused_at: Date | null
+  refused_calls: number | null
+  status: number | null
+  answer: string | null
+}
+
+/** ops.key_state */
+export interface OpsKeyStateTable {
+  key_name: string
+  rooftop_uid: string
+  operation: string
+  good_at: Date | null
+  refused_since: Date | null
+  refused_at: Date | null
+  refused_calls: Generated<number>
+  status: number | null
+  answer: string | null
 }
 
 /** ops.mart_source */
@@ -841,6 +868,7 @@ export interface OpsRunStreamTable {
   saved: Generated<number>
   not_before: Date | null
   began_at: Date | null
+  refused_key: string | null
 }
 
 /** ops.schema_migration */
@@ -1174,6 +1202,8 @@ export interface Tables {
   'ops.field_drift': OpsFieldDriftTable
   'ops.job': OpsJobTable
   'ops.job_fire': OpsJobFireTable
+  'ops.key_refusal': OpsKeyRefusalTable
+  'ops.key_state': OpsKeyStateTable
   'ops.mart_source': OpsMartSourceTable
   'ops.mart_version': OpsMartVersionTable
   'ops.parked': OpsParkedTable
@@ -1621,6 +1651,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'vanished', type: 'integer' },
     { name: 'is_at_work', type: 'boolean' },
     { name: 'read_to', type: 'timestamp with time zone' },
+    { name: 'refused_key', type: 'character varying' },
   ],
   'core.user_price': [
     { name: 'rooftop_id', type: 'integer' },
@@ -1785,6 +1816,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'outcome', type: 'character varying(12)' },
     { name: 'detail', type: 'character varying(400)' },
     { name: 'ask', type: 'character varying(40)' },
+    { name: 'refused_key', type: 'character varying(130)' },
   ],
   'ops.field_drift': [
     { name: 'stream', type: 'character varying(40)' },
@@ -1816,6 +1848,27 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'process_id', type: 'integer' },
     { name: 'run_ids', type: 'bigint[]' },
     { name: 'error', type: 'text' },
+  ],
+  'ops.key_refusal': [
+    { name: 'key_name', type: 'character varying(130)' },
+    { name: 'rooftop_uid', type: 'character varying(120)' },
+    { name: 'operation', type: 'character varying(60)' },
+    { name: 'refused_since', type: 'timestamp with time zone' },
+    { name: 'refused_at', type: 'timestamp with time zone' },
+    { name: 'refused_calls', type: 'integer' },
+    { name: 'status', type: 'integer' },
+    { name: 'answer', type: 'character varying(400)' },
+  ],
+  'ops.key_state': [
+    { name: 'key_name', type: 'character varying(130)' },
+    { name: 'rooftop_uid', type: 'character varying(120)' },
+    { name: 'operation', type: 'character varying(60)' },
+    { name: 'good_at', type: 'timestamp with time zone' },
+    { name: 'refused_since', type: 'timestamp with time zone' },
+    { name: 'refused_at', type: 'timestamp with time zone' },
+    { name: 'refused_calls', type: 'integer' },
+    { name: 'status', type: 'integer' },
+    { name: 'answer', type: 'character varying(400)' },
   ],
   'ops.mart_source': [
     { name: 'reader', type: 'name' },
@@ -1939,6 +1992,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'saved', type: 'integer' },
     { name: 'not_before', type: 'timestamp with time zone' },
     { name: 'began_at', type: 'timestamp with time zone' },
+    { name: 'refused_key', type: 'character varying(130)' },
   ],
   'ops.schema_migration': [
     { name: 'version', type: 'integer' },

@@ -1,8 +1,9 @@
-import type { RooftopConfig } from '../config/read.ts'
+import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { streamProblems } from '../morning/problems.ts'
 import { sentencesOf } from '../morning/sentences.ts'
 import { readStreamStates } from '../morning/stream-states.ts'
+import { readKeyStates } from '../pipeline/key-states.ts'
 import { listRuns } from '../pipeline/run-history.ts'
 import { html, plainText } from '../values/html.ts'
 import { plural } from '../values/text.ts'
@@ -17,14 +18,16 @@ const longest = 300
 export async function digestText(
   db: Db,
   scope: {
-    readonly rooftops: readonly RooftopConfig[]
+    /** With the rooftops of the scope alone. */
+    readonly config: Config
     readonly zone: string
     readonly now: Date
   },
   open: readonly string[],
 ): Promise<string> {
-  const states = await readStreamStates(db, scope.rooftops)
-  const problems = streamProblems(states)
+  const { config } = scope
+  const states = await readStreamStates(db, config.rooftops)
+  const problems = streamProblems(states, { keys: await readKeyStates(db, config), config })
   const { runs } = await listRuns(db, { statuses: ['running'] }, 1)
   const summary = { states, problems, runningId: runs[0]?.runId ?? null }
   const format = new Intl.DateTimeFormat('en-AU', {
@@ -32,7 +35,7 @@ export async function digestText(
     ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
   })
   const time = (at: string) => html`${format.format(new Date(at))}`
-  const { head, more } = sentencesOf(summary, { config: scope, time })
+  const { head, more } = sentencesOf(summary, { config, time })
   const others = [
     ...open.map((text) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text)),
     ...problems

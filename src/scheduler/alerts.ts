@@ -126,7 +126,7 @@ export class Alerts {
     const found = scopesOf(config).map((scope) => {
       const uids = new Set(scope.rooftops.map(({ uid }) => uid))
       const own = Object.entries(status.rooftops).filter(([uid]) => uids.has(uid))
-      return { scope, problems: objectiveProblems(Object.fromEntries(own), faults, config.keys) }
+      return { scope, problems: objectiveProblems(Object.fromEntries(own), faults) }
     })
     await this.#report('objective/', found)
   }
@@ -170,7 +170,7 @@ export class Alerts {
       const day = digestDay(target, now)
       if (day === null || known.get(target.name) === day) continue
       const kinds = [`${prefix}inbox/`, ...(ofProgram.has(target.name) ? ['job/'] : [])]
-      const scope = { rooftops, zone: target.timezone, now }
+      const scope = { config: { ...config, rooftops }, zone: target.timezone, now }
       const found = await digestText(db, scope, await readOpen(pool, kinds))
       const text = scrubber(secretsOf(config))(found).slice(0, 2000)
       await queueDigest(pool, { target: target.name, day, text, recipients: recipientsOf(target) })

@@ -1,3 +1,4 @@
+import { readKeyStates } from '../../pipeline/key-states.ts'
 import { listRuns, type RunSummary } from '../../pipeline/run-history.ts'
 import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
@@ -24,8 +25,9 @@ export const morning = definePage({
   navigation: 'Morning',
   async read({ db, doors, config, now, query }) {
     const states = await readStreamStates(db, config.rooftops)
-    const ofStreams = streamProblems(states)
-    const others = await readOtherProblems({ db, doors, config })
+    const keys = await readKeyStates(db, config)
+    const ofStreams = streamProblems(states, { keys, config })
+    const others = await readOtherProblems({ db, doors, config, keys })
     const uids = config.rooftops.map(({ uid }) => uid)
     const span = { zone: config.console!.timezone, now, count: nightCount }
     const nights = countNights(await readDayEnds(db, uids, span), span)
