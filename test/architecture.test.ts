@@ -89,6 +89,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'csv',
       'streams',
       'pipeline',
+      'morning',
       'scheduler',
       'webhook',
       'console',
