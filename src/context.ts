@@ -16,6 +16,8 @@ export interface Context extends Warehouse {
   readonly services: ServiceClient<'read'>
   /** The current rate limit of each key over all processes, and the requests of this process in flight. */
   readonly rates: () => RateReading[]
+  /** Stores how the keys were answered up to now. */
+  readonly storeKeyAnswers: () => Promise<void>
   /** Which slice's records this process reads first. */
   readonly readQueue: FairReadQueue
   readonly sliceLimits: SliceLimits

@@ -37,6 +37,9 @@ export interface ErrorDetails extends ErrorOptions {
   readonly naturalKey?: string
   /** HTTP status of the answer, where there was one. */
   readonly status?: number
+  /** The API key of the request, as in ops.rate_budget, and what the source answered to it. */
+  readonly key?: string
+  readonly answer?: string
   /** Where a request failed. */
   readonly meaning?: Meaning
 }
@@ -49,6 +52,8 @@ export class SyncError extends Error {
   readonly rooftopUid: string | undefined
   readonly naturalKey: string | undefined
   readonly status: number | undefined
+  readonly key: string | undefined
+  readonly answer: string | undefined
   readonly meaning: Meaning | undefined
 
   constructor(errorAction: ErrorAction, message: string, details: ErrorDetails = {}) {
@@ -58,6 +63,8 @@ export class SyncError extends Error {
     this.rooftopUid = details.rooftopUid
     this.naturalKey = details.naturalKey
     this.status = details.status
+    this.key = details.key
+    this.answer = details.answer
     this.meaning = details.meaning
   }
 }

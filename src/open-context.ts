@@ -1,6 +1,7 @@
 import { type Context, noProgress, type Progress } from './context.ts'
 import type { Config } from './config/read.ts'
 import { isConnectionLoss } from './db/connect.ts'
+import { KeyAnswerLog } from './db/key-answers.ts'
 import { migrationStatus } from './db/migrate.ts'
 import { RetryOnConnectionLoss } from './db/retry-on-connection-loss.ts'
 import { messageOf } from './errors.ts'
@@ -55,7 +56,8 @@ export async function openContext(
     else log.warn({ err: error }, 'work queue')
   })
   const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
-  const reads = openReads(config, log, rates.open)
+  const keyAnswers = new KeyAnswerLog(warehouse.pool, log)
+  const reads = openReads(config, log, { budget: rates.open, keyAnswers })
   const eventLoop = watchEventLoop(log)
   return {
     ...warehouse,
@@ -64,6 +66,7 @@ export async function openContext(
     appraisal: reads.appraisal,
     services: reads.services,
     rates: () => rates.readings(),
+    storeKeyAnswers: async () => await keyAnswers.store(),
     // Enough requests wait at the limiter to reuse a free slot while the last answer is still processed.
     readQueue: new FairReadQueue(2 * config.http.concurrency),
     sliceLimits: options.sliceLimits ?? defaultSliceLimits,
@@ -74,6 +77,7 @@ export async function openContext(
       eventLoop[Symbol.dispose]()
       await queue.stop()
       await reads.close()
+      await keyAnswers[Symbol.asyncDispose]()
       await rates[Symbol.asyncDispose]()
       await warehouse[Symbol.asyncDispose]()
     },

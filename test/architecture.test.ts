@@ -92,6 +92,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'csv',
       'streams',
       'pipeline',
+      'morning',
       'scheduler',
       'webhook',
       'console',

@@ -1050,6 +1050,7 @@ core.stream_status view
   vanished integer
   is_at_work boolean
   read_to timestamp with time zone
+  refused_key character varying
   as
    SELECT rooftop_id,
       stream::character varying(40) AS stream,
@@ -1064,12 +1065,17 @@ core.stream_status view
       quarantined,
       vanished,
       rooftop_id IS NOT NULL AS is_at_work,
-      source_started_at AS read_to
+      source_started_at AS read_to,
+          CASE
+              WHEN ops.is_refused(refused_key, rooftop_uid) THEN refused_key
+              ELSE NULL::character varying
+          END AS refused_key
      FROM core.rooftop r
        CROSS JOIN ( VALUES ('users'::text,false), ('evaluations'::text,true), ('pricing'::text,false), ('vehicle-checks'::text,false), ('stock-prices'::text,false)) s(stream, is_windowed)
        LEFT JOIN core.stream_at_work work ON rooftop_id = rooftop_id AND stream::text = stream
        LEFT JOIN LATERAL ( SELECT status,
               error,
+              refused_key,
               finished_at,
               source_started_at - started_at AS clock_offset
              FROM ops.run_stream part
@@ -1341,6 +1347,7 @@ ops.enrichment_state table
   outcome character varying(12) not null -- Outcome of the last request. skipped: the source does not know or does not price the evaluation; rejected: the answer could not be read, is in quarantine and is requested again in the next run; failed: no answer
   detail character varying(400) -- Why it was skipped or failed
   ask character varying(40) not null -- The operation that is called, e.g. getpastppsrsearch. A stream may call several operations for one evaluation, each on its own schedule
+  refused_key character varying(130) -- The key whose refusal the failure is, or may be; null: another cause
   constraint enrichment_state_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['answered'::character varying, 'processing'::character varying, 'skipped'::character varying, 'rejected'::character varying, 'failed'::character varying])::text[])))
   constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id, ask)
   CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
@@ -1392,6 +1399,43 @@ ops.job_fire table
   CREATE INDEX job_fire_job_name_fire_id_idx ON ops.job_fire USING btree (job_name, fire_id DESC)
   CREATE INDEX job_fire_runs ON ops.job_fire USING gin (run_ids)
   -- One row per job and slot over all hosts, and one per "forecourt run". Times are by the clock of the database.
+
+ops.key_refusal view
+  key_name character varying(130)
+  rooftop_uid character varying(120)
+  operation character varying(60)
+  refused_since timestamp with time zone
+  refused_at timestamp with time zone
+  refused_calls integer
+  status integer
+  answer character varying(400)
+  as
+   SELECT key_name,
+      rooftop_uid,
+      operation,
+      refused_since,
+      refused_at,
+      refused_calls,
+      status,
+      answer
+     FROM ops.key_state refused
+    WHERE refused_since IS NOT NULL AND NOT (EXISTS ( SELECT
+             FROM ops.key_state other
+            WHERE key_name::text = key_name::text AND rooftop_uid::text = rooftop_uid::text AND good_at > (refused_at + '26:00:00'::interval)));
+  -- Where API keys are refused now, one row for each operation and rooftop.
+
+ops.key_state table
+  key_name character varying(130) not null -- As in ops.rate_budget: appraisal/<name under keys:>, or vehicleData
+  rooftop_uid character varying(120) not null -- Empty for vehicleData, whose key is the same for every rooftop
+  operation character varying(60) not null
+  good_at timestamp with time zone -- The last answer that accepted the key, by about a minute
+  refused_since timestamp with time zone -- The first refusal after that; null: the key is not refused
+  refused_at timestamp with time zone -- The last refusal
+  refused_calls integer not null default 0 -- Calls that were refused since; calls that were not sent any more are not counted
+  status integer -- HTTP status of the last refusal
+  answer character varying(400) -- What the service answered then, without the key
+  constraint key_state_pkey PRIMARY KEY (key_name, rooftop_uid, operation)
+  -- The last answers to an API key: one row for each operation and rooftop, as a key may be refused at one of either. Processes write what changed, within a second; unchanged answers once a minute. Times are by the clock of the database.
 
 ops.mart_source view
   reader name
@@ -1476,6 +1520,15 @@ begin
     execute 'drop view ' || views;
   end if;
 end
+$function$
+
+ops.ops.is_refused(character varying,character varying) routine
+CREATE OR REPLACE FUNCTION ops.is_refused(of_key character varying, uid character varying)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from ops.key_refusal where key_name = of_key and rooftop_uid in (uid, ''))
 $function$
 
 ops.ops.issue_cause(jsonb) routine
@@ -1710,6 +1763,7 @@ ops.run_stream table
   saved integer not null default 0 -- Calls that were not needed: asking about every evaluation in every run would have taken this many more requests
   not_before timestamp with time zone -- The next slice begins no earlier, because the stream waits for an answer or for an earlier stream. Other runs work meanwhile
   began_at timestamp with time zone -- When the first slice of it started; null: none has
+  refused_key character varying(130) -- The key whose refusal the error is, or may be where the documents leave open what was refused; null: another cause
   constraint run_stream_pkey PRIMARY KEY (run_id, rooftop_id, stream)
   constraint run_stream_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
   constraint run_stream_status_check CHECK (((status)::text = ANY ((ARRAY['waiting'::character varying, 'running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'parked'::character varying])::text[])))

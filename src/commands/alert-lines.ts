@@ -1,4 +1,5 @@
 import type { AlertStatus } from '../scheduler/alert-status.ts'
+import { utcText } from '../values/instant.ts'
 import { plural } from '../values/text.ts'
 
 /** A line for each receiver of alerts that does not get its messages. */
@@ -11,9 +12,7 @@ export function alertLines(alerts: Readonly<Record<string, AlertStatus>>): strin
         ...(waiting > 0 ? [`${plural(waiting, 'message')} will be tried again`] : []),
       ]
       const last =
-        lastSentAt === null
-          ? 'none has arrived yet'
-          : `the last arrived ${lastSentAt.slice(0, 16)}Z`
+        lastSentAt === null ? 'none has arrived yet' : `the last arrived ${utcText(lastSentAt)}`
       return [
         `Alerts to ${name}: ${counts.join(', ')}: ${error}; ${last}. Correct it, then run "forecourt alerts test ${name}".`,
       ]

@@ -89,7 +89,8 @@ export const serve: CommandDefinition = {
 export const status: CommandDefinition = {
   usage: 'status',
   summary: 'Freshness, coverage, gaps, quarantine, jobs, links; exit 1 when an objective is missed',
-  examples: ['forecourt status', 'forecourt status --json'],
+  options: (command) => command.option('--all', 'also every stream of every rooftop, and all jobs'),
+  examples: ['forecourt status', 'forecourt status --all', 'forecourt status --json'],
   run: lazy(async () => (await import('./status.ts')).status),
 }
 

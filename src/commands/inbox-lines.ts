@@ -1,4 +1,5 @@
 import { type InboxStatus, lateText } from '../stock/inbox/inbox-status.ts'
+import { utcText } from '../values/instant.ts'
 
 /** A line for each drop folder, and what is wrong with it. */
 export function inboxLines(inboxes: Readonly<Record<string, InboxStatus>>): string[] {
@@ -15,7 +16,7 @@ export function inboxLines(inboxes: Readonly<Record<string, InboxStatus>>): stri
 }
 
 function headLine(label: string, { status, newestAt, waiting }: InboxStatus): string {
-  const newest = newestAt === null ? 'no list yet' : `newest list ${newestAt.slice(0, 16)}Z`
+  const newest = newestAt === null ? 'no list yet' : `newest list ${utcText(newestAt)}`
   const names = waiting.slice(0, 5).join(', ')
   const files = waiting.length === 0 ? '' : `; waiting: ${names}${waiting.length > 5 ? ', …' : ''}`
   return `Drop folder ${label}: ${status}, ${newest}${files}`

@@ -27,6 +27,7 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
   readonly file: string | null
   /** Where the value of each key comes from, for messages; a config made in code has none. */
   readonly keySources: Readonly<Record<string, string>>
+  readonly vehicleDataKeySource?: string
   /** The folder of `.forecourt/`. */
   readonly homeDir: string
 }
@@ -34,6 +35,8 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
 /** What the process was started with beyond the config. */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>
+  /** Of these variables, those that `.env` sets and not the environment. */
+  readonly ofDotEnv?: ReadonlySet<string>
   readonly cwd: string
 }
 
@@ -64,8 +67,12 @@ export function loadConfig(file: string | undefined, environment: Environment): 
       { cause },
     )
   }
-  const variables = { ...readDotEnv(path.dirname(wanted)), ...environment.variables }
-  return parseConfig(text, wanted, { ...environment, variables })
+  const dotEnv = readDotEnv(path.dirname(wanted))
+  const variables = { ...dotEnv, ...environment.variables }
+  const ofDotEnv = new Set(
+    Object.keys(dotEnv).filter((name) => environment.variables[name] === undefined),
+  )
+  return parseConfig(text, wanted, { ...environment, variables, ofDotEnv })
 }
 
 /** The variables of `.env` beside the config, for cron and other callers that set none. The environment goes before it. */
@@ -96,18 +103,17 @@ export function parseConfig(text: string, file: string, environment: Environment
     ...checked.problems.filter((one) => isNew(one, read.problems)),
   ]
   if (problems.length === 0) {
-    const keySources = Object.fromEntries(
-      Object.keys(checked.config?.keys ?? {}).map((name) => {
-        const variable = read.findVariable(['keys', name, 'value'])
-        return [
-          name,
-          variable === null
-            ? `keys.${name}.value of ${short}`
-            : `the environment variable ${variable}`,
-        ]
-      }),
-    )
-    return complete(checked, file, path.dirname(path.resolve(file)), keySources)
+    const sourceOf = (...setting: string[]) => {
+      const variable = read.findVariable(setting)
+      if (variable === null) return `${setting.join('.')} of ${short}`
+      if (environment.ofDotEnv?.has(variable)) return `the variable ${variable} in .env`
+      return `the environment variable ${variable}, named in ${short}`
+    }
+    const names = Object.keys(checked.config?.keys ?? {})
+    return complete(checked, file, path.dirname(path.resolve(file)), {
+      keySources: Object.fromEntries(names.map((name) => [name, sourceOf('keys', name, 'value')])),
+      vehicleDataKeySource: sourceOf('vehicleData', 'apiKey'),
+    })
   }
   const sorted = problems
     .map((one) => ({ ...one, line: read.lineOf(one.path) }))
@@ -166,7 +172,7 @@ function complete(
   { config }: Checked,
   file: string | null,
   homeDir: string,
-  keySources: Config['keySources'] = {},
+  sources: Pick<Config, 'keySources' | 'vehicleDataKeySource'> = { keySources: {} },
 ): Config {
   if (!config) throw new Error('a config with problems cannot be completed')
   const rooftops = config.rooftops.map((entry) => {
@@ -179,5 +185,5 @@ function complete(
       group: groupOf(entry, config.keys),
     } satisfies RooftopConfig)
   })
-  return Object.freeze({ ...config, rooftops, file, homeDir, keySources })
+  return Object.freeze({ ...config, rooftops, file, homeDir, ...sources })
 }

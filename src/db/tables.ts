@@ -289,6 +289,7 @@ export interface CoreRooftopTable {
   odometer_unit: string
   previous_time_zone: string | null
   time_zone_changed_at: Date | null
+  left_config_at: Date | null
 }
 
 /** core.rooftop_group */
@@ -459,6 +460,7 @@ export interface CoreStreamStatusTable {
   vanished: number | null
   is_at_work: boolean | null
   read_to: Date | null
+  refused_key: string | null
 }
 
 /** core.user_price */
@@ -655,6 +657,7 @@ export interface OpsEnrichmentStateTable {
   outcome: string
   detail: string | null
   ask: string
+  refused_key: string | null
 }
 
 /** ops.field_drift */
@@ -692,6 +695,31 @@ export interface OpsJobFireTable {
   process_id: number
   run_ids: Generated<number[]>
   error: string | null
+}
+
+/** ops.key_refusal */
+export interface OpsKeyRefusalTable {
+  key_name: string | null
+  rooftop_uid: string | null
+  operation: string | null
+  refused_since: Date | null
+  refused_at: Date | null
+  refused_calls: number | null
+  status: number | null
+  answer: string | null
+}
+
+/** ops.key_state */
+export interface OpsKeyStateTable {
+  key_name: string
+  rooftop_uid: string
+  operation: string
+  good_at: Date | null
+  refused_since: Date | null
+  refused_at: Date | null
+  refused_calls: Generated<number>
+  status: number | null
+  answer: string | null
 }
 
 /** ops.mart_source */
@@ -808,6 +836,7 @@ export interface OpsRunTable {
   is_detached: Generated<boolean>
   resumes: number | null
   heartbeat_at: Generated<Date>
+  source_id: number | null
 }
 
 /** ops.run_pace */
@@ -839,6 +868,7 @@ export interface OpsRunStreamTable {
   saved: Generated<number>
   not_before: Date | null
   began_at: Date | null
+  refused_key: string | null
 }
 
 /** ops.schema_migration */
@@ -847,6 +877,15 @@ export interface OpsSchemaMigrationTable {
   name: string
   checksum: string
   applied_at: Generated<Date>
+}
+
+/** ops.source */
+export interface OpsSourceTable {
+  source_id: GeneratedAlways<number>
+  appraisal_url: string
+  vehicle_data_url: string
+  is_sandbox: boolean
+  first_used_at: Generated<Date>
 }
 
 /** ops.stock_inbox */
@@ -978,6 +1017,7 @@ export interface OpsWebhookDeliveryTable {
   outcome: string | null
   processed_at: Date | null
   not_shown: Generated<number>
+  source_id: number | null
 }
 
 /** ops.webhook_subscription */
@@ -1172,6 +1212,8 @@ export interface Tables {
   'ops.field_drift': OpsFieldDriftTable
   'ops.job': OpsJobTable
   'ops.job_fire': OpsJobFireTable
+  'ops.key_refusal': OpsKeyRefusalTable
+  'ops.key_state': OpsKeyStateTable
   'ops.mart_source': OpsMartSourceTable
   'ops.mart_version': OpsMartVersionTable
   'ops.parked': OpsParkedTable
@@ -1185,6 +1227,7 @@ export interface Tables {
   'ops.run_pace': OpsRunPaceTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
+  'ops.source': OpsSourceTable
   'ops.stock_inbox': OpsStockInboxTable
   'ops.stock_inbox_file': OpsStockInboxFileTable
   'ops.stock_inbox_part': OpsStockInboxPartTable

@@ -1,7 +1,9 @@
 import type { Config } from '../config/read.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import { freshWithinHours } from '../pipeline/status.ts'
-import { keyRefusals, whereRefused } from './key-refusals.ts'
+import type { KeyState } from '../pipeline/key-states.ts'
+import { shortKey } from '../sources/key-advice.ts'
+import { refusalCure, refusalText, whereRefused } from './key-words.ts'
 import { allStreams } from '../streams/all.ts'
 import { listText, plural } from '../values/text.ts'
 import type { StreamState } from './stream-states.ts'
@@ -39,16 +41,20 @@ export function sortProblems<P extends Problem>(problems: readonly P[]): P[] {
  * rooftops with the same cause in the same streams. A refused key is one row, whatever it stops. Quarantine alone is left to the
  * list of its causes.
  */
-export function streamProblems(states: readonly StreamState[]): StreamProblem[] {
+export function streamProblems(
+  states: readonly StreamState[],
+  { keys, config }: { readonly keys: readonly KeyState[]; readonly config: Config },
+): StreamProblem[] {
   const wrong = states.filter(
     ({ status, error, fault, gaps, unprovable }) =>
       status !== 'ok' &&
       (status !== 'partial' || error !== null || fault !== null || gaps + unprovable > 0),
   )
-  const refusals = keyRefusals(states)
-  const refused = new Set(refusals.flatMap(({ states: own }) => own))
+  const refused = keys.filter(({ refusal }) => refusal !== null)
+  const names = new Set(refused.map(({ key }) => key))
+  const isOfKey = ({ refusedKey }: StreamState) => refusedKey !== null && names.has(refusedKey)
   const byCause = Map.groupBy(
-    wrong.filter((state) => !refused.has(state)),
+    wrong.filter((state) => !isOfKey(state)),
     (state) => `${state.uid} ${causeOf(state)}`,
   )
   const causes = [...byCause.values()].map((own) => ({
@@ -57,16 +63,26 @@ export function streamProblems(states: readonly StreamState[]): StreamProblem[] 
   }))
   const together = Map.groupBy(causes, ({ key }) => key)
   return sortProblems([
-    ...refusals.map((refusal) => ({
-      // The row has the status of the worst.
-      ...problemOf(refusal.states.toSorted((a, b) => rankOf(a) - rankOf(b))),
-      word: 'Key refused',
-      detail: `key “${refusal.key}”, ${whereRefused(refusal)}`,
-      why: refusal.error,
-      link: { label: 'Show the key', path: '/work#keys' },
-    })),
+    ...refused.map((key) => keyProblem(key, wrong, config)),
     ...[...together.values()].map((same) => problemOf(same.flatMap((one) => one.own))),
   ])
+}
+
+/** A refused key as one problem, with everything that it stops. */
+function keyProblem(state: KeyState, wrong: readonly StreamState[], config: Config): StreamProblem {
+  const refusal = state.refusal!
+  const stopped = wrong.filter(({ refusedKey }) => refusedKey === state.key)
+  const named = new Set(refusal.rooftops)
+  const rooftops = config.rooftops.filter(({ uid }) => named.has(uid)).map(({ name }) => name)
+  return {
+    ...{ status: 'failed', rank: ranks.failed, word: 'Key refused', tone: 'bad' },
+    ...{ rooftops, streams: [...new Set(stopped.map(({ stream }) => stream))] },
+    what: listText(rooftops, 3),
+    detail: `key “${shortKey(state.key)}”, ${whereRefused(refusal)}`,
+    why: `${refusalText(refusal)}. ${refusalCure(state, config)}`,
+    since: refusal.since.toISOString(),
+    link: { label: 'Show the key', path: '/work#keys' },
+  }
 }
 
 function causeOf(state: StreamState): string {
@@ -87,10 +103,6 @@ function whyOf({ status, error, fault, gaps, unprovable }: StreamState): string 
 
 const ranks = { failed: 0, late: 1, never: 3, partial: 4 } as const
 const words = { failed: 'Failed', late: 'Late', never: 'Never', partial: 'Incomplete' } as const
-
-function rankOf({ status }: StreamState): number {
-  return status === 'ok' ? ranks.partial : ranks[status]
-}
 
 /** The row of states with one cause. */
 function problemOf(states: readonly StreamState[]): StreamProblem {

@@ -14,6 +14,8 @@ export interface StreamState {
   /** As in `forecourt status`, which compares every row itself, and here what the last verification found. */
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   readonly error: string | null
+  /** The key whose refusal that is, if it is refused now, as in `ops.rate_budget`. */
+  readonly refusedKey: string | null
   /** failed: the first failure after the last good run; late: when it became too old. */
   readonly since: string | null
   /** The run that failed last. */
@@ -37,7 +39,7 @@ export async function readStreamStates(
   rooftops: Config['rooftops'],
 ): Promise<StreamState[]> {
   const { rows } = await sql<StreamState>`
-    select rooftop_uid as uid, s.stream, s.last_error as error, s.is_at_work as "isAtWork",
+    select rooftop_uid as uid, s.stream, s.last_error as error, s.refused_key as "refusedKey", s.is_at_work as "isAtWork",
       core.stream_health(s.last_status, s.last_good_run_at, s.is_at_work,
         s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0 or verification.fault is not null) as status,
       to_json(coalesce(failed.since,
@@ -77,7 +79,7 @@ export async function readStreamStates(
 /** A rooftop that no run has registered yet. */
 const neverSeen = {
   status: 'never',
-  ...{ error: null, since: null, failedRun: null, lastGoodAt: null },
+  ...{ error: null, refusedKey: null, since: null, failedRun: null, lastGoodAt: null },
   ...{ coveredTo: null, newestAt: null, gaps: 0, unprovable: 0, quarantined: 0, isAtWork: false },
   ...{ verifiedAt: null, fault: null },
 } as const

@@ -29,6 +29,14 @@ export const gauges = {
     forecourt_key_blocked_seconds:
       'Seconds until the next request may be sent, as the source asked to wait; 0: not blocked',
   }),
+  ...withLabels(['service', 'key', 'state'], {
+    forecourt_key_state:
+      '1: the state of the key by its last answers: open, slowed, quotaUsed, resting or refused',
+  }),
+  ...withLabels(['service', 'key'], {
+    forecourt_key_refused_rooftops: 'Rooftops where the service refuses the key now',
+    forecourt_key_refused_calls: 'Calls that were refused since; 0: the key is not refused',
+  }),
   ...withLabels([], {
     forecourt_warehouse_up: '1: the warehouse answers this scrape',
     forecourt_schema_version: 'Newest migration of the warehouse',

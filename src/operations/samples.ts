@@ -3,6 +3,8 @@ import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../db/source-now.ts'
 import { readLinkStatus } from '../links/link-status.ts'
+import { keyStateNames, readKeyStates } from '../pipeline/key-states.ts'
+import { shortKey, vehicleDataKey } from '../sources/key-advice.ts'
 import { countQueue } from '../queue/queue.ts'
 import type { PlannedJob } from '../scheduler/load-jobs.ts'
 import { readJobStatuses } from '../scheduler/job-status.ts'
@@ -38,10 +40,29 @@ export function keySamples(keys: readonly KeyStatus[]): Sample[] {
   })
 }
 
+/** The state of the keys by their last answers, as in `status`. */
+export async function keyStateSamples(db: Db, config: Config): Promise<Sample[]> {
+  const keys = await readKeyStates(db, config)
+  return keys.flatMap(({ key, state, refusal }) => {
+    const labels = labelsOf(key)
+    return [
+      ...keyStateNames.flatMap((name) =>
+        samplesOf({ forecourt_key_state: Number(name === state) }, { ...labels, state: name }),
+      ),
+      ...samplesOf(
+        {
+          forecourt_key_refused_rooftops: refusal?.rooftops.length ?? 0,
+          forecourt_key_refused_calls: refusal?.calls ?? 0,
+        },
+        labels,
+      ),
+    ]
+  })
+}
+
 /** The same labels as on the counters of requests, so that both can be joined. */
 function labelsOf(key: string): Record<string, string> {
-  if (!key.startsWith('appraisal/')) return { service: 'vehicle-data', key }
-  return { service: 'appraisal', key: key.slice('appraisal/'.length) }
+  return { service: key === vehicleDataKey ? 'vehicle-data' : 'appraisal', key: shortKey(key) }
 }
 
 /** The version of the schema. */

@@ -8,6 +8,7 @@ import { type Sample, samplesOf } from './gauges.ts'
 import { quarantineSamples, streamSamples } from './stream-samples.ts'
 import {
   jobSamples,
+  keyStateSamples,
   linkSamples,
   queueSamples,
   runSamples,
@@ -123,6 +124,7 @@ function partsOf({ config, jobs }: WarehouseMetricsOptions): Part[] {
     { name: schemaPart, cacheMs, read: schemaSamples },
     { name: 'streams', cacheMs, read: (db) => streamSamples(db, config) },
     { name: 'quarantine', cacheMs, read: (db) => quarantineSamples(db, config) },
+    { name: 'keys', cacheMs, read: (db) => keyStateSamples(db, config) },
     { name: 'runs', cacheMs, read: runSamples },
     { name: 'queue', cacheMs, read: queueSamples },
     { name: 'jobs', cacheMs, read: (db) => jobSamples(db, jobs) },

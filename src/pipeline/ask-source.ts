@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import { messageOf, SyncError } from '../errors.ts'
 import type { WhileWaiting } from '../sources/http.ts'
-import { isHopeless } from '../sources/status-rules.ts'
+import { findRefusedKey, isHopeless } from '../sources/status-rules.ts'
 import { freeSlotWhileWaiting } from '../sources/fair-read-queue.ts'
 import type { Enrichment, EnrichmentTask } from './enrichment.ts'
 import type { Issue } from '../values/record.ts'
@@ -18,6 +18,8 @@ export type Answer =
       readonly kind: 'skipped' | 'failed'
       readonly task: EnrichmentTask
       readonly reason: string
+      /** The key whose refusal the reason is, or may be. */
+      readonly refusedKey?: string | null
     }
 
 interface Payload {
@@ -35,6 +37,8 @@ interface Payload {
 export interface StopReason {
   readonly errorAction: 'park' | 'abort' | 'retry' | 'skip'
   readonly reason: string
+  /** The key whose refusal that is, or may be. */
+  readonly refusedKey?: string | null
 }
 
 /** All answers of a slice, and why it stopped asking before the end, if it did. */
@@ -76,6 +80,7 @@ export async function askAll(
         return
       }
       const { errorAction, meaning, message: reason } = error
+      const refusedKey = findRefusedKey(error)
       const isRegional = meaning === 'keyOrRecordRefused' && !isAnswered(answers) && !wasAnswered
       if (isUnreadable(error)) answers.push(unreadable(task, error))
       else if (errorAction === 'skip' || isRegional) {
@@ -85,9 +90,13 @@ export async function askAll(
       } else if (errorAction === 'park') stopReason ??= { errorAction, reason }
       else {
         // Recorded even when it ends the stream, so that tomorrow it comes after the others and blocks none of them.
-        answers.push({ kind: 'failed', task, reason })
+        answers.push({ kind: 'failed', task, reason, refusedKey })
         if (++failures >= failuresAllowed || isHopeless(error))
-          stopReason ??= { errorAction: isSourceUp(answers) ? 'retry' : errorAction, reason }
+          stopReason ??= {
+            errorAction: isSourceUp(answers) ? 'retry' : errorAction,
+            reason,
+            refusedKey,
+          }
       }
     }
   }

@@ -52,11 +52,11 @@ export async function commitSlice<Item = never>(
 
 async function completeSlice(tx: Tx, job: SliceJob, result: SliceResult): Promise<void> {
   const { run, item } = job
-  const { more, delaySeconds, counts, error } = result
+  const { more, delaySeconds, counts, error, refusedKey } = result
   const status = more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
   if (run.lane === 'background') await recordPace(tx, run.runId, counts)
   if (more && delaySeconds) await postpone(tx, run.runId, item.key, delaySeconds)
-  await completeSlices(tx, job, [{ job, counts, status, error }])
+  await completeSlices(tx, job, [{ job, counts, status, error, refusedKey }])
 }
 
 /** Adds slices of a run's stream to its ledger, completes their work under the fence, and enqueues the next work of their keys. */

@@ -32,6 +32,8 @@ export async function askDue(job: Job): Promise<SliceResult> {
   const budget = await budgetLeft(job)
   const tasks = await dueTasks(job, budget, began)
   const { answers, stopReason } = await askUnlessParked(job, tasks)
+  // Of some refusals only the other answers show whether the key is meant.
+  if (answers.some(isRefusal)) await context.storeKeyAnswers()
   const now = context.appraisal.clock.now()
   const store = async (tx: Tx, stored: readonly Answer[]) => {
     const screened = await screenAnswers(tx, job, stored)
@@ -61,6 +63,10 @@ export async function askDue(job: Job): Promise<SliceResult> {
       'backfill budget used up; run the backfill again for the rest',
     )
   return result
+}
+
+function isRefusal(answer: Answer): boolean {
+  return answer.kind === 'failed' && answer.refusedKey != null
 }
 
 /** The questions that are due about the evaluations that are known now; those that the run itself brings in come on top. */
@@ -132,11 +138,10 @@ function whatNext(
   pollAt: Date | null,
   now: Date,
 ): Omit<SliceResult, 'counts'> {
-  const [failed] = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
+  const [failed] = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer] : []))
   // What stopped the slice may quote an answer: the text is that of the answer that is stored.
-  const error =
-    stopReason?.errorAction === 'park' ? stopReason.reason : (failed ?? stopReason?.reason)
-  const why = error === undefined ? {} : { error }
+  const cause = stopReason?.errorAction === 'park' ? stopReason : (failed ?? stopReason)
+  const why = cause === null ? {} : { error: cause.reason, refusedKey: cause.refusedKey ?? null }
   if (stopReason?.errorAction === 'skip') return { more: false }
   if (stopReason !== null) return { more: false, ...why, ...statusOf(stopReason) }
   if (isMore || pollAt === null) return { more: isMore, ...why }

@@ -67,26 +67,43 @@ export async function recordAnswers(
   { began, now }: AskSpan,
 ): Promise<ReadonlySet<number>> {
   if (answers.length === 0) return new Set()
-  const states = answers.map((answer) => stateOf(job, answer, now))
+  const refused = await readRefused(tx, job, answers)
+  const states = answers.map((answer) => stateOf(job, answer, now, refused))
   const { rows } = await sql<{ evalId: number; isChanged: boolean }>`
     with before as (
       select eval_id, ask, outcome from ops.enrichment_state
       where rooftop_id = ${job.rooftop.id} and stream = ${job.stream.name} and eval_id = any(${states.map(({ evalId }) => evalId)}::bigint[])
     )
     insert into ops.enrichment_state as old
-      (rooftop_id, stream, eval_id, ask, next_due_at, last_asked_at, polling_since, failures, outcome, detail)
+      (rooftop_id, stream, eval_id, ask, next_due_at, last_asked_at, polling_since, failures, outcome, detail, refused_key)
     select ${job.rooftop.id}, ${job.stream.name}, state.*
     from unnest(${states.map(({ evalId }) => evalId)}::bigint[], ${states.map(({ ask }) => ask)}::text[], ${states.map(({ nextDueAt }) => nextDueAt)}::timestamptz[],
       ${states.map(() => began)}::timestamptz[], ${states.map(({ pollingSince }) => pollingSince)}::timestamptz[],
       ${states.map(({ failures }) => failures)}::int[], ${states.map(({ outcome }) => outcome)}::text[],
-      ${states.map(({ detail }) => detail)}::text[]) as state
+      ${states.map(({ detail }) => detail)}::text[], ${states.map(({ refusedKey }) => refusedKey)}::text[]) as state
     on conflict (rooftop_id, stream, eval_id, ask) do update
     set next_due_at = excluded.next_due_at, last_asked_at = excluded.last_asked_at,
-      polling_since = excluded.polling_since, failures = excluded.failures, outcome = excluded.outcome, detail = excluded.detail
+      polling_since = excluded.polling_since, failures = excluded.failures, outcome = excluded.outcome, detail = excluded.detail,
+      refused_key = excluded.refused_key
     returning eval_id as "evalId", not exists (
       select from before where before.eval_id = old.eval_id and before.ask = old.ask and before.outcome = old.outcome) as "isChanged"
   `.execute(tx.db)
   return new Set(rows.flatMap(({ evalId, isChanged }) => (isChanged ? [evalId] : [])))
+}
+
+/** Of the keys that answers name as refused, perhaps, those that are. */
+async function readRefused(
+  { db }: Tx,
+  { rooftop }: SliceJob,
+  answers: readonly Answer[],
+): Promise<ReadonlySet<string>> {
+  const named = answers.flatMap((answer) => (answer.kind === 'failed' && answer.refusedKey) || [])
+  if (named.length === 0) return new Set()
+  const { rows } = await sql<{ key: string }>`
+    select key from unnest(${[...new Set(named)]}::text[]) as key where ops.is_refused(key, ${rooftop.uid})`.execute(
+    db,
+  )
+  return new Set(rows.map(({ key }) => key))
 }
 
 interface State {
@@ -97,10 +114,16 @@ interface State {
   readonly pollingSince: Date | null
   readonly failures: number
   readonly detail: string | null
+  readonly refusedKey: string | null
 }
 
 /** The new state of an evaluation after its answer, with its next due time. */
-function stateOf(job: SliceJob<Enrichment>, answer: Answer, now: Date): State {
+function stateOf(
+  job: SliceJob<Enrichment>,
+  answer: Answer,
+  now: Date,
+  refused: ReadonlySet<string>,
+): State {
   const { stream, run } = job
   const { task, kind } = answer
   const runStart = fromUnixSeconds(run.sourceStart)
@@ -110,12 +133,18 @@ function stateOf(job: SliceJob<Enrichment>, answer: Answer, now: Date): State {
     pollingSince: null,
     failures: 0,
     detail: null,
+    refusedKey: null,
   }
   if (kind === 'failed') {
     const failures = task.failures + 1
     // Less than a day, so that it is due again the next night.
-    const nextDueAt = new Date(runStart.getTime() + Math.min(2 ** (failures - 1), 23) * hourMs)
-    return { ...base, outcome: kind, failures, nextDueAt, detail: detailOf(answer.reason) }
+    const { reason } = answer
+    const refusedKey =
+      answer.refusedKey != null && refused.has(answer.refusedKey) ? answer.refusedKey : null
+    // A refused key is corrected by a person, and then everything is missing: the next run reads it, however often it failed.
+    const hours = refusedKey === null ? Math.min(2 ** (failures - 1), 23) : 0
+    const nextDueAt = new Date(runStart.getTime() + hours * hourMs)
+    return { ...base, outcome: kind, failures, nextDueAt, detail: detailOf(reason), refusedKey }
   }
   // An answer that could not be read counts as none: the next run asks again.
   if (kind === 'rejected')

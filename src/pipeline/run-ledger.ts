@@ -278,6 +278,8 @@ export interface RecordedSlice {
   /** Not waiting or running: it ends the stream for this run. */
   readonly status: StreamStatus
   readonly error?: string | undefined
+  /** The key whose refusal that is, or may be. */
+  readonly refusedKey?: string | null | undefined
 }
 
 /** Adds the counts of slices; the first one of a stream also says when it began. */
@@ -289,11 +291,11 @@ export async function recordSlices(
   const names = Object.keys(zeroCounts) as (keyof Counts)[]
   await tx.client.query(
     `update ops.run_stream as stored set ${names.map((name) => `${name} = stored.${name} + added.${name}`).join(', ')},
-       status = added.status, error = coalesce(added.error, stored.error),
+       status = added.status, error = coalesce(added.error, stored.error), refused_key = coalesce(added.refused_key, stored.refused_key),
        began_at = coalesce(stored.began_at, clock_timestamp() - make_interval(secs => added.seconds)),
        finished_at = case when added.status in ('waiting', 'running') then null else now() end
-     from unnest($3::int[], $4::text[], $5::text[], $6::float8[], ${names.map((_, index) => `$${index + 7}::bigint[]`).join(', ')})
-       as added (rooftop_id, status, error, seconds, ${names.join(', ')})
+     from unnest($3::int[], $4::text[], $5::text[], $6::float8[], $7::text[], ${names.map((_, index) => `$${index + 8}::bigint[]`).join(', ')})
+       as added (rooftop_id, status, error, seconds, refused_key, ${names.join(', ')})
      where run_id = $1 and stream = $2 and stored.rooftop_id = added.rooftop_id`,
     [
       ...[runId, stream],
@@ -301,6 +303,7 @@ export async function recordSlices(
       slices.map(({ status }) => status),
       slices.map(({ error }) => error ?? null),
       slices.map(({ seconds }) => seconds),
+      slices.map(({ refusedKey }) => refusedKey ?? null),
       ...names.map((name) => slices.map(({ counts }) => counts[name])),
     ],
   )

@@ -1,6 +1,7 @@
 import { isConnectionLoss } from '../db/connect.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
 import { type SliceEnded, sliceEnded } from '../telemetry.ts'
+import { findRefusedKey } from '../sources/status-rules.ts'
 import { commitSlice } from './commit-slice.ts'
 import { payloadRowsOf } from './derive-rows.ts'
 import { replaySlice } from './replay-slice.ts'
@@ -107,7 +108,8 @@ async function afterFailure(
   const message = messageOf(error)
   context.log.error(about, message)
   const { seconds } = job.traffic
-  const slice = { counts: addCounts(zeroCounts, job.traffic), seconds, status, error: message }
+  const counts = addCounts(zeroCounts, job.traffic)
+  const slice = { counts, seconds, status, error: message, refusedKey: findRefusedKey(error) }
   await giveBack(context, [item], {
     record: (tx) =>
       recordSlices(tx, { runId: run.runId, stream: stream.name }, [

@@ -152,6 +152,7 @@ async function endRun(
   { runId }: Run,
   rooftops: readonly RooftopRow[],
 ): Promise<EndedRun> {
+  await context.storeKeyAnswers()
   const progress = await readRunProgress(context.db, runId)
   const report = await reportRun(context.db, runId, rooftops)
   if (progress === 'paused') return { report, end: 'paused' }

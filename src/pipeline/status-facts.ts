@@ -13,6 +13,8 @@ export interface StreamFacts {
   readonly stream: string
   readonly lastStatus: string | null
   readonly lastError: string | null
+  /** The key whose refusal that is, if it is refused now, as in `ops.rate_budget`. */
+  readonly refusedKey: string | null
   readonly lastGoodAt: Date | null
   /** When that run began, by the source's clock. */
   readonly readTo: Date | null
@@ -55,6 +57,8 @@ export async function readFacts(
       and arguments ->> 'mode' in ('sync', 'backfill', 'reprice') and (is_windowed or lane <> 'background')`
   const { rows } = await sql<StreamFacts>`
     select own.rooftop_id as "rooftopId", known.stream, last.status as "lastStatus", last.error as "lastError",
+      case when ops.is_refused(last.refused_key, (select rooftop_uid from core.rooftop where rooftop_id = own.rooftop_id))
+        then last.refused_key end as "refusedKey",
       good.finished_at as "lastGoodAt", good.source_started_at as "readTo", work.stream is not null as "isAtWork",
       core.is_late(good.finished_at, work.stream is not null) as "isLate",
       core.stream_health(last.status, good.finished_at, work.stream is not null, false) as health,
@@ -65,7 +69,7 @@ export async function readFacts(
     cross join unnest(${names}::text[], ${isWindowed}::boolean[]) as known (stream, is_windowed)
     left join core.stream_at_work as work on work.rooftop_id = own.rooftop_id and work.stream = known.stream
     left join lateral (
-      select part.status, part.error from ${ended} order by part.run_id desc limit 1) as last on true
+      select part.status, part.error, part.refused_key from ${ended} order by part.run_id desc limit 1) as last on true
     left join lateral (
       select part.finished_at, source_started_at from ${ended} and part.status in ('ok', 'partial')
       order by part.run_id desc limit 1) as good on true`.execute(db)

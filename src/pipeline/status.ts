@@ -44,6 +44,8 @@ export interface StreamHealth {
 export interface Reason {
   readonly cause: 'never' | 'failed' | 'late' | 'quarantine' | 'gaps' | 'unprovable' | 'ledger'
   readonly text: string
+  /** failed: the refused key that is the cause, as in `ops.rate_budget`. */
+  readonly key?: string
 }
 
 /** Records that only their list shows to exist; each is read again at intervals. */
@@ -182,12 +184,15 @@ function rereadsOf(covered: Covered | null, withinNights: number): Rereads {
 }
 
 function whatIsWrong(facts: StreamFacts, verification: Verification | null): Reason[] {
-  const { lastStatus, lastError, isLate, quarantined } = facts
+  const { lastStatus, lastError, refusedKey, isLate, quarantined } = facts
   const reasons: Reason[] = []
   const add = (cause: Reason['cause'], text: string) => reasons.push({ cause, text })
   if (lastStatus === null)
     return [{ cause: 'never', text: 'no run has finished yet: run "forecourt sync"' }]
-  if (lastError !== null) add('failed', lastError)
+  if (lastError !== null) {
+    const key = refusedKey === null ? {} : { key: refusedKey }
+    reasons.push({ cause: 'failed', text: lastError, ...key })
+  }
   if (isLate) add('late', `no good run within ${freshWithinHours} h`)
   if (quarantined > 0)
     add('quarantine', `${quarantined} in quarantine: see "forecourt quarantine list"`)

@@ -44,6 +44,8 @@ export interface SliceResult {
   readonly ended?: StreamStatus
   /** Why something is missing, although the rest was loaded. */
   readonly error?: string
+  /** The key whose refusal that is, or may be. */
+  readonly refusedKey?: string | null
 }
 
 /** One claimed slice of work: a stream of a rooftop, for a run. */

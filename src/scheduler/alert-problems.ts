@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import type { Config } from '../config/read.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import type { Reason, WarehouseStatus } from '../pipeline/status.ts'
-import { keyInAdvice, vehicleDataKey } from '../sources/key-advice.ts'
+import { shortKey } from '../sources/key-advice.ts'
 import type { JobStatus } from './job-status.ts'
 import type { PlannedJob } from './load-jobs.ts'
 
@@ -101,14 +100,13 @@ interface Miss {
 export function objectiveProblems(
   rooftops: WarehouseStatus['rooftops'],
   faults: ReadonlyMap<string, string>,
-  keys: Config['keys'],
 ): Problems {
   const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
   )
   const misses = all.map(({ uid, name, stream, reasons }) =>
     withFault(reasons, faults.get(`${uid} ${stream}`)).map((reason): Miss => {
-      return { rooftop: name, stream, key: keyOf(reason, uid, keys), text: reason.text }
+      return { rooftop: name, stream, key: keyOf(reason, uid), text: reason.text }
     }),
   )
   const first = misses.flatMap(([miss]) => miss ?? [])
@@ -124,7 +122,7 @@ export function objectiveProblems(
 }
 
 /** Why a stream misses an objective, or what its verification found. */
-type Cause = Pick<Reason, 'text'> & { readonly cause: Reason['cause'] | 'verification' }
+type Cause = Pick<Reason, 'text' | 'key'> & { readonly cause: Reason['cause'] | 'verification' }
 
 /** A stream that was never loaded is no problem yet. What a verification found is one until the next, and may cause gaps. */
 function withFault(reasons: readonly Reason[], fault: string | undefined): readonly Cause[] {
@@ -135,15 +133,11 @@ function withFault(reasons: readonly Reason[], fault: string | undefined): reado
   return own.toSpliced(position, 0, { cause: 'verification', text })
 }
 
-/** The cause of a reason. A refused key is one cause, found by the advice in every such message; other failures differ by their words. */
-function keyOf({ cause, text }: Cause, uid: string, keys: Config['keys']): string {
+/** The cause of a reason. A refused key is one cause; other failures differ by their words. */
+function keyOf({ cause, text, key }: Cause, uid: string): string {
   if (cause !== 'failed') return `objective/${cause}`
-  const words = text.replaceAll(uid, '')
-  const names = Object.keys(keys).map((name) => `appraisal/${name}`)
-  const key = keyInAdvice(words, [...names, vehicleDataKey])
-  return key === null
-    ? `objective/failed/${digest(words)}`
-    : `objective/key/${key.replace(/^appraisal\//, '')}`
+  if (key !== undefined) return `objective/key/${shortKey(key)}`
+  return `objective/failed/${digest(text.replaceAll(uid, ''))}`
 }
 
 function digest(text: string): string {

@@ -92,7 +92,7 @@ export class Alerts {
     const faults = await readFaults(pool)
     const rooftops = await findRooftops(db, config.rooftops)
     const status = await readStatus(db, allStreams, rooftops, config)
-    await this.#report('objective/', objectiveProblems(status.rooftops, faults, config.keys))
+    await this.#report('objective/', objectiveProblems(status.rooftops, faults))
   }
 
   async #report(kind: string, problems: Problems): Promise<void> {

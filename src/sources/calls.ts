@@ -15,8 +15,9 @@ import type { WireSettings } from '../values/wire.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { CallOptions, HttpAnswer, HttpRequest, HttpSource } from './http.ts'
 import type { AnswerContext } from './http-body.ts'
-import { keyToCheck, vehicleDataKey } from './key-advice.ts'
+import { appraisalKey, keyToCheck, vehicleDataKey } from './key-advice.ts'
 import { KeyLimiter, type OpenBudget } from './limiter.ts'
+import { isKeyAccepted } from './status-rules.ts'
 
 /** What a call needs to know about a rooftop. `uid` goes into X-Dealer-Id for a partner key, `dealerId` filters `/getevallist` [A §5.3, §4]. */
 export interface RooftopAccess {
@@ -48,6 +49,20 @@ export interface Call<Reach extends Effect>
   readonly naturalKey?: string
 }
 
+/** Where a key was answered: by its name in `ops.rate_budget`. `rooftopUid` is empty for a key without rooftops. */
+export interface KeyUse {
+  readonly key: string
+  readonly rooftopUid: string
+  readonly operation: string
+}
+
+/** Receives whether the source accepts the keys. */
+export interface KeyAnswers {
+  accepted(use: KeyUse): void
+  /** `status` and `answer` are undefined when the call was not sent, because the key is refused elsewhere. */
+  refused(use: KeyUse, refusal: Pick<SyncError, 'status' | 'answer'>): void
+}
+
 /** The limits of the calls of each key. */
 export interface CallLimits {
   /** Requests at once. */
@@ -58,11 +73,16 @@ export interface CallLimits {
   readonly useCircuitBreaker?: boolean
   /** Called when nothing will be sent with a key for 10 seconds or more. */
   readonly onLongBlock?: ((keyName: string | null, until: Date) => void) | undefined
+  readonly keyAnswers?: KeyAnswers | undefined
 }
 
 /** How a call uses a service: with which key, and what messages say about it. */
 interface Access {
   readonly secret: string
+  /** The key's name in `ops.rate_budget`. */
+  readonly key: string
+  /** Where the key may be refused alone; empty: everywhere or nowhere. */
+  readonly rooftopUid: string
   readonly headers: Readonly<Record<string, string>>
   readonly limiter: KeyLimiter
   /** What to check when the key is refused. */
@@ -82,49 +102,72 @@ export class ServiceCalls<Reach extends Effect> {
   readonly #wire: WireSettings
   readonly #accessOf: (operation: Operation, rooftop: RooftopAccess | undefined) => Access
   readonly #circuitBreaker: CircuitBreaker | undefined
+  readonly #keyAnswers: KeyAnswers | undefined
 
   constructor(
     http: HttpSource,
     wire: WireSettings,
     accessOf: (operation: Operation, rooftop: RooftopAccess | undefined) => Access,
-    circuitBreaker?: CircuitBreaker,
+    {
+      circuitBreaker,
+      keyAnswers,
+    }: { circuitBreaker?: CircuitBreaker | undefined } & Pick<CallLimits, 'keyAnswers'> = {},
   ) {
     this.#http = http
     this.#wire = wire
     this.#accessOf = accessOf
     this.#circuitBreaker = circuitBreaker
+    this.#keyAnswers = keyAnswers
   }
 
   /** The context for errors about an answer's body. */
   context(call: Pick<Call<Reach>, 'operation' | 'rooftop' | 'naturalKey'>): AnswerContext {
     const { operation, rooftop, naturalKey } = call
     const { method, path } = operation.transport(this.#wire)
-    const { subjectOf, secret } = this.#accessOf(operation, rooftop)
+    const { subjectOf, secret, key } = this.#accessOf(operation, rooftop)
     const where = [method, path, subjectOf(naturalKey)].filter(Boolean).join(' ')
-    return { where, details: detailsOf(call), secrets: [secret] }
+    return { where, details: { ...detailsOf(call), key }, secrets: [secret] }
   }
 
   /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
   async send(call: Call<Reach>): Promise<HttpAnswer> {
     const { operation, rooftop, naturalKey } = call
     const access = this.#accessOf(operation, rooftop)
-    const { limiter, keyAdvice } = access
+    const { limiter, keyAdvice, key } = access
     const send = async () => {
       const request = await requestOf(call, access, this.#wire)
       const subject = access.subjectOf(naturalKey)
       return await this.#http.request({
         ...request,
-        ...{ limiter, keyAdvice, subject, details: detailsOf(call) },
+        ...{ limiter, keyAdvice, subject, details: { ...detailsOf(call), key } },
       })
     }
-    if (
-      rooftop === undefined ||
-      this.#circuitBreaker === undefined ||
-      !readsOfKey.includes(operation.name)
-    )
-      return await send()
-    const { keyName, uid: rooftopUid } = rooftop
-    return await this.#circuitBreaker.run({ keyName, operation: operation.name, rooftopUid }, send)
+    const use = { key, rooftopUid: access.rooftopUid, operation: operation.name }
+    return await this.#reportAnswer(use, async () => {
+      if (
+        rooftop === undefined ||
+        this.#circuitBreaker === undefined ||
+        !readsOfKey.includes(operation.name)
+      )
+        return await send()
+      const { keyName, uid: rooftopUid } = rooftop
+      const { operation: name } = use
+      return await this.#circuitBreaker.run({ keyName, operation: name, rooftopUid }, send)
+    })
+  }
+
+  async #reportAnswer(use: KeyUse, send: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+    try {
+      const answer = await send()
+      this.#keyAnswers?.accepted(use)
+      return answer
+    } catch (error) {
+      if (error instanceof SyncError) {
+        if (error.meaning === 'keyRefused') this.#keyAnswers?.refused(use, error)
+        else if (isKeyAccepted(error)) this.#keyAnswers?.accepted(use)
+      }
+      throw error
+    }
   }
 }
 
@@ -151,42 +194,47 @@ export function rooftopCalls<Reach extends Effect>(
     const isPartner = key.kind === 'partner'
     const partnerAdvice = isPartner ? ` and that it may read rooftop ${uid} (X-Dealer-Id)` : ''
     return {
-      secret: key.value,
+      ...{ secret: key.value, key: appraisalKey(key.name), rooftopUid: uid },
       headers: { [authHeader]: authPrefix + key.value, ...(isPartner && { 'X-Dealer-Id': uid }) },
       limiter: limiters.get(keyName)!,
-      keyAdvice: `Check ${keyToCheck(`appraisal/${key.name}`, key.source)}${partnerAdvice}.`,
+      keyAdvice: `Check ${keyToCheck(appraisalKey(key.name), key.source)}${partnerAdvice}.`,
       user: key.user,
       subjectOf: (evalId) =>
         `${evalId === undefined ? '' : `for evaluation ${evalId} `}of rooftop ${uid} (key ${keyName})`,
     }
   }
   const circuitBreaker = limits.useCircuitBreaker ? new CircuitBreaker() : undefined
-  return new ServiceCalls(http, wire, accessOf, circuitBreaker)
+  const { keyAnswers } = limits
+  return new ServiceCalls(http, wire, accessOf, { circuitBreaker, keyAnswers })
 }
 
 /** The calls of the vehicle-data APIs, with their one key [V §5]; null: the config has none. */
 export function vehicleDataCalls<Reach extends Effect>(
   http: HttpSource,
-  apiKey: string | null,
+  {
+    apiKey,
+    apiKeySource,
+  }: { readonly apiKey: string | null; readonly apiKeySource?: string | undefined },
   wire: WireSettings,
   limits: CallLimits,
 ): ServiceCalls<Reach> {
   const limiter = openLimiter(null, limits)
-  return new ServiceCalls(http, wire, () => {
+  const accessOf = (): Access => {
     if (apiKey === null)
       throw new SyncError(
         'abort',
         'The config has no vehicleData.apiKey: set it to call the vehicle-data APIs.',
       )
     return {
-      secret: apiKey,
+      ...{ secret: apiKey, key: vehicleDataKey, rooftopUid: '' },
       headers: { authorization: apiKey },
       limiter,
-      keyAdvice: `Check ${keyToCheck(vehicleDataKey, undefined)}.`,
+      keyAdvice: `Check ${keyToCheck(vehicleDataKey, apiKeySource)}.`,
       user: null,
       subjectOf: (naturalKey) => (naturalKey === undefined ? '' : `for ${naturalKey}`),
     }
-  })
+  }
+  return new ServiceCalls(http, wire, accessOf, { keyAnswers: limits.keyAnswers })
 }
 
 function openLimiter(

@@ -1,4 +1,4 @@
-import { keyToCheck } from './key-advice.ts'
+import { appraisalKey, keyToCheck } from './key-advice.ts'
 import { SyncError } from '../errors.ts'
 import { rests } from './status-rules.ts'
 
@@ -43,9 +43,9 @@ export class CircuitBreaker {
     throw new SyncError(
       'abort',
       `${operation} for rooftop ${rooftopUid} was not sent: the source refused key ${keyName} for ${rests.refusedRooftops} rooftops ` +
-        `in a row, so it is not used for ${Math.ceil(leftMs / 60_000)} min. Check ${keyToCheck(`appraisal/${keyName}`, undefined)}; if it is right, ` +
+        `in a row, so it is not used for ${Math.ceil(leftMs / 60_000)} min. Check ${keyToCheck(appraisalKey(keyName), undefined)}; if it is right, ` +
         'remove the rooftops that it may no longer read from the config.',
-      { rooftopUid },
+      { rooftopUid, meaning: 'keyRefused', key: appraisalKey(keyName) },
     )
   }
 

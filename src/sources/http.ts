@@ -330,7 +330,7 @@ export class HttpSource {
     return new SyncError(errorAction, `${name} ${what} (${tries}${asked}). ${advice}`, {
       ...details,
       meaning,
-      ...(status === null ? {} : { status }),
+      ...(status === null ? {} : { status, answer: what }),
       ...(cause === undefined ? {} : { cause }),
     })
   }

@@ -6,6 +6,7 @@ import {
   type AppraisalClientOptions,
   openRooftopCalls,
 } from './appraisal/client.ts'
+import type { KeyAnswers } from './calls.ts'
 import { HttpSource, type SentRequest } from './http.ts'
 import { localBudgets, type OpenBudget } from './limiter.ts'
 import { ServiceClient } from './service-client.ts'
@@ -31,10 +32,14 @@ export interface Reads {
 }
 
 /** Opens the reads of a run, with the rate budget that all processes share. */
-export function openReads(config: Config, log: SourceLog, budget: OpenBudget): Reads {
-  const options = { ...appraisalOptions(config, log, budget), useCircuitBreaker: true }
+export function openReads(
+  config: Config,
+  log: SourceLog,
+  shared: { readonly budget: OpenBudget; readonly keyAnswers: KeyAnswers },
+): Reads {
+  const options = { ...appraisalOptions(config, log, shared), useCircuitBreaker: true }
   const appraisal = new AppraisalClient(options)
-  const { source, calls } = openVehicleData<'read'>(config, log, budget)
+  const { source, calls } = openVehicleData<'read'>(config, log, shared)
   return {
     appraisal,
     services: new ServiceClient<'read'>({
@@ -58,10 +63,7 @@ export interface Services<Reach extends Effect> extends AsyncDisposable {
 
 /** Opens both services. Jobs and streams use `read`; only a person on the command line may write or bill. */
 export function openServices<Reach extends Effect>(
-  config: Pick<
-    Config,
-    'appraisal' | 'vehicleData' | 'keys' | 'keySources' | 'rooftops' | 'http' | 'wire'
-  >,
+  config: AppraisalConfig & VehicleDataConfig,
   log: SourceLog,
   reach: readonly ('read' | Reach)[],
 ): Services<Reach> {
@@ -78,11 +80,23 @@ export function openServices<Reach extends Effect>(
   }
 }
 
+type AppraisalConfig = Pick<
+  Config,
+  'appraisal' | 'keys' | 'keySources' | 'rooftops' | 'http' | 'wire'
+>
+type VehicleDataConfig = Pick<Config, 'wire' | 'http' | 'vehicleData' | 'vehicleDataKeySource'>
+
+/** What the processes of a warehouse share; without it, each process has its limits alone and stores no answers. */
+interface Shared {
+  readonly budget?: OpenBudget
+  readonly keyAnswers?: KeyAnswers
+}
+
 /** The vehicle-data APIs with separate connections, opened at the first call. */
 function openVehicleData<Reach extends Effect>(
-  { wire, http, vehicleData }: Pick<Config, 'wire' | 'http' | 'vehicleData'>,
+  { wire, http, vehicleData, vehicleDataKeySource }: VehicleDataConfig,
   log: SourceLog,
-  budget: OpenBudget | undefined = localBudgets(http.requestsPerSecond),
+  { budget = localBudgets(http.requestsPerSecond), keyAnswers }: Shared = {},
 ) {
   const { concurrency } = http
   const source = new HttpSource({
@@ -97,15 +111,16 @@ function openVehicleData<Reach extends Effect>(
       reportRequest('vehicle-data', 'vehicleData', sent)
     },
   })
-  const limits = { concurrency, budget, onLongBlock: logBlocks(log) }
-  const calls = vehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, limits)
+  const limits = { concurrency, budget, keyAnswers, onLongBlock: logBlocks(log) }
+  const key = { apiKey: vehicleData.apiKey, apiKeySource: vehicleDataKeySource }
+  const calls = vehicleDataCalls<Reach>(source, key, wire, limits)
   return { source, calls }
 }
 
 function appraisalOptions(
-  config: Pick<Config, 'appraisal' | 'keys' | 'keySources' | 'rooftops' | 'http' | 'wire'>,
+  config: AppraisalConfig,
   log: SourceLog,
-  budget: OpenBudget | undefined = localBudgets(config.http.requestsPerSecond),
+  { budget = localBudgets(config.http.requestsPerSecond), keyAnswers }: Shared = {},
 ): AppraisalClientOptions {
   const keys = Object.fromEntries(
     Object.entries(config.keys).map(([name, entry]) => [
@@ -119,8 +134,7 @@ function appraisalOptions(
     keys,
     wire: config.wire.appraisal,
     http: config.http,
-    budget,
-    onLongBlock: logBlocks(log),
+    ...{ budget, keyAnswers, onLongBlock: logBlocks(log) },
     log: ({ details: { rooftopUid }, ...sent }) => {
       const keyName = rooftopUid && keyOf.get(rooftopUid)
       log.debug({ ...sent, keyName, rooftopUid }, `${sent.method} ${sent.path}`)

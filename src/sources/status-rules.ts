@@ -204,6 +204,17 @@ export function isKeyRefused(error: unknown): boolean {
   return meaning === 'keyRefused' || meaning === 'keyOrRecordRefused'
 }
 
+/** The key whose refusal an error is, or may be; null: it has another cause. */
+export function findRefusedKey(error: unknown): string | null {
+  return error instanceof SyncError && isKeyRefused(error) ? (error.key ?? null) : null
+}
+
+/** Whether an answer shows that the source accepts the key: it answered, or refused what the call is about. */
+export function isKeyAccepted(error: SyncError): boolean {
+  const { meaning, status = 0 } = error
+  return meaning === 'recordRefused' || (status >= 200 && status < 300)
+}
+
 /** Whether an error may concern its record alone, while the list and other records are answered: a wrong address or key would fail
  *  the list too. 400 concerns the key's user and 401 the key, so they are not included. */
 export function isPerhapsOfRecord(error: unknown): error is SyncError {

@@ -127,3 +127,14 @@ const clockMarginMs = 3_600_000
 export function isAhead(at: Date, sourceNow: Date): boolean {
   return at.getTime() > sourceNow.getTime() + clockMarginMs
 }
+
+/** An instant as every text output writes it: `2026-11-23 21:25:08 UTC`. */
+export function utcText(at: Date | string): string {
+  const iso = typeof at === 'string' ? at : at.toISOString()
+  return `${iso.slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** A text whose ISO instants are written as `utcText` does. */
+export function withUtcTimes(text: string): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g, utcText)
+}

@@ -59,11 +59,20 @@ test('the full example is valid', () => {
 
 test("the example's values are the defaults", () => {
   const { keys, rooftops, warehouse, vehicleData, ...example_ } = configOf(example, variables)
-  const { file, keySources } = example_
+  const { file, keySources, vehicleDataKeySource } = example_
 
   const empty = configOf('')
 
-  expect({ ...empty, keys, rooftops, warehouse, vehicleData, file, keySources }).toEqual({
+  expect({
+    ...empty,
+    keys,
+    rooftops,
+    warehouse,
+    vehicleData,
+    file,
+    keySources,
+    vehicleDataKeySource,
+  }).toEqual({
     ...example_,
     keys,
     rooftops,

@@ -48,7 +48,7 @@ async function start<Reach extends Effect>(
     ...settings,
     now: () => new Date(),
   })
-  const vehicleData = vehicleDataCalls<Reach>(vehicleHttp, 'sekret-vehicle', wire, {
+  const vehicleData = vehicleDataCalls<Reach>(vehicleHttp, { apiKey: 'sekret-vehicle' }, wire, {
     concurrency: 2,
   })
   open.push(

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { Config } from '../../config/read.ts'
 import type { Db } from '../../db/transaction.ts'
+import type { KeyState } from '../../pipeline/key-states.ts'
 import { readCauses } from '../../pipeline/quarantine-list.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../db/run-source.ts'
 import { retriableBy } from '../../pipeline/retry-quarantined.ts'
 import { allStreams } from '../../streams/all.ts'
+import { shortKey } from '../../sources/key-advice.ts'
 import type { Problem } from '../../morning/problems.ts'
 import { listText, plural } from '../../values/text.ts'
 import type { Doors } from '../doors.ts'
@@ -13,15 +15,16 @@ interface Sources {
   readonly db: Db
   readonly doors: Doors
   readonly config: Config
+  readonly keys: readonly KeyState[]
 }
 
 /** What needs attention besides the streams, in any order. */
-export async function readOtherProblems({ db, doors, config }: Sources): Promise<Problem[]> {
+export async function readOtherProblems({ db, doors, config, keys }: Sources): Promise<Problem[]> {
   return [
     ...(await jobProblems(db, doors)),
     ...(await runProblems(db, config)),
     ...(await quarantineProblems(db, config)),
-    ...(await keyProblems(db)),
+    ...keys.flatMap(keyProblems),
     ...(await linkProblems(db, doors, config)),
     ...(await watchProblems(db)),
   ]
@@ -111,32 +114,38 @@ async function quarantineProblems(db: Db, config: Config): Promise<Problem[]> {
     }))
 }
 
+/** A shorter rest is part of every busy night. */
+const shownRestMs = 60_000
+
 /** Keys whose quota is used up, and keys that the service asked to wait. */
-async function keyProblems(db: Db): Promise<Problem[]> {
-  const { rows } = await sql<{
-    kind: 'parked' | 'blocked'
-    key: string
-    streams: string
-    until: string
-    reason: string | null
-    since: string | null
-  }>`
-    select 'parked' as kind, key_name as key, string_agg(stream, ', ' order by stream) as streams,
-      to_json(max(until)) #>> '{}' as until, max(reason) as reason, null as since
-    from ops.parked where until > now() group by key_name
-    union all
-    select 'blocked', key_name, 'all streams', to_json(blocked_until) #>> '{}', null, to_json(throttled_at) #>> '{}'
-    from ops.rate_budget where blocked_until > now() + interval '1 minute'
-    order by kind, key`.execute(db)
-  return rows.map(({ kind, key, streams, until, reason, since }) => ({
-    rank: kind === 'blocked' ? 6 : 7,
-    ...{ word: kind === 'blocked' ? 'Blocked' : 'Parked', tone: 'warn' },
-    what: `Key ${key}`,
-    detail: streams,
-    why: `${reason ?? 'The service asked to wait'}; nothing is sent before ${until.slice(0, 16).replace('T', ' ')} UTC.`,
-    since,
-    link: { label: 'Show the work', path: '/work' },
-  }))
+function keyProblems({ key, parked, blockedUntil, throttledAt }: KeyState): Problem[] {
+  const row = (until: string, reason: string) => ({
+    ...({ tone: 'warn', what: `Key ${shortKey(key)}` } as const),
+    why: `${reason}; nothing is sent before ${until.slice(0, 16).replace('T', ' ')} UTC.`,
+    link: { label: 'Show the key', path: '/work#keys' },
+  })
+  const [first] = parked
+  const isResting = blockedUntil !== null && blockedUntil.getTime() > Date.now() + shownRestMs
+  return [
+    ...(isResting
+      ? [
+          {
+            ...row(blockedUntil.toISOString(), 'The service asked to wait'),
+            ...{ rank: 6, word: 'Blocked', detail: 'all streams' },
+            since: throttledAt?.toISOString() ?? null,
+          },
+        ]
+      : []),
+    ...(first === undefined
+      ? []
+      : [
+          {
+            ...row(first.until, first.reason),
+            ...{ rank: 7, word: 'Parked', since: null },
+            detail: parked.map(({ stream }) => stream).join(', '),
+          },
+        ]),
+  ]
 }
 
 /** Links that were not signed again though half of their last days are over. */

@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
+import { refusalCure, whereRefused } from '../../morning/key-words.ts'
+import { readKeyStates } from '../../pipeline/key-states.ts'
+import { shortKey } from '../../sources/key-advice.ts'
 import { html, type Html } from '../../values/html.ts'
 import type { LinkFigures } from '../doors.ts'
 import { ActionRefused, definePage } from '../page.ts'
@@ -32,6 +35,13 @@ interface FailureRow {
   readonly lastAt: string | null
 }
 
+/** Reads that a refused key stops. */
+interface RefusedRow {
+  readonly key: string
+  readonly evaluations: number
+  readonly lastAt: string | null
+}
+
 interface ParkedRow {
   readonly keyName: string
   readonly until: string
@@ -46,13 +56,15 @@ export const links = definePage({
   question,
   roles: ['engineer', 'viewer'],
   navigation: 'Links',
-  async read({ db, doors }) {
+  async read({ db, doors, config }) {
     const life = await doors.linkLife(db)
     const failures = await readFailures(db)
+    const refused = await readRefused(db)
+    const keys = refused.length === 0 ? [] : await readKeyStates(db, config)
     const parked = await readParked(db)
-    return { life, failures, parked, watches: await readWatches(db) }
+    return { life, failures, refused, keys, parked, watches: await readWatches(db) }
   },
-  draw({ life, failures, parked, watches }, { config, person }) {
+  draw({ life, failures, refused, keys, parked, watches }, { config, person }) {
     const zone = config.console!.timezone
     return html`<h1>Links</h1>
 <p class="question">${question}</p>
@@ -63,13 +75,27 @@ ${table({
   caption: 'Reads of checks that failed last time; every run tries them again',
   hidesCaption: true,
   columns: ['Rooftop', 'Read', numbers('Evaluations'), 'Why', 'Last tried'],
-  rows: failures.map((row) => [
-    row.rooftop,
-    html`<code>/${row.ask}</code>`,
-    row.evaluations,
-    row.reason ?? 'not known',
-    instant(row.lastAt, zone),
-  ]),
+  rows: [
+    ...refused.map(({ key, evaluations, lastAt }) => {
+      const state = keys.find((one) => one.key === key)
+      const where = state?.refusal == null ? '' : whereRefused(state.refusal)
+      const cure = state === undefined ? '' : refusalCure(state, config)
+      return [
+        html`${badge('refused', 'bad')} key ${shortKey(key)}<small>${where}</small>`,
+        'all',
+        evaluations,
+        cure,
+        instant(lastAt, zone),
+      ]
+    }),
+    ...failures.map((row) => [
+      row.rooftop,
+      html`<code>/${row.ask}</code>`,
+      row.evaluations,
+      row.reason ?? 'not known',
+      instant(row.lastAt, zone),
+    ]),
+  ],
   empty: 'Nothing: the last read of every check succeeded.',
 })}
 <h2>Watches that end</h2>
@@ -145,12 +171,23 @@ function lifeNames(bounds: readonly number[]): string[] {
   })
 }
 
+async function readRefused(db: Db): Promise<RefusedRow[]> {
+  const { rows } = await sql<RefusedRow>`
+    select refused_key as key, count(*)::int as evaluations,
+      to_json(max(case when isfinite(last_asked_at) then last_asked_at end)) #>> '{}' as "lastAt"
+    from core.rooftop join ops.enrichment_state using (rooftop_id)
+    where stream = 'vehicle-checks' and failures > 0 and ops.is_refused(refused_key, rooftop_uid)
+    group by refused_key order by refused_key`.execute(db)
+  return rows
+}
+
+/** Without those of a refused key, and of a key that is good again: the next run reads them. */
 async function readFailures(db: Db): Promise<FailureRow[]> {
   const { rows } = await sql<FailureRow>`
     select rooftop_uid as uid, rooftop_name as rooftop, ask, count(*)::int as evaluations, detail as reason,
       to_json(max(case when isfinite(last_asked_at) then last_asked_at end)) #>> '{}' as "lastAt"
     from core.rooftop join ops.enrichment_state using (rooftop_id)
-    where stream = 'vehicle-checks' and failures > 0
+    where stream = 'vehicle-checks' and failures > 0 and refused_key is null
     group by rooftop_uid, rooftop_name, ask, detail order by evaluations desc, uid, ask, detail limit 50`.execute(
     db,
   )

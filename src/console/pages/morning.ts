@@ -1,5 +1,6 @@
 import { readProcesses } from '../../db/processes.ts'
 import { findSchedulerProblem } from '../jobs/scheduler-state.ts'
+import { readKeyStates } from '../../pipeline/key-states.ts'
 import { listRuns, type RunSummary } from '../../pipeline/run-history.ts'
 import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
@@ -26,10 +27,11 @@ export const morning = definePage({
   navigation: 'Morning',
   async read({ db, doors, config, now, query }) {
     const states = await readStreamStates(db, config.rooftops)
-    const ofStreams = streamProblems(states)
+    const keys = await readKeyStates(db, config)
+    const ofStreams = streamProblems(states, { keys, config })
     const scheduler = findSchedulerProblem(await readProcesses(db), await doors.jobs(db))
     const others = [
-      ...(await readOtherProblems({ db, doors, config })),
+      ...(await readOtherProblems({ db, doors, config, keys })),
       ...(scheduler === null ? [] : [scheduler]),
     ]
     const uids = config.rooftops.map(({ uid }) => uid)

@@ -6,6 +6,8 @@ import { type Covered, readCovered } from '../../pipeline/status-facts.ts'
 import { rereadWithinNights } from '../../pipeline/reread.ts'
 import { readCauses } from '../../pipeline/quarantine-list.ts'
 import { retriableBy } from '../../pipeline/retry-quarantined.ts'
+import { readKeyStates } from '../../pipeline/key-states.ts'
+import { appraisalKey, shortKey } from '../../sources/key-advice.ts'
 import { findRooftops } from '../../pipeline/rooftops.ts'
 import { allStreams } from '../../streams/all.ts'
 import { localDay } from '../../values/instant.ts'
@@ -17,7 +19,7 @@ import { readStreamStates, type StreamState } from '../../morning/stream-states.
 import { definePage } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
 import { agoText, instant, shortInstant } from '../parts/instant.ts'
-import { keyStateText, readKeys } from '../parts/key-state.ts'
+import { keyStateText } from '../parts/key-state.ts'
 import { numbers, pictures, table } from '../parts/table.ts'
 import { plural } from '../../values/text.ts'
 
@@ -59,8 +61,7 @@ export const rooftop = definePage({
       const covered = await readCovered(db, stream, [known!], config.sync.start, withinNights)
       rereads.push(...[...covered.values()].map((one) => ({ ...one, stream })))
     }
-    const withKey = config.rooftops.filter((other) => other.key === key)
-    const [keyState] = await readKeys(db, [`appraisal/${key}`], withKey)
+    const [keyState] = await readKeyStates(db, config, [appraisalKey(key)])
     return {
       ...{ uid, name, zone, group, key, currency, dealerId, withinNights, gaps, rereads },
       states: await readStreamStates(db, [own]),
@@ -73,7 +74,7 @@ export const rooftop = definePage({
   title: ({ name }) => name,
   zone: ({ zone }) => zone,
   isLive: ({ states }) => states.some(({ isAtWork }) => isAtWork),
-  draw(data, { now }) {
+  draw(data, { now, config }) {
     const { uid, name, zone, group, key, currency, dealerId } = data
     const query = `rooftop=${encodeURIComponent(uid)}`
     return html`<h1>${name}</h1>
@@ -90,8 +91,8 @@ ${drawGaps(data)}
 ${drawIssues(data.quarantine, zone, 'Nothing: every record that was read fits.')}</section>
 <section><h2>Loaded with a warning</h2>
 ${drawIssues(data.warnings, zone, 'Nothing: no record contradicts itself or the document.')}</section></div>
-<div class="columns"><section><h2>Key ${key}</h2>
-<p>${keyStateText(data.keyState, zone, now)}</p></section>
+<div class="columns"><section><h2 id="key">Key ${key}</h2>
+<p>${keyStateText(data.keyState, { config, zone, now })}</p></section>
 <section><h2>To be read again</h2>
 ${drawRereads(data)}</section></div>`
   },
@@ -122,7 +123,7 @@ function drawStreams({ uid, states, zone }: Data, now: Date): Html {
     onPhone: ['Status', 'Last good run', 'Gaps', 'Quarantined'],
     rows: states.map((own) => [
       own.stream,
-      html`${statusBadge(own.status)}${own.isAtWork && badge('at work', 'quiet')}${own.error !== null && html`<small>${own.error}</small>`}`,
+      html`${statusBadge(own.status)}${own.isAtWork && badge('at work', 'quiet')}${own.error !== null && html`<small>${own.refusedKey === null ? own.error : html`<a href="#key">key ${shortKey(own.refusedKey)} is refused</a>`}</small>`}`,
       time(own.lastGoodAt, 'not yet'),
       time(own.coveredTo, 'not yet'),
       time(own.newestAt, 'none'),

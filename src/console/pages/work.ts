@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import { readProcesses } from '../../db/processes.ts'
 import type { Db } from '../../db/transaction.ts'
+import { type KeyState, readKeyStates } from '../../pipeline/key-states.ts'
 import { listRuns } from '../../pipeline/run-history.ts'
 import { lanePriority } from '../../pipeline/work-queue.ts'
 import type { Lane } from '../../pipeline/run-ledger.ts'
 import { countQueueParts, type QueuePart } from '../../queue/queue.ts'
 import { type Content, html, type Html } from '../../values/html.ts'
-import { vehicleDataKey } from '../../sources/key-advice.ts'
 import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { agoText, instant } from '../parts/instant.ts'
-import { type KeyState, keyStateText, readKeys } from '../parts/key-state.ts'
+import { keyStateText } from '../parts/key-state.ts'
 import { link } from '../parts/link.ts'
 import { plural } from '../../values/text.ts'
 import { runBadge } from '../parts/run-state.ts'
@@ -62,12 +62,11 @@ export const work = definePage({
   navigation: 'Work',
   async read({ db, config }) {
     const { runs } = await listRuns(db, { statuses: ['running'] }, 50)
-    const keys = [...Object.keys(config.keys).map((name) => `appraisal/${name}`), vehicleDataKey]
     return {
       ...{ runs, paces: await readPaces(db), processes: await readProcesses(db) },
       ...{
         queue: byLane(await countQueueParts(db)),
-        keys: await readKeys(db, keys, config.rooftops),
+        keys: await readKeyStates(db, config),
       },
     }
   },
@@ -122,7 +121,7 @@ ${table({
   caption: 'API keys, by their names in the config',
   hidesCaption: true,
   columns: ['Key', 'State', 'Used by'],
-  rows: data.keys.map((row) => [row.key, keyStateText(row, zone, now), usersOf(row)]),
+  rows: data.keys.map((row) => [row.key, keyStateText(row, { config, zone, now }), usersOf(row)]),
   empty: 'The config has no key.',
 })}`
   },

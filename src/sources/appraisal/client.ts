@@ -47,7 +47,7 @@ export interface FetchedUsers {
 
 /** The settings of a client: the config's `appraisal`, `keys`, `wire.appraisal` and `http`, completed. */
 export interface AppraisalClientOptions
-  extends Pick<CallLimits, 'budget' | 'useCircuitBreaker' | 'onLongBlock'> {
+  extends Pick<CallLimits, 'budget' | 'useCircuitBreaker' | 'onLongBlock' | 'keyAnswers'> {
   readonly baseUrl: string
   readonly keys: Readonly<Record<string, AccessKey>> | ReadonlyMap<string, AccessKey>
   readonly wire: AppraisalWire
@@ -85,8 +85,9 @@ export function openRooftopCalls<Reach extends Effect>(
   })
   const settings = { ...defaultWire, appraisal: wire }
   const { budget, useCircuitBreaker = false } = options
-  const { onLongBlock } = options
-  const limits = { concurrency: options.http.concurrency, budget, useCircuitBreaker, onLongBlock }
+  const { onLongBlock, keyAnswers } = options
+  const { concurrency } = options.http
+  const limits = { concurrency, budget, useCircuitBreaker, onLongBlock, keyAnswers }
   return { http, keys, calls: rooftopCalls(http, keys, settings, limits) }
 }
 

@@ -1,7 +1,7 @@
 import { MissingField } from '../../contract/operation.ts'
 import { inTransaction, type Tx } from '../../db/transaction.ts'
 import { messageOf, SyncError } from '../../errors.ts'
-import { wasTaken } from '../../sources/status-rules.ts'
+import { findRefusedKey, wasTaken } from '../../sources/status-rules.ts'
 import { submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
 import { storable } from '../../values/text.ts'
 import type { BatchUnit } from './batch.ts'
@@ -36,7 +36,12 @@ export interface RecordedBatch {
 export type SendResult =
   | { readonly kind: 'taken' }
   | { readonly kind: 'tooLarge' }
-  | { readonly kind: 'refused' | 'lost'; readonly reason: string }
+  | {
+      readonly kind: 'refused' | 'lost'
+      readonly reason: string
+      /** The key whose refusal that is. */
+      readonly refusedKey?: string | null
+    }
 
 /** The run's query for units that are due. */
 export function dueRequest(run: Run, limit: number) {
@@ -71,7 +76,9 @@ export async function sendBatch(job: SliceJob, batch: RecordedBatch): Promise<Se
       return { kind: 'lost', reason: `the answer of ${submitPriceBatch.name} ${error.message}` }
     if (!(error instanceof SyncError)) throw error
     if (error.status === 413) return { kind: 'tooLarge' }
-    return { kind: wasTaken(error) === 'no' ? 'refused' : 'lost', reason: messageOf(error) }
+    const refusedKey = findRefusedKey(error)
+    const kind = wasTaken(error) === 'no' ? 'refused' : 'lost'
+    return { kind, reason: messageOf(error), refusedKey }
   }
 }
 

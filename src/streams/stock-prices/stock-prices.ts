@@ -131,7 +131,8 @@ async function send(job: SliceJob, batch: RecordedBatch): Promise<Writes> {
   const pause = sent.kind === 'tooLarge' ? {} : { delaySeconds: refusalPauseSeconds }
   return async (tx) => {
     await writeNotTaken(tx, job, batch, sent)
-    return { more: true, ...pause, ...(sent.kind === 'lost' ? { counts } : {}) }
+    const refusedKey = (sent.kind !== 'tooLarge' && sent.refusedKey) || null
+    return { more: true, ...pause, refusedKey, ...(sent.kind === 'lost' ? { counts } : {}) }
   }
 }
 

@@ -1,0 +1,31 @@
+import type { Config } from '../config/read.ts'
+import type { KeyRefusal, KeyState } from '../pipeline/key-states.ts'
+import { keyToCheck, shortKey, vehicleDataKey } from '../sources/key-advice.ts'
+import { plural } from '../values/text.ts'
+
+// What people read about a key, wherever it is shown.
+
+/** At which of its rooftops a key is refused. */
+export function whereRefused({ rooftops, all }: Pick<KeyRefusal, 'rooftops' | 'all'>): string {
+  if (rooftops.length < all) return `at ${rooftops.length} of its ${all} rooftops`
+  return all === 1 ? 'at its rooftop' : `at all ${all} rooftops`
+}
+
+/** What the service answered, and to how many calls. */
+export function refusalText({ status, answer, calls }: KeyRefusal): string {
+  const said = answer ?? (status === null ? 'refused the key' : `answered ${status}`)
+  return `The service ${said} (${plural(calls, 'call')} refused)`
+}
+
+/** What to do about a refused key: which setting, where it is, and how to go on. */
+export function refusalCure({ key, refusal }: KeyState, config: Config): string {
+  const name = shortKey(key)
+  const isPartner = key !== vehicleDataKey && config.keys[name]?.kind === 'partner'
+  const source = key === vehicleDataKey ? config.vehicleDataKeySource : config.keySources[name]
+  const isSome = refusal !== null && refusal.rooftops.length < refusal.all
+  const rooftops = isSome && isPartner
+  const first = rooftops
+    ? `Check that key ${name} may read ${refusal.rooftops.length === 1 ? 'this rooftop' : 'these rooftops'} (uid, X-Dealer-Id)`
+    : `Correct ${keyToCheck(key, source)}`
+  return `${first}, then run "forecourt check". ${rooftops ? '' : 'Start processes that run again: they read it at their start. '}The next sync loads what was missed. See "Change a key" in src/operations/README.md.`
+}
