@@ -1,4 +1,4 @@
--- When and to whom a message is passed on is the work of what receives it: no digests, quiet hours and receivers of dealer groups.
+-- Who gets a message and when is the work of what receives it: no digests, quiet hours and receivers of dealer groups.
 delete from ops.alert_message where kind = 'digest';
 delete from ops.alert where alert_key ~ '^[a-z0-9-]+:';
 alter table ops.alert_message drop constraint alert_message_check, drop column day, drop column detail, alter column alert_id set not null;
