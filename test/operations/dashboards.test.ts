@@ -1,27 +1,19 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { allCommands } from '#src/commands/all.ts'
-import { dashboardFiles, dashboards } from '../support/dashboards/all.ts'
-import { drawnQueries, metricsIn, rulesOf } from './metrics-used.ts'
+import { dashboards, drawnQueries, metricsIn, type Panel, rulesOf } from './metrics-used.ts'
 
-const folder = fileURLToPath(new URL('../../.deploy/grafana', import.meta.url))
-
-test('.deploy/grafana holds the dashboards (else: npm run dashboards)', () => {
-  const files = dashboardFiles()
-
-  expect(readdirSync(folder).toSorted()).toEqual([...files.keys()].toSorted())
-  for (const [file, text] of files) expect(readFileSync(`${folder}/${file}`, 'utf8')).toBe(text)
-})
+const drawnPanels = dashboards.flatMap(({ title, panels }) =>
+  panels
+    .filter(({ type }) => type !== 'row')
+    .map((panel) => ({ ...panel, name: `${title}, ${panel.title}` })),
+)
 
 test('panels have titles of their own, lie side by side in full rows, and are limited to the chosen processes', () => {
-  for (const { rows } of Object.values(dashboards)) {
-    const titles = rows.flatMap(({ panels }) => panels.map(({ title }) => title))
+  expect(dashboards).toHaveLength(2)
+  for (const { title, panels } of dashboards) {
+    const titles = panels.filter(({ type }) => type !== 'row').map((panel) => panel.title)
     expect(new Set(titles).size).toBe(titles.length)
-  }
-  for (const [file, text] of dashboardFiles()) {
-    const { panels } = JSON.parse(text) as { panels: GridPanel[] }
-    expect(overlaps(panels), file).toEqual([])
+    expect(overlaps(panels), title).toEqual([])
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   }
   const unlimited = drawnQueries().filter(
@@ -30,32 +22,6 @@ test('panels have titles of their own, lie side by side in full rows, and are li
   )
   expect(unlimited).toEqual([])
 })
-
-interface GridPanel {
-  readonly id: number
-  readonly title: string
-  readonly gridPos: { x: number; y: number; w: number; h: number }
-}
-
-interface DrawnPanel {
-  readonly type: string
-  readonly title: string
-  readonly description?: string
-  readonly targets: readonly { readonly refId: string; readonly expr: string }[]
-  readonly fieldConfig: {
-    readonly defaults: { readonly unit?: string }
-    readonly overrides?: readonly {
-      readonly matcher: { readonly id: string; readonly options: string }
-      readonly properties: readonly { readonly id: string; readonly value: unknown }[]
-    }[]
-  }
-}
-
-const drawnPanels = [...dashboardFiles()].flatMap(([file, text]) =>
-  (JSON.parse(text) as { panels: DrawnPanel[] }).panels
-    .filter(({ type }) => type !== 'row')
-    .map((panel) => ({ ...panel, name: `${file}, ${panel.title}` })),
-)
 
 test('every panel says what it shows, what is good, and what to do otherwise with commands that exist', () => {
   const known = allCommands.map(({ usage }) => usage.split(' ')[0]!)
@@ -75,7 +41,7 @@ test('every panel says what it shows, what is good, and what to do otherwise wit
 
 test('every series has the unit of what it shows', () => {
   const wrong = drawnPanels.flatMap(
-    ({ name, targets, fieldConfig: { defaults, overrides = [] } }) =>
+    ({ name, targets = [], fieldConfig: { defaults, overrides = [] } }) =>
       targets.flatMap(({ refId, expr }) => {
         const override = overrides.find(
           ({ matcher }) => matcher.id === 'byFrameRefID' && matcher.options === refId,
@@ -100,7 +66,7 @@ function unitFor(expression: string): RegExp {
   return /^(suffix:\w+|prefix:\w+ )$/
 }
 
-function overlaps(panels: readonly GridPanel[]): string[] {
+function overlaps(panels: readonly Panel[]): string[] {
   return panels.flatMap(({ title, gridPos: one }, at) => {
     const others = panels.slice(at + 1).filter(({ gridPos: two }) => {
       const isBeside = one.x + one.w <= two.x || two.x + two.w <= one.x

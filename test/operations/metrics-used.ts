@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
-import { dashboards } from '../support/dashboards/all.ts'
 import type { Family } from './exposition.ts'
 
 /** A rule of Prometheus: it records a metric, or alerts. */
@@ -23,6 +22,38 @@ export function rulesOf(file: string): Rule[] {
   return groups.flatMap(({ rules }) => rules)
 }
 
+const grafanaFolder = fileURLToPath(new URL('../../.deploy/grafana', import.meta.url))
+
+/** A panel of a dashboard; of type row: a heading. */
+export interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly description?: string
+  readonly gridPos: { x: number; y: number; w: number; h: number }
+  readonly targets?: readonly {
+    readonly refId: string
+    readonly expr: string
+    readonly legendFormat?: string
+  }[]
+  readonly fieldConfig: {
+    readonly defaults: { readonly unit?: string }
+    readonly overrides?: readonly {
+      readonly matcher: { readonly id: string; readonly options: string }
+      readonly properties: readonly { readonly id: string; readonly value: unknown }[]
+    }[]
+  }
+}
+
+/** The dashboards of `.deploy/grafana`. */
+export const dashboards = readdirSync(grafanaFolder).map(
+  (file) =>
+    JSON.parse(readFileSync(`${grafanaFolder}/${file}`, 'utf8')) as {
+      readonly title: string
+      readonly panels: readonly Panel[]
+    },
+)
+
 /** A query of a panel. */
 export interface DrawnQuery {
   readonly panel: string
@@ -32,14 +63,12 @@ export interface DrawnQuery {
 
 /** Every query of the dashboards, with the name of its panel. */
 export function drawnQueries(): DrawnQuery[] {
-  return Object.values(dashboards).flatMap(({ title: dashboard, rows }) =>
-    rows.flatMap(({ panels }) =>
-      panels.flatMap(({ title, queries }) =>
-        queries.map(([expression, legend]) => ({
-          panel: `${dashboard}, ${title}`,
-          ...{ expression, legend },
-        })),
-      ),
+  return dashboards.flatMap(({ title: dashboard, panels }) =>
+    panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr, legendFormat = '' }) => ({
+        panel: `${dashboard}, ${title}`,
+        ...{ expression: expr, legend: legendFormat },
+      })),
     ),
   )
 }
