@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { consoleIsOff, linkMinutes, makeLink } from '../console/access/link.ts'
+import { consoleIsOff, linkLines, linkMinutes, makeLink } from '../console/access/link.ts'
 import { assertWarehouseNamed } from '../warehouse.ts'
 import type { RunCommand } from './command.ts'
 
@@ -14,9 +14,6 @@ export const consoleLink: RunCommand = async (session, options) => {
     throw new UsageError('Name one of console.people: --email <address>.')
   const { db } = await session.warehouse('write')
   const url = await makeLink(db, config, email)
-  session.resultWithSecrets({ url, email, minutes: linkMinutes }, () => [
-    `Open this as ${email} within ${linkMinutes} minutes; it works once:`,
-    `  ${url}`,
-  ])
+  session.resultWithSecrets({ url, email, minutes: linkMinutes }, () => linkLines(email, url))
   return 0
 }

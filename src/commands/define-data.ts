@@ -77,12 +77,15 @@ export const worker: CommandDefinition = {
 export const serve: CommandDefinition = {
   usage: 'serve',
   summary:
-    'Permalinks, GET /links/<kind>/<id>, and the receiver of webhooks, POST /webhooks, until stopped',
+    'The web console, permalinks, GET /links/<kind>/<id>, and the receiver of webhooks, POST /webhooks, until stopped',
   options: (command) =>
     operationsOption(command)
       .option('--host <host>', 'address to listen on (default: serve.host of the config)')
       .option('--port <port>', 'port (default: serve.port of the config; 0 takes any free one)'),
-  examples: ['forecourt serve', 'forecourt serve --host 0.0.0.0 --port 8080'],
+  examples: [
+    'forecourt serve   (the console: /console/ of console.publicUrl; sign in with "forecourt console link")',
+    'forecourt serve --host 0.0.0.0 --port 8080',
+  ],
   run: lazy(async () => (await import('./serve.ts')).serve),
 }
 

@@ -12,9 +12,9 @@ export interface AnsweredQuestion {
 
 const questions: readonly { question: string; sql: string }[] = [
   {
-    question:
-      'Which rooftops appraise most, and for how much? (money never summed over currencies)',
-    sql: `select rooftop_name as rooftop, currency_code as currency, count(*)::int as appraisals,
+    question: 'Which rooftops appraise most, and for how much in their currency?',
+    sql: `select rooftop_name as rooftop, currency_code as currency,
+  count(*)::int as appraisals,
   round(avg(final_price))::int as "average price"
 from core.evaluation join core.rooftop using (rooftop_id, currency_code)
 where gone_at is null
@@ -23,15 +23,21 @@ group by 1, 2 order by 3 desc`,
   {
     question: 'How long from creation to completion, and how many took over a day?',
     sql: `select rooftop_name as rooftop,
-  round(extract(epoch from percentile_cont(0.5) within group (order by completed_at - created_at)) / 60)::int as "median minutes",
-  count(*) filter (where completed_at - created_at > interval '1 day')::int as "over a day"
+  round(extract(epoch from percentile_cont(0.5) within group (
+    order by completed_at - created_at)) / 60)::int as "median minutes",
+  count(*) filter (
+    where completed_at - created_at > interval '1 day'
+  )::int as "over a day"
 from core.evaluation join core.rooftop using (rooftop_id)
 group by 1 order by 2 desc`,
   },
   {
     question: 'Which electric vehicles have the weakest batteries?',
-    sql: `select rooftop_name as rooftop, eval_id::text as evaluation, make, model, battery_soh_pct::float8 as "battery %"
-from core.reconditioning_item join core.evaluation using (rooftop_id, eval_id) join core.rooftop using (rooftop_id)
+    sql: `select rooftop_name as rooftop, eval_id::text as evaluation, make, model,
+  battery_soh_pct::float8 as "battery %"
+from core.reconditioning_item
+join core.evaluation using (rooftop_id, eval_id)
+join core.rooftop using (rooftop_id)
 where battery_soh_pct is not null and last_version is null
 order by 5, 2 limit 5`,
   },

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { sandboxConsole } from '../config/template.ts'
-import { makeLink } from '../console/access/link.ts'
+import { linkLines, makeLink } from '../console/access/link.ts'
 import type { Context } from '../context.ts'
 import { sessionName } from '../db/processes.ts'
 import { runWorker } from '../pipeline/run-worker.ts'
@@ -26,7 +26,6 @@ import { answerQuestions } from './demo-questions.ts'
 import { writeConfig } from './init.ts'
 import { countLines, exitCodeOf } from './run-report.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
-import type { Session } from './session.ts'
 import { table } from './table.ts'
 
 /** The generated data begins this many days ago. */
@@ -69,13 +68,14 @@ export const demo: RunCommand = async (session, options) => {
     const isServing = options['console'] ?? (session.io.stdout.isTTY === true && !session.json)
     await using server =
       isServing === true ? await startServer(context, { ...config.serve, token: null }) : null
-    const link = server === null ? null : await makeLink(context.db, config, demoPerson, 60)
+    const link = server === null ? null : await makeLink(context.db, config, demoPerson)
     const connectionString = context.url
+    const call = programCall(session.io.environment.variables)
     const document = { ...report, seconds, coverage, questions, connectionString, console: link }
     session.resultWithSecrets(document, () => [
-      ...summary(report, config, coverage, questions, context.url, seconds),
-      ...nextSteps(session, hasConfig, questions[0]?.sample),
-      ...consoleLines(link),
+      ...summary(report, config, coverage, questions, seconds, call),
+      ...nextSteps(call, hasConfig, server !== null, questions[0]?.sample),
+      ...consoleLines(call, link),
     ])
     if (server !== null) await workUntilStopped(context)
     return exitCodeOf(report)
@@ -105,13 +105,13 @@ async function workUntilStopped(context: Context): Promise<void> {
   await runWorker(context, { streams: allStreams, concurrency: 2 })
 }
 
-function consoleLines(link: string | null): string[] {
+function consoleLines(call: string, link: string | null): string[] {
   if (link === null) return []
   return [
     '',
-    'The console, a page for the morning; this link opens it once, within an hour:',
-    `  ${link}`,
-    'It is served until you press Ctrl-C.',
+    'The web console shows the same, and more, until you press Ctrl-C here.',
+    ...linkLines(demoPerson, link),
+    `Another link: ${call} console link`,
   ]
 }
 
@@ -144,25 +144,34 @@ async function coverageOf(warehouse: Warehouse, config: Config): Promise<Coverag
   }))
 }
 
+/** Of the counts of a run: what a first night needs, in 80 columns. */
+const shown = ['listed', 'inserted', 'updated', 'unchanged', 'quarantined', 'vanished'] as const
+
+function vanishedLines({ streams }: RunReport): string[] {
+  const isAny = Object.values(streams).some(({ vanished }) => vanished > 0)
+  return isAny ? ['  vanished: listed, and deleted at the source before it was read'] : []
+}
+
 function summary(
   report: RunReport,
   config: Config,
   coverage: readonly Coverage[],
   questions: Awaited<ReturnType<typeof answerQuestions>>,
-  url: string,
   seconds: number,
+  call: string,
 ): string[] {
   const changed = Object.values(report.streams).reduce(
     (sum, counts) => sum + counts.inserted + counts.updated,
     0,
   )
   return [
-    `A nightly run over ${config.rooftops.length} rooftops in AU, US and GCC: ${report.status}, ${seconds.toFixed(1)} s with starting up.`,
+    `A nightly run over ${config.rooftops.length} rooftops in AU, US and GCC: ${report.status}, in ${seconds.toFixed(1)} s.`,
     ...(changed === 0
       ? ['Nothing had changed since the last run, and nothing was rewritten.']
       : []),
     '',
-    ...countLines(report),
+    ...countLines(report, shown),
+    ...vanishedLines(report),
     '',
     ...table(
       ['rooftop', 'evaluations', 'windows', 'gaps', 'overlaps', 'quarantined'],
@@ -182,8 +191,8 @@ function summary(
       ...table(headings, rows),
     ]),
     '',
-    'Postgres keeps running, on this machine alone. Ask it yourself:',
-    `  psql '${url}'`,
+    'Postgres keeps running, on this machine alone. Query it yourself:',
+    `  psql "$(${call} warehouse url)"`,
   ]
 }
 
@@ -196,26 +205,30 @@ function requireNoRealData(config: Config): void {
   )
 }
 
-function nextSteps({ io }: Session, hadConfig: boolean, evalId = 0): string[] {
-  const call = programCall(io.environment.variables)
+function nextSteps(call: string, hadConfig: boolean, isServing: boolean, evalId = 0): string[] {
   const steps = [
-    ['status', 'what is fresh, what is missing'],
+    ['status', 'is it fresh and complete?'],
     ['verify', 'proves that nothing is missing'],
     [`why ${evalId === 0 ? '<EvalID>' : evalId}`, 'where a row comes from'],
     ['demo', 'again: nothing is rewritten'],
-    ['sandbox', 'the API on 127.0.0.1:4010, until Ctrl-C'],
-    ['sync', 'in another terminal: the nightly run'],
-    ['serve', 'the console, at http://127.0.0.1:4020/console/'],
-    ['console link', 'signs you in there'],
-    ['warehouse stop', 'stops Postgres; the data stays in .forecourt/'],
+    ['warehouse stop', 'stops Postgres, keeps the data'],
   ]
+  const afterwards = [
+    ['sandbox', 'the API, in a terminal of its own'],
+    ['sync', 'the nightly run, in another'],
+    ['serve', 'the web console'],
+  ]
+  const lines = (all: readonly (readonly string[])[]) =>
+    all.map(([command, what]) => `  ${`${call} ${command}`.padEnd(40)} ${what}`)
   return [
     '',
     hadConfig
-      ? 'forecourt.yaml was here already and was not changed; the commands below read it.'
+      ? 'forecourt.yaml was here and was not changed; the commands below read it.'
       : 'forecourt.yaml was written here; it names this Postgres and the sandbox.',
-    'What to try next:',
-    ...steps.map(([command, what]) => `  ${`${call} ${command}`.padEnd(44)} ${what}`),
+    isServing ? 'What to try next, in a second terminal:' : 'What to try next:',
+    ...lines(steps),
+    isServing ? 'What to try once you have ended the demo with Ctrl-C:' : 'And by yourself:',
+    ...lines(afterwards),
   ]
 }
 

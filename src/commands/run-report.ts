@@ -23,12 +23,15 @@ const shown = [
 ] as const satisfies readonly (keyof Counts)[]
 
 /** What a run did, a line for each stream. */
-export function countLines(report: Pick<RunReport, 'streams'>): string[] {
+export function countLines(
+  report: Pick<RunReport, 'streams'>,
+  columns: readonly (typeof shown)[number][] = shown,
+): string[] {
   const rows = Object.entries(report.streams).map(([name, counts]) => [
     name,
-    ...shown.map((column) => counts[column]),
+    ...columns.map((column) => counts[column]),
   ])
-  return table(['stream', ...shown], rows)
+  return table(['stream', ...columns], rows)
 }
 
 /** A run for a person. */

@@ -26,6 +26,8 @@ export function issueText(issue: z.core.$ZodIssue): string {
     case 'unrecognized_keys':
       return `has unknown fields: ${issue.keys.join(', ')}`
     case 'invalid_union':
+      if ('options' in issue && issue.options !== undefined)
+        return `has to be one of ${issue.options.map(String).join(', ')}`
       return own(issue) ?? 'has none of the forms that are allowed'
     case 'invalid_format':
       return own(issue) ?? 'is malformed'

@@ -41,6 +41,12 @@ const fault = z.discriminatedUnion('kind', [
 ])
 export type Fault = z.output<typeof fault>
 
+/** Every kind of fault, with the names of its settings. */
+export const faultKinds = fault.options.map(({ shape: { kind, ...settings } }) => ({
+  kind: kind.value,
+  settings: Object.keys(settings),
+}))
+
 /** A fault and the requests that it hits. A condition that is left out matches anything. */
 export const faultRule = z.strictObject({
   match: z

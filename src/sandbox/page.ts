@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Content, Html, html } from '../values/html.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
 import { findExampleSubject } from './examples.ts'
+import { faultKinds } from './faults.ts'
 import { samples } from './samples.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
@@ -156,7 +157,7 @@ function controls(evalid: number): [path: string, does: string, body?: object][]
     ['GET /requests', 'counts the answered requests by path'],
     ['GET /limits', 'shows the quotas and throttles in force'],
     ['POST /limits', 'changes some of them, e.g. to get a 429', { lookupsPerDay: 10 }],
-    ['POST /faults', 'adds a fault: status, tooMany, reset, slow, truncate, …', fault],
+    ['POST /faults', 'adds a fault, of one of the kinds below', fault],
     ['DELETE /faults', 'clears every fault'],
   ]
 }
@@ -174,6 +175,10 @@ function controlsSection(service: SandboxState): Html {
     'Controls',
     html`<p>Not part of the documented services: JSON without a key, answered only to this machine.</p>`,
     table(['what it does', 'command'], rows),
+    table(
+      ['kind of fault', 'its settings'],
+      faultKinds.map(({ kind, settings }) => [code(kind), settings.join(', ')]),
+    ),
   )
 }
 

@@ -28,6 +28,7 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
     )
     expect(report.questions).toHaveLength(3)
     expect(second.stdout).toContain('A nightly run over 6 rooftops')
+    expect(second.stdout.split('\n').filter((line) => line.length > 79)).toEqual([])
     expect(second.stdout).toContain('npm run -s forecourt -- status')
     expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('(UTC)') })
     expect(JSON.parse(why.stdout).found).toHaveLength(1)
@@ -57,6 +58,9 @@ test('demo serves the console and prints a link that opens it, until it is stopp
     const content = await page.text()
     child.kill('SIGINT')
 
+    expect(child.stdout()).toMatch(
+      /\nOpen this as you@example\.com within 10 minutes; it works once:\n\nhttp:\S{1,79}\n\n/,
+    )
     expect(page.status).toBe(200)
     expect(content).toContain('All 6 rooftops are fresh and complete.')
     expect((await child.ended).code).toBe(130)

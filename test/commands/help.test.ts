@@ -109,9 +109,9 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     stopped; on any number of hosts
       worker                        Takes work from the shared queue, whichever host
                                     queued it, until stopped
-      serve                         Permalinks, GET /links/<kind>/<id>, and the
-                                    receiver of webhooks, POST /webhooks, until
-                                    stopped
+      serve                         The web console, permalinks, GET
+                                    /links/<kind>/<id>, and the receiver of
+                                    webhooks, POST /webhooks, until stopped
       console                       link: signs a person in to the web console of
                                     "forecourt serve"
       alerts                        test [target]: sends a test message to the

@@ -97,6 +97,18 @@ test.each([
   expect(json).toEqual({ error: expect.any(String) })
 })
 
+test('a fault of an unknown kind is answered with the kinds there are', async () => {
+  await using sandbox = await start()
+
+  const { status, json } = await control(sandbox, 'POST /faults', { fault: { kind: 'teapot' } })
+
+  expect(status).toBe(400)
+  expect(json).toEqual({
+    error:
+      'fault.kind: has to be one of status, tooMany, reset, slow, truncate, html, empty, listCap, oversize',
+  })
+})
+
 test('requests are counted by path, and controls are not among them', async () => {
   await using sandbox = await start()
   await ask(sandbox, '/getevallist')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { aRooftop, worldOf } from '../support/build-world.ts'
+import { faultKinds } from '#src/sandbox/faults.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import { wireSettings } from '#src/values/wire.ts'
@@ -132,4 +133,14 @@ test('requests for the pages are not in the request log', async () => {
   for (const path of ['/', '/openapi.json']) await fetch(originOf(sandbox) + path)
 
   expect(sandbox.requests.count()).toBe(0)
+})
+
+test('the page lists every kind of fault with its settings', async () => {
+  await using sandbox = await start()
+
+  const page = await rootPage(sandbox)
+
+  for (const { kind, settings } of faultKinds)
+    expect(page).toContain(`<td><code>${kind}</code></td><td>${settings.join(', ')}</td>`)
+  expect(page).toContain('<code>listCap</code></td><td>cap, order</td>')
 })

@@ -27,12 +27,18 @@ export async function makeLink(
       `${email} is not one of console.people (${known || 'it is empty'}): add the person to the config, or correct the address.`,
     )
   }
-  const { token, hash } = newToken()
+  // 128 bits last ten minutes, and the link of a console at 127.0.0.1 fits on a line of 80 columns.
+  const { token, hash } = newToken(16)
   await sql`
     with ended as (delete from ops.console_link where ends_at <= now())
     insert into ops.console_link (token_hash, email, ends_at)
     values (${hash}, ${person.email}, now() + make_interval(mins => ${minutes}))`.execute(db)
   return `${config.console.publicUrl}/console/sign-in?link=${token}`
+}
+
+/** A link for a person, on a line by itself: it can be copied as one. */
+export function linkLines(email: string, url: string): string[] {
+  return [`Open this as ${email} within ${linkMinutes} minutes; it works once:`, '', url, '']
 }
 
 /** Uses a link up. Gives the e-mail address that it signs in; null: it was used before, is too old, or never existed. */

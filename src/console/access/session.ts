@@ -4,9 +4,9 @@ import type { Config } from '../../config/read.ts'
 import type { Db } from '../../db/transaction.ts'
 import { findPerson, type Person } from './people.ts'
 
-/** A secret for a cookie or a link: 32 random bytes. Only its hash is stored. */
-export function newToken(): { readonly token: string; readonly hash: Buffer } {
-  const token = randomBytes(32).toString('base64url')
+/** A secret for a cookie or a link: random bytes. Only its hash is stored. */
+export function newToken(bytes = 32): { readonly token: string; readonly hash: Buffer } {
+  const token = randomBytes(bytes).toString('base64url')
   return { token, hash: hashOf(token) }
 }
 
