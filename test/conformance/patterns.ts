@@ -82,6 +82,6 @@ export const files = {
 /** An image file whose name carries the VIN, for the decoder. */
 export function vinImage(vin: string, kind: 'jpeg' | 'png' = 'jpeg'): FilePart {
   return kind === 'jpeg'
-    ? { field: 'image', name: `${vin}.jpg`, bytes: jpegBytes }
-    : { field: 'image', name: `${vin}.png`, bytes: pngBytes }
+    ? { field: 'image', name: `vin ${vin}.jpg`, bytes: jpegBytes }
+    : { field: 'image', name: `${vin.toLowerCase()}.png`, bytes: pngBytes }
 }
