@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
+import { failure } from './patterns.ts'
 import type { Answer, Row, Send, Step } from './row.ts'
 import { conformanceWorld, now, who } from './world.ts'
 
@@ -124,16 +125,20 @@ export async function openApiSession(limits: SandboxOptions['limits'] = {}): Pro
   return new ApiSession(await startSandbox({ world: conformanceWorld(), clock, limits }))
 }
 
-/** Takes the steps of the row, sends its request and holds the answer against it. */
-export async function show(row: Row, onSend: (send: Send) => void): Promise<void> {
+/** Takes the steps of the row, sends its request and holds the answer against it; a refusal has the body of the documents [A §7]. */
+export async function show(
+  row: Row,
+  onAnswer: (send: Send, answer: Answer) => void,
+): Promise<void> {
   const session = await openApiSession(row.limits)
   try {
     for (const step of row.given ?? []) await session.take(step)
     const send = typeof row.send === 'function' ? row.send(session) : row.send
-    onSend(send)
     const answer = await session.send(send)
     const { status, body } = answer
     expect(status, JSON.stringify(body)).toBe(row.status)
+    if (status >= 400) expect(body).toEqual(failure)
+    onAnswer(send, answer)
     if (row.body !== undefined) expect({ body }).toMatchObject({ body: row.body })
     for (const name of row.lacks ?? []) expect(body).not.toHaveProperty(name)
     await row.check?.(answer, session)

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { at, listAt, text } from './patterns.ts'
 import { post, type Send, table } from './row.ts'
-import { evals, who } from './world.ts'
+import { evals, now, who } from './world.ts'
 
 const { two, three, us, gcc, wrong } = who
 export const day = 86_400
@@ -26,7 +26,13 @@ const paths = [
 /** What every check turns down alike [A §7]. */
 const refusals = (path: string) => [
   { says: '400 evalid missing', send: post(path, {}), status: 400 },
+  { says: '400 `evalid`: integer', send: ask(path)(String(evals.done)), status: 400 },
   { says: '400 eval has no VIN', send: ask(path)(evals.withoutVin), status: 400 },
+  {
+    says: '400 a VIN that has not 17 characters is none to check [A §1]',
+    send: ask(path)(evals.shortVin),
+    status: 400,
+  },
   { says: '403 not an AU account: US', send: ask(path)(evals.us, us), status: 403 },
   { says: '403 not an AU account: GCC', send: ask(path)(evals.gcc, gcc), status: 403 },
   { says: '403 invalid key', send: ask(path)(evals.done, wrong), status: 403 },
@@ -47,11 +53,6 @@ export const checkRows = [
       status: 200,
     })),
     {
-      says: 'a VIN that has not 17 characters is none to check',
-      send: ppsr(evals.shortVin),
-      status: 400,
-    },
-    {
       says: 'the body is { evalid }, no VIN in the request: a VIN alone is not enough',
       send: post('/ppsrsearch', { vin: 'JTMDFREV90D123456' }),
       status: 400,
@@ -62,7 +63,16 @@ export const checkRows = [
       says: "runs a PPSR search on the eval's VIN; synchronous: 200 PpsrCertificate",
       send: ppsr(),
       status: 200,
-      check: ({ body }) => expect(body).toBeTypeOf('object'),
+      check: ({ body }) =>
+        expect(body).toEqual({
+          ID: expect.any(Number),
+          CreatedAt: now,
+          PdfUrl: expect.stringContaining('/pdf/ppsr/'),
+          CertificateNumber: expect.stringMatching(/^\d{10}$/),
+          SecurityInterests: expect.any(Number),
+          WriteOffs: expect.any(Number),
+          Stolen: expect.any(Number),
+        }),
     },
     {
       says: 'attaches the certificate: /getpastppsrsearch has it',
@@ -73,11 +83,25 @@ export const checkRows = [
     },
     { says: '400 search failed', send: ppsr(evals.searchFails), status: 400 },
     {
-      says: '400 daily per-vehicle limit',
-      limits: { ppsrPerVehicle: 1 },
-      given: [ppsr()],
+      says: '400 daily per-vehicle limit: of three at the same time the one that is too many',
+      limits: { ppsrPerVehicle: 2 },
+      given: [
+        async (session) => {
+          const all = [ppsr(), ppsr(evals.sameCar, two), ppsr()].map((one) => session.send(one))
+          const statuses = (await Promise.all(all)).map(({ status }) => status)
+          expect(statuses.toSorted()).toEqual([200, 200, 400])
+        },
+      ],
       send: ppsr(),
       status: 400,
+      body: { error: expect.stringContaining('limit of this vehicle') },
+    },
+    {
+      says: '400 daily per-vehicle limit: another dealer group has its own (reading)',
+      limits: { ppsrPerVehicle: 1 },
+      given: [ppsr()],
+      send: ppsr(evals.otherGroup, three),
+      status: 200,
     },
     {
       says: '400 daily per-vehicle limit: of the vehicle, by whichever evaluation of the group',
@@ -99,6 +123,21 @@ export const checkRows = [
       given: [ppsr()],
       send: ppsr(evals.open),
       status: 429,
+      body: { error: expect.stringContaining('Daily throttle') },
+    },
+    {
+      says: '429 daily throttle: of the rooftop: another one is not affected (reading)',
+      limits: { ppsrPerDay: 1 },
+      given: [ppsr()],
+      send: ppsr(evals.open, two),
+      status: 200,
+    },
+    {
+      says: '429 daily throttle: a search that failed does not count (reading)',
+      limits: { ppsrPerDay: 1 },
+      given: [{ ...ppsr(evals.searchFails), expects: 400 }],
+      send: ppsr(),
+      status: 200,
     },
     {
       says: 'daily: tomorrow there is another',
@@ -109,7 +148,17 @@ export const checkRows = [
     },
   ]),
   ...table('A §4 /carhistory', [
-    { says: 'Car History report: 200', send: carHistory(), status: 200 },
+    {
+      says: 'Car History report: 200',
+      send: carHistory(),
+      status: 200,
+      check: ({ body }) =>
+        expect(body).toEqual({
+          ID: expect.any(Number),
+          CreatedAt: now,
+          PdfUrl: expect.stringContaining('/pdf/car_history/'),
+        }),
+    },
     {
       says: 'report attached: /getpastcarhistory has it',
       given: [carHistory()],
@@ -128,6 +177,7 @@ export const checkRows = [
       says: 'the dealership must have it enabled: 403',
       send: carHistory(evals.otherGroup, three),
       status: 403,
+      body: { error: expect.stringContaining('enabled') },
     },
     {
       says: 'one run per eval at a time: 429 `Request in progress, please wait`',
@@ -155,11 +205,21 @@ export const checkRows = [
       given: [carHistory()],
       send: carHistory(evals.open),
       status: 429,
+      body: { error: expect.stringContaining('Daily throttle') },
     },
     {
-      says: '500 failed to get vehicle history',
+      says: '500 failed to get vehicle history: again when it is requested again',
+      given: [{ ...carHistory(evals.historyFails), expects: 500 }],
       send: carHistory(evals.historyFails),
       status: 500,
+      body: { error: 'Failed to get vehicle history' },
+    },
+    {
+      says: '500 leaves no report',
+      given: [{ ...carHistory(evals.historyFails), expects: 500 }],
+      send: pastCarHistory(evals.historyFails),
+      status: 200,
+      body: [],
     },
   ]),
   ...table('A §4 /getpastppsrsearch', [

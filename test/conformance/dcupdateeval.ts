@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { at, instant, listAt, number, text } from './patterns.ts'
+import type { ApiSession } from './api-session.ts'
+import { at, guideFields, instant, listAt, number, text } from './patterns.ts'
 import { post, type Send, table } from './row.ts'
 import { evals, now, who } from './world.ts'
 
@@ -41,6 +42,20 @@ const typed: readonly (readonly [string, unknown, unknown])[] = [
   ['gccPriceGuide', true, 'yes'],
 ]
 
+/** Fields that come back under their names. */
+const history = {
+  sparekey: 0,
+  service: 6,
+  financed: 1,
+  financename: 'Bank',
+  financeamt: 9000,
+  financepmt: 300,
+  wtymth: 5,
+  wtyyear: 2027,
+  svcmth: 1,
+  svcyear: 2026,
+}
+
 /** Whole numbers from one to another; the values beside them do not fit. */
 const ranged: readonly (readonly [string, number, number])[] = [
   ['condition', 0, 10],
@@ -62,9 +77,11 @@ export const updateEvaluationRows = [
       says: '`km`: needed the first time alone: a later call without it leaves it as it is [A §3]',
       send: post(path, { evalid: evals.done, notes: 'Later' }),
       status: 200,
-      body: { Notes: 'Later', Odometer: number },
+      body: { Notes: 'Later', Odometer: 48_000 },
     },
     { says: '`km`: integer', send: update({ km: 12.5 }), status: 400 },
+    { says: '`km`: integer, no text', send: update({ km: '48000' }), status: 400 },
+    { says: '`price`: integer (reading)', send: update({ price: 10.5 }), status: 400 },
     ...typed.map(([name, value]) => ({
       says: `\`${name}\` is taken`,
       send: update({ [name]: value }),
@@ -75,6 +92,7 @@ export const updateEvaluationRows = [
       says: `\`${name}\` of a wrong type is not`,
       send: update({ [name]: misfit }),
       status: 400,
+      body: { error: expect.stringContaining(name) },
     })),
     ...ranged.flatMap(([name, low, high]) => [
       { says: `\`${name}\`: ${low} is taken`, send: update({ [name]: low }), status: 200 },
@@ -87,8 +105,8 @@ export const updateEvaluationRows = [
       says: 'odometer, notes, condition, VIN and customer come back',
       send: update({
         notes: 'Tidy',
-        condition: 4,
-        vin: 'JTMDFREV90D999999',
+        condition: 0,
+        vin: ' jtmdfrev90d999999 ',
         cName: 'Sam Buyer',
         cPhone: '0400 000 000',
         cEmail: 'sam@example.org',
@@ -96,12 +114,14 @@ export const updateEvaluationRows = [
         cState: 'NSW',
         cAddress: '2 Example Road',
         cSuburb: 'Sydney',
+        ...history,
       }),
       status: 200,
       body: {
+        ...history,
         Odometer: 48_000,
         Notes: 'Tidy',
-        Condition: 4,
+        Condition: 0,
         VIN: 'JTMDFREV90D999999',
         CustomerName: 'Sam Buyer',
         CustomerPhone: '0400 000 000',
@@ -120,11 +140,30 @@ export const updateEvaluationRows = [
     },
     {
       says: 'reconditioning amounts: reconditioning_list holds them as line items',
-      send: update({ recondetail: 100, reconpaint: 300 }),
+      send: update({
+        recondetail: 120.5,
+        reconrims: 200,
+        reconpaint: 300,
+        reconint: 40,
+        reconrego: 50,
+        reconscreen: 60,
+        reconrwc: 70,
+        recontyres: 2,
+      }),
       status: 200,
       check: ({ body }) => {
-        const costs = listAt(body, 'reconditioning_list').map(({ cost }) => cost)
-        expect(costs).toEqual(expect.arrayContaining([100, 300]))
+        const lines = listAt(body, 'reconditioning_list')
+        expect(lines.map(({ type, cost }) => [type, cost])).toEqual([
+          ['detail', 120.5],
+          ['rims', 200],
+          ['paint', 300],
+          ['interior', 40],
+          ['rego', 50],
+          ['screen', 60],
+          ['rwc', 70],
+          ['tyres', number],
+        ])
+        expect(at(body, 'Reconditioning')).toBe(840.5 + Number(lines[7]?.['cost']))
       },
     },
     {
@@ -154,6 +193,15 @@ export const updateEvaluationRows = [
       status: 400,
     },
     {
+      says: '`customFields`: configured names: those of the dealer group, on an evaluation without (reading)',
+      send: update({ customFields: { Lane: 'B' } }),
+      status: 200,
+      check: ({ body }) =>
+        expect(at(body, 'customFields')).toEqual({
+          Lane: { type: 'select', options: ['A', 'B'], value: 'B' },
+        }),
+    },
+    {
       says: '`customFields`: configured names: a new evaluation has them, read from the answer',
       given: [post('/entervin', { vin: 'SAMPLEAU000000001' })],
       send: ({ last, evalId }) =>
@@ -166,9 +214,9 @@ export const updateEvaluationRows = [
     },
     ...['price', 'finalprice', 'FinalPrice'].map((name) => ({
       says: `\`${name}\`: appraisal amount, stored as FinalPrice`,
-      send: update({ [name]: 21_000 }),
+      send: update({ [name]: 0 }),
       status: 200,
-      body: { FinalPrice: 21_000 },
+      body: { FinalPrice: 0, UserPrices: [] },
     })),
     {
       says: 'stored: /geteval reads the FinalPrice back',
@@ -185,6 +233,7 @@ export const updateEvaluationRows = [
         pricingAi: {
           confidence: text,
           prices: { wholesale: number, retail: number },
+          currency_symbol: '$',
           evalId: evals.done,
         },
       },
@@ -199,7 +248,7 @@ export const updateEvaluationRows = [
       says: '`reasoning`: with pricingAi, include reasoning',
       send: update({ pricingAi: true, reasoning: true }, evals.done),
       status: 200,
-      body: { pricingAi: { reasoning: { status: text } } },
+      body: { pricingAi: { reasoning: { status: 'processing' } } },
     },
     {
       says: '`pricingAi` on the first call: it is complete by then',
@@ -221,20 +270,35 @@ export const updateEvaluationRows = [
     },
     {
       says: '`userEmail`: salesperson email from /getuserlist',
-      send: update({ userEmail: 'bea@example.com' }),
+      send: update({ userEmail: 'BEA@example.com' }),
       status: 200,
       body: { UserName: 'Bea Example', UserEmail: 'bea@example.com' },
     },
-    {
-      says: '`userEmail`: no user of this dealer group (reading: 400)',
-      send: update({ userEmail: 'otto@example.com' }),
+    ...(
+      [
+        ['no user of this dealer group', 'otto@example.com'],
+        ['no user at all', 'nobody@example.com'],
+        ['no active user', 'aaron@example.com'],
+        ['no account of a link', 'link-4@link-capture.invalid'],
+        ['no user id', '2'],
+      ] as const
+    ).map(([what, userEmail]) => ({
+      says: `\`userEmail\`: ${what} (reading: 400, and nothing is written)`,
+      send: update({ userEmail }),
       status: 400,
-    },
+      body: { error: expect.stringContaining('userEmail') },
+      check: async (_answer: unknown, session: ApiSession) => {
+        const { status } = await session.send(post('/geteval', { evalid: evals.open }))
+        expect(status).toBe(400)
+      },
+    })),
     {
       says: '`gccPriceGuide`: GCC: return GCC pricing on the response [A §1]',
       send: update({ gccPriceGuide: true }, evals.gcc, gcc),
       status: 200,
-      body: { gccPriceGuide: { highRetail: number, lowRetail: number, currency: 'AED' } },
+      body: { gccPriceGuide: { adcode: expect.stringMatching(/^GC0TOY/), currency: 'AED' } },
+      check: ({ body }) =>
+        expect(Object.keys(Object(at(body, 'gccPriceGuide'))).sort()).toEqual(guideFields),
     },
     {
       says: '`gccPriceGuide`: GCC only: no GCC pricing for an AU key',
@@ -263,6 +327,14 @@ export const updateEvaluationRows = [
         Photos: [{ id: 41 }, { id: 42 }],
         customFields: {},
       },
+      check: async ({ body }, session) =>
+        expect((await session.send(post('/geteval', { evalid: evals.open }))).body).toEqual([body]),
+    },
+    {
+      says: 'another rooftop of the group may complete it, it stays where it was (reading)',
+      send: update({}, evals.open, two),
+      status: 200,
+      body: { CompletedAt: now, DealerID: 101 },
     },
     {
       says: "timestamps are read after this call's writes",

@@ -13,6 +13,8 @@ const wrongCheckDigit = '1HGCM82603A004352'
 export const enterVinRows = [
   ...table('A §4 /entervin', [
     { says: '`vin`: required', send: post(enter, {}), status: 400 },
+    { says: '`vin`: required, with a `state` too', send: post(enter, { state: 'NSW' }), status: 400 },
+    { says: '`vin`: an empty one is none', send: post(enter, { vin: '' }), status: 400 },
     { says: '`vin`: string', send: post(enter, { vin: 12_345_678 }), status: 400 },
     {
       says: '`vin`: 17-character VIN: without a state, 16 characters are none',
@@ -49,16 +51,30 @@ export const enterVinRows = [
     },
     {
       says: 'a decoded evaluation: with the fields of an Evaluation [A §2]',
-      send: post(enter, { vin: samples.auSingle.vin }),
+      send: post(enter, { vin: samples.auSingle.vin.toLowerCase() }),
       status: 200,
       body: {
+        VIN: samples.auSingle.vin,
         EntryDate: '2026-03-10 00:00:00',
         UpdatedAt: instant,
+        FinalPrice: null,
         UserPrices: [],
+        UserName: 'Alex Example',
+        UserEmail: 'alex@example.com',
+        Reconditioning: 0,
         reconditioning_list: [],
         CarPics: [],
-        customFields: expect.any(Object),
+        Photos: [],
+        Make: 'Toyota',
+        Model: 'HiLux',
+        DealerID: 101,
       },
+      // The fields that the group has configured, without values.
+      check: ({ body }) =>
+        expect(at(body, 'customFields')).toEqual({
+          Lane: { type: 'select', options: ['A', 'B'], value: null },
+          Remark: { type: 'text', options: null, value: null },
+        }),
     },
     {
       says: 'response 201, a decoded evaluation containing EvalID: US',
@@ -71,7 +87,7 @@ export const enterVinRows = [
       says: 'response 201, a decoded evaluation containing EvalID: GCC',
       send: post(enter, { vin: samples.gccSingle.vin }, gcc),
       status: 201,
-      body: { EvalID: expect.any(Number), VIN: samples.gccSingle.vin },
+      body: { EvalID: expect.any(Number), VIN: samples.gccSingle.vin, UserName: null, UserEmail: null },
       lacks: ['error', 'descriptionSelect'],
     },
     {
@@ -84,9 +100,10 @@ export const enterVinRows = [
       says: 'AU ambiguity: an array whose item has `options` / `VechielDescriptions`',
       send: post(enter, { vin: samples.auAmbiguous.vin }),
       status: 200,
-      body: [expect.any(Object)],
+      body: [{ VIN: samples.auAmbiguous.vin }],
       check: ({ body }) => {
         expect(descriptions(body).length).toBeGreaterThan(1)
+        expect(descriptions(body)).toContain('Toyota HiLux SR5 Double Cab')
         for (const one of descriptions(body)) expect(one).toMatch(/\S/)
       },
     },
@@ -125,10 +142,11 @@ export const enterVinRows = [
         check: ({ body }: { body: unknown }) => {
           const options = listAt(body, 'descriptionOptions')
           expect(options.length).toBeGreaterThan(1)
-          for (const option of options) {
-            expect(option).toMatchObject({ code: text, codeType: text, fullDescription: text })
-            expect(option).toHaveProperty('highlight')
-          }
+          expect(new Set(options.map(({ code }) => code)).size).toBe(options.length)
+          const codeType = expect.stringMatching(region === 'US' ? /^Provider/ : /^ADData$/)
+          const fullDescription = expect.stringMatching(/^20\d\d /)
+          for (const option of options)
+            expect(option).toMatchObject({ code: text, codeType, fullDescription, highlight: text })
         },
       },
     ]),
@@ -151,6 +169,19 @@ export const enterVinRows = [
       body: failure,
       lacks: ['EvalID'],
     })),
+    ...(
+      [
+        ['a VIN of letters that no VIN has', one, { vin: 'IIIIIIIIIIIIIIIII' }],
+        ['a VIN of another region', gcc, { vin: samples.auSingle.vin }],
+        ['a plate of signs', one, { vin: '***', state: 'NSW' }],
+      ] as const
+    ).map(([what, by, fields]) => ({
+      says: `undecodable VIN: ${what} (reading)`,
+      send: post(enter, fields, by),
+      status: 201,
+      body: failure,
+      lacks: ['EvalID'],
+    })),
     ...[realVin, wrongCheckDigit].map((vin) => ({
       says: `the VIN check digit is not validated: ${vin}`,
       send: post(enter, { vin }, us),
@@ -165,6 +196,20 @@ export const enterVinRows = [
       given: [post(enter, { vin: realVin }, us)],
       send: post(enter, { vin: realVin }, us),
       status: 429,
+    },
+    {
+      says: '429 is about real look-ups: one that decodes nothing counts (reading)',
+      limits: { lookupsPerDay: 1 },
+      given: [post(enter, { vin: 'IIIIIIIIIIIIIIIII' }, us)],
+      send: post(enter, { vin: realVin }, us),
+      status: 429,
+    },
+    {
+      says: '429 is about the key: another one goes on (reading)',
+      limits: { lookupsPerDay: 1 },
+      given: [post(enter, { vin: realVin }, us)],
+      send: post(enter, { vin: realVin }),
+      status: 201,
     },
     {
       says: '429 is about real look-ups: sample VINs go on (reading)',

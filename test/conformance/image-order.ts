@@ -14,7 +14,7 @@ export const imageOrderRows = [
     },
     {
       says: '`ids`: or a comma-separated string',
-      send: order({ ids: '12, 13,11' }),
+      send: order({ ids: ' 12, 13,11 ' }),
       status: 200,
       body: { Photos: photos(12, 13, 11) },
     },
@@ -57,9 +57,9 @@ export const imageOrderRows = [
     },
     {
       says: 'an id that is listed twice counts once (reading)',
-      send: order({ ids: [13, 11, 13] }),
+      send: order({ ids: [13, 12, 13] }),
       status: 200,
-      check: ({ body }) => expect(listAt(body, 'Photos')).toHaveLength(3),
+      check: ({ body }) => expect(listAt(body, 'Photos').map(({ id }) => id)).toEqual([13, 12, 11]),
     },
     {
       says: 'an evaluation without photos has nothing to order',
@@ -69,9 +69,14 @@ export const imageOrderRows = [
     },
     {
       says: 'photos that had no order are ordered too',
-      send: order({ ids: [42, 41] }, evals.open),
+      send: order({ ids: [42] }, evals.open),
       status: 200,
-      body: { Photos: photos(42, 41) },
+      body: {
+        Photos: [
+          { id: 42, order: 1 },
+          { id: 41, order: 2 },
+        ],
+      },
     },
     {
       says: '`hero`: image id to pin after the reorder',
@@ -98,6 +103,14 @@ export const imageOrderRows = [
     { says: '400 `ids` empty: string', send: order({ ids: '' }), status: 400 },
     { says: '400 `ids` non-numeric: string', send: order({ ids: '11,front' }), status: 400 },
     { says: '400 `ids` non-numeric: array', send: order({ ids: ['front'] }), status: 400 },
+    {
+      says: '400: nothing changed (reading: one number is no list)',
+      given: [expecting(400, order({ ids: 13, hero: 13 }))],
+      send: list(),
+      status: 200,
+      body: { Photos: photos(11, 12, 13) },
+      check: ({ body }) => expect(heroes(body)).toEqual([[11, 'default']]),
+    },
     ...noAccess('/imageorder', { ids: [11] }),
     {
       says: '404 `hero` not an image on this evaluation; body `{ error: string }`',

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { at, carPics, failure, files, listAt } from './patterns.ts'
-import { post, table, upload } from './row.ts'
+import { expecting, post, table, upload } from './row.ts'
 import { evals, who } from './world.ts'
 
-const { jpeg, png, empty, noImage, truncated } = files
+const { jpeg, png, empty, noImage, truncated, halfPng, drawing } = files
 const { us, two, wrong } = who
 const done = { evalid: String(evals.done) }
 const open = { evalid: String(evals.open) }
@@ -43,7 +43,14 @@ export const uploadRows = [
       },
     },
     { says: '`evalid`: required', send: upload({}, [jpeg]), status: 400, body: failure },
+    { says: '`evalid`: a number', send: upload({ evalid: 'x' }, [jpeg]), status: 400 },
     { says: '`file`: required', send: upload(done, []), status: 400, body: failure },
+    {
+      says: '`file`: under this name',
+      send: upload(done, [{ ...jpeg, field: 'image' }]),
+      status: 400,
+    },
+    { says: 'a form: JSON is none (reading: 400)', send: post('/imageupload', done), status: 400 },
     {
       says: '`order`: integer, 1-based: the photo carries it',
       send: upload({ ...bare, order: '3' }, [jpeg], two),
@@ -86,6 +93,11 @@ export const uploadRows = [
     {
       says: '`timestamp`: integer',
       send: upload({ ...done, timestamp: 'yesterday' }, [jpeg]),
+      status: 400,
+    },
+    {
+      says: '`timestamp`: of a date (reading: 400)',
+      send: upload({ ...done, timestamp: '9000000000000000' }, [jpeg]),
       status: 400,
     },
     {
@@ -158,14 +170,17 @@ export const uploadRows = [
       says: 'several files in one request are accepted when neither `order` nor `hero` is set',
       send: upload(bare, [jpeg, png], two),
       status: 201,
-      check: ({ body }) => expect(listAt(body, 'CarPics')).toHaveLength(2),
+      check: async ({ body }) => {
+        const links = listAt(body, 'CarPics').map(({ URL: url }) => fetch(String(url)))
+        const types = (await Promise.all(links)).map(({ headers }) => headers.get('content-type'))
+        expect(types).toEqual(['image/jpeg', 'image/png'])
+      },
     },
-    {
-      says: '`hero: 0` is set too: several files with it are a 400 (reading: "neither is set")',
-      send: upload({ ...done, hero: '0' }, [jpeg, png]),
+    ...['hero', 'firstPic'].map((name) => ({
+      says: `\`${name}: 0\` is set too: several files with it are a 400 (reading: "neither is set")`,
+      send: upload({ ...done, [name]: '0' }, [jpeg, png]),
       status: 400,
-      body: failure,
-    },
+    })),
     ...['order', 'hero', 'firstPic'].map((name) => ({
       says: `several files with \`${name}\`: 400`,
       send: upload({ ...bare, [name]: '1' }, [jpeg, png], two),
@@ -194,6 +209,8 @@ export const uploadRows = [
         const response = await fetch(String(at(body, 'CarPics.0.URL')))
         expect(response.headers.get('content-type')).toContain('image/jpeg')
         expect(new Uint8Array(await response.arrayBuffer())).toEqual(jpeg.bytes)
+        const url = String(at(body, 'CarPics.0.URL'))
+        expect((await fetch(url.replace(/signature=.*/, 'signature=0'))).status).toBe(403)
       },
     },
     {
@@ -213,6 +230,8 @@ export const uploadRows = [
         ['zero-byte', empty],
         ['unreadable: no image at all', noImage],
         ['unreadable: cut off', truncated],
+        ['unreadable: half of a PNG', halfPng],
+        ['unreadable: a drawing', drawing],
       ] as const
     ).map(([what, file]) => ({
       says: `400 ${what} image`,
@@ -229,7 +248,13 @@ export const uploadRows = [
     },
     {
       says: '400 leaves the photos as they were',
-      given: [{ ...upload(done, [noImage]), expects: 400 }],
+      given: [
+        upload(done, [noImage]),
+        upload(done, [empty]),
+        upload({ ...done, order: '0' }, [jpeg]),
+        upload({ ...done, order: '1' }, [jpeg, png]),
+        upload({ ...done, timestamp: '9000000000000000' }, [jpeg]),
+      ].map((one) => expecting(400, one)),
       send: post('/imagelist', { evalid: evals.done }),
       status: 200,
       body: { Photos: [{ id: 11 }, { id: 12 }, { id: 13 }] },
@@ -247,11 +272,16 @@ export const uploadRows = [
       status: 400,
     },
     {
-      says: '500 image could not be stored',
-      limits: { imageBytes: 10 },
-      send: upload(done, [jpeg]),
+      says: '500 image could not be stored: the first fits, the second does not',
+      limits: { imageBytes: jpeg.bytes.length + 10 },
+      given: [upload(bare, [jpeg], two)],
+      send: upload(bare, [jpeg], two),
       status: 500,
-      body: failure,
+      body: { error: expect.stringContaining('could not be stored') },
+      check: async (_answer, session) => {
+        const { body } = await session.send(post('/imagelist', { evalid: evals.sameCar }, two))
+        expect(listAt(body, 'Photos')).toHaveLength(1)
+      },
     },
   ]),
   ...table('A §2 Photo', [

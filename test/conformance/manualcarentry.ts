@@ -2,8 +2,9 @@ import { expect } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
 import { descriptions } from './entervin.ts'
 import { at, instant, listAt } from './patterns.ts'
-import { post, table } from './row.ts'
-import { evals, who } from './world.ts'
+import type { ApiSession } from './api-session.ts'
+import { type Answer, post, table } from './row.ts'
+import { evals, now, who } from './world.ts'
 
 const path = '/manualcarentry'
 const { us, gcc, wrong } = who
@@ -26,9 +27,18 @@ export const manualCarEntryRows = [
     {
       says: 'AU: send `vin` + `desc`; 201, shaped like a successful /entervin',
       given: [enterAu],
-      send: ({ last }) => post(path, { vin: auVin, desc: descriptions(last.body)[0] }),
+      send: post(path, { vin: auVin, desc: 'Toyota HiLux SR5 Double Cab' }),
       status: 201,
-      body: { EvalID: expect.any(Number), VIN: auVin, UserPrices: [], customFields: {} },
+      body: {
+        EvalID: expect.any(Number),
+        VIN: auVin,
+        Make: 'Toyota',
+        Model: 'HiLux',
+        Variant: 'SR5 Double Cab',
+        Year: 2016,
+        UserPrices: [],
+        customFields: {},
+      },
     },
     {
       says: 'response: EvalID, CreatedAt, CompletedAt, UpdatedAt',
@@ -53,11 +63,14 @@ export const manualCarEntryRows = [
         expect(vehicleOf(body)).not.toEqual(vehicleOf(answers[1]?.body))
       },
     },
-    {
-      says: 'AU: a `desc` that was not offered is not a vehicle (reading: 400)',
-      send: post(path, { vin: auVin, desc: 'No such description' }),
-      status: 400,
-    },
+    ...[{ vin: auVin }, { vin: auVin, desc: 'No such car' }, { vin: auVin, desc: 'Mazda CX-5 Akera' }].map(
+      (fields) => ({
+        says: `AU: a \`desc\` that was not offered is not a vehicle (reading: 400): ${fields.desc}`,
+        send: post(path, fields),
+        status: 400,
+        check: (_answer: unknown, { sandbox }: ApiSession) => expect(sandbox.world.size).toBe(14),
+      }),
+    ),
     {
       says: 'US: send `evalid` + `code` + `codeType`; the EvalID is updated in place',
       given: [enterUs],
@@ -70,23 +83,34 @@ export const manualCarEntryRows = [
       given: [enterGcc],
       send: ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, gcc),
       status: 201,
+      body: { VIN: gccVin, Variant: 'VXR 5.7' },
       check: ({ body }, { last }) => expect(at(body, 'EvalID')).toBe(at(last.body, 'EvalID')),
     },
     {
       says: 'US: the chosen style is decoded: the answer asks for no style again',
-      given: [enterUs],
+      given: [enterUs, (session) => session.advance(60)],
       send: ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
       status: 201,
+      body: {
+        VIN: usVin,
+        Model: 'F-150',
+        Variant: 'Lariat',
+        CreatedAt: now,
+        CompletedAt: null,
+        UpdatedAt: '2026-03-10T00:01:00.000Z',
+      },
       lacks: ['descriptionSelect', 'descriptionOptions', 'error'],
     },
-    {
-      says: 'US keys: when `codeType` is omitted it is inferred from the cached decode for the VIN',
+    ...[{ vin: usVin }, {}].map((sent) => ({
+      says: `US keys: when \`codeType\` is omitted it is inferred from the cached decode for the VIN: ${sent.vin}`,
       given: [enterUs],
-      send: ({ last, evalId }) =>
-        post(path, { vin: usVin, evalid: evalId, code: chosen(last.body).code }, us),
+      send: ({ last, evalId }: ApiSession) =>
+        post(path, { ...sent, evalid: evalId, code: chosen(last.body).code }, us),
       status: 201,
-      check: ({ body }, { last }) => expect(at(body, 'EvalID')).toBe(at(last.body, 'EvalID')),
-    },
+      body: { Variant: 'Lariat' },
+      check: ({ body }: Answer, { last }: ApiSession) =>
+        expect(at(body, 'EvalID')).toBe(at(last.body, 'EvalID')),
+    })),
     {
       says: 'US keys: `evalid` also omitted: the most recent in-progress one for that VIN',
       given: [enterUs, (session) => session.advance(60), enterUs],
@@ -109,6 +133,51 @@ export const manualCarEntryRows = [
         expect(at(body, 'EvalID')).toBe(at(answers[0]?.body, 'EvalID')),
     },
     {
+      says: 'US keys: `evalid` also omitted: none waits for a style: another one begins (reading)',
+      given: [
+        enterUs,
+        ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
+      ],
+      send: ({ answers }) => post(path, { vin: usVin, code: chosen(answers[0]?.body).code }, us),
+      status: 201,
+      check: ({ body }, { last }) => expect(at(body, 'EvalID')).not.toBe(at(last.body, 'EvalID')),
+    },
+    ...(
+      [
+        ['an unknown code', ({ codeType }) => ({ code: '999999', codeType })],
+        ['no code', ({ codeType }) => ({ codeType })],
+        ['a VIN of another vehicle', (one) => ({ ...one, vin: samples.usSingle.vin })],
+        ['an evaluation that is not there', (one) => ({ ...one, evalid: evals.unknown })],
+        ['an evaluation that is Complete', (one) => ({ ...one, evalid: evals.us })],
+      ] as const satisfies readonly [string, (one: ReturnType<typeof chosen>) => object][]
+    ).map(([what, fields]) => ({
+      says: `US: ${what} (reading: 400)`,
+      given: [enterUs],
+      send: ({ last, evalId }: ApiSession) =>
+        post(path, { evalid: evalId, ...fields(chosen(last.body)) }, us),
+      status: 400,
+    })),
+    {
+      says: 'US: `codeType` and everything that it is inferred from omitted (reading: 400)',
+      given: [enterUs],
+      send: ({ last }) => post(path, { code: chosen(last.body).code }, us),
+      status: 400,
+      body: { error: expect.stringMatching(/^code/) },
+    },
+    ...(
+      [
+        ['GC0TOYLANDC02', 'ADCode', 'ADData'],
+        ['GC0TOYLANDC02', undefined, 'ADData'],
+        ['12345', 'ADData', '13-character'],
+        ['GC0NOSUCHCAR1', 'ADData', 'no style'],
+      ] as const
+    ).map(([code, codeType, message]) => ({
+      says: `GCC: code ${code} with codeType ${codeType}: an error that names ${message}`,
+      send: post(path, { code, codeType }, gcc),
+      status: 400,
+      body: { error: expect.stringContaining(message) },
+    })),
+    {
       says: 'GCC: `codeType` is `ADData`, never `ADCode`',
       given: [enterGcc],
       send: ({ last, evalId }) =>
@@ -120,6 +189,7 @@ export const manualCarEntryRows = [
       given: [enterGcc],
       send: ({ last }) => post(path, chosen(last.body), gcc),
       status: 201,
+      body: { VIN: null, Variant: 'VXR 5.7', Year: 2022, CompletedAt: null },
       check: ({ body }, { last }) => {
         expect(at(body, 'EvalID')).toBeTypeOf('number')
         expect(at(body, 'EvalID')).not.toBe(at(last.body, 'EvalID'))

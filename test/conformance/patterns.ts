@@ -11,6 +11,18 @@ export const number: unknown = expect.any(Number)
 /** `{ error: string }` [A §7]. */
 export const failure: unknown = { error: expect.stringMatching(/./) }
 
+/** What a price guide result holds, by name [V §2]. */
+export const guideFields = [
+  'adcode',
+  'currency',
+  'highRetail',
+  'highWholesale',
+  'highWholesalePerfect',
+  'lowRetail',
+  'lowWholesale',
+  'lowWholesalePerfect',
+]
+
 /** A list of ids as photos in that order. */
 export function photos(...ids: number[]): { id: number }[] {
   return ids.map((id) => ({ id }))
@@ -58,12 +70,18 @@ export const files = {
   png: { field: 'file', name: 'rear.png', bytes: pngBytes },
   empty: { field: 'file', name: 'empty.jpg', bytes: new Uint8Array() },
   noImage: { field: 'file', name: 'text.jpg', bytes: new TextEncoder().encode('no image at all') },
-  truncated: { field: 'file', name: 'half.jpg', bytes: jpegBytes.slice(0, 60) },
+  truncated: { field: 'file', name: 'cut.jpg', bytes: jpegBytes.slice(0, -30) },
+  halfPng: { field: 'file', name: 'half.png', bytes: pngBytes.slice(0, pngBytes.length / 2) },
+  drawing: {
+    field: 'file',
+    name: 'drawing.svg',
+    bytes: new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+  },
 } as const satisfies Record<string, FilePart>
 
 /** An image file whose name carries the VIN, for the decoder. */
 export function vinImage(vin: string, kind: 'jpeg' | 'png' = 'jpeg'): FilePart {
   return kind === 'jpeg'
-    ? { field: 'image', name: `${vin}.jpg`, bytes: jpegBytes }
-    : { field: 'image', name: `${vin}.png`, bytes: pngBytes }
+    ? { field: 'image', name: `vin ${vin}.jpg`, bytes: jpegBytes }
+    : { field: 'image', name: `${vin.toLowerCase()}.png`, bytes: pngBytes }
 }

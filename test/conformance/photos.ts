@@ -33,6 +33,12 @@ export const noAccess = (path: string, fields: object) => [
     status: 403,
   },
   { says: '403 (not 400) missing `evalid`', send: post(path, fields), status: 403 },
+  { says: '403 (not 400) no body', send: post(path), status: 403 },
+  {
+    says: '403 (not 400) `evalid` as text',
+    send: post(path, { evalid: String(evals.done), ...fields }),
+    status: 403,
+  },
   {
     says: '403 (not 400) `evalid` 0',
     send: post(path, { evalid: 0, ...fields }),
@@ -91,12 +97,25 @@ export const photoRows = [
       },
     },
     {
+      says: '`url`: signed for a time: a day, then it leads nowhere (reading)',
+      send: list(),
+      status: 200,
+      check: async ({ body }, session) => {
+        const url = String(at(body, 'Photos.0.url'))
+        session.advance(86_399)
+        expect((await fetch(url)).headers.get('content-type')).toContain('image/svg+xml')
+        session.advance(1)
+        expect((await fetch(url)).status).toBe(403)
+      },
+    },
+    {
       says: '`url`: signed: without its signature it leads nowhere',
       send: list(),
       status: 200,
       check: async ({ body }) => {
         const url = String(at(body, 'Photos.0.url'))
         expect((await fetch(url.replace(/\?.*/, ''))).status).toBe(403)
+        expect((await fetch(url.replace('/11.svg', '/12.svg'))).status).toBe(403)
       },
     },
     {

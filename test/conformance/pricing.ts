@@ -10,13 +10,36 @@ const price = (evalid: unknown = evals.done, query = '', by = who.one): Send => 
   who: by,
 })
 
+const prices = {
+  wholesale: number,
+  wholesale_low: number,
+  wholesale_high: number,
+  buy_to_retail: number,
+  retail: number,
+  quick_sale: number,
+  sweet_spot: number,
+}
+
 export const pricingRows = [
   ...table('A §4 /pricingAi/payload/{evalid}', [
     {
       says: 'response 200: PricingAiPayload',
       send: price(),
       status: 200,
-      body: { confidence: text, evalId: evals.done },
+      check: ({ body }) =>
+        expect(body).toEqual({
+          confidence: text,
+          prediction_date: text,
+          prices,
+          currency_symbol: '$',
+          evalId: evals.done,
+        }),
+    },
+    {
+      says: 'of another rooftop of the dealer group too (reading)',
+      send: price(evals.sameCar),
+      status: 200,
+      body: { evalId: evals.sameCar },
     },
     {
       says: 'requires a Complete eval',
@@ -40,11 +63,16 @@ export const pricingRows = [
       status: 200,
       body: { reasoning: { status: text } },
     })),
-    {
-      says: '`reasoning`: false is not true',
-      send: price(evals.done, '?reasoning=false'),
+    ...['false', '0'].map((value) => ({
+      says: `\`reasoning\`: ${value} is not true`,
+      send: price(evals.done, `?reasoning=${value}`),
       status: 200,
       lacks: ['reasoning'],
+    })),
+    {
+      says: '`reasoning`: neither true nor false (reading: 400)',
+      send: price(evals.done, '?reasoning=perhaps'),
+      status: 400,
     },
     { says: '400 evaluation not found', send: price(evals.unknown), status: 400 },
     {
@@ -53,6 +81,7 @@ export const pricingRows = [
       status: 400,
     },
     { says: '`evalid`: integer', send: price('abc'), status: 400 },
+    { says: '`evalid`: above 0', send: price(0), status: 400 },
     { says: '403 invalid key', send: price(evals.done, '', wrong), status: 403 },
     {
       says: '403 forbidden: a rooftop the key is not authorised for',
@@ -68,7 +97,12 @@ export const pricingRows = [
     },
   ]),
   ...table('A §2 PricingAiPayload', [
-    { says: 'confidence: string', send: price(), status: 200, body: { confidence: text } },
+    {
+      says: 'confidence: string',
+      send: price(),
+      status: 200,
+      body: { confidence: expect.stringMatching(/^(high|medium|low)$/) },
+    },
     {
       says: 'prediction_date: string, date YYYY-MM-DD (reading: today)',
       send: price(),
@@ -79,17 +113,7 @@ export const pricingRows = [
       says: 'prices: object with numeric wholesale, wholesale_low, wholesale_high and the others',
       send: price(),
       status: 200,
-      body: {
-        prices: {
-          wholesale: number,
-          wholesale_low: number,
-          wholesale_high: number,
-          buy_to_retail: number,
-          retail: number,
-          quick_sale: number,
-          sweet_spot: number,
-        },
-      },
+      body: { prices },
     },
     {
       says: 'prices: wholesale lies between low and high, retail above it',
@@ -157,22 +181,25 @@ export const pricingRows = [
         post('/entervin', { vin: 'SAMPLEAU000000001' }),
         ({ evalId }) => post('/dcupdateeval', { evalid: evalId, km: 1000 }),
         ({ evalId }) => price(evalId, '?reasoning=1'),
-        (session) => session.advance(91),
+        (session) => session.advance(90),
       ],
       send: ({ evalId }) => price(evalId, '?reasoning=1'),
       status: 200,
       check: ({ body }) => {
         expect(at(body, 'reasoning.status')).toBe('completed')
-        for (const reader of ['dealer', 'customer'])
-          expect(at(body, `reasoning.${reader}.0`)).toMatch(/\S/)
+        const [dealer, customer] = [at(body, 'reasoning.dealer'), at(body, 'reasoning.customer')]
+        expect(customer).toEqual([text, text, text])
+        expect(dealer).toEqual([text, text, text, text])
+        const retail = `AUD ${numberAt(body, 'prices.retail').toLocaleString('en')}`
+        expect([dealer].flat().join(' ')).toContain(retail)
       },
     },
     {
       says: '`unavailable`: it ends without insights',
-      given: [price(evals.reasoningUnavailable, '?reasoning=1'), (session) => session.advance(91)],
+      given: [price(evals.reasoningUnavailable, '?reasoning=1'), (session) => session.advance(90)],
       send: price(evals.reasoningUnavailable, '?reasoning=1'),
       status: 200,
-      body: { reasoning: { status: 'unavailable' } },
+      body: { reasoning: { status: 'unavailable', dealer: null, customer: null } },
     },
     {
       says: 'prices are there while reasoning is processing',
@@ -184,7 +211,7 @@ export const pricingRows = [
   ...table('A §8 limits', [
     {
       says: 'reasoning takes 10-90 s: not before 10 s',
-      given: [price(evals.done, '?reasoning=1'), (session) => session.advance(9)],
+      given: [price(evals.done, '?reasoning=1'), (session) => session.advance(9.999)],
       send: price(evals.done, '?reasoning=1'),
       status: 200,
       body: { reasoning: { status: 'processing' } },

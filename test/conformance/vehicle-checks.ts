@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
+import type { ApiSession } from './api-session.ts'
 import { at } from './patterns.ts'
 import { type Send, table, vehicle } from './row.ts'
 
@@ -98,6 +99,16 @@ export const vehicleCheckRows = [
       },
     },
     {
+      says: 'a PDF link: signed for a week as in the other document',
+      send: searched(auVin),
+      status: 200,
+      body: { pdfUrl: expect.stringContaining('/pdf/ppsr/'), searchId: expect.any(String) },
+      check: async ({ body }, session) => {
+        session.advance(7 * day)
+        expect((await fetch(String(at(body, 'pdfUrl')))).status).toBe(403)
+      },
+    },
+    {
       says: 'counts of registered security interests, write-offs and stolen reports',
       send: searched(auVin),
       status: 200,
@@ -105,27 +116,27 @@ export const vehicleCheckRows = [
     },
   ]),
   ...table('V §3 PPSR watch', [
-    {
-      says: 'lets the caller watch for changes: changed on the third day',
-      given: [searched(samples.auWatchChanges.vin), (session) => session.advance(4 * day)],
-      send: ({ last }) => watch(at(last.body, 'searchId')),
+    ...(
+      [
+        ['auSingle', 0, 'watching'],
+        ['auSingle', 2, 'unchanged'],
+        ['auSingle', 14, 'expired'],
+        ['auWatchChanges', 2, 'unchanged'],
+        ['auWatchChanges', 3, 'changed'],
+        ['auWatchChanges', 14, 'changed'],
+        ['auWatchDisabled', 0, 'disabled'],
+        ['auWatchDisabled', 14, 'disabled'],
+      ] as const
+    ).map(([sample, days, watchStatus]) => ({
+      says: `states as in the other document: ${sample} after ${days} days is ${watchStatus}`,
+      given: [
+        searched(samples[sample].vin),
+        (session: ApiSession) => session.advance(days * day),
+      ],
+      send: ({ last }: ApiSession) => watch(at(last.body, 'searchId')),
       status: 200,
-      body: { watchStatus: 'changed' },
-    },
-    {
-      says: 'states as in the other document: over after 14 days',
-      given: [searched(samples.auSingle.vin), (session) => session.advance(15 * day)],
-      send: ({ last }) => watch(at(last.body, 'searchId')),
-      status: 200,
-      body: { watchStatus: expect.stringMatching(/^(expired|changed)$/) },
-    },
-    {
-      says: 'states as in the other document: disabled',
-      given: [searched(samples.auWatchDisabled.vin)],
-      send: ({ last }) => watch(at(last.body, 'searchId')),
-      status: 200,
-      body: { watchStatus: 'disabled' },
-    },
+      body: { watchStatus },
+    })),
   ]),
 ]
 

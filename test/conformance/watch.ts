@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { carHistory, day, linkIn, pastPpsr, ppsr, watch } from './checks.ts'
-import { at, listAt } from './patterns.ts'
+import { at, failure, listAt } from './patterns.ts'
 import { table } from './row.ts'
-import { evals, who } from './world.ts'
+import { evals, now, who } from './world.ts'
 
 const changing = evals.watchChanges
 
@@ -33,14 +33,24 @@ export const watchRows = [
       given: [ppsr()],
       send: watch(),
       status: 200,
-      body: { WatchStatus: 'watching', Checks: [expect.any(Object)] },
+      check: ({ body }, { last }) =>
+        expect(body).toEqual({
+          WatchStatus: 'watching',
+          Checks: [{ ID: at(last.body, 'ID'), WatchStatus: 'watching', CheckedAt: now }],
+        }),
     },
     {
       says: 'reports whether security-interest details changed since a search',
-      given: [ppsr(changing), (session) => session.advance(4 * day)],
+      given: [
+        ppsr(changing),
+        (session) => session.advance(3 * day - 0.001),
+        watch(changing),
+        (session) => session.advance(0.001),
+      ],
       send: watch(changing),
       status: 200,
       body: { WatchStatus: 'changed' },
+      check: (_answer, { last }) => expect(at(last.body, 'WatchStatus')).toBe('unchanged'),
     },
     {
       says: 'top-level is the most noteworthy across checks',
@@ -149,12 +159,12 @@ export const watchRows = [
       check: ({ body }) => expect(at(body, 'WatchStatus')).toMatch(/^(expired|changed)$/),
     },
     {
-      says: 'signed PDF links: valid 1 week: still there on the last minute',
+      says: 'signed PDF links: valid 1 week: still there in the last millisecond',
       given: [ppsr()],
       send: pastPpsr(),
       status: 200,
       check: async ({ body }, session) => {
-        session.advance(7 * day - 60)
+        session.advance(7 * day - 0.001)
         expect((await fetch(linkIn(body))).status).toBe(200)
       },
     },
@@ -164,8 +174,11 @@ export const watchRows = [
       send: pastPpsr(),
       status: 200,
       check: async ({ body }, session) => {
-        session.advance(7 * day + 60)
-        expect((await fetch(linkIn(body))).status).toBe(403)
+        session.advance(7 * day)
+        const expired = await fetch(linkIn(body))
+        expect([expired.status, await expired.json()]).toEqual([403, failure])
+        const fresh = await session.send(pastPpsr())
+        expect((await fetch(linkIn(fresh.body))).status).toBe(200)
       },
     },
   ]),

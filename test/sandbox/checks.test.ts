@@ -1,42 +1,50 @@
 import { expect, test } from 'vitest'
-import { watchPpsr } from '#src/contract/appraisal/checks.ts'
+import { listPastCarHistory, watchPpsr } from '#src/contract/appraisal/checks.ts'
 import type { CheckDraft } from '#src/sandbox/checks.ts'
-import { samples } from '#src/sandbox/samples.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
+import { signLink } from '#src/sandbox/signed-link.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { ask, type AskAs } from './ask.ts'
-import {
-  aCheck,
-  dayMs,
-  daysAgo,
-  now,
-  past,
-  sampleId,
-  search,
-  start,
-  watch,
-} from './checked-world.ts'
 
-test('a search on an evaluation in progress answers its certificate, and is watched from then on', async () => {
-  await using sandbox = await start()
+// What the AU checks do beyond the rows of test/conformance.
 
-  const { status, json } = await search(sandbox, 1)
-  const { WatchStatus, Checks } = await watch(sandbox, 1)
+const now = new Date('2026-03-10T00:00:00Z')
+const dayMs = 86_400_000
+const vin = 'JTMDFREV90D123456'
+const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
 
-  expect(status).toBe(200)
-  expect(json).toEqual({
-    ID: expect.any(Number),
-    CreatedAt: now.toISOString(),
-    PdfUrl: expect.stringContaining('/pdf/ppsr/'),
-    CertificateNumber: expect.stringMatching(/^\d{10}$/),
-    SecurityInterests: expect.any(Number),
-    WriteOffs: expect.any(Number),
-    Stolen: expect.any(Number),
-  })
-  expect(WatchStatus).toBe('watching')
-  expect(Checks).toEqual([
-    { ID: (json as { ID: number }).ID, WatchStatus: 'watching', CheckedAt: now.toISOString() },
-  ])
-})
+/** Evaluations 1, 2 and 3 of the same VIN: 2 at another rooftop of the group, 3 in another group. */
+function start(options: SandboxOptions = {}) {
+  const rooftops = [1, 2, 3].map((at) =>
+    aRooftop({ uid: `rooftop-${at}`, groupId: at === 3 ? 'group-2' : 'group-1' }),
+  )
+  const keys = [aKey({ value: 'partner-au', rooftopUids: ['rooftop-1', 'rooftop-3'] })]
+  const evaluations = rooftops.map(({ uid }, at) =>
+    anEvaluation({ evalId: at + 1, vin, completedAt: null, rooftopUid: uid }),
+  )
+  const world = worldOf({ rooftops, keys, evaluations })
+  return startSandbox({ world, clock: new VirtualClock({ start: now, frozen: true }), ...options })
+}
+
+/** A PPSR search on evaluation 1, made a day before `now`. */
+function aCheck(draft: Partial<CheckDraft> = {}): CheckDraft {
+  const base = { kind: 'ppsr', groupId: 'group-1', rooftopUid: 'rooftop-1', evalId: 1 } as const
+  return { ...base, vin, searchedAt: daysAgo(1), ...draft }
+}
+
+async function watch(sandbox: Sandbox, evalid: number) {
+  return (await ask(sandbox, '/ppsrwatch', { evalid })).json as {
+    WatchStatus: string
+    Checks: { ID: number; WatchStatus: string; CheckedAt: string }[]
+  }
+}
+
+/** The items of a past-checks operation. */
+async function past(sandbox: Sandbox, path: string, evalid: number, as?: AskAs) {
+  return (await ask(sandbox, path, { evalid }, as)).json as Record<string, unknown>[]
+}
 
 test('names that the documents do not show are written by the settings', async () => {
   const wire = wireSettings.parse({
@@ -48,7 +56,7 @@ test('names that the documents do not show are written by the settings', async (
   })
   await using sandbox = await start({ wire })
 
-  const { json } = await search(sandbox, 1)
+  const { json } = await ask(sandbox, '/ppsrsearch', { evalid: 1 })
   const watched = await ask(sandbox, '/ppsrwatch', { evalid: 1 })
   const [item] = await past(sandbox, '/getpastppsrsearch', 1)
 
@@ -56,27 +64,6 @@ test('names that the documents do not show are written by the settings', async (
   expect(watched.json).toMatchObject({ items: [{ state: 'watching' }] })
   expect(item).toMatchObject({ link: expect.stringContaining('/pdf/ppsr/') })
 })
-
-const paths = ['/ppsrsearch', '/carhistory', '/getpastppsrsearch', '/getpastcarhistory']
-
-test.each([...paths, '/ppsrwatch'])(
-  '%s has a different answer for each thing that it cannot check',
-  async (path) => {
-    await using sandbox = await start()
-    const statusFor = async (evalid: unknown, as?: AskAs) =>
-      (await ask(sandbox, path, { evalid }, as)).status
-
-    expect(await statusFor(undefined)).toBe(400)
-    expect(await statusFor('1')).toBe(400)
-    expect(await statusFor(4)).toBe(400)
-    expect(await statusFor(5)).toBe(400)
-    expect(await statusFor(99)).toBe(404)
-    expect(await statusFor(3)).toBe(404)
-    expect(await statusFor(6)).toBe(404)
-    expect(await statusFor(1, { key: 'wrong' })).toBe(403)
-    expect(await statusFor(1, { key: 'partner-us', rooftop: 'us' })).toBe(403)
-  },
-)
 
 test.each<[string, Partial<CheckDraft>, [number, string][]]>([
   [
@@ -145,30 +132,6 @@ test('the watch gives the most noteworthy status first, and every search, newest
   ])
 })
 
-test('without a search there is no watch and no past check', async () => {
-  await using sandbox = await start()
-  sandbox.checks.add(aCheck({ kind: 'car_history', groupId: 'group-2' }))
-
-  expect(await watch(sandbox, 1)).toEqual({ WatchStatus: 'not_watched', Checks: [] })
-  expect(await past(sandbox, '/getpastppsrsearch', 1)).toEqual([])
-  expect(await past(sandbox, '/getpastcarhistory', 1)).toEqual([])
-})
-
-test('sample VINs behave as described, and a failed search does not count', async () => {
-  await using sandbox = await start({ limits: { ppsrPerDay: 2 } })
-  const [changes, off] = [samples.auWatchChanges, samples.auWatchDisabled].map(sampleId)
-
-  expect((await search(sandbox, sampleId(samples.auSearchFails))).status).toBe(400)
-  expect((await watch(sandbox, sampleId(samples.auSearchFails))).Checks).toEqual([])
-  expect((await search(sandbox, changes)).status).toBe(200)
-  expect((await search(sandbox, off)).status).toBe(200)
-  sandbox.clock.advance(3 * dayMs - 1)
-  expect((await watch(sandbox, changes!)).WatchStatus).toBe('unchanged')
-  sandbox.clock.advance(1)
-  expect((await watch(sandbox, changes!)).WatchStatus).toBe('changed')
-  expect((await watch(sandbox, off!)).WatchStatus).toBe('disabled')
-})
-
 test('about one VIN in six changes within the 14 days', async () => {
   await using sandbox = await start()
 
@@ -180,30 +143,89 @@ test('about one VIN in six changes within the 14 days', async () => {
   expect(changing.length).toBeLessThan(130)
 })
 
-test('a search beyond the daily limit of a vehicle is a 400, and the limit starts again the next day', async () => {
-  await using sandbox = await start({ limits: { ppsrPerVehicle: 2 } })
+test('past certificates are those of the dealer group for the VIN, newest first', async () => {
+  await using sandbox = await start()
+  sandbox.checks.add(aCheck({ kind: 'car_history', groupId: 'group-2' }))
+  for (const [days, evalId, groupId] of [
+    [20, 1, 'group-1'],
+    [1, 2, 'group-1'],
+    [2, 3, 'group-2'],
+    [-1, 1, 'group-1'],
+  ] as const)
+    sandbox.checks.add(aCheck({ searchedAt: daysAgo(days), evalId, groupId }))
 
-  const statuses = [1, 2, 1].map(async (evalid) => (await search(sandbox, evalid)).status)
-  expect((await Promise.all(statuses)).sort()).toEqual([200, 200, 400])
-  expect((await search(sandbox, 1)).text).toContain('limit of this vehicle')
-  expect((await search(sandbox, 3, { rooftop: 'rooftop-3' })).status).toBe(200)
-  sandbox.clock.advance(dayMs)
-  expect((await search(sandbox, 1)).status).toBe(200)
+  const items = await past(sandbox, '/getpastppsrsearch', 1)
+  const otherGroup = await past(sandbox, '/getpastppsrsearch', 3, { rooftop: 'rooftop-3' })
+
+  expect(items.map((item) => item['CreatedAt'])).toEqual([
+    daysAgo(1).toISOString(),
+    daysAgo(20).toISOString(),
+  ])
+  expect(items[1]).toEqual({
+    WatchStatus: 'expired',
+    ID: expect.any(Number),
+    CreatedAt: daysAgo(20).toISOString(),
+    PdfUrl: expect.any(String),
+  })
+  expect(otherGroup).toHaveLength(1)
+  expect(await past(sandbox, '/getpastcarhistory', 1)).toEqual([])
 })
 
-test('a search beyond the daily throttle of a rooftop is a 429, and other rooftops are not affected', async () => {
-  await using sandbox = await start({ limits: { ppsrPerDay: 1, carHistoryPerDay: 1 } })
-  const report = () => ask(sandbox, '/carhistory', { evalid: 1 })
+test('a past report names the certificate that existed when it was made, and has its watch status', async () => {
+  await using sandbox = await start()
+  const watched = { isWatched: true, changesAt: null }
+  sandbox.checks.add(aCheck({ kind: 'car_history', searchedAt: daysAgo(30) }))
+  const old = sandbox.checks.add(aCheck({ searchedAt: daysAgo(20), watch: watched }))
+  sandbox.checks.add(aCheck({ kind: 'car_history', searchedAt: daysAgo(10) }))
+  sandbox.checks.add(aCheck({ searchedAt: daysAgo(1), watch: watched }))
 
-  expect((await search(sandbox, 1)).status).toBe(200)
-  expect(await search(sandbox, 1)).toMatchObject({
-    status: 429,
-    json: { error: expect.stringContaining('Daily throttle') },
+  const items = await past(sandbox, '/getpastcarhistory', 1)
+
+  const [newer, older] = listPastCarHistory.read(items, defaultWire)
+  expect(newer).toMatchObject({
+    WatchStatus: 'expired',
+    CertificateNumber: old.certificateNumber,
+    SearchNumber: expect.stringMatching(/^CH-/),
   })
-  expect((await search(sandbox, 1, { rooftop: 'rooftop-2' })).status).toBe(200)
-  expect((await report()).status).toBe(200)
-  expect(await report()).toMatchObject({
-    status: 429,
-    json: { error: expect.stringContaining('Daily throttle') },
-  })
+  expect(older).toMatchObject({ WatchStatus: 'not_watched', CertificateNumber: null })
+})
+
+const pastPaths = { ppsr: '/getpastppsrsearch', car_history: '/getpastcarhistory' } as const
+
+/** The PDF link of the first past check. */
+async function linkOf(sandbox: Sandbox, kind: keyof typeof pastPaths = 'ppsr'): Promise<string> {
+  return String((await past(sandbox, pastPaths[kind], 1))[0]!['PdfUrl'])
+}
+
+test.each(['ppsr', 'car_history'] as const)(
+  'the link of a %s check always leads to the same PDF',
+  async (kind) => {
+    const pdfs: string[] = []
+    for (let times = 0; times < 2; times++) {
+      await using sandbox = await start()
+      sandbox.checks.add(aCheck({ kind }))
+      const response = await fetch(await linkOf(sandbox, kind))
+      pdfs.push(Buffer.from(await response.arrayBuffer()).toString('latin1'))
+    }
+
+    expect(pdfs[0]).toMatch(/^%PDF-1\.\d[\s\S]*%%EOF\s*$/)
+    expect(pdfs[1]).toBe(pdfs[0])
+  },
+)
+
+test('a link that was changed anywhere is a 403, a valid one to an unknown check a 404', async () => {
+  await using sandbox = await start()
+  sandbox.checks.add(aCheck())
+  const link = await linkOf(sandbox)
+
+  const changed = [
+    link.replace(/expires=(\d)/, 'expires=9$1'),
+    link.replace('/ppsr/', '/car_history/'),
+    link.replace(/signature=.*/, 'signature='),
+    link.replace(/\?.*/, ''),
+  ]
+  for (const url of changed) expect((await fetch(url)).status).toBe(403)
+  const { origin } = new URL(link)
+  const unknown = await fetch(signLink(origin, '/pdf/ppsr/unknown.pdf', now.getTime() + 1000))
+  expect([unknown.status, await unknown.json()]).toEqual([404, { error: expect.any(String) }])
 })
