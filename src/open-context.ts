@@ -6,6 +6,7 @@ import { RetryOnConnectionLoss } from './db/retry-on-connection-loss.ts'
 import { messageOf } from './errors.ts'
 import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
+import { openRunLog } from './db/run-log.ts'
 import { openQueue } from './queue/queue.ts'
 import { RateBudgets } from './rate/rate-budgets.ts'
 import { FairReadQueue } from './sources/fair-read-queue.ts'
@@ -53,6 +54,7 @@ export async function openContext(
   const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
   const reads = openReads(config, log, rates.open)
   const eventLoop = watchEventLoop(log)
+  const runLog = openRunLog(warehouse.pool, log)
   return {
     ...warehouse,
     queue,
@@ -71,6 +73,7 @@ export async function openContext(
       await queue.stop()
       await reads.close()
       await rates[Symbol.asyncDispose]()
+      await runLog[Symbol.asyncDispose]()
       await warehouse[Symbol.asyncDispose]()
     },
   }

@@ -812,6 +812,15 @@ export interface OpsRunTable {
   heartbeat_at: Generated<Date>
 }
 
+/** ops.run_log */
+export interface OpsRunLogTable {
+  run_id: number
+  line_id: GeneratedAlways<number>
+  at: Date
+  level: string
+  message: string
+}
+
 /** ops.run_pace */
 export interface OpsRunPaceTable {
   run_id: number
@@ -1184,6 +1193,7 @@ export interface Tables {
   'ops.rate_budget': OpsRateBudgetTable
   'ops.rate_member': OpsRateMemberTable
   'ops.run': OpsRunTable
+  'ops.run_log': OpsRunLogTable
   'ops.run_pace': OpsRunPaceTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
@@ -1912,6 +1922,13 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'is_detached', type: 'boolean' },
     { name: 'resumes', type: 'bigint' },
     { name: 'heartbeat_at', type: 'timestamp with time zone' },
+  ],
+  'ops.run_log': [
+    { name: 'run_id', type: 'bigint' },
+    { name: 'line_id', type: 'bigint', generated: true },
+    { name: 'at', type: 'timestamp with time zone' },
+    { name: 'level', type: 'character varying(5)' },
+    { name: 'message', type: 'character varying(1000)' },
   ],
   'ops.run_pace': [
     { name: 'run_id', type: 'bigint' },

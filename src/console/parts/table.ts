@@ -59,11 +59,11 @@ function foldedColumns({ columns, onPhone }: TableOptions): ReadonlySet<number> 
   const heads = columns.map((column) => (typeof column === 'string' ? column : column.head))
   const figures = columns.flatMap((column, at) => (isNumberColumn(column) && at > 0 ? [at] : []))
   const usual = new Set([1, ...figures.slice(0, 3)])
-  const isKept = (at: number) =>
+  const isShown = (at: number) =>
     at === 0 ||
     heads[at] === '' ||
     (onPhone === undefined ? usual.has(at) : onPhone.some((head) => head === heads[at]))
-  return new Set(columns.keys().filter((at) => !isKept(at)))
+  return new Set(columns.keys().filter((at) => !isShown(at)))
 }
 
 function isEmpty(cell: Content): boolean {
