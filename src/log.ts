@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { Writable } from 'node:stream'
 import pino, { type Logger } from 'pino'
 import pretty from 'pino-pretty'
@@ -22,7 +23,7 @@ export interface LogOptions {
 export function openLog(options: LogOptions): Log {
   const hide = scrubber(options.secrets)
   const sink = { write: (line: string) => options.write(hide(line)) }
-  const destination = options.human
+  const target = options.human
     ? pretty({
         colorize: options.colour === true,
         ignore: 'pid,hostname',
@@ -30,10 +31,18 @@ export function openLog(options: LogOptions): Log {
         destination: sinkStream(sink.write),
       })
     : sink
-  return pino(
+  const own = new Set<(line: string) => void>()
+  const destination = {
+    write: (line: string) => {
+      for (const listener of own) listener(hide(line))
+      target.write(line)
+    },
+  }
+  const log = pino(
     {
       level: options.level,
       base: null,
+      mixin: () => sharedFields.getStore() ?? {},
       // As operators and their tools read it: an instant with its zone, and the name of the level.
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -51,6 +60,24 @@ export function openLog(options: LogOptions): Log {
     },
     destination,
   )
+  listeners.set(log, own)
+  return log
+}
+
+const listeners = new WeakMap<Log, Set<(line: string) => void>>()
+
+/** Gives each line that is written from now on, masked and as JSON, until it is closed. Nothing for a log that `openLog` did not open. */
+export function listenToLog(log: Log, listener: (line: string) => void): Disposable {
+  const own = listeners.get(log)
+  own?.add(listener)
+  return { [Symbol.dispose]: () => void own?.delete(listener) }
+}
+
+const sharedFields = new AsyncLocalStorage<object>()
+
+/** Adds fields to every line that is logged within the work, whoever logs it. */
+export function withLogFields<Result>(fields: object, work: () => Result): Result {
+  return sharedFields.run(fields, work)
 }
 
 /** The fields of an error that are logged: codes, names of the schema and our own ids. An error of Postgres also carries the row that

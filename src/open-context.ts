@@ -7,6 +7,7 @@ import { RetryOnConnectionLoss } from './db/retry-on-connection-loss.ts'
 import { messageOf } from './errors.ts'
 import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
+import { openRunLog } from './db/run-log.ts'
 import { openQueue } from './queue/queue.ts'
 import { readSource, registerSource } from './db/run-source.ts'
 import { RateBudgets } from './rate/rate-budgets.ts'
@@ -59,6 +60,7 @@ export async function openContext(
   const keyAnswers = new KeyAnswerLog(warehouse.pool, log)
   const reads = openReads(config, log, { budget: rates.open, keyAnswers })
   const eventLoop = watchEventLoop(log)
+  const runLog = openRunLog(warehouse.pool, log)
   return {
     ...warehouse,
     queue,
@@ -79,6 +81,7 @@ export async function openContext(
       await reads.close()
       await keyAnswers[Symbol.asyncDispose]()
       await rates[Symbol.asyncDispose]()
+      await runLog[Symbol.asyncDispose]()
       await warehouse[Symbol.asyncDispose]()
     },
   }

@@ -1734,6 +1734,18 @@ ops.run table
   CREATE INDEX run_running ON ops.run USING btree (run_id) WHERE ((status)::text = 'running'::text)
   -- One execution of a command. Times are those of the database, source_started_at is the clock of the source (HTTP Date).
 
+ops.run_log table
+  run_id bigint not null
+  line_id bigint not null generated always as identity
+  at timestamp with time zone not null -- By the clock of the process
+  level character varying(5) not null
+  message character varying(1000) not null
+  constraint run_log_level_check CHECK (((level)::text = ANY ((ARRAY['info'::character varying, 'warn'::character varying, 'error'::character varying, 'fatal'::character varying])::text[])))
+  constraint run_log_pkey PRIMARY KEY (run_id, line_id)
+  constraint run_log_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id) ON DELETE CASCADE
+  CREATE INDEX run_log_at_idx ON ops.run_log USING btree (at)
+  -- The warnings and errors that the processes of a run logged, and its first other lines: at most 200 of a run, masked like the log, stored for retention.rawDays
+
 ops.run_pace table
   run_id bigint not null
   minute_at timestamp with time zone not null

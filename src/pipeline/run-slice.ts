@@ -1,5 +1,6 @@
 import { isConnectionLoss } from '../db/connect.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
+import { withLogFields } from '../log.ts'
 import { type SliceEnded, sliceEnded } from '../telemetry.ts'
 import { findRefusedKey } from '../sources/status-rules.ts'
 import { commitSlice } from './commit-slice.ts'
@@ -29,6 +30,10 @@ export interface SliceOwner {
 /** Runs one claimed slice. A fault ends the stream of the rooftop for this run, not the process. Throws when Postgres is lost, and
  *  OutdatedError after returning the work to the queue. */
 export async function runSlice(job: SliceJob<Stream>, scope: SliceOwner): Promise<void> {
+  await withLogFields({ runId: job.run.runId }, () => runLoggedSlice(job, scope))
+}
+
+async function runLoggedSlice(job: SliceJob<Stream>, scope: SliceOwner): Promise<void> {
   const { context } = job
   context.crashPoint('slice-claimed')
   try {

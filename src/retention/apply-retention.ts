@@ -19,6 +19,8 @@ export interface RetentionReport {
   readonly uploads: number
   /** Records of files that came by a drop folder. */
   readonly inboxFiles: number
+  /** Lines of the logs of runs. */
+  readonly runLines: number
   /** Files of the archive that erasures could not remove at once. */
   readonly files: FilesRemoved
 }
@@ -30,7 +32,7 @@ const batchSize = 1_000
 
 /**
  * Deletes data older than `retention.rawDays`: superseded payloads, bodies of webhooks and the counts of their runs, records
- * that left quarantine, uploads, records of dropped files, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
+ * that left quarantine, lines of logs, uploads, records of dropped files, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
  * need it. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
@@ -53,8 +55,19 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
   const eventRuns = await inBatches(context, oldEventRuns, cutoff)
   const uploads = await inBatches(context, oldUploads, cutoff)
   const inboxFiles = await inBatches(context, oldInboxFiles, cutoff)
+  const runLines = await inBatches(context, oldRunLines, cutoff)
   const files = await removeErasedFiles(db, archiveFolder(config))
-  return { payloads, quarantine, links, deliveries, eventRuns, uploads, inboxFiles, files }
+  return {
+    payloads,
+    quarantine,
+    links,
+    deliveries,
+    eventRuns,
+    uploads,
+    inboxFiles,
+    runLines,
+    files,
+  }
 }
 
 // The links of listed checks stay: their rows show that they must be signed again.
@@ -71,6 +84,10 @@ const expiredLinks = `
 const oldUploads = `
   delete from ops.stock_upload where upload_id in (
     select upload_id from ops.stock_upload where made_at < $1 or (import_id is null and ends_at < now()) limit $2)`
+
+const oldRunLines = `
+  delete from ops.run_log where (run_id, line_id) in (
+    select run_id, line_id from ops.run_log where at < $1 limit $2)`
 
 // The newest list of a drop folder stays, because it settles the failed ones before it; a failed one stays until a person removed its file.
 const oldInboxFiles = `

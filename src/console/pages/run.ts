@@ -3,8 +3,11 @@ import { readProcesses } from '../../db/processes.ts'
 import { findResumable } from '../../pipeline/backfills.ts'
 import { readKnownRooftops, type RunDetail, showRun } from '../../pipeline/run-history.ts'
 import { otherSource } from '../../db/run-source.ts'
+import { readRunLines, type RunLine } from '../../db/run-log.ts'
 import { html, type Html } from '../../values/html.ts'
 import { definePage, type PageRequest } from '../page.ts'
+import { badge } from '../parts/badge.ts'
+import { instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { pageSize } from '../parts/pager.ts'
 import { runBadge, runSentence } from '../parts/run-state.ts'
@@ -23,6 +26,7 @@ async function readMore(db: Db, run: RunDetail, { config }: PageRequest) {
   const hasEnded = run.status !== 'running'
   return {
     beginning: await readBeginning(db, run.runId),
+    lines: await readRunLines(db, run.runId),
     pace: isBackfill ? await readPace(db, run.runId) : [],
     resumable:
       isBackfill && run.resumedBy === null ? await findResumable(db, run.runId, config.sync) : [],
@@ -77,8 +81,7 @@ ${table({
 })}
 ${pager(found)}
 <h2>Its log</h2>
-<p>The lines of this run, where the log of its process${facts.host === null ? '' : ` on ${facts.host}`} is stored:</p>
-<pre><code>grep -E '"runId":${facts.runId}[,}]' forecourt.log</code></pre>`
+${drawLines(found.lines, zone)}`
   },
   actions: { pause: pauseAction, resume: resumeAction, retry: retryFailed },
 })
@@ -96,6 +99,23 @@ function actions({ run: facts, resumable, failures }: Found): Html | null {
   if (facts.status === 'running') return pauseButton(here, facts.runId)
   const [old] = resumable
   return old === undefined ? null : resumeButton(here, old)
+}
+
+const tones = { info: 'quiet', warn: 'warn', error: 'bad', fatal: 'bad' } as const
+
+function drawLines(lines: readonly RunLine[], zone: string): Html {
+  return table({
+    caption:
+      'Its warnings and errors, and its first other lines: at most 200. The whole log is on stderr of its processes',
+    columns: ['When', 'Level', 'Line'],
+    rows: lines.map(({ at, level, message }) => [
+      instant(at, zone, { seconds: true }),
+      badge(level, tones[level]),
+      message,
+    ]),
+    empty:
+      'No line is stored: it logged no warning and no error, or they are older than retention.rawDays.',
+  })
 }
 
 function streamTable(streams: RunDetail['streams']): Html {

@@ -42,7 +42,7 @@ ${table({
     ...['List', 'Rooftop', 'Imported', 'By'],
     ...['New', 'Changed', 'Back', 'Gone', 'Unchanged', 'Rejected'].map((head) => numbers(head)),
   ],
-  onPhone: ['Rooftop', 'Imported', 'New', 'Changed', 'Gone', 'Rejected'],
+  onPhone: ['Rooftop', 'Imported', 'New', 'Changed', 'Rejected'],
   rows: imports.map((one) => [
     html`${link(one.fileName, `/stock/imports/${one.id}`)}<small>${one.mode === 'delta' ? 'new and changed cars' : 'the whole stock'}</small>`,
     one.rooftop,

@@ -38,7 +38,7 @@ const mostNarrow = 6
 /** Cards of more columns are folded on a narrow screen. */
 const mostOnCard = 5
 /** Cards that a narrow screen shows before all are asked for; the style sheet has the same number. */
-const firstCards = 20
+const firstCards = 12
 
 /** A table whose rows become cards on a narrow screen, where a card is unfolded by a box of its own, and the cards after the first by one below
  *  them; neither needs script. The first cell of a row is its heading. */
@@ -59,11 +59,15 @@ function foldedColumns({ columns, onPhone }: TableOptions): ReadonlySet<number> 
   const heads = columns.map((column) => (typeof column === 'string' ? column : column.head))
   const figures = columns.flatMap((column, at) => (isNumberColumn(column) && at > 0 ? [at] : []))
   const usual = new Set([1, ...figures.slice(0, 3)])
-  const isKept = (at: number) =>
+  const isShown = (at: number) =>
     at === 0 ||
     heads[at] === '' ||
     (onPhone === undefined ? usual.has(at) : onPhone.some((head) => head === heads[at]))
-  return new Set(columns.keys().filter((at) => !isKept(at)))
+  return new Set(columns.keys().filter((at) => !isShown(at)))
+}
+
+function isEmpty(cell: Content): boolean {
+  return html`${cell}`.text.trim() === ''
 }
 
 function isNumberColumn(column: Column): boolean {
@@ -99,7 +103,7 @@ function cellOf(
   const names = [
     ...(isPicture ? ['picture'] : isNumberColumn(column) ? ['n'] : []),
     ...(folded.has(at) ? ['fold'] : []),
-    ...(cell === '' || cell === false || cell === null ? ['none'] : []),
+    ...(isEmpty(cell) ? ['none'] : []),
   ]
   const kind = names.length === 0 ? '' : html` class="${names.join(' ')}"`
   if (at === 0)
