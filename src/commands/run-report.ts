@@ -1,7 +1,7 @@
 import type { RooftopConfig } from '../config/read.ts'
 import type { Counts } from '../pipeline/run-ledger.ts'
 import type { Missing, RunReport } from '../pipeline/run-report.ts'
-import { labelRooftops } from '../config/choose-rooftops.ts'
+import { nameRooftops } from '../config/choose-rooftops.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import { listText } from '../values/text.ts'
 import { table } from './table.ts'
@@ -69,7 +69,7 @@ function stopText(stoppedBy: string, resume: string): string {
 }
 
 function missingLines(missing: readonly Missing[], rooftops: readonly RooftopConfig[]): string[] {
-  const label = labelRooftops(rooftops)
+  const label = nameRooftops(rooftops)
   const causes = Map.groupBy(
     missing,
     ({ rooftop, cause, refusedKey }) => refusedKey ?? causeWords(cause.replaceAll(rooftop, '')),
