@@ -15,7 +15,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // A second signal does not wait for the checkpoint.
     if (received) process.exit(received === 'SIGINT' ? 130 : 143)
     received = signal
-    stop.abort(new Error(`stopped by ${signal}`))
+    stop.abort(new Error(`stopped by ${signal}`, { cause: signal }))
   })
 }
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -125,7 +125,9 @@ async function begin(
     ])
     return 0
   }
-  session.result(report, () => reportLines(report, rooftops))
+  session.result(report, () =>
+    reportLines(report, rooftops, '"forecourt backfill --resume" goes on with it'),
+  )
   return exitCodeOf(report)
 }
 

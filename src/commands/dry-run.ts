@@ -25,16 +25,27 @@ function lines(plan: readonly PlannedWork[], creator: string | null): string[] {
       ? []
       : [`The warehouse does not exist yet (${creator} creates it), so nothing is covered.`]),
     ...table(
-      ['stream', 'rooftop', 'not settled', 'recheck', 'deep', 'list calls', 'reads expected'],
+      [
+        'stream',
+        'rooftop',
+        'new',
+        'not settled',
+        'recheck',
+        'deep',
+        'list calls',
+        'reads expected',
+      ],
       plan.map((row) => [
         row.stream,
         row.rooftop,
-        row.gap,
+        row.unlisted,
+        row.gap - row.unlisted,
         row.recheck,
         row.deep,
         row.expectedLists,
-        row.expectedReads,
+        row.expectedReads ?? 'not known: never listed',
       ]),
     ),
+    'Evaluations that the run itself brings in add reads of pricing and vehicle-checks.',
   ]
 }

@@ -1,5 +1,6 @@
 import { assertWarehouseNamed, connectWarehouse, prepareWarehouse } from '../warehouse.ts'
 import { migrationStatus } from '../db/migrate.ts'
+import { utcText } from '../values/instant.ts'
 import type { RunCommand } from './command.ts'
 import { table } from './table.ts'
 
@@ -13,7 +14,7 @@ export const migrate: RunCommand = async (session, options) => {
       `Warehouse schema at version ${status.version}, ${status.pending.length} pending`,
       ...table(
         ['version', 'name', 'applied'],
-        status.applied.map((row) => [String(row.version), row.name, row.appliedAt.toISOString()]),
+        status.applied.map((row) => [String(row.version), row.name, utcText(row.appliedAt)]),
       ),
       ...status.pending.map((name) => `  pending: ${name}`),
     ])

@@ -10,6 +10,7 @@ import {
 import { planRetry } from '../pipeline/retry-quarantined.ts'
 import { runStreams, startDetached } from '../pipeline/run-streams.ts'
 import { allStreams } from '../streams/all.ts'
+import { utcText } from '../values/instant.ts'
 import type { RunCommand } from './command.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
@@ -40,14 +41,14 @@ async function list(session: Session): Promise<number> {
     open.length === 0
       ? ['Nothing is in quarantine.']
       : table(
-          ['id', 'stream', 'rooftop', 'key', 'attempts', 'first seen (UTC)', 'issue'],
+          ['id', 'stream', 'rooftop', 'record', 'attempts', 'first seen', 'issue'],
           open.map((row) => [
             String(row.id),
             row.stream,
             label(row.rooftop),
             row.naturalKey,
             row.attempts,
-            row.firstSeenAt.slice(0, 19).replace('T', ' '),
+            utcText(row.firstSeenAt),
             shortened(row.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ')),
           ]),
         ),
@@ -91,8 +92,8 @@ async function show(session: Session, ids: readonly number[]): Promise<number> {
   const payload = entry.payload === null ? null : scrubber([])(entry.payload)
   const label = labelRooftops(session.config.rooftops)
   session.result({ ...entry, payload }, () => [
-    `Quarantine ${entry.id}: ${entry.stream} ${entry.naturalKey} of ${label(entry.rooftop)}, attempt ${entry.attempts}, run ${entry.runId}${entry.resolvedAt ? `, resolved ${entry.resolvedAt}` : ''}`,
-    `Window ${entry.windowFrom ?? '-'} to ${entry.windowUntil ?? '-'}, first seen ${entry.firstSeenAt}, last ${entry.lastSeenAt}`,
+    `Quarantine ${entry.id}: ${entry.stream} ${entry.naturalKey} of ${label(entry.rooftop)}, attempt ${entry.attempts}, run ${entry.runId}${entry.resolvedAt ? `, resolved ${utcText(entry.resolvedAt)}` : ''}`,
+    `Window ${entry.windowFrom === null ? '-' : utcText(entry.windowFrom)} to ${entry.windowUntil === null ? '-' : utcText(entry.windowUntil)}, first seen ${utcText(entry.firstSeenAt)}, last ${utcText(entry.lastSeenAt)}`,
     ...entry.issues.map((issue) => `  ${issue.path}: ${issue.message}`),
     'Payload as received:',
     payload ?? '(none was received)',

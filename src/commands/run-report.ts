@@ -1,7 +1,11 @@
 import type { RooftopConfig } from '../config/read.ts'
 import type { Counts } from '../pipeline/run-ledger.ts'
-import type { RunReport } from '../pipeline/run-report.ts'
+import type { Missing, RunReport } from '../pipeline/run-report.ts'
+import { nameRooftops } from '../config/choose-rooftops.ts'
+import { causeWords } from '../pipeline/cause-words.ts'
+import { listText } from '../values/text.ts'
 import { table } from './table.ts'
+import { wrap } from './wrap.ts'
 
 /** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */
 export function exitCodeOf(report: RunReport): number {
@@ -34,19 +38,50 @@ export function countLines(
   return table(['stream', ...columns], rows)
 }
 
-/** A run for a person. */
-export function reportLines(report: RunReport, rooftops: readonly RooftopConfig[]): string[] {
-  const seconds =
-    report.finishedAt === null
-      ? 0
-      : (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000
-  const failed = rooftops.flatMap(({ uid, name }) => {
-    const { status, error } = report.rooftops[uid]!
-    return status === 'ok' ? [] : [`  ${name} (${uid}): ${status}${error ? `: ${error}` : ''}`]
-  })
+/** A run for a person: what it did, and each cause of what is missing once. `resume`: what goes on after a stop. */
+export function reportLines(
+  report: RunReport,
+  rooftops: readonly RooftopConfig[],
+  resume = 'the next sync goes on',
+): string[] {
+  const { runId, status, startedAt, finishedAt, stoppedBy, missing = [] } = report
+  const seconds = finishedAt === null ? 0 : (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000
+  const named = new Set(missing.map(({ rooftop }) => rooftop))
+  const others = rooftops.filter(
+    ({ uid }) => report.rooftops[uid]!.status !== 'ok' && !named.has(uid),
+  )
   return [
-    `Run ${report.runId}: ${report.status} in ${seconds.toFixed(1)} s`,
+    `Run ${runId}: ${stoppedBy === undefined ? status : 'stopped'} in ${seconds.toFixed(1)} s`,
     ...countLines(report),
-    ...(failed.length > 0 ? ['Not complete:', ...failed] : []),
+    ...(stoppedBy === undefined ? [] : wrap(stopText(stoppedBy, resume))),
+    ...(missing.length > 0 ? ['Not complete:', ...missingLines(missing, rooftops)] : []),
+    ...(missing.length === 0 && stoppedBy === undefined && others.length > 0
+      ? wrap(
+          `Not complete: ${listText(
+            others.map(({ name }) => name),
+            5,
+          )}`,
+        )
+      : []),
   ]
+}
+
+function stopText(stoppedBy: string, resume: string): string {
+  const who = stoppedBy === 'SIGINT' ? 'You stopped it (Ctrl-C)' : `It was stopped by ${stoppedBy}`
+  return `${who}. Nothing is lost: what was loaded stays, and ${resume}.`
+}
+
+function missingLines(missing: readonly Missing[], rooftops: readonly RooftopConfig[]): string[] {
+  const label = nameRooftops(rooftops)
+  const causes = Map.groupBy(
+    missing,
+    ({ rooftop, cause, refusedKey }) => refusedKey ?? causeWords(cause.replaceAll(rooftop, '')),
+  )
+  return [...causes.values()].flatMap((own) => {
+    const streams = [...new Set(own.map(({ stream }) => stream))].join(', ')
+    const names = [...new Set(own.map(({ rooftop }) => label(rooftop)))]
+    // While a refused key rests, nothing is sent: that text has no answer.
+    const answered = own.find(({ cause }) => cause.includes(' answered ')) ?? own[0]!
+    return wrap(`${streams} of ${listText(names, 5)}: ${answered.cause}`, { indent: 2 })
+  })
 }

@@ -11,6 +11,7 @@ import {
 } from '../pipeline/run-history.ts'
 import { otherSource, sourceText } from '../db/run-source.ts'
 import { nearestName } from '../values/nearest-name.ts'
+import { utcText } from '../values/instant.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { RunCommand } from './command.ts'
 import { parseDateOption, wholeNumberOption } from './option-values.ts'
@@ -51,7 +52,7 @@ function emptyText(filter: object): string {
 }
 
 const headings = [
-  ...['run', 'command', 'status', 'started (UTC)', 'took', 'rooftops'],
+  ...['run', 'command', 'status', 'started', 'took', 'rooftops'],
   ...['inserted', 'updated', 'quarantined', 'requests', 'errors', 'first error'],
 ]
 
@@ -66,7 +67,7 @@ function runTable(runs: readonly RunSummary[], config: Config): string[] {
 function runRow(run: RunSummary): (string | number)[] {
   const { counts, rooftops, firstError } = run
   return [
-    ...[String(run.runId), run.command, statusText(run), timeText(run.startedAt)],
+    ...[String(run.runId), run.command, statusText(run), utcText(run.startedAt)],
     ...[durationText(run.seconds), rooftopsText(rooftops)],
     ...[counts.inserted, counts.updated, counts.quarantined, counts.requests, run.errors],
     firstError === null ? '' : shortened(firstError, 80),
@@ -91,7 +92,7 @@ export const show: RunCommand = async (session, options, [text]) => {
 
 function runLines(run: RunDetail, config: Config): string[] {
   const { runId, command, startedAt, finishedAt, host, processId } = run
-  const end = finishedAt === null ? 'now' : `${timeText(finishedAt)} UTC`
+  const end = finishedAt === null ? 'now' : utcText(finishedAt)
   const parts = Object.entries(run.rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, part]) => ({ uid, name, stream, part })),
   )
@@ -103,7 +104,7 @@ function runLines(run: RunDetail, config: Config): string[] {
     error === undefined ? [] : [`  ${rooftopLabel({ uid, name })}: ${error}`],
   )
   return [
-    `Run ${runId}: ${command}, ${statusText(run)}, ${timeText(startedAt)} UTC to ${end} (${durationText(run.seconds)})`,
+    `Run ${runId}: ${command}, ${statusText(run)}, ${utcText(startedAt)} to ${end} (${durationText(run.seconds)})`,
     `  Process ${processId ?? '-'} on ${host ?? '-'}, lane ${run.lane}, mode ${run.mode}${rangeText(run)}`,
     ...sourceLines(run, config),
     ...contextLines(run),
@@ -142,7 +143,7 @@ function sourceLines(run: RunDetail, config: Config): string[] {
 }
 
 function contextLines({ job, resumes, resumedBy }: RunDetail): string[] {
-  const slot = job?.slotAt ? `, due at ${timeText(job.slotAt)} UTC` : ', started by hand'
+  const slot = job?.slotAt ? `, due at ${utcText(job.slotAt)}` : ', started by hand'
   return [
     ...(job === null ? [] : [`  Job ${job.name}${slot}`]),
     ...(resumes === null ? [] : [`  Continues run ${resumes}`]),
@@ -203,10 +204,6 @@ function parseSince(text: string): Date {
   if (ago === null) return fromUnixSeconds(parseDateOption('--since', text))
   const hours = Number(ago[1]) * (ago[2] === 'd' ? 24 : 1)
   return new Date(Date.now() - hours * 3_600_000)
-}
-
-function timeText(at: Date): string {
-  return at.toISOString().slice(0, 19).replace('T', ' ')
 }
 
 function durationText(seconds: number): string {

@@ -270,11 +270,13 @@ function wellLines(status: Status, { config }: Naming, isAll: boolean): string[]
   const known = Object.entries(jobs).filter(([, { last }]) => last !== null)
   const wellJobs = known.filter(([, job]) => isJobHealthy(job)).length
   return [
-    ...streams.map((stream) => {
+    ...streams.flatMap((stream) => {
       const good = all.map((one) => one.streams[stream]!).filter(({ status: own }) => own === 'ok')
       const to = oldest(good.map(({ coveredTo }) => coveredTo))
-      const until = good.length === 0 ? '' : `, complete to ${to}`
-      return `${stream}: ${good.length} of ${plural(all.length, 'rooftop')} fresh${until}`
+      const until = `, complete to ${to}`
+      return good.length === 0
+        ? []
+        : `${stream}: ${good.length} of ${plural(all.length, 'rooftop')} fresh${until}`
     }),
     `Keys: ${[
       `${open} of ${keys.length} open`,

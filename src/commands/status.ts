@@ -3,7 +3,7 @@ import { openAppraisal } from '../sources/open-services.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../db/source-now.ts'
 import { readLinkStatus } from '../links/link-status.ts'
-import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
+import { chooseRooftops, nameRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { type KeyState, readKeyStates } from '../pipeline/key-states.ts'
 import { readStatus } from '../pipeline/status.ts'
@@ -46,7 +46,7 @@ export const status: RunCommand = async (session, options) => {
   session.result({ ...health, status: overall, ...parts }, () =>
     statusLines(
       { health, keys, jobs, alerts, links, webhooks, inboxes, spend },
-      { config: session.config, label: labelRooftops(rooftops) },
+      { config: session.config, label: nameRooftops(rooftops) },
       options['all'] === true,
     ),
   )

@@ -5,7 +5,9 @@ import { readingNotes } from '../pipeline/reading-notes.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { allStreams } from '../streams/all.ts'
 import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
+import { utcText } from '../values/instant.ts'
 import type { RunCommand } from './command.ts'
+import { wrap } from './wrap.ts'
 
 export const why: RunCommand = async (session, _options, [text]) => {
   const evalId = Number(text)
@@ -27,9 +29,13 @@ export const why: RunCommand = async (session, _options, [text]) => {
   session.result({ evalId, found }, () =>
     found.length === 0
       ? [
-          `Evaluation ${evalId} is in no table: it was not loaded.`,
-          'It may not be completed yet, be at a rooftop that is not in the config, or be from before sync.start, or its window failed.',
-          '"forecourt status" shows what is covered and missing, "forecourt runs show <id>" what failed.',
+          ...wrap(`Evaluation ${evalId} is in no table: it was not loaded.`),
+          ...wrap(
+            'It may not be completed yet, be at a rooftop that is not in the config, or be from before sync.start, or its window failed.',
+          ),
+          ...wrap(
+            '"forecourt status" shows what is covered and missing, "forecourt runs show <id>" what failed.',
+          ),
         ]
       : found.flatMap((entry) => lines(evalId, entry, now)),
   )
@@ -38,9 +44,9 @@ export const why: RunCommand = async (session, _options, [text]) => {
 
 function lines(evalId: number, entry: Provenance, now: Date): string[] {
   const section = (name: string, facts: readonly (Readonly<Record<string, unknown>> | null)[]) =>
-    facts.flatMap((fact) => (fact ? [`  ${name.padEnd(11)}${spell(fact)}`] : []))
+    facts.flatMap((fact) => (fact === null ? [] : [`  ${name}`, ...factLines(fact)]))
   return [
-    `Evaluation ${evalId} of ${entry.rooftop.name} (${entry.rooftop.uid})`,
+    ...wrap(`Evaluation ${evalId} of ${entry.rooftop.name} (${entry.rooftop.uid})`),
     ...section('row', [entry.row]),
     ...section('version', entry.versions),
     ...section('payload', entry.payloads),
@@ -52,22 +58,20 @@ function lines(evalId: number, entry: Provenance, now: Date): string[] {
     ...section('quarantine', entry.quarantine),
     ...section('vanished', [entry.vanished]),
     ...section('run', entry.runs),
-    ...readingNotes(entry, { now, timeText }).map(
-      ({ name, text }) => `  ${name.padEnd(11)}${text}`,
+    ...readingNotes(entry, { now, timeText: utcText }).flatMap(({ name, text }) =>
+      wrap(`${name}: ${text}`, { indent: 2, hang: 4 }),
     ),
   ]
 }
 
-function timeText(at: Date): string {
-  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
-}
-
-function spell(facts: Readonly<Record<string, unknown>>): string {
+/** A fact a line. */
+function factLines(facts: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(facts)
     .filter(([, value]) => value !== null)
-    .map(
-      ([name, value]) =>
-        `${name}=${value instanceof Date ? value.toISOString() : typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
-    )
-    .join('  ')
+    .flatMap(([name, value]) => wrap(`${name}: ${valueText(value)}`, { indent: 4, hang: 6 }))
+}
+
+function valueText(value: unknown): string {
+  if (value instanceof Date) return utcText(value)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -23,6 +23,16 @@ export function labelRooftops(rooftops: readonly NamedRooftop[]): (uid: string) 
   return (uid) => labels.get(uid) ?? uid
 }
 
+/** As `labelRooftops`, with the name alone where it is that of one rooftop. */
+export function nameRooftops(rooftops: readonly NamedRooftop[]): (uid: string) => string {
+  const label = labelRooftops(rooftops)
+  const named = Map.groupBy(rooftops, ({ name }) => name)
+  const names = new Map(
+    rooftops.flatMap(({ uid, name }) => (named.get(name)!.length === 1 ? [[uid, name]] : [])),
+  )
+  return (uid) => names.get(uid) ?? label(uid)
+}
+
 /** The rooftops of the config that a command is about, each named as `matchRooftop` takes it; all when none is named. */
 export function chooseRooftops(config: Config, names: readonly string[]): readonly RooftopConfig[] {
   if (config.rooftops.length === 0) {

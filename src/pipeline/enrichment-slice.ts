@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { refreshSums } from '../db/sums.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type DueQuery, type Enrichment, type EnrichmentTask, naturalKeyOf } from './enrichment.ts'
@@ -74,7 +75,10 @@ export async function planAsks(
   enrichment: Enrichment,
   { db, config, run, rooftop, siblings }: PlanScope,
 ): Promise<CallPlan> {
-  if (db === null || rooftop === null || !enrichment.serves(rooftop)) return { lists: 0, reads: 0 }
+  if (db === null || rooftop === null) return { lists: 0, reads: null }
+  if (!enrichment.serves(rooftop)) return { lists: 0, reads: 0 }
+  const listed = sql`select from ops.window_certificate where rooftop_id = ${rooftop.id} limit 1`
+  if ((await listed.execute(db)).rows.length === 0) return { lists: 0, reads: null }
   const now = fromUnixSeconds(run.sourceStart)
   const ask: DueQuery = {
     ...{ now, runStart: now, limit: 1_000_000, budget: budgetOf(enrichment, run, config) },

@@ -14,11 +14,14 @@ import type { CallPlan } from './stream.ts'
 export interface PlannedWork {
   readonly stream: string
   readonly rooftop: string
+  /** Windows that are not settled, and how many of them were never listed. */
   readonly gap: number
+  readonly unlisted: number
   readonly recheck: number
   readonly deep: number
   readonly expectedLists: number
-  readonly expectedReads: number
+  /** null: not known, as nothing was listed yet. */
+  readonly expectedReads: number | null
   /** Newest first, the first `mostShown`; ISO. */
   readonly windows: readonly { from: string; until: string; reason: DueReason }[]
   /** How many more there are; left out when that is all. */
@@ -77,12 +80,12 @@ async function findWarehouse(config: Config, log: Log) {
 function plannedWork(
   stream: string,
   rooftop: string,
-  { lists, reads, windows = [] }: CallPlan,
+  { lists, reads, windows = [], unlisted = 0 }: CallPlan,
 ): PlannedWork {
   const count = (reason: DueReason) => windows.filter((window) => window.reason === reason).length
   return {
     ...{ stream, rooftop, gap: count('gap'), recheck: count('recheck'), deep: count('deep') },
-    ...{ expectedLists: lists, expectedReads: reads },
+    ...{ unlisted, expectedLists: lists, expectedReads: reads },
     windows: windows.slice(0, mostShown).map(({ from, until, reason }) => ({
       from: fromUnixSeconds(from).toISOString(),
       until: fromUnixSeconds(until).toISOString(),

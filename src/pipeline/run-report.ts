@@ -15,6 +15,20 @@ export interface RunReport {
   readonly finishedAt: string | null
   readonly streams: Readonly<Record<string, Counts>>
   readonly rooftops: Readonly<Record<string, { readonly status: string; readonly error?: string }>>
+  /** What is missing, one entry for each stream of a rooftop; left out: nothing. */
+  readonly missing?: readonly Missing[]
+  /** The signal that stopped the run before its end; left out: none did. */
+  readonly stoppedBy?: string
+}
+
+/** Why a stream of a rooftop is incomplete. */
+export interface Missing {
+  /** Its uid. */
+  readonly rooftop: string
+  readonly stream: string
+  readonly cause: string
+  /** The key whose refusal that is, if it is refused now, as in `ops.rate_budget`. */
+  readonly refusedKey: string | null
 }
 
 /** SQL: the outcome of rows of ops.run_stream. ok: all are ok. failed: all failed. Otherwise partial. Streams that had nothing to do
@@ -38,7 +52,13 @@ export async function reportRun(
     .executeTakeFirstOrThrow()
   const rows = await db
     .selectFrom('ops.run_stream')
-    .selectAll()
+    .leftJoin('core.rooftop', 'core.rooftop.rooftop_id', 'ops.run_stream.rooftop_id')
+    .selectAll('ops.run_stream')
+    .select(
+      sql<
+        string | null
+      >`case when ops.is_refused(refused_key, rooftop_uid) then refused_key end`.as('refusedNow'),
+    )
     .where('run_id', '=', runId)
     .orderBy('stream')
     .execute()
@@ -49,13 +69,19 @@ export async function reportRun(
   )
   const statusOf = new Map(statuses.map(({ rooftopId, status }) => [rooftopId, status]))
   const streams: Record<string, Counts> = {}
+  const missing: Missing[] = []
   const byRooftop: Record<string, { status: string; error?: string }> = {}
   for (const row of rows) streams[row.stream] = addCounts(streams[row.stream] ?? zeroCounts, row)
   for (const rooftop of rooftops) {
     const ofRooftop = rows.filter((row) => row.rooftop_id === rooftop.id)
-    const errors = ofRooftop.flatMap((row) =>
-      whatIsMissing(row).map((what) => `${row.stream}: ${what}`),
+    const own = ofRooftop.flatMap((row) =>
+      whatIsMissing(row).map((cause) => {
+        const { stream, refusedNow: refusedKey } = row
+        return { rooftop: rooftop.uid, stream, cause, refusedKey }
+      }),
     )
+    missing.push(...own)
+    const errors = own.map(({ stream, cause }) => `${stream}: ${cause}`)
     const status = statusOf.get(rooftop.id) ?? 'ok'
     byRooftop[rooftop.uid] =
       errors.length > 0 ? { status, error: joinSentences(errors) } : { status }
@@ -67,6 +93,7 @@ export async function reportRun(
     finishedAt: run.finished_at?.toISOString() ?? null,
     streams,
     rooftops: byRooftop,
+    ...(missing.length > 0 ? { missing } : {}),
   }
 }
 

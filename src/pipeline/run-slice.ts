@@ -111,16 +111,29 @@ async function afterFailure(
     error instanceof SyncError && error.errorAction === 'park' ? 'parked' : 'failed'
   reportSlice(stream.name, status)
   const message = messageOf(error)
-  context.log.error(about, message)
+  const refusedKey = findRefusedKey(error)
+  if (isFirst(context, run.runId, refusedKey)) context.log.error(about, message)
+  else context.log.debug(about, message)
   const { seconds } = job.traffic
   const counts = addCounts(zeroCounts, job.traffic)
-  const slice = { counts, seconds, status, error: message, refusedKey: findRefusedKey(error) }
+  const slice = { counts, seconds, status, error: message, refusedKey }
   await giveBack(context, [item], {
     record: (tx) =>
       recordSlices(tx, { runId: run.runId, stream: stream.name }, [
         { ...slice, rooftopId: rooftop.id },
       ]),
   })
+}
+
+const refusalsLogged = new WeakMap<pg.Pool, Set<string>>()
+
+/** Whether a refusal is the first of its key in a run: at each rooftop and stream it would be the same sentence. */
+function isFirst({ pool }: Context, runId: number, refusedKey: string | null): boolean {
+  if (refusedKey === null) return true
+  const logged = refusalsLogged.get(pool) ?? new Set()
+  refusalsLogged.set(pool, logged)
+  const name = `${runId} ${refusedKey}`
+  return !logged.has(name) && logged.add(name).has(name)
 }
 
 const intervalMs = 2_000

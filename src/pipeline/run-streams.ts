@@ -162,7 +162,10 @@ async function endRun(
     const finishedAt = await finishRun(context.db, runId, status)
     context.crashPoint('run-finished')
     const end = progress === 'done' ? 'done' : 'stopped'
-    return { report: { ...report, finishedAt: finishedAt.toISOString() }, end }
+    const ended = { ...report, finishedAt: finishedAt.toISOString() }
+    if (end === 'done') return { report: ended, end }
+    const { cause = 'a signal' } = (context.signal.reason ?? {}) as { cause?: unknown }
+    return { report: { ...ended, stoppedBy: String(cause) }, end }
   } catch (error) {
     if (!(error instanceof FencedError)) throw error
     return {

@@ -91,8 +91,11 @@ export interface PlanScope {
 /** The calls that a run is expected to make. */
 export interface CallPlan {
   readonly lists: number
-  readonly reads: number
+  /** null: not known, as nothing was listed yet. */
+  readonly reads: number | null
   readonly windows?: readonly DueWindow[]
+  /** How many of the windows were never listed. */
+  readonly unlisted?: number
 }
 
 /** Counts the requests of a slice and its time, for the run's ledger. Made when the work on the slice starts. */

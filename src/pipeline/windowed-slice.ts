@@ -133,16 +133,23 @@ export async function planWindows(
     const openUntil = run.until === null ? run.sourceStart : null
     const all = cutIntoWindows([range], sync.windowHours * 3600, openUntil, mostPlanned)
     const windows = all.map((window) => ({ ...window, reason: 'gap' as const }))
-    return { lists: windows.length, reads: 0, windows }
+    return { lists: windows.length, reads: null, windows, unlisted: windows.length }
   }
   const scope = { rooftopId: rooftop?.id ?? 0, stream: name, run }
   const windows = await dueWindows(db, scope, sync, mostPlanned)
   const gaps = windows.filter(({ reason }) => reason === 'gap')
-  const { average } = await db
-    .selectFrom('ops.window_certificate')
-    .select(({ fn }) => fn.coalesce(fn.avg<number>('listed'), sql<number>`0`).as('average'))
-    .where('rooftop_id', '=', scope.rooftopId)
-    .where('stream', '=', name)
-    .executeTakeFirstOrThrow()
-  return { lists: windows.length, reads: Math.round(gaps.length * Number(average)), windows }
+  const { rows } = await sql<{ average: number | null; unlisted: number }>`
+    select avg(listed)::float8 as average,
+      (select count(*)::int from unnest(${gaps.map(({ from }) => from)}::bigint[], ${gaps.map(({ until }) => until)}::bigint[])
+        as due (from_seconds, until_seconds)
+       where not exists (
+         select from ops.window_certificate as listed
+         where listed.rooftop_id = ${scope.rooftopId} and listed.stream = ${name}
+           and tstzrange(window_from, window_until) && tstzrange(to_timestamp(from_seconds), to_timestamp(until_seconds)))) as unlisted
+    from ops.window_certificate where rooftop_id = ${scope.rooftopId} and stream = ${name}`.execute(
+    db,
+  )
+  const { average, unlisted } = rows[0]!
+  const reads = average === null ? null : Math.round(gaps.length * average)
+  return { lists: windows.length, reads, windows, unlisted }
 }

@@ -21,7 +21,9 @@ test('a dry run of an empty database plans everything, and leaves it empty', asy
   const { code, document } = await warehouse.json([...backfill, '--dry-run'])
 
   expect(code).toBe(0)
-  expect(document['plan']).toMatchObject([{ gap: 3, expectedLists: 3, windows: planned }])
+  expect(document['plan']).toMatchObject([
+    { gap: 3, unlisted: 3, expectedLists: 3, expectedReads: null, windows: planned },
+  ])
   const { rows } = await warehouse.database.pool.query(
     "select nspname from pg_namespace where nspname in ('ops', 'raw', 'core', 'pgboss')",
   )
@@ -73,6 +75,7 @@ test('a dry run counts the prices that are due, and asks for none', async () => 
       stream: 'pricing',
       rooftop: 'rooftop-1',
       gap: 0,
+      unlisted: 0,
       recheck: 0,
       deep: 0,
       windows: [],
@@ -81,6 +84,29 @@ test('a dry run counts the prices that are due, and asks for none', async () => 
     },
   ])
   expect(fixture.sandbox.requests.count('/pricingAi/payload/{evalid}')).toBe(0)
+})
+
+test('what was never listed is new, and its reads are not known; later it is counted', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const first = await warehouse.run(['sync', '--dry-run'])
+  const before = await warehouse.json(['sync', '--dry-run'])
+  await warehouse.night()
+
+  const later = await warehouse.json(['sync', 'evaluations', 'pricing', '--dry-run'])
+
+  expect(first.stdout).toMatch(/evaluations .* (\d+) +0 +0 +0 +\1 +not known: never listed/)
+  expect(first.stdout).toMatch(/pricing .* not known: never listed/)
+  expect(first.stdout).toMatch(/vehicle-checks .* not known: never listed/)
+  expect([...before.document['plan']!].map(({ expectedReads }) => expectedReads)).toEqual([
+    ...[0, null, null, null, 0],
+  ])
+  const evaluations = later.document['plan']![0]
+  expect(Number(evaluations!['unlisted'])).toBeLessThan(Number(evaluations!['gap']))
+  expect([...later.document['plan']!]).toMatchObject([
+    { stream: 'evaluations', expectedReads: expect.any(Number) },
+    { stream: 'pricing', expectedReads: 6 },
+  ])
 })
 
 test('more than 1000 windows are cut, with the count of the others', async () => {

@@ -76,7 +76,7 @@ test('runs list and runs show print what happened at each rooftop, without SQL',
     firstError: expect.stringContaining('403'),
   })
   expect(all.document.runs[0]).toMatchObject({ status: 'running', isAtWork: false })
-  expect(text).toMatch(/^ {2}run +command +status +started \(UTC\) +took +rooftops/)
+  expect(text).toMatch(/^ {2}run +command +status +started +took +rooftops/)
   expect(text).toMatch(/\n {2}5 +sync +killed /)
   expect(text).toMatch(/\n {2}4 +backfill +(running, detached|waits for a worker) .* 3 \(3 open\)/)
   expect(text).toMatch(/\n {2}1 +sync +partial .* 3 \(2 incomplete\) /)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aKey, worldOf } from '../support/build-world.ts'
+import { aKey, aRooftop, worldOf } from '../support/build-world.ts'
 import { openChildFixture } from '../support/child-fixture.ts'
 import { counts, smallFixture } from './sync-fixture.ts'
 
@@ -108,6 +108,32 @@ test('a rooftop that the source refuses makes a sync of it alone fail with its r
     status: 'failed',
     error: expect.stringMatching(/evaluations: .*403.*users: .*403/),
   })
+})
+
+test('a refused key of many rooftops is one cause in what a sync prints, in its text and in its log', async () => {
+  const all = [1, 2, 3, 4, 5].map((number) =>
+    aRooftop({ uid: `rooftop-${number}`, dealerId: 100 + number, name: `Rooftop ${number}` }),
+  )
+  const keys = [aKey({ name: 'au', value: '0f3a9c', rooftopUids: all.map(({ uid }) => uid) })]
+  await using fixture = await openChildFixture(smallFixture(worldOf({ rooftops: all, keys })))
+  await using warehouse = await fixture.warehouse()
+  fixture.sandbox.faults.add({
+    fault: { kind: 'status', status: 401, body: { error: 'Invalid API key' } },
+  })
+
+  const { code, stdout, stderr } = await warehouse.run(['sync'])
+  const { document } = await warehouse.json(['sync'])
+
+  expect(code).toBe(1)
+  const flat = stdout.replaceAll(/\s+/g, ' ')
+  expect(flat.match(/Invalid API key/g)).toHaveLength(1)
+  expect(stderr.match(/Invalid API key/g)).toHaveLength(1)
+  expect(flat).toContain(
+    'Not complete: evaluations, users of Rooftop 1, Rooftop 2, Rooftop 3, Rooftop 4 and Rooftop 5: POST /get',
+  )
+  const missing = [...document['missing']!]
+  expect(missing).toHaveLength(10)
+  expect(new Set(missing.map(({ refusedKey }) => refusedKey))).toEqual(new Set(['appraisal/au']))
 })
 
 test('--log-level debug logs one line for each request, without keys and bodies', async () => {

@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 
 async function why({ run }: ScheduleFixture, id: number) {
   const [json, text] = [await run(['why', String(id), '--json']), await run(['why', String(id)])]
-  return { found: JSON.parse(json.stdout).found[0], text: text.stdout }
+  return { found: JSON.parse(json.stdout).found[0], text: text.stdout.replaceAll(/\s+/g, ' ') }
 }
 
 async function night({ run, sandbox }: ScheduleFixture, ...streams: string[]): Promise<void> {
@@ -47,12 +47,12 @@ test('why says when and why a record was read, and when it is read again, for ev
     nextRead: { reason: 'reread' },
     lastRun: { runId: 2, command: 'backfill', status: 'ok' },
   })
-  expect(fresh.text).toMatch(/last read +2026-03-10 06:\d\d:\d\d UTC in run 1, because it was new/)
+  expect(fresh.text).toMatch(/last read: 2026-03-10 06:\d\d:\d\d UTC in run 1, because it was new/)
   expect(fresh.text).toMatch(
-    /next read +in the first sync from 2026-0\d-\d\d 00:00:00 UTC on, sooner/,
+    /next read: in the first sync from 2026-0\d-\d\d 00:00:00 UTC on, sooner/,
   )
-  expect(fresh.text).toMatch(/last run +2 .*; it did not list the window of this evaluation; see /)
-  expect(unchanged.text).toMatch(/last run +3 .*; its list showed no change, .*; see /)
+  expect(fresh.text).toMatch(/last run: 2 .*; it did not list the window of this evaluation; see /)
+  expect(unchanged.text).toMatch(/last run: 3 .*; its list showed no change, .*; see /)
   expect(history.found).toMatchObject({
     lastRead: { runId: 2, reason: 'backfill' },
     nextListing: { reason: 'recheck' },
@@ -114,5 +114,5 @@ test('why says when the other streams ask about a record, and until when their k
     { stream: 'vehicle-checks', outcome: 'answered' },
     { stream: 'vehicle-checks', outcome: 'answered' },
   ])
-  expect(parked.text).toMatch(/next ask +pricing .*out of quota until 2026-03-11 00:00:00 UTC/)
+  expect(parked.text).toMatch(/next ask: pricing .*out of quota until 2026-03-11 00:00:00 UTC/)
 })

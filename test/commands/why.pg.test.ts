@@ -62,12 +62,17 @@ test('why shows row, payload, request, window and run of a loaded, a quarantined
   expect(unknown).toMatchObject({ code: 1, document: { evalId: 9999, found: [] } })
   const unknownText = await warehouse.run(['why', '9999'])
   expect(unknownText.stdout).toMatch(
-    /^Evaluation 9999 is in no table: .*\n.*sync\.start.*\n"forecourt status" shows/,
+    /^Evaluation 9999 is in no table: .*\n(.*\n)*.*sync\.start.*\n(.*\n)*"forecourt status" shows/,
   )
   // Personal data stays out.
   expect(JSON.stringify([loaded, quarantined, vanished])).not.toMatch(/Pat Example|pat@example/)
   const text = await warehouse.run(['why', '1001'])
   expect(text.stdout).toMatch(
-    /^Evaluation 1001 of Rooftop One \(rooftop-1\)\n {2}row .*\n {2}version/,
+    /^Evaluation 1001 of Rooftop One \(rooftop-1\)\n {2}row\n( {4}.*\n)+ {2}version\n {4}/,
   )
+  // In a pipe nothing is wider than 80 columns, and an instant has one form.
+  const all = [text.stdout, (await warehouse.run(['why', '1002'])).stdout].join('')
+  expect(all.split('\n').filter((line) => line.length > 80)).toEqual([])
+  expect(all).not.toMatch(/\d{4}-\d\d-\d\dT\d\d:/)
+  expect(all).toMatch(/\n {4}first_loaded_at: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\n/)
 })

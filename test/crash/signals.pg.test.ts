@@ -128,6 +128,7 @@ for (const [signal, code] of someOf(signals, 1))
     expect(JSON.parse(stopped.stdout)).toMatchObject({
       status: 'partial',
       finishedAt: expect.any(String),
+      stoppedBy: signal,
     })
     expect(stopped.stderr).not.toMatch(/"level":"(error|fatal)"|\n\s+at /)
     expect(await runs(warehouse)).toEqual(['stopped'])
