@@ -839,6 +839,15 @@ export interface OpsRunTable {
   source_id: number | null
 }
 
+/** ops.run_log */
+export interface OpsRunLogTable {
+  run_id: number
+  line_id: GeneratedAlways<number>
+  at: Date
+  level: string
+  message: string
+}
+
 /** ops.run_pace */
 export interface OpsRunPaceTable {
   run_id: number
@@ -1224,6 +1233,7 @@ export interface Tables {
   'ops.rate_budget': OpsRateBudgetTable
   'ops.rate_member': OpsRateMemberTable
   'ops.run': OpsRunTable
+  'ops.run_log': OpsRunLogTable
   'ops.run_pace': OpsRunPaceTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
