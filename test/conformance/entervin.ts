@@ -13,7 +13,11 @@ const wrongCheckDigit = '1HGCM82603A004352'
 export const enterVinRows = [
   ...table('A §4 /entervin', [
     { says: '`vin`: required', send: post(enter, {}), status: 400 },
-    { says: '`vin`: required, with a `state` too', send: post(enter, { state: 'NSW' }), status: 400 },
+    {
+      says: '`vin`: required, with a `state` too',
+      send: post(enter, { state: 'NSW' }),
+      status: 400,
+    },
     { says: '`vin`: an empty one is none', send: post(enter, { vin: '' }), status: 400 },
     { says: '`vin`: string', send: post(enter, { vin: 12_345_678 }), status: 400 },
     {
@@ -87,7 +91,12 @@ export const enterVinRows = [
       says: 'response 201, a decoded evaluation containing EvalID: GCC',
       send: post(enter, { vin: samples.gccSingle.vin }, gcc),
       status: 201,
-      body: { EvalID: expect.any(Number), VIN: samples.gccSingle.vin, UserName: null, UserEmail: null },
+      body: {
+        EvalID: expect.any(Number),
+        VIN: samples.gccSingle.vin,
+        UserName: null,
+        UserEmail: null,
+      },
       lacks: ['error', 'descriptionSelect'],
     },
     {

@@ -63,14 +63,16 @@ export const manualCarEntryRows = [
         expect(vehicleOf(body)).not.toEqual(vehicleOf(answers[1]?.body))
       },
     },
-    ...[{ vin: auVin }, { vin: auVin, desc: 'No such car' }, { vin: auVin, desc: 'Mazda CX-5 Akera' }].map(
-      (fields) => ({
-        says: `AU: a \`desc\` that was not offered is not a vehicle (reading: 400): ${fields.desc}`,
-        send: post(path, fields),
-        status: 400,
-        check: (_answer: unknown, { sandbox }: ApiSession) => expect(sandbox.world.size).toBe(14),
-      }),
-    ),
+    ...[
+      { vin: auVin },
+      { vin: auVin, desc: 'No such car' },
+      { vin: auVin, desc: 'Mazda CX-5 Akera' },
+    ].map((fields) => ({
+      says: `AU: a \`desc\` that was not offered is not a vehicle (reading: 400): ${fields.desc}`,
+      send: post(path, fields),
+      status: 400,
+      check: (_answer: unknown, { sandbox }: ApiSession) => expect(sandbox.world.size).toBe(14),
+    })),
     {
       says: 'US: send `evalid` + `code` + `codeType`; the EvalID is updated in place',
       given: [enterUs],

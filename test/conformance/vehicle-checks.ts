@@ -129,10 +129,7 @@ export const vehicleCheckRows = [
       ] as const
     ).map(([sample, days, watchStatus]) => ({
       says: `states as in the other document: ${sample} after ${days} days is ${watchStatus}`,
-      given: [
-        searched(samples[sample].vin),
-        (session: ApiSession) => session.advance(days * day),
-      ],
+      given: [searched(samples[sample].vin), (session: ApiSession) => session.advance(days * day)],
       send: ({ last }: ApiSession) => watch(at(last.body, 'searchId')),
       status: 200,
       body: { watchStatus },
