@@ -119,6 +119,12 @@ export const webhookRows = table('A §4 Webhooks', [
     send: (session) => change(idOf(session), { type: 'drive' }),
     status: 400,
   },
+  ...[{ type: 'x' }, { trigger_event: 'ON_WHATEVER' }].map((body) => ({
+    says: `PUT: the values that POST takes: not ${JSON.stringify(body)}`,
+    given: [create()],
+    send: (session: ApiSession) => change(idOf(session), body),
+    status: 400,
+  })),
   {
     says: 'PUT: `webhook`: HTTPS',
     given: [create()],
