@@ -18,7 +18,7 @@ for (const row of rows) {
       show(row, (send, { body, status }) => {
         const operation = operationOf(send)
         shown.add(`${operation?.name} ${status}`)
-        // What a row does not check is at least what the contract reads; a VIN may decode to nothing.
+        // A row checks some of the answer, the contract reads all of it; a VIN may decode to nothing.
         if (status < 400 && at(body, 'error') === undefined) operation?.read(body, defaultWire)
       }),
     15_000,

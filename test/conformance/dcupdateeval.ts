@@ -72,6 +72,7 @@ export const updateEvaluationRows = [
       says: '`km`: required; needed the first time',
       send: post(path, { evalid: evals.open }),
       status: 400,
+      body: { error: expect.stringContaining('km') },
     },
     {
       says: '`km`: needed the first time alone: a later call without it leaves it as it is [A §3]',
@@ -97,9 +98,12 @@ export const updateEvaluationRows = [
     ...ranged.flatMap(([name, low, high]) => [
       { says: `\`${name}\`: ${low} is taken`, send: update({ [name]: low }), status: 200 },
       { says: `\`${name}\`: ${high} is taken`, send: update({ [name]: high }), status: 200 },
-      { says: `\`${name}\`: not ${low - 1}`, send: update({ [name]: low - 1 }), status: 400 },
-      { says: `\`${name}\`: not ${high + 1}`, send: update({ [name]: high + 1 }), status: 400 },
-      { says: `\`${name}\`: integer`, send: update({ [name]: low + 0.5 }), status: 400 },
+      ...[low - 1, high + 1, low + 0.5].map((value) => ({
+        says: `\`${name}\`: not ${value}`,
+        send: update({ [name]: value }),
+        status: 400,
+        body: { error: expect.stringContaining(name) },
+      })),
     ]),
     {
       says: 'odometer, notes, condition, VIN and customer come back',
@@ -186,6 +190,7 @@ export const updateEvaluationRows = [
       says: '`customFields`: string values, not numbers',
       send: update({ customFields: { Lane: 5 } }, evals.done),
       status: 400,
+      body: { error: expect.stringContaining('customFields') },
     },
     {
       says: '`customFields`: another name than a configured one (reading: 400)',

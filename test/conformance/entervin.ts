@@ -46,6 +46,7 @@ export const enterVinRows = [
       says: `\`state\`: 2-3 uppercase letters, no spaces or periods: not '${state}'`,
       send: post(enter, { vin: 'ABC123', state }),
       status: 400,
+      body: { error: expect.stringContaining('state') },
     })),
     {
       says: '`vin`: of 17 characters is a VIN, with a `state` too (reading)',

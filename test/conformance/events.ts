@@ -3,7 +3,7 @@ import type { ApiSession } from './api-session.ts'
 import { at, instant, listAt, photos } from './patterns.ts'
 import { expecting, post, type Send, table } from './row.ts'
 import { change, complete, create, idOf, list, remove } from './webhooks.ts'
-import { evals, who } from './world.ts'
+import { evals, now, sharedVin, who } from './world.ts'
 
 const { one, two } = who
 
@@ -56,13 +56,26 @@ export const eventRows = table('A §6 events', [
     send: drive(evals.done),
     status: 200,
     check: async (_answer, session) =>
-      expect(await session.delivered('/ON_DRIVE_COMPLETED')).toHaveLength(1),
+      expect((await session.delivered('/ON_DRIVE_COMPLETED')).map(({ body }) => body)).toEqual([
+        {
+          DriveID: expect.any(Number),
+          EvalID: evals.done,
+          VIN: sharedVin,
+          StartedAt: expect.stringMatching(/^2026-03-09T23:.*Z$/),
+          CompletedAt: now,
+          DistanceKm: expect.any(Number),
+          UserName: 'Alex Example',
+          UserEmail: 'alex@example.com',
+          CustomerName: 'Pat Example',
+        },
+      ]),
   },
   ...['ON_SHARE_OFFER', 'ON_EXTERNAL_PRICE'].flatMap((event) => [
     {
       says: `${event}: cannot be created on this interface`,
       send: create({ ...complete, trigger_event: event }),
       status: 400,
+      body: { error: expect.stringMatching(`${event}.*cannot be created`) },
     },
     {
       says: `${event}: nor by a change`,
@@ -87,14 +100,14 @@ export const eventRows = table('A §6 events', [
     given: [
       subscribe('ON_COMPLETE', 'eval', {
         auth_header_name: 'X-Hook-Key',
-        auth_header_value: 'Bearer s3cret',
+        auth_header_value: 'hush, hush',
       }),
     ],
     send: update(evals.open),
     status: 200,
     check: async (_answer, session) => {
       const [delivery] = await session.delivered('/ON_COMPLETE')
-      expect(delivery?.headers['x-hook-key']).toBe('Bearer s3cret')
+      expect(delivery?.headers['x-hook-key']).toBe('hush, hush')
     },
   },
   {

@@ -4,7 +4,7 @@ import { post, type Send, table } from './row.ts'
 import { evals, sharedVin, who } from './world.ts'
 
 const { two, three, gcc, us, wrong } = who
-const read = (fields: object, by = who.one): Send => post('/geteval', fields, by)
+const read = (fields?: object | string, by = who.one): Send => post('/geteval', fields, by)
 const gala = { user: 'gala@example.com' }
 /** One found, by id. */
 const found = (...ids: number[]) => ids.map((EvalID) => ({ EvalID }))
@@ -35,9 +35,9 @@ export const getEvaluationRows = [
       status: 200,
       body: found(evals.otherGroup),
     },
-    ...['reg', 'registration'].map((name) => ({
-      says: `\`${name}\`: plate; several when searched by reg`,
-      send: read({ [name]: 'ABC123' }),
+    ...[{ reg: 'ABC123' }, { registration: 'abc 123' }].map((fields) => ({
+      says: `${Object.keys(fields)}: plate; several when searched by reg`,
+      send: read(fields),
       status: 200,
       check: ({ body }: { body: unknown }) =>
         expect(idsOf(body)).toEqual([evals.done, evals.sameCar]),
@@ -58,7 +58,17 @@ export const getEvaluationRows = [
       send: read({}),
       status: 400,
     },
+    { says: 'one of evalid, vin, reg is required: no body', send: read(), status: 400 },
     { says: '`evalid`: integer', send: read({ evalid: '1001' }), status: 400 },
+    { says: '`evalid`: not a negative one', send: read({ evalid: -1 }), status: 400 },
+    { says: '400: evaluation not found: by a VIN', send: read({ vin: 'NOSUCHVIN' }), status: 400 },
+    { says: 'the body: JSON', send: read('{'), status: 400 },
+    {
+      says: '`evalid`: of another rooftop of the dealer group (reading)',
+      send: read({ evalid: evals.sameCar }),
+      status: 200,
+      body: found(evals.sameCar),
+    },
     {
       says: '`user`: user id to read on behalf of',
       send: read({ evalid: evals.done, user: '2' }),

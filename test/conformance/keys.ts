@@ -49,6 +49,7 @@ export const keyRows = [
     })),
   ]),
   ...table('A §5.2 dedicated key', [
+    { says: 'an empty key yields 403 (reading)', send: list('', 'au-one'), status: 403 },
     {
       says: 'every call runs as that rooftop: X-Dealer-Id is not sent',
       send: list('us-key', null),

@@ -82,10 +82,23 @@ export const listRows = [
       status: 200,
       check: ({ body }) => expect(ids(body)).not.toContain(evals.open),
     },
-    { says: '`startdate`: integer', send: list({ startdate: '2026-03-01' }), status: 400 },
+    ...[
+      { startdate: '2026-03-01' },
+      { startdate: '1772409600' },
+      { startdate: 1.5 },
+      { dealerId: 101 },
+      { dealerId: '["101"]' },
+      { user: 7 },
+      [1],
+      '{"startdate": 1',
+    ].map((body) => ({
+      says: `the types of the fields: not ${JSON.stringify(body)}`,
+      send: list(body),
+      status: 400,
+    })),
     {
       says: '`user`: email',
-      send: list({ user: 'aba@example.com' }),
+      send: list({ user: 'ABA@example.com' }),
       status: 200,
       check: ({ body }) => expect(ids(body)).toEqual([evals.sameCar]),
     },
@@ -94,6 +107,12 @@ export const listRows = [
       send: list({ user: '5' }),
       status: 200,
       check: ({ body }) => expect(ids(body)).toEqual([evals.sameCar]),
+    },
+    {
+      says: '`user`: one that is not there has no evaluations',
+      send: list({ user: 'nobody@example.com' }),
+      status: 200,
+      body: [],
     },
     {
       says: '`dealerId`: string holding a JSON array of dealership ids',
@@ -168,9 +187,10 @@ export const listRows = [
     },
     {
       says: '`user`: email, same dealer group',
-      send: users({ user: 'bea@example.com' }),
+      send: users({ user: 'BEA@example.com' }),
       status: 200,
-      body: [{ Name: 'Bea Example', Email: 'bea@example.com' }],
+      check: ({ body }) =>
+        expect(body).toEqual([{ Name: 'Bea Example', Email: 'bea@example.com' }]),
     },
     {
       says: '`user`: UserID',
@@ -184,6 +204,13 @@ export const listRows = [
       status: 200,
       body: [{ Name: 'Aba Second' }],
     },
+    {
+      says: '`dealerId` of another dealer group: none match',
+      send: users({ dealerId: '[103]' }),
+      status: 200,
+      body: [],
+    },
+    { says: '`dealerId`: string, not an array', send: users({ dealerId: [101] }), status: 400 },
     {
       says: 'empty array when none match',
       send: users({ user: 'nobody@example.com' }),

@@ -216,6 +216,7 @@ export const manualCarEntryRows = [
       send: ({ last, evalId }) =>
         post(path, { evalid: evalId, code: chosen(last.body).code, codeType: 'ADData' }, us),
       status: 400,
+      body: { error: expect.stringMatching(/^codeType/) },
     },
     {
       says: 'US: `codeType` is one of two provider-specific values',

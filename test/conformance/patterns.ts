@@ -62,6 +62,7 @@ export function numberAt(body: unknown, path: string): number {
 
 const picture = { width: 64, height: 48, channels: 3, background: '#7a8b9c' } as const
 const jpegBytes = Uint8Array.from(await sharp({ create: picture }).jpeg().toBuffer())
+const gifBytes = Uint8Array.from(await sharp({ create: picture }).gif().toBuffer())
 const pngBytes = Uint8Array.from(await sharp({ create: picture }).png().toBuffer())
 
 /** Files for `/imageupload`. */
@@ -72,6 +73,7 @@ export const files = {
   noImage: { field: 'file', name: 'text.jpg', bytes: new TextEncoder().encode('no image at all') },
   truncated: { field: 'file', name: 'cut.jpg', bytes: jpegBytes.slice(0, -30) },
   halfPng: { field: 'file', name: 'half.png', bytes: pngBytes.slice(0, pngBytes.length / 2) },
+  gif: { field: 'file', name: 'front.gif', bytes: gifBytes },
   drawing: {
     field: 'file',
     name: 'drawing.svg',

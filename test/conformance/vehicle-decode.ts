@@ -16,6 +16,10 @@ export const vehicleDecodeRows = [
       send: vehicle(gccPath, { vin: gccVin }),
       status: 200,
       body: { VehicleData: expect.any(Object), VehicleSpec: expect.any(Object) },
+      check: ({ body }) => {
+        expect(Object.keys(Object(body)).sort()).toEqual(['VehicleData', 'VehicleSpec'])
+        expect(Object.keys(Object(at(body, 'VehicleData')))).toHaveLength(15)
+      },
     },
     ...(['jpeg', 'png'] as const).map((kind) => ({
       says: `or an image file containing the VIN: ${kind} (reading: the VIN in its file name)`,
@@ -33,7 +37,7 @@ export const vehicleDecodeRows = [
       send: vehicle(gccPath, {}, [{ ...files.jpeg, field: 'image', name: `X${gccVin}.jpg` }]),
       status: 404,
     },
-    ...(['noImage', 'empty', 'truncated', 'halfPng', 'drawing'] as const).map((kind) => ({
+    ...(['noImage', 'empty', 'truncated', 'halfPng', 'drawing', 'gif'] as const).map((kind) => ({
       says: `an image file: JPG or PNG: what is neither is none (reading: 400): ${kind}`,
       send: vehicle(gccPath, {}, [{ ...files[kind], field: 'image', name: `${gccVin}.jpg` }]),
       status: 400,

@@ -62,21 +62,29 @@ export const webhookRows = table('A §4 Webhooks', [
     send: create({ type, trigger_event: event, webhook: hook }),
     status: 201,
   })),
-  { says: 'POST: `type`: eval or drive', send: create({ ...complete, type: 'x' }), status: 400 },
+  {
+    says: 'POST: `type`: eval or drive',
+    send: create({ ...complete, type: 'x' }),
+    status: 400,
+    body: { error: expect.stringMatching(/type: has to be one of eval, drive/) },
+  },
   {
     says: 'POST: `trigger_event`: one of three',
     send: create({ ...complete, trigger_event: 'ON_WHATEVER' }),
     status: 400,
+    body: { error: expect.stringMatching(/trigger_event: has to be ON_COMPLETE, /) },
   },
   {
     says: 'POST: `trigger_event` of the other type (reading of the table in §6: 400)',
     send: create({ ...complete, type: 'drive' }),
     status: 400,
+    body: { error: expect.stringContaining('is of type eval, not drive') },
   },
   {
     says: 'POST: `webhook`: a URI',
     send: create({ ...complete, webhook: 'no address' }),
     status: 400,
+    body: { error: expect.stringContaining('has to be a URL') },
   },
   {
     says: 'POST: `webhook`: HTTPS',
@@ -87,13 +95,17 @@ export const webhookRows = table('A §4 Webhooks', [
     says: 'POST: `auth_header_name`, `auth_header_value`: optional',
     send: create({ ...complete, auth_header_name: 'X-Hook', auth_header_value: 'secret' }),
     status: 201,
+    // The value is a secret: no answer has it.
+    check: ({ body }) =>
+      expect(body).toEqual({ id: expect.any(Number), ...complete, auth_header_name: 'X-Hook' }),
   },
   {
     says: 'PUT: 200: the subscription is changed',
     given: [create(), (session) => change(idOf(session), { trigger_event: 'ON_EXPORT' })],
     send: list(),
     status: 200,
-    body: [{ trigger_event: 'ON_EXPORT', webhook: hook, type: 'eval' }],
+    check: ({ body }, { answers }) =>
+      expect(body).toEqual([{ ...Object(answers[0]?.body), trigger_event: 'ON_EXPORT' }]),
   },
   {
     says: 'PUT: the body is optional in every field: 200',
@@ -107,13 +119,22 @@ export const webhookRows = table('A §4 Webhooks', [
     send: (session) => change(idOf(session), { type: 'drive' }),
     status: 400,
   },
+  ...[{ type: 'x' }, { trigger_event: 'ON_WHATEVER' }].map((body) => ({
+    says: `PUT: the values that POST takes: not ${JSON.stringify(body)}`,
+    given: [create()],
+    send: (session: ApiSession) => change(idOf(session), body),
+    status: 400,
+  })),
   {
     says: 'PUT: `webhook`: HTTPS',
     given: [create()],
     send: (session) => change(idOf(session), { webhook: 'http://example.com/hook' }),
     status: 400,
   },
-  { says: 'PUT: 404 not found', send: change(77), status: 404 },
+  ...[77, 0, 'nonsense'].flatMap((id) => [
+    { says: `PUT: 404 not found: ${id}`, send: change(id), status: 404 },
+    { says: `DELETE: 404 not found: ${id}`, send: remove(id), status: 404 },
+  ]),
   {
     says: "PUT: 404 another rooftop's",
     given: [create()],
@@ -133,10 +154,9 @@ export const webhookRows = table('A §4 Webhooks', [
     status: 200,
     body: [],
   },
-  { says: 'DELETE: 404 not found', send: remove(77), status: 404 },
   {
-    says: 'DELETE: 404 the second time',
-    given: [create(), (session) => remove(idOf(session))],
+    says: 'DELETE: 404 the second time, the next subscription has another id',
+    given: [create(), (session) => remove(idOf(session)), create()],
     send: (session) => remove(listedOnce(session)),
     status: 404,
   },

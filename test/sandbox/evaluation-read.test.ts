@@ -1,62 +1,184 @@
 import { expect, test } from 'vitest'
-import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
+import { evaluation } from '#src/contract/appraisal/shapes.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'
-import { evaluation } from '#src/contract/appraisal/shapes.ts'
 import { defaultWire } from '#src/values/wire.ts'
+import { aKey, anEvaluation, worldOf } from '../support/build-world.ts'
 import { truthAt } from '../support/truth.ts'
-import { ask, readOne } from './ask.ts'
+import { ask, listIds, readOne, seconds } from './ask.ts'
+
+// What the list and /geteval do beyond the rows of test/conformance.
 
 const now = new Date('2026-03-10T00:00:00Z')
-const startWith = (world: World) =>
-  startSandbox({ world, clock: new VirtualClock({ start: now, frozen: true }) })
+const clockAt = (at: Date | string) => new VirtualClock({ start: new Date(at), frozen: true })
+const startWith = (world: World, at: Date | string = now) =>
+  startSandbox({ world, clock: clockAt(at) })
 
-test('an evaluation carries every documented field', async () => {
+const midnight = '2026-03-02T00:00:00Z'
+const threeSeconds = () =>
+  worldOf({
+    evaluations: [
+      anEvaluation({ evalId: 1, createdAt: '2026-03-01T23:59:59.999Z' }),
+      anEvaluation({ evalId: 2, createdAt: midnight }),
+      anEvaluation({ evalId: 3, createdAt: '2026-03-02T00:00:00.500Z' }),
+      anEvaluation({ evalId: 4, createdAt: '2026-03-02T00:00:01Z' }),
+    ],
+  })
+
+test('both bounds around one second name what was begun in it, and nothing else', async () => {
+  await using sandbox = await startWith(threeSeconds())
+  const second = seconds(midnight)
+
+  expect(await listIds(sandbox, { startdate: second - 1, enddate: second + 1 })).toEqual([2, 3])
+  expect(await listIds(sandbox, { startdate: second, enddate: second + 1 })).toEqual([])
+  expect(await listIds(sandbox, { startdate: second + 5, enddate: second - 5 })).toEqual([])
+})
+
+test('a late completion appears under its creation time once the clock has passed it', async () => {
+  const world = worldOf({
+    evaluations: [
+      anEvaluation({ evalId: 1, createdAt: midnight, completedAt: '2026-03-20T09:00:00Z' }),
+      anEvaluation({ evalId: 2, createdAt: midnight, completedAt: null }),
+    ],
+  })
+  await using sandbox = await startWith(world, '2026-03-20T08:59:59Z')
+  const around = { startdate: seconds(midnight) - 1, enddate: seconds(midnight) + 1 }
+
+  expect(await listIds(sandbox, around)).toEqual([])
+  expect((await ask(sandbox, '/geteval', { evalid: 1 })).status).toBe(400)
+  sandbox.clock.advance(1000)
+  expect(await listIds(sandbox, around)).toEqual([1])
+  expect((await ask(sandbox, '/geteval', { evalid: 1 })).status).toBe(200)
+  world.complete(2, new Date('2026-03-20T09:00:00Z'))
+  expect(await listIds(sandbox, around)).toEqual([1, 2])
+})
+
+test('an edit changes UpdatedAt, and no bound finds it', async () => {
+  await using sandbox = await startWith(
+    worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt: midnight })] }),
+  )
+  sandbox.world.edit(1, new Date('2026-03-09T12:00:00Z'), { finalPrice: 1 })
+
+  const { json } = await ask(sandbox, '/getevallist')
+  expect(json).toEqual([{ EvalID: 1, UpdatedAt: '2026-03-09T12:00:00.000Z' }])
+  expect(await listIds(sandbox, { startdate: seconds('2026-03-09T00:00:00Z') })).toEqual([])
+})
+
+test('the order is neither by time nor by id, and always the same', async () => {
   await using sandbox = await startWith(
     worldOf({
-      users: [aUser({ userId: 7, name: 'Sam', email: 'sam@example.com' })],
+      evaluations: Array.from({ length: 30 }, (_, index) => anEvaluation({ evalId: index + 1 })),
+    }),
+  )
+
+  const first = await ask(sandbox, '/getevallist')
+  const ids = (first.json as { EvalID: number }[]).map(({ EvalID }) => EvalID)
+  expect((await ask(sandbox, '/getevallist')).text).toBe(first.text)
+  expect(ids).toHaveLength(30)
+  expect(ids).not.toEqual(ids.toSorted((a, b) => a - b))
+})
+
+test('the wire settings name the envelope and the parts of an item', async () => {
+  const evalList = { items: 'data.evals', id: 'id', updatedAt: 'times.updated' }
+  const wire = { ...defaultWire, appraisal: { ...defaultWire.appraisal, evalList } }
+  const world = worldOf({ evaluations: [anEvaluation({ evalId: 9, createdAt: midnight })] })
+  await using sandbox = await startSandbox({ world, wire, clock: clockAt('2026-03-10T00:00:00Z') })
+
+  const { json } = await ask(sandbox, '/getevallist')
+  expect(json).toEqual({
+    data: { evals: [{ id: 9, times: { updated: '2026-03-02T00:30:00.000Z' } }] },
+  })
+})
+
+test('the update time can be left out, and an id path of "" makes bare ids', async () => {
+  const world = worldOf({ evaluations: [anEvaluation({ evalId: 9 })] })
+  const bare = { items: '', id: '', updatedAt: 'UpdatedAt' }
+  const clock = clockAt('2026-03-10T00:00:00Z')
+  const wire = { ...defaultWire, appraisal: { ...defaultWire.appraisal, evalList: bare } }
+  await using silent = await startSandbox({ world, clock, listCarriesUpdatedAt: false })
+  await using plain = await startSandbox({ world, clock, wire })
+
+  expect((await ask(silent, '/getevallist')).json).toEqual([{ EvalID: 9 }])
+  expect((await ask(plain, '/getevallist')).json).toEqual([9])
+})
+
+test('a vanished evaluation leaves the list, unless it was made to stay', async () => {
+  const gone = { vanishedAt: '2026-03-05T00:00:00Z' }
+  const world = worldOf({
+    keys: [aKey({ value: 'partner-au' })],
+    evaluations: [
+      anEvaluation({ evalId: 1, ...gone }),
+      anEvaluation({ evalId: 2, ...gone, vanishedStaysListed: true }),
+      anEvaluation({ evalId: 3 }),
+    ],
+  })
+  await using sandbox = await startWith(world, '2026-03-04T23:59:59Z')
+
+  expect(await listIds(sandbox)).toEqual([1, 2, 3])
+  sandbox.clock.set(new Date('2026-03-05T00:00:00Z'))
+  expect(await listIds(sandbox)).toEqual([2, 3])
+  expect((await ask(sandbox, '/geteval', { evalid: 2 })).status).toBe(400)
+})
+
+/** Paths, what they are sent beside `evalid`, and their status for an evaluation that is not there. */
+const missing = [
+  ['/geteval', {}, 400],
+  ['/dcupdateeval', { km: 1 }, 400],
+  ['/imagelist', {}, 403],
+  ['/imageorder', { ids: [1] }, 403],
+  ['/imagehero', { imgid: null }, 403],
+  ['/ppsrsearch', {}, 404],
+  ['/carhistory', {}, 404],
+  ['/getpastppsrsearch', {}, 404],
+  ['/getpastcarhistory', {}, 404],
+  ['/ppsrwatch', {}, 404],
+] as const
+
+test('an evaluation is there for every operation from its creation until it vanishes', async () => {
+  const evaluations = [anEvaluation({ photos: [{ id: 1 }], vanishedAt: '2026-03-04T00:00:00Z' })]
+  await using sandbox = await startWith(worldOf({ evaluations }), '2026-03-02T00:59:59Z')
+  const statuses = async () => {
+    const answers = missing.map(([path, body]) => ask(sandbox, path, { evalid: 1001, ...body }))
+    return (await Promise.all(answers)).map(({ status }) => status)
+  }
+  const headers = { authorization: 'partner-au', 'x-dealer-id': 'rooftop-1' }
+  const body = new FormData()
+  body.append('evalid', '1001')
+  const upload = { method: 'POST', headers, body }
+
+  expect(await statuses()).toEqual(missing.map(([, , status]) => status))
+  sandbox.clock.set(new Date('2026-03-02T01:00:00Z'))
+  expect((await ask(sandbox, '/imagelist', { evalid: 1001 })).status).toBe(200)
+  sandbox.clock.set(new Date('2026-03-03T00:00:00Z'))
+  expect(new Set(await statuses())).toEqual(new Set([200]))
+  sandbox.clock.set(new Date('2026-03-04T00:00:00Z'))
+  expect(await statuses()).toEqual(missing.map(([, , status]) => status))
+  expect((await fetch(`${sandbox.baseUrl}/pricingAi/payload/1001`, { headers })).status).toBe(400)
+  const refused = await fetch(`${sandbox.baseUrl}/imageupload`, upload)
+  expect(await refused.json()).toEqual({ error: expect.stringContaining('does not exist') })
+})
+
+test('amounts, price notes, milliseconds and fields beyond the documents are served as they are', async () => {
+  await using sandbox = await startWith(
+    worldOf({
       evaluations: [
         anEvaluation({
-          evalId: 5,
           createdAt: '2026-03-02T13:05:09.250Z',
-          completedAt: '2026-03-02T14:00:00Z',
-          userId: 7,
           finalPrice: 4250.125,
-          reconditioning: [
-            { type: 'info', source: 'Tesla', cost: 0, value: '87%' },
-            { type: 'tyres', source: null, cost: 480.5, value: 4 },
-          ],
           userPrices: [{ amount: 4000, currency: 'KWD', note: null }],
-          customFields: { Source: { type: 'select', options: ['Web'], value: 'Web' } },
-          photos: [{ id: 70, order: 1 }],
           extra: { AuctionLot: 'L-1' },
         }),
       ],
     }),
   )
 
-  const body = await readOne(sandbox, 5)
-  expect(evaluation.safeParse(body).success).toBe(true)
-  expect(body).toMatchObject({
-    EvalID: 5,
-    VIN: 'JTMDFREV90D123456',
+  expect(await readOne(sandbox, 1001)).toMatchObject({
     CreatedAt: '2026-03-02T13:05:09.250Z',
-    CompletedAt: '2026-03-02T14:00:00.000Z',
-    UpdatedAt: '2026-03-02T14:00:00.000Z',
+    UpdatedAt: '2026-03-02T13:35:09.250Z',
     EntryDate: '2026-03-02 13:05:09',
     FinalPrice: 4250.125,
     UserPrices: [{ price: 4000, currency: 'KWD', note: null }],
-    UserName: 'Sam',
-    UserEmail: 'sam@example.com',
-    Reconditioning: 480.5,
-    reconditioning_list: [
-      { type: 'info', source: 'Tesla', cost: 0, value: '87%' },
-      { type: 'tyres', source: null, cost: 480.5, value: 4 },
-    ],
-    customFields: { Source: { type: 'select', options: ['Web'], value: 'Web' } },
-    Photos: [{ id: 70, order: 1, hero: true, heroSource: 'default', angle: null }],
-    CarPics: [{ ID: '70', order: 1, hero: true, heroSource: 'default' }],
     DealerID: 101,
     Odometer: 48_000,
     CustomerName: 'Pat Example',
@@ -83,77 +205,6 @@ test('zero bytes and lone surrogates arrive as JSON escapes', async () => {
   const { text } = await ask(sandbox, '/geteval', { evalid: 1001 })
   expect(text).toContain('a\\u0000b \\ud800 ')
   expect((await readOne(sandbox, 1001)).Notes).toBe(awkward)
-})
-
-const sameCar = () =>
-  worldOf({
-    rooftops: [
-      aRooftop({ uid: 'rooftop-1' }),
-      aRooftop({ uid: 'rooftop-2' }),
-      aRooftop({ uid: 'rooftop-3', groupId: 'group-2' }),
-    ],
-    users: [aUser({ userId: 7 }), aUser({ userId: 8, groupId: 'group-2', email: 'b@x.y' })],
-    keys: [
-      aKey({ value: 'partner-au', rooftopUids: ['rooftop-1', 'rooftop-2', 'rooftop-3'] }),
-      aKey({ name: 'strict', value: 'strict', linkedUserId: null, user: 'alex@example.com' }),
-    ],
-    evaluations: [
-      anEvaluation({ evalId: 1 }),
-      anEvaluation({ evalId: 2, rooftopUid: 'rooftop-2', registrationState: 'QLD' }),
-      anEvaluation({ evalId: 3, rooftopUid: 'rooftop-3' }),
-      anEvaluation({ evalId: 4, completedAt: null }),
-      anEvaluation({ evalId: 5, vin: 'ANOTHER0000000000', registration: 'XYZ999' }),
-    ],
-  })
-
-const idsOf = (json: unknown) => (json as { EvalID: number }[]).map(({ EvalID }) => EvalID)
-
-test.each([
-  ['VIN', { vin: 'JTMDFREV90D123456' }, [1, 2]],
-  ['reg', { reg: 'ABC123' }, [1, 2]],
-  ['registration', { registration: 'abc 123' }, [1, 2]],
-  ['reg and state', { reg: 'ABC123', state: 'QLD' }, [2]],
-  ['evalid of another rooftop of the group', { evalid: 2 }, [2]],
-])('%s reads the completed evaluations of the dealer group', async (_name, body, expected) => {
-  await using sandbox = await startWith(sameCar())
-
-  const { status, json } = await ask(sandbox, '/geteval', body)
-  expect(status).toBe(200)
-  expect(idsOf(json)).toEqual(expected)
-})
-
-test.each([
-  ['unknown', { evalid: 999 }],
-  ['of another group', { evalid: 3 }],
-  ['in progress', { evalid: 4 }],
-  ['negative', { evalid: -1 }],
-  ['an unknown VIN', { vin: 'NOSUCHVIN' }],
-  ['a plate of another state', { reg: 'ABC123', state: 'WA' }],
-  ['not named at all', {}],
-  ['not named, and no body', undefined],
-  ['named as text', { evalid: '1' }],
-  ['of a state in lower case', { reg: 'ABC123', state: 'nsw' }],
-  ['malformed', '{'],
-])('an evaluation that is %s is a 400', async (_name, body) => {
-  await using sandbox = await startWith(sameCar())
-
-  const { status, json } = await ask(sandbox, '/geteval', body)
-  expect(status).toBe(400)
-  expect(json).toEqual({ error: expect.any(String) })
-})
-
-test('a key without a linked user needs `user`, of the same dealer group', async () => {
-  await using sandbox = await startWith(sameCar())
-  const read = (user?: string) => {
-    const body = user === undefined ? { evalid: 1 } : { evalid: 1, user }
-    return ask(sandbox, '/geteval', body, { key: 'strict' })
-  }
-
-  expect((await read()).status).toBe(400)
-  expect((await read('7')).status).toBe(200)
-  expect((await read('alex@example.com')).status).toBe(200)
-  expect((await read('b@x.y')).status).toBe(403)
-  expect((await ask(sandbox, '/geteval', { evalid: 2, user: '7' })).status).toBe(200)
 })
 
 test('an edit holds from its instant on, and moves UpdatedAt', async () => {
@@ -226,4 +277,18 @@ test('the wire settings name the fields that the document does not show', async 
   })
 
   expect((await readOne(sandbox, 1001)).vehicle).toEqual({ maker: 'Toyota', km: 48_000 })
+})
+
+test('the wire settings name the header and the text before the key', async () => {
+  const wire = { ...defaultWire.appraisal, authHeader: 'X-Api-Key', authPrefix: 'Key ' }
+  await using sandbox = await startSandbox({
+    world: worldOf({ keys: [aKey({ value: 'own', kind: 'dedicated' })] }),
+    wire: { ...defaultWire, appraisal: wire },
+  })
+  const list = (headers: Record<string, string>) =>
+    fetch(`${sandbox.baseUrl}/getevallist`, { method: 'POST', headers })
+
+  expect((await list({ 'x-api-key': 'Key own' })).status).toBe(200)
+  expect((await list({ 'x-api-key': 'own' })).status).toBe(403)
+  expect((await list({ authorization: 'Key own' })).status).toBe(403)
 })

@@ -4,7 +4,7 @@ import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { Webhooks } from '#src/sandbox/webhooks.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
-import { type AskAs, readOne } from './ask.ts'
+import type { AskAs } from './ask.ts'
 import { startReceiver } from './receiver.ts'
 
 const now = new Date('2026-03-10T00:00:00Z')
@@ -40,69 +40,12 @@ async function call(
 
 const onComplete = { type: 'eval', trigger_event: 'ON_COMPLETE', webhook: 'https://example.com/a' }
 
-test('a subscription can be made, listed, changed and deleted', async () => {
-  await using sandbox = await start()
-  const secret = { auth_header_name: 'X-Token', auth_header_value: 'hush-hush' }
-
-  const created = await call(sandbox, 'POST', '', { ...onComplete, ...secret })
-  const record = { id: 1, ...onComplete, auth_header_name: 'X-Token' }
-  expect(created).toEqual({ status: 201, json: record })
-  expect(await call(sandbox, 'GET', '')).toEqual({ status: 200, json: [record] })
-
-  const changed = { ...record, trigger_event: 'ON_EXPORT', webhook: 'https://example.com/b' }
-  const change = { trigger_event: 'ON_EXPORT', webhook: 'https://example.com/b' }
-  expect(await call(sandbox, 'PUT', 1, change)).toEqual({ status: 200, json: changed })
-  expect(await call(sandbox, 'GET', '')).toEqual({ status: 200, json: [changed] })
-
-  expect((await call(sandbox, 'DELETE', 1)).status).toBe(200)
-  expect(await call(sandbox, 'GET', '')).toEqual({ status: 200, json: [] })
-  expect((await call(sandbox, 'POST', '', onComplete)).json).toMatchObject({ id: 2 })
-})
-
-test('subscriptions belong to the rooftop of the caller', async () => {
-  await using sandbox = await start()
-  await call(sandbox, 'POST', '', onComplete)
-  const notFound = { status: 404, json: { error: 'Webhook not found' } }
-
-  expect((await call(sandbox, 'GET', '', undefined, inOther)).json).toEqual([])
-  expect(await call(sandbox, 'PUT', 1, {}, inOther)).toEqual(notFound)
-  expect(await call(sandbox, 'DELETE', 1, undefined, inOther)).toEqual(notFound)
-  expect((await call(sandbox, 'GET', '')).json).toHaveLength(1)
-})
-
-test.each([99, 0, 'nonsense'])('webhook %s is not found', async (id) => {
-  await using sandbox = await start()
-
-  expect((await call(sandbox, 'PUT', id, {})).status).toBe(404)
-  expect((await call(sandbox, 'DELETE', id)).status).toBe(404)
-})
-
-test('an invalid key is a 403 on every webhook operation', async () => {
-  await using sandbox = await start()
-  const as = { key: 'wrong' }
-
-  const answers = [
-    await call(sandbox, 'GET', '', undefined, as),
-    await call(sandbox, 'POST', '', onComplete, as),
-    await call(sandbox, 'PUT', 1, {}, as),
-    await call(sandbox, 'DELETE', 1, undefined, as),
-  ]
-  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403])
-})
-
 test.each<[string, object, RegExp]>([
-  ['ON_SHARE_OFFER', { trigger_event: 'ON_SHARE_OFFER' }, /ON_SHARE_OFFER.*cannot be created/],
-  ['ON_EXTERNAL_PRICE', { trigger_event: 'ON_EXTERNAL_PRICE' }, /ON_EXTERNAL_PRICE.*cannot be/],
-  ['an unknown event', { trigger_event: 'ON_SALE' }, /trigger_event: has to be ON_COMPLETE, /],
-  ['an unknown type', { type: 'photo' }, /type: has to be one of eval, drive/],
   [
     'a drive event of type eval',
     { trigger_event: 'ON_DRIVE_COMPLETED' },
     /of type drive, not eval/,
   ],
-  ['an eval event of type drive', { type: 'drive' }, /ON_COMPLETE is of type eval, not drive/],
-  ['no URL', { webhook: undefined }, /webhook: /],
-  ['what is no URL', { webhook: 'example.com/hook' }, /has to be a URL/],
   ['plain http', { webhook: 'http://example.com/hook' }, /has to be an https URL/],
   ['a host that only begins like loopback', { webhook: 'http://127.0.0.1.example.com' }, /https/],
   ['another scheme', { webhook: 'ftp://localhost/hook' }, /https/],
@@ -131,8 +74,7 @@ test.each<[string, object, RegExp]>([
 
   expect(refused).toEqual({ status: 400, json: { error: expect.stringMatching(says) } })
   await call(sandbox, 'POST', '', onComplete)
-  const isMissing = Object.values(wrong).includes(undefined)
-  expect((await call(sandbox, 'PUT', 1, wrong)).status).toBe(isMissing ? 200 : 400)
+  expect((await call(sandbox, 'PUT', 1, wrong)).status).toBe(400)
   expect((await call(sandbox, 'GET', '')).json).toEqual([
     { id: 1, ...onComplete, auth_header_name: null },
   ])
@@ -166,65 +108,6 @@ test('names of records and bodies follow the wire settings', async () => {
   )
 })
 
-test('an event is POSTed with the payload of /geteval and the auth header as configured', async () => {
-  await using receiver = await startReceiver()
-  await using sandbox = await start()
-  const secret = { auth_header_name: 'X-Token', auth_header_value: 'hush, hush' }
-  await call(sandbox, 'POST', '', { ...onComplete, ...secret, webhook: `${receiver.url}/in?a=1` })
-
-  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
-  await sandbox.webhooks.idle()
-
-  expect(receiver.received).toMatchObject([
-    {
-      method: 'POST',
-      path: '/in?a=1',
-      headers: { 'x-token': 'hush, hush', 'content-type': 'application/json' },
-    },
-  ])
-  expect(receiver.received[0]!.json).toEqual(await readOne(sandbox, 1001))
-})
-
-test('only matching subscriptions of the rooftop of the evaluation get a delivery', async () => {
-  await using receiver = await startReceiver()
-  await using sandbox = await start()
-  const webhook = (name: string) => `${receiver.url}/${name}`
-  const create = (name: string, more: object = {}, as?: AskAs) =>
-    call(sandbox, 'POST', '', { ...onComplete, webhook: webhook(name), ...more }, as)
-  await create('one')
-  await create('two')
-  await create('export', { trigger_event: 'ON_EXPORT' })
-  await create('drive', { type: 'drive', trigger_event: 'ON_DRIVE_COMPLETED' })
-  await create('other-rooftop', {}, inOther)
-
-  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
-  await sandbox.webhooks.idle()
-
-  expect(receiver.received.map(({ path }) => path).sort()).toEqual(['/one', '/two'])
-})
-
-test('a drive delivers the drive and its evaluation', async () => {
-  await using receiver = await startReceiver()
-  await using sandbox = await start()
-  const drive = { type: 'drive', trigger_event: 'ON_DRIVE_COMPLETED', webhook: receiver.url }
-  await call(sandbox, 'POST', '', drive)
-
-  sandbox.webhooks.trigger('ON_DRIVE_COMPLETED', 1001)
-  await sandbox.webhooks.idle()
-
-  expect(receiver.received[0]!.json).toEqual({
-    DriveID: expect.any(Number),
-    EvalID: 1001,
-    VIN: 'JTMDFREV90D123456',
-    StartedAt: expect.stringMatching(/^2026-03-09T23:.*Z$/),
-    CompletedAt: now.toISOString(),
-    DistanceKm: expect.any(Number),
-    UserName: 'Alex Example',
-    UserEmail: 'alex@example.com',
-    CustomerName: 'Pat Example',
-  })
-})
-
 test('what the receiver answers is logged, a redirect is not followed and nothing is sent twice', async () => {
   const closedPort = 'http://127.0.0.1:1/'
   await using broken = await startReceiver((response) => response.writeHead(500).end('no'))
@@ -233,7 +116,7 @@ test('what the receiver answers is logged, a redirect is not followed and nothin
   )
   await using cut = await startReceiver((response) => response.destroy())
   await using sandbox = await start()
-  for (const webhook of [broken.url, moved.url, cut.url, closedPort])
+  for (const webhook of [`${broken.url}/in?a=1`, moved.url, cut.url, closedPort])
     await call(sandbox, 'POST', '', { ...onComplete, webhook })
 
   const begun = sandbox.webhooks.trigger('ON_COMPLETE', 1001)
@@ -244,12 +127,13 @@ test('what the receiver answers is logged, a redirect is not followed and nothin
   const some = expect.any(String)
   const refused = expect.stringContaining('ECONNREFUSED')
   expect(sandbox.webhooks.deliveries()).toEqual([
-    { id: 1, subscriptionId: 1, ...about, url: broken.url, status: 500, error: null },
+    { id: 1, subscriptionId: 1, ...about, url: `${broken.url}/in?a=1`, status: 500, error: null },
     { id: 2, subscriptionId: 2, ...about, url: moved.url, status: 307, error: null },
     { id: 3, subscriptionId: 3, ...about, url: cut.url, status: null, error: some },
     { id: 4, subscriptionId: 4, ...about, url: closedPort, status: null, error: refused },
   ])
   expect([broken, moved, cut].map(({ received }) => received.length)).toEqual([1, 1, 1])
+  expect(broken.received[0]!.path).toBe('/in?a=1')
 })
 
 test('deliveries can be lost and doubled by plan', async () => {
