@@ -55,8 +55,7 @@ export function isSoldTitle(text: string): boolean {
   return text.length <= longest && (soldTitle.test(text) || salesTitle.test(text))
 }
 
-const mark = '(?:sold|verkauft|vendue?|vendid[oa]|مباع[ةه]?)'
-const inBrackets = new RegExp(String.raw`[*([<{]\s*${mark}\s*[*)\]>}]`, 'iu')
+const inBrackets = /[*([<{]\s?(?:sold|verkauft|vendue?|vendid[oa]|مباع[ةه]?)\s?[*)\]>}]/iu
 const inCapitals = /^SOLD(?=\s*[-–:*/])|(?<!\bNOT)\sSOLD[!*.]*$/
 
 /** Whether a name has a mark beside it that says the vehicle is sold: `Corolla *SOLD*`, `SOLD - Corolla`. */
