@@ -36,7 +36,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '^["\',;|\\t ]+|["\',;|\\t ]+$': 'the title of a block has at most 80 characters',
   },
   'src/csv/map/typing/sold-words.ts': {
-    "new RegExp(\n  String.raw`^\\P{L}*(?:${nouns}\\s+)*(?:sold|wholesaled|delivered|verkaufte?[nrs]?|ausgeliefert|vendue?s?|livrée?s?|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|تم بيعها|تم البيع)(?:\\s+${nouns})*(?:\\s*[-–:(,.]?\\s*(?:(?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde|خلال|هذا|\\p{Nd}|[-–:(]).*|(?:\\p{L}+\\s)?\\p{Nd}{4})?)?\\P{L}*$`,\n  'iu',\n)":
+    "new RegExp(\n  String.raw`^\\P{L}*(?:(?:already|bereits|schon|déjà|ya|${nouns})\\s+)*(?:sold|wholesaled|delivered|verkaufte?[nrs]?|ausgeliefert|vendue?s?|livrée?s?|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|تم بيعها|تم البيع)(?:\\s+${nouns})*(?:\\s*[-–:(,.]?\\s*(?:(?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde|خلال|هذا|\\p{Nd}|[-–:(]|/ ).*|(?:\\p{L}+\\s)?\\p{Nd}{4})?)?\\P{L}*$`,\n  'iu',\n)":
       short.label,
   },
   'src/csv/map/typing/summary-words.ts': {

@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts'
+import { erasedMark } from '../erasure/search-terms.ts'
 import { scrubber } from '../log.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { Db } from '../db/transaction.ts'
@@ -95,10 +96,18 @@ async function show(session: Session, ids: readonly number[]): Promise<number> {
     `Quarantine ${entry.id}: ${entry.stream} ${entry.naturalKey} of ${label(entry.rooftop)}, attempt ${entry.attempts}, run ${entry.runId}${entry.resolvedAt ? `, resolved ${utcText(entry.resolvedAt)}` : ''}`,
     `Window ${entry.windowFrom === null ? '-' : utcText(entry.windowFrom)} to ${entry.windowUntil === null ? '-' : utcText(entry.windowUntil)}, first seen ${utcText(entry.firstSeenAt)}, last ${utcText(entry.lastSeenAt)}`,
     ...entry.issues.map((issue) => `  ${issue.path}: ${issue.message}`),
-    'Payload as received:',
-    payload ?? '(none was received)',
+    ...payloadLines(entry.id, payload),
   ])
   return 0
+}
+
+/** A record that cannot be compared with the erased customers is not stored: it may name one of them. */
+function payloadLines(id: number, payload: string | null): string[] {
+  if (payload !== erasedMark) return ['Payload as received:', payload ?? '(none was received)']
+  return [
+    'Its payload was not stored: it may name a customer who was erased. Nothing is lost, the record is at the source.',
+    `Shorten the fields named above there, or delete what is no text of a person. Then "forecourt quarantine retry ${id}" reads it again.`,
+  ]
 }
 
 /** Reads the records again; all that are open when no id is given. */

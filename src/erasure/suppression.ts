@@ -132,7 +132,7 @@ function isListed(erasureId: number | undefined): erasureId is number {
 }
 
 /** A text with more e-mails and phone numbers is not compared: their digests would take seconds, and no record has as many. */
-const maxCompared = 100_000
+export const maxCompared = 100_000
 
 /** The e-mails and phone numbers of a text that are on the list; null: it has too many to compare them. `giveWay` is called between
  *  the digests, which take most of a second at most. */

@@ -8,6 +8,7 @@ import {
   erasedAt,
   erasedContacts,
   holdErasureLock,
+  maxCompared,
   suppressByContact,
   type Suppressed,
   suppressedAmong,
@@ -127,8 +128,7 @@ function payloadText(entry: Received): string {
   return entry.kind === 'record' ? entry.payload.text : entry.text
 }
 
-const tooManyContacts =
-  'has too many e-mails and phone numbers to compare them with those of erased customers'
+const tooManyContacts = `has more than ${maxCompared.toLocaleString('en')} e-mails and numbers like phone numbers, too many to compare them with those of erased customers`
 
 /** A record that cannot be searched for erased customers, without its payload. */
 function withheld({ id }: Hydrated, message: string): Hydrated {

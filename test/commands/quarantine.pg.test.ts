@@ -63,6 +63,24 @@ test('quarantine lists, shows and retries what did not fit', async () => {
   expect((await warehouse.json(['status'])).code).toBe(0)
 })
 
+test('a record that may name an erased customer is shown without a payload, with the reason and what to do', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { world } = fixture.sandbox
+  world.poison(1002, { UpdatedAt: 'never' })
+  await warehouse.night()
+  expect((await warehouse.run(['erase', '--eval', '1001', '--yes'])).code).toBe(0)
+  world.poison(1002, { Spare: '0498 700 001 '.repeat(300_000) })
+  await warehouse.run(['quarantine', 'retry', '1'])
+
+  const show = await warehouse.run(['quarantine', 'show', '1'])
+
+  expect(show.stdout).toContain('$: has more than 100,000 e-mails and numbers like phone numbers')
+  expect(show.stdout).toContain('Its payload was not stored: it may name a customer who was erased')
+  expect(show.stdout).toContain('"forecourt quarantine retry 1" reads it again')
+  expect(show.stdout).not.toContain('as received')
+})
+
 test('quarantine of an id that is not there is wrong usage', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()

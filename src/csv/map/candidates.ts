@@ -89,6 +89,8 @@ const byValues: readonly (readonly [Field, number, (profile: ColumnProfile) => b
   ['fuel', 0.55, ({ share }) => share.fuel >= 0.8],
   ['transmission', 0.55, ({ share }) => share.transmission >= 0.8],
   ['body', 0.55, ({ share }) => share.body >= 0.8],
+  ['odometer_unit', 0.9, ({ share }) => share.unit >= 0.95],
+  ['price_currency', 0.9, ({ share }) => share.currency >= 0.95],
   ['colour_exterior', 0.55, ({ share }) => share.colour >= 0.8],
 ]
 /** Guesses for a file without a header; the user must confirm each. */

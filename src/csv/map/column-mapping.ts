@@ -47,7 +47,7 @@ export interface ColumnMapping {
   readonly evidence: readonly string[]
   /** Up to three values, as in the file. */
   readonly samples: readonly string[]
-  /** The unit in the header: `Mileage (km)`, `Price AED`. */
+  /** The unit in the header, `Mileage (km)`, `Price AED`, else the one that a title above the list names. */
   readonly unit: 'km' | 'mi' | null
   readonly currency: string | null
   readonly readings?: readonly CellReading[]

@@ -1,7 +1,8 @@
 import { isDateLike } from './typing/date.ts'
 import { readModelYear } from './typing/description.ts'
 import { numberIn } from './typing/numbers-above.ts'
-import { readDistance } from './typing/odometer.ts'
+import { usualCurrencyOf } from './typing/money.ts'
+import { distanceUnitOf, readDistance } from './typing/odometer.ts'
 import { isStatusText } from './typing/sold-words.ts'
 import { isOnApplication, isPlaceholder, plainText } from './typing/plain-text.ts'
 import { wordTests } from './vehicle-words.ts'
@@ -33,6 +34,8 @@ const tests = {
   modelYear: (text: string) => readModelYear(text) !== null,
   digits: /\d/,
   distance: (text: string) => (readDistance(text)?.unit ?? null) !== null,
+  unit: (text: string) => distanceUnitOf(text) !== null,
+  currency: (text: string) => text.length > 1 && usualCurrencyOf(text) !== null,
   date: isDateLike,
   // Two decimals or a currency sign: money rather than distance.
   cents: /\d[.,]\d\d$|[$£€]/,

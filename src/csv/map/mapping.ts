@@ -11,6 +11,7 @@ import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './
 import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
 import { type Field, fields, vitalFields } from './stock-fields.ts'
 import { headerFingerprint } from './header-name.ts'
+import { type TitleUnits, titleUnits } from './title-units.ts'
 import { findYearTitle } from './title-year.ts'
 import { noOverrides, type Overrides, readingName, splitReading } from './overrides.ts'
 
@@ -22,6 +23,8 @@ export interface MappingOptions {
   readonly headerRows?: readonly (readonly string[])[]
   /** Columns, from 0, that the workbook hides: where a visible column may hold the same field, it does. */
   readonly hiddenColumns?: readonly number[]
+  /** The lines above the header: they may name the unit of the odometer, and the currency of the prices. */
+  readonly titles?: readonly string[]
 }
 
 /** A candidate with less confidence is not used. If its header names a column of the warehouse, the user is asked. */
@@ -48,7 +51,10 @@ export function proposeMapping(
   const known = knownChoices(remembered, overrides, absent)
   const minConfidence = minConfidenceFor(names, overrides, remembered)
   const chosen = assign(sample, candidates, known, absent, minConfidence)
-  const columns = sample.map((column) => columnMapping(column, chosen, candidates))
+  const titled = titleUnits(options.titles ?? [])
+  const columns = sample.map((column) =>
+    withTitleUnits(columnMapping(column, chosen, candidates), titled),
+  )
   const key = keyOf(columns, sample)
   const missing = missingOf(columns, sample, absent)
   const isKnown = remembered !== null && (names === null || remembered.absent !== null)
@@ -229,6 +235,17 @@ function columnMapping(
     currency: column.name.currency,
     ...(choice?.readings && { readings: choice.readings }),
   }
+}
+
+/** A column whose header names no unit has the one that the titles name. */
+function withTitleUnits(column: ColumnMapping, titled: TitleUnits): ColumnMapping {
+  const { field } = column
+  const unit = field === 'odometer' ? (column.unit ?? titled.unit) : column.unit
+  const isAmount = field === 'price_asking' || field === 'cost'
+  const currency = isAmount ? (column.currency ?? titled.currency) : column.currency
+  if (unit === column.unit && currency === column.currency) return column
+  const named = unit === column.unit ? currency : unit
+  return { ...column, unit, currency, evidence: [...column.evidence, `a title says ${named}`] }
 }
 
 /** Why a column whose header has a meaning got no field. */

@@ -105,6 +105,7 @@ export async function mapList(
     overrides: parseOverrides(request.maps, names, width),
     remembered,
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
+    titles: csv.preamble,
     ...(csv.hiddenColumns ? { hiddenColumns: csv.hiddenColumns } : {}),
   })
   const sold = soldQuestions(mapping, list.sample)

@@ -80,6 +80,11 @@ export function currencyOf(text: string): string | null {
   return currencyWords.get(word) ?? (isCurrencyCode(code) ? code : null)
 }
 
+/** The currency that a common name or code names; null for none. Unlike `currencyOf` it takes no rare code, which may be a word. */
+export function usualCurrencyOf(text: string): string | null {
+  return text.length > longestCurrency ? null : (currencyWords.get(text.toLowerCase()) ?? null)
+}
+
 /** Whether it is a word beside an amount that does not change it. */
 export function isBesideAmount(word: string): boolean {
   return beside.has(word) || currencyOf(word) !== null

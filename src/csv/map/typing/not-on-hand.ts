@@ -4,7 +4,7 @@ import { leadingMake, wordTests } from '../vehicle-words.ts'
 import { numberIn, NumbersAbove } from './numbers-above.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
 import { type FieldColumn, type FieldColumns, fieldColumnsOf } from './row-notes.ts'
-import { isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
+import { hasSoldMark, isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
 import { isPageLine, isSummaryLabel } from './summary-words.ts'
 import type { TypableRecord } from './typed-row.ts'
 
@@ -254,7 +254,13 @@ export const soldBy = {
   sold: isSoldCell,
   available: (text: string) => isUnavailable(text),
   price_asking: (text: string) => isSoldText(text),
+  make: hasSoldMark,
+  model: hasSoldMark,
+  variant: hasSoldMark,
+  title_combined: hasSoldMark,
 } as const
+/** Of these `--map sold=` ignores what they say; of a column that is only for it, its own name. */
+const alsoForOther = ['price_asking', 'make', 'model', 'variant', 'title_combined'] as const
 
 /** Why a vehicle was sold, delivered or traded: by a cell, or by the title above it. Broken rows are left out: another text may be in that
  *  place. */
@@ -266,12 +272,13 @@ function leftStock(
   if (problem?.repaired === false) return null
   if (soldTitle !== undefined && !absent.includes('sold'))
     return left(`it is below the title "${soldTitle.slice(0, 60)}"; --map sold= ignores that title`)
-  for (const field of ['status', 'sold', 'available', 'price_asking'] as const) {
+  for (const field of ['status', 'sold', 'available', ...alsoForOther] as const) {
     const place = layout[field]
-    if (place === undefined || (field === 'price_asking' && absent.includes('sold'))) continue
+    const isForOther = alsoForOther.some((one) => one === field)
+    if (place === undefined || (isForOther && absent.includes('sold'))) continue
     const text = plainText(textAt(cells, place))
     if (text === '' || !soldBy[field](text, place.header)) continue
-    const how = field === 'price_asking' ? 'sold' : field
+    const how = isForOther ? 'sold' : field
     return left(
       `"${text}" is not stock on hand; --map ${how}= ignores the column "${place.header}"`,
     )

@@ -43,11 +43,22 @@ export function isUnavailable(text: string): boolean {
 const nouns =
   '(?:vehicles?|cars?|units?|stock|used|new|fahrzeuge?|autos?|wagen|véhicules?|voitures?|vehículos?|coches?|unidades|(?:ال)?(?:سيارات|مركبات))'
 const soldTitle = new RegExp(
-  String.raw`^\P{L}*(?:${nouns}\s+)*(?:sold|wholesaled|delivered|verkaufte?[nrs]?|ausgeliefert|vendue?s?|livrée?s?|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|تم بيعها|تم البيع)(?:\s+${nouns})*(?:\s*[-–:(,.]?\s*(?:(?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde|خلال|هذا|\p{Nd}|[-–:(]).*|(?:\p{L}+\s)?\p{Nd}{4})?)?\P{L}*$`,
+  String.raw`^\P{L}*(?:(?:already|bereits|schon|déjà|ya|${nouns})\s+)*(?:sold|wholesaled|delivered|verkaufte?[nrs]?|ausgeliefert|vendue?s?|livrée?s?|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|تم بيعها|تم البيع)(?:\s+${nouns})*(?:\s*[-–:(,.]?\s*(?:(?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde|خلال|هذا|\p{Nd}|[-–:(]|/ ).*|(?:\p{L}+\s)?\p{Nd}{4})?)?\P{L}*$`,
   'iu',
 )
 
-/** Whether a row is the title of a block of sold vehicles: `SOLD`, `Verkaufte Fahrzeuge`, `Sold in October`. */
+const salesTitle =
+  /^\P{L}*(?:sales|verkäufe|ventes|ventas) (?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde) /iu
+
+/** Whether a row is the title of a block of sold vehicles: `SOLD`, `Verkaufte Fahrzeuge`, `Sold in October`, `Sales this month`. */
 export function isSoldTitle(text: string): boolean {
-  return text.length <= longest && soldTitle.test(text)
+  return text.length <= longest && (soldTitle.test(text) || salesTitle.test(text))
+}
+
+const inBrackets = /[*([<{]\s?(?:sold|verkauft|vendue?|vendid[oa]|مباع[ةه]?)\s?[*)\]>}]/iu
+const inCapitals = /^SOLD(?=\s*[-–:*/])|(?<!\bNOT)\sSOLD[!*.]*$/
+
+/** Whether a name has a mark beside it that says the vehicle is sold: `Corolla *SOLD*`, `SOLD - Corolla`. */
+export function hasSoldMark(text: string): boolean {
+  return inBrackets.test(text) || inCapitals.test(text)
 }
