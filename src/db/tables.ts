@@ -950,6 +950,28 @@ export interface OpsUnlistedRecordTable {
   entry_at: Date
 }
 
+/** ops.value_check */
+export interface OpsValueCheckTable {
+  rooftop_id: number
+  stream: string
+  round_started_at: Date
+  round_records: number
+  compared: Generated<number>
+  last_key: Generated<string>
+  compared_at: Date | null
+  full_since: Date | null
+}
+
+/** ops.value_difference */
+export interface OpsValueDifferenceTable {
+  rooftop_id: number
+  stream: string
+  record_key: string
+  compare_keys: string[]
+  difference: string
+  found_at: Generated<Date>
+}
+
 /** ops.vanished */
 export interface OpsVanishedTable {
   rooftop_id: number
@@ -1206,6 +1228,8 @@ export interface Tables {
   'ops.stock_upload': OpsStockUploadTable
   'ops.stream_state': OpsStreamStateTable
   'ops.unlisted_record': OpsUnlistedRecordTable
+  'ops.value_check': OpsValueCheckTable
+  'ops.value_difference': OpsValueDifferenceTable
   'ops.vanished': OpsVanishedTable
   'ops.verification': OpsVerificationTable
   'ops.webhook_delivery': OpsWebhookDeliveryTable
@@ -2040,6 +2064,24 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'stream', type: 'character varying(40)' },
     { name: 'record_id', type: 'bigint' },
     { name: 'entry_at', type: 'timestamp with time zone' },
+  ],
+  'ops.value_check': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'round_started_at', type: 'timestamp with time zone' },
+    { name: 'round_records', type: 'integer' },
+    { name: 'compared', type: 'integer' },
+    { name: 'last_key', type: 'character varying(400)' },
+    { name: 'compared_at', type: 'timestamp with time zone' },
+    { name: 'full_since', type: 'timestamp with time zone' },
+  ],
+  'ops.value_difference': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'record_key', type: 'character varying(400)' },
+    { name: 'compare_keys', type: 'text[]' },
+    { name: 'difference', type: 'character varying(400)' },
+    { name: 'found_at', type: 'timestamp with time zone' },
   ],
   'ops.vanished': [
     { name: 'rooftop_id', type: 'integer' },
