@@ -125,7 +125,10 @@ async function withinBytes(
     where rooftop_id = ${id} and natural_key = any(${[...keys]}::text[]) group by 1`.execute(db)
   const bytes = new Map(rows.map((row) => [row.key, row.bytes]))
   let sum = 0
-  const end = keys.findIndex((key) => (sum += bytes.get(key) ?? 0) > bytesAtOnce)
+  const end = keys.findIndex((key) => {
+    sum += bytes.get(key) ?? 0
+    return sum > bytesAtOnce
+  })
   return end === -1 ? keys : keys.slice(0, Math.max(1, end))
 }
 
