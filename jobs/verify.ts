@@ -1,7 +1,7 @@
 import { defineJob } from '../src/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Compares every stored row with the lists; the next sync reads what differs again',
+  does: 'Compares all ids and sums, and a share of the values; the next sync reads wrong ids again',
   schedule: '10 5 * * *',
   timezone: 'Australia/Sydney',
   work: { kind: 'verify' },

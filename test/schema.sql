@@ -1905,6 +1905,30 @@ ops.unlisted_record table
   constraint unlisted_record_pkey PRIMARY KEY (rooftop_id, stream, record_id)
   -- Records that were stored or moved outside of the list of their window: by a webhook, a retry, or the list of another window. The next certificate that lists the record deletes its row here.
 
+ops.value_check table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  round_started_at timestamp with time zone not null
+  round_records integer not null -- Records with payloads when the round began
+  compared integer not null default 0
+  last_key character varying(400) not null default ''::character varying -- The last record of the round that was compared; empty: none yet
+  compared_at timestamp with time zone
+  full_since timestamp with time zone -- Every record was compared at this time or later: the start of the last round that reached the end, or of "forecourt verify --rows"; null: none did
+  constraint value_check_pkey PRIMARY KEY (rooftop_id, stream)
+  constraint value_check_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
+  -- How far the values of the rows of a rooftop and stream were compared with the stored payloads, record by record in the order of their keys.
+
+ops.value_difference table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  record_key character varying(400) not null
+  compare_keys text[] not null -- The records to compare again: the record, or those that were compared together with it
+  difference character varying(400) not null -- The first row and its columns, without values
+  found_at timestamp with time zone not null default now()
+  constraint value_difference_pkey PRIMARY KEY (rooftop_id, stream, record_key)
+  constraint value_difference_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
+  -- Records whose rows are not what their payloads make, until a replay, a sync or a later comparison finds them equal.
+
 ops.vanished table
   rooftop_id integer not null
   stream character varying(40) not null

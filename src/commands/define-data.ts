@@ -99,17 +99,21 @@ export const status: CommandDefinition = {
 
 export const verify: CommandDefinition = {
   usage: 'verify',
-  summary: 'Proves coverage and every stored record; the next sync repairs what it finds',
+  summary:
+    'Proves coverage, ids and sums, and says which values were compared; the next sync repairs what is not as listed',
   options: (command) =>
     rooftopsOption(command)
       .option('--deep', 'list every window again, whole and in halves, and compare the ids')
       .option('--rows', 'derive the rows again from the stored payloads, and compare every column')
+      .option('--from <day>', 'with --rows: only evaluations completed on this local day or later')
+      .option('--to <day>', 'with --rows and --from: completed before this local day')
       .option('--sample <n>', 'with --rows: only this many records, taken at random')
       .option('--seed <text>', 'with --sample: takes the same records as the run that printed it'),
   examples: [
     'forecourt verify',
     'forecourt verify --deep --json',
     'forecourt verify --rows --sample 1000',
+    'forecourt verify --rows --rooftop "Northside" --from 2026-03-01 --to 2026-03-08',
   ],
   run: lazy(async () => (await import('./verify.ts')).verify),
 }

@@ -10,9 +10,18 @@ import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import {
   type DifferingRow,
   type RowSample,
+  type RowScope,
   type RowsVerification,
   verifyRows,
 } from '../pipeline/verify-rows.ts'
+import {
+  compareDifferences,
+  readValueStatus,
+  saveFound,
+  saveFullRound,
+  type ValueDifference,
+  type ValueStatus,
+} from '../pipeline/verify-values.ts'
 import {
   recordVerification,
   uncoverFaults,
@@ -21,6 +30,8 @@ import {
 } from '../pipeline/verify-warehouse.ts'
 import { allStreams } from '../streams/all.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
+import { addDays, isDay } from '../values/instant.ts'
+import { plural } from '../values/text.ts'
 import type { Warehouse } from '../warehouse.ts'
 import type { Session } from './session.ts'
 import type { RunCommand } from './command.ts'
@@ -29,28 +40,30 @@ import { wholeNumberOption } from './option-values.ts'
 import { table } from './table.ts'
 
 export const verify: RunCommand = async (session, options) => {
-  const sample = sampleOf(options)
-  const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
+  const scope = scopeOf(options)
+  const { config } = session
+  const chosen = chooseRooftops(config, options['rooftop'] as string[])
   const warehouse = await session.warehouse('read')
   const rooftops = await findRooftops(warehouse.db, chosen)
-  const found = await verifyWarehouse(warehouse, allStreams, rooftops, session.config.sync)
+  const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
   const { checked, duplicates, aggregates } = found
   const writer = new CoverageWriter(warehouse.db)
+  await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
+  const deep = options['deep'] === true ? await relist(session, warehouse, rooftops, writer) : []
+  await writer.write(() => compareDifferences(warehouse, allStreams, rooftops))
+  const rows =
+    scope === null ? null : await compareRows(session, warehouse, rooftops, scope, writer)
   await writer.write(async (db) => {
-    await uncoverFaults(db, allStreams, rooftops, found)
     await recordVerification(db, rooftops, found)
   })
-  const deep = options['deep'] === true ? await relist(session, warehouse, rooftops, writer) : []
-  const { signal } = session.io
-  const rows =
-    options['rows'] === true
-      ? await verifyRows(warehouse, allStreams, rooftops, sample, signal)
-      : null
+  const { withinNights } = config.verify
+  const values = await readValueStatus(warehouse.db, allStreams, rooftops, withinNights)
   const proved =
     checked.every(isProved) &&
     deep.every(({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0) &&
     duplicates.length === 0 &&
     aggregates.length === 0 &&
+    values.differences.length === 0 &&
     (rows === null || rows.differing === 0)
   const gaps = sum(checked, 'gaps')
   const overlaps = sum(checked, 'overlaps')
@@ -61,6 +74,7 @@ export const verify: RunCommand = async (session, options) => {
     rooftops: checked,
     duplicates,
     aggregates,
+    values,
     deep: options['deep'] === true ? deep : null,
     rows,
     ...(writer.refused === null ? {} : { coverageRefused: writer.refused }),
@@ -71,17 +85,37 @@ export const verify: RunCommand = async (session, options) => {
   session.result(document, () => [
     ...lines(
       proved,
-      session.config.sync.start,
+      config.sync.start,
       labelled(checked),
       labelled(deep),
       duplicates,
       writer.refused === null ? readBySync : notUncovered,
     ),
-    ...aggregates.map(aggregateLine),
+    comparedLine(found, values),
+    ...aggregateLines(aggregates),
+    ...values.differences.map((one) => valueLine(one, label)),
     ...(rows === null ? [] : rowLines(rows, label)),
     ...(writer.refused === null ? [] : [refusedLine(writer.refused)]),
   ])
   return proved ? 0 : 1
+}
+
+/** Compares the values of rows, and stores what was compared and what differs, as far as the login may write. */
+async function compareRows(
+  session: Session,
+  warehouse: Warehouse,
+  rooftops: readonly RooftopRow[],
+  scope: RowScope,
+  writer: CoverageWriter,
+): Promise<RowsVerification> {
+  const since = new Date()
+  const { signal } = session.io
+  const rows = await verifyRows(warehouse, allStreams, rooftops, scope, signal, async (slice) => {
+    await writer.write((db) => saveFound(db, slice))
+  })
+  if (scope.sample === null && scope.days === null)
+    await writer.write((db) => saveFullRound(db, allStreams, rooftops, since))
+  return rows
 }
 
 /** Lists every window again at the source, and compares. */
@@ -213,10 +247,75 @@ function someOf(ids: readonly number[]): string {
   return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
 }
 
-function aggregateLine({ aggregate, of, differences }: WrongAggregate): string {
-  const isOfGroup = aggregate === 'agg_repeat_vehicle'
-  const scope = isOfGroup ? '' : ` --rooftop ${of}`
-  return `  ${of}: core.${aggregate} differs from the facts for ${differences} ${isOfGroup ? 'vehicles' : 'days'}: run "forecourt replay evaluations${scope}"`
+/** What was compared: ids and sums of everything, values of a part. */
+function comparedLine(
+  { checked, aggregates }: WarehouseVerification,
+  { compared, since, restBy }: ValueStatus,
+): string {
+  const windows = checked.reduce((total, entry) => total + entry.windows, 0)
+  const isEqual =
+    aggregates.length === 0 &&
+    checked.every((one) => one.notStored.length + one.brokenSums.length + one.orphans === 0)
+  const ids = `Compared: ids and sums of ${windows.toLocaleString('en')} windows: ${isEqual ? 'equal' : 'not equal'}`
+  if (since === null)
+    return `${ids}; values of no rows yet: the nightly job "verify" compares a share, "forecourt verify --rows" all`
+  const day = (at: Date) => at.toISOString().slice(0, 10)
+  if (restBy === null) return `${ids}; values of all rows compared since ${day(since)}`
+  return `${ids}; values of ${Math.floor(compared * 100)} % of the rows compared since ${day(since)}, the rest by ${day(restBy)}`
+}
+
+/** The commands that show which values differ, set them right, and prove it. */
+function cureOf(rooftops: readonly string[], streams: string, days = ''): string {
+  const scope = rooftops.map((uid) => ` --rooftop ${uid}`).join('')
+  return `run "forecourt verify --rows${scope}${days}", then "forecourt replay ${streams}${scope}", then "forecourt verify${scope}"`
+}
+
+/** A line for each set of rooftops: their sums that differ, and one cure. */
+function aggregateLines(aggregates: readonly WrongAggregate[]): string[] {
+  const together = Map.groupBy(aggregates, ({ rooftops }) => rooftops.join(' '))
+  return [...together.values()].map((same) => {
+    const which = same.map(
+      ({ aggregate, of, differences, days }) =>
+        `core.${aggregate} of ${of} (${plural(differences, days === null ? 'vehicle' : 'day')})`,
+    )
+    const first = same.map(({ days }) => days?.first).sort()[0]
+    const last = same
+      .map(({ days }) => days?.last)
+      .sort()
+      .at(-1)
+    const isOfDays = same.every(({ days }) => days !== null)
+    const span = isOfDays ? ` --from ${first} --to ${addDays(last!, 1)}` : ''
+    return `  Sums differ from the rows: ${which.join(', ')}. A row may be wrong, or the sum: ${cureOf(same[0]!.rooftops, 'evaluations pricing', span)}`
+  })
+}
+
+function valueLine(
+  { rooftop, stream, records, examples, since }: ValueDifference,
+  label: (uid: string) => string,
+): string {
+  const left = records - examples.length
+  const which = `${examples.join('; ')}${left > 0 ? ` and ${left} more` : ''}`
+  return `  ${label(rooftop)} ${stream}: the values of ${plural(records, 'record')} differ from the payloads since ${since.toISOString().slice(0, 10)} or before (${which}): ${cureOf([rooftop], stream)}`
+}
+
+/** What --rows compares; null: it was not given. */
+function scopeOf(options: Parameters<RunCommand>[1]): RowScope | null {
+  const { rows, from, to } = options
+  const sample = sampleOf(options)
+  if (rows !== true) {
+    if (from !== undefined || to !== undefined) throw new UsageError('--from and --to need --rows.')
+    return null
+  }
+  if ((from === undefined) !== (to === undefined))
+    throw new UsageError('--from and --to need each other.')
+  if (from === undefined) return { sample, days: null }
+  return { sample, days: { from: dayOption('--from', from), to: dayOption('--to', to) } }
+}
+
+function dayOption(name: string, given: unknown): string {
+  const text = String(given)
+  if (isDay(text)) return text
+  throw new UsageError(`${name} ${text} is not a day, e.g. 2026-03-01.`)
 }
 
 function sampleOf(options: Parameters<RunCommand>[1]): RowSample | null {

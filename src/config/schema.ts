@@ -81,6 +81,15 @@ const sync = group({
     .describe('Known evaluations read again for one rooftop in one run, at most'),
 })
 
+const verify = group({
+  withinNights: whole(1, 365)
+    .default(28)
+    .describe('Nights in which the job verify compares the values of all rows, a share each night'),
+  minutes: amount(0.1, 600)
+    .default(20)
+    .describe('After this time it leaves the rest of its share to the next night'),
+})
+
 const perDay = whole(0, 1_000_000).default(0)
 
 /** The config file as it may be written; check.ts has the checks of several settings at once. */
@@ -183,6 +192,7 @@ export const fileSchema = z.strictObject({
       'Two-letter country; null: AU, or the GCC country of the currency; none: the request names no market',
     ),
   }),
+  verify: verify.describe('The nightly job verify'),
   lake: lakeSettings.describe('Where "forecourt lake export" writes the marts as Parquet'),
   retention: group({
     rawDays: whole(0, 36_500)

@@ -103,16 +103,40 @@ function heldBack(states: readonly StreamState[]): Html {
   return html`${listText(names, 3)} ${names.length === 1 ? 'has' : 'have'} ${plural(records, 'record')} in quarantine.`
 }
 
-/** When the rows were last compared with what the source had listed; a row that changed since is not seen here. */
-function whenVerified(states: readonly StreamState[], { time }: Place): Html {
+/** When the ids and sums were last compared with the lists, and which values were compared with the payloads. */
+function whenVerified(states: readonly StreamState[], place: Place): Html {
   const windowed = allStreams.filter(({ records }) => records !== undefined)
   const times = states
     .filter(({ stream }) => windowed.some(({ name }) => name === stream))
     .map(({ verifiedAt }) => verifiedAt)
   const first = times.filter((time) => time !== null).sort()[0]
-  return first === undefined || times.includes(null)
-    ? html`Stored rows have not been compared with the lists yet: <code>forecourt verify</code> does.`
-    : html`Stored rows were compared with the lists at ${time(first)}: no difference.`
+  if (first === undefined || times.includes(null))
+    return html`Stored rows have not been compared with the lists yet: <code>forecourt verify</code> does.`
+  return html`Ids and sums were compared with the lists at ${place.time(first)}: no difference. ${whichValues(states, place)}`
+}
+
+/** Which values of the rows were compared with their payloads. */
+function whichValues(states: readonly StreamState[], { time }: Place): Html {
+  const since = states
+    .map(({ valuesSince }) => valuesSince)
+    .filter((at) => at !== null)
+    .sort()[0]
+  if (since === undefined)
+    return html`No values were compared yet: the job <code>verify</code> compares a share each night.`
+  if (states.every(({ isRoundComplete }) => isRoundComplete))
+    return html`The values of all rows were compared since ${time(since)}.`
+  const sum = (count: (state: StreamState) => number) =>
+    states.reduce((total, state) => total + count(state), 0)
+  const compared = sum((state) =>
+    state.isRoundComplete ? state.roundRecords : state.roundCompared,
+  )
+  const share =
+    compared /
+    Math.max(
+      1,
+      sum(({ roundRecords }) => roundRecords),
+    )
+  return html`The values of ${Math.floor(Math.min(0.99, share) * 100)} % of the rows were compared since ${time(since)}.`
 }
 
 /** Until when the evaluations of all these rooftops are complete. */

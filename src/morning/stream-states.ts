@@ -31,6 +31,12 @@ export interface StreamState {
   /** Of a windowed stream: when its rows were last compared with their lists, and what differed. */
   readonly verifiedAt: string | null
   readonly fault: string | null
+  /** Records of the round in which the values of the rows are compared with the payloads, and how many of them were. */
+  readonly roundRecords: number
+  readonly roundCompared: number
+  /** Since when all values were compared, or else when the first round began; null: never. */
+  readonly valuesSince: string | null
+  readonly isRoundComplete: boolean
 }
 
 /** The state of every stream of some rooftops of the config, in their order, by two reads of each index. */
@@ -50,11 +56,15 @@ export async function readStreamStates(
       to_json(case when s.stream = 'evaluations' then upper(s.covered) else s.read_to end) #>> '{}' as "coveredTo",
       to_json(newest.newest_fact_at) #>> '{}' as "newestAt",
       coalesce(s.open_gaps, 0) as gaps, coalesce(s.unprovable, 0)::int as unprovable, s.quarantined,
-      to_json(verification.verified_at) #>> '{}' as "verifiedAt", verification.fault
+      to_json(verification.verified_at) #>> '{}' as "verifiedAt", verification.fault,
+      coalesce(value.round_records, 0) as "roundRecords", coalesce(least(value.compared, value.round_records), 0) as "roundCompared",
+      to_json(coalesce(value.full_since, value.round_started_at)) #>> '{}' as "valuesSince",
+      value.full_since is not null as "isRoundComplete"
     from core.rooftop as r
     join core.stream_status as s using (rooftop_id)
     join core.newest_fact as newest using (rooftop_id, stream)
     left join ops.verification as verification using (rooftop_id, stream)
+    left join ops.value_check as value using (rooftop_id, stream)
     left join lateral (
       select min(part.finished_at) as since, max(part.run_id)::float8 as run_id
       from ops.run_stream as part
@@ -82,4 +92,5 @@ const neverSeen = {
   ...{ error: null, refusedKey: null, since: null, failedRun: null, lastGoodAt: null },
   ...{ coveredTo: null, newestAt: null, gaps: 0, unprovable: 0, quarantined: 0, isAtWork: false },
   ...{ verifiedAt: null, fault: null },
+  ...{ roundRecords: 0, roundCompared: 0, valuesSince: null, isRoundComplete: false },
 } as const

@@ -18,6 +18,9 @@ import { readRecord } from './hydrate.ts'
 
 // The rows that stored payloads make: `replay` writes them, `verify --rows` compares them with the tables.
 
+/** Records that a slice of a replay or a verification reads the payloads of. */
+export const recordsAtOnce = 500
+
 /** How the rows of a stream follow from its payloads; null: they do not. */
 export function payloadRowsOf({ payloadRows, records }: Stream): PayloadRows | null {
   return payloadRows ?? (records === undefined ? null : recordRows(records))

@@ -2,14 +2,12 @@ import { refreshSums } from '../db/sums.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { holdErasureLock } from '../erasure/suppression.ts'
 import { commitSlice } from './commit-slice.ts'
-import { compareRows, nextKeys, writeDifferences } from './derive-rows.ts'
+import { compareRows, nextKeys, recordsAtOnce, writeDifferences } from './derive-rows.ts'
 import { quarantineRecords } from './quarantine.ts'
 import type { PayloadRows } from './payload-rows.ts'
 import type { SliceJob, SliceResult } from './stream.ts'
 import { rebuildAggregates } from './verify-aggregates.ts'
-
-/** Records that a slice of a replay or a verification reads the payloads of. */
-export const recordsAtOnce = 500
+import { forgetDifferences } from './verify-values.ts'
 
 /**
  * One slice of a replay: the rows of the next records, derived from their stored payloads without a call; those that differ are
@@ -38,6 +36,7 @@ export async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Prom
       { stream: stream.name, rooftopId: rooftop.id, runId: run.runId },
       unfit.map((record) => ({ ...record, window: null })),
     )
+    await forgetDifferences(tx.db, stream.name, rooftop, keys)
     const isLast = keys.length < recordsAtOnce
     const isSummed = payloadRows.isSummed === true
     await markReplayed(tx, job, isLast && isSummed ? null : (keys.at(-1) ?? after))

@@ -25,6 +25,8 @@ export interface StreamFacts {
   readonly health: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   readonly quarantined: number
   readonly warnings: number
+  /** Records whose values differed from their payloads when they were last compared. */
+  readonly differing: number
 }
 
 /** What the certificates of a windowed stream show, by rooftop. */
@@ -64,7 +66,8 @@ export async function readFacts(
       core.stream_health(last.status, good.finished_at, work.stream is not null, false) as health,
       (select count(*)::int from ops.quarantine where rooftop_id = own.rooftop_id and stream = known.stream and resolved_at is null)
         as quarantined,
-      (select count(*)::int from ops.data_quality where rooftop_id = own.rooftop_id and stream = known.stream) as warnings
+      (select count(*)::int from ops.data_quality where rooftop_id = own.rooftop_id and stream = known.stream) as warnings,
+      (select count(*)::int from ops.value_difference where rooftop_id = own.rooftop_id and stream = known.stream) as differing
     from unnest(${ids}::int[]) as own (rooftop_id)
     cross join unnest(${names}::text[], ${isWindowed}::boolean[]) as known (stream, is_windowed)
     left join core.stream_at_work as work on work.rooftop_id = own.rooftop_id and work.stream = known.stream

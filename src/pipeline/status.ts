@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { joinSentences } from '../values/text.ts'
+import { joinSentences, plural } from '../values/text.ts'
 import {
   type Covered,
   factsKey,
@@ -196,6 +196,11 @@ function whatIsWrong(facts: StreamFacts, verification: Verification | null): Rea
   if (isLate) add('late', `no good run within ${freshWithinHours} h`)
   if (quarantined > 0)
     add('quarantine', `${quarantined} in quarantine: see "forecourt quarantine list"`)
+  if (facts.differing > 0)
+    add(
+      'ledger',
+      `the values of ${plural(facts.differing, 'record')} differ from the payloads: see "forecourt verify"`,
+    )
   if (verification === null || isProved(verification)) return reasons
   if (verification.gaps.length > 0) add('gaps', `not listed: ${spans(verification.gaps)}`)
   if (verification.unprovable.length > 0)

@@ -10,6 +10,10 @@ export interface WrongAggregate {
   readonly of: string
   /** Days, or vehicles, that differ. */
   readonly differences: number
+  /** The first and the last day that differ, as YYYY-MM-DD; null for vehicles. */
+  readonly days: { readonly first: string; readonly last: string } | null
+  /** The uids of the rooftops that it is about. */
+  readonly rooftops: readonly string[]
 }
 
 /** Calculates the aggregates behind the reports again and compares; reads every evaluation of the rooftops, writes nothing. */
@@ -19,24 +23,33 @@ export async function verifyAggregates(
 ): Promise<WrongAggregate[]> {
   const wrong: WrongAggregate[] = []
   for (const { id, uid } of rooftops) wrong.push(...(await wrongDays(db, id, uid)))
-  for (const groupId of new Set(rooftops.map((rooftop) => rooftop.groupId)))
-    wrong.push(...(await wrongVehicles(db, groupId)))
+  for (const [groupId, group] of Map.groupBy(rooftops, (rooftop) => rooftop.groupId))
+    wrong.push(...(await wrongVehicles(db, groupId, group)))
   return wrong
 }
 
 async function wrongDays(db: Db, id: number, uid: string): Promise<WrongAggregate[]> {
-  const { rows } = await sql<{ aggregate: string; differences: number }>`
-    select aggregate, count(*)::int as differences from core.agg_differences(${id})
+  const { rows } = await sql<Pick<WrongAggregate, 'aggregate' | 'differences' | 'days'>>`
+    select aggregate, count(*)::int as differences,
+      json_build_object('first', min(completed_date_local), 'last', max(completed_date_local)) as days
+    from core.agg_differences(${id})
     group by aggregate order by aggregate`.execute(db)
-  return rows.map((row) => ({ ...row, of: uid }))
+  return rows.map((row) => ({ ...row, of: uid, rooftops: [uid] }))
 }
 
-async function wrongVehicles(db: Db, groupId: number): Promise<WrongAggregate[]> {
+async function wrongVehicles(
+  db: Db,
+  groupId: number,
+  group: readonly RooftopRow[],
+): Promise<WrongAggregate[]> {
   const { rows } = await sql<{ of: string; differences: number }>`
     select group_code as of, count(*)::int as differences
     from core.repeat_differences(${groupId}) join core.rooftop_group using (group_id)
     group by group_code`.execute(db)
-  return rows.map((row) => ({ aggregate: 'agg_repeat_vehicle', ...row }))
+  return rows.map((row) => ({
+    ...{ aggregate: 'agg_repeat_vehicle', ...row, days: null },
+    rooftops: group.map(({ uid }) => uid),
+  }))
 }
 
 /** Calculates the aggregates of a rooftop and of its dealer group again where they differ from the facts. Loads wait meanwhile, so

@@ -2,10 +2,15 @@ import { sql } from 'kysely'
 import { type Db, inTransaction } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Warehouse } from '../warehouse.ts'
-import { compareRows, nextKeys, payloadRowsOf, type RowDifference } from './derive-rows.ts'
+import {
+  compareRows,
+  nextKeys,
+  payloadRowsOf,
+  recordsAtOnce,
+  type RowDifference,
+} from './derive-rows.ts'
 import { readQuarantinedKeys } from './quarantine.ts'
 import type { DeriveOptions, PayloadRows } from './payload-rows.ts'
-import { recordsAtOnce } from './replay-slice.ts'
 import type { Stream } from './stream.ts'
 
 /** A row that differs from what its payloads make. Personal data and links are hidden. */
@@ -44,20 +49,28 @@ export interface RowsVerification {
 
 const mostNamed = 1000
 
-/** Derives the rows of all records, or of some taken at random, from the stored payloads and compares them with the tables. Reads a
- *  slice of records at a time, each in one snapshot; writes nothing. */
+/** What is compared: all records, some taken at random, or the evaluations completed on some local days. */
+export interface RowScope {
+  readonly sample: RowSample | null
+  /** `[from, to)`, as YYYY-MM-DD; only streams that the sums of the reports count. */
+  readonly days: { readonly from: string; readonly to: string } | null
+}
+
+/** Derives the rows of all records, or of some, from the stored payloads and compares them with the tables. Reads a slice of records
+ *  at a time, each in one snapshot; writes nothing itself. `scope` null: all. `onSlice` gets what was compared and what differs. */
 export async function verifyRows(
-  { pool, db, config }: Pick<Warehouse, 'pool' | 'db' | 'config'>,
+  warehouse: Pick<Warehouse, 'pool' | 'db' | 'config'>,
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
-  sample: RowSample | null,
+  scope: RowScope | null,
   signal: AbortSignal,
+  onSlice: (slice: ComparedSlice) => Promise<void> = async () => {},
 ): Promise<RowsVerification> {
-  const options = { wire: config.wire, mode: 'read' } as const
-  const derivable = streams.flatMap((stream): Derivable[] => {
-    const payloadRows = payloadRowsOf(stream)
-    return payloadRows === null ? [] : [{ name: stream.name, ...payloadRows }]
-  })
+  const { db } = warehouse
+  const { sample, days } = scope ?? { sample: null, days: null }
+  const derivable = derivableStreams(streams)
+    .filter(({ isSummed }) => days === null || isSummed === true)
+    .map((stream) => (days === null ? stream : withinDays(stream, days)))
   const sampled = sample === null ? null : await sampleKeys(db, derivable, rooftops, sample)
   const rows: DifferingRow[] = []
   const ofGroups = new Set<string>()
@@ -66,17 +79,49 @@ export async function verifyRows(
     for (const rooftop of rooftops)
       for await (const keys of keySlices(db, stream, rooftop, sampled)) {
         signal.throwIfAborted()
-        const found = await inTransaction(
-          pool,
-          async (tx) => await compareSlice(tx.db, stream, rooftop, keys, options),
-          'repeatable read, read only',
-        )
-        const fresh = found.filter((row) => isFirst(row, ofGroups))
+        const found = await compareKeys(warehouse, stream, rooftop, keys)
+        await onSlice({ stream: stream.name, rooftop, keys, found })
+        const fresh = found.map(({ row }) => row).filter((row) => isFirst(row, ofGroups))
         records += keys.length
         differing += fresh.length
         rows.push(...fresh.slice(0, mostNamed - rows.length))
       }
   return { records, sample, differing, rows }
+}
+
+/** Records whose rows were compared, and the rows that differ. */
+export interface ComparedSlice {
+  readonly stream: string
+  readonly rooftop: RooftopRow
+  readonly keys: readonly string[]
+  readonly found: readonly FoundRow[]
+}
+
+/** A row that differs, and the key of its record among those of the stream. */
+export interface FoundRow {
+  readonly record: string
+  readonly row: DifferingRow
+}
+
+/** The streams whose rows follow from their payloads. */
+export function derivableStreams(streams: readonly Stream[]): Derivable[] {
+  return streams.flatMap((stream) => {
+    const payloadRows = payloadRowsOf(stream)
+    return payloadRows === null ? [] : [{ name: stream.name, ...payloadRows }]
+  })
+}
+
+/** The stream with only the evaluations that were completed on these local days, by their rows or by the sums. */
+function withinDays(stream: Derivable, { from, to }: NonNullable<RowScope['days']>): Derivable {
+  const isWithin = sql`completed_date_local >= ${from}::date and completed_date_local < ${to}::date`
+  return {
+    ...stream,
+    keysOf: (ids) => sql`
+      select rooftop_id, key from (${stream.keysOf(ids)}) as every_key
+      where (rooftop_id, key) in (
+        select rooftop_id, eval_id::text from core.evaluation where rooftop_id in (${sql.join(ids)}) and ${isWithin}
+        union select rooftop_id, eval_id::text from core.agg_appraisal where rooftop_id in (${sql.join(ids)}) and ${isWithin})`,
+  }
 }
 
 /** Whether a row is found for the first time: a row of a dealer group is compared at each of its rooftops. */
@@ -87,7 +132,7 @@ function isFirst({ table, key }: DifferingRow, ofGroups: Set<string>): boolean {
 }
 
 /** A stream whose rows follow from its payloads. */
-interface Derivable extends PayloadRows {
+export interface Derivable extends PayloadRows {
   readonly name: string
 }
 
@@ -131,13 +176,26 @@ async function sampleKeys(
   return new Map([...byPlace].map(([place, own]) => [place, own.map(({ key }) => key)]))
 }
 
+/** The rows of some records that differ from what their payloads make, in one snapshot. */
+export async function compareKeys(
+  { pool, config }: Pick<Warehouse, 'pool' | 'config'>,
+  stream: Derivable,
+  rooftop: RooftopRow,
+  keys: readonly string[],
+): Promise<FoundRow[]> {
+  const options = { wire: config.wire, mode: 'read' } as const
+  const read = async ({ db }: { readonly db: Db }) =>
+    await compareSlice(db, stream, rooftop, keys, options)
+  return await inTransaction(pool, read, 'repeatable read, read only')
+}
+
 async function compareSlice(
   db: Db,
   stream: Derivable,
   rooftop: RooftopRow,
   keys: readonly string[],
   options: DeriveOptions,
-): Promise<DifferingRow[]> {
+): Promise<FoundRow[]> {
   const of = { rooftop: rooftop.uid, stream: stream.name }
   const { tables, unfit } = await stream.derive(db, rooftop, keys, options)
   const compared = await compareRows(db, tables)
@@ -148,26 +206,28 @@ async function compareSlice(
   const broken = unfit.map(({ naturalKey }) => naturalKey)
   const quarantined = await readQuarantinedKeys(db, scope, broken)
   return [
-    ...differences.map((one) => ({
-      ...{ ...of, table: one.table, key: one.key, kind: one.kind },
-      columns: one.columns.map((column) => ({
-        column,
-        stored: shownValue(one.table, column, one.stored![column]),
-        derived: shownValue(one.table, column, one.derived![column]),
-      })),
+    ...differences.map(({ record, table, key, kind, columns, stored, derived }) => ({
+      record,
+      row: {
+        ...{ ...of, table, key, kind },
+        columns: columns.map((column) => ({
+          column,
+          stored: shownValue(table, column, stored![column]),
+          derived: shownValue(table, column, derived![column]),
+        })),
+      },
     })),
     ...unfit
       .filter(({ naturalKey }) => !quarantined.has(naturalKey))
       .map(({ naturalKey, issues }) => ({
-        ...{
-          ...of,
-          table: 'raw.payload',
-          key: { natural_key: naturalKey },
+        record: naturalKey,
+        row: {
+          ...{ ...of, table: 'raw.payload', key: { natural_key: naturalKey } },
           kind: 'unfit' as const,
+          columns: issues.map(({ path, message }) => ({
+            ...{ column: path, stored: message, derived: null },
+          })),
         },
-        columns: issues.map(({ path, message }) => ({
-          ...{ column: path, stored: message, derived: null },
-        })),
       })),
   ]
 }

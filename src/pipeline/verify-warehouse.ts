@@ -53,7 +53,8 @@ export async function uncoverFaults(
   }
 }
 
-/** Stores when each stream of the rooftops was verified, and what was found, for those who cannot wait for a verification.
+/** Stores when each stream of the rooftops was verified, and what was found, with the values that differ since the last comparison.
+ *  For those who cannot wait for a verification.
  *  Answers with what was found, a text for each stream of a rooftop. */
 export async function recordVerification(
   db: Db,
@@ -61,15 +62,34 @@ export async function recordVerification(
   found: WarehouseVerification,
 ): Promise<string[]> {
   const wrongSums = await rooftopsOf(db, found.aggregates)
-  const rows = found.checked
-    .map((one) => ({
-      rooftop_id: rooftops.find(({ uid }) => uid === one.rooftop)!.id,
-      stream: one.stream,
-      fault: faultOf(one, found, wrongSums),
-      name: `${one.stream} of ${one.rooftop}`,
-    }))
-    // A rooftop that no run has registered has no row to refer to.
-    .filter((row) => row.rooftop_id !== 0)
+  // A rooftop that no run has registered has no row to refer to.
+  const known = rooftops.filter(({ id }) => id !== 0)
+  const { rows: values } = await sql<{ id: number; stream: string; records: number }>`
+    select rooftop_id as id, stream, count(*)::int as records from ops.value_difference
+    where rooftop_id = any(${known.map(({ id }) => id)}::int[]) group by 1, 2
+    -- Streams without windows have a row once something differed.
+    union all select rooftop_id, stream, 0 from ops.verification where rooftop_id = any(${known.map(({ id }) => id)}::int[])`.execute(
+    db,
+  )
+  const rows = known.flatMap(({ id, uid }) => {
+    const compared = values.filter((row) => row.id === id)
+    const checked = found.checked.filter(({ rooftop }) => rooftop === uid)
+    const streams = [...checked, ...compared].map(({ stream }) => stream)
+    return [...new Set(streams)].map((stream) => {
+      const one = checked.find((verified) => verified.stream === stream)
+      const records = compared
+        .filter((row) => row.stream === stream)
+        .reduce((sum, row) => sum + row.records, 0)
+      const parts = [
+        ...(one === undefined ? [] : faultsOf(one, found, wrongSums)),
+        ...(records > 0
+          ? [`the values of ${plural(records, 'record')} differ from the payloads`]
+          : []),
+      ]
+      const fault = parts.length === 0 ? null : `${parts.join('; ')} (see "forecourt verify")`
+      return { rooftop_id: id, stream, fault, name: `${stream} of ${uid}` }
+    })
+  })
   await sql`
     insert into ops.verification as last (rooftop_id, stream, verified_at, fault, fault_since)
     select rooftop_id, stream, now(), fault, case when fault is not null then now() end
@@ -81,16 +101,16 @@ export async function recordVerification(
   return rows.flatMap(({ name, fault }) => (fault === null ? [] : [`${name}: ${fault}`]))
 }
 
-/** What differs, besides gaps and windows that cannot be proved, which need no comparison; null: nothing. */
-function faultOf(
+/** What differs, besides gaps and windows that cannot be proved, which need no comparison. */
+function faultsOf(
   { rooftop, stream, overlaps, brokenSums, uncertified, notStored, orphans }: Verification,
   { duplicates }: WarehouseVerification,
   wrongSums: ReadonlySet<string>,
-): string | null {
+): string[] {
   const isOfEvaluations = stream === 'evaluations'
   const certificates = overlaps.length + brokenSums.length + uncertified.length
   const twice = duplicates.filter(({ rooftops }) => rooftops.includes(rooftop)).length
-  const parts = [
+  return [
     notStored.length > 0 &&
       `the stored rows of ${plural(notStored.length, 'window')} differ from what was listed`,
     certificates > 0 && `${plural(certificates, 'certificate')} cannot be right`,
@@ -98,7 +118,6 @@ function faultOf(
     isOfEvaluations && twice > 0 && `${plural(twice, 'evaluation')} of another rooftop too`,
     isOfEvaluations && wrongSums.has(rooftop) && 'sums of the reports differ from their facts',
   ].filter((part) => part !== false)
-  return parts.length === 0 ? null : `${parts.join('; ')} (see "forecourt verify")`
 }
 
 /** The uids of the rooftops whose aggregates, or those of their dealer group, are wrong. */

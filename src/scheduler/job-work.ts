@@ -6,6 +6,7 @@ import type { RunReport } from '../pipeline/run-report.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { isProved } from '../pipeline/verify.ts'
+import { compareShare } from '../pipeline/verify-values.ts'
 import { recordVerification, uncoverFaults, verifyWarehouse } from '../pipeline/verify-warehouse.ts'
 import { applyRetention } from '../retention/apply-retention.ts'
 import { allStreams } from '../streams/all.ts'
@@ -57,15 +58,17 @@ async function retain(context: Context): Promise<JobWorkResult> {
   return { status: 'partial', runs: [], counts, error }
 }
 
-/** Compares every stored row with its list. What differs leaves the coverage, so that the next sync reads it again. */
+/** Compares the ids of all stored rows with the lists, the sums with the rows, and the values of a share of the rows with the
+ *  payloads. What is not as listed leaves the coverage, so that the next sync reads it again. */
 async function verify(context: Context): Promise<JobWorkResult> {
   const { db, config } = context
   const rooftops = await findRooftops(db, config.rooftops)
   const found = await verifyWarehouse(context, allStreams, rooftops, config.sync)
   await uncoverFaults(db, allStreams, rooftops, found)
+  const values = await compareShare(context, allStreams, rooftops, context.signal)
   const faults = await recordVerification(db, rooftops, found)
   const windows = found.checked.reduce((sum, one) => sum + one.windows, 0)
-  const counts = { rooftops: rooftops.length, windows }
+  const counts = { rooftops: rooftops.length, windows, compared: values.records }
   if (faults.length === 0) return { status: 'ok', runs: [], counts }
   return { status: 'partial', runs: [], counts, error: someOf(faults, 'streams') }
 }

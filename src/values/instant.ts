@@ -68,6 +68,13 @@ export function startOfDay(day: string, timeZone: string): Date {
   return new Date(from * 60_000)
 }
 
+/** Whether a text is a calendar day that exists, of the years that data can be of. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < '1900' || text > '2100') return false
+  const at = Date.parse(`${text}T00:00:00Z`)
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
+}
+
 /** A calendar day, a number of days later; negative: earlier. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)

@@ -120,8 +120,9 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     links; exit 1 when an objective is missed
       runs                          list | show <id>: what ran when, how it ended,
                                     what it did at each rooftop
-      verify                        Proves coverage and every stored record; the
-                                    next sync repairs what it finds
+      verify                        Proves coverage, ids and sums, and says which
+                                    values were compared; the next sync repairs what
+                                    is not as listed
       why <EvalID>                  Where a row comes from, when it was last read
                                     and why, and when it is read again
       replay [stream...]            Rebuilds the normalised tables from the stored

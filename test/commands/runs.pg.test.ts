@@ -138,6 +138,46 @@ test.each([
   expect(stderr).toContain(message)
 })
 
+test('a run that reads other services than the config is named with them, and what its work waits for', async () => {
+  await using fixture = await openGroups()
+  const { pool } = fixture.database
+  await fixture.run(['sync', 'users'])
+  await fixture.run(['backfill', 'evaluations', '--from', '2026-02-01', '--detach'])
+  const before = [await fixture.run(['runs', 'list']), await fixture.run(['status'])]
+  await pool.query(`with moved as (
+      insert into ops.source (appraisal_url, vehicle_data_url, is_sandbox)
+      values ('https://old.example.com/v1', 'https://data.example.com', false) returning source_id)
+    update ops.run set source_id = moved.source_id, heartbeat_at = now() - interval '2 minutes' from moved where run_id = 2`)
+
+  const list = (await fixture.run(['runs', 'list'])).stdout
+  const show = (await fixture.run(['runs', 'show', '2'])).stdout
+  const status = (await fixture.run(['status'])).stdout
+  const shown = await json(fixture, 'runs', 'show', '2')
+  const busy = await fixture.run(['backfill', 'evaluations', '--from', '2026-02-01', '--detach'])
+  const paused = await fixture.run(['backfill', '--pause'])
+  const resumed = await fixture.run(['backfill', '--resume'])
+
+  const services = 'https://old.example.com/v1 and https://data.example.com'
+  const cure =
+    'It waits for a "forecourt worker" whose config names these services; or go on with those of this config: "forecourt backfill --pause", then "--resume"'
+  expect(before.map(({ stdout }) => /example\.com|reads/.test(stdout))).toEqual([false, false])
+  expect(list).toMatch(
+    /^ +2 +backfill +waits for a worker .* https:\/\/old\.example\.com\/v1 and /m,
+  )
+  expect(list).toMatch(/^ +1 +sync .* the config$/m)
+  expect(show).toContain(`  Reads ${services}, not those of the config. ${cure}`)
+  expect(status).toContain(`it reads ${services}, not the services of the config. ${cure}`)
+  expect(shown.document.source).toEqual({
+    ...{ appraisalUrl: 'https://old.example.com/v1', isSandbox: false },
+    vehicleDataUrl: 'https://data.example.com',
+  })
+  expect(busy).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(`a worker that reads ${services}`),
+  })
+  expect([paused.code, resumed.code]).toEqual([0, 0])
+})
+
 test('runs list says so when nothing ran', async () => {
   await using fixture = await openGroups()
 

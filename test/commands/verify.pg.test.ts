@@ -12,6 +12,11 @@ import { smallFixture } from './sync-fixture.ts'
 
 const day = { from: '2026-03-04T00:00:00.000Z', until: '2026-03-05T00:00:00.000Z' }
 
+/** The commands of `forecourt` that an output names, in order. */
+function printedCommands(stdout: string): string[] {
+  return [...stdout.matchAll(/(?:run|then) "forecourt ([^"]+)"/g)].map(([, text]) => text!)
+}
+
 test('verify --json proves a good warehouse and counts what it proved', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
@@ -35,6 +40,7 @@ test('verify --json proves a good warehouse and counts what it proved', async ()
     ],
     duplicates: [],
     aggregates: [],
+    values: { compared: 0, since: null, restBy: expect.any(String), differences: [] },
     deep: null,
     rows: null,
   })
@@ -129,9 +135,9 @@ test('verify names the sums that differ from the facts, and replay makes them ri
   const { code, document } = await warehouse.json(['verify'])
   const { stdout } = await warehouse.run(['verify'])
   const wrong = document['aggregates'] as unknown as readonly WrongAggregate[]
-  const commands = [...stdout.matchAll(/run "forecourt ([^"]+)"/g)].map(([, text]) => text!)
-  for (const command of new Set(commands))
-    expect(await warehouse.run(command.split(' '))).toMatchObject({ code: 0 })
+  const commands = [...new Set(printedCommands(stdout))]
+  const codes = []
+  for (const command of commands) codes.push((await warehouse.run(command.split(' '))).code)
   const repaired = await warehouse.json(['verify'])
 
   expect(code).toBe(1)
@@ -142,12 +148,15 @@ test('verify names the sums that differ from the facts, and replay makes them ri
     ...['agg_repeat_vehicle key:first', 'agg_repeat_vehicle key:second'],
   ])
   expect(stdout).not.toContain('select')
-  expect(new Set(commands)).toEqual(
-    new Set([
-      ...['one', 'two', 'three'].map((uid) => `replay evaluations --rooftop ${uid}`),
-      'replay evaluations',
-    ]),
-  )
+  expect(stdout).toMatch(/ids and sums of 30 windows: not equal; values of no rows yet/)
+  // The values first: a sum that differs may be right, and its row wrong.
+  expect(commands.slice(0, 3)).toEqual([
+    expect.stringMatching(/^verify --rows --rooftop one --from 2026-03-0\d --to 2026-03-0\d$/),
+    'replay evaluations pricing --rooftop one',
+    'verify --rooftop one',
+  ])
+  expect(commands).toContain('verify --rows --rooftop one --rooftop two')
+  expect(codes).not.toContain(2)
   expect(repaired).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
   expect((await pool.query(facts)).rows).toEqual(before)
 })
@@ -232,6 +241,80 @@ test('verify with a read-only login reports what it found, and says that coverag
   expect(stdout).toMatch(/1003.*it was not taken out of coverage, see below/)
   expect(stdout).toContain(`NOT taken out of coverage: login ${login} cannot write`)
   expect(rows).toEqual([{ covered: true }])
+})
+
+test('a wrong price is not hidden by a rebuild of the sums, and the commands that are printed set it right', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { pool } = warehouse.database
+  await warehouse.night()
+  const truth = (await pool.query('select final_price from core.evaluation where eval_id = 1003'))
+    .rows
+  await pool.query('update core.evaluation set final_price = 1 where eval_id = 1003')
+
+  const atOnce = await warehouse.run(['verify'])
+  await pool.query('select core.agg_rebuild(1), core.repeat_rebuild(1)')
+  await warehouse.run(['verify', '--rows', '--json'])
+  const afterwards = await warehouse.run(['verify'])
+  const status = await warehouse.run(['status'])
+  const cure = printedCommands(afterwards.stdout)
+  const codes = []
+  for (const command of cure) codes.push((await warehouse.run(command.split(' '))).code)
+  const { stdout } = await warehouse.run(['verify'])
+
+  expect(atOnce.stdout).toMatch(
+    /Sums differ from the rows: core\.agg_appraisal of rooftop-1 \(1 day\), .* A row may be wrong, or the sum: run "forecourt verify --rows/,
+  )
+  expect([afterwards.code, status.code]).toEqual([1, 1])
+  expect(afterwards.stdout).toMatch(
+    /Rooftop One \(rooftop-1\) evaluations: the values of 1 record differ .* \(1003: core\.evaluation \(final_price\)\)/,
+  )
+  expect(status.stdout).toContain('the values of 1 record differ from the payloads')
+  expect(cure).toEqual([
+    'verify --rows --rooftop rooftop-1',
+    'replay evaluations --rooftop rooftop-1',
+    'verify --rooftop rooftop-1',
+  ])
+  expect(codes).toEqual([1, 0, 0])
+  expect(stdout).toMatch(/ids and sums of 10 windows: equal; values of all rows compared since 20/)
+  expect(
+    (await pool.query('select final_price from core.evaluation where eval_id = 1003')).rows,
+  ).toEqual(truth)
+})
+
+test('a price changed by hand leads from the sum to the row and to the right value by the commands that are printed', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { pool } = warehouse.database
+  await warehouse.night()
+  await pool.query('update core.evaluation set final_price = 1 where eval_id = 1003')
+
+  const wrong = await warehouse.run(['verify'])
+  const results = []
+  for (const command of printedCommands(wrong.stdout))
+    results.push(await warehouse.run(command.split(' ')))
+  const { code, document } = await warehouse.json(['verify'])
+
+  expect(results.map((result) => result.code)).toEqual([1, 0, 0])
+  expect(results[0]!.stdout).toMatch(
+    /payloads of \d records: 1 differ\.\n.*eval_id 1003; final_price is 1\.000, not /,
+  )
+  expect({ code, document }).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
+})
+
+test.each([
+  [['--from', '2026-03-01', '--to', '2026-03-02'], '--from and --to need --rows.'],
+  [['--rows', '--from', '2026-03-01'], '--from and --to need each other.'],
+  [
+    ['--rows', '--from', '2026-02-30', '--to', '2026-03-02'],
+    '--from 2026-02-30 is not a day, e.g. 2026-03-01.',
+  ],
+])('verify %j is refused with what to do', async (options, message) => {
+  await using folder = await temporaryFolder()
+
+  const { code, stderr } = await runInProcess(['verify', ...options], { cwd: folder.path })
+
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
 })
 
 test('verify --rows with a read-only login names what differs without personal data, and replay sets it right', async () => {

@@ -88,7 +88,7 @@ test('when all is good, one sentence says so, and nothing needs attention', asyn
   expect(title).toBe('Morning')
   expect({ tone, head }).toEqual({ tone: 'ok', head: 'All 6 rooftops are fresh and complete.' })
   expect(more.replace(instantPattern, 'T')).toMatch(
-    /^Evaluations are complete up to T\. Stored rows /,
+    /^Evaluations are complete up to T\. (Stored rows|Ids and sums) /,
   )
   expect(await problems()).toEqual([])
   expect(words(text)).toContain('Nothing: every stream of every rooftop is fresh')
@@ -233,7 +233,7 @@ test('rows that differ from their lists make a rooftop incomplete, from the next
 
   expect(never).toContain('Stored rows have not been compared with the lists yet')
   expect(good).toMatch(
-    /^ ?All 6 rooftops .* Stored rows were compared with the lists at .*: no difference\./,
+    /^ ?All 6 rooftops .* Ids and sums were compared with the lists at .*: no difference\. No values were compared yet/,
   )
   expect(before).toContain('All 6 rooftops')
   expect(await head()).toMatch(

@@ -84,6 +84,27 @@ test('the filters act on all runs, and what does not exist shows nothing', async
   expect(await listed("?status='&after=x&from=2024-13-45")).toEqual([2, 1, 4, 3])
 })
 
+test('a run that reads other services than the config is shown with them', async () => {
+  const [source] = await console.rows<{ id: number }>(
+    `insert into ops.source (appraisal_url, vehicle_data_url, is_sandbox)
+     values ('http://127.0.0.1:59999/v1', 'http://127.0.0.1:59998', true) returning source_id as id`,
+  )
+  const [run] = await console.rows<{ id: number }>(
+    `insert into ops.run (command, arguments, source_started_at, status, is_detached, heartbeat_at, source_id)
+     values ('links refresh', '{"mode":"links","from":0}', now(), 'running', true, now() - interval '2 minutes', ${source!.id}) returning run_id as id`,
+  )
+
+  const list = await console.get('/runs?status=all')
+  const page = await console.get(`/runs/${run!.id}`)
+  const morning = await console.get('/')
+  await console.rows(`delete from ops.run where run_id = ${run!.id}`)
+
+  const services = 'http://127.0.0.1:59999/v1 and http://127.0.0.1:59998 (sandbox of a demo)'
+  expect(list.text.split(services)).toHaveLength(2)
+  expect(page.text).toContain(`It waits for a worker whose config names ${services}`)
+  expect(morning.text).toContain(`No worker is alive whose config names ${services}`)
+})
+
 test('fifty runs a page, and the older ones follow without one twice or missing', async () => {
   await console.rows(
     `insert into ops.run (command, arguments, source_started_at, status, started_at, finished_at)

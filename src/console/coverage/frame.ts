@@ -1,6 +1,5 @@
-import { addDays, localDay, startOfDay } from '../../values/instant.ts'
+import { addDays, isDay, localDay, startOfDay } from '../../values/instant.ts'
 import type { TimeSpan } from '../charts/scale.ts'
-import { isDay } from '../parts/instant.ts'
 
 /** How much time a calendar shows, in months. */
 export const zooms = { year: 12, quarter: 3, month: 1 } as const

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/read.ts'
 import { allStreams } from '../../streams/all.ts'
-import { localDay } from '../../values/instant.ts'
+import { isDay, localDay } from '../../values/instant.ts'
 import { html, type Html } from '../../values/html.ts'
 import {
   calendarAxis,
@@ -23,7 +23,7 @@ import { countNights, type DayEnd, nightStrip, readDayEnds } from '../morning/ni
 import { definePage, Redirect } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { choice, filterForm, hiddenFields } from '../parts/form.ts'
-import { instant, isDay } from '../parts/instant.ts'
+import { instant } from '../parts/instant.ts'
 import { pictures, table } from '../parts/table.ts'
 import { plural } from '../../values/text.ts'
 

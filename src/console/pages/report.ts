@@ -1,3 +1,4 @@
+import { isDay } from '../../values/instant.ts'
 import { html, type Html } from '../../values/html.ts'
 import { chartFigure } from '../charts/plot.ts'
 import { definePage, type PageRequest } from '../page.ts'
@@ -9,7 +10,6 @@ import {
   readFreshness,
   readListFreshness,
 } from '../parts/freshness.ts'
-import { isDay } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 import { cellText, isNumber } from '../reports/cells.ts'
 import { drawCharts } from '../reports/draw-charts.ts'

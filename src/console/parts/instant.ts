@@ -50,10 +50,3 @@ export function agoText(at: Date, now: Date): string {
   const seconds = (now.getTime() - at.getTime()) / 1000
   return seconds < 0 ? `in ${durationText(-seconds)}` : `${durationText(seconds)} ago`
 }
-
-/** Whether a text is a calendar day that exists, of the years that data can be of. */
-export function isDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < '1900' || text > '2100') return false
-  const at = Date.parse(`${text}T00:00:00Z`)
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
-}

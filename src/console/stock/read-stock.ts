@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Db } from '../../db/transaction.ts'
 import { martSchema } from '../access/scope.ts'
 import type { PageRequest } from '../page.ts'
-import { isDay } from '../parts/instant.ts'
+import { isDay } from '../../values/instant.ts'
 
 /** A rooftop whose stock a person sees. */
 export interface StockRooftop {
