@@ -27,9 +27,10 @@ export const morning = definePage({
   async read({ db, doors, config, now, query }) {
     const states = await readStreamStates(db, config.rooftops)
     const ofStreams = streamProblems(states)
-    const scheduler = findSchedulerProblem(await readProcesses(db), await doors.jobs(db))
+    const jobs = await doors.jobs(db)
+    const scheduler = findSchedulerProblem(await readProcesses(db), jobs)
     const others = [
-      ...(await readOtherProblems({ db, doors, config })),
+      ...(await readOtherProblems({ db, doors: { ...doors, jobs: async () => jobs }, config })),
       ...(scheduler === null ? [] : [scheduler]),
     ]
     const uids = config.rooftops.map(({ uid }) => uid)
