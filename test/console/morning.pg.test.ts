@@ -4,6 +4,7 @@ import { recordVerification, verifyWarehouse } from '#src/pipeline/verify-wareho
 import { allStreams } from '#src/streams/all.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 import { type ConsoleFixture, openConsole } from './console-fixture.ts'
+import { statementsOf } from './statements.ts'
 
 // Without a fraction of a second, which the clock of the service does not have.
 const now = new Date(Math.floor(Date.now() / 1000) * 1000)
@@ -92,6 +93,13 @@ test('when all is good, one sentence says so, and nothing needs attention', asyn
   )
   expect(await problems()).toEqual([])
   expect(words(text)).toContain('Nothing: every stream of every rooftop is fresh')
+})
+
+test('the page reads with at most 12 statements', async () => {
+  const { statements } = await statementsOf(console, '/')
+
+  expect(statements.length).toBeGreaterThan(5)
+  expect(statements.length).toBeLessThanOrEqual(12)
 })
 
 test('jobs that nothing starts are a row, unless cron or the demo does', async () => {

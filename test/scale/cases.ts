@@ -77,7 +77,11 @@ export const addresses: Readonly<Record<string, (facts: Facts) => readonly strin
   '/rooftops/:uid': ({ uid, large }) => [`/rooftops/${uid}`, `/rooftops/${large}`],
   '/runs': ({ uid, oldRun, day }) => [
     ...['/runs', '/runs?status=all', `/runs?status=all&after=${oldRun}`, `/runs?rooftop=${uid}`],
-    ...['/runs?status=failed', `/runs?status=all&rooftop=${uid}&stream=pricing`],
+    ...[
+      '/runs?status=bad',
+      '/runs?status=failed',
+      `/runs?status=all&rooftop=${uid}&stream=pricing`,
+    ],
     ...['/runs?status=all&command=run+nightly', `/runs?status=all&from=${day}`],
     ...['/runs?status=abandoned', '/runs?status=all&command=none', '/runs?status=ok&stream=users'],
   ],

@@ -29,9 +29,10 @@ export const morning = definePage({
     const states = await readStreamStates(db, config.rooftops)
     const keys = await readKeyStates(db, config)
     const ofStreams = streamProblems(states, { keys, config })
-    const scheduler = findSchedulerProblem(await readProcesses(db), await doors.jobs(db))
+    const jobs = await doors.jobs(db)
+    const scheduler = findSchedulerProblem(await readProcesses(db), jobs)
     const others = [
-      ...(await readOtherProblems({ db, doors, config, keys })),
+      ...(await readOtherProblems({ db, doors: { ...doors, jobs: async () => jobs }, config, keys })),
       ...(scheduler === null ? [] : [scheduler]),
     ]
     const uids = config.rooftops.map(({ uid }) => uid)
