@@ -252,7 +252,7 @@ test('work without a worker, paused backfills, keys and links need attention, th
   const found = await problems()
 
   expect(found.map(({ word, what }) => `${word}: ${what.replace(/\d+/, 'N')}`)).toEqual([
-    ...['Late: Job nightly', 'No worker: Run N (backfill) waits', 'Blocked: Key appraisal/us'],
+    ...['Late: Job nightly', 'No worker: Run N (backfill) waits', 'Blocked: Key us'],
     ...['Parked: Key au', 'Paused: Run N (backfill)'],
   ])
 })
