@@ -119,7 +119,7 @@ function runLines(run: RunDetail): string[] {
 
 function rangeText({ mode, from, until }: RunDetail): string {
   if (mode !== 'sync' && mode !== 'backfill') return ''
-  return `, from ${from} to ${until ?? 'its start'}`
+  return `, from ${utcText(from)} to ${until === null ? 'its start' : utcText(until)}`
 }
 
 function contextLines({ job, resumes, resumedBy }: RunDetail): string[] {
