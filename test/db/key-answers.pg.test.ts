@@ -102,7 +102,7 @@ test('a refusal of an operation that is not called any more ends a day after the
   expect(await isRefused('rooftop-1')).toBe(false)
 })
 
-test('while Postgres refuses, answers are kept and logged once; later they are stored', async () => {
+test('while Postgres refuses, answers wait, with one warning; later they are stored', async () => {
   await using answers = new KeyAnswerLog(database.pool, log)
   logged.length = 0
   await database.pool.query('alter table ops.key_state rename to key_state_away')
