@@ -22,8 +22,8 @@ comment on column ops.key_state.refused_calls is 'Calls that were refused since;
 comment on column ops.key_state.status is 'HTTP status of the last refusal';
 comment on column ops.key_state.answer is 'What the service answered then, without the key';
 
--- An operation that is not called any more would stay refused: it counts no longer once the key worked for another one a day and some
--- margin later.
+-- An operation that no run calls any more would stay refused. It counts no longer once the key was accepted at the rooftop for a day
+-- and some margin.
 create view ops.key_refusal as
 select key_name, rooftop_uid, operation, refused_since, refused_at, refused_calls, status, answer
 from ops.key_state as refused

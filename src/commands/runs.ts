@@ -130,7 +130,7 @@ function runLines(run: RunDetail, config: Config): string[] {
 
 function rangeText({ mode, from, until }: RunDetail): string {
   if (mode !== 'sync' && mode !== 'backfill') return ''
-  return `, from ${from} to ${until ?? 'its start'}`
+  return `, from ${utcText(from)} to ${until === null ? 'its start' : utcText(until)}`
 }
 
 function sourceLines(run: RunDetail, config: Config): string[] {

@@ -112,7 +112,9 @@ export function parseConfig(text: string, file: string, environment: Environment
     const names = Object.keys(checked.config?.keys ?? {})
     return complete(checked, file, path.dirname(path.resolve(file)), {
       keySources: Object.fromEntries(names.map((name) => [name, sourceOf('keys', name, 'value')])),
-      vehicleDataKeySource: sourceOf('vehicleData', 'apiKey'),
+      ...(checked.config?.vehicleData.apiKey == null
+        ? {}
+        : { vehicleDataKeySource: sourceOf('vehicleData', 'apiKey') }),
     })
   }
   const sorted = problems

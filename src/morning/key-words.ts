@@ -13,8 +13,8 @@ export function whereRefused({ rooftops, all }: Pick<KeyRefusal, 'rooftops' | 'a
 
 /** What the service answered, and to how many calls. */
 export function refusalText({ status, answer, calls }: KeyRefusal): string {
-  const outcome = answer ?? (status === null ? 'refused the key' : `answered ${status}`)
-  return `The service ${outcome} (${plural(calls, 'call')} refused)`
+  const what = answer ?? (status === null ? 'refused the key' : `answered ${status}`)
+  return `The service ${what} (${plural(calls, 'call')} refused)`
 }
 
 /** What to do about a refused key: which setting, where it is, and how to go on. */

@@ -59,7 +59,7 @@ export interface KeyUse {
 /** Receives whether the source accepts the keys. */
 export interface KeyAnswers {
   accepted(use: KeyUse): void
-  /** `status` and `answer` are undefined when the call was not sent, because the key was refused before. */
+  /** `status` and `answer` are undefined when the call was not sent, because the key was refused at other rooftops. */
   refused(use: KeyUse, refusal: Pick<SyncError, 'status' | 'answer'>): void
 }
 

@@ -158,6 +158,12 @@ export const alertCases: readonly AlertCase[] = [
     active: requests({ '2xx': 80, '5xx': 10, none: 10 }),
     silent: [requests({ '2xx': 50, '4xx': 30, '429': 20 }), requests({ '2xx': 95, '5xx': 5 })],
   },
+  simple('ForecourtKeyRefused', 16, [
+    'forecourt_key_refused_rooftops',
+    'service="appraisal", key="group-au"',
+    3,
+    0,
+  ]),
   simple('ForecourtKeyBlocked', 61, [
     'forecourt_key_blocked_seconds',
     'service="appraisal", key="group-au"',

@@ -133,8 +133,8 @@ test('status misses the objective when links are about to die, and links refresh
   expect(good.document['status']).toBe('ok')
   expect(missed).toMatchObject({ code: 1, document: { status: 'missed' } })
   expect(missed.document['links']).toEqual({ ...links, status: 'missed', alive: 0, share: 0 })
-  expect(output.stdout).toContain(
-    'Links to PDFs: 0 of 2 have 48 h to live, fewer than 99 %: run "forecourt links refresh"',
+  expect(output.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'Links to PDFs: 0 of 2 have 48 h to live (objective: 99 %) Cure: Run "forecourt links refresh".',
   )
   expect(refreshed).toMatchObject({ code: 0, document: { status: 'ok' } })
   const called = Object.entries(calls).filter(([path]) => /past|watch|eval|user|pric/i.test(path))

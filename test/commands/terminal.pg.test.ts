@@ -87,7 +87,7 @@ test('a run in a terminal shows at once that it works, then a line a stream, and
   expect(sent).toMatch(colour)
 })
 
-test.each([[['status']], [['runs', 'show', '1']]])(
+test.each([[['status', '--all']], [['runs', 'show', '1']]])(
   'a table of %j that is wider than the terminal is shown as blocks',
   async (args) => {
     const sent = await inTerminal(args, {}, [['sync']])
