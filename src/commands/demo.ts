@@ -147,9 +147,17 @@ async function coverageOf(warehouse: Warehouse, config: Config): Promise<Coverag
 /** Of the counts of a run: what a first night needs, in 80 columns. */
 const shown = ['listed', 'inserted', 'updated', 'unchanged', 'quarantined', 'vanished'] as const
 
-function vanishedLines({ streams }: RunReport): string[] {
-  const isAny = Object.values(streams).some(({ vanished }) => vanished > 0)
-  return isAny ? ['  vanished: listed, and deleted at the source before it was read'] : []
+/** The words of the table that are not plain. */
+function countNotes({ streams }: RunReport): string[] {
+  const counts = Object.values(streams)
+  return [
+    ...(counts.some(({ unchanged }) => unchanged > 0)
+      ? ['  unchanged: stored already (users come with each rooftop), or nothing found']
+      : []),
+    ...(counts.some(({ vanished }) => vanished > 0)
+      ? ['  vanished: listed, and deleted at the source before it was read']
+      : []),
+  ]
 }
 
 function summary(
@@ -171,7 +179,7 @@ function summary(
       : []),
     '',
     ...countLines(report, shown),
-    ...vanishedLines(report),
+    ...countNotes(report),
     '',
     ...table(
       ['rooftop', 'evaluations', 'windows', 'gaps', 'overlaps', 'quarantined'],
@@ -210,13 +218,13 @@ function nextSteps(call: string, hadConfig: boolean, isServing: boolean, evalId 
     ['status', 'is it fresh and complete?'],
     ['verify', 'proves that nothing is missing'],
     [`why ${evalId === 0 ? '<EvalID>' : evalId}`, 'where a row comes from'],
-    ['demo', 'again: nothing is rewritten'],
-    ['warehouse stop', 'stops Postgres, keeps the data'],
   ]
   const afterwards = [
+    ['demo', 'again: nothing is rewritten'],
     ['sandbox', 'the API, in a terminal of its own'],
     ['sync', 'the nightly run, in another'],
     ['serve', 'the web console'],
+    ['warehouse stop', 'stops Postgres, keeps the data'],
   ]
   const lines = (all: readonly (readonly string[])[]) =>
     all.map(([command, what]) => `  ${`${call} ${command}`.padEnd(40)} ${what}`)

@@ -44,7 +44,7 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
   } finally {
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
   }
-}, 120_000)
+}, 240_000)
 
 test('demo serves the console and prints a link that opens it, until it is stopped', async () => {
   await using folder = await temporaryFolder()

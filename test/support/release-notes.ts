@@ -4,12 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 const heading = '## Unreleased\n'
 const changelog = readFileSync('CHANGELOG.md', 'utf8')
-const [, after] = changelog.split(heading)
-const notes = after?.split(/^## /m)[0]!.trim()
+const after = changelog.split(heading)[1]
 const { npm_new_version: version, npm_old_version: oldVersion } = process.env
 
-if (notes === undefined) stop('CHANGELOG.md has no heading "## Unreleased": add it.')
-if (notes === '')
+if (after === undefined) stop('CHANGELOG.md has no heading "## Unreleased": add it.')
+if (after.split(/^## /m)[0]!.trim() === '')
   stop('CHANGELOG.md has nothing below "## Unreleased": write there what has changed.')
 if (process.argv[2] === 'move') {
   if (version === undefined || oldVersion === undefined) stop('Run it by "npm version".')
