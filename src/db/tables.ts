@@ -986,6 +986,28 @@ export interface OpsUnlistedRecordTable {
   entry_at: Date
 }
 
+/** ops.value_check */
+export interface OpsValueCheckTable {
+  rooftop_id: number
+  stream: string
+  round_started_at: Date
+  round_records: number
+  compared: Generated<number>
+  last_key: Generated<string>
+  compared_at: Date | null
+  full_since: Date | null
+}
+
+/** ops.value_difference */
+export interface OpsValueDifferenceTable {
+  rooftop_id: number
+  stream: string
+  record_key: string
+  compare_keys: string[]
+  difference: string
+  found_at: Generated<Date>
+}
+
 /** ops.vanished */
 export interface OpsVanishedTable {
   rooftop_id: number
@@ -1245,6 +1267,8 @@ export interface Tables {
   'ops.stock_upload': OpsStockUploadTable
   'ops.stream_state': OpsStreamStateTable
   'ops.unlisted_record': OpsUnlistedRecordTable
+  'ops.value_check': OpsValueCheckTable
+  'ops.value_difference': OpsValueDifferenceTable
   'ops.vanished': OpsVanishedTable
   'ops.verification': OpsVerificationTable
   'ops.webhook_delivery': OpsWebhookDeliveryTable

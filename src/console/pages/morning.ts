@@ -32,7 +32,12 @@ export const morning = definePage({
     const jobs = await doors.jobs(db)
     const scheduler = findSchedulerProblem(await readProcesses(db), jobs)
     const others = [
-      ...(await readOtherProblems({ db, doors: { ...doors, jobs: async () => jobs }, config, keys })),
+      ...(await readOtherProblems({
+        db,
+        doors: { ...doors, jobs: async () => jobs },
+        config,
+        keys,
+      })),
       ...(scheduler === null ? [] : [scheduler]),
     ]
     const uids = config.rooftops.map(({ uid }) => uid)
