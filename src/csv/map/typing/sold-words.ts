@@ -56,7 +56,7 @@ export function isSoldTitle(text: string): boolean {
 }
 
 const inBrackets = /[*([<{]\s?(?:sold|verkauft|vendue?|vendid[oa]|مباع[ةه]?)\s?[*)\]>}]/iu
-const inCapitals = /^SOLD(?=\s*[-–:*/])|(?<!\bNOT)\sSOLD[!*.]*$/
+const inCapitals = /^SOLD(?=\s?[-–:*/])|(?<!\bNOT)\sSOLD[!*.]{0,3}$/
 
 /** Whether a name has a mark beside it that says the vehicle is sold: `Corolla *SOLD*`, `SOLD - Corolla`. */
 export function hasSoldMark(text: string): boolean {
