@@ -8,7 +8,7 @@ import { nearestName } from './values/nearest-name.ts'
 import { programVersion } from './version.ts'
 
 /** Exit codes of the contract, section 1. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2, busy: 3 } as const
+const exitCodes = { ok: 0, failed: 1, usage: 2, busy: 3 } as const
 
 const exitCodesHelp = `
 Exit codes:

@@ -34,7 +34,7 @@ export interface EventLoopBlocked {
 }
 
 /** A typed diagnostics channel. The publisher does not know its subscribers, and without them it costs nothing. */
-export interface Topic<Message> {
+interface Topic<Message> {
   readonly publish: (message: Message) => void
   /** Returns a function that ends the subscription. */
   readonly subscribe: (listener: (message: Message) => void) => () => void

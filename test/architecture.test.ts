@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Import, importsOf, readSources } from './support/imports.ts'
+import { type Import, importsOf, readSources, unusedExports } from './support/imports.ts'
 
 // The allowed imports of each folder; every folder may import itself.
 const base = ['values', 'errors', 'config', 'log', 'telemetry', 'tracing']
@@ -189,6 +189,30 @@ test('there are no import cycles', async () => {
 
 test('a name is imported from the file that defines it', async () => {
   expect(barrels(await readSources())).toEqual([])
+})
+
+test('what a file exports is imported by another one', async () => {
+  const sources = await readSources(['src', 'jobs', 'test'])
+  // The client is a package: other programs import it.
+  const unused = unusedExports(sources).filter((one) => !one.startsWith('src/client/'))
+
+  expect(unused).toEqual([])
+})
+
+test('an export without a user is named', () => {
+  const sources = new Map([
+    [
+      'src/values/a.ts',
+      'export const one = 1\nexport interface Two {}\nexport function late() {}\n',
+    ],
+    [
+      'src/values/b.ts',
+      "import { one as first } from './a.ts'\nexport async function three() {}\n",
+    ],
+    ['test/b.test.ts', "const { late } = await import('#src/values/a.ts')\n"],
+  ])
+
+  expect(unusedExports(sources)).toEqual(['src/values/a.ts Two', 'src/values/b.ts three'])
 })
 
 test('every violation is named', () => {

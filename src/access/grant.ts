@@ -29,7 +29,7 @@ export interface UnknownLogin {
 }
 
 /** The options of one grant. */
-export interface GrantRequest {
+interface GrantRequest {
   readonly pool: pg.Pool
   readonly url: string
   readonly config: Config

@@ -8,7 +8,7 @@ import { isVerifierOf, scramVerifier } from './scram.ts'
 import type { Plan, Step } from './step.ts'
 
 /** A login as the config names it. */
-export type Login = Config['access']['logins'][number]
+type Login = Config['access']['logins'][number]
 
 /** Whether this is the login's password. Used if the stored verifier cannot be read. */
 export type PasswordCheck = (name: string, password: string) => Promise<boolean>

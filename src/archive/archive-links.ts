@@ -24,7 +24,7 @@ export interface ArchiveReport {
 }
 
 /** A PDF that was not archived; `ref` is the check's, and `reason` holds nothing secret. */
-export interface ArchiveFailure {
+interface ArchiveFailure {
   readonly kind: string
   readonly ref: string
   readonly reason: string

@@ -17,7 +17,7 @@ export interface LinkKey {
 }
 
 /** A PDF that is in the archive. */
-export interface ArchivedPdf {
+interface ArchivedPdf {
   readonly path: string
   readonly byteCount: number
 }

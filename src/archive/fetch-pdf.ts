@@ -28,7 +28,7 @@ export interface PdfRules {
 export type Fetched = ({ readonly kind: 'pdf' } & PdfFile) | Refusal
 
 /** `reason` may be shown: it names a host at most. */
-export interface Refusal {
+interface Refusal {
   readonly kind: 'refused'
   readonly code: RefusalCode
   readonly reason: string

@@ -60,7 +60,7 @@ async function searchOnce(
 const pauses = [0, 1, 4, 10, 15, 30, 30, 30, 30, 10]
 
 /** A call of this process without an answer. */
-export interface LostCall extends Omit<SearchedCall, 'ageMs'>, EndedWait {
+interface LostCall extends Omit<SearchedCall, 'ageMs'>, EndedWait {
   readonly rooftop: RooftopRow
   /** It was answered unreadably, so it has ended: there is no need to wait. */
   readonly hasEnded: boolean

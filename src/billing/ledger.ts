@@ -35,7 +35,7 @@ export interface OutcomeFacts {
 }
 
 /** A reserved call; until it is disposed, other processes see that its owner is alive. */
-export interface Reservation extends AsyncDisposable {
+interface Reservation extends AsyncDisposable {
   readonly callId: number
 }
 

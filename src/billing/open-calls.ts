@@ -16,7 +16,7 @@ export interface OpenCall extends UnknownCall, AsyncDisposable {
 }
 
 /** Two calls with the same subject request the same. */
-export interface CallSubject {
+interface CallSubject {
   readonly operation: string
   /** EvalID as text. */
   readonly naturalKey: string
@@ -155,7 +155,7 @@ export async function settleOpenCall(
 }
 
 /** A call that took effect and whose result was not shown yet. */
-export interface UnshownCall {
+interface UnshownCall {
   readonly callId: number
   readonly ref: string
 }

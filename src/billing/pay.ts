@@ -74,7 +74,7 @@ export async function pay(
 }
 
 /** The result of a call that is locked until it is disposed: meanwhile no other process shows it. */
-export type ShownResult = PaidResult & AsyncDisposable
+type ShownResult = PaidResult & AsyncDisposable
 
 /** The result of a locked call, which stays locked. It is marked as shown when its answer was shown; until then a repeat may show it,
  *  when it gets the lock, and pays nothing. Without a result the lock is released. */

@@ -16,7 +16,7 @@ import type { AppraisalWire } from '../values/wire.ts'
 import type { BillingContext, PastChecks } from './billing-context.ts'
 
 /** An answer that was paid for. */
-export interface PaidAnswer {
+interface PaidAnswer {
   readonly operation: Operation
   readonly rooftop: RooftopRow | null
   readonly naturalKey: string | null

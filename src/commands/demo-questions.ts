@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 
-export interface AnsweredQuestion {
+interface AnsweredQuestion {
   readonly question: string
   readonly sql: readonly string[]
   readonly headings: readonly string[]

@@ -4,7 +4,7 @@ import { type OperationsServer, startOperationsServer } from '../operations/serv
 import { wholeNumberOption } from './option-values.ts'
 
 /** Health and metrics of a command that runs until it is stopped; they end when they are disposed. */
-export interface OpenOperations extends AsyncDisposable {
+interface OpenOperations extends AsyncDisposable {
   readonly operations: Operations
 }
 

@@ -20,7 +20,7 @@ export interface CommandIo {
   hasResult?: boolean
 }
 
-export interface GlobalOptions {
+interface GlobalOptions {
   readonly config?: string
   readonly json?: boolean
   readonly logLevel?: LogLevel

@@ -23,7 +23,7 @@ import { webhookLines } from './webhook-lines.ts'
 import { outputColumns, wrap } from './wrap.ts'
 
 /** Everything that `status` knows. */
-export interface Status {
+interface Status {
   readonly health: WarehouseStatus
   readonly keys: readonly KeyState[]
   readonly jobs: Readonly<Record<string, JobStatus>>

@@ -28,7 +28,7 @@ export interface SubscriptionContext {
 }
 
 /** What applying did to a rooftop's subscriptions. */
-export interface ChangeCounts {
+interface ChangeCounts {
   readonly created: number
   readonly updated: number
   readonly deleted: number

@@ -85,7 +85,7 @@ const smtp = z
   })
 
 /** The name of the receiver that `alerts.url` or `alerts.to` is. */
-export const defaultTarget = 'default'
+const defaultTarget = 'default'
 
 /** Who gets alerts. */
 export const alertSettings = z

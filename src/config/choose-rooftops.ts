@@ -3,7 +3,7 @@ import { nearestName } from '../values/nearest-name.ts'
 import type { Config, RooftopConfig } from './read.ts'
 
 /** How a rooftop is named. */
-export interface NamedRooftop {
+interface NamedRooftop {
   readonly uid: string
   readonly name: string
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { headerValue, url, whole, zone } from './values.ts'
 
 /** What a person may do. engineer: everything; viewer: read; stock: read the stock of its rooftops. */
-export const consoleRoles = ['engineer', 'viewer', 'stock'] as const
+const consoleRoles = ['engineer', 'viewer', 'stock'] as const
 /** One of `consoleRoles`. */
 export type ConsoleRole = (typeof consoleRoles)[number]
 

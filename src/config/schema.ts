@@ -272,8 +272,6 @@ export type ConfigFile = z.infer<typeof fileSchema>
 export type ConfigInput = z.input<typeof fileSchema>
 /** The region of a key and its rooftops. */
 export type Region = z.infer<typeof region>
-/** An API key of the appraisal service. */
-export type KeyConfig = z.infer<typeof key>
 
 const environmentReference = { type: 'string', pattern: '\\$\\{' }
 

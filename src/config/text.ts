@@ -8,7 +8,7 @@ export interface Problem {
 }
 
 /** A parsed config text. `lineOf` gives the line of a setting, or of the nearest node around it. */
-export interface ReadText {
+interface ReadText {
   readonly value: unknown
   readonly problems: readonly Problem[]
   lineOf(path: readonly PropertyKey[]): number
@@ -17,7 +17,7 @@ export interface ReadText {
 }
 
 /** Not valid YAML: one message for each error, with its line. */
-export interface BrokenText {
+interface BrokenText {
   readonly broken: readonly { readonly line: number; readonly message: string }[]
 }
 

@@ -29,7 +29,7 @@ export async function startAction(
 }
 
 /** How an action ended. */
-export interface ActionEnd {
+interface ActionEnd {
   readonly outcome: 'done' | 'refused' | 'failed'
   readonly runId?: number
   readonly message?: string

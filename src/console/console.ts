@@ -19,7 +19,7 @@ import { assetFolder, assetVersion } from './parts/frame.ts'
 import { pageTimeoutMs, PageServer } from './serve-page.ts'
 
 /** What the console needs of the program. */
-export interface ConsoleOptions {
+interface ConsoleOptions {
   readonly context: Context
   readonly doors: Doors
   /** Default: all pages. */

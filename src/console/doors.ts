@@ -78,7 +78,7 @@ export interface Latency {
 }
 
 /** Webhooks by rooftop uid. */
-export interface WebhookFigures {
+interface WebhookFigures {
   readonly rooftops: Readonly<
     Record<
       string,

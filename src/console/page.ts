@@ -77,7 +77,7 @@ export interface PageAction {
 }
 
 /** A file instead of a page: written after the transaction of the page, with the rights of the same person. */
-export interface Download {
+interface Download {
   readonly fileName: string
   readonly type: string
   readonly body: WriteFile
@@ -93,7 +93,7 @@ export class Redirect {
 }
 
 /** A page of the console. What it reads is also its answer to `Accept: application/json`. */
-export interface Page<Data> {
+interface Page<Data> {
   /** Below /console, e.g. `/runs/:id`. */
   readonly path: string
   readonly title: string | ((data: Data) => string)

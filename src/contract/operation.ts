@@ -8,12 +8,12 @@ export type Effect = 'read' | 'write' | 'bill'
 export type ServiceName = 'appraisal' | 'vehicleData'
 export type Region = 'AU' | 'US' | 'GCC'
 /** How the fields that are not part of the path are sent; a form is multipart. */
-export type Encoding = 'query' | 'json' | 'form'
+type Encoding = 'query' | 'json' | 'form'
 /** The daily allowance of the config that a billable call is taken from. */
 export type Budget = 'ppsrSearch' | 'carHistory' | 'historyCheck' | 'prediction'
 
 /** How a call is sent. The path is below the base URL and may hold a query; a field replaces `{field}` in it. */
-export interface Transport {
+interface Transport {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly encoding: Encoding
@@ -24,7 +24,7 @@ export type FieldValues = Readonly<Record<string, unknown>>
 type Names = Readonly<Record<string, string>>
 
 /** A file field of a multipart request; its bytes never pass through the schema. */
-export interface FileField {
+interface FileField {
   readonly name: (wire: WireSettings) => string
   readonly required: boolean
   readonly several: boolean

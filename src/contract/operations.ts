@@ -11,7 +11,7 @@ import { predictionOperations } from './vehicle-data/prediction.ts'
 import { priceOperations } from './vehicle-data/prices.ts'
 
 /** A named group of operations, as readers search for them. */
-export interface OperationGroup {
+interface OperationGroup {
   readonly name: string
   readonly service: ServiceName
   readonly operations: readonly Operation[]

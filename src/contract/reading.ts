@@ -44,7 +44,7 @@ type Kind = keyof typeof kinds
 type FieldNames = { readonly [K in Kind]?: readonly string[] }
 
 /** The fields as they are read. */
-export type FieldsOf<F extends FieldNames> = {
+type FieldsOf<F extends FieldNames> = {
   readonly [P in { [K in Kind & keyof F]: [F[K], K] }[Kind & keyof F] as NamesIn<P[0]>]: ReturnType<
     (typeof kinds)[P[1]]['read']
   >

@@ -16,7 +16,7 @@ const embeddedMajor = '18'
 export type Layout = ReturnType<typeof layoutOf>
 
 /** The contents of `postmaster.pid`. */
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number
   readonly data: string
   readonly port: number

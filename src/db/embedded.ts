@@ -26,7 +26,7 @@ export interface Embedded {
 }
 
 /** The status of an embedded Postgres, read without starting it. */
-export interface EmbeddedStatus {
+interface EmbeddedStatus {
   readonly initialised: boolean
   readonly running: boolean
   readonly pid: number | undefined

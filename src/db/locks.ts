@@ -80,7 +80,7 @@ function keysOf(name: LockName, key: string): string {
 }
 
 /** A lock of a session. A text is locked by its hash. */
-export interface SessionLock {
+interface SessionLock {
   readonly name: LockName
   readonly subject?: number | string
   readonly timeoutMs?: number

@@ -4,14 +4,14 @@ import { withSessionLock } from './locks.ts'
 import { type Migration, migrationsFolder, readMigrations } from './migration-files.ts'
 
 /** A row of the ledger. */
-export interface AppliedMigration {
+interface AppliedMigration {
   readonly version: number
   readonly name: string
   readonly appliedAt: Date
 }
 
 /** The migrations of a warehouse compared with the files. */
-export interface MigrationStatus {
+interface MigrationStatus {
   /** The highest applied version, 0 for an empty warehouse. */
   readonly version: number
   readonly pending: string[]

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Db } from './transaction.ts'
 
 /** The commands whose processes are found by their sessions. */
-export type NamedCommand = 'worker' | 'schedule' | 'serve' | 'demo'
+type NamedCommand = 'worker' | 'schedule' | 'serve' | 'demo'
 
 /** What pg_stat_activity shows for the sessions of this process: its command, and where it runs. */
 export function sessionName(command: NamedCommand): string {

@@ -2,7 +2,7 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 
 /** core.agg_appraisal */
-export interface CoreAggAppraisalTable {
+interface CoreAggAppraisalTable {
   group_id: number
   rooftop_id: number
   eval_id: number
@@ -32,7 +32,7 @@ export interface CoreAggAppraisalTable {
 }
 
 /** core.agg_evaluation_day */
-export interface CoreAggEvaluationDayTable {
+interface CoreAggEvaluationDayTable {
   rooftop_id: number
   completed_date_local: string
   user_id: number
@@ -62,7 +62,7 @@ export interface CoreAggEvaluationDayTable {
 }
 
 /** core.agg_pricing_day */
-export interface CoreAggPricingDayTable {
+interface CoreAggPricingDayTable {
   rooftop_id: number
   completed_date_local: string
   known: number
@@ -72,7 +72,7 @@ export interface CoreAggPricingDayTable {
 }
 
 /** core.agg_recon_day */
-export interface CoreAggReconDayTable {
+interface CoreAggReconDayTable {
   rooftop_id: number
   completed_date_local: string
   recon_type: string
@@ -83,7 +83,7 @@ export interface CoreAggReconDayTable {
 }
 
 /** core.agg_repeat_vehicle */
-export interface CoreAggRepeatVehicleTable {
+interface CoreAggRepeatVehicleTable {
   group_id: number
   vin: string
   currency_code: string
@@ -96,7 +96,7 @@ export interface CoreAggRepeatVehicleTable {
 }
 
 /** core.app_user */
-export interface CoreAppUserTable {
+interface CoreAppUserTable {
   user_id: GeneratedAlways<number>
   group_id: number
   display_name: string | null
@@ -108,14 +108,14 @@ export interface CoreAppUserTable {
 }
 
 /** core.app_user_rooftop */
-export interface CoreAppUserRooftopTable {
+interface CoreAppUserRooftopTable {
   rooftop_id: number
   user_id: number
   is_active: boolean
 }
 
 /** core.custom_field_value */
-export interface CoreCustomFieldValueTable {
+interface CoreCustomFieldValueTable {
   rooftop_id: number
   eval_id: number
   field_name: string
@@ -124,7 +124,7 @@ export interface CoreCustomFieldValueTable {
 }
 
 /** core.dim_date */
-export interface CoreDimDateTable {
+interface CoreDimDateTable {
   date_day: string
   year: number
   quarter: number
@@ -140,7 +140,7 @@ export interface CoreDimDateTable {
 }
 
 /** core.evaluation */
-export interface CoreEvaluationTable {
+interface CoreEvaluationTable {
   rooftop_id: number
   eval_id: number
   group_id: number
@@ -182,7 +182,7 @@ export interface CoreEvaluationTable {
 }
 
 /** core.evaluation_version */
-export interface CoreEvaluationVersionTable {
+interface CoreEvaluationVersionTable {
   rooftop_id: number
   eval_id: number
   version_no: number
@@ -200,14 +200,14 @@ export interface CoreEvaluationVersionTable {
 }
 
 /** core.newest_fact */
-export interface CoreNewestFactTable {
+interface CoreNewestFactTable {
   rooftop_id: number | null
   stream: string | null
   newest_fact_at: Date | null
 }
 
 /** core.photo */
-export interface CorePhotoTable {
+interface CorePhotoTable {
   rooftop_id: number
   eval_id: number
   photo_id: number
@@ -221,7 +221,7 @@ export interface CorePhotoTable {
 }
 
 /** core.price_insight */
-export interface CorePriceInsightTable {
+interface CorePriceInsightTable {
   rooftop_id: number
   eval_id: number
   price_source: string
@@ -232,7 +232,7 @@ export interface CorePriceInsightTable {
 }
 
 /** core.price_observation */
-export interface CorePriceObservationTable {
+interface CorePriceObservationTable {
   rooftop_id: number
   eval_id: number
   price_source: string
@@ -255,7 +255,7 @@ export interface CorePriceObservationTable {
 }
 
 /** core.reconditioning_item */
-export interface CoreReconditioningItemTable {
+interface CoreReconditioningItemTable {
   rooftop_id: number
   eval_id: number
   first_version: number
@@ -269,7 +269,7 @@ export interface CoreReconditioningItemTable {
 }
 
 /** core.ref_watch_status */
-export interface CoreRefWatchStatusTable {
+interface CoreRefWatchStatusTable {
   watch_status: string
   noteworthiness: number
   is_terminal: boolean
@@ -277,7 +277,7 @@ export interface CoreRefWatchStatusTable {
 }
 
 /** core.rooftop */
-export interface CoreRooftopTable {
+interface CoreRooftopTable {
   rooftop_id: GeneratedAlways<number>
   rooftop_uid: string
   dealer_id: number | null
@@ -293,13 +293,13 @@ export interface CoreRooftopTable {
 }
 
 /** core.rooftop_group */
-export interface CoreRooftopGroupTable {
+interface CoreRooftopGroupTable {
   group_id: GeneratedAlways<number>
   group_code: string
 }
 
 /** core.stock_asking_price */
-export interface CoreStockAskingPriceTable {
+interface CoreStockAskingPriceTable {
   rooftop_id: number | null
   stock_no: string | null
   asking_price_first: string | null
@@ -308,7 +308,7 @@ export interface CoreStockAskingPriceTable {
 }
 
 /** core.stock_evaluation */
-export interface CoreStockEvaluationTable {
+interface CoreStockEvaluationTable {
   rooftop_id: number | null
   stock_no: string | null
   eval_rooftop_id: number | null
@@ -318,7 +318,7 @@ export interface CoreStockEvaluationTable {
 }
 
 /** core.stock_import */
-export interface CoreStockImportTable {
+interface CoreStockImportTable {
   import_id: GeneratedAlways<number>
   rooftop_id: number
   file_name: string
@@ -347,7 +347,7 @@ export interface CoreStockImportTable {
 }
 
 /** core.stock_import_row */
-export interface CoreStockImportRowTable {
+interface CoreStockImportRowTable {
   import_id: number
   line_no: number
   stock_no: string | null
@@ -357,7 +357,7 @@ export interface CoreStockImportRowTable {
 }
 
 /** core.stock_market_price */
-export interface CoreStockMarketPriceTable {
+interface CoreStockMarketPriceTable {
   rooftop_id: number | null
   stock_no: string | null
   retail: string | null
@@ -372,7 +372,7 @@ export interface CoreStockMarketPriceTable {
 }
 
 /** core.stock_outcome */
-export interface CoreStockOutcomeTable {
+interface CoreStockOutcomeTable {
   rooftop_id: number | null
   stock_no: string | null
   eval_rooftop_id: number | null
@@ -382,7 +382,7 @@ export interface CoreStockOutcomeTable {
 }
 
 /** core.stock_price_observation */
-export interface CoreStockPriceObservationTable {
+interface CoreStockPriceObservationTable {
   rooftop_id: number
   stock_no: string
   price_source: string
@@ -403,7 +403,7 @@ export interface CoreStockPriceObservationTable {
 }
 
 /** core.stock_unit */
-export interface CoreStockUnitTable {
+interface CoreStockUnitTable {
   rooftop_id: number
   stock_no: string
   vin: string | null
@@ -429,7 +429,7 @@ export interface CoreStockUnitTable {
 }
 
 /** core.stock_unit_change */
-export interface CoreStockUnitChangeTable {
+interface CoreStockUnitChangeTable {
   import_id: number
   rooftop_id: number
   stock_no: string
@@ -438,14 +438,14 @@ export interface CoreStockUnitChangeTable {
 }
 
 /** core.stream_at_work */
-export interface CoreStreamAtWorkTable {
+interface CoreStreamAtWorkTable {
   rooftop_id: number | null
   stream: string | null
   held: string | null
 }
 
 /** core.stream_status */
-export interface CoreStreamStatusTable {
+interface CoreStreamStatusTable {
   rooftop_id: number | null
   stream: string | null
   last_status: string | null
@@ -464,7 +464,7 @@ export interface CoreStreamStatusTable {
 }
 
 /** core.user_price */
-export interface CoreUserPriceTable {
+interface CoreUserPriceTable {
   rooftop_id: number
   eval_id: number
   position: number
@@ -474,7 +474,7 @@ export interface CoreUserPriceTable {
 }
 
 /** core.vehicle_check */
-export interface CoreVehicleCheckTable {
+interface CoreVehicleCheckTable {
   rooftop_id: number
   eval_id: number
   check_kind: string
@@ -496,7 +496,7 @@ export interface CoreVehicleCheckTable {
 }
 
 /** core.vehicle_decode */
-export interface CoreVehicleDecodeTable {
+interface CoreVehicleDecodeTable {
   vin: string
   operation: string
   adcode: string | null
@@ -507,7 +507,7 @@ export interface CoreVehicleDecodeTable {
 }
 
 /** core.watch_status_change */
-export interface CoreWatchStatusChangeTable {
+interface CoreWatchStatusChangeTable {
   rooftop_id: number
   eval_id: number
   check_kind: string
@@ -518,7 +518,7 @@ export interface CoreWatchStatusChangeTable {
 }
 
 /** ops.alert */
-export interface OpsAlertTable {
+interface OpsAlertTable {
   alert_id: GeneratedAlways<number>
   alert_key: string
   detail: string
@@ -528,7 +528,7 @@ export interface OpsAlertTable {
 }
 
 /** ops.alert_message */
-export interface OpsAlertMessageTable {
+interface OpsAlertMessageTable {
   message_id: Generated<string>
   target: string
   recipient: Generated<string>
@@ -545,20 +545,20 @@ export interface OpsAlertMessageTable {
 }
 
 /** ops.bi_access */
-export interface OpsBiAccessTable {
+interface OpsBiAccessTable {
   role_name: string
   group_code: string
 }
 
 /** ops.bi_login */
-export interface OpsBiLoginTable {
+interface OpsBiLoginTable {
   role_name: string
   member_of: string
   granted_at: Generated<Date>
 }
 
 /** ops.billable_call */
-export interface OpsBillableCallTable {
+interface OpsBillableCallTable {
   call_id: GeneratedAlways<number>
   operation: string
   budget: string
@@ -578,7 +578,7 @@ export interface OpsBillableCallTable {
 }
 
 /** ops.certified_ids */
-export interface OpsCertifiedIdsTable {
+interface OpsCertifiedIdsTable {
   rooftop_id: number
   stream: string
   window_from: Date
@@ -588,7 +588,7 @@ export interface OpsCertifiedIdsTable {
 }
 
 /** ops.console_action */
-export interface OpsConsoleActionTable {
+interface OpsConsoleActionTable {
   action_id: GeneratedAlways<number>
   at: Generated<Date>
   email: string
@@ -602,7 +602,7 @@ export interface OpsConsoleActionTable {
 }
 
 /** ops.console_link */
-export interface OpsConsoleLinkTable {
+interface OpsConsoleLinkTable {
   token_hash: Buffer
   email: string
   made_at: Generated<Date>
@@ -610,7 +610,7 @@ export interface OpsConsoleLinkTable {
 }
 
 /** ops.console_session */
-export interface OpsConsoleSessionTable {
+interface OpsConsoleSessionTable {
   token_hash: Buffer
   email: string
   started_at: Generated<Date>
@@ -620,14 +620,14 @@ export interface OpsConsoleSessionTable {
 }
 
 /** ops.console_try */
-export interface OpsConsoleTryTable {
+interface OpsConsoleTryTable {
   address: string
   tried_at: Generated<Date>
   method: Generated<string>
 }
 
 /** ops.coverage */
-export interface OpsCoverageTable {
+interface OpsCoverageTable {
   rooftop_id: number
   stream: string
   covered: Generated<string>
@@ -635,7 +635,7 @@ export interface OpsCoverageTable {
 }
 
 /** ops.data_quality */
-export interface OpsDataQualityTable {
+interface OpsDataQualityTable {
   rooftop_id: number
   stream: string
   natural_key: string
@@ -646,7 +646,7 @@ export interface OpsDataQualityTable {
 }
 
 /** ops.enrichment_state */
-export interface OpsEnrichmentStateTable {
+interface OpsEnrichmentStateTable {
   rooftop_id: number
   stream: string
   eval_id: number
@@ -661,7 +661,7 @@ export interface OpsEnrichmentStateTable {
 }
 
 /** ops.field_drift */
-export interface OpsFieldDriftTable {
+interface OpsFieldDriftTable {
   stream: string
   json_path: string
   json_type: string
@@ -672,7 +672,7 @@ export interface OpsFieldDriftTable {
 }
 
 /** ops.job */
-export interface OpsJobTable {
+interface OpsJobTable {
   job_name: string
   schedule: string
   time_zone: string
@@ -680,7 +680,7 @@ export interface OpsJobTable {
 }
 
 /** ops.job_fire */
-export interface OpsJobFireTable {
+interface OpsJobFireTable {
   fire_id: GeneratedAlways<number>
   job_name: string
   cause: string
@@ -698,7 +698,7 @@ export interface OpsJobFireTable {
 }
 
 /** ops.key_refusal */
-export interface OpsKeyRefusalTable {
+interface OpsKeyRefusalTable {
   key_name: string | null
   rooftop_uid: string | null
   operation: string | null
@@ -710,7 +710,7 @@ export interface OpsKeyRefusalTable {
 }
 
 /** ops.key_state */
-export interface OpsKeyStateTable {
+interface OpsKeyStateTable {
   key_name: string
   rooftop_uid: string
   operation: string
@@ -723,7 +723,7 @@ export interface OpsKeyStateTable {
 }
 
 /** ops.mart_source */
-export interface OpsMartSourceTable {
+interface OpsMartSourceTable {
   reader: string | null
   source_schema: string | null
   source_name: string | null
@@ -733,14 +733,14 @@ export interface OpsMartSourceTable {
 }
 
 /** ops.mart_version */
-export interface OpsMartVersionTable {
+interface OpsMartVersionTable {
   version: string
   checksum: string
   built_at: Generated<Date>
 }
 
 /** ops.parked */
-export interface OpsParkedTable {
+interface OpsParkedTable {
   key_name: string
   stream: string
   until: Date
@@ -748,7 +748,7 @@ export interface OpsParkedTable {
 }
 
 /** ops.price_batch */
-export interface OpsPriceBatchTable {
+interface OpsPriceBatchTable {
   batch_no: GeneratedAlways<number>
   rooftop_id: number
   run_id: number
@@ -763,14 +763,14 @@ export interface OpsPriceBatchTable {
 }
 
 /** ops.price_batch_size */
-export interface OpsPriceBatchSizeTable {
+interface OpsPriceBatchSizeTable {
   rooftop_id: number
   size: number
   learned_at: Generated<Date>
 }
 
 /** ops.price_batch_unit */
-export interface OpsPriceBatchUnitTable {
+interface OpsPriceBatchUnitTable {
   batch_no: number
   stock_no: string
   vin: string | null
@@ -780,7 +780,7 @@ export interface OpsPriceBatchUnitTable {
 }
 
 /** ops.quarantine */
-export interface OpsQuarantineTable {
+interface OpsQuarantineTable {
   quarantine_id: GeneratedAlways<number>
   stream: string
   rooftop_id: number
@@ -797,7 +797,7 @@ export interface OpsQuarantineTable {
 }
 
 /** ops.rate_budget */
-export interface OpsRateBudgetTable {
+interface OpsRateBudgetTable {
   key_name: string
   rate: number | null
   learnt_from: number | null
@@ -809,7 +809,7 @@ export interface OpsRateBudgetTable {
 }
 
 /** ops.rate_member */
-export interface OpsRateMemberTable {
+interface OpsRateMemberTable {
   key_name: string
   member_id: string
   host: string
@@ -821,7 +821,7 @@ export interface OpsRateMemberTable {
 }
 
 /** ops.run */
-export interface OpsRunTable {
+interface OpsRunTable {
   run_id: GeneratedAlways<number>
   command: string
   arguments: Generated<unknown>
@@ -840,7 +840,7 @@ export interface OpsRunTable {
 }
 
 /** ops.run_log */
-export interface OpsRunLogTable {
+interface OpsRunLogTable {
   run_id: number
   line_id: GeneratedAlways<number>
   at: Date
@@ -849,7 +849,7 @@ export interface OpsRunLogTable {
 }
 
 /** ops.run_pace */
-export interface OpsRunPaceTable {
+interface OpsRunPaceTable {
   run_id: number
   minute_at: Date
   windows: Generated<number>
@@ -857,7 +857,7 @@ export interface OpsRunPaceTable {
 }
 
 /** ops.run_stream */
-export interface OpsRunStreamTable {
+interface OpsRunStreamTable {
   run_id: number
   rooftop_id: number
   stream: string
@@ -881,7 +881,7 @@ export interface OpsRunStreamTable {
 }
 
 /** ops.schema_migration */
-export interface OpsSchemaMigrationTable {
+interface OpsSchemaMigrationTable {
   version: number
   name: string
   checksum: string
@@ -889,7 +889,7 @@ export interface OpsSchemaMigrationTable {
 }
 
 /** ops.source */
-export interface OpsSourceTable {
+interface OpsSourceTable {
   source_id: GeneratedAlways<number>
   appraisal_url: string
   vehicle_data_url: string
@@ -898,7 +898,7 @@ export interface OpsSourceTable {
 }
 
 /** ops.stock_inbox */
-export interface OpsStockInboxTable {
+interface OpsStockInboxTable {
   inbox: string
   known_since: Generated<Date>
   checked_at: Date | null
@@ -908,7 +908,7 @@ export interface OpsStockInboxTable {
 }
 
 /** ops.stock_inbox_file */
-export interface OpsStockInboxFileTable {
+interface OpsStockInboxFileTable {
   file_id: GeneratedAlways<number>
   inbox: string
   folder_id: string
@@ -929,7 +929,7 @@ export interface OpsStockInboxFileTable {
 }
 
 /** ops.stock_inbox_part */
-export interface OpsStockInboxPartTable {
+interface OpsStockInboxPartTable {
   file_id: number
   rooftop_id: number
   sha256: Buffer
@@ -941,7 +941,7 @@ export interface OpsStockInboxPartTable {
 }
 
 /** ops.stock_mapping */
-export interface OpsStockMappingTable {
+interface OpsStockMappingTable {
   rooftop_id: number
   fingerprint: string
   columns: unknown
@@ -950,7 +950,7 @@ export interface OpsStockMappingTable {
 }
 
 /** ops.stock_upload */
-export interface OpsStockUploadTable {
+interface OpsStockUploadTable {
   upload_id: Generated<string>
   rooftop_id: number
   email: string
@@ -970,7 +970,7 @@ export interface OpsStockUploadTable {
 }
 
 /** ops.stream_state */
-export interface OpsStreamStateTable {
+interface OpsStreamStateTable {
   rooftop_id: number
   stream: string
   largest_answer: Generated<number>
@@ -979,7 +979,7 @@ export interface OpsStreamStateTable {
 }
 
 /** ops.unlisted_record */
-export interface OpsUnlistedRecordTable {
+interface OpsUnlistedRecordTable {
   rooftop_id: number
   stream: string
   record_id: number
@@ -987,7 +987,7 @@ export interface OpsUnlistedRecordTable {
 }
 
 /** ops.value_check */
-export interface OpsValueCheckTable {
+interface OpsValueCheckTable {
   rooftop_id: number
   stream: string
   round_started_at: Date
@@ -999,7 +999,7 @@ export interface OpsValueCheckTable {
 }
 
 /** ops.value_difference */
-export interface OpsValueDifferenceTable {
+interface OpsValueDifferenceTable {
   rooftop_id: number
   stream: string
   record_key: string
@@ -1009,7 +1009,7 @@ export interface OpsValueDifferenceTable {
 }
 
 /** ops.vanished */
-export interface OpsVanishedTable {
+interface OpsVanishedTable {
   rooftop_id: number
   stream: string
   natural_key: string
@@ -1019,7 +1019,7 @@ export interface OpsVanishedTable {
 }
 
 /** ops.verification */
-export interface OpsVerificationTable {
+interface OpsVerificationTable {
   rooftop_id: number
   stream: string
   verified_at: Date
@@ -1028,7 +1028,7 @@ export interface OpsVerificationTable {
 }
 
 /** ops.webhook_delivery */
-export interface OpsWebhookDeliveryTable {
+interface OpsWebhookDeliveryTable {
   delivery_id: GeneratedAlways<number>
   event: string
   rooftop_id: number | null
@@ -1052,7 +1052,7 @@ export interface OpsWebhookDeliveryTable {
 }
 
 /** ops.webhook_subscription */
-export interface OpsWebhookSubscriptionTable {
+interface OpsWebhookSubscriptionTable {
   rooftop_id: number
   event: string
   subscription_id: number
@@ -1063,7 +1063,7 @@ export interface OpsWebhookSubscriptionTable {
 }
 
 /** ops.window_certificate */
-export interface OpsWindowCertificateTable {
+interface OpsWindowCertificateTable {
   rooftop_id: number
   stream: string
   window_from: Date
@@ -1084,14 +1084,14 @@ export interface OpsWindowCertificateTable {
 }
 
 /** pii.app_user_email */
-export interface PiiAppUserEmailTable {
+interface PiiAppUserEmailTable {
   user_id: number
   group_id: number
   email: string
 }
 
 /** pii.archived_pdf */
-export interface PiiArchivedPdfTable {
+interface PiiArchivedPdfTable {
   rooftop_id: number
   eval_id: number
   link_kind: string
@@ -1102,7 +1102,7 @@ export interface PiiArchivedPdfTable {
 }
 
 /** pii.erasure */
-export interface PiiErasureTable {
+interface PiiErasureTable {
   erasure_id: GeneratedAlways<number>
   subject_kind: string
   subject_masked: string
@@ -1114,19 +1114,19 @@ export interface PiiErasureTable {
 }
 
 /** pii.erasure_file */
-export interface PiiErasureFileTable {
+interface PiiErasureFileTable {
   sha256: Buffer
   noted_at: Generated<Date>
 }
 
 /** pii.erasure_secret */
-export interface PiiErasureSecretTable {
+interface PiiErasureSecretTable {
   is_only: Generated<boolean>
   secret: Buffer
 }
 
 /** pii.evaluation_customer */
-export interface PiiEvaluationCustomerTable {
+interface PiiEvaluationCustomerTable {
   rooftop_id: number
   eval_id: number
   customer_name: string | null
@@ -1140,7 +1140,7 @@ export interface PiiEvaluationCustomerTable {
 }
 
 /** pii.signed_link */
-export interface PiiSignedLinkTable {
+interface PiiSignedLinkTable {
   rooftop_id: number
   eval_id: number
   link_kind: string
@@ -1151,7 +1151,7 @@ export interface PiiSignedLinkTable {
 }
 
 /** pii.suppressed_contact */
-export interface PiiSuppressedContactTable {
+interface PiiSuppressedContactTable {
   digest: Buffer
   kind: string
   erasure_id: number
@@ -1159,7 +1159,7 @@ export interface PiiSuppressedContactTable {
 }
 
 /** pii.suppressed_evaluation */
-export interface PiiSuppressedEvaluationTable {
+interface PiiSuppressedEvaluationTable {
   group_id: number
   eval_id: number
   scope: string
@@ -1170,7 +1170,7 @@ export interface PiiSuppressedEvaluationTable {
 }
 
 /** raw.payload */
-export interface RawPayloadTable {
+interface RawPayloadTable {
   rooftop_id: number
   endpoint: string
   natural_key: string
@@ -1181,7 +1181,7 @@ export interface RawPayloadTable {
 }
 
 /** raw.payload_json */
-export interface RawPayloadJsonTable {
+interface RawPayloadJsonTable {
   rooftop_id: number | null
   endpoint: string | null
   natural_key: string | null

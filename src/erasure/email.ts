@@ -1,7 +1,7 @@
 import { type NormalisedText, normaliseText, replaceIn } from './normalise-text.ts'
 
 /** An e-mail within a text. Several may have the same place: where it begins and ends is not always certain. */
-export interface EmailFound {
+interface EmailFound {
   readonly key: string
   readonly start: number
   readonly end: number

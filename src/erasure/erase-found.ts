@@ -19,7 +19,7 @@ import { digester, suppress, suppressContacts, suppressedAmong } from './suppres
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 
 /** The findings of an erasure, with its id. */
-export interface Erasing {
+interface Erasing {
   readonly findings: Findings
   readonly secret: Buffer
   readonly erasureId: number

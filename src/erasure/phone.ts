@@ -21,7 +21,7 @@ const minDigits = 7
 const mostDigits = 15
 
 /** A phone number within a text. */
-export interface PhoneFound {
+interface PhoneFound {
   readonly key: string
   readonly start: number
   readonly end: number

@@ -19,7 +19,7 @@ export interface Hit {
 }
 
 /** The part of a table to search, and whether to lock the rows found until the commit. */
-export interface Extent {
+interface Extent {
   /** These rows, and those written by transactions from `since` on (xid8); null: all rows. */
   readonly part: { readonly ctids: readonly string[]; readonly since: string } | null
   readonly locks: boolean

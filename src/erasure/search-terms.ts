@@ -17,7 +17,7 @@ export function isErasedMark(value: unknown): boolean {
 }
 
 /** `whole` matches a complete text; the others match within a text. */
-export type SearchTermKind = 'email' | 'phone' | 'phrase' | 'whole'
+type SearchTermKind = 'email' | 'phone' | 'phrase' | 'whole'
 
 /** A text that names a person, normalised for comparison. Personal data: never printed, never stored. */
 export interface SearchTerm {

@@ -208,7 +208,7 @@ export async function ensureSecret(db: Db): Promise<Buffer> {
 }
 
 /** Digests of terms, cached: an erasure lists the same terms with every evaluation. */
-export type Digester = (term: Pick<SearchTerm, 'kind' | 'key'>) => Buffer
+type Digester = (term: Pick<SearchTerm, 'kind' | 'key'>) => Buffer
 
 export function digester(secret: Buffer): Digester {
   const known = new Map<string, Buffer>()

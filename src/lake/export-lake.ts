@@ -19,7 +19,7 @@ import { type LakeTarget, TargetError } from './target.ts'
 import { readCoverage, readWarehouse } from './warehouse-state.ts'
 
 /** What an export needs. */
-export interface LakeServices {
+interface LakeServices {
   readonly pool: pg.Pool
   readonly log: Log
   readonly signal: AbortSignal

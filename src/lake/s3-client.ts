@@ -8,14 +8,14 @@ import { textsOf } from './s3-xml.ts'
 import { TargetError } from './target.ts'
 
 /** A bucket and the key to it. */
-export interface S3Address extends S3Settings {
+interface S3Address extends S3Settings {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly bucket: string
 }
 
 /** One request. All of them can be repeated: they read, or store the same bytes under the same name. */
-export interface S3Request {
+interface S3Request {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** Empty: the bucket itself. */
   readonly key: string
@@ -26,7 +26,7 @@ export interface S3Request {
 }
 
 /** An answer with its whole body. */
-export interface S3Answer {
+interface S3Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string

@@ -39,7 +39,7 @@ function comparedWithObjective(inScope: number, alive: number) {
 }
 
 /** The links of a rooftop by the hours that they have left. */
-export interface LinkLife {
+interface LinkLife {
   readonly uid: string
   readonly name: string
   /** By `lifeBounds`: expired, then one entry up to each bound, then those that live longer. */

@@ -3,7 +3,6 @@ import type { Context } from '../context.ts'
 /** What a permalink can lead to: the id is a check's `check_ref`, or a photo's `photo_id`. */
 export const linkKinds = ['ppsr_pdf', 'car_history_pdf', 'photo'] as const
 export type LinkKind = (typeof linkKinds)[number]
-export type PdfKind = Exclude<LinkKind, 'photo'>
 
 /** A click on a permalink. `rooftopUid` chooses between two rooftops with the same id; null: it names none. */
 export interface LinkRequest {

@@ -9,7 +9,7 @@ import { sendPage } from './send-page.ts'
 import { tokenCheck, tokenOf } from './token.ts'
 
 /** What the routes are made of. */
-export interface LinkRoutes {
+interface LinkRoutes {
   readonly links: LinkOpener
   /** Without it nothing is shown, not even what exists. */
   readonly token: string

@@ -15,7 +15,7 @@ import { type Check, fail, ok, warn } from './check-result.ts'
 const recentDays = 30
 
 /** The source that the rooftops are checked at. */
-export interface CheckedSource {
+interface CheckedSource {
   readonly appraisal: AppraisalClient
   readonly wire: AppraisalWire
   readonly signal: AbortSignal

@@ -98,7 +98,7 @@ export const gauges = {
 }
 
 /** The name of a gauge that is read at the scrape. */
-export type GaugeName = keyof typeof gauges
+type GaugeName = keyof typeof gauges
 
 /** One series of a gauge at one moment. */
 export interface Sample {

@@ -16,9 +16,7 @@ const timeoutMs = 3_000
 const cacheMs = 1_000
 
 /** Whether this process may get work. `reason` holds no secret. */
-export type Readiness =
-  | { readonly ready: true }
-  | { readonly ready: false; readonly reason: string }
+type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
 
 /** Metrics and readiness of a process for its operators. */
 export interface Operations extends AsyncDisposable {

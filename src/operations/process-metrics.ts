@@ -14,7 +14,7 @@ import type { WireSettings } from '../values/wire.ts'
 import { programVersion } from '../version.ts'
 
 /** Counters of this process since its start. Listens until it is disposed. */
-export interface ProcessMetrics extends Disposable {
+interface ProcessMetrics extends Disposable {
   readonly registry: Registry
 }
 

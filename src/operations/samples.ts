@@ -11,7 +11,7 @@ import { readJobStatuses } from '../scheduler/job-status.ts'
 import { type Sample, samplesOf } from './gauges.ts'
 
 /** The status of an API key in this process. */
-export interface KeyStatus {
+interface KeyStatus {
   /** `appraisal/<name under keys:>`, or `vehicleData`. */
   readonly key: string
   readonly inFlight: number

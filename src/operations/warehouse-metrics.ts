@@ -41,7 +41,7 @@ interface Reading {
 }
 
 /** What the metrics of the warehouse are read from. */
-export interface WarehouseMetricsOptions {
+interface WarehouseMetricsOptions {
   readonly config: Config
   readonly log: Log
   /** A separate pool of few connections: a scrape takes none from the work. */

@@ -67,7 +67,7 @@ export async function earlierCertificates(
 }
 
 /** The certificates of a rooftop's windows. */
-export interface Certified {
+interface Certified {
   readonly rooftopId: number
   readonly certificates: readonly Certificate[]
 }

@@ -15,7 +15,7 @@ export interface CertifiedIds {
 }
 
 /** The outcomes of the records that a window of a rooftop lists. */
-export interface ListedWindow {
+interface ListedWindow {
   readonly rooftopId: number
   readonly window: Window
   readonly listed: readonly CertifiedIds[]

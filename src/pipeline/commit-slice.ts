@@ -18,7 +18,7 @@ import { type IsolatedWrite, writeIsolated } from './write-isolated.ts'
 export type SliceWritten = Omit<SliceResult, 'counts'> & { readonly counts?: Partial<Counts> }
 
 /** What is special about a slice. `store` and `reject` only where single items may fail to be stored. */
-export interface SliceWrites<Item> extends Partial<Omit<IsolatedWrite<Item, unknown>, 'write'>> {
+interface SliceWrites<Item> extends Partial<Omit<IsolatedWrite<Item, unknown>, 'write'>> {
   readonly items?: readonly Item[]
   /** Writes payloads, rows, certificates and coverage; may run several times. */
   write(tx: Tx, items: readonly Item[]): Promise<SliceWritten>

@@ -21,7 +21,7 @@ export interface DueScope {
 }
 
 /** The same for several rooftops. */
-export interface DueScopes extends Omit<DueScope, 'rooftopId'> {
+interface DueScopes extends Omit<DueScope, 'rooftopId'> {
   readonly rooftopIds: readonly number[]
 }
 

@@ -8,7 +8,7 @@ import type { Answer } from './ask-source.ts'
 import type { SliceJob } from './stream.ts'
 
 /** Set while a key's quota is used up. `until` is the source's time. */
-export interface Parked {
+interface Parked {
   readonly until: Date
   readonly reason: string
 }

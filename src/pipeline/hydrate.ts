@@ -35,7 +35,7 @@ export type Hydrated =
     }
 
 /** The body of a record. */
-export interface Payload {
+interface Payload {
   readonly text: string
   readonly hash: Buffer
   readonly fetchedAt: Date

@@ -72,7 +72,7 @@ export async function loadRecords(
 }
 
 /** All stored rows of the records, by id; without records that are not stored. */
-export async function storedRows(
+async function storedRows(
   { client }: Pick<Tx, 'client'>,
   stream: WindowedRecords,
   rooftop: RooftopRow,

@@ -18,14 +18,14 @@ export class HiddenValue {
 }
 
 /** Whose payloads are shown, and where they name people. */
-export interface MaskScope {
+interface MaskScope {
   readonly people: PeopleOfRecords
   readonly id: number
   readonly wire: AppraisalWire
 }
 
 /** A parsed payload. `isRecord`: it is the record itself, not another answer about it. */
-export interface ShownPayload {
+interface ShownPayload {
   readonly body: unknown
   readonly isRecord: boolean
 }

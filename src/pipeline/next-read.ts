@@ -29,7 +29,7 @@ export interface ReadScope {
 }
 
 /** What the warehouse holds of the record. */
-export interface RecordFacts {
+interface RecordFacts {
   readonly rooftopId: number
   readonly id: number
   /** Where the record is among the windows; null: not known. */
@@ -49,13 +49,13 @@ export interface WindowFacts {
 
 /** gap: not covered or not settled; recheck: younger than sync.recheckDays; deep: its turn of sync.deepRelistNights nights;
  *  quarantine: it holds a quarantined record. */
-export interface Listing {
+interface Listing {
   readonly at: Date
   readonly reason: DueReason | 'quarantine'
 }
 
 /** When the record is read again. `at` null: no date is known, or never. */
-export interface NextRead {
+interface NextRead {
   readonly reason:
     | 'webhook'
     | 'retry'

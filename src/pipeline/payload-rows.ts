@@ -5,7 +5,7 @@ import type { WireSettings } from '../values/wire.ts'
 import type { Rejected, Row } from '../values/record.ts'
 
 /** A stored payload. */
-export interface StoredPayload {
+interface StoredPayload {
   readonly endpoint: string
   readonly naturalKey: string
   readonly fetchedAt: Date

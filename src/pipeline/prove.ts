@@ -25,7 +25,7 @@ export interface Proof {
 }
 
 /** How to list a window, and what is known before the proof. */
-export interface ProveOptions {
+interface ProveOptions {
   list(window: Window): Promise<RecordList>
   readonly listLimit: ListLimit
   /** Whether an earlier certificate of this window has proved exactly this answer. */

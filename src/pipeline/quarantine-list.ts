@@ -38,7 +38,7 @@ export interface QuarantineFilter {
 }
 
 /** A page of a list: `limit` entries that follow the last one of the page before. */
-export interface QuarantinePage {
+interface QuarantinePage {
   readonly order: 'oldest' | 'newest'
   readonly beyond?: number
   readonly limit: number

@@ -9,7 +9,7 @@ import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
 
 /** A record that cannot be loaded. */
-export interface RejectedRecord {
+interface RejectedRecord {
   readonly naturalKey: string
   readonly issues: readonly Issue[]
   /** As received, as far as Postgres can store it. */

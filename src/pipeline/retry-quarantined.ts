@@ -16,7 +16,7 @@ type Rooftops = Pick<Config, 'rooftops'>
 export const mostRetried = 5_000
 
 /** Open entries of a stream and rooftop that can be read again. */
-export interface Retriable {
+interface Retriable {
   readonly stream: string
   readonly rooftop: string
   readonly records: number

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { BusyError, UsageError } from '../errors.ts'
 import type { RooftopConfig } from '../config/read.ts'
 import { refreshSums } from '../db/sums.ts'
-import type { CoreRooftopTable } from '../db/tables.ts'
+import type { Tables } from '../db/tables.ts'
 import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { lockSql } from '../db/locks.ts'
@@ -261,7 +261,11 @@ const summedAtOnce = 5_000
 /** Updates a rooftop's row, and what follows from its dealer group and its time zone: the rows of its evaluations, and their sums. */
 async function updateRooftop(
   db: Db,
-  { rooftop_id: id, group_id: groupBefore, time_zone: zoneBefore }: Selectable<CoreRooftopTable>,
+  {
+    rooftop_id: id,
+    group_id: groupBefore,
+    time_zone: zoneBefore,
+  }: Selectable<Tables['core.rooftop']>,
   values: RowValues,
 ): Promise<void> {
   const { group_id: groupId, time_zone: zone } = values

@@ -49,7 +49,7 @@ export interface RunSummary {
 }
 
 /** What the history is limited to; left out: everything. */
-export interface RunFilter {
+interface RunFilter {
   /** Runs that began at this instant or later, or had not ended before it. */
   readonly since?: Date
   /** The last run of the page before: what follows it in the order. */
@@ -82,7 +82,7 @@ export async function readKnownRooftops(db: Db): Promise<KnownRooftop[]> {
 const endedAt = sql`coalesce(finished_at, 'infinity'::timestamptz)`
 
 /** The order of a list: the newest first, by the begin or by the end. */
-export type RunOrder = 'begin' | 'end'
+type RunOrder = 'begin' | 'end'
 
 /** The runs that fit, a page of them. */
 export async function listRuns(

@@ -5,7 +5,7 @@ import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
 import { joinSentences } from '../values/text.ts'
 
 /** The outcome of a whole run. */
-export type RunStatus = 'ok' | 'partial' | 'failed'
+type RunStatus = 'ok' | 'partial' | 'failed'
 
 /** What `sync --json` and `backfill --json` print. */
 export interface RunReport {

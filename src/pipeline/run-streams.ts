@@ -29,7 +29,7 @@ const maxOutageSeconds = 30
 const countedAtOnce = 50
 
 /** How a run ended that this process waited for. */
-export type RunEnd = 'done' | 'stopped' | 'paused'
+type RunEnd = 'done' | 'stopped' | 'paused'
 
 /**
  * One run: the source's clock → the run's row → work for every stream × rooftop → slices until done → report.
@@ -47,7 +47,7 @@ export async function runToEnd(context: Context, request: RunRequest): Promise<E
 }
 
 /** A run that has ended, or that this process works on no more. */
-export interface EndedRun {
+interface EndedRun {
   readonly report: RunReport
   readonly end: RunEnd
 }

@@ -10,7 +10,7 @@ import { runWorkLoop } from './work-loop.ts'
 const drainMs = 25_000
 
 /** What a worker works on, and how many slices at once. */
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly streams: readonly Stream[]
   /** Slices at once. */
   readonly concurrency: number

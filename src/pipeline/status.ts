@@ -75,7 +75,7 @@ export interface RunningRun {
 }
 
 /** A new time zone of a rooftop within the last 30 days: its local days and sums were calculated again. */
-export interface ZoneChange {
+interface ZoneChange {
   readonly from: string
   readonly to: string
   readonly at: string

@@ -31,7 +31,7 @@ export interface Stream {
 }
 
 /** Does one slice of work and commits it. */
-export type Slice = (job: SliceJob) => Promise<SliceResult>
+type Slice = (job: SliceJob) => Promise<SliceResult>
 
 /** What a slice did, and what follows it. */
 export interface SliceResult {

@@ -35,7 +35,7 @@ interface Round {
 }
 
 /** What one night compared. */
-export interface ComparedShare {
+interface ComparedShare {
   readonly records: number
   /** false: its time was over before the share was done. */
   readonly isDone: boolean

@@ -36,7 +36,7 @@ const repairShare = 50
 const maxRepairIntervalMs = 300_000
 
 /** What a work loop takes, how much at once, and when it ends. */
-export interface WorkLoopOptions extends SliceOwner {
+interface WorkLoopOptions extends SliceOwner {
   readonly streams: readonly Stream[]
   /** All rooftops of the config; work for any of them is taken. */
   readonly rooftops: readonly RooftopRow[]

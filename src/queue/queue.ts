@@ -32,7 +32,7 @@ export interface WorkItem {
 }
 
 /** Limits what is taken. */
-export interface TakeOptions {
+interface TakeOptions {
   /** No work of these rooftops is taken. */
   readonly unknownRooftops?: readonly string[]
   /** No work of a lower priority is taken. */
@@ -206,7 +206,7 @@ function asAttempt({ id, attempt }: WorkItem): { id: string; retryCount: number 
 }
 
 /** The entries of all queues by state, and the age of the oldest that could be taken now. */
-export interface QueueCounts {
+interface QueueCounts {
   readonly active: number
   readonly waiting: number
   readonly delayed: number

@@ -28,7 +28,7 @@ export interface BudgetRow {
 }
 
 /** Reserved send times, `intervalMs` apart; `delayMs` from now. `rate`: the learned one. */
-export interface Reservation {
+interface Reservation {
   readonly delayMs: number
   readonly intervalMs: number
   readonly rate: number | null

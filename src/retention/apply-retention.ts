@@ -4,7 +4,7 @@ import { type FilesRemoved, removeErasedFiles } from '../erasure/erased-files.ts
 import { deletePayloads } from './payloads.ts'
 
 /** What retention deleted. */
-export interface RetentionReport {
+interface RetentionReport {
   /** Superseded bodies of `raw.payload`. */
   readonly payloads: number
   /** Records of quarantine that were resolved. */
@@ -25,7 +25,7 @@ export interface RetentionReport {
   readonly files: FilesRemoved
 }
 
-export type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'>
+type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'>
 
 /** Rows that one statement deletes: locks are short, and an interruption keeps the finished batches. */
 const batchSize = 1_000

@@ -242,10 +242,7 @@ const lenient = new WeakMap<Operation, z.ZodObject>()
 
 /** The fields in the shape of the operation. Refusal names every invalid field, with 400 or the status that the endpoint has for
  *  the field. */
-export function validFields(
-  { operation, invalid }: Endpoint,
-  fields: unknown,
-): Record<string, unknown> {
+function validFields({ operation, invalid }: Endpoint, fields: unknown): Record<string, unknown> {
   const result = schemaOf(operation).safeParse(fields)
   if (result.success) return result.data
   const { issues } = result.error

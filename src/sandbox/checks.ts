@@ -6,14 +6,14 @@ import { samples } from './samples.ts'
 export type CheckKind = 'ppsr' | 'car_history'
 
 /** Entries of the registers for a vehicle. */
-export interface CheckCounts {
+interface CheckCounts {
   readonly securityInterests: number
   readonly writeOffs: number
   readonly stolen: number
 }
 
 /** How a search is watched; the status at any instant follows from it. */
-export interface WatchPlan {
+interface WatchPlan {
   /** False: the watch is off, its status is always `disabled`. */
   readonly isWatched: boolean
   /** When the security-interest details change; has no effect after the end of the watch. */
@@ -84,7 +84,7 @@ export function mostUrgent(statuses: readonly WatchStatus[]): WatchStatus {
 }
 
 /** Samples behave as described; of other VINs about one in six changes within the 14 days. */
-export function watchPlanFor(vin: string, searchedAt: Date): WatchPlan {
+function watchPlanFor(vin: string, searchedAt: Date): WatchPlan {
   const day = dayOfChange(vin)
   return {
     isWatched: vin !== samples.auWatchDisabled.vin,

@@ -6,7 +6,7 @@ import type { ApiKey, Rooftop } from './world-types.ts'
 export const sandboxVehicleDataKey = `${sandboxKeyPrefix}vehicle-data-5d1f0c8e7a2b`
 
 /** The addresses of a sandbox. */
-export interface SandboxAddresses {
+interface SandboxAddresses {
   readonly baseUrl: string
   readonly vehicleDataUrl: string
   readonly vehicleDataKey: string

@@ -1,5 +1,5 @@
 /** How a virtual clock starts. */
-export interface VirtualClockOptions {
+interface VirtualClockOptions {
   readonly start: Date
   /** A frozen clock moves only by `advance` and `set`; default false. */
   readonly frozen?: boolean

@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 import type { ApiKey, Evaluation, Rooftop } from './world-types.ts'
 
 /** The key, rooftop and evaluation of an example. */
-export interface ExampleSubject {
+interface ExampleSubject {
   readonly key: ApiKey
   readonly rooftop: Rooftop
   /** Null where the world has no completed evaluation that the key may read. */

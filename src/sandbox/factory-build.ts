@@ -3,7 +3,7 @@ import type { CatalogueVehicle } from './catalogue.ts'
 import { plainVin } from './find-vehicle.ts'
 
 /** The factory build of a VIN, beyond the catalogue's facts for every such vehicle. */
-export interface FactoryBuild {
+interface FactoryBuild {
   /** `YYYY-MM`: of the model year, or late in the year before it. */
   readonly buildMonth: string
   /** Name with a code [V §2]. */

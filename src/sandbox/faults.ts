@@ -71,7 +71,7 @@ export const faultRule = z.strictObject({
 export type FaultRule = z.output<typeof faultRule>
 
 /** A rule that is in force. */
-export interface FaultHandle {
+interface FaultHandle {
   /** Number of hits, including requests that still wait for their answer. */
   readonly hits: number
   /** Removes the rule; requests that it delays are answered at once. */
@@ -79,14 +79,14 @@ export interface FaultHandle {
 }
 
 /** The fault that hits a request. */
-export interface FaultHit {
+interface FaultHit {
   readonly fault: Fault
   /** Aborted when the rule is removed. */
   readonly removed: AbortSignal
 }
 
 /** The facts of a request with which rules are compared. */
-export interface FaultTarget {
+interface FaultTarget {
   readonly path: string
   readonly rooftopUid: string | null
   readonly key: string | null

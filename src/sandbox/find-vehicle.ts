@@ -125,7 +125,7 @@ export function findKnownVehicle(vin: string, world: World, now: Date): KnownVeh
 // Finds the vehicle of a call of the vehicle-data APIs, which cover Australia and the six GCC countries [V §1].
 
 /** How a call names a vehicle. */
-export interface VehicleName {
+interface VehicleName {
   readonly adcode?: string | undefined
   readonly vin?: string | undefined
 }

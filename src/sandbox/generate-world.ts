@@ -26,7 +26,7 @@ import type {
 import { World } from './world.ts'
 
 /** Size of a generated world; the same plan gives the same world, byte for byte. */
-export interface WorldPlan {
+interface WorldPlan {
   readonly seed: number
   readonly rooftops: number
   /** In every state, including those that never complete. */
@@ -58,7 +58,7 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 
 /** One evaluation per moment. Ids rise with time and have gaps, as at a service with other customers. */
-export function generateEvaluations(
+function generateEvaluations(
   seed: number,
   dealers: Dealers,
   moments: readonly Moment[],
@@ -235,7 +235,7 @@ function editsAfter(completedAt: Date, price: number, random: SeededRandom): Edi
 }
 
 /** The part of an evaluation that describes the vehicle and its condition. */
-export type VehicleFields = Pick<
+type VehicleFields = Pick<
   EvaluationFields,
   | 'vin'
   | 'make'
@@ -256,7 +256,7 @@ const plateLetters = [...'ABCDEFGHKLMNPRSTWXYZ']
 
 /** A vehicle that the region sells, of a year in which it was sold, with a mileage for its age. Sometimes one that was appraised
  *  before, or one without a VIN. */
-export function vehicleAt(rooftop: Rooftop, at: Date, random: SeededRandom): VehicleFields {
+function vehicleAt(rooftop: Rooftop, at: Date, random: SeededRandom): VehicleFields {
   const texts = regionTexts[rooftop.region]
   const sold = generatedModels.filter(({ badge }) => badge.region === rooftop.region)
   const { badge, build, variants } = random.pick(sold)

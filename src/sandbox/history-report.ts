@@ -4,7 +4,7 @@ import type { KnownVehicle } from './find-vehicle.ts'
 import { averageKm } from './price-model.ts'
 
 /** Records of EU and US sources on a VIN; an empty list: nothing recorded [V §2]. */
-export interface HistoryReport {
+interface HistoryReport {
   /** No title brands and no junk, salvage or insurance records [V §1]. */
   readonly clean: boolean
   readonly titles: readonly TitleRecord[]

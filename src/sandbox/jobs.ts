@@ -13,7 +13,7 @@ export interface PricedVehicle {
 }
 
 /** A price batch as a poll returns it. */
-export interface PolledBatch {
+interface PolledBatch {
   /** Whole, 0 to 100. */
   readonly percentComplete: number
   /** null until it is complete. */

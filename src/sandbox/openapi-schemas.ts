@@ -158,7 +158,7 @@ export interface WireField {
 }
 
 /** The fields of an operation: those in the path, and those in the query, body or form. */
-export interface WireFields {
+interface WireFields {
   readonly path: readonly WireField[]
   readonly rest: readonly WireField[]
 }

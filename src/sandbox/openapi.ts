@@ -21,7 +21,7 @@ import {
 } from './openapi-schemas.ts'
 
 /** What the document depends on: the wire names in force, and the addresses of the services. */
-export interface OpenApiInput {
+interface OpenApiInput {
   readonly wire: WireSettings
   /** Base URLs: of the appraisal service with `/v1`, of the vehicle-data APIs without. */
   readonly servers: Readonly<Record<ServiceName, string>>

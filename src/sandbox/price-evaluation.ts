@@ -16,7 +16,7 @@ import type { SandboxState } from './sandbox-state.ts'
 import type { Evaluation, EvaluationFields, Region, Rooftop } from './world-types.ts'
 
 /** An evaluation with its prices, in whole units of the rooftop's currency. */
-export interface PricedEvaluation {
+interface PricedEvaluation {
   readonly evaluation: Evaluation
   readonly rooftop: Rooftop
   readonly fields: EvaluationFields

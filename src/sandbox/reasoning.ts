@@ -59,7 +59,7 @@ export interface InsightSubject {
 }
 
 /** Bullet points of the pricing AI, one sentence each [A §2 PricingAiPayload]. */
-export interface Insights {
+interface Insights {
   readonly dealer: readonly string[]
   readonly customer: readonly string[]
 }

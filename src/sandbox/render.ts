@@ -59,7 +59,7 @@ export function renderListItem(evaluation: Evaluation, rendering: Rendering, now
 }
 
 /** A photo in `Photos` [A §2]. */
-export interface WirePhoto {
+interface WirePhoto {
   readonly id: number
   readonly url: string
   readonly order: number | null

@@ -1,5 +1,5 @@
 /** One answered request. */
-export interface LoggedRequest {
+interface LoggedRequest {
   /** Without `/v1`, e.g. `/geteval`. */
   readonly path: string
   /** Name of the key; null when there was none or an unknown one. */

@@ -15,7 +15,7 @@ import type {
 export type SentFields = z.infer<typeof updateEvaluation.fields>
 
 /** The evaluation that is changed. */
-export interface ChangedEvaluation {
+interface ChangedEvaluation {
   readonly before: EvaluationFields
   /** ISO 4217, of its rooftop. */
   readonly currency: string

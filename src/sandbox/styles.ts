@@ -4,7 +4,7 @@ import type { Region } from './world-types.ts'
 // The name of a vehicle when a caller must choose: a code with its type, or a description [A §4].
 
 /** An item of `descriptionOptions`with its exact field names [A §4 /entervin]. */
-export interface StyleOption {
+interface StyleOption {
   readonly code: string
   readonly codeType: string
   readonly fullDescription: string
@@ -16,7 +16,7 @@ export interface StyleOption {
 export const gccCodeType = 'ADData'
 
 /** "US: one of two provider-specific values" [A §4 /manualcarentry]; the document does not show them. */
-export const usCodeTypes = ['ProviderAStyle', 'ProviderBStyle'] as const
+const usCodeTypes = ['ProviderAStyle', 'ProviderBStyle'] as const
 
 /** The vehicle as an option of an ambiguous VIN of that year. */
 export function styleOption(vehicle: CatalogueVehicle, year: number): StyleOption {
@@ -29,7 +29,7 @@ export function styleOption(vehicle: CatalogueVehicle, year: number): StyleOptio
 }
 
 /** US: the style id; other regions: the ADCode. */
-export function codeOf({ region, styleId, adcode }: CatalogueVehicle): string {
+function codeOf({ region, styleId, adcode }: CatalogueVehicle): string {
   return region === 'US' ? styleId : adcode
 }
 

@@ -3,7 +3,7 @@ import type { Region } from './world-types.ts'
 // Texts for a generated world. People and places are invented; phone numbers are from ranges reserved for fiction.
 
 /** What differs by region. */
-export interface RegionTexts {
+interface RegionTexts {
   /** 2-3 uppercase letters [A §8]. */
   readonly states: readonly string[]
   readonly suburbs: readonly string[]

@@ -30,7 +30,7 @@ export interface Subscription {
 }
 
 /** One POST to one subscription. */
-export interface Delivery {
+interface Delivery {
   readonly id: number
   readonly subscriptionId: number
   readonly event: WebhookEvent
@@ -48,7 +48,7 @@ export interface Delivery {
 export type DeliveryPlan = (delivery: Delivery) => 'send' | 'lose' | 'double' | 'late'
 
 /** The data of deliveries, and the time-out of a receiver. */
-export interface WebhookSource {
+interface WebhookSource {
   readonly world: World
   readonly clock: VirtualClock
   readonly rendering: Rendering
@@ -250,7 +250,7 @@ function reasonOf(error: unknown): string {
 const minuteMs = 60_000
 
 /** A test drive with the vehicle of an evaluation; the document shows only the event of a drive [A §6]. */
-export interface Drive {
+interface Drive {
   readonly id: number
   readonly evalId: number
   readonly fields: EvaluationFields
@@ -260,7 +260,7 @@ export interface Drive {
 }
 
 /** The drive that ends now; the same evaluation and instant always give the same drive. */
-export function driveOf(evaluation: Evaluation, now: Date): Drive {
+function driveOf(evaluation: Evaluation, now: Date): Drive {
   const { evalId } = evaluation
   const random = seededRandom(evalId, `drive until ${now.toISOString()}`)
   return {
@@ -274,7 +274,7 @@ export function driveOf(evaluation: Evaluation, now: Date): Drive {
 }
 
 /** The body of a drive webhook: ids at the paths of the wire settings, and plausible other fields. */
-export function renderDrive(
+function renderDrive(
   { id, evalId, fields, startedAt, completedAt, distanceKm }: Drive,
   { world, rendering }: { readonly world: World; readonly rendering: Rendering },
 ): JsonObject {

@@ -88,7 +88,7 @@ export interface CustomField {
 /** A text in the answer; null is sent as null, undefined is left out. */
 export type OptionalText = string | null | undefined
 /** A number in the answer; null is sent as null, undefined is left out. */
-export type OptionalNumber = number | null | undefined
+type OptionalNumber = number | null | undefined
 
 /** The customer, as given to `/dcupdateeval` [A §4]. */
 export interface Customer {

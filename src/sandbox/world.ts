@@ -11,7 +11,7 @@ import type {
 } from './world-types.ts'
 
 /** The contents of a world. */
-export interface WorldContents {
+interface WorldContents {
   readonly groups: readonly DealerGroup[]
   readonly rooftops: readonly Rooftop[]
   readonly users: readonly Salesperson[]
@@ -20,7 +20,7 @@ export interface WorldContents {
 }
 
 /** Bounds on EntryDate in whole Unix seconds, both exclusive; undefined = open [A §4 /getevallist]. */
-export interface EntryBounds {
+interface EntryBounds {
   readonly after: number | undefined
   readonly before: number | undefined
 }
@@ -226,7 +226,7 @@ const usualFields: ReadonlyMap<string, CustomField> = new Map([
 ])
 
 /** The custom fields that each dealer group has configured [A §2 customFields]. */
-export class ConfiguredFields {
+class ConfiguredFields {
   readonly #byGroup = new Map<string, Map<string, CustomField>>()
 
   /** The fields of the group by name, without values: those of its evaluations, else two defaults. */

@@ -19,7 +19,7 @@ export interface AlertMessage {
 }
 
 /** A message in the words of each format. */
-export type WebhookFormat = Exclude<AlertTarget['format'], 'email'>
+type WebhookFormat = Exclude<AlertTarget['format'], 'email'>
 
 /** The request's body, in a format that the receiver accepts. */
 export function bodyOf(format: WebhookFormat, message: AlertMessage): unknown {
@@ -37,7 +37,7 @@ const titles = { raised: 'problem', resolved: 'resolved', test: 'test' }
 const openLabel = 'Open in the console'
 
 /** What it is about, in some words. */
-export function titleOf({ state, severity }: AlertMessage): string {
+function titleOf({ state, severity }: AlertMessage): string {
   const isCritical = state === 'raised' && severity === 'critical'
   return `Forecourt: ${isCritical ? 'critical ' : ''}${titles[state]}`
 }

@@ -38,7 +38,7 @@ export async function saveProblems(
 }
 
 /** A message to queue for an open alert. */
-export interface NewMessage {
+interface NewMessage {
   readonly target: string
   readonly recipient: string
   readonly key: string

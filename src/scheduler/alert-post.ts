@@ -7,7 +7,7 @@ const timeoutMs = 10_000
 const longestPauseMs = 3_600_000
 
 /** Where a message goes. */
-export interface Destination {
+interface Destination {
   readonly target: AlertTarget
   /** The address of an e-mail; empty for a webhook. */
   readonly recipient: string

@@ -7,7 +7,7 @@ import type { JobStatus } from './job-status.ts'
 import type { PlannedJob } from './load-jobs.ts'
 
 /** A problem that people should know about until it is over. */
-export interface Problem {
+interface Problem {
   readonly key: string
   readonly what: string
 }
@@ -19,7 +19,7 @@ export interface Problems {
 }
 
 /** A job whose newest finished run failed. */
-export interface FailedJob {
+interface FailedJob {
   readonly name: string
   readonly error: string | null
   /** The job failed in streams, or as streams did, whose objectives report each cause once. */

@@ -39,7 +39,7 @@ import { readJobStatuses } from './job-status.ts'
 export const statusCommand = 'forecourt status'
 
 /** What alerts use of the program. */
-export type AlertContext = Pick<Context, 'config' | 'db' | 'pool' | 'log'>
+type AlertContext = Pick<Context, 'config' | 'db' | 'pool' | 'log'>
 
 /**
  * Sends every lasting problem to the receivers of the config (alerts): once when it is raised, and once when it is over. A problem

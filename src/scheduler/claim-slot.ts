@@ -17,7 +17,7 @@ export interface Claim {
 }
 
 /** The result of trying to claim a slot. */
-export type ClaimResult =
+type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: Claim }
   | { readonly kind: 'skipped'; readonly reason: string }
   /** none: another process runs it, or has run it. */

@@ -19,7 +19,7 @@ export async function registerJobs(pool: pg.Pool, jobs: readonly PlannedJob[]): 
 }
 
 /** A job with a new slot to claim, or with a run that may have to be taken over. */
-export interface DueJob {
+interface DueJob {
   readonly job: PlannedJob
   readonly slot: Date
 }

@@ -36,7 +36,7 @@ export interface JobRunReport {
 }
 
 /** How a job run ended, with the exception if it failed. */
-export interface JobRunResult {
+interface JobRunResult {
   readonly report: JobRunReport
   readonly thrown?: unknown
 }

@@ -4,7 +4,7 @@ import type { PlannedJob } from './load-jobs.ts'
 import { lastSlot, nextSlot } from './slots.ts'
 
 /** The newest run of a job. */
-export interface LastJobRun {
+interface LastJobRun {
   readonly trigger: 'schedule' | 'manual'
   readonly slotAt: string | null
   readonly startedAt: string

@@ -1,11 +1,11 @@
 /** The streams that a job may name, in the order in which a run takes them. */
-export type StreamName = 'users' | 'evaluations' | 'pricing' | 'vehicle-checks' | 'stock-prices'
+type StreamName = 'users' | 'evaluations' | 'pricing' | 'vehicle-checks' | 'stock-prices'
 
 /**
  * What a job does. For `sync`, `windows` selects what is listed: `due` as "forecourt sync" does, `fresh` only what is not settled
  * yet, `every` the whole history again.
  */
-export type Work =
+type Work =
   | {
       readonly kind: 'sync'
       readonly streams: readonly StreamName[]

@@ -50,7 +50,7 @@ export interface Call<Reach extends Effect>
 }
 
 /** Where a key was answered: by its name in `ops.rate_budget`. `rooftopUid` is empty for a key without rooftops. */
-export interface KeyUse {
+interface KeyUse {
   readonly key: string
   readonly rooftopUid: string
   readonly operation: string

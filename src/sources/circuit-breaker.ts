@@ -3,7 +3,7 @@ import { SyncError } from '../errors.ts'
 import { rests } from './status-rules.ts'
 
 /** What a call uses: a key, for an operation, for a rooftop. */
-export interface KeyUse {
+interface KeyUse {
   readonly keyName: string
   readonly operation: string
   readonly rooftopUid: string

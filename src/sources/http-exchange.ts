@@ -71,7 +71,7 @@ export class DeadlineExceeded extends RequestFault {
 }
 
 /** A request on the origin. */
-export interface Exchange {
+interface Exchange {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** The full path on the origin, with its query. */
   readonly path: string
@@ -80,7 +80,7 @@ export interface Exchange {
 }
 
 /** What ends an exchange. */
-export interface ExchangeLimits {
+interface ExchangeLimits {
   readonly timeoutMs: number
   readonly maxBytes: number
   /** Any of them ends the exchange at once, with its reason. */

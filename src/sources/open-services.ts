@@ -24,7 +24,7 @@ export function openAppraisal(config: Config, log: SourceLog): AppraisalClient {
 }
 
 /** All reads of both services for a run. */
-export interface Reads {
+interface Reads {
   readonly appraisal: AppraisalClient
   /** All others; shares connections and limiters with `appraisal`. */
   readonly services: ServiceClient<'read'>

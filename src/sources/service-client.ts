@@ -26,7 +26,7 @@ export interface ServiceAnswer<A> {
 }
 
 /** What a client is made of; both parts have the same reach. */
-export interface ServiceClientParts<Reach extends Effect> {
+interface ServiceClientParts<Reach extends Effect> {
   readonly appraisal: ServiceCalls<Reach>
   readonly vehicleData: ServiceCalls<Reach>
   readonly wire: WireSettings

@@ -14,7 +14,7 @@ export interface ObservationTable {
 }
 
 /** An answer about one key; a call has one answer for each key at most. */
-export interface Observation {
+interface Observation {
   readonly key: number | string
   /** The source's time of the answer. */
   readonly at: Date
@@ -152,14 +152,14 @@ async function confirm(
 }
 
 /** An answer from a stored payload. */
-export interface StoredAnswer extends Observation {
+interface StoredAnswer extends Observation {
   readonly runId: number
   /** Columns that the first answer of an observation decides. */
   readonly first: Readonly<Record<string, unknown>>
 }
 
 /** An observation, derived from the answers with the same values that follow each other. */
-export interface DerivedObservation<A extends StoredAnswer> {
+interface DerivedObservation<A extends StoredAnswer> {
   readonly row: Row
   /** Whether the first of these answers made it; else an earlier one did, whose payload was deleted. */
   readonly isWhole: boolean

@@ -29,12 +29,6 @@ function textOf(content: Content): string {
   return String(content).replace(signs, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
-/** The text that a person reads of it, for a place without HTML. */
-export function plainText({ text }: Html): string {
-  const withoutTags = text.replaceAll(/<[^<>]*>/g, '')
-  return withoutTags.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
-}
-
 const addressEnd = /\s(href|src|action|formaction|xlink:href)=["']$/i
 
 /** Whether an address has a scheme other than http, https and mailto: `javascript:`, `data:` … Browsers ignore blanks in it. */

@@ -5,7 +5,7 @@ const rooftopsAtOnce = 16
 const deliveriesAtOnce = 500
 
 /** A rooftop with deliveries that are due. */
-export interface DueRooftop {
+interface DueRooftop {
   readonly rooftopId: number
   readonly uid: string
 }

@@ -3,7 +3,7 @@ import { type JsonPath, valueAt } from '../values/json-path.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 
 /** The events of the service [A §6]; the address of a subscription names its event. */
-export const webhookEvents = [
+const webhookEvents = [
   'ON_COMPLETE',
   'ON_EXPORT',
   'ON_DRIVE_COMPLETED',

@@ -13,7 +13,7 @@ import {
 } from '../erasure/suppression.ts'
 
 /** A delivery as it arrived. */
-export interface Arrival {
+interface Arrival {
   readonly event: WebhookEvent
   /** The rooftop that the address names; undefined: none. */
   readonly rooftopUid: string | undefined
@@ -22,7 +22,7 @@ export interface Arrival {
 }
 
 /** What the inbox needs to know. */
-export interface InboxOptions {
+interface InboxOptions {
   readonly context: Pick<Context, 'pool' | 'db' | 'config' | 'appraisal' | 'queue'>
   readonly rooftops: readonly RooftopRow[]
   /** The key of the hashes of bodies. */

@@ -7,13 +7,13 @@ import { eventOf } from './hint.ts'
 import { evaluationLimit, type Inbox } from './inbox.ts'
 
 /** The most bytes of a body. */
-export const bodyLimit = 1024 * 1024
+const bodyLimit = 1024 * 1024
 /** When the warehouse takes longer, the sender is asked to send the delivery again. */
 const storeTimeoutMs = 8_000
 const retryAfterSeconds = 30
 
 /** What the receiver is made of. */
-export interface ReceiverOptions {
+interface ReceiverOptions {
   readonly inbox: Pick<Inbox, 'store'>
   readonly headerName: string
   /** Whether the value of that header is a valid one. */

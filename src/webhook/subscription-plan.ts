@@ -4,7 +4,7 @@ import type { AppraisalWire } from '../values/wire.ts'
 import { keyedHash } from './secret.ts'
 
 /** Events that can be subscribed to on this interface [A §6]. */
-export type SubscribedEvent = ConfigFile['webhooks']['events'][number]
+type SubscribedEvent = ConfigFile['webhooks']['events'][number]
 
 /** A subscription that the config wants for a rooftop. */
 export interface WantedSubscription {
@@ -57,7 +57,7 @@ export interface SubscriptionPlan {
 }
 
 /** Where deliveries are received: `webhooks.publicUrl`, with the path of the receiver. */
-export function receiverUrl(publicUrl: string): string {
+function receiverUrl(publicUrl: string): string {
   return publicUrl.endsWith('/webhooks') ? publicUrl : `${publicUrl}/webhooks`
 }
 

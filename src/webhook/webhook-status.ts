@@ -3,7 +3,7 @@ import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../db/source-now.ts'
 
 /** The webhooks of a rooftop in the last 7 days. Times are in seconds; null: nothing to measure. */
-export interface RooftopWebhookStatus {
+interface RooftopWebhookStatus {
   readonly received: number
   readonly duplicates: number
   readonly processed: number
@@ -91,7 +91,7 @@ function lostCompletions(sourceNow: Date) {
 }
 
 /** A completion of the last 7 days that was subscribed and not delivered within 6 hours. */
-export interface LostCompletion {
+interface LostCompletion {
   readonly rooftopUid: string
   readonly evalId: number
   readonly completedAt: string

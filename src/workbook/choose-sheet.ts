@@ -22,7 +22,7 @@ const searchedRows = 60
 /** Rows of a sheet, and sheets, that are read to name what was not imported. */
 const [countedRows, countedSheets] = [2_000, 20]
 
-export type RowsOf = (sheet: SheetPart) => AsyncGenerator<readonly SheetRow[]>
+type RowsOf = (sheet: SheetPart) => AsyncGenerator<readonly SheetRow[]>
 
 /** The sheets with the list: those that are named, else the only visible one that may be a list. */
 export async function chooseSheets(

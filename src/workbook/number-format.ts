@@ -145,7 +145,7 @@ function sectionsOf(format: string): readonly Section[] {
 }
 
 /** A number without a format: up to 15 digits, as Excel stores them. */
-export function generalText(written: string): string {
+function generalText(written: string): string {
   if (/^-?\d{1,15}$/.test(written) || /^\d{16,}$/.test(written)) return written
   const value = Number(written)
   if (written.trim() === '' || !Number.isFinite(value)) return written

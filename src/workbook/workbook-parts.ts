@@ -15,7 +15,7 @@ export interface SheetPart {
 }
 
 /** A workbook whose sheets are known, and not yet read. */
-export interface Workbook {
+interface Workbook {
   readonly sheets: readonly SheetPart[]
   readonly epoch: Epoch
   /** How numbers of each cell style are read, by the number of the style. */
@@ -133,7 +133,7 @@ function relationId(attributes: Attributes): string | undefined {
   return name === undefined ? undefined : attributes[name]
 }
 
-export function isTrue(value: string | undefined): boolean {
+function isTrue(value: string | undefined): boolean {
   return value === '1' || value === 'true' || value === 'on'
 }
 

@@ -7,7 +7,7 @@ import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
 export type Attributes = Readonly<Record<string, string>>
 
 /** What a reader of one part does with its elements. */
-export interface XmlHandlers {
+interface XmlHandlers {
   /** Names are without the prefix of the root element; elements of other namespaces keep theirs. */
   open?(name: string, attributes: Attributes): void
   close?(name: string): void

@@ -58,7 +58,7 @@ export async function generateTables(pool: pg.Pool): Promise<string> {
 
 function interfaceOf(name: string, columns: readonly Column[]): string {
   const fields = columns.map((column) => `  ${column.name}: ${typeOf(column)}`)
-  return `/** ${name} */\nexport interface ${interfaceName(name)} {\n${fields.join('\n')}\n}`
+  return `/** ${name} */\ninterface ${interfaceName(name)} {\n${fields.join('\n')}\n}`
 }
 
 function mapOf(names: readonly string[]): string {

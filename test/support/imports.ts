@@ -13,10 +13,12 @@ export interface Import {
   readonly isType: boolean
 }
 
-/** The text of every source file below src/ and jobs/, by path. */
-export async function readSources(): Promise<Map<string, string>> {
+/** The text of every source file below src/ and jobs/, or other folders, by path. */
+export async function readSources(
+  folders: readonly string[] = ['src', 'jobs'],
+): Promise<Map<string, string>> {
   const sources = new Map<string, string>()
-  for (const folder of ['src', 'jobs'].filter((name) => existsSync(join(root, name))))
+  for (const folder of folders.filter((name) => existsSync(join(root, name))))
     for (const entry of await readdir(join(root, folder), { recursive: true, withFileTypes: true }))
       if (entry.isFile() && entry.name.endsWith('.ts')) {
         const path = join(entry.parentPath, entry.name)
@@ -40,4 +42,38 @@ export function importsOf(sources: ReadonlyMap<string, string>): Import[] {
       return name.startsWith('.') ? [{ from, to: join(from, '..', name), isType }] : []
     })
   })
+}
+
+const definition =
+  /^export (?:async )?(?:function\*?|const|let|class|interface|type) +([A-Za-z_$][\w$]*)/gm
+const named = /^(?:import|export)\s[^'";]*?\{([^}]*)\}\s*from\s+'([^']+)'/gm
+
+/** Exports of files below src/ that no other file imports, as `file name`. */
+export function unusedExports(sources: ReadonlyMap<string, string>): string[] {
+  const used = new Set<string>()
+  const fileOf = (from: string, name: string) =>
+    name.startsWith('#src/') ? name.replace('#src/', 'src/') : join(from, '..', name)
+  const exportsOf = (path: string) =>
+    [...(sources.get(path) ?? '').matchAll(definition)].map(([, name]) => name!)
+  for (const [from, text] of sources) {
+    for (const [, names = '', target = ''] of text.matchAll(named))
+      for (const name of names.split(','))
+        used.add(
+          `${fileOf(from, target)} ${
+            name
+              .trim()
+              .replace(/^type /, '')
+              .split(' as ')[0]
+          }`,
+        )
+    for (const [, target = ''] of text.matchAll(dynamic)) {
+      const path = fileOf(from, target)
+      for (const name of exportsOf(path))
+        if (new RegExp(`\\b${name}\\b`).test(text)) used.add(`${path} ${name}`)
+    }
+  }
+  return [...sources.keys()]
+    .filter((path) => path.startsWith('src/'))
+    .flatMap((path) => exportsOf(path).map((name) => `${path} ${name}`))
+    .filter((one) => !used.has(one))
 }

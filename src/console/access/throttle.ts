@@ -5,7 +5,7 @@ import type { Db } from '../../db/transaction.ts'
 const triesAllowed = 10
 
 /** How a person signs in. Failures count apart: for a wrong link no one needs an identity, so it must not stop the provider's. */
-export type SignInMethod = 'link' | 'oidc'
+type SignInMethod = 'link' | 'oidc'
 
 /** Whether a client has failed to sign in too often in the last 15 minutes. */
 export async function isThrottled(db: Db, method: SignInMethod, address: string): Promise<boolean> {

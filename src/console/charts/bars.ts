@@ -23,7 +23,7 @@ export interface BarSeries {
 }
 
 /** Horizontal bars: a row for each category, whose name is left of it. */
-export interface BarChart {
+interface BarChart {
   readonly title: string
   /** What the categories are. */
   readonly of: string

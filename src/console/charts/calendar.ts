@@ -35,7 +35,7 @@ export interface StateSpan extends TimeSpan {
 }
 
 /** What a row of a calendar shows. */
-export interface CalendarRow {
+interface CalendarRow {
   /** The row in words: `Northside: 1 gap of 3 days`. */
   readonly summary: string
   readonly frame: TimeSpan

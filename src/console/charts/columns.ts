@@ -15,7 +15,7 @@ import {
 import { dayName } from './scale.ts'
 
 /** Upright bars: one for each day or another step of time, of parts that are stacked. */
-export interface ColumnChart {
+interface ColumnChart {
   readonly title: string
   readonly unit: string
   /** ISO dates in their order, without gaps; or other steps, with `step`. */

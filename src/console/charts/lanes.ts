@@ -20,7 +20,7 @@ export interface Lane {
 }
 
 /** The lanes of a run. */
-export interface LaneChart {
+interface LaneChart {
   readonly title: string
   readonly span: TimeSpan
   readonly now: Date

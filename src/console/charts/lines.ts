@@ -23,13 +23,13 @@ export interface Point {
 }
 
 /** One line. */
-export interface Line {
+interface Line {
   readonly name: string
   readonly points: readonly Point[]
 }
 
 /** A band between two values. */
-export interface Band {
+interface Band {
   readonly name: string
   readonly points: readonly {
     readonly at: Date
@@ -39,7 +39,7 @@ export interface Band {
 }
 
 /** Lines over time. */
-export interface LineChart {
+interface LineChart {
   readonly title: string
   readonly unit: string
   readonly lines: readonly Line[]

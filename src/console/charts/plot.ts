@@ -108,7 +108,7 @@ export function timeAxis(
 }
 
 /** What explains the marks of the series: a name beside a sample of each. */
-export interface LegendItem {
+interface LegendItem {
   readonly name: string
   /** A sample whose corner is at x, y; 14 wide, 10 high. */
   readonly sample: (x: number, y: number) => Html

@@ -13,7 +13,7 @@ import {
 } from './plot.ts'
 
 /** The values of a category: most are between `low` and `high`, half are below `mid`. */
-export interface Range {
+interface Range {
   readonly category: string
   readonly low: number
   readonly mid: number
@@ -23,7 +23,7 @@ export interface Range {
 }
 
 /** Horizontal ranges: a row for each category. */
-export interface RangeChart {
+interface RangeChart {
   readonly title: string
   /** What the categories are. */
   readonly of: string

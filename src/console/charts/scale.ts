@@ -8,7 +8,7 @@ export interface TimeSpan {
 }
 
 /** An instant that an axis names. */
-export interface Tick {
+interface Tick {
   readonly at: Date
   readonly label: string
 }

@@ -12,7 +12,7 @@ export interface Square {
 }
 
 /** A row of squares, each with a state. */
-export interface StripOptions {
+interface StripOptions {
   /** The sum of it in words: `12 nights ok, 1 partial`. */
   readonly summary: string
   readonly squares: readonly Square[]

@@ -34,7 +34,7 @@ function zoomOf(from: string, to: string): Zoom | null {
 }
 
 /** The first day of the month that is some months after that of a day. */
-export function addMonths(day: string, months: number): string {
+function addMonths(day: string, months: number): string {
   const [year, month] = day.split('-').map(Number) as [number, number]
   return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10)
 }

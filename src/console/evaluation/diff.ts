@@ -1,7 +1,7 @@
 import { HiddenValue } from '../../pipeline/mask-payload.ts'
 
 /** A place in a document: names of fields, and elements by what identifies them. */
-export type Path = readonly (string | Element)[]
+type Path = readonly (string | Element)[]
 
 /** An element of a list: `id 5`, or its position from 0. */
 interface Element {
@@ -9,7 +9,7 @@ interface Element {
 }
 
 /** What is different at a place. */
-export interface Change {
+interface Change {
   readonly path: Path
   /** order: the same elements in another order. */
   readonly kind: 'changed' | 'added' | 'removed' | 'order'

@@ -57,7 +57,7 @@ export interface ShownChange {
 export const mostChanges = 500
 
 /** Where an evaluation is stored. */
-export interface EvaluationKey {
+interface EvaluationKey {
   readonly rooftopId: number
   readonly evalId: number
 }

@@ -15,14 +15,14 @@ export interface DayEnd {
 }
 
 /** The last days of a zone. */
-export interface NightSpan {
+interface NightSpan {
   readonly zone: string
   readonly now: Date
   readonly count: number
 }
 
 /** The days of the span, the oldest first. */
-export function nightsOf({ zone, now, count }: NightSpan): string[] {
+function nightsOf({ zone, now, count }: NightSpan): string[] {
   const today = localDay(now, zone)
   return Array.from({ length: count }, (_, at) => addDays(today, at + 1 - count))
 }
@@ -50,7 +50,7 @@ export async function readDayEnds(
 }
 
 /** How many streams ended how in a night. */
-export interface Night {
+interface Night {
   readonly day: string
   readonly streams: Readonly<Record<string, number>>
 }

@@ -1,7 +1,7 @@
 import { type Content, html, type Html } from '../../values/html.ts'
 
 /** A button that does something: a form of its own, which works without script. */
-export interface ActionButton {
+interface ActionButton {
   /** The path of the page whose action it is, below /console. */
   readonly path: string
   readonly action: string

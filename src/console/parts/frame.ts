@@ -18,7 +18,7 @@ const [style, script] = ['console.css', 'console.js'].map((name) => {
 export const assetVersion = `${style} ${script}`
 
 /** An entry of the navigation. */
-export interface NavigationItem {
+interface NavigationItem {
   readonly label: string
   readonly path: string
   readonly isHere: boolean
@@ -29,7 +29,7 @@ export interface NavigationItem {
 const mostInLine = 9
 
 /** What is around every page. */
-export interface Frame {
+interface Frame {
   readonly title: string
   /** null: no one is signed in. */
   readonly person: Person | null

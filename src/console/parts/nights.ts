@@ -10,7 +10,7 @@ import { table } from './table.ts'
 const nights = 14
 
 /** How the runs of a job went on a day. */
-export interface JobDay {
+interface JobDay {
   readonly job: string
   readonly day: string
   readonly runs: number

@@ -7,7 +7,7 @@ export type Column =
   | { readonly head: Content; readonly isPicture: true }
 
 /** A table. Its caption says what its rows are. */
-export interface TableOptions {
+interface TableOptions {
   readonly caption: Content
   /** The caption is for screen readers alone, because a heading above says the same. */
   readonly hidesCaption?: boolean

@@ -7,7 +7,7 @@ import type { AppraisalWire } from '../../values/wire.ts'
 // config, by the names of fields wherever they are, and by the form of the texts.
 
 /** What a record is: its stream and key. */
-export interface RecordName {
+interface RecordName {
   readonly stream: string
   readonly naturalKey: string
 }

@@ -41,7 +41,7 @@ export interface ChartRow {
 export type ReportRow = Readonly<Record<string, string | number | boolean | null>>
 
 /** Rows of the table of a report. */
-export const shownRows = 50
+const shownRows = 50
 
 /** Rooftops that a long report is read of; where there are more, it is of one. */
 export const mostRooftops = 8
@@ -115,7 +115,7 @@ const expressions: Readonly<Partial<Record<ChartSpec['x'], string>>> = {
 }
 
 /** The rows of the charts of a report, its first rows, and how many it has. */
-export interface ReportFigures {
+interface ReportFigures {
   readonly charts: readonly (readonly ChartRow[])[]
   readonly rows: readonly ReportRow[]
   readonly total: number

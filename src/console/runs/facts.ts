@@ -10,7 +10,7 @@ import { durationText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 
 /** What came before a run: who started it, and the runs that it belongs to. */
-export interface Beginning {
+interface Beginning {
   /** The person who started it in the console; null: a command or a job did. */
   readonly email: string | null
   /** The runs of the same backfill, the first one first; only itself where it was never resumed. */
@@ -86,7 +86,7 @@ function chainOf(runId: number, chain: readonly number[]): Content {
 }
 
 /** What a backfill committed in a minute. */
-export interface PaceMinute {
+interface PaceMinute {
   readonly at: Date
   readonly windows: number
   readonly loaded: number

@@ -9,7 +9,7 @@ import { countLink } from '../parts/link.ts'
 import { type Column, numbers } from '../parts/table.ts'
 
 /** What a run did for one stream of one rooftop. */
-export interface Part extends RunPart {
+interface Part extends RunPart {
   readonly uid: string
   readonly rooftop: string
   readonly stream: string

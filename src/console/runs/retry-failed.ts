@@ -11,7 +11,7 @@ import { plural } from '../../values/text.ts'
 import { assertSameCount, startRunForWorkers } from '../start-run.ts'
 
 /** A stream of a rooftop that failed in a run. */
-export interface Failure {
+interface Failure {
   readonly uid: string
   readonly stream: string
   /** The first later run that did it well; null: it is still to be done. */

@@ -23,7 +23,7 @@ export function ownRooftop({ config, person }: ActionRequest, uid: string): Roof
 }
 
 /** A list that a person uploaded. */
-export interface Upload {
+interface Upload {
   readonly id: string
   readonly rooftopId: number
   readonly uid: string

@@ -46,7 +46,7 @@ export function chosenIds({ chosen }: StockScope): RawBuilder<unknown> {
 }
 
 /** The units of the chosen rooftops with their rooftop. */
-export function unitsOf(scope: StockScope): RawBuilder<unknown> {
+function unitsOf(scope: StockScope): RawBuilder<unknown> {
   return sql`${scope.schema}.fact_stock_unit as s
     join ${scope.schema}.dim_rooftop as r using (rooftop_id)`
 }

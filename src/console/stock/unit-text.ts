@@ -5,7 +5,7 @@ import type { StockRooftop, StockUnit } from './read-stock.ts'
 type Named = Pick<StockUnit, 'uid' | 'stockNo'>
 
 /** The path of the page of a unit. Several rooftops may have the same stock number. */
-export function unitPath({ uid, stockNo }: Named): string {
+function unitPath({ uid, stockNo }: Named): string {
   return `/stock/units/${encodeURIComponent(uid)}/${encodeURIComponent(stockNo)}`
 }
 

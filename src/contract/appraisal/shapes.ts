@@ -114,7 +114,7 @@ export const watchStatuses = [
 ] as const
 
 /** Any text: the stream that stores an unknown status warns of it. */
-export const watchStatus = z.string()
+const watchStatus = z.string()
 
 /** Past PPSR and Car History items [A §2]; the paths of link, id and time are wire settings. */
 export const pastChecks = z.array(

@@ -2,7 +2,7 @@ import type { ColumnProfile, Trait } from './column-profile.ts'
 import type { Field } from './stock-fields.ts'
 
 /** How well the values of a column agree with a field. */
-export interface FieldScore {
+interface FieldScore {
   /** -1 (impossible) to 1 (proof); 0: no evidence. */
   readonly score: number
   /** The reason, for people. */

@@ -147,7 +147,7 @@ export interface CsvFile {
 }
 
 /** Where in a workbook or an archive a list is. */
-export interface ListOrigin {
+interface ListOrigin {
   /** null: the list is a text file. */
   readonly sheet: string | null
   /** The file in the archive; null: no archive, or one without a name for it. */
@@ -155,7 +155,7 @@ export interface ListOrigin {
 }
 
 /** The reason why a file is unreadable. */
-export type CsvFileErrorCode =
+type CsvFileErrorCode =
   | 'empty'
   | 'workbook'
   | 'archive'

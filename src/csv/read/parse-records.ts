@@ -15,7 +15,7 @@ export interface RawRecord {
 }
 
 /** What csv-parse is not asked, or cannot do. */
-export interface ParseOptions {
+interface ParseOptions {
   /** Number of the chunks' first line. */
   readonly firstLine: number
   /** Longest record in bytes. */

@@ -10,10 +10,10 @@ export interface CellReading {
 }
 
 /** Which opening quotes are text: none, all, or the one with this number, from 0. */
-export type LiteralQuote = number | 'none' | 'all'
+type LiteralQuote = number | 'none' | 'all'
 
 /** The first record of a text, and where it ends. */
-export interface FirstRecord extends CellReading {
+interface FirstRecord extends CellReading {
   readonly end: number
 }
 

@@ -128,7 +128,7 @@ export function namesOf({ make, model, variant }: CatalogueVehicle) {
 }
 
 /** The known facts of a vehicle when its evaluation begins. A null `variant`: the style must still be chosen. */
-export type BeginningVehicle = Pick<
+type BeginningVehicle = Pick<
   Evaluation,
   'vin' | 'make' | 'model' | 'variant' | 'year' | 'registration' | 'registrationState'
 >
@@ -144,7 +144,7 @@ const noCustomer: Customer = {
 }
 
 /** Adds an evaluation in progress to the world: at the rooftop of the caller, with the user linked to the key. */
-export function beginEvaluation(
+function beginEvaluation(
   world: World,
   { key, rooftop }: Caller,
   vehicle: BeginningVehicle,

@@ -6,7 +6,7 @@ import { type AnswerContext, type AnswerHeaders, bodyError, requireJson } from '
 import { RequestFault } from '../status-rules.ts'
 
 /** An item of `/getevallist`. `updatedAt` is the text as sent, null when the item has none. */
-export interface ListedEvaluation {
+interface ListedEvaluation {
   readonly evalId: number
   readonly updatedAt: string | null
 }

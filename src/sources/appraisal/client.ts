@@ -24,7 +24,7 @@ import {
 } from './answers.ts'
 
 /** The answer of `/geteval` as received; *vanished*: the source does not know it (400, or an empty array) [A §4]. */
-export type FetchedEvaluation =
+type FetchedEvaluation =
   | {
       readonly kind: 'found'
       /** The JSON text: begins with `[` and ends with `]`, not parsed. */
@@ -36,7 +36,7 @@ export type FetchedEvaluation =
   | { readonly kind: 'vanished' }
 
 /** The users of the key's whole dealer group [A §4 /getuserlist]. */
-export interface FetchedUsers {
+interface FetchedUsers {
   readonly text: string
   readonly users: readonly User[]
   /** Our clock. */
@@ -62,7 +62,7 @@ export interface AppraisalClientOptions
 }
 
 /** The calls of the appraisal service with their connections. `Reach` is what they may do upstream. */
-export interface RooftopCalls<Reach extends Effect> {
+interface RooftopCalls<Reach extends Effect> {
   readonly http: HttpSource
   readonly keys: ReadonlyMap<string, AccessKey>
   readonly calls: ServiceCalls<Reach>

@@ -18,7 +18,7 @@ import { sheetOf } from './xlsx.ts'
 export type ExportFormat = 'csv' | 'xlsx' | 'parquet'
 
 /** The options of one export. */
-export interface ExportRequest {
+interface ExportRequest {
   readonly subject: ExportSubject
   readonly format: ExportFormat
   /** Of text. null: the delimiter of the upload, else a comma. */
@@ -32,7 +32,7 @@ export interface ExportRequest {
 }
 
 /** The size of a finished export. */
-export interface Exported {
+interface Exported {
   /** Without the header. */
   readonly rows: number
   /** null: written to a stream. */

@@ -12,7 +12,7 @@ import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
 import { queryPages } from '../../db/query-pages.ts'
 
 /** Which units a priced list has. */
-export interface ListOptions {
+interface ListOptions {
   readonly rooftopId: number
   /** Includes units that the newest list does not name: in their days of grace, or off stock. */
   readonly all: boolean

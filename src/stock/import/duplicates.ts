@@ -11,7 +11,7 @@ interface Found {
 }
 
 /** Rows of the list that share a stock number or a VIN. */
-export interface Duplicates {
+interface Duplicates {
   readonly rejected: Found
   /** Rows whose VIN also has another stock number. */
   readonly sameVin: Found

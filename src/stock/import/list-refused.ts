@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 
 /** What a guard asks about: removal, too many vehicles would leave; change, lasting values of most would change; values, a median is far
  *  from what it was; newer, newer lists name vehicles that this one would change. */
-export type GuardKind = 'removal' | 'change' | 'values' | 'newer'
+type GuardKind = 'removal' | 'change' | 'values' | 'newer'
 
 /** What a guard found. Allowed where a person confirms it. */
 export interface GuardRefusal {

@@ -8,7 +8,7 @@ import type { ListSource } from './list-source.ts'
 import { decodeError, type EncodedError } from './thread-error.ts'
 
 /** What reading one list may cost. */
-export interface ReadingLimits {
+interface ReadingLimits {
   /** Of the thread's heap. */
   readonly megabytes: number
   /** From one batch of records to the next. */

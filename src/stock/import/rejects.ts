@@ -42,7 +42,7 @@ export interface PendingFile {
 }
 
 /** The rejected rows of an import, and how to write them. */
-export interface RejectsSource {
+interface RejectsSource {
   readonly rowsTable: string
   readonly importId: number
   /** The newest import when the rows were written; default: the import itself. */

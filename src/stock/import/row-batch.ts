@@ -15,7 +15,7 @@ export const addedColumns = `import_id, rooftop_id, first_seen_at, last_seen_at,
 export const changeColumns = 'import_id, rooftop_id, stock_no, change, changes'
 
 /** The import whose rows and units are written. */
-export interface BatchTarget {
+interface BatchTarget {
   readonly importId: number
   readonly rooftopId: number
   readonly now: Date

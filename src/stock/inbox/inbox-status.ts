@@ -7,7 +7,7 @@ import { consoleStep } from './offer-upload.ts'
 import { timeText } from './report-text.ts'
 
 /** A file that was not imported and that no one has dealt with. */
-export interface OpenFile {
+interface OpenFile {
   readonly file: string
   /** Its path; null: it disappeared. */
   readonly path: string | null
@@ -131,7 +131,7 @@ export function isInboxHealthy({ status }: InboxStatus): boolean {
 }
 
 /** What is wrong with a drop folder, each with a key of its own. */
-export interface InboxProblem {
+interface InboxProblem {
   readonly key: string
   readonly what: string
 }

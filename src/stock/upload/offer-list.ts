@@ -7,7 +7,7 @@ import { safeFileName } from './file-name.ts'
 import { asFound, newestOf, sha256Of, StockUploads, type UploadOptions } from './stock-uploads.ts'
 
 /** A list that a drop folder did not import. */
-export interface OfferedList extends Pick<UploadOptions, 'mode' | 'sheet'> {
+interface OfferedList extends Pick<UploadOptions, 'mode' | 'sheet'> {
   /** Of `ops.stock_inbox_file`. */
   readonly fileId: number
   readonly rooftop: RooftopConfig

@@ -2,7 +2,7 @@ import { type Field, fields, isStockField } from '../../csv/map/stock-fields.ts'
 import { fieldLabel } from '../../csv/map/mapping-text.ts'
 
 /** A field that a person can choose for a column. */
-export interface FieldChoice {
+interface FieldChoice {
   readonly name: Field
   readonly label: string
   /** Whether it is a column of the stock; else its text is stored with the vehicle. */

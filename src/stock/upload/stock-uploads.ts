@@ -27,7 +27,7 @@ export interface UploadOptions {
 }
 
 /** A list that a person uploads. */
-export interface NewUpload {
+interface NewUpload {
   readonly rooftop: string
   readonly email: string
   readonly fileName: string

@@ -32,7 +32,7 @@ export interface EvaluationRecord {
 }
 
 /** The rows that a record makes, by kind. */
-export interface EvaluationContent {
+interface EvaluationContent {
   /** Columns of core.evaluation that come from the record. */
   readonly evaluation: EvaluationColumns
   /** The salesperson by e-mail: the hash must not depend on our surrogate key. */

@@ -9,7 +9,7 @@ import { type Issue, RecordIssues } from '../../values/record.ts'
 export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'
 
 /** The prices of an observation by column, as `numeric(15,3)` writes them. */
-export interface Prices {
+interface Prices {
   readonly retail: string | null
   readonly wholesale: string | null
   readonly wholesale_low: string | null

@@ -31,7 +31,7 @@ type Submitted = OpenBatch & { readonly batchId: string }
 type Complete = BatchProgress & { readonly results: NonNullable<BatchProgress['results']> }
 
 /** What a poll found. gone: the service no longer knows the batch. */
-export type PollResult = { readonly batch: Submitted } & (
+type PollResult = { readonly batch: Submitted } & (
   | {
       readonly kind: 'complete'
       readonly found: Complete
@@ -195,7 +195,7 @@ async function writeComplete(
 }
 
 /** The results of a batch, matched to its units by reference. */
-export interface Matched {
+interface Matched {
   readonly answers: readonly { readonly unit: BatchUnit; readonly record: StockPriceRecord }[]
   /** Units of the batch that have no result. */
   readonly missing: readonly BatchUnit[]

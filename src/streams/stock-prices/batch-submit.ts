@@ -33,7 +33,7 @@ export interface RecordedBatch {
  * The result of sending a batch. lost: the service may be processing it, but without its id it cannot be polled. refused and
  * tooLarge: the service certainly did not accept it. Only tooLarge is fixed by smaller batches.
  */
-export type SendResult =
+type SendResult =
   | { readonly kind: 'taken' }
   | { readonly kind: 'tooLarge' }
   | {

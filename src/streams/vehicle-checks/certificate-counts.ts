@@ -7,7 +7,7 @@ import type { AppraisalWire } from '../../values/wire.ts'
 type Names = Pick<AppraisalWire, 'ppsrCertificate'>
 
 /** Columns of `core.vehicle_check` that only the answer of a search holds: the past checks leave them out [A §2]. */
-export interface CertificateCounts {
+interface CertificateCounts {
   readonly security_interest_count: number | null
   readonly written_off_count: number | null
   readonly stolen_count: number | null

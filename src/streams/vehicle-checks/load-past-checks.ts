@@ -22,7 +22,7 @@ import {
 } from './watch-statuses.ts'
 
 /** What an answer changed in the warehouse. */
-export interface PastLoaded {
+interface PastLoaded {
   readonly outcome: LoadOutcome
   readonly warnings: readonly RecordWarning[]
   /** The status of a watch that was known before has changed. */
@@ -178,7 +178,7 @@ async function markGone(
 }
 
 /** Inserts new checks; returns those that no other process has inserted meanwhile. */
-export async function insertChecks(
+async function insertChecks(
   db: Kysely<Tables>,
   fresh: readonly ListedCheck[],
   runId: number | null,

@@ -25,7 +25,7 @@ export interface Watch {
 }
 
 /** An answer of `/ppsrwatch` about a vehicle of the dealer group. */
-export interface WatchAnswer {
+interface WatchAnswer {
   readonly groupId: number
   readonly vin: string
   readonly watch: Watch

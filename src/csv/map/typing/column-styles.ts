@@ -33,7 +33,7 @@ export interface ColumnStyles {
 }
 
 /** Collects the evidence of the columns' styles: observe every record, then read the styles. */
-export interface StyleEvidence {
+interface StyleEvidence {
   observe(cells: readonly string[], numbers?: CellNumbers): void
   styles(): ColumnStyles
 }

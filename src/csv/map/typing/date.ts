@@ -1,6 +1,6 @@
 import { type Typed, typed, noValue } from './typed-row.ts'
 
-export type DateOrder = 'day-first' | 'month-first'
+type DateOrder = 'day-first' | 'month-first'
 
 /** How the numeric dates of a column are read. `isMixed`: the column has both orders, so 02/03 is ambiguous. */
 export interface DateStyle {
@@ -57,7 +57,7 @@ const months = new Map<string, number>(
 const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /** The orders that a numeric date allows. null: the date shows its order itself, or it is no date. */
-export function ordersOf(text: string): 'day-first' | 'month-first' | 'either' | null {
+function ordersOf(text: string): 'day-first' | 'month-first' | 'either' | null {
   const found = numeric.exec(text)
   return found && ordersIn(Number(found[1]), Number(found[3]))
 }

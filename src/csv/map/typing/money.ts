@@ -11,7 +11,7 @@ import {
 } from './number.ts'
 
 /** An amount as written: its digits, and the currency in the cell. */
-export interface AmountText {
+interface AmountText {
   readonly reading: Reading
   readonly isNegative: boolean
   /** 45k, 165 ألف */

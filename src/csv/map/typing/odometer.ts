@@ -12,7 +12,7 @@ import {
 export type DistanceUnit = 'km' | 'mi'
 
 /** A distance in kilometres, with the original reading. */
-export interface Odometer {
+interface Odometer {
   readonly km: number
   /** As written, in `unit`. */
   readonly reading: number
@@ -20,7 +20,7 @@ export interface Odometer {
 }
 
 /** A distance as written: its digits, and the unit in the cell. */
-export interface DistanceText {
+interface DistanceText {
   readonly reading: Reading
   readonly isNegative: boolean
   readonly isThousands: boolean
