@@ -774,12 +774,10 @@ export interface OpsQuarantineTable {
 export interface OpsRateBudgetTable {
   key_name: string
   rate: number | null
-  learnt_from: number | null
-  generation: Generated<number>
-  strikes: Generated<number>
   next_at: Date | null
   blocked_until: Date | null
   throttled_at: Date | null
+  state: Generated<unknown>
 }
 
 /** ops.rate_member */
@@ -791,7 +789,6 @@ export interface OpsRateMemberTable {
   demand: number
   in_flight: number
   seen_at: Date
-  clean_per_second: Generated<number>
 }
 
 /** ops.run */
@@ -1880,12 +1877,10 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
   'ops.rate_budget': [
     { name: 'key_name', type: 'text' },
     { name: 'rate', type: 'double precision' },
-    { name: 'learnt_from', type: 'double precision' },
-    { name: 'generation', type: 'integer' },
-    { name: 'strikes', type: 'integer' },
     { name: 'next_at', type: 'timestamp with time zone' },
     { name: 'blocked_until', type: 'timestamp with time zone' },
     { name: 'throttled_at', type: 'timestamp with time zone' },
+    { name: 'state', type: 'jsonb' },
   ],
   'ops.rate_member': [
     { name: 'key_name', type: 'text' },
@@ -1895,7 +1890,6 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'demand', type: 'integer' },
     { name: 'in_flight', type: 'integer' },
     { name: 'seen_at', type: 'timestamp with time zone' },
-    { name: 'clean_per_second', type: 'integer' },
   ],
   'ops.run': [
     { name: 'run_id', type: 'bigint', generated: true },
