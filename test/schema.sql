@@ -1681,13 +1681,11 @@ ops.quarantine table
 
 ops.rate_budget table with (fillfactor=50)
   key_name text not null -- appraisal/<name under keys:>, or vehicleData
-  rate double precision -- Requests a second right after the last cut; the allowed rate grows from there by the time since. Null: no cut yet
-  learnt_from double precision -- Requests a second that the source answered before the last cut: there the curve flattens before it grows further
-  generation integer not null default 0 -- Number of cuts. A throttled call that was sent before the last cut does not cut again, so that a burst cuts once
-  strikes integer not null default 0 -- Cuts with less than a minute between them. Blocks for which the source gave no length get longer with it
+  rate double precision -- Requests a second right after the last cut; the allowed rate grows from there by the time since. Null: no limit is known
   next_at timestamp with time zone -- The next send time that no process has reserved
   blocked_until timestamp with time zone -- No process sends before this time; set by Retry-After, at most a day ahead. To try sooner, set it to null and restart the processes
   throttled_at timestamp with time zone -- When the rate was last cut
+  state jsonb not null default '{}'::jsonb -- The state of the law in src/sources/rate-law.ts; times in ms since 1970. {}: no limit is known
   constraint rate_budget_pkey PRIMARY KEY (key_name)
   constraint rate_budget_rate_check CHECK ((rate > (0)::double precision))
   -- One row per API key, by its name in the config, never its value. Times are by the clock of the database. The table may be emptied at any time: the limits are then observed again.
@@ -1700,7 +1698,6 @@ ops.rate_member table unlogged with (fillfactor=50)
   demand integer not null -- Calls in flight or waiting, at most http.concurrency
   in_flight integer not null
   seen_at timestamp with time zone not null
-  clean_per_second integer not null default 0 -- Answers to this process in the last second that were not throttled
   constraint rate_member_pkey PRIMARY KEY (key_name, member_id)
   -- Processes that use a key now, and how much of its http.concurrency each needs. A process that is silent for 5 seconds no longer counts.
 

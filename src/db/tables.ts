@@ -800,12 +800,10 @@ interface OpsQuarantineTable {
 interface OpsRateBudgetTable {
   key_name: string
   rate: number | null
-  learnt_from: number | null
-  generation: Generated<number>
-  strikes: Generated<number>
   next_at: Date | null
   blocked_until: Date | null
   throttled_at: Date | null
+  state: Generated<unknown>
 }
 
 /** ops.rate_member */
@@ -817,7 +815,6 @@ interface OpsRateMemberTable {
   demand: number
   in_flight: number
   seen_at: Date
-  clean_per_second: Generated<number>
 }
 
 /** ops.run */

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type pg from 'pg'
+import { rateAt, type RateState, unlimited } from '../sources/rate-law.ts'
 
 /** What a process reports about its use of a key. */
 export interface KeyUsage {
   readonly keyName: string
   readonly demand: number
   readonly inFlight: number
-  /** Answers without throttling in the last second. */
-  readonly cleanPerSecond: number
 }
 
 /** The use of another process. */
@@ -16,22 +15,20 @@ export interface OtherUsage extends Omit<KeyUsage, 'inFlight'> {
   readonly memberId: string
 }
 
-/** What the warehouse stores about a key. */
+/** What the warehouse stores about a key. Times are ms since 1970 by the clock of the database. */
 export interface BudgetRow {
   readonly keyName: string
-  /** Requests per second allowed now by the learned rate; null: no learned rate applies. */
-  readonly rate: number | null
-  readonly generation: number
-  readonly strikes: number
-  /** Ms from now; 0: not blocked. */
-  readonly blockedMs: number
+  /** The state of the law without `restUntil`, as it was stored; `{}` at first. */
+  readonly stored: Partial<RateState>
+  readonly state: RateState
+  readonly now: number
 }
 
-/** Reserved send times, `intervalMs` apart; `delayMs` from now. `rate`: the learned one. */
-interface Reservation {
-  readonly delayMs: number
-  readonly intervalMs: number
-  readonly rate: number | null
+/** A rest of a key, as one process announces it to the others. */
+export interface AnnouncedRest {
+  readonly keyName: string
+  readonly memberId: string
+  readonly restMs: number
 }
 
 /** Timeout of a statement, in ms. */
@@ -55,15 +52,16 @@ export class BudgetRows {
     usages: readonly KeyUsage[],
   ): Promise<{ readonly budgets: readonly BudgetRow[]; readonly others: readonly OtherUsage[] }> {
     const names = usages.map(({ keyName }) => keyName)
-    const others = await this.#query<OtherUsage>(exchangeUse, [
-      ...[this.memberId, hostname(), process.pid, names, usages.map(({ demand }) => demand)],
-      ...[usages.map(({ inFlight }) => inFlight), usages.map((use) => use.cleanPerSecond)],
-      silentSeconds,
+    const [others, known] = await Promise.all([
+      this.#query<OtherUsage>(exchangeUse, [
+        ...[this.memberId, hostname(), process.pid, names, usages.map(({ demand }) => demand)],
+        ...[usages.map(({ inFlight }) => inFlight), silentSeconds],
+      ]),
+      this.#read(names),
     ])
-    const budgets = await this.#query<BudgetRow>(readBudgets, [names])
-    if (budgets.length === names.length) return { budgets, others }
+    if (known.length === names.length) return { budgets: known, others }
     await this.#query(addBudgets, [names])
-    return { budgets: await this.#query<BudgetRow>(readBudgets, [names]), others }
+    return { budgets: await this.#read(names), others }
   }
 
   /** Removes this process from the members, and all that were silent for a minute. */
@@ -71,26 +69,70 @@ export class BudgetRows {
     await this.#query(leave, [this.memberId])
   }
 
-  /** Reserves `count` send times. undefined: the key is blocked, or no longer has a rate. */
+  /** Reserves `count` send times, `intervalMs` apart. Returns the ms until the first; undefined: the key rests, or its rate was cut
+   *  after `generation`. */
   async reserve(
     keyName: string,
     count: number,
-    ceiling: number | null,
-  ): Promise<Reservation | undefined> {
-    return (await this.#query<Reservation>(reserve, [keyName, count, ceiling]))[0]
+    intervalMs: number,
+    generation: number,
+  ): Promise<number | undefined> {
+    const values = [keyName, count, intervalMs, generation]
+    return (await this.#query<{ delayMs: number }>(reserve, values))[0]?.delayMs
   }
 
-  /** Blocks the key, and lowers its rate unless another process has done so since `generation` (null: it was done).
-   *  `cleanPerSecond`: answers without throttling, of all processes. */
-  async throttle(cut: {
-    readonly keyName: string
-    readonly generation: number | null
-    readonly blockMs: number
-    readonly ceiling: number | null
-    readonly cleanPerSecond: number
-  }): Promise<void> {
-    const { keyName, generation, blockMs, ceiling, cleanPerSecond } = cut
-    await this.#query(throttle, [keyName, generation, blockMs, ceiling, cleanPerSecond])
+  /** Replaces the state of a key. False: another process has replaced it since it was read. A rest and a new rate are announced. */
+  async store(row: BudgetRow, next: RateState): Promise<boolean> {
+    const { restUntil, ...state } = next
+    const { keyName } = row
+    const restMs = Math.max(0, Math.round(restUntil - row.now))
+    const isNews =
+      restUntil > row.state.restUntil ||
+      next.generation !== row.state.generation ||
+      next.cutAt !== row.state.cutAt
+    const rest: AnnouncedRest = { keyName, memberId: this.memberId, restMs }
+    const rate = next.cutAt === null ? null : rateAt(next, next.cutAt)
+    const stored = await this.#query(store, [
+      ...[keyName, JSON.stringify(row.stored), JSON.stringify(state), rate, next.cutAt],
+      ...[restMs > 0 ? restUntil : null, isNews ? JSON.stringify(rest) : null],
+    ])
+    return stored.length > 0
+  }
+
+  /** Receives the rests that other processes announce, until the session ends: then `onEnd` is called. */
+  async listen(onRest: (rest: AnnouncedRest) => void, onEnd: () => void): Promise<() => void> {
+    const client = await this.#pool.connect()
+    let isOpen = true
+    const close = () => {
+      if (isOpen) client.release(true)
+      isOpen = false
+    }
+    client.once('end', () => {
+      close()
+      onEnd()
+    })
+    client.on('notification', ({ payload = '{}' }) => {
+      const rest = JSON.parse(payload) as AnnouncedRest
+      if (rest.memberId !== this.memberId) onRest(rest)
+    })
+    try {
+      await client.query(`listen ${channel}`)
+    } catch (error) {
+      close()
+      throw error
+    }
+    return close
+  }
+
+  async #read(names: readonly string[]): Promise<BudgetRow[]> {
+    const rows = await this.#query<Omit<BudgetRow, 'state'> & { restUntil: number | null }>(
+      readBudgets,
+      [names],
+    )
+    return rows.map(({ restUntil, ...row }) => {
+      const state = { ...unlimited, ...row.stored, restUntil: restUntil ?? 0 }
+      return { ...row, state }
+    })
   }
 
   async #query<Row>(text: string, values: unknown[]): Promise<Row[]> {
@@ -111,35 +153,30 @@ export class BudgetRows {
   }
 }
 
-const quick = `(select set_config('synchronous_commit', 'off', true)) as quick (setting)`
+/** Where processes announce rests to each other. */
+const channel = 'forecourt_rest'
 
-// A cubic curve as in TCP CUBIC and the rate limit of AWS SDKs: it rises from `rate` to `learnt_from`, is flat there, then rises faster.
-// Far above the rate that the source is known to accept, the learned rate no longer applies.
-const grown = `
-select case when grown.rate < 10 * greatest(learnt_from, 100) then grown.rate end as rate
-from (
-  select learnt_from + 0.4 * power(least(3600, greatest(0, extract(epoch from
-      clock_timestamp() - greatest(throttled_at, blocked_until))))::float8 - cbrt((learnt_from - rate) / 0.4), 3) as rate
-) as grown`
+const quick = `(select set_config('synchronous_commit', 'off', true)) as quick (setting)`
 
 // ops.rate_member is unlogged, so its commits do not wait for the disk.
 const exchangeUse = `
 with reported as (
-  insert into ops.rate_member as m (key_name, member_id, host, process_id, demand, in_flight, clean_per_second, seen_at)
-  select use.key_name, $1::uuid, left($2::text, 120), $3::int, use.demand, use.in_flight, use.clean_per_second, clock_timestamp()
-  from unnest($4::text[], $5::int[], $6::int[], $7::int[]) as use (key_name, demand, in_flight, clean_per_second)
+  insert into ops.rate_member as m (key_name, member_id, host, process_id, demand, in_flight, seen_at)
+  select use.key_name, $1::uuid, left($2::text, 120), $3::int, use.demand, use.in_flight, clock_timestamp()
+  from unnest($4::text[], $5::int[], $6::int[]) as use (key_name, demand, in_flight)
   on conflict (key_name, member_id) do update set
-    demand = excluded.demand, in_flight = excluded.in_flight, clean_per_second = excluded.clean_per_second, seen_at = excluded.seen_at
+    demand = excluded.demand, in_flight = excluded.in_flight, seen_at = excluded.seen_at
 )
-select key_name as "keyName", member_id as "memberId", demand, clean_per_second as "cleanPerSecond"
+select key_name as "keyName", member_id as "memberId", demand
 from ops.rate_member
 where key_name = any ($4::text[]) and member_id <> $1::uuid
-  and seen_at > clock_timestamp() - $8::int * interval '1 second'`
+  and seen_at > clock_timestamp() - $7::int * interval '1 second'`
 
 const readBudgets = `
-select key_name as "keyName", grown.rate, generation, strikes,
-  greatest(0, extract(epoch from blocked_until - clock_timestamp()) * 1000)::float8 as "blockedMs"
-from ops.rate_budget, lateral (${grown}) as grown
+select key_name as "keyName", state as stored,
+  (extract(epoch from blocked_until) * 1000)::float8 as "restUntil",
+  (extract(epoch from clock_timestamp()) * 1000)::float8 as now
+from ops.rate_budget
 where key_name = any ($1::text[])`
 
 const addBudgets = `
@@ -153,39 +190,19 @@ where member_id = $1::uuid or seen_at < clock_timestamp() - interval '1 minute'`
 
 // If the clock was set back, next_at may be far ahead; not even fifty processes reserve that far, so it is then ignored.
 const reserve = `
-with allowed as (
-  select key_name, least(grown.rate, $3::float8) as rate, grown.rate as learnt
-  from ops.rate_budget, lateral (${grown}) as grown
-  where key_name = $1::text
-)
 update ops.rate_budget as b set
   next_at = greatest(clock_timestamp(), case
-      when next_at < clock_timestamp() + interval '1 minute' + 50 * $2::int * interval '1 second' / allowed.rate then next_at end)
-    + $2::int * interval '1 second' / allowed.rate
-from allowed, ${quick}
-where b.key_name = allowed.key_name and allowed.rate is not null
+      when next_at < clock_timestamp() + interval '1 minute' + 50 * $2::int * $3::float8 * interval '1 millisecond' then next_at end)
+    + $2::int * $3::float8 * interval '1 millisecond'
+from ${quick}
+where key_name = $1::text and coalesce((state ->> 'generation')::int, 0) = $4::int
   and (blocked_until is null or blocked_until <= clock_timestamp())
-returning allowed.learnt as rate, 1000 / allowed.rate as "intervalMs",
-  (extract(epoch from next_at - clock_timestamp()) * 1000)::float8 - $2::int * 1000 / allowed.rate as "delayMs"`
+returning (extract(epoch from next_at - clock_timestamp()) * 1000)::float8 - $2::int * $3::float8 as "delayMs"`
 
-// The rate of clean answers shows the source's limit. The new rate is a little below it, and at most three tenths lower than before.
-const throttle = `
-with was as (
-  select b.key_name, coalesce(generation = $2::int, false) as is_new, coalesce(throttled_at > clock_timestamp() - interval '1 minute', false) as is_again,
-    least(grown.rate, $4::float8) as allowed, clock_timestamp() + $3::float8 * interval '1 millisecond' as until
-  from ops.rate_budget as b, lateral (${grown}) as grown
-  where key_name = $1::text
-  for update of b
-), cut as (
-  select *, greatest(0.5, least(0.95 * allowed, greatest(0.95 * $5::float8, 0.7 * coalesce(allowed, 0)))) as rate
-  from was
-)
+const store = `
 update ops.rate_budget as b set
-  blocked_until = greatest(b.blocked_until, cut.until),
-  rate = case when cut.is_new then cut.rate else b.rate end,
-  learnt_from = case when cut.is_new then greatest(cut.rate, least($5::float8, cut.allowed)) else b.learnt_from end,
-  generation = b.generation + cut.is_new::int,
-  strikes = case when not cut.is_new then b.strikes when cut.is_again then b.strikes + 1 else 1 end,
-  throttled_at = case when cut.is_new then clock_timestamp() else b.throttled_at end
-from cut, ${quick}
-where b.key_name = cut.key_name`
+  state = $3::jsonb, rate = $4::float8, throttled_at = to_timestamp($5::float8 / 1000),
+  blocked_until = greatest(blocked_until, to_timestamp($6::float8 / 1000))
+from ${quick}
+where key_name = $1::text and state = $2::jsonb
+returning case when $7::text is not null then pg_notify('${channel}', $7::text) end as announced`

@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { KeyBudget, KeyLimiter } from '../sources/limiter.ts'
-import { Pace, SendSlots, usedShare } from '../sources/send-slots.ts'
-import { backoffMs, rests, throttleBackoff } from '../sources/status-rules.ts'
+import { type KeyAnswer, KeyRate } from '../sources/key-rate.ts'
+import type { KeyLimiter } from '../sources/limiter.ts'
+import { advance, noAnswers, type RateEvent, sumOf } from '../sources/rate-law.ts'
 import { type BudgetRow, BudgetRows, type KeyUsage, type OtherUsage } from './budget-rows.ts'
 import { sharesOf } from './share.ts'
 
@@ -35,8 +35,8 @@ const staleMs = 2000
 const aheadSeconds = 0.2
 
 /** The rate budgets of all keys, shared by all processes of a warehouse: one row per key in ops.rate_budget. While a key is in
- *  use, its row is read twice a second; with a ceiling, send times are reserved there. While Postgres is unavailable, every
- *  process uses the last known limits and logs this once. */
+ *  use, its row is read twice a second; where a limit is known, send times are reserved there. A rest is announced to all processes
+ *  at once. While Postgres is unavailable, every process goes on by itself and logs this once. */
 export class RateBudgets implements AsyncDisposable {
   readonly rows: BudgetRows
   isDisconnected = false
@@ -44,8 +44,9 @@ export class RateBudgets implements AsyncDisposable {
   readonly #log: Log
   readonly #requestsPerSecond: number | null
   readonly #keys: SharedKey[] = []
-  #cuts: Promise<unknown> = Promise.resolve()
   #refreshing: Promise<void> | undefined
+  #refreshingAgain: Promise<void> | undefined
+  #stopListening: Promise<(() => void) | undefined> | undefined
   #timer: NodeJS.Timeout | undefined
 
   /** `requestsPerSecond`: the limit per key in the config; null: no limit but the source's. */
@@ -56,7 +57,7 @@ export class RateBudgets implements AsyncDisposable {
   }
 
   /** The budget of a limiter's key; null: the key of the vehicle-data APIs. */
-  readonly open = (keyName: string | null, limiter: KeyLimiter): KeyBudget => {
+  readonly open = (keyName: string | null, limiter: KeyLimiter): KeyRate => {
     const key = new SharedKey(keyName, limiter, this.#requestsPerSecond, this)
     this.#keys.push(key)
     return key
@@ -75,6 +76,16 @@ export class RateBudgets implements AsyncDisposable {
     return this.#refreshing
   }
 
+  /** Reads the budgets as they are now: a refresh that has begun may have read them before. */
+  refreshAtOnce(): Promise<void> {
+    if (this.#refreshing === undefined) return this.refresh()
+    this.#refreshingAgain ??= this.#refreshing.then(() => {
+      this.#refreshingAgain = undefined
+      return this.isClosed ? undefined : this.refresh()
+    })
+    return this.#refreshingAgain
+  }
+
   /** Reports that Postgres did not answer. Until it does, the last known limits are used. */
   onConnectionLost(error: unknown): void {
     const reason = messageOf(error)
@@ -84,18 +95,16 @@ export class RateBudgets implements AsyncDisposable {
     for (const key of this.#keys) key.clear()
   }
 
-  /** Stores a throttle; closing waits for it. */
-  throttle(cut: Parameters<BudgetRows['throttle']>[0]): void {
-    const stored = this.rows.throttle(cut).catch((error: unknown) => this.onConnectionLost(error))
-    this.#cuts = Promise.all([this.#cuts, stored]).then(() => undefined)
-  }
-
   /** Leaves the keys and ends every wait. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true
     clearTimeout(this.#timer)
     for (const key of this.#keys) key.clear()
-    await Promise.all([this.#refreshing, this.#cuts])
+    await Promise.all([this.#refreshing, this.#refreshingAgain])
+    // What the last calls were answered.
+    if (!this.isDisconnected && this.#keys.some((key) => key.hasNews)) await this.refresh()
+    const stopListening = await this.#stopListening
+    stopListening?.()
     // A failure is harmless: after a few seconds of silence this process no longer counts.
     if (!this.isDisconnected) await this.rows.leave().catch(() => undefined)
   }
@@ -105,12 +114,13 @@ export class RateBudgets implements AsyncDisposable {
     const active = this.#keys.filter((key) => key.isActive)
     const usages = active.map((key) => key.usage)
     try {
+      this.#stopListening ??= this.#listen()
       const { budgets, others } = await this.rows.exchange(usages)
       if (this.isDisconnected) this.#log.info('rate budgets available again')
       this.isDisconnected = false
       for (const [at, key] of active.entries()) {
         const isOfKey = ({ keyName }: { readonly keyName: string }) => keyName === key.name
-        key.update(budgets.find(isOfKey)!, usages[at]!.demand, others.filter(isOfKey))
+        await key.update(budgets.find(isOfKey)!, usages[at]!.demand, others.filter(isOfKey))
       }
     } catch (error) {
       this.onConnectionLost(error)
@@ -121,25 +131,37 @@ export class RateBudgets implements AsyncDisposable {
     }
     this.#timer = setTimeout(refreshIfActive, this.isDisconnected ? retryMs : exchangeMs).unref()
   }
+
+  /** Without it, rests are known at the next exchange. */
+  async #listen(): Promise<(() => void) | undefined> {
+    try {
+      const onEnd = () => {
+        this.#stopListening = undefined
+      }
+      return await this.rows.listen((rest) => {
+        this.#keys.find(({ name }) => name === rest.keyName)?.onRest(rest.restMs)
+      }, onEnd)
+    } catch {
+      this.#stopListening = undefined
+      return undefined
+    }
+  }
 }
 
-/** The budget of one key in this process: the last state from the warehouse, and the send times reserved there. */
-class SharedKey implements KeyBudget {
+/** The budget of one key in this process: the last state from the warehouse, and what the warehouse does not know yet. */
+class SharedKey extends KeyRate {
   /** In the warehouse: `appraisal/<name under keys:>`, or `vehicleData`. */
   readonly name: string
   readonly #keyName: string | null
   readonly #limiter: KeyLimiter
-  readonly #ceiling: number | null
   readonly #budgets: RateBudgets
-  readonly #sendSlots = new SendSlots((count) => this.#reserve(count))
-  readonly #pace = new Pace()
-  #learnt: number | null = null
-  #generation = 0
-  #strikes = 0
+  #unstored = noAnswers(0)
+  /** The last cut to which this process has added its part. */
+  #answeredUpTo = 0
+  /** The clock of the database minus performance.now(). */
+  #clockOffset = 0
   #share: number
   #processes = 1
-  #cleanOfOthers = 0
-  #blockedUntil = 0
   #refreshedAt = -Infinity
   #usedAt = -Infinity
 
@@ -149,10 +171,10 @@ class SharedKey implements KeyBudget {
     requestsPerSecond: number | null,
     budgets: RateBudgets,
   ) {
+    super(limiter, requestsPerSecond)
     this.name = keyName === null ? 'vehicleData' : `appraisal/${keyName}`
     this.#keyName = keyName
     this.#limiter = limiter
-    this.#ceiling = requestsPerSecond === null ? null : requestsPerSecond * usedShare
     this.#budgets = budgets
     this.#share = limiter.max
   }
@@ -163,11 +185,15 @@ class SharedKey implements KeyBudget {
     return inFlight > 0 || waiting > 0 || performance.now() - this.#usedAt < staleMs
   }
 
+  /** Whether the warehouse does not know of a refusal yet. */
+  get hasNews(): boolean {
+    return this.#unstored.refused + this.#unstored.lateRefused > 0
+  }
+
   /** What this process reports to the others. */
   get usage(): KeyUsage {
-    const { inFlight, waiting, max, cleanPerSecond } = this.#limiter
-    const demand = Math.min(inFlight + waiting, max)
-    return { keyName: this.name, demand, inFlight, cleanPerSecond }
+    const { inFlight, waiting, max } = this.#limiter
+    return { keyName: this.name, demand: Math.min(inFlight + waiting, max), inFlight }
   }
 
   get reading(): RateReading {
@@ -176,99 +202,93 @@ class SharedKey implements KeyBudget {
       service: this.#keyName === null ? 'vehicle-data' : 'appraisal',
       key: this.#keyName ?? 'vehicleData',
       ...{ inFlight, waiting, concurrency, blockedUntil },
-      perSecond: this.#perSecond,
+      perSecond: this.perSecond,
       share: this.#share,
       processes: this.#processes,
     }
   }
 
-  sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null {
+  override sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null {
     const now = performance.now()
     this.#usedAt = now
     if (this.#budgets.isClosed) return null
     if (!this.#budgets.isDisconnected && now - this.#refreshedAt > staleMs)
       return this.#budgets.refresh().then(() => false)
-    return this.#perSecond === null ? null : this.#sendSlots.wait(signals)
+    return super.sendSlot(signals)
   }
 
-  reportThrottle(isNew: boolean, asked: number | undefined): void {
-    const random = () => backoffMs(this.#strikes + 1, throttleBackoff, Math.random)
-    const blockMs = asked ?? (isNew ? random() : 0)
-    if (!isNew && performance.now() + blockMs <= this.#blockedUntil) return
-    this.#block(blockMs)
-    const wasDisconnected = this.#budgets.isDisconnected
-    this.#budgets.throttle({
-      keyName: this.name,
-      generation: isNew ? this.#generation : null,
-      blockMs: Math.min(blockMs, rests.longestOfKeyMs),
-      ceiling: this.#ceiling,
-      cleanPerSecond: this.#limiter.cleanPerSecond + this.#cleanOfOthers,
-    })
-    if (!isNew) return
-    if (wasDisconnected && this.#perSecond !== null) this.#learnt = this.#perSecond * 0.7
-    // This process or another one has lowered the rate: the next 429 of this burst must not lower it again.
-    this.#generation += 1
-    this.#strikes += 1
+  override record(answer: KeyAnswer): RateEvent {
+    const { restUntil, cutAt } = this.state
+    const event = super.record(answer)
+    // The warehouse learns nothing of what happens while it is away.
+    if (!this.#budgets.isDisconnected) this.#unstored = sumOf(this.#unstored, event)
+    const isNews = this.state.restUntil > restUntil || this.state.cutAt !== cutAt
+    if (isNews) void this.#budgets.refreshAtOnce()
+    return event
   }
 
-  /** Applies the state from the warehouse; `demand` is what this process reported. */
-  update(row: BudgetRow, demand: number, others: readonly OtherUsage[]): void {
+  /** Another process rests the key. */
+  onRest(ms: number): void {
+    if (ms > 0) this.rest(ms)
+    if (this.isActive) void this.#budgets.refreshAtOnce()
+  }
+
+  /** Adds what this process was answered to the state of the warehouse, and applies it; `demand` is what this process reported. */
+  async update(row: BudgetRow, demand: number, others: readonly OtherUsage[]): Promise<void> {
+    const { rows } = this.#budgets
     this.#refreshedAt = performance.now()
-    if (row.generation > this.#generation) this.#limiter.ignoreEarlierCalls()
-    this.#generation = row.generation
-    this.#strikes = row.strikes
-    this.#learnt = row.rate
+    this.#clockOffset = row.now - this.#refreshedAt
     this.#processes = others.length + 1
-    this.#cleanOfOthers = others.reduce((sum, { cleanPerSecond }) => sum + cleanPerSecond, 0)
-    const self = { memberId: this.#budgets.rows.memberId, demand }
-    this.#share = sharesOf(this.#limiter.max, [self, ...others])[0]!
+    this.#share = sharesOf(this.#limiter.max, [{ memberId: rows.memberId, demand }, ...others])[0]!
     this.#limiter.setShare(this.#share)
-    if (row.blockedMs > 0) this.#block(row.blockedMs)
-    if (this.#perSecond === null) this.clear()
+
+    const unstored = this.#unstored
+    const isNewCut = row.state.generation > Math.max(this.#answeredUpTo, unstored.generation)
+    const event = isNewCut ? { ...unstored, ...this.pastRate() } : unstored
+    this.#unstored = noAnswers(row.state.generation)
+    const next = advance(row.state, event, row.now)
+    const isStored = next === row.state || (await rows.store(row, next))
+    if (!isStored) {
+      this.#unstored = sumOf(unstored, this.#unstored)
+      void this.#budgets.refreshAtOnce()
+      return
+    }
+    this.#answeredUpTo = next.generation
+    const { generation, refused, lateRefused, retryAfterMs } = this.#unstored
+    // What came meanwhile was sent before the cut, if there was one.
+    this.#unstored =
+      next.generation === generation
+        ? this.#unstored
+        : { ...noAnswers(next.generation), lateRefused: refused + lateRefused, retryAfterMs }
+    this.apply(next, false)
   }
 
-  /** Makes every waiting call check again. */
-  clear(): void {
-    this.#sendSlots.clear()
+  protected override now(): number {
+    return performance.now() + this.#clockOffset
   }
 
-  get #perSecond(): number | null {
-    if (this.#learnt === null || this.#ceiling === null) return this.#learnt ?? this.#ceiling
-    return Math.min(this.#learnt, this.#ceiling)
-  }
-
-  async #reserve(calls: number): Promise<readonly number[]> {
-    const perSecond = this.#perSecond
+  protected override async reserve(calls: number): Promise<readonly number[]> {
+    const perSecond = this.perSecond
     if (perSecond === null) return []
     const { rows, isDisconnected } = this.#budgets
     const ofThisProcess = perSecond / this.#processes
-    if (isDisconnected) return [this.#pace.reserve(performance.now(), ofThisProcess)]
+    if (isDisconnected) return this.reserveHere(ofThisProcess)
     const count = Math.min(calls, Math.max(1, Math.ceil(ofThisProcess * aheadSeconds)))
-    const askedAt = performance.now()
+    const intervalMs = 1000 / perSecond
+    const sentAt = performance.now()
     try {
-      const reserved = await rows.reserve(this.name, count, this.#ceiling)
-      if (reserved === undefined) {
-        await this.#budgets.refresh()
+      const { generation } = this.state
+      const delayMs = await rows.reserve(this.name, count, intervalMs, generation)
+      if (delayMs === undefined) {
+        await this.#budgets.refreshAtOnce()
         return []
       }
-      const { rate, delayMs, intervalMs } = reserved
-      this.#learnt = rate
       // The database counts the delay from about the middle of the statement.
-      const first = (askedAt + performance.now()) / 2 + delayMs
+      const first = (sentAt + performance.now()) / 2 + delayMs
       return Array.from({ length: count }, (_, at) => first + at * intervalMs)
     } catch (error) {
       this.#budgets.onConnectionLost(error)
       return []
     }
-  }
-
-  /** Blocks the key and clears the waiting calls, since an older send time would let a call through. */
-  #block(ms: number): void {
-    const until = performance.now() + ms
-    // A difference below 50 ms is the same block, reported again.
-    if (until <= this.#blockedUntil + 50) return
-    this.#blockedUntil = until
-    this.#limiter.block(ms)
-    this.clear()
   }
 }

@@ -131,14 +131,14 @@ export const rests = {
   /** A 429 that names a wait of at most this is a rate limit; a daily quota names none, or a longer one. A wait of at least this
    *  concerns the whole key, even if only one call was refused. */
   briefMs: 60_000,
+  /** A 429 that names a wait of at most this rests its key, even if only one call was refused. */
+  shortMs: 2000,
   /** The longest that a call waits for its key or its retry. Beyond it the work goes back to the pipeline instead of holding a slot. */
   longestOfCallMs: 15 * 60_000,
   /** The longest block of a key that processes share. After it, a source with a longer Retry-After is asked again. */
   longestOfKeyMs: 24 * 3_600_000,
-  /** After this many refusals with no clean answer between them, the source refuses every call of the key. */
+  /** After this many refusals with no clean answer between them, the source refuses every call: the key rests however long it asks. */
   refusalsInARow: 3,
-  /** Refusals up to this share of the answers do not depend on how fast the key is used. */
-  toleratedPercent: 6,
   /** When this many rooftops of a key are refused in a row, the key is at fault and not the rooftops: it rests for an operation. */
   refusedRooftops: 10,
   refusedKeyMs: 10 * 60_000,

@@ -21,7 +21,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
   8: {
     fault: '429 with and without Retry-After, many or single, and a hard limit',
     holds:
-      'all hosts pause a throttled key, its rate is lowered and recovers within seconds, few repeats; a single 429 delays only its call',
+      'all hosts rest the key at once and go on more slowly, few repeats; a limit is used and refuses few calls; random 429s delay only their calls',
     tests: [
       [rate, 'a 429 with Retry-After %s makes every host wait until then'],
       [rate, 'many 429s on two hosts cause few repeats, and lower the rate a few times at most'],
@@ -30,10 +30,17 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
         'test/sources/http.status-actions.test.ts',
         'every refused call of a key waits for a Retry-After given as %s',
       ],
-      ['test/sources/http.status-actions.test.ts', 'a single 429 delays only its own call'],
+      [
+        'test/rate/rate-law.test.ts',
+        '$kind of $perSecond calls a second for $processes processes: used, and few are refused',
+      ],
       [
         'test/faults/full/rate-law.test.ts',
-        'a share of %d of random 429s leaves at least %d of the throughput',
+        'with %i processes a share of %d of random 429s takes at most %d times as long',
+      ],
+      [
+        'test/faults/full/rate-law.test.ts',
+        'with %i processes a hard limit refuses few calls, is used, and no call is sent within a Retry-After',
       ],
       [
         'test/faults/full/rate-law.test.ts',

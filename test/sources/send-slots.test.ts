@@ -50,12 +50,11 @@ test('a cancelled call leaves its send time to the next, and clearing makes ever
 })
 
 test('without a warehouse a rate limit paces the process alone', async () => {
-  const budget = localBudgets(100)!
+  const budget = localBudgets(100)
   const limiter = new KeyLimiter({ max: 8, budget: (key) => budget('north', key) })
   const began = performance.now()
 
   await Promise.all(Array.from({ length: 20 }, () => limiter.run(async () => undefined)))
 
   expect(performance.now() - began).toBeGreaterThanOrEqual((19 * 1000) / 100)
-  expect(localBudgets(null)).toBeUndefined()
 })

@@ -3,6 +3,7 @@ import { afterEach, expect } from 'vitest'
 import { SyncError } from '#src/errors.ts'
 import { AppraisalClient } from '#src/sources/appraisal/client.ts'
 import type { AccessKey, RooftopAccess } from '#src/sources/calls.ts'
+import { KeyRate } from '#src/sources/key-rate.ts'
 import type { KeyLimiter } from '#src/sources/limiter.ts'
 import { type AppraisalWire, defaultWire } from '#src/values/wire.ts'
 import { type Answerer, FakeSource } from '../fake-source.ts'
@@ -60,7 +61,7 @@ export function clientAt(baseUrl: string, settings: ClientSettings = {}): Apprai
     http: { concurrency, timeoutSeconds: 5, maxRetries },
     budget: (keyName, limiter) => {
       limiters?.set(keyName, limiter)
-      return { sendSlot: () => null, reportThrottle: () => undefined }
+      return new KeyRate(limiter, null)
     },
   })
 }

@@ -1,0 +1,150 @@
+import {
+  advance,
+  noAnswers,
+  type RateEvent,
+  type RateState,
+  rateAt,
+  unlimited,
+} from './rate-law.ts'
+import { Pace, SendSlots, usedShare } from './send-slots.ts'
+
+/** The answer to a call. `isLate`: it was sent before the last cut. `retryAfterMs`: of a 429, null if it names none; left out: it is
+ *  not a 429. */
+export interface KeyAnswer {
+  readonly isLate: boolean
+  readonly retryAfterMs?: number | null
+}
+
+/** What the rate of a key decides for its limiter, a KeyLimiter. */
+interface RatedLimiter {
+  block(ms: number): boolean
+  onCut(isSeenHere: boolean): void
+}
+
+/** How fast this process may use a key: by the law of rate-law.ts, at most at a ceiling, at an even pace. */
+export class KeyRate {
+  readonly #limiter: RatedLimiter
+  /** Requests a second; null: no ceiling. */
+  readonly #ceiling: number | null
+  readonly #sendSlots = new SendSlots((count) => this.reserve(count))
+  readonly #pace = new Pace()
+  readonly #recent = new RecentAnswers()
+  #state = unlimited
+
+  constructor(limiter: RatedLimiter, requestsPerSecond: number | null) {
+    this.#limiter = limiter
+    this.#ceiling = requestsPerSecond === null ? null : requestsPerSecond * usedShare
+  }
+
+  /** Requests a second of all processes; null: no limit. */
+  get perSecond(): number | null {
+    const learnt = rateAt(this.#state, this.now())
+    if (learnt === null || this.#ceiling === null) return learnt ?? this.#ceiling
+    return Math.min(learnt, this.#ceiling)
+  }
+
+  /** Null: a call may be sent now. Else true at its send time, false when the caller must check the key's blocks again.
+   *  Never rejects. */
+  sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null {
+    this.#recent.recordSend(performance.now())
+    return this.perSecond === null ? null : this.#sendSlots.wait(signals)
+  }
+
+  /** Records an answer, which may rest the key or change its rate; returns it for the law. */
+  record(answer: KeyAnswer): RateEvent {
+    const event = this.#eventOf(answer)
+    this.apply(advance(this.#state, event, this.now()), true)
+    return event
+  }
+
+  /** Makes every waiting call check again. */
+  clear(): void {
+    this.#sendSlots.clear()
+  }
+
+  /** The clock of the state, in ms. */
+  protected now(): number {
+    return performance.now()
+  }
+
+  protected get state(): RateState {
+    return this.#state
+  }
+
+  #eventOf({ isLate, retryAfterMs }: KeyAnswer): RateEvent {
+    const isRefused = retryAfterMs !== undefined
+    if (!isRefused) this.#recent.recordClean(performance.now())
+    const isCounted = isRefused && !isLate
+    return {
+      ...noAnswers(this.#state.generation),
+      ...{ calls: Number(!isLate), refused: Number(isCounted), excess: Number(isCounted) },
+      ...{ lateRefused: Number(isRefused && isLate), retryAfterMs: retryAfterMs ?? null },
+      ...(isCounted && this.pastRate()),
+    }
+  }
+
+  /** How fast this process was answered in the last second. */
+  protected pastRate(): Pick<RateEvent, 'answered' | 'speed'> {
+    return this.#recent.rate(performance.now())
+  }
+
+  /** Applies a state. `isSeenHere`: this process saw the refusal that changed it. */
+  protected apply(state: RateState, isSeenHere: boolean): void {
+    const before = this.#state
+    this.#state = state
+    const restMs = state.restUntil - this.now()
+    if (restMs > 0 && state.restUntil > before.restUntil) this.rest(restMs)
+    if (state.generation !== before.generation) this.#limiter.onCut(isSeenHere)
+    if (state.cutAt !== before.cutAt) this.clear()
+  }
+
+  /** Blocks the key, and clears the waiting calls, since an older send time would let a call through. */
+  protected rest(ms: number): void {
+    if (this.#limiter.block(ms)) this.clear()
+  }
+
+  /** Up to `count` send times in order, in ms of performance.now(); none: waiting calls must check again. Never rejects. */
+  protected async reserve(_count: number): Promise<readonly number[]> {
+    return this.reserveHere(this.perSecond)
+  }
+
+  protected reserveHere(perSecond: number | null): readonly number[] {
+    return perSecond === null ? [] : [this.#pace.reserve(performance.now(), perSecond)]
+  }
+}
+
+/** Counts the clean answers of this second and the one before. Times are performance.now(). */
+class RecentAnswers {
+  #second = 0
+  #current = 0
+  #previous = 0
+  #activeSince = 0
+  #sentAt = -Infinity
+
+  recordSend(now: number): void {
+    // After a rest or a pause: the time without calls is not part of their rate.
+    if (now - this.#sentAt > 500) this.#activeSince = now
+    this.#sentAt = now
+  }
+
+  recordClean(now: number): void {
+    this.#advance(now)
+    this.#current += 1
+  }
+
+  /** `answered`: in the last second. `speed`: the same by the time since calls are sent again. */
+  rate(now: number): Pick<RateEvent, 'answered' | 'speed'> {
+    this.#advance(now)
+    const answered = this.#current + this.#previous * (1 - (now % 1000) / 1000)
+    const active = Math.max(0.01, Math.min(1, (now - this.#activeSince) / 1000))
+    return { answered, speed: answered / active }
+  }
+
+  #advance(now: number): void {
+    const second = Math.floor(now / 1000)
+    if (second === this.#second) return
+    this.#previous = second === this.#second + 1 ? this.#current : 0
+    this.#current = 0
+    this.#second = second
+  }
+}
