@@ -25,7 +25,7 @@ export interface BudgetRow {
 }
 
 /** A rest of a key, as one process announces it to the others. */
-export interface AnnouncedRest {
+interface AnnouncedRest {
   readonly keyName: string
   readonly memberId: string
   readonly restMs: number
