@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Db } from './transaction.ts'
 import { messageOf } from '../errors.ts'
 import { listenToLog, type Log } from '../log.ts'
+import { storable } from '../values/text.ts'
 
 /** A line that a process of a run logged. */
 export interface RunLine {
@@ -71,7 +72,7 @@ function readLine(text: string): WaitingLine | null {
   const about = [stream, rooftop].filter((name) => name !== undefined).join(', ')
   const cause = err?.message === undefined || err.message === msg ? [] : [err.message]
   const message = [...(about === '' ? [] : [about]), msg, ...cause].join(': ')
-  return { runId, level, at: time, message: message.slice(0, longestMessage).toWellFormed() }
+  return { runId, level, at: time, message: storable(message.slice(0, longestMessage)) }
 }
 
 function isLevel(level: string): level is RunLine['level'] {

@@ -72,6 +72,7 @@ test('a run stores at most 200 lines, of them 40 without a warning; lines of no 
     withLogFields({ runId: few }, () =>
       log.child({ stream: 'users' }).error(new Error('inner'), 'outer'),
     )
+    log.warn({ runId: few }, 'a\0b')
   }
   log.warn({ runId: few }, 'after it was closed')
 
@@ -84,5 +85,6 @@ test('a run stores at most 200 lines, of them 40 without a warning; lines of no 
   expect(rows[0]!.lines).toBeGreaterThan(100)
   expect(await readRunLines(fixture.context.db, few)).toMatchObject([
     { level: 'error', message: 'users: outer: inner' },
+    { level: 'warn', message: 'a\uFFFDb' },
   ])
 })
