@@ -161,10 +161,10 @@ const words: Readonly<Record<Reason['cause'], string>> = {
   quarantine: 'records in quarantine',
   gaps: 'not listed',
   unprovable: 'cannot be proved complete',
-  ledger: 'the ledger and the rows differ',
+  ledger: 'stored rows differ from the ledger or the payloads',
 }
 
-const mostShown = 3
+const maxShown = 3
 
 /** The other reasons, those with one cause together. */
 function streamsWrong(status: Status, naming: Naming): Wrong[] {
@@ -199,10 +199,10 @@ function whyLines(own: readonly Miss[], { label }: Naming): string[] {
     return [
       `${text}; the last good run ended ${oldest(own.map(({ health }) => health.lastGoodRunAt))}`,
     ]
-  if (cause !== 'gaps' && cause !== 'unprovable') return []
-  const left = own.length - mostShown
+  if (cause === 'never' || cause === 'quarantine') return []
+  const left = own.length - maxShown
   return [
-    ...own.slice(0, mostShown).map(({ uid, reason }) => `${label(uid)}: ${reason.text}`),
+    ...own.slice(0, maxShown).map(({ uid, reason }) => `${label(uid)}: ${reason.text}`),
     ...(left > 0 ? [`and ${plural(left, 'more rooftop')}`] : []),
   ]
 }
