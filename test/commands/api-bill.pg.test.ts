@@ -127,7 +127,8 @@ test('status shows the calls of today by user and vehicle, and the open calls of
   await runInProcess([...check, '--again'], fixture)
 
   const { stdout } = await runInProcess(['--json', 'status'], fixture)
-  const { stdout: text } = await runInProcess(['status'], fixture)
+  const { stdout: wrapped } = await runInProcess(['status'], fixture)
+  const text = wrapped.replaceAll(/\s+/g, ' ')
 
   const by = expect.stringContaining('@')
   const at = expect.stringMatching(/^\d{4}-/)

@@ -166,7 +166,9 @@ test('a run that reads other services than the config is named with them, and wh
   )
   expect(list).toMatch(/^ +1 +sync .* the config$/m)
   expect(show).toContain(`  Reads ${services}, not those of the config. ${cure}`)
-  expect(status).toContain(`it reads ${services}, not the services of the config. ${cure}`)
+  expect(status.replaceAll(/\s+/g, ' ')).toContain(
+    `it reads ${services}, not the services of the config. ${cure}`,
+  )
   expect(shown.document.source).toEqual({
     ...{ appraisalUrl: 'https://old.example.com/v1', isSandbox: false },
     vehicleDataUrl: 'https://data.example.com',

@@ -28,6 +28,11 @@ async function openFixture() {
   const folder = await temporaryFolder()
   const options = { sandbox: { now: morning }, sync: { start: '2026-03-01' } }
   const written = JSON.parse(configText(sandbox, database.url, options))
+  // A key of the sandbox's test worlds has its name as its value.
+  const keys = Object.values(written.keys as Record<string, { value: string }>)
+  written.keys = Object.fromEntries(keys.map((key, at) => [`key${at}`, key]))
+  for (const rooftop of written.rooftops)
+    rooftop.key = `key${keys.findIndex(({ value }) => value === rooftop.key)}`
   const archive = { folder: 'archive', hosts: [new URL(written.appraisal.baseUrl).origin] }
   const links = { token: '$' + '{FORECOURT_LINKS_TOKEN}', archive }
   const budget = { ppsrSearch: 5 }
@@ -41,7 +46,6 @@ async function openFixture() {
     ...subject,
     searchedAt: new Date('2026-03-09T23:00:00Z'),
   })
-  const keys = Object.values(written.keys as Record<string, { value: string }>)
   return {
     sandbox,
     folder: folder.path,

@@ -153,6 +153,7 @@ test('--log-level debug logs one line for each request, without keys and bodies'
     attempt: 1,
     keyName: 'partner',
     rooftopUid: 'rooftop-1',
+    runId: 1,
     msg: 'POST /getuserlist',
   })
 })
