@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type pg from 'pg'
+import pg from 'pg'
 import { rateAt, type RateState, unlimited } from '../sources/rate-law.ts'
 
 /** What a process reports about its use of a key. */
@@ -99,23 +99,18 @@ export class BudgetRows {
     return stored.length > 0
   }
 
-  /** Receives the rests that other processes announce, until the session ends: then `onEnd` is called. */
+  /** Receives the rests that other processes announce, until the session ends: then `onEnd` is called. The session is none of the
+   *  pool, whose size others count on. */
   async listen(onRest: (rest: AnnouncedRest) => void, onEnd: () => void): Promise<() => void> {
-    const client = await this.#pool.connect()
-    let isOpen = true
-    const close = () => {
-      if (isOpen) client.release(true)
-      isOpen = false
-    }
-    client.once('end', () => {
-      close()
-      onEnd()
-    })
+    const client = new pg.Client(this.#pool.options)
+    const close = () => void client.end().catch(() => undefined)
+    client.on('error', () => undefined).once('end', onEnd)
     client.on('notification', ({ payload = '{}' }) => {
       const rest = JSON.parse(payload) as AnnouncedRest
       if (rest.memberId !== this.memberId) onRest(rest)
     })
     try {
+      await client.connect()
       await client.query(`listen ${channel}`)
     } catch (error) {
       close()
