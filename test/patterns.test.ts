@@ -54,10 +54,6 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'linear, and slow to check; messages of commander',
   },
   'src/billing/recover.ts': { '[.\\s]*$': short.quoted },
-  'src/config/alerts.ts': {
-    'new RegExp(`^${timeOfDay}-${timeOfDay}$`)': 'has no repetition',
-    'new RegExp(`^${timeOfDay}$`)': 'has no repetition',
-  },
   'src/config/lake.ts': { '\\/+$': short.config },
   'src/lake/open-target.ts': { '\\/+$': short.config, '^s3:\\/\\/([^/]*)\\/?(.*)$': short.config },
   'src/config/schema.ts': { '\\/+$': short.config },
