@@ -36,7 +36,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [
         'test/faults/full/rate-law.test.ts',
-        'with %i processes a share of %d of random 429s takes at most %d times as long',
+        'with %i processes a share of %d of random 429s does not slow the key down',
       ],
       [
         'test/faults/full/rate-law.test.ts',
