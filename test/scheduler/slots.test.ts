@@ -115,7 +115,8 @@ test('a nightly job has one slot per day in every zone, whatever the clocks do',
       const found = forwards(schedule, start, end)
       const gaps = found.slice(1).map((slot, index) => slot.getTime() - found[index]!.getTime())
       expect(Math.abs(found.length - 100)).toBeLessThanOrEqual(1)
-      expect(gaps.every((gap) => Math.abs(gap - day) <= 2 * 3_600_000)).toBe(true)
+      // Antarctica/Casey has put its clocks on by three hours.
+      expect(gaps.every((gap) => Math.abs(gap - day) <= 3 * 3_600_000)).toBe(true)
     }),
     { numRuns: 60 },
   )
