@@ -5,7 +5,7 @@ import { keyOf, partsOfKey, type StockUnit } from '#src/console/stock/read-stock
 import { runExport } from '#src/stock/export/export.ts'
 import { type Logins, openLogins } from '../access/logins.ts'
 import { dayMs } from '../support/fixture.ts'
-import { reportedFixture } from '../support/reports-fixture.ts'
+import { recentThursday, reportedFixture } from '../support/reports-fixture.ts'
 import { type ConsoleFixture, openConsole } from './console-fixture.ts'
 
 let console: ConsoleFixture
@@ -15,8 +15,7 @@ let own: { id: number; uid: string; name: string; currency: string }
 let others: (typeof own)[]
 
 beforeAll(async () => {
-  // Pages go by the clock of the machine, and the last list comes in 15 days after the start.
-  const fixture = await reportedFixture(7, 240, new Date(Date.now() - 16 * dayMs))
+  const fixture = await reportedFixture(7, 240, recentThursday())
   console = await openConsole({ fixture })
   logins = await openLogins(fixture.database, console.config, {
     loader: { role: 'forecourt_writer' },

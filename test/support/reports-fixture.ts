@@ -9,6 +9,16 @@ import { dayMs, type Fixture, openFixture, runNight } from './fixture.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const march = new Date('2026-03-10T02:00:00Z')
+const weekMs = 7 * dayMs
+
+/**
+ * A start from which the last list comes in within the last eight days, for pages that go by the clock of the machine. What the
+ * sandbox generates depends on the day of the week and on the hour: this is always a Thursday at 03:00, so that each run has the
+ * same vehicles.
+ */
+export function recentThursday(): Date {
+  return new Date(Math.floor((Date.now() - 16 * dayMs) / weekMs) * weekMs + 3 * 3_600_000)
+}
 
 /** A warehouse that the product itself has loaded, as a user's is: two months of six rooftops, all streams, three stock lists each. */
 export async function reportedFixture(seed = 7, evaluations = 300, now = march): Promise<Fixture> {
