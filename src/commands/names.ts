@@ -16,7 +16,7 @@ export const runStatusNames = [
 
 /** The jobs of `jobs/`, which is beside src/ in a checkout and in dist/ alike. */
 export function jobNames(): string[] {
-  const folder = join(import.meta.dirname, '..', '..', 'jobs')
+  const folder = join(import.meta.dirname, '../../jobs')
   const files = existsSync(folder) ? readdirSync(folder) : []
   const jobs = files.filter((file) => /^[a-z0-9-]+\.[jt]s$/.test(file))
   return jobs.map((file) => parse(file).name).sort()

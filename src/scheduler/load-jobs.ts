@@ -18,7 +18,7 @@ export interface PlannedJob extends Job {
 }
 
 /** `jobs/` beside src/, both in a checkout and in dist/. */
-const jobsFolder = join(import.meta.dirname, '..', '..', 'jobs')
+const jobsFolder = join(import.meta.dirname, '../../jobs')
 
 /** Loads every job of `jobs/`, with the settings of the config. UsageError when the config names an unknown job. */
 export async function loadJobs(config: Config): Promise<readonly PlannedJob[]> {
