@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import type { Db } from '../db/transaction.ts'
 import type { Html } from '../values/html.ts'
 import type { Person } from './access/people.ts'
-import type { Doors } from './doors.ts'
+import type { BackgroundRuns } from './background-runs.ts'
 import type { WriteFile } from './downloads.ts'
 
 /** What a page may ask while it reads. */
@@ -17,7 +17,6 @@ export interface PageRequest {
   /** One read-only snapshot of the warehouse for the whole page; a statement ends after 3 seconds. */
   readonly db: Db
   readonly config: Config
-  readonly doors: Doors
   readonly now: Date
 }
 
@@ -30,6 +29,8 @@ export interface ActionRequest extends Omit<PageRequest, 'db' | 'query'> {
   /** May write. */
   readonly db: Db
   readonly context: Context
+  /** Starts what this process works on after the answer. */
+  readonly runs: BackgroundRuns
 }
 
 /** A file that a person uploads, in memory. */

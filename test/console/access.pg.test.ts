@@ -10,7 +10,7 @@ import { type Logins, openLogins } from '../access/logins.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
 import { perRole, readTargets, type Row, rowOf, rows, type Target } from './access-matrix.ts'
 import { type ConsoleFixture, openConsole } from './console-fixture.ts'
-import { doorsOf, openTestPages } from './test-pages.ts'
+import { openTestPages } from './test-pages.ts'
 
 const roles = ['engineer', 'viewer', 'stock', 'group'] as const
 
@@ -195,7 +195,7 @@ test.for(
       async ({ db }) => {
         await enterScope(db, half.isSecured ? sam : anyone)
         const asked = {
-          ...{ db, config: console.config, doors: doorsOf(console.context), now: new Date() },
+          ...{ db, config: console.config, now: new Date() },
           person: half.isFiltered ? sam : anyone,
           params: paramsOf(page.path, url.pathname),
           query: Object.fromEntries(url.searchParams),

@@ -11,7 +11,6 @@ import {
   type Role,
   serveConsole,
 } from './console-fixture.ts'
-import { doorsOf } from './test-pages.ts'
 
 let console: ConsoleFixture
 
@@ -139,7 +138,7 @@ test('after an upgrade, or with other settings, an unchanged page is sent again'
   const headers = { 'if-none-match': first.headers.get('etag')! }
   const { context } = console
   await using upgraded = fastify()
-  await serveOn(upgraded, { context, doors: doorsOf(context), version: '99.0.0 other-assets' })
+  await serveOn(upgraded, { context, version: '99.0.0 other-assets' })
   await using later = await serveConsole(console.fixture, { uploadMegabytes: 7 })
 
   const newer = await upgraded.inject({

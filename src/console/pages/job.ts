@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import { html } from '../../values/html.ts'
-import type { JobFigures } from '../doors.ts'
 import { jobBadge, punctuality, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
+import { type JobFigures, readJobs } from '../jobs/read-jobs.ts'
 import { definePage } from '../page.ts'
 import { statusBadge } from '../parts/badge.ts'
 import { durationText, instant } from '../parts/instant.ts'
@@ -44,9 +44,9 @@ export const job = definePage({
   path: '/jobs/:name',
   question,
   roles: ['engineer', 'viewer'],
-  async read({ db, doors, params, query }) {
+  async read({ db, config, params, query }) {
     const name = params['name']!
-    const all = await doors.jobs(db)
+    const all = await readJobs(config, db)
     if (!Object.hasOwn(all, name)) return null
     const rows = await readJobRuns(db, name, idBefore(query['before']))
     return { name, job: all[name]!, ...cutPage(rows) }

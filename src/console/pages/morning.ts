@@ -1,4 +1,5 @@
 import { readProcesses } from '../../db/processes.ts'
+import { readJobs } from '../jobs/read-jobs.ts'
 import { findSchedulerProblem } from '../jobs/scheduler-state.ts'
 import { readKeyStates } from '../../pipeline/key-states.ts'
 import { listRuns, type RunSummary } from '../../pipeline/run-history.ts'
@@ -25,19 +26,14 @@ export const morning = definePage({
   question: 'May I trust the numbers of this morning, and if not, what do I do?',
   roles: ['engineer', 'viewer'],
   navigation: 'Morning',
-  async read({ db, doors, config, now, query }) {
+  async read({ db, config, now, query }) {
     const states = await readStreamStates(db, config.rooftops)
     const keys = await readKeyStates(db, config)
     const ofStreams = streamProblems(states, { keys, config })
-    const jobs = await doors.jobs(db)
+    const jobs = await readJobs(config, db)
     const scheduler = findSchedulerProblem(await readProcesses(db), jobs)
     const others = [
-      ...(await readOtherProblems({
-        db,
-        doors: { ...doors, jobs: async () => jobs },
-        config,
-        keys,
-      })),
+      ...(await readOtherProblems({ db, jobs, config, keys })),
       ...(scheduler === null ? [] : [scheduler]),
     ]
     const uids = config.rooftops.map(({ uid }) => uid)

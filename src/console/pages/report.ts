@@ -1,6 +1,7 @@
 import { isDay } from '../../values/instant.ts'
 import { html, type Html } from '../../values/html.ts'
 import { chartFigure } from '../charts/plot.ts'
+import { exportFile } from '../export-file.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { choice, filterForm } from '../parts/form.ts'
@@ -62,11 +63,11 @@ export const report = definePage({
     }
   },
   title: ({ question }) => question,
-  async download(format, { params, doors }) {
+  async download(format, { params }) {
     const view = specOf(params['view'])?.view
     if (view === undefined || !Object.hasOwn(mediaTypes, format)) return null
     const known = format as keyof typeof mediaTypes
-    const body = doors.exportView(view, known)
+    const body = exportFile({ is: 'mart', name: view }, known)
     return { fileName: `${view}.${known}`, type: mediaTypes[known], body }
   },
   draw(

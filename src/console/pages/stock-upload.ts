@@ -7,7 +7,7 @@ import { choice } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { table } from '../parts/table.ts'
-import { ownRooftop, ownRooftops } from '../stock/own.ts'
+import { ownRooftop, ownRooftops, stockUploads } from '../stock/own.ts'
 import { chosenIds, readStockScope, type StockScope } from '../stock/read-stock.ts'
 import { modes, stepPath } from '../stock/upload-text.ts'
 
@@ -131,7 +131,7 @@ ${table({
 })
 
 async function upload(request: ActionRequest) {
-  const { form, file, person, doors } = request
+  const { form, file, person } = request
   const wanted = form['rooftop'] ?? ''
   if (wanted === '') throw new ActionRefused('Choose the rooftop whose stock it is.')
   const { uid } = ownRooftop(request, wanted)
@@ -141,7 +141,7 @@ async function upload(request: ActionRequest) {
   const list = file ?? { name: 'pasted.csv', content: Buffer.from(pasted) }
   const mode = form['mode'] === 'delta' ? 'delta' : 'snapshot'
   const { name: fileName, content } = list
-  const { id, result } = await doors.stock.add({
+  const { id, result } = await stockUploads(request).add({
     ...{ rooftop: uid, email: person.email, fileName, content, mode },
   })
   return { location: stepPath(id, result.state) }

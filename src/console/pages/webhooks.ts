@@ -1,7 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
+import {
+  readLostCompletions,
+  readWebhookStatus,
+  type WebhookStatus,
+} from '../../webhook/webhook-status.ts'
 import { html, type Html } from '../../values/html.ts'
-import type { Latency } from '../doors.ts'
 import { definePage } from '../page.ts'
 import { badge, type Tone } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
@@ -47,14 +51,14 @@ export const webhooks = definePage({
   question,
   roles: ['engineer', 'viewer'],
   navigation: 'Webhooks',
-  async read({ db, doors, query }) {
+  async read({ db, query }) {
     const view: View =
       query['show'] === 'all' || query['show'] === 'waiting' ? query['show'] : 'problems'
     const subscriptions = await readSubscriptions(db)
-    const figures = await doors.webhooks(db)
+    const figures = await readWebhookStatus(db)
     return {
       ...{ view, subscriptions, figures },
-      lost: subscriptions.length === 0 ? [] : await doors.lostWebhooks(db, 50),
+      lost: subscriptions.length === 0 ? [] : await readLostCompletions(db, 50),
       ...cutPage(await readDeliveries(db, view, idBefore(query['before']))),
     }
   },
@@ -129,7 +133,7 @@ function subscriptionText(found: SubscriptionRow | undefined): Html {
   return html`${badge('yes', 'ok')}<small>${found.events.join(', ')}</small>`
 }
 
-function latencyText({ p50, p95 }: Latency): string {
+function latencyText({ p50, p95 }: WebhookStatus['rooftops'][string]['arrivalSeconds']): string {
   return p50 === null ? '–' : `${p50} s, ${p95} s`
 }
 
