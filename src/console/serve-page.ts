@@ -205,10 +205,13 @@ export class PageServer {
     reply.headers({ etag, vary: 'accept, cookie', 'cache-control': 'no-cache, private' })
     if (request.headers['if-none-match'] === etag) return await reply.code(304).send()
     if (isJson) return await reply.type('application/json; charset=utf-8').send(json)
-    const title = typeof page.title === 'string' ? page.title : page.title(data)
+    const { title, question } = page
     const document = frame(
       {
-        ...{ title, person: asked.person, navigation: navigation(asked.person, page) },
+        title: typeof title === 'string' ? title : title(data),
+        head: page.head?.(data, asked),
+        question: typeof question === 'function' ? question(data) : question,
+        ...{ person: asked.person, navigation: navigation(asked.person, page) },
         asOf: { at: asked.now, zone: page.zone?.(data) ?? this.#parts.settings.timezone },
         isLive: page.isLive?.(data) ?? false,
       },

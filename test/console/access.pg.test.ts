@@ -303,7 +303,7 @@ test('where no grant was run, a stock page explains it', async () => {
   const page = definePage({
     ...{ path: '/stock-here', title: 'Stock', question: 'What is in stock?', roles: ['stock'] },
     read: async () => ({}),
-    draw: () => html`<h1>Stock</h1>`,
+    draw: () => html``,
   })
   await using served = await openTestPages(console, [page])
   await console.rows('revoke usage on schema mart_scoped from bi_tenant')

@@ -10,8 +10,6 @@ import { link } from '../parts/link.ts'
 import { cutPage, idBefore, olderLink, pageSize } from '../parts/pager.ts'
 import { table } from '../parts/table.ts'
 
-const question = 'How did it go each time?'
-
 /** A run of the job. */
 interface JobRunRow {
   readonly id: number
@@ -42,7 +40,7 @@ async function readJobRuns(db: Db, name: string, before: number): Promise<JobRun
 
 export const job = definePage({
   path: '/jobs/:name',
-  question,
+  question: 'How did it go each time?',
   roles: ['engineer', 'viewer'],
   async read({ db, config, params, query }) {
     const name = params['name']!
@@ -52,12 +50,11 @@ export const job = definePage({
     return { name, job: all[name]!, ...cutPage(rows) }
   },
   title: ({ name }) => `Job ${name}`,
+  head: ({ name, job: found }) => html`<h1>Job ${name} ${jobBadge(found)}</h1>`,
   isLive: ({ job: { last } }) => last?.status === 'running',
   draw({ name, job: found, shown, hasMore }, { config, person }) {
     const zone = config.console!.timezone
-    return html`<h1>Job ${name} ${jobBadge(found)}</h1>
-<p class="question">${question}</p>
-<p>${found.does}.</p>
+    return html`<p>${found.does}.</p>
 <p class="note">${whyOf(found, zone)}</p>
 ${facts(found, zone)}
 ${person.role === 'engineer' && found.missingSetting === null && html`<p>${runJobButton(`/jobs/${name}`, name)} It runs in this <code>forecourt serve</code>, for at most ${durationText(found.budgetMinutes * 60)}. On a command line: <code>forecourt run ${name}</code></p>`}

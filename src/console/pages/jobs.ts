@@ -12,12 +12,11 @@ import { nightStrips, readNights } from '../parts/nights.ts'
 import { table } from '../parts/table.ts'
 
 const path = '/jobs'
-const question = 'What runs when, and was it on time?'
 
 export const jobs = definePage({
   path,
   title: 'Jobs',
-  question,
+  question: 'What runs when, and was it on time?',
   roles: ['engineer', 'viewer'],
   navigation: 'Jobs',
   isMinor: true,
@@ -30,9 +29,7 @@ export const jobs = definePage({
   isLive: ({ jobs: found }) => Object.values(found).some(({ last }) => last?.status === 'running'),
   draw({ jobs: found, alerts, nights, scheduler }, { config, person, now }) {
     const zone = config.console!.timezone
-    return html`<h1>Jobs</h1>
-<p class="question">${question}</p>
-${notices[scheduler]}
+    return html`${notices[scheduler]}
 ${table({
   caption: 'The jobs of the schedule',
   hidesCaption: true,

@@ -52,12 +52,10 @@ interface ParkedRow {
   readonly reason: string
 }
 
-const question = 'Which links and watches run out before somebody acts?'
-
 export const links = definePage({
   path: '/links',
   title: 'Links',
-  question,
+  question: 'Which links and watches run out before somebody acts?',
   roles: ['engineer', 'viewer'],
   navigation: 'Links',
   async read({ db, config }) {
@@ -70,9 +68,7 @@ export const links = definePage({
   },
   draw({ life, failures, refused, keys, parked, watches }, { config, person }) {
     const zone = config.console!.timezone
-    return html`<h1>Links</h1>
-<p class="question">${question}</p>
-${drawLife(life, zone, person.role === 'engineer')}
+    return html`${drawLife(life, zone, person.role === 'engineer')}
 <h2>Not signed again</h2>
 ${parked.map((one) => html`<p>${badge('parked', 'warn')} The daily quota of key ${one.keyName} is used up: it asks for nothing before ${instant(one.until, zone)}. ${one.reason}</p>`)}
 ${table({

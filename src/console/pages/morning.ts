@@ -23,7 +23,7 @@ const nightCount = 14
 export const morning = definePage({
   path: '/',
   title: 'Morning',
-  question: 'May I trust the numbers of this morning, and if not, what do I do?',
+  question: null,
   roles: ['engineer', 'viewer'],
   navigation: 'Morning',
   async read({ db, config, now, query }) {
@@ -47,13 +47,18 @@ export const morning = definePage({
     }
   },
   isLive: ({ running }) => running.length > 0,
-  draw({ states, streamProblems: ofStreams, problems, problemCount, nights, running }, asked) {
-    const { config, now } = asked
+  head: ({ states, streamProblems: ofStreams, problemCount, running }, { config, now }) =>
+    drawSummary(
+      {
+        ...{ states, problems: ofStreams, otherCount: problemCount - ofStreams.length },
+        runningId: running[0]?.runId ?? null,
+      },
+      { config, time: (at) => shortInstant(at, config.console!.timezone, now) },
+    ),
+  draw({ states, problems, problemCount, nights, running }, { config, now }) {
     const zone = config.console!.timezone
-    const runningId = running[0]?.runId ?? null
     const left = problemCount - problems.length
-    return html`${drawSummary({ states, problems: ofStreams, otherCount: problemCount - ofStreams.length, runningId }, { config, time: (at) => shortInstant(at, zone, now) })}
-<h2>What needs attention</h2>
+    return html`<h2>What needs attention</h2>
 ${drawProblems(problems, zone, now)}
 ${left > 0 && html`<p><a href="/console/?show=all">Show ${plural(left, 'more problem')}</a></p>`}
 <h2>The last ${nightCount} nights</h2>

@@ -44,14 +44,13 @@ interface SavedRow {
   readonly saved: number
 }
 
-const question = 'What was paid today, by which person, for what, and how much is left?'
 const chartDays = 90
 const savedDays = 14
 
 export const spend = definePage({
   path: '/spend',
   title: 'Spend',
-  question,
+  question: 'What was paid today, by which person, for what, and how much is left?',
   roles: ['engineer', 'viewer'],
   navigation: 'Spend',
   async read({ db, config, now }) {
@@ -70,23 +69,21 @@ export const spend = definePage({
     const zone = config.console!.timezone
     const used = Object.entries(budgets)
     const charted = [...new Set(days.map((row) => row.budget))]
-    return html`<h1>Spend</h1>
-<p class="question">${question}</p>
-${table({
-  caption: `Today, ${today} (UTC)`,
-  columns: [
-    'Budget',
-    numbers('Allowed'),
-    numbers('Used'),
-    numbers('Left'),
-    numbers('Outcome unknown'),
-  ],
-  rows: used.map(([name, own]) => [
-    html`<code>budget.${name}</code> ${budgetBadge(own)}`,
-    ...[own.allowed, own.used, Math.max(0, own.allowed - own.used), own.unknown],
-  ]),
-  empty: html`No call was paid for today, and none may be: every <code>budget</code> of the config is 0.`,
-})}
+    return html`${table({
+      caption: `Today, ${today} (UTC)`,
+      columns: [
+        'Budget',
+        numbers('Allowed'),
+        numbers('Used'),
+        numbers('Left'),
+        numbers('Outcome unknown'),
+      ],
+      rows: used.map(([name, own]) => [
+        html`<code>budget.${name}</code> ${budgetBadge(own)}`,
+        ...[own.allowed, own.used, Math.max(0, own.allowed - own.used), own.unknown],
+      ]),
+      empty: html`No call was paid for today, and none may be: every <code>budget</code> of the config is 0.`,
+    })}
 <h2>Outcome unknown</h2>
 ${table({
   caption: 'Calls that may have been billed, oldest first; at most 50',

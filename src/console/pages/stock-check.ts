@@ -38,11 +38,9 @@ export const stockCheck = definePage({
     drop: { roles: ['engineer', 'stock'], run: drop },
   },
   draw(data, request) {
-    const { id, fileName, rooftop, zone, email, mode, madeAt, endsAt, isOld, result } = data
+    const { id, rooftop, zone, email, mode, madeAt, endsAt, isOld, result } = data
     const path = `/stock/upload/${id}/check`
-    return html`<h1>Check ${fileName}</h1>
-<p class="question">What would this list change?</p>
-${steps('check', id)}
+    return html`${steps('check', id)}
 <p>For ${rooftop}, as: <strong>${modes[mode].name}.</strong> ${modes[mode].meaning} Uploaded by ${email} at ${instant(madeAt, zone)} (${agoText(new Date(madeAt), request.now)}); it waits until ${instant(endsAt, zone)}.${result?.sheet != null && html` Read from the sheet <strong>${result.sheet}</strong>.`}</p>
 ${
   result === null || (isOld && result.state !== 'same')

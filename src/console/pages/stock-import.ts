@@ -68,11 +68,9 @@ export const stockImport = definePage({
   },
   draw(data, request) {
     const { import: one, warnings, changes, doubts } = data
-    const { id, fileName, rooftop, zone, mode, by, at, rejected } = one
+    const { id, rooftop, zone, mode, by, at, rejected } = one
     const path = `/stock/imports/${id}`
-    return html`<h1>${fileName}</h1>
-<p class="question">What did this list change, and which rows wait for a correction?</p>
-<p>Import ${id} of ${link(rooftop, '/stock', { rooftop: one.uid })}, by ${by} at ${instant(at, zone)}. <strong>${modes[mode].name}.</strong></p>
+    return html`<p>Import ${id} of ${link(rooftop, '/stock', { rooftop: one.uid })}, by ${by} at ${instant(at, zone)}. <strong>${modes[mode].name}.</strong></p>
 ${countList(one)}
 <p>The list with prices as ${downloadLinks(path, {})}${rejected > 0 && html` · <a href="${addressOf(path, { download: 'rejected' })}">Download the rejected rows</a>`} · ${link('All imported lists', '/stock/imports')}</p>
 ${rejectedSection(data, request, path)}

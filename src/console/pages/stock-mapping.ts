@@ -48,10 +48,8 @@ export const stockMapping = definePage({
     read: { roles: ['engineer', 'stock'], run: readAgain },
   },
   draw(data) {
-    const { id, fileName, rooftop, options, mapping, preview, reading } = data
-    return html`<h1>Columns of ${fileName}</h1>
-<p class="question">What does each column hold?</p>
-${steps('mapping', id)}
+    const { id, rooftop, options, mapping, preview, reading } = data
+    return html`${steps('mapping', id)}
 <p>For ${rooftop}. The answer is remembered for the next list with the same header.</p>
 ${mapping === null ? sheetForm(id, reading) : columnForm(id, mapping)}
 ${mapping !== null && (reading.encoding === 'xlsx' ? otherSheetForm(id, reading) : readingForm(id, options, reading))}

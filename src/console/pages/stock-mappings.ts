@@ -51,9 +51,7 @@ export const stockMappings = definePage({
   },
   actions: { forget: { roles: ['engineer', 'stock'], run: forget } },
   draw({ mappings }, { person }) {
-    return html`<h1>How columns are read</h1>
-<p class="question">What is remembered about the columns of our lists?</p>
-<p>A list with a header that is known is read as before, without a question. What is forgotten is asked for again.</p>
+    return html`<p>A list with a header that is known is read as before, without a question. What is forgotten is asked for again.</p>
 ${table({
   caption: mappings.length < most ? 'Remembered headers, the newest first' : `The ${most} newest`,
   columns: ['List', 'Rooftop', 'Columns', 'Confirmed', ''],

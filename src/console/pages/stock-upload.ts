@@ -78,9 +78,7 @@ export const stockUpload = definePage({
   draw({ rooftops, chosen, newest, waiting }, { now, config }) {
     const { uploadMegabytes, timezone } = config.console!
     const zones = new Map(config.rooftops.map((one) => [one.uid, one.timezone]))
-    return html`<h1>Upload a stock list</h1>
-<p class="question">Which list is the stock now?</p>
-<form method="post" action="/console/stock/upload" enctype="multipart/form-data">
+    return html`<form method="post" action="/console/stock/upload" enctype="multipart/form-data">
 <input type="hidden" name="action" value="upload">
 ${
   rooftops.length === 1

@@ -80,9 +80,7 @@ export const stock = definePage({
     const { rooftop, show, search } = filter
     const zone = rooftops.length === 1 ? rooftops[0]!.zone : config.console!.timezone
     const query = { rooftop, q: search }
-    return html`<h1>Stock</h1>
-<p class="question">What is in stock, what did it cost, and what is it worth?</p>
-${asked !== '' && html`<section class="summary ok"><p>The prices are being asked for${person.role === 'stock' ? '' : html` by ${link(`run ${asked}`, `/runs/${asked}`)}`}. Load this page again in a minute: “As of” shows when they are here.</p></section>`}
+    return html`${asked !== '' && html`<section class="summary ok"><p>The prices are being asked for${person.role === 'stock' ? '' : html` by ${link(`run ${asked}`, `/runs/${asked}`)}`}. Load this page again in a minute: “As of” shows when they are here.</p></section>`}
 ${config.vehicleData.apiKey === null && html`<p class="note">The config has no key of the vehicle-data service, so that no market price is asked for.</p>`}
 ${table({
   caption: 'On hand, by currency',

@@ -35,8 +35,6 @@ interface DeliveryRow {
   readonly runId: number | null
 }
 
-const question = 'Do they arrive, how late, and which were lost?'
-
 /** What the list of deliveries is limited to. */
 const views = { problems: 'failed or unusable', waiting: 'waiting', all: 'all' } as const
 type View = keyof typeof views
@@ -48,7 +46,7 @@ const stateTones: Readonly<Record<string, Tone>> = {
 export const webhooks = definePage({
   path: '/webhooks',
   title: 'Webhooks',
-  question,
+  question: 'Do they arrive, how late, and which were lost?',
   roles: ['engineer', 'viewer'],
   navigation: 'Webhooks',
   async read({ db, query }) {
@@ -66,31 +64,31 @@ export const webhooks = definePage({
     const zone = config.console!.timezone
     const names = new Map(config.rooftops.map(({ uid, name }) => [uid, name]))
     const { rooftops, unknownRooftop } = figures
-    return html`<h1>Webhooks</h1>
-<p class="question">${question}</p>
-${table({
-  caption:
-    'The last 7 days. Late: from the event until it arrived, and until it was loaded; half of them, and 95 of 100',
-  columns: [
-    'Rooftop',
-    'Subscribed',
-    ...['Received', 'Loaded', 'Waiting', 'Unusable', 'Failed', 'Lost'].map((name) => numbers(name)),
-    ...[numbers('Arrived after'), numbers('Loaded after'), 'Last'],
-  ],
-  rows: Object.entries(rooftops).map(([uid, own]) => [
-    html`${names.get(uid) ?? uid}<small>${own.duplicates > 0 && `${own.duplicates} sent again`}</small>`,
-    subscriptionText(subscriptions.find((one) => one.uid === uid)),
-    ...[own.received, own.processed + own.kept],
-    html`<a href="/console/webhooks?show=waiting#deliveries">${own.waiting}</a>`,
-    ...[own.unusable, own.failed].map(
-      (count) => html`<a href="/console/webhooks#deliveries">${count}</a>`,
-    ),
-    html`<a href="#lost">${own.missed}</a>`,
-    ...[own.arrivalSeconds, own.loadingSeconds].map(latencyText),
-    instant(own.lastReceivedAt, zone),
-  ]),
-  empty: html`No webhook has arrived, and none is subscribed. Set <code>webhooks.publicUrl</code> and run <code>forecourt webhooks apply</code>; nightly runs load everything without them, only later.`,
-})}
+    return html`${table({
+      caption:
+        'The last 7 days. Late: from the event until it arrived, and until it was loaded; half of them, and 95 of 100',
+      columns: [
+        'Rooftop',
+        'Subscribed',
+        ...['Received', 'Loaded', 'Waiting', 'Unusable', 'Failed', 'Lost'].map((name) =>
+          numbers(name),
+        ),
+        ...[numbers('Arrived after'), numbers('Loaded after'), 'Last'],
+      ],
+      rows: Object.entries(rooftops).map(([uid, own]) => [
+        html`${names.get(uid) ?? uid}<small>${own.duplicates > 0 && `${own.duplicates} sent again`}</small>`,
+        subscriptionText(subscriptions.find((one) => one.uid === uid)),
+        ...[own.received, own.processed + own.kept],
+        html`<a href="/console/webhooks?show=waiting#deliveries">${own.waiting}</a>`,
+        ...[own.unusable, own.failed].map(
+          (count) => html`<a href="/console/webhooks#deliveries">${count}</a>`,
+        ),
+        html`<a href="#lost">${own.missed}</a>`,
+        ...[own.arrivalSeconds, own.loadingSeconds].map(latencyText),
+        instant(own.lastReceivedAt, zone),
+      ]),
+      empty: html`No webhook has arrived, and none is subscribed. Set <code>webhooks.publicUrl</code> and run <code>forecourt webhooks apply</code>; nightly runs load everything without them, only later.`,
+    })}
 ${unknownRooftop > 0 && html`<p>${badge(`${unknownRooftop} unknown`, 'warn')} Webhooks of the last 7 days that name no rooftop of the config: see those that are unusable.</p>`}
 <h2 id="lost">Lost</h2>
 ${table({
