@@ -10,7 +10,7 @@ import { openPool } from '../db/connect.ts'
 import { serveOidc } from './access/oidc.ts'
 import { isSameOrigin } from './access/same-origin.ts'
 import { serveSignIn } from './access/sign-in.ts'
-import type { Doors } from './doors.ts'
+import { BackgroundRuns } from './background-runs.ts'
 import { downloadLimits, Downloads, downloadTimeoutMs } from './downloads.ts'
 import type { AnyPage } from './page.ts'
 import { pages as allPages } from './pages.ts'
@@ -21,7 +21,6 @@ import { pageTimeoutMs, PageServer } from './serve-page.ts'
 /** What the console needs of the program. */
 interface ConsoleOptions {
   readonly context: Context
-  readonly doors: Doors
   /** Default: all pages. */
   readonly pages?: readonly AnyPage[]
   /** How long the reader of a download may take for 64 KB; default: 2 minutes. */
@@ -30,12 +29,12 @@ interface ConsoleOptions {
   readonly version?: string
 }
 
-/** Serves the console below /console; does nothing where the config has none. Its pools end with the server. */
+/** Serves the console below /console; does nothing where the config has none. Its pools end with the server, which waits for the runs
+ *  that people started. */
 export async function serveConsole(
   app: FastifyInstance,
   {
     context,
-    doors,
     pages = allPages,
     downloadStallMs: stallMs = 120_000,
     version = `${programVersion()} ${assetVersion}`,
@@ -53,8 +52,9 @@ export async function serveConsole(
     max: downloadLimits.all + 1,
     statementTimeoutMs: downloadTimeoutMs,
   })
+  const runs = new BackgroundRuns(context)
   app.addHook('onClose', async () => {
-    await Promise.all([pool.end(), downloadPool.end()])
+    await Promise.all([pool.end(), downloadPool.end(), runs.ended()])
   })
   const { log, signal } = context
   const downloads = new Downloads({ pool: downloadPool, log, signal, stallMs })
@@ -63,7 +63,7 @@ export async function serveConsole(
       await protect(scope, settings)
       serveSignIn(scope, context, settings)
       if (settings.oidc !== null) serveOidc(scope, context, settings, settings.oidc)
-      const server = new PageServer({ context, settings, doors, pool, downloads, version })
+      const server = new PageServer({ context, settings, runs, pool, downloads, version })
       for (const page of pages) server.serve(scope, page)
       scope.setNotFoundHandler(server.notFound)
       scope.setErrorHandler(server.failed)

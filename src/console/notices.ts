@@ -17,32 +17,28 @@ export interface Notice {
 export const nothingHere: Notice = {
   status: 404,
   title: 'There is nothing here',
-  body: html`<h1>There is nothing here</h1>
-<p>What this address names does not exist, or you may not see it. Check the address, or go back to the <a href="/console/">first page</a>.</p>`,
+  body: html`<p>What this address names does not exist, or you may not see it. Check the address, or go back to the <a href="/console/">first page</a>.</p>`,
 }
 
 /** The server cannot make sense of a request. */
 export const badRequest: Notice = {
   status: 400,
   title: 'This request cannot be read',
-  body: html`<h1>This request cannot be read</h1>
-<p>Nothing was done. Go back, load the page again and try once more, or go to the <a href="/console/">first page</a>.</p>`,
+  body: html`<p>Nothing was done. Go back, load the page again and try once more, or go to the <a href="/console/">first page</a>.</p>`,
 }
 
 /** The process stops, which ended a request. */
 export const stopping: Notice = {
   status: 503,
   title: 'Forecourt is being stopped',
-  body: html`<h1>Forecourt is being stopped</h1>
-<p>It may be a restart. A list that was being read is not stored, and one that was being imported waits as before. Open the page again in a minute, and repeat what you do not find there.</p>`,
+  body: html`<p>It may be a restart. A list that was being read is not stored, and one that was being imported waits as before. Open the page again in a minute, and repeat what you do not find there.</p>`,
 }
 
 /** As many downloads are running as may. */
 export const tooManyDownloads: Notice = {
   status: 429,
   title: 'Other downloads are running',
-  body: html`<h1>Other downloads are running</h1>
-<p>A person may have two downloads at a time, and all people together eight. Wait until one has ended, then try again.</p>`,
+  body: html`<p>A person may have two downloads at a time, and all people together eight. Wait until one has ended, then try again.</p>`,
 }
 
 /** The person has not the role for it. */
@@ -50,8 +46,7 @@ export function forbidden({ role }: Person): Notice {
   return {
     status: 403,
     title: 'Not for your role',
-    body: html`<h1>Not for your role</h1>
-<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config. Go back to the <a href="/console/">first page</a>.</p>`,
+    body: html`<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config. Go back to the <a href="/console/">first page</a>.</p>`,
   }
 }
 
@@ -61,8 +56,7 @@ export function refused(message: string, address: string): Notice {
     status: 409,
     title: 'Nothing was done',
     message,
-    body: html`<h1>Nothing was done</h1>
-<p role="alert">${message}</p>
+    body: html`<p role="alert">${message}</p>
 <p>Go back to what you typed, or <a href="${address}">open the page again</a>.</p>`,
   }
 }
@@ -96,28 +90,24 @@ export function noticeOf(error: Error & { code?: unknown }): Notice {
     return {
       status: 503,
       title: 'Your stock cannot be shown yet',
-      body: html`<h1>Your stock cannot be shown yet</h1>
-<p>Postgres does not know yet which rooftops are yours. Ask an engineer to run <code>forecourt grant</code> once, then load this page again.</p>`,
+      body: html`<p>Postgres does not know yet which rooftops are yours. Ask an engineer to run <code>forecourt grant</code> once, then load this page again.</p>`,
     }
   const timeout = asTimeout(error, null)
   if (timeout instanceof Timeout)
     return {
       status: 503,
       title: 'This took too long',
-      body: html`<h1>This took too long</h1>
-<p>This page ${timeout.waited} longer than ${timeout.limit} and was stopped, so that it does not slow the loads down. The warehouse is there. Choose a shorter time or fewer rooftops, or try again when no run is working.</p>`,
+      body: html`<p>This page ${timeout.waited} longer than ${timeout.limit} and was stopped, so that it does not slow the loads down. The warehouse is there. Choose a shorter time or fewer rooftops, or try again when no run is working.</p>`,
     }
   if (isConnectionLoss(error))
     return {
       status: 503,
       title: 'The warehouse does not answer',
-      body: html`<h1>The warehouse does not answer</h1>
-<p>Postgres could not be reached. Loaded data are safe. Make sure that it runs, then load this page again.</p>`,
+      body: html`<p>Postgres could not be reached. Loaded data are safe. Make sure that it runs, then load this page again.</p>`,
     }
   return {
     status: 500,
     title: 'Something went wrong',
-    body: html`<h1>Something went wrong</h1>
-<p>The error is in the log of <code>forecourt serve</code>. Nothing is lost. Try again, or go back to the <a href="/console/">first page</a>.</p>`,
+    body: html`<p>The error is in the log of <code>forecourt serve</code>. Nothing is lost. Try again, or go back to the <a href="/console/">first page</a>.</p>`,
   }
 }

@@ -2,9 +2,9 @@ import type { Config } from '../config/read.ts'
 import type { ConsoleRole } from '../config/console.ts'
 import type { Context } from '../context.ts'
 import type { Db } from '../db/transaction.ts'
-import type { Html } from '../values/html.ts'
+import type { Content, Html } from '../values/html.ts'
 import type { Person } from './access/people.ts'
-import type { Doors } from './doors.ts'
+import type { BackgroundRuns } from './background-runs.ts'
 import type { WriteFile } from './downloads.ts'
 
 /** What a page may ask while it reads. */
@@ -17,7 +17,6 @@ export interface PageRequest {
   /** One read-only snapshot of the warehouse for the whole page; a statement ends after 3 seconds. */
   readonly db: Db
   readonly config: Config
-  readonly doors: Doors
   readonly now: Date
 }
 
@@ -30,6 +29,8 @@ export interface ActionRequest extends Omit<PageRequest, 'db' | 'query'> {
   /** May write. */
   readonly db: Db
   readonly context: Context
+  /** Starts what this process works on after the answer. */
+  readonly runs: BackgroundRuns
 }
 
 /** A file that a person uploads, in memory. */
@@ -97,8 +98,10 @@ interface Page<Data> {
   /** Below /console, e.g. `/runs/:id`. */
   readonly path: string
   readonly title: string | ((data: Data) => string)
-  /** The one question that it answers; written under the title. */
-  readonly question: string
+  /** The one question that it answers; written under the title. null: its head is the answer. */
+  readonly question: string | null | ((data: Data) => Content)
+  /** What the page shows as its title, where that is more than the title. */
+  readonly head?: (data: Data, request: PageRequest) => Html
   readonly roles: readonly ConsoleRole[]
   /** Its name in the navigation; left out: it is reached from other pages. */
   readonly navigation?: string
@@ -108,6 +111,7 @@ interface Page<Data> {
   readonly read: (request: PageRequest) => Promise<Data | Redirect | null>
   /** The zone of its times, where it is not that of the config. */
   readonly zone?: (data: Data) => string
+  /** What is below the question. */
   readonly draw: (data: Data, request: PageRequest) => Html
   readonly actions?: Readonly<Record<string, PageAction>>
   /** Whether its form may send a file. */

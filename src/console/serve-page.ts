@@ -11,7 +11,7 @@ import { enterScope } from './access/scope.ts'
 import { findSession } from './access/session.ts'
 import { cookieName } from './access/sign-in.ts'
 import { type ActionTarget, finishAction, startAction } from './action-log.ts'
-import type { Doors } from './doors.ts'
+import type { BackgroundRuns } from './background-runs.ts'
 import type { Downloads } from './downloads.ts'
 import { firstValues } from './first-values.ts'
 import { formOf, UploadRefused } from './form-of.ts'
@@ -46,7 +46,7 @@ const uploadTimeoutMs = 10 * 60_000
 interface Parts {
   readonly context: Context
   readonly settings: NonNullable<Config['console']>
-  readonly doors: Doors
+  readonly runs: BackgroundRuns
   /** For what pages read. */
   readonly pool: pg.Pool
   readonly downloads: Downloads
@@ -184,11 +184,10 @@ export class PageServer {
   }
 
   #request(request: FastifyRequest, person: Person, db: PageRequest['db']): PageRequest {
-    const { context, doors } = this.#parts
     return {
       params: firstValues(request.params),
       query: firstValues(request.query),
-      ...{ person, db, config: context.config, doors, now: new Date() },
+      ...{ person, db, config: this.#parts.context.config, now: new Date() },
     }
   }
 
@@ -206,10 +205,13 @@ export class PageServer {
     reply.headers({ etag, vary: 'accept, cookie', 'cache-control': 'no-cache, private' })
     if (request.headers['if-none-match'] === etag) return await reply.code(304).send()
     if (isJson) return await reply.type('application/json; charset=utf-8').send(json)
-    const title = typeof page.title === 'string' ? page.title : page.title(data)
+    const { title, question } = page
     const document = frame(
       {
-        ...{ title, person: asked.person, navigation: navigation(asked.person, page) },
+        title: typeof title === 'string' ? title : title(data),
+        head: page.head?.(data, asked),
+        question: typeof question === 'function' ? question(data) : question,
+        ...{ person: asked.person, navigation: navigation(asked.person, page) },
         asOf: { at: asked.now, zone: page.zone?.(data) ?? this.#parts.settings.timezone },
         isLive: page.isLive?.(data) ?? false,
       },
@@ -224,7 +226,7 @@ export class PageServer {
     reply: FastifyReply,
     person: Person,
   ): Promise<void> {
-    const { context, doors } = this.#parts
+    const { context, runs } = this.#parts
     const actions = Object.entries(page.actions!)
     // Before a file is read, as far as that is known without the form.
     if (page.takesFile === true && !actions.some(([, { roles }]) => roles.includes(person.role)))
@@ -253,7 +255,7 @@ export class PageServer {
     const id = await startAction(context.db, person, name, target)
     try {
       const { config, db } = context
-      const asked = { params, form, file, person, config, db, context, doors, now: new Date() }
+      const asked = { params, form, file, person, config, db, context, runs, now: new Date() }
       const done = await action.run(asked)
       if (done instanceof ShownOnce) {
         await finishAction(context.db, id, { outcome: 'done' })

@@ -4,8 +4,6 @@ import { serveConsole } from '../console/console.ts'
 import type { Context } from '../context.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { LinkOpener } from '../links/link-opener.ts'
-import { BackgroundRuns } from './background-runs.ts'
-import { consoleDoors } from './console-doors.ts'
 import { brokenPage, htmlOf, notFoundPage, pagePolicy } from '../links/pages.ts'
 import { serveLinks } from '../links/routes.ts'
 import { sendPage } from '../links/send-page.ts'
@@ -74,13 +72,9 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
   const receives = await receiveWebhooks(context, app)
-  const runs = new BackgroundRuns(context)
-  await serveConsole(app, { context, doors: consoleDoors(context, runs) })
+  await serveConsole(app, { context })
   const url = await listen(app, options)
-  const close = async () => {
-    await app.close()
-    await runs.ended()
-  }
+  const close = async () => await app.close()
   const hasConsole = context.config.console !== null
   return { url, receivesWebhooks: receives, hasConsole, close, [Symbol.asyncDispose]: close }
 }

@@ -1,4 +1,4 @@
-import type { UploadResult } from '#src/console/stock/stock-door.ts'
+import type { UploadResult } from '#src/stock/upload/result.ts'
 import type { ConsoleFixture } from './console-fixture.ts'
 
 /** What the path of a page names: of one rooftop, or of nothing that exists. */
@@ -56,12 +56,12 @@ export async function readTargets({ config, rows }: ConsoleFixture): Promise<rea
 /** What a check of a list of one car found. */
 export const readyUpload: UploadResult = {
   ...{ state: 'ready', encoding: 'utf-8', delimiter: ',', guards: [], why: null, importId: null },
-  mapping: { questions: [], columns: [] },
-  sheets: [],
+  mapping: { hasHeader: true, columns: [], questions: [], asked: [] },
+  ...{ sheets: [], sheet: null, preview: null },
   report: {
     ...{ records: 1, accepted: 1, rejected: 0, collapsed: 0, skipped: 0 },
     ...{ added: 1, updated: 0, unchanged: 0, removed: 0, reappeared: 0, offStock: 0 },
-    ...{ changes: [], issues: [], warnings: [], missing: [] },
+    ...{ changes: [], issues: [], warnings: [], missing: [], figures: [] },
   },
 }
 

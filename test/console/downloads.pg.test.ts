@@ -4,7 +4,6 @@ import fastify from 'fastify'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { serveConsole } from '#src/console/console.ts'
 import { type ConsoleFixture, openConsole, type Role } from './console-fixture.ts'
-import { doorsOf } from './test-pages.ts'
 
 let console: ConsoleFixture
 
@@ -140,7 +139,7 @@ test('a download that is not read is ended, and one that is read slowly is not',
   await using _long = await reading('cross join generate_series(1, 200000)')
   await using app = fastify()
   const { context } = console
-  await serveConsole(app, { context, doors: doorsOf(context), downloadStallMs: 500 })
+  await serveConsole(app, { context, downloadStallMs: 500 })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const unread = await start('csv', 'engineer', url)
   const read = await start('csv', 'viewer', url)

@@ -26,7 +26,7 @@ const silent = openLog({ level: 'silent', human: false, secrets: [], write: () =
 const pageOf = (read: Parameters<typeof definePage>[0]['read']) =>
   definePage({
     ...{ path: '/page', title: 'Page', question: 'Does it fail well?', roles: ['engineer'] },
-    ...{ read, draw: () => html`<h1>Page</h1>` },
+    ...{ read, draw: () => html`` },
   })
 
 /** The frame of a person who is signed in: navigation, and the way out. */

@@ -11,7 +11,6 @@ import {
   type Role,
   serveConsole,
 } from './console-fixture.ts'
-import { doorsOf } from './test-pages.ts'
 
 let console: ConsoleFixture
 
@@ -83,7 +82,7 @@ async function ask(method: string): Promise<Answer> {
 const inline = [/\sstyle\s*=/i, /<style/i, /<script(?![^>]*\ssrc=)/i, /<[a-z][^>]*\son[a-z]+\s*=/i]
 
 test.for(Object.entries(answers))(
-  '%s has the headers of the console, and nothing inline',
+  '%s has the headers of the console, one title, and nothing inline',
   async ([, ask]) => {
     const { headers, text } = await ask()
 
@@ -94,8 +93,9 @@ test.for(Object.entries(answers))(
     expect(headers.get('cache-control')).toMatch(
       /^(no-store|no-cache, private|public, max-age=31536000, immutable)$/,
     )
-    if (headers.get('content-type')?.startsWith('text/html') === true)
-      for (const pattern of inline) expect(text).not.toMatch(pattern)
+    if (headers.get('content-type')?.startsWith('text/html') !== true) return
+    for (const pattern of inline) expect(text).not.toMatch(pattern)
+    expect(text.match(/<h1>/g) ?? []).toHaveLength(text === '' ? 0 : 1)
   },
 )
 
@@ -139,7 +139,7 @@ test('after an upgrade, or with other settings, an unchanged page is sent again'
   const headers = { 'if-none-match': first.headers.get('etag')! }
   const { context } = console
   await using upgraded = fastify()
-  await serveOn(upgraded, { context, doors: doorsOf(context), version: '99.0.0 other-assets' })
+  await serveOn(upgraded, { context, version: '99.0.0 other-assets' })
   await using later = await serveConsole(console.fixture, { uploadMegabytes: 7 })
 
   const newer = await upgraded.inject({

@@ -1,8 +1,6 @@
 import fastify, { type InjectOptions } from 'fastify'
 import { serveConsole } from '#src/console/console.ts'
 import type { AnyPage } from '#src/console/page.ts'
-import { BackgroundRuns } from '#src/serve/background-runs.ts'
-import { consoleDoors } from '#src/serve/console-doors.ts'
 import type { Answer, ConsoleFixture, Role } from './console-fixture.ts'
 
 type Person = Exclude<Role, null>
@@ -14,17 +12,12 @@ export interface TestPages extends AsyncDisposable {
   post(path: string, role: Person, action: string, headers?: Record<string, string>): Promise<Got>
 }
 
-/** The doors as `serve` opens them. */
-export function doorsOf(context: ConsoleFixture['context']) {
-  return consoleDoors(context, new BackgroundRuns(context))
-}
-
 export async function openTestPages(
   { context, cookie }: ConsoleFixture,
   pages: readonly AnyPage[],
 ): Promise<TestPages> {
   const app = fastify()
-  await serveConsole(app, { context, doors: doorsOf(context), pages })
+  await serveConsole(app, { context, pages })
   const ask = async (options: InjectOptions): Promise<Got> => {
     const { statusCode: status, body: text } = await app.inject(options)
     return { status, text }

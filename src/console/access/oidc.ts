@@ -157,16 +157,13 @@ function unpack(cookie: string | undefined): Attempt | null {
 }
 
 function unreachable({ issuer }: Provider): Html {
-  return html`<h1>Sign in</h1>
-<p>${new URL(issuer).host} does not answer, or its answer is not valid. The log of <code>forecourt serve</code> says why.</p>
+  return html`<p>${new URL(issuer).host} does not answer, or its answer is not valid. The log of <code>forecourt serve</code> says why.</p>
 <p>Try again later, or use a sign-in link. An engineer makes one with <code>forecourt console link --email you@example.com</code>.</p>`
 }
 
-const refused = html`<h1>You are not signed in</h1>
-<p>The answer of the provider could not be used: it is too old, was used before, was not asked for by this browser, or does not prove your e-mail address. The log of <code>forecourt serve</code> says more.</p>
+const refused = html`<p>The answer of the provider could not be used: it is too old, was used before, was not asked for by this browser, or does not prove your e-mail address. The log of <code>forecourt serve</code> says more.</p>
 <p><a href="/console/sign-in">Try again</a>.</p>`
 
 function notListed(email: string): Html {
-  return html`<h1>You may not open the console</h1>
-<p>${email} is not in <code>console.people</code> of the config. Ask an engineer to add you.</p>`
+  return html`<p>${email} is not in <code>console.people</code> of the config. Ask an engineer to add you.</p>`
 }

@@ -107,21 +107,17 @@ export async function sendFrame(
 
 /** A form, because mail scanners open every address, which must not use the link up. */
 function linkPage(link: string, next: string, isAtOnce: boolean): Html {
-  return html`<h1>Sign in</h1>
-<form method="post" action="/console/sign-in"${isAtOnce ? html` data-submit-now` : ''}><input type="hidden" name="link" value="${link}"><input type="hidden" name="next" value="${next}">
+  return html`<form method="post" action="/console/sign-in"${isAtOnce ? html` data-submit-now` : ''}><input type="hidden" name="link" value="${link}"><input type="hidden" name="next" value="${next}">
 <p><button class="main">Open the console</button></p></form>
 ${!isAtOnce && html`<p>This browser is signed in already. The link signs in its own person instead: open it only when you asked for it.</p>`}`
 }
 
 function signInPage({ oidc }: Settings, next: string): Html {
-  return html`<h1>Sign in</h1>
-${oidc !== null && html`<p><a class="button main" href="/console/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in with ${new URL(oidc.issuer).host}</a></p>`}
+  return html`${oidc !== null && html`<p><a class="button main" href="/console/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in with ${new URL(oidc.issuer).host}</a></p>`}
 <p>${oidc === null ? 'You need' : 'Or use'} a sign-in link. An engineer makes one with <code>forecourt console link --email you@example.com</code>; it works once, for ${linkMinutes} minutes.</p>`
 }
 
-const linkUsed = html`<h1>This link does not sign you in</h1>
-<p>It was used already, its time is over, or its address is not complete.</p>
+const linkUsed = html`<p>It was used already, its time is over, or its address is not complete.</p>
 <p>Make a new one with <code>forecourt console link --email you@example.com</code>.</p>`
 
-const tooMany = html`<h1>Too many attempts</h1>
-<p>There were 10 attempts from your address that failed. Wait 15 minutes, or use a new link.</p>`
+const tooMany = html`<p>There were 10 attempts from your address that failed. Wait 15 minutes, or use a new link.</p>`

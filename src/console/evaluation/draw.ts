@@ -6,7 +6,7 @@ import { actionButton } from '../parts/form.ts'
 import { instant, instantText } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 import { drawChanges } from './draw-changes.ts'
-import type { Known } from './read.ts'
+import type { EvaluationData, Known, Unknown } from './read.ts'
 
 type Fact = Readonly<Record<string, unknown>>
 
@@ -22,9 +22,7 @@ interface Sheet {
 export function drawKnown(data: Known, sheet: Sheet): Html {
   const { entry, evalId, rooftop, others } = data
   const at = (value: unknown) => instant((value ?? null) as Date | null, sheet.zone)
-  return html`<h1>Evaluation ${evalId} ${stateBadge(data)}</h1>
-<p class="question">Where does this row come from, and what changed?</p>
-<p>${rooftop.name}. Times in ${sheet.zone}.${others.map((other) => html` The same number is also at <a href="/console/evaluations/${evalId}?rooftop=${encodeURIComponent(other.uid)}">${other.name}</a>.`)}</p>
+  return html`<p>${rooftop.name}. Times in ${sheet.zone}.${others.map((other) => html` The same number is also at <a href="/console/evaluations/${evalId}?rooftop=${encodeURIComponent(other.uid)}">${other.name}</a>.`)}</p>
 ${drawState(data, at)}
 <h2>Listed</h2>
 ${drawWindow(entry.window, at)}
@@ -69,7 +67,14 @@ ${table({
 
 type At = (value: unknown) => Html
 
-function stateBadge({ entry: { row, vanished, quarantine } }: Known): Html {
+/** The number with its state; where several rooftops have the number, without. */
+export function drawHead(data: EvaluationData): Html {
+  return html`<h1>Evaluation ${data.evalId}${data.is !== 'choice' && html` ${stateBadge(data)}`}</h1>`
+}
+
+function stateBadge(data: Known | Unknown): Html {
+  if (data.is === 'unknown') return badge('unknown', 'warn')
+  const { row, vanished, quarantine } = data.entry
   const isOpen = quarantine.some((one) => one['resolved_at'] === null)
   if (vanished !== null) return badge('vanished', 'bad')
   if (isOpen) return badge('in quarantine', 'warn')

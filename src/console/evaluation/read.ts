@@ -65,7 +65,7 @@ export interface Known {
   readonly changes: PayloadChanges | null
 }
 
-type EvaluationData = Choice | Unknown | Known
+export type EvaluationData = Choice | Unknown | Known
 
 /** What the page of an evaluation shows; null: there is no such address. */
 export async function readEvaluation({

@@ -1,11 +1,11 @@
+import type { AlertStatus } from '../../scheduler/alert-status.ts'
 import { html, type Html } from '../../values/html.ts'
 import { plural } from '../../values/text.ts'
-import type { AlertFigures } from '../doors.ts'
 import { badge, type Tone } from '../parts/badge.ts'
 import { instant } from '../parts/instant.ts'
 import { table } from '../parts/table.ts'
 
-const states: Readonly<Record<AlertFigures['status'], readonly [string, Tone]>> = {
+const states: Readonly<Record<AlertStatus['status'], readonly [string, Tone]>> = {
   ok: ['ok', 'ok'],
   never: ['nothing sent yet', 'quiet'],
   retrying: ['tried again', 'warn'],
@@ -14,7 +14,7 @@ const states: Readonly<Record<AlertFigures['status'], readonly [string, Tone]>> 
 
 /** Whether alerts reach their receivers. */
 export function drawAlerts(
-  alerts: Readonly<Record<string, AlertFigures>>,
+  alerts: Readonly<Record<string, AlertStatus>>,
   zone: string,
 ): Html | null {
   const receivers = Object.entries(alerts)

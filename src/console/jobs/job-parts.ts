@@ -1,9 +1,11 @@
 import { type Content, html, type Html } from '../../values/html.ts'
-import type { JobFigures, JobRunFigures } from '../doors.ts'
 import { ActionRefused, type PageAction } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
 import { actionButton } from '../parts/form.ts'
 import { durationText, instant } from '../parts/instant.ts'
+import type { JobFigures } from './read-jobs.ts'
+
+type JobRun = NonNullable<JobFigures['last']>
 
 /** The state of a job. */
 export function jobBadge({ status }: Pick<JobFigures, 'status'>): Html {
@@ -18,7 +20,7 @@ export function whyOf({ lateSince, last, error }: JobFigures, zone: string): Con
 }
 
 /** A run of a job: when it began, whether that was on time, how it ended. */
-export function drawLast(last: JobRunFigures | null, zone: string): Content {
+export function drawLast(last: JobRun | null, zone: string): Content {
   if (last === null) return 'never'
   return html`${statusBadge(last.status)} ${instant(last.startedAt, zone)}<small>${punctuality(last)}</small>`
 }
@@ -26,10 +28,7 @@ export function drawLast(last: JobRunFigures | null, zone: string): Content {
 const onTimeSeconds = 60
 
 /** Whether a run began on time. */
-export function punctuality({
-  slotAt,
-  startedAt,
-}: Pick<JobRunFigures, 'slotAt' | 'startedAt'>): string {
+export function punctuality({ slotAt, startedAt }: Pick<JobRun, 'slotAt' | 'startedAt'>): string {
   if (slotAt === null) return 'by hand'
   const seconds = (Date.parse(startedAt) - Date.parse(slotAt)) / 1000
   return seconds <= onTimeSeconds ? 'on time' : `${durationText(seconds)} late`
@@ -43,11 +42,11 @@ export function runJobButton(path: string, name: string): Html {
 /** Starts a job in this process; its page shows how it goes. */
 export const runJobAction: PageAction = {
   roles: ['engineer'],
-  run: async ({ params, form, doors }) => {
+  run: async ({ params, form, runs }) => {
     const name = params['name'] ?? form['job'] ?? ''
     if (name === '')
       throw new ActionRefused('The job is missing: load the page again and use its button.')
-    const id = await doors.runJob(name)
+    const id = await runs.startJob(name)
     return { location: `/jobs/${name}`, message: `job run ${id}` }
   },
 }

@@ -1,7 +1,7 @@
 import type { LiveProcess } from '../../db/processes.ts'
 import type { Problem } from '../../morning/problems.ts'
 import { plural } from '../../values/text.ts'
-import type { JobFigures } from '../doors.ts'
+import type { JobFigures } from './read-jobs.ts'
 
 type Jobs = Readonly<Record<string, JobFigures>>
 

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Config } from '../../config/read.ts'
+import { readSourceNow } from '../../db/source-now.ts'
 import type { Db } from '../../db/transaction.ts'
+import { readExpiringLinks } from '../../links/link-status.ts'
 import type { KeyState } from '../../pipeline/key-states.ts'
 import { readCauses } from '../../pipeline/quarantine-list.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../db/run-source.ts'
@@ -9,30 +11,31 @@ import { allStreams } from '../../streams/all.ts'
 import { shortKey } from '../../sources/key-advice.ts'
 import type { Problem } from '../../morning/problems.ts'
 import { listText, plural } from '../../values/text.ts'
-import type { Doors } from '../doors.ts'
+import type { JobFigures } from '../jobs/read-jobs.ts'
 
 interface Sources {
   readonly db: Db
-  readonly doors: Doors
+  readonly jobs: Readonly<Record<string, JobFigures>>
   readonly config: Config
   readonly keys: readonly KeyState[]
 }
 
 /** What needs attention besides the streams, in any order. */
-export async function readOtherProblems({ db, doors, config, keys }: Sources): Promise<Problem[]> {
+export async function readOtherProblems({ db, jobs, config, keys }: Sources): Promise<Problem[]> {
   return [
-    ...(await jobProblems(db, doors)),
+    ...jobProblems(jobs),
     ...(await runProblems(db, config)),
     ...(await quarantineProblems(db, config)),
     ...keys.flatMap(keyProblems),
-    ...(await linkProblems(db, doors, config)),
+    ...(await linkProblems(db, config)),
     ...(await watchProblems(db)),
   ]
 }
 
-async function jobProblems(db: Db, doors: Doors): Promise<Problem[]> {
-  const jobs = Object.entries(await doors.jobs(db))
-  const bad = jobs.filter(([, { status }]) => status === 'late' || status === 'failed')
+function jobProblems(jobs: Sources['jobs']): Problem[] {
+  const bad = Object.entries(jobs).filter(
+    ([, { status }]) => status === 'late' || status === 'failed',
+  )
   return bad.map(([name, { status, does, error, last, lateSince }]) => ({
     ...{ rank: 2, word: status === 'late' ? 'Late' : 'Failed', tone: 'bad', what: `Job ${name}` },
     detail: does,
@@ -149,9 +152,10 @@ function keyProblems({ key, parked, blockedUntil, throttledAt }: KeyState): Prob
 }
 
 /** Links that were not signed again though half of their last days are over. */
-async function linkProblems(db: Db, doors: Doors, { links }: Config): Promise<Problem[]> {
-  const hours = Math.ceil(links.refreshBeforeHours / 2)
-  const rooftops = await doors.expiringLinks(db, hours)
+async function linkProblems(db: Db, config: Config): Promise<Problem[]> {
+  const { refreshBeforeHours } = config.links
+  const hours = Math.ceil(refreshBeforeHours / 2)
+  const rooftops = await readExpiringLinks(db, config, await readSourceNow(db), hours)
   const count = rooftops.reduce((sum, one) => sum + one.count, 0)
   if (count === 0) return []
   return [
@@ -161,7 +165,7 @@ async function linkProblems(db: Db, doors: Doors, { links }: Config): Promise<Pr
         rooftops.map(({ name }) => name),
         3,
       ),
-      why: `Less than ${hours} h to live, and not signed again yet, which is due ${links.refreshBeforeHours} h before.`,
+      why: `Less than ${hours} h to live, and not signed again yet, which is due ${refreshBeforeHours} h before.`,
       since: null,
       link: { label: 'Show the links', path: '/links' },
     },

@@ -20,7 +20,6 @@ interface ActionRow {
   readonly runId: number | null
 }
 
-const question = 'Who did what here, and how did it end?'
 const tones: Readonly<Record<ActionRow['outcome'], Tone>> = {
   ...{ started: 'quiet', done: 'ok', refused: 'warn', failed: 'bad' },
 }
@@ -28,7 +27,7 @@ const tones: Readonly<Record<ActionRow['outcome'], Tone>> = {
 export const actions = definePage({
   path: '/actions',
   title: 'Actions',
-  question,
+  question: 'Who did what here, and how did it end?',
   roles: ['engineer', 'viewer'],
   navigation: 'Actions',
   isMinor: true,
@@ -45,9 +44,7 @@ export const actions = definePage({
   draw({ who, shown, hasMore }, { config }) {
     const zone = config.console!.timezone
     const allLink = html`<a href="/console/actions">Show everyone</a>`
-    return html`<h1>Actions</h1>
-<p class="question">${question}</p>
-${who !== '' && html`<p>Only those of ${who}. ${allLink}.</p>`}
+    return html`${who !== '' && html`<p>Only those of ${who}. ${allLink}.</p>`}
 ${table({
   caption: 'Newest first',
   columns: ['When', 'Who', 'What', numbers('Records'), 'Outcome', 'Run'],

@@ -10,12 +10,11 @@ import { noWorkerNotice } from '../parts/workers.ts'
 import { pauseAction, pauseButton, resumeAction, resumeButton } from '../runs/backfill-actions.ts'
 
 const path = '/backfills'
-const question = 'How far is history, and when is it done?'
 
 export const backfills = definePage({
   path,
   title: 'Backfills',
-  question,
+  question: 'How far is history, and when is it done?',
   roles: ['engineer', 'viewer'],
   navigation: 'Backfills',
   isMinor: true,
@@ -28,9 +27,7 @@ export const backfills = definePage({
   draw({ backfills: found, processes }, { config, person }) {
     const zone = config.console!.timezone
     const mayAct = person.role === 'engineer'
-    return html`<h1>Backfills</h1>
-<p class="question">${question}</p>
-${processes !== null && noWorkerNotice(processes, 'A detached backfill')}
+    return html`${processes !== null && noWorkerNotice(processes, 'A detached backfill')}
 ${table({
   caption: 'All that have not ended, and the last ten that have; the newest first',
   columns: [

@@ -66,11 +66,9 @@ function placeOf(
   }
 }
 
-const question = 'What was listed of this day, what was loaded, and what is missing?'
-
 export const coverageDay = definePage({
   path: '/coverage/:uid/:day',
-  question,
+  question: 'What was listed of this day, what was loaded, and what is missing?',
   roles: ['engineer', 'viewer'],
   async read({ db, config, params, query }) {
     const place = placeOf(config, params, query['stream'])
@@ -86,13 +84,13 @@ export const coverageDay = definePage({
     }
   },
   title: ({ name, day }) => `${name}, ${dayName(day)} ${day.slice(0, 4)}`,
+  head: ({ name, day, stream }) =>
+    html`<h1>${dayName(day)} ${day.slice(0, 4)}: ${stream} of ${name}</h1>`,
   zone: ({ timezone }) => timezone,
   draw(data, { person, now }) {
-    const { uid, name, day, stream } = data
+    const { uid, name, stream } = data
     const isFuture = new Date(data.from) > now
-    return html`<h1>${dayName(day)} ${day.slice(0, 4)}: ${stream} of ${name}</h1>
-<p class="question">${question}</p>
-<p>${dayLink(data, -1, 'The day before')} · ${dayLink(data, 1, 'The day after')} · <a href="/console/coverage?stream=${stream}">Coverage of all rooftops</a> · <a href="/console/rooftops/${encodeURIComponent(uid)}">${name}</a></p>
+    return html`<p>${dayLink(data, -1, 'The day before')} · ${dayLink(data, 1, 'The day after')} · <a href="/console/coverage?stream=${stream}">Coverage of all rooftops</a> · <a href="/console/rooftops/${encodeURIComponent(uid)}">${name}</a></p>
 ${drawDay(data)}
 <h2>What is missing</h2>
 ${drawMissing(data)}

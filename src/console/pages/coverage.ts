@@ -33,8 +33,6 @@ const mostListed = 100
 /** Nights of a stream without windows. */
 const nightCount = 14
 
-const question = 'Which days do I have, of every rooftop?'
-
 /** What the page shows; it is also the query that leads to it. */
 interface View {
   readonly stream: string
@@ -45,7 +43,7 @@ interface View {
 
 export const coverage = definePage({
   path: '/coverage',
-  question,
+  question: 'Which days do I have, of every rooftop?',
   roles: ['engineer', 'viewer'],
   navigation: 'Coverage',
   async read({ db, config, query, now }) {
@@ -80,9 +78,7 @@ export const coverage = definePage({
   draw(data, { config, now }) {
     const { view, pages, isWindowed } = data
     const zone = config.console!.timezone
-    return html`<h1>Coverage of ${view.stream}</h1>
-<p class="question">${question}</p>
-${drawFilter(view, config)}
+    return html`${drawFilter(view, config)}
 ${isWindowed ? drawCalendar(data, zone) : drawNights(data, { zone, now })}
 ${drawPages(view, pages)}
 ${drawUnplaced(data.unplaced, view)}

@@ -26,7 +26,6 @@ interface WarningRow {
   readonly runId: number
 }
 
-const question = 'Did the service change under us?'
 const mostFields = 200
 
 const words: Readonly<Record<News, { readonly tone: Tone; readonly meaning: string }>> = {
@@ -46,7 +45,6 @@ const words: Readonly<Record<News, { readonly tone: Tone; readonly meaning: stri
 export const drift = definePage({
   path: '/drift',
   title: 'Drift',
-  question,
   roles: ['engineer', 'viewer'],
   navigation: 'Drift',
   isMinor: true,
@@ -56,6 +54,9 @@ export const drift = definePage({
       return { stream, check, warnings: await readWarnings(db, stream, check) }
     return { ...(await readFieldNews(db, config, mostFields)), checks: await readChecks(db) }
   },
+  question: ({ check }) =>
+    html`Did the service change under us?${check !== undefined && html` <a href="/console/drift">All checks</a>`}`,
+  head: ({ check }) => html`<h1>${check === undefined ? 'Drift' : `Records with ${check}`}</h1>`,
   draw: (data, request) =>
     data.warnings === undefined ? drawDrift(data, request) : drawWarnings(data, request),
 })
@@ -102,9 +103,7 @@ interface DriftData {
 function drawDrift({ fields, hasMore, checks }: DriftData, { config }: PageRequest) {
   const zone = config.console!.timezone
   const used = [...new Set(fields.map(({ news }) => news))]
-  return html`<h1>Drift</h1>
-<p class="question">${question}</p>
-<h2>Fields of the answers</h2>
+  return html`<h2>Fields of the answers</h2>
 ${table({
   caption: 'New and vanished fields first, then what came most often',
   columns: ['Field', 'Stream', 'Type', 'News', numbers('Seen'), 'First', 'Last'],
@@ -138,24 +137,21 @@ ${table({
 
 interface WarningData {
   readonly stream: string
-  readonly check: string
   readonly warnings: readonly WarningRow[]
 }
 
-function drawWarnings({ stream, check, warnings }: WarningData, { config }: PageRequest) {
+function drawWarnings({ stream, warnings }: WarningData, { config }: PageRequest) {
   const zone = config.console!.timezone
-  return html`<h1>Records with ${check}</h1>
-<p class="question">${question} <a href="/console/drift">All checks</a></p>
-${table({
-  caption: `The newest 50 records of ${stream} that were loaded with this warning`,
-  columns: ['Record', 'Rooftop', 'What is wrong', 'Seen', 'Run'],
-  rows: warnings.map(({ uid, rooftop, key, detail, seenAt, runId }) => [
-    stream === 'stock-prices' ? key : evaluationLink(key, uid),
-    rooftop ?? 'not known',
-    detail,
-    instant(seenAt, zone),
-    html`<a href="/console/runs/${runId}">${runId}</a>`,
-  ]),
-  empty: 'No record has this warning now.',
-})}`
+  return table({
+    caption: `The newest 50 records of ${stream} that were loaded with this warning`,
+    columns: ['Record', 'Rooftop', 'What is wrong', 'Seen', 'Run'],
+    rows: warnings.map(({ uid, rooftop, key, detail, seenAt, runId }) => [
+      stream === 'stock-prices' ? key : evaluationLink(key, uid),
+      rooftop ?? 'not known',
+      detail,
+      instant(seenAt, zone),
+      html`<a href="/console/runs/${runId}">${runId}</a>`,
+    ]),
+    empty: 'No record has this warning now.',
+  })
 }

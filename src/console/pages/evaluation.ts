@@ -1,6 +1,6 @@
 import { html, type Html } from '../../values/html.ts'
 import { findRecordRooftops, readProvenanceAt } from '../../pipeline/provenance.ts'
-import { drawKnown } from '../evaluation/draw.ts'
+import { drawHead, drawKnown } from '../evaluation/draw.ts'
 import { evaluationRecords, payloadsOf, readPayload } from '../evaluation/payloads.ts'
 import { type CandidateWindow, idOf, readEvaluation, type Unknown } from '../evaluation/read.ts'
 import { type ActionRequest, ActionRefused, definePage, ShownOnce } from '../page.ts'
@@ -9,21 +9,18 @@ import { evaluationLink } from '../parts/evaluation-link.ts'
 import { instant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 
-const question = 'Where does this row come from, and what changed?'
-
 export const evaluation = definePage({
   path: '/evaluations/:id',
-  question,
+  question: 'Where does this row come from, and what changed?',
   roles: ['engineer', 'viewer'],
   read: readEvaluation,
   title: ({ evalId }) => `Evaluation ${evalId}`,
+  head: drawHead,
   draw(data, { config, person, now }) {
     const zone = config.console!.timezone
     if (data.is === 'unknown') return drawUnknown(data, zone)
     if (data.is === 'choice')
-      return html`<h1>Evaluation ${data.evalId}</h1>
-<p class="question">${question}</p>
-<p>Several rooftops, of different dealer groups, have an evaluation with this number. Which one?</p>
+      return html`<p>Several rooftops, of different dealer groups, have an evaluation with this number. Which one?</p>
 <ul>${data.rooftops.map(({ uid, name }) => html`<li><a href="/console/evaluations/${data.evalId}?rooftop=${encodeURIComponent(uid)}">${name}</a></li>`)}</ul>`
     return drawKnown(data, {
       ...{ zone: data.rooftop.timeZone, mayReveal: person.role === 'engineer', now },
@@ -50,22 +47,19 @@ async function reveal({ db, params, form, config, now }: ActionRequest): Promise
   const back = `/console/evaluations/${evalId}?rooftop=${encodeURIComponent(rooftop.uid)}`
   return new ShownOnce(
     `Payload of evaluation ${evalId}`,
-    html`<h1>Payload of evaluation ${evalId}</h1>
-<p class="question">What did the service answer to <code>/${payload.endpoint}</code> on ${instant(payload.fetchedAt, rooftop.timeZone, { seconds: true })}?</p>
+    html`<p class="question">What did the service answer to <code>/${payload.endpoint}</code> on ${instant(payload.fetchedAt, rooftop.timeZone, { seconds: true })}?</p>
 <p>It may name a customer. That you saw it is recorded under <a href="/console/actions">Actions</a>. This page is not stored: loading it again asks again. Signatures of links are left out. <a href="${back}">Back to the evaluation</a></p>
 <pre>${body}</pre>`,
   )
 }
 
-function drawUnknown({ evalId, after, before, windows }: Unknown, zone: string): Html {
+function drawUnknown({ after, before, windows }: Unknown, zone: string): Html {
   const neighbours =
     after !== null && before !== null
       ? html`<p>By its number it was created between ${instant(after.at, zone)} (${evaluationLink(after.evalId, null)}) and ${instant(before.at, zone)} (${evaluationLink(before.evalId, null)}).</p>
 ${drawWindows(windows, zone)}`
       : html`<p>${neighbourText(after?.evalId ?? null, before?.evalId ?? null)}</p>`
-  return html`<h1>Evaluation ${evalId} ${badge('unknown', 'warn')}</h1>
-<p class="question">${question}</p>
-<p><strong>It was never listed as completed.</strong> It may not be completed yet, be at a rooftop that is not in the config, be from before <code>sync.start</code>, or its window was not listed.</p>
+  return html`<p><strong>It was never listed as completed.</strong> It may not be completed yet, be at a rooftop that is not in the config, be from before <code>sync.start</code>, or its window was not listed.</p>
 ${neighbours}`
 }
 

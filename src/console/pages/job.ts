@@ -1,16 +1,14 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
 import { html } from '../../values/html.ts'
-import type { JobFigures } from '../doors.ts'
 import { jobBadge, punctuality, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
+import { type JobFigures, readJobs } from '../jobs/read-jobs.ts'
 import { definePage } from '../page.ts'
 import { statusBadge } from '../parts/badge.ts'
 import { durationText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { cutPage, idBefore, olderLink, pageSize } from '../parts/pager.ts'
 import { table } from '../parts/table.ts'
-
-const question = 'How did it go each time?'
 
 /** A run of the job. */
 interface JobRunRow {
@@ -42,22 +40,21 @@ async function readJobRuns(db: Db, name: string, before: number): Promise<JobRun
 
 export const job = definePage({
   path: '/jobs/:name',
-  question,
+  question: 'How did it go each time?',
   roles: ['engineer', 'viewer'],
-  async read({ db, doors, params, query }) {
+  async read({ db, config, params, query }) {
     const name = params['name']!
-    const all = await doors.jobs(db)
+    const all = await readJobs(config, db)
     if (!Object.hasOwn(all, name)) return null
     const rows = await readJobRuns(db, name, idBefore(query['before']))
     return { name, job: all[name]!, ...cutPage(rows) }
   },
   title: ({ name }) => `Job ${name}`,
+  head: ({ name, job: found }) => html`<h1>Job ${name} ${jobBadge(found)}</h1>`,
   isLive: ({ job: { last } }) => last?.status === 'running',
   draw({ name, job: found, shown, hasMore }, { config, person }) {
     const zone = config.console!.timezone
-    return html`<h1>Job ${name} ${jobBadge(found)}</h1>
-<p class="question">${question}</p>
-<p>${found.does}.</p>
+    return html`<p>${found.does}.</p>
 <p class="note">${whyOf(found, zone)}</p>
 ${facts(found, zone)}
 ${person.role === 'engineer' && found.missingSetting === null && html`<p>${runJobButton(`/jobs/${name}`, name)} It runs in this <code>forecourt serve</code>, for at most ${durationText(found.budgetMinutes * 60)}. On a command line: <code>forecourt run ${name}</code></p>`}

@@ -1,5 +1,7 @@
+import { readAlertStatuses } from '../../scheduler/alert-status.ts'
 import { html, type Html } from '../../values/html.ts'
 import { drawLast, jobBadge, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
+import { readJobs } from '../jobs/read-jobs.ts'
 import { findSchedulerState, type SchedulerState } from '../jobs/scheduler-state.ts'
 import { drawAlerts } from '../jobs/alert-parts.ts'
 import { definePage } from '../page.ts'
@@ -10,27 +12,24 @@ import { nightStrips, readNights } from '../parts/nights.ts'
 import { table } from '../parts/table.ts'
 
 const path = '/jobs'
-const question = 'What runs when, and was it on time?'
 
 export const jobs = definePage({
   path,
   title: 'Jobs',
-  question,
+  question: 'What runs when, and was it on time?',
   roles: ['engineer', 'viewer'],
   navigation: 'Jobs',
   isMinor: true,
-  async read({ db, doors, config, now }) {
+  async read({ db, config, now }) {
     const nights = await readNights(db, config.console!.timezone, now)
-    const found = await doors.jobs(db)
+    const found = await readJobs(config, db)
     const scheduler = findSchedulerState(await readProcesses(db), found)
-    return { jobs: found, alerts: await doors.alerts(db), nights, scheduler }
+    return { jobs: found, alerts: await readAlertStatuses(db, config), nights, scheduler }
   },
   isLive: ({ jobs: found }) => Object.values(found).some(({ last }) => last?.status === 'running'),
   draw({ jobs: found, alerts, nights, scheduler }, { config, person, now }) {
     const zone = config.console!.timezone
-    return html`<h1>Jobs</h1>
-<p class="question">${question}</p>
-${notices[scheduler]}
+    return html`${notices[scheduler]}
 ${table({
   caption: 'The jobs of the schedule',
   hidesCaption: true,

@@ -1,10 +1,14 @@
 import { sql } from 'kysely'
+import type { Config } from '../../config/read.ts'
+import { readSourceNow } from '../../db/source-now.ts'
 import type { Db } from '../../db/transaction.ts'
+import { lifeBounds, readLinkLife } from '../../links/link-status.ts'
 import { refusalCure, whereRefused } from '../../morning/key-words.ts'
 import { readKeyStates } from '../../pipeline/key-states.ts'
 import { shortKey } from '../../sources/key-advice.ts'
+import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
-import type { LinkFigures } from '../doors.ts'
+import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { ActionRefused, definePage } from '../page.ts'
 import { badge, type Tone } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
@@ -48,16 +52,14 @@ interface ParkedRow {
   readonly reason: string
 }
 
-const question = 'Which links and watches run out before somebody acts?'
-
 export const links = definePage({
   path: '/links',
   title: 'Links',
-  question,
+  question: 'Which links and watches run out before somebody acts?',
   roles: ['engineer', 'viewer'],
   navigation: 'Links',
-  async read({ db, doors, config }) {
-    const life = await doors.linkLife(db)
+  async read({ db, config }) {
+    const life = await readLife(db, config)
     const failures = await readFailures(db)
     const refused = await readRefused(db)
     const keys = refused.length === 0 ? [] : await readKeyStates(db, config)
@@ -66,9 +68,7 @@ export const links = definePage({
   },
   draw({ life, failures, refused, keys, parked, watches }, { config, person }) {
     const zone = config.console!.timezone
-    return html`<h1>Links</h1>
-<p class="question">${question}</p>
-${drawLife(life, zone, person.role === 'engineer')}
+    return html`${drawLife(life, zone, person.role === 'engineer')}
 <h2>Not signed again</h2>
 ${parked.map((one) => html`<p>${badge('parked', 'warn')} The daily quota of key ${one.keyName} is used up: it asks for nothing before ${instant(one.until, zone)}. ${one.reason}</p>`)}
 ${table({
@@ -118,25 +118,34 @@ ${table({
   actions: {
     refresh: {
       roles: ['engineer'],
-      async run({ db, doors, form }) {
-        const count = toSign((await doors.linkLife(db)).rooftops)
+      async run({ db, config, runs, form }) {
+        const count = toSign((await readLife(db, config)).rooftops)
         if (count === 0)
           throw new ActionRefused(
             'No link expires soon any more: another run has signed them. Load the page again to see how long they live.',
           )
         assertSameCount(form['count'], count, 'links expire soon')
-        const runId = await doors.refreshLinks()
+        const from = toUnixSeconds(config.sync.start)
+        const plan = { command: 'links refresh', mode: 'links', from, until: null } as const
+        const streams = allStreams.filter(({ slices }) => slices.links !== undefined)
+        const runId = await runs.start({ plan, streams, rooftops: config.rooftops })
         return { location: `/runs/${runId}`, runId }
       },
     },
   },
 })
 
-function toSign(rooftops: LinkFigures['rooftops']): number {
+type Life = Awaited<ReturnType<typeof readLife>>
+
+async function readLife(db: Db, config: Config) {
+  return { bounds: lifeBounds, ...(await readLinkLife(db, config, await readSourceNow(db))) }
+}
+
+function toSign(rooftops: Life['rooftops']): number {
   return rooftops.reduce((total, one) => total + one.toSign, 0)
 }
 
-function drawLife({ status, bounds, rooftops }: LinkFigures, zone: string, mayAct: boolean): Html {
+function drawLife({ status, bounds, rooftops }: Life, zone: string, mayAct: boolean): Html {
   const { inScope, alive, share, objective, hoursToLive, soonestExpiry } = status
   if (inScope === 0)
     return html`<p class="empty">There are no links to keep alive: the checks of no vehicle have a PDF, or every evaluation is older than <code>links.keepAliveDays</code>.</p>`

@@ -1,4 +1,5 @@
 import { readProcesses } from '../../db/processes.ts'
+import { readJobs } from '../jobs/read-jobs.ts'
 import { findSchedulerProblem } from '../jobs/scheduler-state.ts'
 import { readKeyStates } from '../../pipeline/key-states.ts'
 import { listRuns, type RunSummary } from '../../pipeline/run-history.ts'
@@ -22,22 +23,17 @@ const nightCount = 14
 export const morning = definePage({
   path: '/',
   title: 'Morning',
-  question: 'May I trust the numbers of this morning, and if not, what do I do?',
+  question: null,
   roles: ['engineer', 'viewer'],
   navigation: 'Morning',
-  async read({ db, doors, config, now, query }) {
+  async read({ db, config, now, query }) {
     const states = await readStreamStates(db, config.rooftops)
     const keys = await readKeyStates(db, config)
     const ofStreams = streamProblems(states, { keys, config })
-    const jobs = await doors.jobs(db)
+    const jobs = await readJobs(config, db)
     const scheduler = findSchedulerProblem(await readProcesses(db), jobs)
     const others = [
-      ...(await readOtherProblems({
-        db,
-        doors: { ...doors, jobs: async () => jobs },
-        config,
-        keys,
-      })),
+      ...(await readOtherProblems({ db, jobs, config, keys })),
       ...(scheduler === null ? [] : [scheduler]),
     ]
     const uids = config.rooftops.map(({ uid }) => uid)
@@ -51,13 +47,18 @@ export const morning = definePage({
     }
   },
   isLive: ({ running }) => running.length > 0,
-  draw({ states, streamProblems: ofStreams, problems, problemCount, nights, running }, asked) {
-    const { config, now } = asked
+  head: ({ states, streamProblems: ofStreams, problemCount, running }, { config, now }) =>
+    drawSummary(
+      {
+        ...{ states, problems: ofStreams, otherCount: problemCount - ofStreams.length },
+        runningId: running[0]?.runId ?? null,
+      },
+      { config, time: (at) => shortInstant(at, config.console!.timezone, now) },
+    ),
+  draw({ states, problems, problemCount, nights, running }, { config, now }) {
     const zone = config.console!.timezone
-    const runningId = running[0]?.runId ?? null
     const left = problemCount - problems.length
-    return html`${drawSummary({ states, problems: ofStreams, otherCount: problemCount - ofStreams.length, runningId }, { config, time: (at) => shortInstant(at, zone, now) })}
-<h2>What needs attention</h2>
+    return html`<h2>What needs attention</h2>
 ${drawProblems(problems, zone, now)}
 ${left > 0 && html`<p><a href="/console/?show=all">Show ${plural(left, 'more problem')}</a></p>`}
 <h2>The last ${nightCount} nights</h2>

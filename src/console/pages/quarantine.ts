@@ -23,7 +23,6 @@ import { noWorkerNote } from '../parts/workers.ts'
 import { retryAction } from '../quarantine/retry.ts'
 
 const path = '/quarantine'
-const question = 'What did not fit, why, and does it fit now?'
 const resolvedDays = 90
 
 /** What the address says. `list`: the records instead of their causes. */
@@ -50,7 +49,7 @@ function filterOf({ tab, stream, rooftop, cause }: Chosen, now: Date): Quarantin
 export const quarantine = definePage({
   path,
   title: 'Quarantine',
-  question,
+  question: 'What did not fit, why, and does it fit now?',
   roles: ['engineer', 'viewer'],
   navigation: 'Quarantine',
   async read({ db, query, config, now }) {
@@ -77,9 +76,7 @@ export const quarantine = definePage({
     const zone = config.console!.timezone
     const names = new Map(rooftops.map(({ uid, name }) => [uid, name]))
     const mayRetry = person.role === 'engineer' && retriable > 0
-    return html`<h1>Quarantine</h1>
-<p class="question">${question}</p>
-${tabs(chosen)}
+    return html`${tabs(chosen)}
 ${filters(chosen, rooftops)}
 ${chosen.cause !== '' && causeHeading(chosen, causes)}
 ${mayRetry && noWorkerNote(processes, { what: 'a retry', command: retryCommand(chosen) })}

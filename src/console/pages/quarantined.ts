@@ -20,7 +20,6 @@ import { drawTree, type PayloadNode, treeOf } from '../payload/tree.ts'
 import { retryRecords } from '../quarantine/retry.ts'
 
 const path = '/quarantine/:id'
-const question = 'Why does this record not fit?'
 
 /** A larger payload is not shown. */
 const mostCharacters = 1_000_000
@@ -53,7 +52,7 @@ function shownPayload(
 
 export const quarantined = definePage({
   path,
-  question,
+  question: 'Why does this record not fit?',
   roles: ['engineer', 'viewer'],
   async read({ db, params, config }) {
     const id = idOf(params)
@@ -71,14 +70,14 @@ export const quarantined = definePage({
     }
   },
   title: ({ record: { id } }) => `Quarantine ${id}`,
+  head: ({ record: { id, resolvedAt } }) =>
+    html`<h1>Quarantine ${id} ${resolvedAt === null ? badge('open', 'warn') : badge('resolved', 'ok')}</h1>`,
   draw({ record, rooftopName, payload, isRetriable, processes }, { config, person }) {
     const zone = config.console!.timezone
     const { id, stream, rooftop, resolvedAt } = record
     const mayRetry = isRetriable && person.role === 'engineer'
     const retry = { path: `/quarantine/${id}`, action: 'retry', label: 'Retry this record' }
-    return html`<h1>Quarantine ${id} ${resolvedAt === null ? badge('open', 'warn') : badge('resolved', 'ok')}</h1>
-<p class="question">${question}</p>
-<p>${link('All records of this stream and rooftop', '/quarantine', { stream, rooftop })}</p>
+    return html`<p>${link('All records of this stream and rooftop', '/quarantine', { stream, rooftop })}</p>
 ${mayRetry && noWorkerNote(processes, { what: 'a retry', command: `forecourt quarantine retry ${id}` })}
 ${mayRetry && html`<p>${actionButton({ ...retry, fields: { count: 1 }, isMain: true })}</p>`}
 ${!isRetriable && resolvedAt === null && html`<p class="note">${whyNot(record)}</p>`}

@@ -1,6 +1,7 @@
 import { isDay } from '../../values/instant.ts'
 import { html, type Html } from '../../values/html.ts'
 import { chartFigure } from '../charts/plot.ts'
+import { exportFile } from '../export-file.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { choice, filterForm } from '../parts/form.ts'
@@ -35,7 +36,6 @@ function filterOf({ query }: PageRequest, { months = 12 }: ReportSpec): ReportFi
 
 export const report = definePage({
   path: '/reports/:view',
-  question: 'What do the data answer, and how fresh is the answer?',
   roles: ['engineer', 'viewer'],
   async read(request) {
     const { db, params } = request
@@ -62,24 +62,20 @@ export const report = definePage({
     }
   },
   title: ({ question }) => question,
-  async download(format, { params, doors }) {
+  question: ({ meaning }) => meaning,
+  async download(format, { params }) {
     const view = specOf(params['view'])?.view
     if (view === undefined || !Object.hasOwn(mediaTypes, format)) return null
     const known = format as keyof typeof mediaTypes
-    const body = doors.exportView(view, known)
+    const body = exportFile({ is: 'mart', name: view }, known)
     return { fileName: `${view}.${known}`, type: mediaTypes[known], body }
   },
-  draw(
-    { view, question, meaning, filter, rooftops, only, columns, charts, rows, total, freshness },
-    asked,
-  ) {
+  draw({ view, filter, rooftops, only, columns, charts, rows, total, freshness }, asked) {
     const spec = specOf(view)!
     const zone = asked.config.console!.timezone
     const names = spec.columns.split(' ').map((name) => columnOf(columns, name))
     const uids = new Map(rooftops.map(({ id, uid }) => [id, uid]))
-    return html`<h1>${question}</h1>
-<p class="question">${meaning}</p>
-${drawFreshness(freshness, zone, asked.now)}
+    return html`${drawFreshness(freshness, zone, asked.now)}
 ${filters(view, columns, filter, rooftops)}
 ${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${mostRooftops} rooftops. Choose another above; the download has all.</p>`}
 ${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : html`<div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>`}

@@ -33,19 +33,17 @@ export const reports = definePage({
     })
   },
   draw(found, { now }) {
-    return html`<h1>Reports</h1>
-<p class="question">What do the data answer, and how fresh is each answer?</p>
-${table({
-  caption: 'Each is a view of the schema mart, for BI tools too',
-  columns: ['Question', 'Reads', 'Fresh'],
-  rows: found.map((report) => [
-    html`<a href="/console/reports/${report.view}">${report.question}</a><small><code>${report.view}</code></small>`,
-    [...report.streams, ...(report.usesStockLists ? ['stock lists'] : [])].join(', '),
-    html`${report.stale.length === 0 ? badge('ok', 'ok') : badge('stale', 'warn')}<small>${
-      report.oldestAt === null ? 'not all were loaded' : agoText(new Date(report.oldestAt), now)
-    }</small>`,
-  ]),
-  empty: '',
-})}`
+    return table({
+      caption: 'Each is a view of the schema mart, for BI tools too',
+      columns: ['Question', 'Reads', 'Fresh'],
+      rows: found.map((report) => [
+        html`<a href="/console/reports/${report.view}">${report.question}</a><small><code>${report.view}</code></small>`,
+        [...report.streams, ...(report.usesStockLists ? ['stock lists'] : [])].join(', '),
+        html`${report.stale.length === 0 ? badge('ok', 'ok') : badge('stale', 'warn')}<small>${
+          report.oldestAt === null ? 'not all were loaded' : agoText(new Date(report.oldestAt), now)
+        }</small>`,
+      ]),
+      empty: '',
+    })
   },
 })

@@ -26,7 +26,6 @@ import { plural } from '../../values/text.ts'
 const nightCount = 30
 const mostGaps = 20
 const mostIssues = 20
-const question = 'How is this rooftop, stream by stream?'
 
 /** Records with one cause, in quarantine or with a warning. */
 interface Issue {
@@ -40,7 +39,7 @@ interface Issue {
 
 export const rooftop = definePage({
   path: '/rooftops/:uid',
-  question,
+  question: 'How is this rooftop, stream by stream?',
   roles: ['engineer', 'viewer'],
   async read({ db, config, params, now }) {
     const own = config.rooftops.find(({ uid }) => uid === params['uid'])
@@ -75,11 +74,9 @@ export const rooftop = definePage({
   zone: ({ zone }) => zone,
   isLive: ({ states }) => states.some(({ isAtWork }) => isAtWork),
   draw(data, { now, config }) {
-    const { uid, name, zone, group, key, currency, dealerId } = data
+    const { uid, zone, group, key, currency, dealerId } = data
     const query = `rooftop=${encodeURIComponent(uid)}`
-    return html`<h1>${name}</h1>
-<p class="question">${question}</p>
-<dl class="facts"><dt>Uid</dt><dd><code>${uid}</code></dd><dt>Dealer group</dt><dd>${group}</dd><dt>Dealer id</dt><dd>${dealerId ?? 'none'}</dd><dt>Key</dt><dd>${key}</dd><dt>Zone, currency</dt><dd>${zone}, ${currency}</dd></dl>
+    return html`<dl class="facts"><dt>Uid</dt><dd><code>${uid}</code></dd><dt>Dealer group</dt><dd>${group}</dd><dt>Dealer id</dt><dd>${dealerId ?? 'none'}</dd><dt>Key</dt><dd>${key}</dd><dt>Zone, currency</dt><dd>${zone}, ${currency}</dd></dl>
 <p><a href="/console/coverage/${encodeURIComponent(uid)}/${localDay(now, zone)}">Coverage of today</a> · <a href="/console/runs?show=all&${query}">Runs</a> · <a href="/console/quarantine?${query}">Quarantine</a></p>
 <h2>Streams</h2>
 ${drawStreams(data, now)}

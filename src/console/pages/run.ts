@@ -57,13 +57,12 @@ export const run = definePage({
     }
   },
   title: ({ run: { runId, command } }) => `Run ${runId} ${command}`,
+  head: ({ run: facts }) => html`<h1>Run ${facts.runId} ${facts.command} ${runBadge(facts)}</h1>`,
   isLive: ({ run: { status } }) => status === 'running',
   draw(found, { config, person, now }) {
     const { run: facts, processes } = found
     const zone = config.console!.timezone
-    return html`<h1>Run ${facts.runId} ${facts.command} ${runBadge(facts)}</h1>
-<p class="question">How did it go, stream by stream?</p>
-<p role="status">${runSentence(facts, otherSource(facts.source, config))}</p>
+    return html`<p role="status">${runSentence(facts, otherSource(facts.source, config))}</p>
 ${processes !== null && noWorkerNotice(processes, 'This run')}
 ${runFacts(facts, found.beginning, zone)}
 ${person.role === 'engineer' && actions(found)}

@@ -88,9 +88,7 @@ export const runs = definePage({
     const named = (names: readonly string[]) =>
       Object.fromEntries(['', ...names].map((name) => [name, name === '' ? 'all' : name]))
     const uids = rooftops.map(({ uid, name }) => [uid, name])
-    return html`<h1>Runs</h1>
-<p class="question">What ran, how did it end, and what did it do?</p>
-<h2>Nights</h2>
+    return html`<h2>Nights</h2>
 <p class="note">How the streams of all rooftops ended, day by day:</p>
 ${nightStrip(nights)}
 ${nightStrips(jobDays, zone, now)}

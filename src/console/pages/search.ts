@@ -18,7 +18,6 @@ interface Hit {
   readonly id: string
 }
 
-const question = 'What has this number or name?'
 const mostHits = 50
 /** Fewer characters are in too many names. */
 const leastName = 3
@@ -31,7 +30,7 @@ const kinds: Readonly<Record<Hit['kind'], string>> = {
 export const search = definePage({
   path: '/search',
   title: 'Find',
-  question,
+  question: 'What has this number or name?',
   roles: ['engineer', 'viewer'],
   async read({ db, query }) {
     const q = (query['q'] ?? '').trim().slice(0, 80)
@@ -40,9 +39,11 @@ export const search = definePage({
     if (hits.length === 1) return new Redirect(pathOf(first!))
     return { q, hits: hits.slice(0, mostHits), hasMore: hits.length > mostHits }
   },
-  draw: ({ q, hits, hasMore }) => html`<h1>Find</h1>
-<p class="question">${question}</p>
-<form class="filter" action="/console/search" aria-label="Find"><label>Number or name <input type="search" name="q" value="${q}" required></label> <button>Find</button></form>
+  draw: ({
+    q,
+    hits,
+    hasMore,
+  }) => html`<form class="filter" action="/console/search" aria-label="Find"><label>Number or name <input type="search" name="q" value="${q}" required></label> <button>Find</button></form>
 ${
   hits.length > 0 &&
   table({

@@ -1,17 +1,15 @@
 import { sql } from 'kysely'
+import { type BilledCall, readSpend, type Spend } from '../../billing/spend.ts'
 import type { Db } from '../../db/transaction.ts'
 import { addDays } from '../../values/instant.ts'
 import { html, type Html } from '../../values/html.ts'
 import { columns } from '../charts/columns.ts'
 import { chartFigure } from '../charts/plot.ts'
-import type { SpendFigures } from '../doors.ts'
 import { definePage } from '../page.ts'
 import { badge, type Tone } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
-
-type Call = SpendFigures['calls'][number]
 
 interface OpenRow {
   readonly callId: number
@@ -46,18 +44,17 @@ interface SavedRow {
   readonly saved: number
 }
 
-const question = 'What was paid today, by which person, for what, and how much is left?'
 const chartDays = 90
 const savedDays = 14
 
 export const spend = definePage({
   path: '/spend',
   title: 'Spend',
-  question,
+  question: 'What was paid today, by which person, for what, and how much is left?',
   roles: ['engineer', 'viewer'],
   navigation: 'Spend',
-  async read({ db, doors, now }) {
-    const budgets = await doors.spend(db)
+  async read({ db, config, now }) {
+    const budgets = await readSpend(db, config.budget)
     return {
       // Budgets are of the UTC day.
       today: now.toISOString().slice(0, 10),
@@ -72,23 +69,21 @@ export const spend = definePage({
     const zone = config.console!.timezone
     const used = Object.entries(budgets)
     const charted = [...new Set(days.map((row) => row.budget))]
-    return html`<h1>Spend</h1>
-<p class="question">${question}</p>
-${table({
-  caption: `Today, ${today} (UTC)`,
-  columns: [
-    'Budget',
-    numbers('Allowed'),
-    numbers('Used'),
-    numbers('Left'),
-    numbers('Outcome unknown'),
-  ],
-  rows: used.map(([name, own]) => [
-    html`<code>budget.${name}</code> ${budgetBadge(own)}`,
-    ...[own.allowed, own.used, Math.max(0, own.allowed - own.used), own.unknown],
-  ]),
-  empty: html`No call was paid for today, and none may be: every <code>budget</code> of the config is 0.`,
-})}
+    return html`${table({
+      caption: `Today, ${today} (UTC)`,
+      columns: [
+        'Budget',
+        numbers('Allowed'),
+        numbers('Used'),
+        numbers('Left'),
+        numbers('Outcome unknown'),
+      ],
+      rows: used.map(([name, own]) => [
+        html`<code>budget.${name}</code> ${budgetBadge(own)}`,
+        ...[own.allowed, own.used, Math.max(0, own.allowed - own.used), own.unknown],
+      ]),
+      empty: html`No call was paid for today, and none may be: every <code>budget</code> of the config is 0.`,
+    })}
 <h2>Outcome unknown</h2>
 ${table({
   caption: 'Calls that may have been billed, oldest first; at most 50',
@@ -127,19 +122,19 @@ ${table({
   },
 })
 
-function budgetBadge({ allowed, used }: SpendFigures): Html {
+function budgetBadge({ allowed, used }: Spend): Html {
   if (allowed === 0) return badge('off', 'quiet')
   return used >= allowed ? badge('used up', 'warn') : badge('open', 'ok')
 }
 
-const stateTones: Readonly<Record<Call['state'], Tone>> = {
+const stateTones: Readonly<Record<BilledCall['state'], Tone>> = {
   ...{ reserved: 'warn', committed: 'ok', released: 'quiet' },
 }
-const stateWords: Readonly<Record<Call['state'], string>> = {
+const stateWords: Readonly<Record<BilledCall['state'], string>> = {
   ...{ reserved: 'outcome unknown', committed: 'paid', released: 'not paid' },
 }
 
-function drawCalls(budget: string, calls: readonly Call[], zone: string): Html | false {
+function drawCalls(budget: string, calls: readonly BilledCall[], zone: string): Html | false {
   if (calls.length === 0) return false
   return table({
     caption: html`<code>budget.${budget}</code>: the newest calls of today, at most 50`,

@@ -1,3 +1,4 @@
+import type { UploadReport, UploadResult } from '../../stock/upload/result.ts'
 import { type Content, html, type Html } from '../../values/html.ts'
 import { plural } from '../../values/text.ts'
 import { type ActionRequest, ActionRefused, definePage, Redirect } from '../page.ts'
@@ -6,8 +7,7 @@ import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { changeSections, countList, issueTable } from '../stock/draw-changes.ts'
 import { figuresTable, previewTable } from '../stock/draw-list.ts'
-import { findUpload, ownUpload } from '../stock/own.ts'
-import type { UploadReport, UploadResult } from '../stock/stock-door.ts'
+import { findUpload, ownUpload, stockUploads } from '../stock/own.ts'
 import { dropButton, modes, stepPath, steps } from '../stock/upload-text.ts'
 
 /** Changes of a kind that are shown. */
@@ -38,11 +38,9 @@ export const stockCheck = definePage({
     drop: { roles: ['engineer', 'stock'], run: drop },
   },
   draw(data, request) {
-    const { id, fileName, rooftop, zone, email, mode, madeAt, endsAt, isOld, result } = data
+    const { id, rooftop, zone, email, mode, madeAt, endsAt, isOld, result } = data
     const path = `/stock/upload/${id}/check`
-    return html`<h1>Check ${fileName}</h1>
-<p class="question">What would this list change?</p>
-${steps('check', id)}
+    return html`${steps('check', id)}
 <p>For ${rooftop}, as: <strong>${modes[mode].name}.</strong> ${modes[mode].meaning} Uploaded by ${email} at ${instant(madeAt, zone)} (${agoText(new Date(madeAt), request.now)}); it waits until ${instant(endsAt, zone)}.${result?.sheet != null && html` Read from the sheet <strong>${result.sheet}</strong>.`}</p>
 ${
   result === null || (isOld && result.state !== 'same')
@@ -144,7 +142,7 @@ async function importList(request: ActionRequest) {
     return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   }
   const typed = Object.fromEntries(Object.keys(guardQuestions).map((is) => [is, typedOf(is)]))
-  const importId = await request.doors.stock.import(id, { email: request.person.email, typed })
+  const importId = await stockUploads(request).import(id, { email: request.person.email, typed })
   return { location: `/stock/imports/${importId}`, message: `import ${importId}` }
 }
 
@@ -152,13 +150,13 @@ async function checkAgain(request: ActionRequest) {
   const { id } = await ownUpload(request)
   const { mode } = request.form
   const changes = mode === 'delta' || mode === 'snapshot' ? ({ mode } as const) : {}
-  const { state } = await request.doors.stock.check(id, changes)
+  const { state } = await stockUploads(request).check(id, changes)
   return { location: stepPath(id, state) }
 }
 
 async function drop(request: ActionRequest) {
   const { id, importId, email } = await ownUpload(request)
   if (importId !== null) throw new ActionRefused('This list was imported already.')
-  await request.doors.stock.drop(id)
+  await stockUploads(request).drop(id)
   return { location: '/stock/upload', message: `dropped a list of ${email}` }
 }

@@ -1,4 +1,7 @@
+import { writeOpen } from '../../stock/export/output.ts'
+import { storedListText } from '../../stock/import/stored-list.ts'
 import { html, type Html } from '../../values/html.ts'
+import { exportFile } from '../export-file.ts'
 import { ActionRefused, type ActionRequest, definePage, type PageRequest } from '../page.ts'
 import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { actionButton } from '../parts/form.ts'
@@ -6,7 +9,7 @@ import { instant, instantText } from '../parts/instant.ts'
 import { addressOf, link } from '../parts/link.ts'
 import { changeSections, countList, issueTable } from '../stock/draw-changes.ts'
 import { correctionForm, correctionsOf, type RejectedRows } from '../stock/corrections.ts'
-import { findImport, ownImport, type StockImport } from '../stock/own.ts'
+import { findImport, ownImport, type StockImport, stockUploads } from '../stock/own.ts'
 import {
   readChanges,
   readImportColumns,
@@ -47,15 +50,16 @@ export const stockImport = definePage({
   async download(format, request) {
     const found = await findImport(request, 'page')
     if (found === null) return null
-    const { stock } = request.doors
     if (format === 'rejected') {
-      const body = stock.exportRejected(found.id)
-      return { fileName: `import-${found.id}-rejected.csv`, type: mediaTypes.csv, body }
+      return {
+        ...{ fileName: `import-${found.id}-rejected.csv`, type: mediaTypes.csv },
+        body: (client, to, signal) => writeOpen(storedListText(client, found.id, {}), to, signal),
+      }
     }
     const kind = format === 'original' ? 'csv' : format
     if (kind !== 'csv' && kind !== 'xlsx') return null
     const rooftop = { id: found.rooftopId, uid: found.uid }
-    const body = stock.exportOriginal(rooftop, found.id, kind)
+    const body = exportFile({ is: 'original', rooftop, importId: found.id }, kind)
     return { fileName: `import-${found.id}-priced.${kind}`, type: mediaTypes[kind], body }
   },
   actions: {
@@ -64,11 +68,9 @@ export const stockImport = definePage({
   },
   draw(data, request) {
     const { import: one, warnings, changes, doubts } = data
-    const { id, fileName, rooftop, zone, mode, by, at, rejected } = one
+    const { id, rooftop, zone, mode, by, at, rejected } = one
     const path = `/stock/imports/${id}`
-    return html`<h1>${fileName}</h1>
-<p class="question">What did this list change, and which rows wait for a correction?</p>
-<p>Import ${id} of ${link(rooftop, '/stock', { rooftop: one.uid })}, by ${by} at ${instant(at, zone)}. <strong>${modes[mode].name}.</strong></p>
+    return html`<p>Import ${id} of ${link(rooftop, '/stock', { rooftop: one.uid })}, by ${by} at ${instant(at, zone)}. <strong>${modes[mode].name}.</strong></p>
 ${countList(one)}
 <p>The list with prices as ${downloadLinks(path, {})}${rejected > 0 && html` · <a href="${addressOf(path, { download: 'rejected' })}">Download the rejected rows</a>`} · ${link('All imported lists', '/stock/imports')}</p>
 ${rejectedSection(data, request, path)}
@@ -118,13 +120,13 @@ function undo({
 
 async function correct(request: ActionRequest) {
   const { id, uid, fileName } = await ownImport(request)
-  const { stock } = request.doors
+  const uploads = stockUploads(request)
   const corrected = await correctionsOf(request, id)
-  const content = await stock.textOf(id, { corrected })
+  const content = await uploads.textOf(id, { corrected })
   const list = { rooftop: uid, email: request.person.email, fileName, content }
-  const { id: upload, result } = await stock.add({ ...list, mode: 'delta', corrects: id })
+  const { id: upload, result } = await uploads.add({ ...list, mode: 'delta', corrects: id })
   if (result.state === 'refused') {
-    await stock.drop(upload)
+    await uploads.drop(upload)
     const first = result.report?.issues.find(({ severity }) => severity === 'error')
     throw new ActionRefused(
       `No corrected row is right yet: ${first === undefined ? result.why : first.hint}. Go back: what you typed is still there.`,
@@ -132,15 +134,15 @@ async function correct(request: ActionRequest) {
   }
   if (result.state !== 'ready' || result.guards.length > 0)
     return { location: stepPath(upload, result.state) }
-  const importId = await stock.import(upload, { email: request.person.email, typed: {} })
+  const importId = await uploads.import(upload, { email: request.person.email, typed: {} })
   return { location: `/stock/imports/${importId}`, message: `import ${importId}` }
 }
 
 async function bringBack(request: ActionRequest) {
   const { id, uid, fileName } = await ownImport(request)
-  const { stock } = request.doors
-  const content = await stock.textOf(id, { all: true })
+  const uploads = stockUploads(request)
+  const content = await uploads.textOf(id, { all: true })
   const list = { rooftop: uid, email: request.person.email, fileName, content }
-  const { id: upload, result } = await stock.add({ ...list, mode: 'snapshot' })
+  const { id: upload, result } = await uploads.add({ ...list, mode: 'snapshot' })
   return { location: stepPath(upload, result.state) }
 }

@@ -32,9 +32,7 @@ export const stockImports = definePage({
     return { rooftop, rooftops: scope.rooftops, imports: found.shown, hasMore: found.hasMore }
   },
   draw({ rooftop, rooftops, imports, hasMore }, { person }) {
-    return html`<h1>Imported lists</h1>
-<p class="question">Which lists came in, and what did each change?</p>
-${rooftops.length > 1 && filterForm('/stock/imports', 'Which lists', rooftopChoice(rooftops, rooftop))}
+    return html`${rooftops.length > 1 && filterForm('/stock/imports', 'Which lists', rooftopChoice(rooftops, rooftop))}
 ${table({
   isWide: true,
   caption: 'The newest first',

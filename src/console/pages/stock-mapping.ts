@@ -1,16 +1,13 @@
+import type { UploadColumn, UploadColumns } from '../../stock/upload/columns.ts'
+import { fieldChoices } from '../../stock/upload/plain-words.ts'
+import type { UploadResult } from '../../stock/upload/result.ts'
+import type { UploadOptions } from '../../stock/upload/stock-uploads.ts'
 import { html, type Html } from '../../values/html.ts'
 import { type ActionRequest, definePage, Redirect } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { choice, hiddenFields } from '../parts/form.ts'
 import { table } from '../parts/table.ts'
-import type { Doors } from '../doors.ts'
-import { findUpload, ownUpload } from '../stock/own.ts'
-import type {
-  UploadColumn,
-  UploadMapping,
-  UploadOptions,
-  UploadResult,
-} from '../stock/stock-door.ts'
+import { findUpload, ownUpload, stockUploads } from '../stock/own.ts'
 import { previewTable } from '../stock/draw-list.ts'
 import { delimiterText, dropButton, stepPath, steps } from '../stock/upload-text.ts'
 
@@ -50,13 +47,11 @@ export const stockMapping = definePage({
     map: { roles: ['engineer', 'stock'], run: map },
     read: { roles: ['engineer', 'stock'], run: readAgain },
   },
-  draw(data, { doors }) {
-    const { id, fileName, rooftop, options, mapping, preview, reading } = data
-    return html`<h1>Columns of ${fileName}</h1>
-<p class="question">What does each column hold?</p>
-${steps('mapping', id)}
+  draw(data) {
+    const { id, rooftop, options, mapping, preview, reading } = data
+    return html`${steps('mapping', id)}
 <p>For ${rooftop}. The answer is remembered for the next list with the same header.</p>
-${mapping === null ? sheetForm(id, reading) : columnForm(id, mapping, doors)}
+${mapping === null ? sheetForm(id, reading) : columnForm(id, mapping)}
 ${mapping !== null && (reading.encoding === 'xlsx' ? otherSheetForm(id, reading) : readingForm(id, options, reading))}
 ${preview !== null && previewTable(preview, 'Read with the fields above; what is in doubt is taken as proposed')}
 <h2>Or</h2>
@@ -92,7 +87,7 @@ function sheetChoice(id: string, { sheets, sheet }: Sheets, button: Html): Html 
 ${choice('Sheet', 'sheet', sheet ?? sheets[0] ?? '', names)} ${button}</form>`
 }
 
-function columnForm(id: string, mapping: UploadMapping, doors: Doors): Html {
+function columnForm(id: string, mapping: UploadColumns): Html {
   const { questions, columns } = mapping
   return html`${questions.length > 0 && html`<section class="summary warn"><h2>Please check</h2><ul>${questions.map((question) => html`<li>${question}</li>`)}</ul></section>`}
 <form method="post" action="/console/stock/upload/${id}/mapping">${hiddenFields({ action: 'map' })}
@@ -100,7 +95,7 @@ ${table({
   isWide: true,
   caption: 'The columns, those in doubt first',
   columns: ['Column', 'Cells', 'Holds', 'Why'],
-  rows: doubtsFirst(mapping).map((column) => columnCells(column, doors, columns.length)),
+  rows: doubtsFirst(mapping).map((column) => columnCells(column, columns.length)),
   empty: 'The list has no columns.',
 })}
 <p><button class="main">Use these columns and check the list</button></p></form>`
@@ -117,13 +112,13 @@ ${choice('Encoding', 'encoding', options.encoding ?? '', encodings)} ${choice('S
 <p class="note">Change this where letters are wrong, or where all cells are in one column. Fields chosen above are then asked for again.</p></details>`
 }
 
-function doubtsFirst({ columns }: UploadMapping): readonly UploadColumn[] {
+function doubtsFirst({ columns }: UploadColumns): readonly UploadColumn[] {
   const rank = ({ proposed, field }: UploadColumn) =>
     proposed !== null ? 0 : field !== null ? 1 : 2
   return columns.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index)
 }
 
-function columnCells(column: UploadColumn, doors: Doors, count: number) {
+function columnCells(column: UploadColumn, count: number) {
   const { index, header, samples, proposed, why } = column
   const name = header === null || header.trim() === '' ? `column ${index + 1}` : header
   return [
@@ -131,7 +126,7 @@ function columnCells(column: UploadColumn, doors: Doors, count: number) {
     samples.length === 0
       ? 'empty'
       : html`<ul class="cells">${samples.map((cell) => html`<li>${cell}</li>`)}</ul>`,
-    fieldChoice(column, name, doors.stock.fields, count <= mostWithAllFields),
+    fieldChoice(column, name, count <= mostWithAllFields),
     why,
   ]
 }
@@ -139,7 +134,6 @@ function columnCells(column: UploadColumn, doors: Doors, count: number) {
 function fieldChoice(
   { index, field, proposed, readings = [] }: UploadColumn,
   name: string,
-  fields: Doors['stock']['fields'],
   hasAll: boolean,
 ): Html {
   const chosen = proposed ?? field ?? ''
@@ -149,7 +143,7 @@ function fieldChoice(
     readings.length > 0 &&
     html`<optgroup label="How its cells are read">${readings.map((one) => option(one.name, one.label))}</optgroup>`
   const group = (label: string, isUsed: boolean) =>
-    html`<optgroup label="${label}">${fields
+    html`<optgroup label="${label}">${fieldChoices
       .filter((one) => one.isUsed === isUsed && (isUsed || hasAll || one.name === chosen))
       .map((one) => option(one.name, one.label))}</optgroup>`
   return html`<select name="column-${index}" aria-label="${name} holds">${option('', 'not used')}${ways}${group('Used', true)}${group('Stored with the car', false)}</select>`
@@ -161,14 +155,14 @@ async function map(request: ActionRequest) {
     const index = /^column-(\d{1,4})$/.exec(name)?.[1]
     return index === undefined ? [] : [[Number(index), field] as const]
   })
-  const { state } = await request.doors.stock.map(id, new Map(chosen))
+  const { state } = await stockUploads(request).map(id, new Map(chosen))
   return { location: stepPath(id, state) }
 }
 
 async function readAgain(request: ActionRequest) {
   const { id } = await ownUpload(request)
   const { encoding = '', delimiter = '', sheet = '' } = request.form
-  const { state } = await request.doors.stock.check(id, {
+  const { state } = await stockUploads(request).check(id, {
     ...(sheet === '' ? {} : { sheet }),
     encoding: encoding !== '' && Object.hasOwn(encodings, encoding) ? encoding : null,
     delimiter: delimiter !== '' && Object.hasOwn(delimiters, delimiter) ? delimiter : null,

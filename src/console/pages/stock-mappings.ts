@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
+import { fieldChoices } from '../../stock/upload/plain-words.ts'
 import { html } from '../../values/html.ts'
 import { type ActionRequest, definePage, NothingHere } from '../page.ts'
 import { actionButton } from '../parts/form.ts'
 import { instant } from '../parts/instant.ts'
 import { table } from '../parts/table.ts'
-import type { Doors } from '../doors.ts'
 import { ownRooftop } from '../stock/own.ts'
 import { chosenIds, readStockScope, type StockScope } from '../stock/read-stock.ts'
 
@@ -50,17 +50,15 @@ export const stockMappings = definePage({
     return { mappings: await readRemembered(request.db, scope) }
   },
   actions: { forget: { roles: ['engineer', 'stock'], run: forget } },
-  draw({ mappings }, { person, doors }) {
-    return html`<h1>How columns are read</h1>
-<p class="question">What is remembered about the columns of our lists?</p>
-<p>A list with a header that is known is read as before, without a question. What is forgotten is asked for again.</p>
+  draw({ mappings }, { person }) {
+    return html`<p>A list with a header that is known is read as before, without a question. What is forgotten is asked for again.</p>
 ${table({
   caption: mappings.length < most ? 'Remembered headers, the newest first' : `The ${most} newest`,
   columns: ['List', 'Rooftop', 'Columns', 'Confirmed', ''],
   rows: mappings.map((one) => [
     one.fileName ?? `${one.columns.length} columns`,
     one.rooftop,
-    html`<ul class="cells">${columnTexts(one, doors).map((text) => html`<li>${text}</li>`)}</ul>`,
+    html`<ul class="cells">${columnTexts(one).map((text) => html`<li>${text}</li>`)}</ul>`,
     instant(one.at, one.zone),
     person.role !== 'viewer' &&
       actionButton({
@@ -73,25 +71,26 @@ ${table({
   },
 })
 
-function columnTexts({ columns, absent, headers }: Remembered, { stock }: Doors): string[] {
+function columnTexts({ columns, absent, headers }: Remembered): string[] {
   const label = (text: string) => {
     const [field, readings] = text.split(':')
-    const own = stock.fields.find(({ name }) => name === field)?.label ?? text
+    const own = fieldChoices.find(({ name }) => name === field)?.label ?? text
     return readings === undefined ? own : `${own} (${readings.replaceAll('+', ', ')})`
   }
   const used = columns.flatMap((field, at) =>
     field === null ? [] : [`${headers?.[at] ?? `column ${at + 1}`}: ${label(field)}`],
   )
-  const known = stock.fields.filter(({ isUsed, name }) => isUsed && absent?.includes(name))
+  const known = fieldChoices.filter(({ isUsed, name }) => isUsed && absent?.includes(name))
   return [...used, ...known.map((field) => `no column: ${field.label}`)]
 }
 
 async function forget(request: ActionRequest) {
-  const { form, db, doors } = request
+  const { form, db } = request
   const { uid } = ownRooftop(request, form['rooftop'] ?? '')
   const { rows } = await sql<{ id: number }>`
     select rooftop_id as id from core.rooftop where rooftop_uid = ${uid}`.execute(db)
   if (rows[0] === undefined) throw new NothingHere(`Rooftop ${uid} has no lists yet.`)
-  await doors.stock.forgetMapping(rows[0].id, form['fingerprint'] ?? '')
+  await sql`delete from ops.stock_mapping
+    where rooftop_id = ${rows[0].id} and fingerprint = ${form['fingerprint'] ?? ''}`.execute(db)
   return { location: '/stock/mappings' }
 }

@@ -101,11 +101,10 @@ export const stockUnit = definePage({
     }
   },
   title: ({ unit }) => `${unit.stockNo}, ${carText(unit)}`,
+  head: ({ unit }) => html`<h1>${unit.stockNo} ${carText(unit)} ${stateBadge(unit)}</h1>`,
   draw({ unit, steps, bands, exposure, lists }, { now, person }) {
     const { zone, currency, asking, market, marketAt, isOnApplication, offStockAt } = unit
-    return html`<h1>${unit.stockNo} ${carText(unit)} ${stateBadge(unit)}</h1>
-<p class="question">What did we ask for this car, and what did the market do?</p>
-<dl class="facts"><dt>Rooftop</dt><dd>${unit.rooftop}</dd>
+    return html`<dl class="facts"><dt>Rooftop</dt><dd>${unit.rooftop}</dd>
 <dt>VIN</dt><dd>${unit.vin ?? 'none'}</dd>
 <dt>Odometer</dt><dd>${unit.km === null ? 'unknown' : `${unit.km.toLocaleString('en')} km`}</dd>
 <dt>In stock</dt><dd>${unit.days === null ? html`since when is not known: no list has a date in stock. First list ${instant(unit.firstSeenAt, zone)}` : `${plural(unit.days, 'day')}, since ${unit.acquiredOn}`}${offStockAt !== null && html`, until ${instant(offStockAt, zone)}`}</dd>

@@ -7,7 +7,7 @@ import { choice } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { table } from '../parts/table.ts'
-import { ownRooftop, ownRooftops } from '../stock/own.ts'
+import { ownRooftop, ownRooftops, stockUploads } from '../stock/own.ts'
 import { chosenIds, readStockScope, type StockScope } from '../stock/read-stock.ts'
 import { modes, stepPath } from '../stock/upload-text.ts'
 
@@ -78,9 +78,7 @@ export const stockUpload = definePage({
   draw({ rooftops, chosen, newest, waiting }, { now, config }) {
     const { uploadMegabytes, timezone } = config.console!
     const zones = new Map(config.rooftops.map((one) => [one.uid, one.timezone]))
-    return html`<h1>Upload a stock list</h1>
-<p class="question">Which list is the stock now?</p>
-<form method="post" action="/console/stock/upload" enctype="multipart/form-data">
+    return html`<form method="post" action="/console/stock/upload" enctype="multipart/form-data">
 <input type="hidden" name="action" value="upload">
 ${
   rooftops.length === 1
@@ -131,7 +129,7 @@ ${table({
 })
 
 async function upload(request: ActionRequest) {
-  const { form, file, person, doors } = request
+  const { form, file, person } = request
   const wanted = form['rooftop'] ?? ''
   if (wanted === '') throw new ActionRefused('Choose the rooftop whose stock it is.')
   const { uid } = ownRooftop(request, wanted)
@@ -141,7 +139,7 @@ async function upload(request: ActionRequest) {
   const list = file ?? { name: 'pasted.csv', content: Buffer.from(pasted) }
   const mode = form['mode'] === 'delta' ? 'delta' : 'snapshot'
   const { name: fileName, content } = list
-  const { id, result } = await doors.stock.add({
+  const { id, result } = await stockUploads(request).add({
     ...{ rooftop: uid, email: person.email, fileName, content, mode },
   })
   return { location: stepPath(id, result.state) }

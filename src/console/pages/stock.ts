@@ -1,6 +1,9 @@
+import { allStreams } from '../../streams/all.ts'
 import { html, type Html } from '../../values/html.ts'
 import { plural } from '../../values/text.ts'
-import { type ActionRequest, definePage, type PageRequest } from '../page.ts'
+import { toUnixSeconds } from '../../values/unix-seconds.ts'
+import { exportFile } from '../export-file.ts'
+import { ActionRefused, type ActionRequest, definePage, type PageRequest } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { actionButton, choice, filterForm } from '../parts/form.ts'
@@ -67,7 +70,7 @@ export const stock = definePage({
     const scope = rooftop === '' ? null : await readStockScope(request, rooftop)
     const [chosen] = scope?.chosen ?? []
     if ((format !== 'csv' && format !== 'xlsx') || chosen === undefined) return null
-    const body = request.doors.exportStock(chosen, format)
+    const body = exportFile({ is: 'list', rooftop: chosen, all: false }, format)
     return { fileName: `stock-${chosen.uid}.${format}`, type: mediaTypes[format], body }
   },
   actions: { reprice: { roles: ['engineer', 'stock'], run: priceAgain } },
@@ -77,9 +80,7 @@ export const stock = definePage({
     const { rooftop, show, search } = filter
     const zone = rooftops.length === 1 ? rooftops[0]!.zone : config.console!.timezone
     const query = { rooftop, q: search }
-    return html`<h1>Stock</h1>
-<p class="question">What is in stock, what did it cost, and what is it worth?</p>
-${asked !== '' && html`<section class="summary ok"><p>The prices are being asked for${person.role === 'stock' ? '' : html` by ${link(`run ${asked}`, `/runs/${asked}`)}`}. Load this page again in a minute: “As of” shows when they are here.</p></section>`}
+    return html`${asked !== '' && html`<section class="summary ok"><p>The prices are being asked for${person.role === 'stock' ? '' : html` by ${link(`run ${asked}`, `/runs/${asked}`)}`}. Load this page again in a minute: “As of” shows when they are here.</p></section>`}
 ${config.vehicleData.apiKey === null && html`<p class="note">The config has no key of the vehicle-data service, so that no market price is asked for.</p>`}
 ${table({
   caption: 'On hand, by currency',
@@ -139,9 +140,17 @@ function stockActions(
 }
 
 async function priceAgain(request: ActionRequest) {
-  const { uid } = ownRooftop(request, request.form['rooftop'] ?? '')
-  const runId = await request.doors.stock.reprice(uid)
-  const query = new URLSearchParams({ rooftop: uid, asked: String(runId) })
+  const { config, runs } = request
+  const rooftop = ownRooftop(request, request.form['rooftop'] ?? '')
+  if (config.vehicleData.apiKey === null)
+    throw new ActionRefused(
+      'Nothing can be priced: the config has no vehicleData.apiKey. An engineer sets it.',
+    )
+  const from = toUnixSeconds(config.sync.start)
+  const plan = { command: 'reprice', mode: 'reprice', from, until: null } as const
+  const streams = allStreams.filter(({ name }) => name === 'stock-prices')
+  const runId = await runs.start({ plan, streams, rooftops: [rooftop] })
+  const query = new URLSearchParams({ rooftop: rooftop.uid, asked: String(runId) })
   return { location: `/stock?${query}`, runId }
 }
 

@@ -1,7 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
+import {
+  readLostCompletions,
+  readWebhookStatus,
+  type WebhookStatus,
+} from '../../webhook/webhook-status.ts'
 import { html, type Html } from '../../values/html.ts'
-import type { Latency } from '../doors.ts'
 import { definePage } from '../page.ts'
 import { badge, type Tone } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
@@ -31,8 +35,6 @@ interface DeliveryRow {
   readonly runId: number | null
 }
 
-const question = 'Do they arrive, how late, and which were lost?'
-
 /** What the list of deliveries is limited to. */
 const views = { problems: 'failed or unusable', waiting: 'waiting', all: 'all' } as const
 type View = keyof typeof views
@@ -44,17 +46,17 @@ const stateTones: Readonly<Record<string, Tone>> = {
 export const webhooks = definePage({
   path: '/webhooks',
   title: 'Webhooks',
-  question,
+  question: 'Do they arrive, how late, and which were lost?',
   roles: ['engineer', 'viewer'],
   navigation: 'Webhooks',
-  async read({ db, doors, query }) {
+  async read({ db, query }) {
     const view: View =
       query['show'] === 'all' || query['show'] === 'waiting' ? query['show'] : 'problems'
     const subscriptions = await readSubscriptions(db)
-    const figures = await doors.webhooks(db)
+    const figures = await readWebhookStatus(db)
     return {
       ...{ view, subscriptions, figures },
-      lost: subscriptions.length === 0 ? [] : await doors.lostWebhooks(db, 50),
+      lost: subscriptions.length === 0 ? [] : await readLostCompletions(db, 50),
       ...cutPage(await readDeliveries(db, view, idBefore(query['before']))),
     }
   },
@@ -62,31 +64,31 @@ export const webhooks = definePage({
     const zone = config.console!.timezone
     const names = new Map(config.rooftops.map(({ uid, name }) => [uid, name]))
     const { rooftops, unknownRooftop } = figures
-    return html`<h1>Webhooks</h1>
-<p class="question">${question}</p>
-${table({
-  caption:
-    'The last 7 days. Late: from the event until it arrived, and until it was loaded; half of them, and 95 of 100',
-  columns: [
-    'Rooftop',
-    'Subscribed',
-    ...['Received', 'Loaded', 'Waiting', 'Unusable', 'Failed', 'Lost'].map((name) => numbers(name)),
-    ...[numbers('Arrived after'), numbers('Loaded after'), 'Last'],
-  ],
-  rows: Object.entries(rooftops).map(([uid, own]) => [
-    html`${names.get(uid) ?? uid}<small>${own.duplicates > 0 && `${own.duplicates} sent again`}</small>`,
-    subscriptionText(subscriptions.find((one) => one.uid === uid)),
-    ...[own.received, own.processed + own.kept],
-    html`<a href="/console/webhooks?show=waiting#deliveries">${own.waiting}</a>`,
-    ...[own.unusable, own.failed].map(
-      (count) => html`<a href="/console/webhooks#deliveries">${count}</a>`,
-    ),
-    html`<a href="#lost">${own.missed}</a>`,
-    ...[own.arrivalSeconds, own.loadingSeconds].map(latencyText),
-    instant(own.lastReceivedAt, zone),
-  ]),
-  empty: html`No webhook has arrived, and none is subscribed. Set <code>webhooks.publicUrl</code> and run <code>forecourt webhooks apply</code>; nightly runs load everything without them, only later.`,
-})}
+    return html`${table({
+      caption:
+        'The last 7 days. Late: from the event until it arrived, and until it was loaded; half of them, and 95 of 100',
+      columns: [
+        'Rooftop',
+        'Subscribed',
+        ...['Received', 'Loaded', 'Waiting', 'Unusable', 'Failed', 'Lost'].map((name) =>
+          numbers(name),
+        ),
+        ...[numbers('Arrived after'), numbers('Loaded after'), 'Last'],
+      ],
+      rows: Object.entries(rooftops).map(([uid, own]) => [
+        html`${names.get(uid) ?? uid}<small>${own.duplicates > 0 && `${own.duplicates} sent again`}</small>`,
+        subscriptionText(subscriptions.find((one) => one.uid === uid)),
+        ...[own.received, own.processed + own.kept],
+        html`<a href="/console/webhooks?show=waiting#deliveries">${own.waiting}</a>`,
+        ...[own.unusable, own.failed].map(
+          (count) => html`<a href="/console/webhooks#deliveries">${count}</a>`,
+        ),
+        html`<a href="#lost">${own.missed}</a>`,
+        ...[own.arrivalSeconds, own.loadingSeconds].map(latencyText),
+        instant(own.lastReceivedAt, zone),
+      ]),
+      empty: html`No webhook has arrived, and none is subscribed. Set <code>webhooks.publicUrl</code> and run <code>forecourt webhooks apply</code>; nightly runs load everything without them, only later.`,
+    })}
 ${unknownRooftop > 0 && html`<p>${badge(`${unknownRooftop} unknown`, 'warn')} Webhooks of the last 7 days that name no rooftop of the config: see those that are unusable.</p>`}
 <h2 id="lost">Lost</h2>
 ${table({
@@ -129,7 +131,7 @@ function subscriptionText(found: SubscriptionRow | undefined): Html {
   return html`${badge('yes', 'ok')}<small>${found.events.join(', ')}</small>`
 }
 
-function latencyText({ p50, p95 }: Latency): string {
+function latencyText({ p50, p95 }: WebhookStatus['rooftops'][string]['arrivalSeconds']): string {
   return p50 === null ? '–' : `${p50} s, ${p95} s`
 }
 

@@ -17,7 +17,6 @@ import { runBadge } from '../parts/run-state.ts'
 import { numbers, table } from '../parts/table.ts'
 import { hasWorker } from '../parts/workers.ts'
 
-const question = 'Is work moving, and who does it?'
 const stuckSeconds = 60
 
 /** The loaded records of the last five minutes, by run; only backfills record their pace. */
@@ -57,7 +56,7 @@ function byLane(parts: readonly QueuePart[]): QueueRow[] {
 export const work = definePage({
   path: '/work',
   title: 'Work',
-  question,
+  question: 'Is work moving, and who does it?',
   roles: ['engineer', 'viewer'],
   navigation: 'Work',
   async read({ db, config }) {
@@ -71,11 +70,10 @@ export const work = definePage({
     }
   },
   isLive: () => true,
+  head: (data, { now }) => summary(data, now),
   draw(data, { config, now }) {
     const zone = config.console!.timezone
-    return html`${summary(data, now)}
-<p class="question">${question}</p>
-<h2>Runs</h2>
+    return html`<h2>Runs</h2>
 ${table({
   caption: 'Runs that have not ended',
   hidesCaption: true,

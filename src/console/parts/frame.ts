@@ -31,6 +31,10 @@ const mostInLine = 9
 /** What is around every page. */
 interface Frame {
   readonly title: string
+  /** Default: the title. */
+  readonly head?: Html | undefined
+  /** What the page answers. */
+  readonly question?: Content
   /** null: no one is signed in. */
   readonly person: Person | null
   readonly navigation: readonly NavigationItem[]
@@ -40,8 +44,11 @@ interface Frame {
   readonly isLive?: boolean
 }
 
-/** The document: the same head, navigation and foot for every page, also for errors. */
-export function frame({ title, person, navigation, asOf, isLive }: Frame, body: Content): Html {
+/** The document: the same title, navigation and foot for every page, also for errors. */
+export function frame(
+  { title, head, question, person, navigation, asOf, isLive }: Frame,
+  body: Content,
+): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +68,8 @@ ${navigationOf(navigation)}
 ${person !== null && person.role !== 'stock' && searchForm}
 </header>
 <main id="content"${isLive === true ? html` data-live="3"` : ''} tabindex="-1">
-${body}
+${head ?? html`<h1>${title}</h1>`}
+${question != null && html`<p class="question">${question}</p>\n`}${body}
 </main>
 <footer>
 ${asOf !== null && html`<p>As of ${instant(asOf.at, asOf.zone, { seconds: true })}. Times in ${asOf.zone}.</p>`}

@@ -1,7 +1,9 @@
+import type { UnitChange } from '../../stock/import/request.ts'
+import type { UploadIssues } from '../../stock/upload/result.ts'
 import { html, type Html } from '../../values/html.ts'
 import { plural } from '../../values/text.ts'
 import { numbers, table } from '../parts/table.ts'
-import type { ImportCounts, IssueKind, StockChange } from './stock-door.ts'
+import type { ImportCounts } from './own.ts'
 import { unitLink } from './unit-text.ts'
 
 /** The kinds of changes, in the order in which they are shown. */
@@ -10,7 +12,7 @@ export const kinds = {
   updated: 'Changed',
   added: 'New',
   reappeared: 'Back again',
-} as const satisfies Record<StockChange['change'], string>
+} as const satisfies Record<UnitChange['change'], string>
 
 /** The numbers, each with a link to what it counts. */
 export function countList(counts: ImportCounts): Html {
@@ -28,7 +30,7 @@ ${skipped > 0 && html`<dt>Rows without a car in stock</dt><dd>${skipped.toLocale
 /** The first changes of each kind. */
 export function changeSections(
   counts: ImportCounts,
-  changes: readonly StockChange[],
+  changes: readonly UnitChange[],
   uid: string,
 ): Html {
   return html`${Object.entries(kinds).map(([kind, name]) => {
@@ -52,7 +54,7 @@ ${count > own.length && html`<p class="note">And ${(count - own.length).toLocale
   })}`
 }
 
-function changeCells(one: StockChange, uid: string) {
+function changeCells(one: UnitChange, uid: string) {
   const entries = Object.entries(one.changes)
   const first = carLink(one, uid)
   if (entries.length === 0) return [[first, '', '', '']]
@@ -65,7 +67,7 @@ function changeCells(one: StockChange, uid: string) {
 }
 
 /** A car that is only in the list has no page yet. */
-function carLink({ stockNo, change }: StockChange, uid: string) {
+function carLink({ stockNo, change }: UnitChange, uid: string) {
   return change === 'added' ? stockNo : unitLink({ uid, stockNo })
 }
 
@@ -77,7 +79,7 @@ export function valueText(value: unknown): string {
 }
 
 /** Issues by kind, with the first of them. */
-export function issueTable(issues: readonly IssueKind[], caption: string): Html {
+export function issueTable(issues: readonly UploadIssues[], caption: string): Html {
   return table({
     caption,
     hidesCaption: true,

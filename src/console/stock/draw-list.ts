@@ -1,7 +1,8 @@
+import type { ColumnFigures } from '../../stock/import/request.ts'
+import type { UploadPreview } from '../../stock/upload/first-rows.ts'
 import { html, type Html } from '../../values/html.ts'
 import { badge } from '../parts/badge.ts'
 import { numbers, table } from '../parts/table.ts'
-import type { ColumnFigures, UploadPreview } from './stock-door.ts'
 
 /** The first rows of a list as they would be typed. */
 export function previewTable({ columns, rows }: UploadPreview, caption: string): Html {

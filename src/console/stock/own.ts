@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { Config, RooftopConfig } from '../../config/read.ts'
 import type { Db } from '../../db/transaction.ts'
+import type { RowCounts, UnitCounts } from '../../stock/import/request.ts'
+import type { UploadResult } from '../../stock/upload/result.ts'
+import { StockUploads, type UploadOptions } from '../../stock/upload/stock-uploads.ts'
 import { martSchema } from '../access/scope.ts'
 import type { Person } from '../access/people.ts'
 import { type ActionRequest, NothingHere, type PageRequest } from '../page.ts'
-import type { ImportCounts, UploadOptions, UploadResult } from './stock-door.ts'
 
 // What a person may change: the one place that decides it. What belongs to another rooftop is as if it did not exist.
 
@@ -33,6 +35,7 @@ interface Upload {
   readonly fileName: string
   readonly bytes: number
   readonly options: UploadOptions
+  /** A check of an earlier version may lack what later ones have. */
   readonly result: UploadResult | null
   /** The newest import when it was checked; 0: none. */
   readonly checkedAgainst: number
@@ -69,6 +72,14 @@ export async function ownUpload(request: ActionRequest): Promise<Upload> {
   if (upload === null) throw new NothingHere('There is no such upload of this person.')
   return upload
 }
+
+/** The lists that wait, for an action that has found its own. */
+export function stockUploads({ context }: ActionRequest): StockUploads {
+  return new StockUploads({ warehouse: context, signal: context.signal })
+}
+
+/** The numbers of an import, or of what one would do. */
+export type ImportCounts = RowCounts & UnitCounts
 
 /** An imported list. */
 export interface StockImport extends ImportCounts {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/transaction.ts'
+import type { UnitChange } from '../../stock/import/request.ts'
+import type { UploadIssues } from '../../stock/upload/result.ts'
 import type { StockImport } from './own.ts'
-import type { IssueKind, StockChange } from './stock-door.ts'
 
 /** A column of an imported list. */
 export interface ImportColumn {
@@ -73,8 +74,8 @@ export async function readChanges(
   db: Db,
   { id, rooftopId }: Pick<StockImport, 'id' | 'rooftopId'>,
   limit: number,
-): Promise<StockChange[]> {
-  const { rows } = await sql<StockChange>`
+): Promise<UnitChange[]> {
+  const { rows } = await sql<UnitChange>`
     select stock_no as "stockNo", change, changes from (
       select *, row_number() over (partition by change order by stock_no) as nth
       from core.stock_unit_change where import_id = ${id} and rooftop_id = ${rooftopId}
@@ -83,8 +84,8 @@ export async function readChanges(
 }
 
 /** The warnings of the rows, by what is doubtful. */
-export async function readWarnings(db: Db, importId: number): Promise<IssueKind[]> {
-  const { rows } = await sql<IssueKind>`
+export async function readWarnings(db: Db, importId: number): Promise<UploadIssues[]> {
+  const { rows } = await sql<UploadIssues>`
     select 'warning' as severity, code, count(*)::int as count, min(hint) as hint,
       (array_agg(json_build_object('line', line, 'column', field, 'text', left(text, 60), 'hint', hint) order by line))[1:5] as first
     from core.stock_import_row as row cross join lateral jsonb_to_recordset(row.issues)

@@ -1,10 +1,11 @@
+import type { UploadResult } from '../../stock/upload/result.ts'
+import type { UploadOptions } from '../../stock/upload/stock-uploads.ts'
 import { html, type Html } from '../../values/html.ts'
 import { actionButton } from '../parts/form.ts'
 import { link } from '../parts/link.ts'
-import type { UploadMode, UploadResult } from './stock-door.ts'
 
 /** What a list may be, and what it does to the cars that it does not name. */
-export const modes: Readonly<Record<UploadMode, { name: string; meaning: string }>> = {
+export const modes: Readonly<Record<UploadOptions['mode'], { name: string; meaning: string }>> = {
   snapshot: {
     name: 'The whole stock',
     meaning: 'A car that it does not name has left: it counts as missing, and later as off stock.',

@@ -7,7 +7,7 @@ import { fieldLabel } from '../../csv/map/mapping-text.ts'
 import { plainWords } from './plain-words.ts'
 
 /** The issues of one kind. */
-interface UploadIssues {
+export interface UploadIssues {
   readonly severity: CellIssue['severity']
   readonly code: string
   readonly count: number
@@ -17,7 +17,7 @@ interface UploadIssues {
 }
 
 /** What a dry run found. */
-interface UploadReport extends RowCounts, UnitCounts {
+export interface UploadReport extends RowCounts, UnitCounts {
   /** Units whose days of grace are over. */
   readonly offStock: number
   readonly figures: StockImportReport['figures']
