@@ -229,7 +229,7 @@ function othersLine({ alsoCarriedBy, erasureId }: Receipt): string[] {
   const count = alsoCarriedBy.length
   if (count === 0) return []
   return [
-    `${erasureId === null ? 'It would not erase' : 'Not erased:'} ${plural(count, 'other evaluation')} ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${namesOf(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
+    `${erasureId === null ? 'It would leave' : 'Left as before:'} ${plural(count, 'other evaluation')} that ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${namesOf(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
   ]
 }
 

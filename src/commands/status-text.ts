@@ -154,6 +154,9 @@ const cures: Readonly<Record<Reason['cause'], string>> = {
   ledger: 'Run "forecourt verify": it names what differs.',
 }
 
+const historyCure =
+  'No sync reads before sync.start. Run "forecourt backfill --resume" where a backfill was stopped, else the commands that "forecourt verify" prints.'
+
 const words: Readonly<Record<Reason['cause'], string>> = {
   never: 'never loaded',
   failed: 'failed',
@@ -171,14 +174,16 @@ function streamsWrong(status: Status, naming: Naming): Wrong[] {
   const misses = missesOf(status).filter(
     (miss) => miss.reason.key === undefined && parkedBy(status, naming, miss) === null,
   )
-  const causes = Map.groupBy(misses, ({ uid, reason: { cause, text } }) =>
-    cause === 'failed' ? `failed ${causeWords(text.replaceAll(uid, ''))}` : cause,
+  const causes = Map.groupBy(misses, ({ uid, reason: { cause, text, needsBackfill } }) =>
+    cause === 'failed'
+      ? `failed ${causeWords(text.replaceAll(uid, ''))}`
+      : `${cause} ${needsBackfill ?? false}`,
   )
   const order = Object.keys(cures)
   return [...causes.values()]
     .sort((a, b) => order.indexOf(a[0]!.reason.cause) - order.indexOf(b[0]!.reason.cause))
     .map((own) => {
-      const { cause } = own[0]!.reason
+      const { cause, needsBackfill } = own[0]!.reason
       const count = own.reduce((sum, { health }) => sum + health.quarantined, 0)
       const word =
         cause === 'quarantine'
@@ -187,7 +192,7 @@ function streamsWrong(status: Status, naming: Naming): Wrong[] {
       return {
         what: `${whatAndWhere(own, naming)}: ${word}`,
         why: whyLines(own, naming),
-        cure: cures[cause],
+        cure: needsBackfill ? historyCure : cures[cause],
       }
     })
 }

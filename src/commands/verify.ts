@@ -210,7 +210,7 @@ function problems(entry: Verification, syncStart: Date, readAgain: string): stri
       (span) => `  ${entry.rooftop} ${entry.stream}: ${span.from} to ${span.until}: ${what(span)}`,
     )
   const byBackfill = ({ from, until }: IsoSpan) =>
-    `run "forecourt backfill --from ${from} --to ${until}"`
+    `run "forecourt backfill ${entry.stream} --from ${from} --to ${until}"`
   return [
     ...list(entry.gaps, (span) =>
       new Date(span.from) < syncStart

@@ -1,11 +1,12 @@
 import type { RooftopConfig } from '../config/read.ts'
 import { messageOf, SyncError } from '../errors.ts'
-import type { RooftopAccess } from '../sources/calls.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
+import type { RooftopAccess } from '../sources/calls.ts'
 import { evaluationRecords } from '../streams/evaluations/evaluation-records.ts'
 import { isCurrencyCode } from '../values/currency-codes.ts'
 import { valueAt } from '../values/json-path.ts'
 import { countryOfZone, currenciesOf } from '../values/regions.ts'
+import { plural } from '../values/text.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { daySeconds } from '../values/window.ts'
 import type { AppraisalWire } from '../values/wire.ts'
@@ -39,17 +40,19 @@ export async function checkRooftop(
     )
     const recent = await findRecent(source, access)
     const found = [
-      `${rooftop.name}, key ${rooftop.key}: the key is good, its group has ${users.length} users`,
-      `the local time is ${localTime(source.appraisal.clock.now(), rooftop.timezone)}`,
+      `${rooftop.name}: key ${rooftop.key} is good, ${plural(users.length, 'user')} in its group`,
+      localTime(source.appraisal.clock.now(), rooftop.timezone),
       describeRecent(recent),
     ].join('; ')
     return [
       ok(nameOf(rooftop), found),
-      ...regionProblems(rooftop),
+      ...regionProblems(rooftop, recent),
       ...evaluationProblems(rooftop, recent),
     ]
   } catch (error) {
-    return [fail(nameOf(rooftop), messageOf(error)), ...regionProblems(rooftop)]
+    // The line has the uid already.
+    const problem = messageOf(error).replace(` of rooftop ${rooftop.uid} `, ' ')
+    return [fail(nameOf(rooftop), `${rooftop.name}: ${problem}`), ...regionProblems(rooftop, null)]
   }
 }
 
@@ -105,17 +108,17 @@ function findCurrency(body: unknown, evalId: number, { userPrice }: AppraisalWir
 }
 
 function describeRecent(recent: Recent | null): string {
-  if (recent === null) return `it has no evaluation of the last ${recentDays} days to compare with`
+  if (recent === null) return `no evaluation of the last ${recentDays} days to compare with`
   const { evalId, dealerId, currency } = recent
   const carried = [
     ...(dealerId === null ? [] : [`DealerID ${dealerId}`]),
     ...(currency === null ? [] : [`prices in ${currency}`]),
   ]
-  return `evaluation ${evalId} carries ${carried.join(' and ') || 'neither DealerID nor currency'}`
+  return `evaluation ${evalId}: ${carried.join(', ') || 'neither DealerID nor currency'}`
 }
 
 /** Contradictions between the region of the key, the time zone and the currency [A §5]. */
-function regionProblems(rooftop: RooftopConfig): Check[] {
+function regionProblems(rooftop: RooftopConfig, recent: Recent | null): Check[] {
   const { region, timezone, currency } = rooftop
   const country = countryOfZone(region, timezone)
   const used = currenciesOf(region, country)
@@ -129,7 +132,11 @@ function regionProblems(rooftop: RooftopConfig): Check[] {
     ...(used.has(currency)
       ? []
       : [
-          `currency is ${currency}, but ${where} has ${[...used].join(', ')}: it cannot be changed once the rooftop has rows`,
+          `currency is ${currency}, but ${where} has ${[...used].join(', ')}: ${
+            recent?.currency === currency
+              ? `evaluation ${recent.evalId} has prices in ${currency} too, so correct timezone`
+              : 'correct currency or timezone; currency cannot change once the rooftop has rows'
+          }`,
         ]),
   ].map((problem) => warn(nameOf(rooftop), problem))
 }
@@ -164,7 +171,7 @@ function evaluationProblems(rooftop: RooftopConfig, recent: Recent | null): Chec
   return checks
 }
 
-/** `Wed 25 Nov 2026, 03:11 in Australia/Sydney`. */
+/** `Wed, 25 Nov 2026, 03:11 in Australia/Sydney`. */
 function localTime(at: Date, timeZone: string): string {
   const text = new Intl.DateTimeFormat('en-GB', {
     ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },

@@ -66,8 +66,9 @@ async function checkJobs(config: Config): Promise<Check[]> {
 }
 
 function* describeConfig(config: Config): Iterable<Check> {
-  const { file, rooftops, keys, wire } = config
-  const counts = `rooftops: ${rooftops.length}, keys: ${Object.keys(keys).length}`
+  const { file, rooftops, keys, vehicleData, wire } = config
+  const withData = vehicleData.apiKey === null ? '' : ' and vehicleData.apiKey'
+  const counts = `rooftops: ${rooftops.length}, keys: ${Object.keys(keys).length}${withData}`
   if (file === null)
     yield warn(
       'config',

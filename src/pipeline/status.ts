@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
+import { type RunSource, sourceOfRun } from '../db/run-source.ts'
 import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { joinSentences, plural } from '../values/text.ts'
+import type { Lane } from './run-ledger.ts'
 import {
   type Covered,
   factsKey,
@@ -11,8 +13,6 @@ import {
   type StreamFacts,
   type WindowedFacts,
 } from './status-facts.ts'
-import type { Lane } from './run-ledger.ts'
-import { type RunSource, sourceOfRun } from '../db/run-source.ts'
 import type { Stream } from './stream.ts'
 import { isProved, type Verification } from './verify.ts'
 
@@ -46,6 +46,8 @@ export interface Reason {
   readonly text: string
   /** failed: the refused key that is the cause, as in `ops.rate_budget`. */
   readonly key?: string
+  /** gaps: one begins before `sync.start`, where no sync reads. */
+  readonly needsBackfill?: true
 }
 
 /** Records that only their list shows to exist; each is read again at intervals. */
@@ -126,7 +128,10 @@ async function statusOf(
   for (const { id, uid, name } of rooftops) {
     const byStream = streams.map((stream) => [
       stream.name,
-      streamHealth(facts.get(factsKey(stream.name, id))!, windowed.get(stream.name) ?? null, id),
+      streamHealth(facts.get(factsKey(stream.name, id))!, windowed.get(stream.name) ?? null, {
+        id,
+        syncStart: config.sync.start,
+      }),
     ])
     const zoneChange = zoneChanges.get(id) ?? null
     rooftopStatus[uid] = { name, streams: Object.fromEntries(byStream), zoneChange }
@@ -157,11 +162,11 @@ async function runningRuns(db: Db): Promise<RunningRun[]> {
 function streamHealth(
   facts: StreamFacts,
   windowed: WindowedFacts | null,
-  rooftopId: number,
+  { id, syncStart }: { readonly id: number; readonly syncStart: Date },
 ): StreamHealth {
-  const verification = windowed?.verifications.get(rooftopId) ?? null
-  const covered = windowed?.covered.get(rooftopId) ?? null
-  const reasons = whatIsWrong(facts, verification)
+  const verification = windowed?.verifications.get(id) ?? null
+  const covered = windowed?.covered.get(id) ?? null
+  const reasons = whatIsWrong(facts, verification, syncStart)
   const coveredAt = windowed === null ? facts.readTo : covered?.listed
   return {
     status: facts.health === 'ok' && reasons.length > 0 ? 'partial' : facts.health,
@@ -183,7 +188,11 @@ function rereadsOf(covered: Covered | null, withinNights: number): Rereads {
   return { records, overdue, withinNights }
 }
 
-function whatIsWrong(facts: StreamFacts, verification: Verification | null): Reason[] {
+function whatIsWrong(
+  facts: StreamFacts,
+  verification: Verification | null,
+  syncStart: Date,
+): Reason[] {
   const { lastStatus, lastError, refusedKey, isLate, quarantined } = facts
   const reasons: Reason[] = []
   const add = (cause: Reason['cause'], text: string) => reasons.push({ cause, text })
@@ -202,7 +211,13 @@ function whatIsWrong(facts: StreamFacts, verification: Verification | null): Rea
       `the values of ${plural(facts.differing, 'record')} differ from the payloads: see "forecourt verify"`,
     )
   if (verification === null || isProved(verification)) return reasons
-  if (verification.gaps.length > 0) add('gaps', `not listed: ${spans(verification.gaps)}`)
+  if (verification.gaps.length > 0) {
+    const isHistory = verification.gaps.some(({ from }) => new Date(from) < syncStart)
+    reasons.push({
+      ...{ cause: 'gaps', text: `not listed: ${spans(verification.gaps)}` },
+      ...(isHistory ? { needsBackfill: true } : {}),
+    })
+  }
   if (verification.unprovable.length > 0)
     add('unprovable', `cannot be proved complete: ${spans(verification.unprovable)}`)
   const { overlaps, brokenSums, uncertified, notStored, orphans } = verification

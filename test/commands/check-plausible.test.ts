@@ -53,7 +53,7 @@ test('each rooftop shows its local time and what a recent evaluation carries', a
   const { dealerId, uid } = sandbox.world.rooftops[4]!
   const kuwait = lines.find(({ name }) => name === `rooftop ${uid}`)!
   expect(kuwait.detail).toMatch(
-    /; the local time is Tue, 10 Mar 2026, 09:30 in Asia\/Kuwait; evaluation \d+ carries DealerID \d+/,
+    /; Tue, 10 Mar 2026, 09:30 in Asia\/Kuwait; evaluation \d+: DealerID \d+/,
   )
   expect(kuwait.detail).toContain(`DealerID ${dealerId}`)
 })
@@ -154,9 +154,14 @@ test('an evaluation that carries another DealerID fails, one with another curren
 
   const money = await checkWith(config)
   const other = await checkWith({ ...config, wire })
+  const inPlace = plant(sandbox, { 'Rooftop One': { currency: 'USD' } })
+  const wrongZone = await checkWith(inPlace)
 
+  expect(problemsOf(sandbox, wrongZone.checks)).toContain(
+    'warn Rooftop One: currency is USD, but Australia/Sydney has AUD: evaluation 1001 has prices in USD too, so correct timezone',
+  )
   expect(money.code).toBe(0)
-  expect(money.stdout).toContain('evaluation 1001 carries DealerID 101 and prices in USD')
+  expect(money.stdout).toContain('evaluation 1001: DealerID 101, prices in USD')
   expect(problemsOf(sandbox, money.checks)).toContain(
     'warn Rooftop One: currency is AUD, but evaluation 1001 has prices in USD: correct one before the first sync',
   )
@@ -174,7 +179,7 @@ test('a quiet group is not compared, and the line says so', async () => {
   expect(code).toBe(0)
   expect(checks.find(({ name }) => name.startsWith('rooftop '))).toMatchObject({
     status: 'ok',
-    detail: expect.stringMatching(/; it has no evaluation of the last 30 days to compare with$/),
+    detail: expect.stringMatching(/; no evaluation of the last 30 days to compare with$/),
   })
 })
 

@@ -35,18 +35,18 @@ test('check prints one line for each thing that it checked, and writes nothing',
     .replaceAll(/127\.0\.0\.1:\d+\/v1/g, '127.0.0.1:PORT/v1')
     .replaceAll(/would be in \S+/g, 'would be in HERE')
     .replaceAll(/\w+, \d+ \w+ \d+, \d\d:\d\d in/g, 'TIME in')
-    .replaceAll(/evaluation \d+ (carries DealerID \d+)( and prices in AUD)?/g, 'evaluation N $1')
+    .replaceAll(/evaluation \d+: (DealerID \d+)(, prices in AUD)?/g, 'evaluation N: $1')
     .replace(first!, 'UID-1')
     .replace(second!, 'UID-2')
   expect(shown.replaceAll(/ {2,}/g, '  ')).toMatchInlineSnapshot(`
-    "ok  config  FOLDER/forecourt.yaml, rooftops: 2, keys: 1
+    "ok  config  FOLDER/forecourt.yaml, rooftops: 2, keys: 1 and vehicleData.apiKey
     warn  appraisal.baseUrl  http://127.0.0.1:PORT/v1 is the sandbox: its generated vehicles would be in HERE
     warn  vehicleData.baseUrl  http://127.0.0.1:PORT is the sandbox: its generated vehicles would be in HERE
     ok  warehouse  Postgres 15+, HERE
     ok  schema  version N, up to date
     ok  clock  the source's clock differs from ours by 0 s
-    ok  rooftop UID-1  Harbour City Sydney, key au: the key is good, its group has 12 users; the local time is TIME in Australia/Sydney; evaluation N carries DealerID 101
-    ok  rooftop UID-2  Harbour City Brisbane, key au: the key is good, its group has 12 users; the local time is TIME in Australia/Brisbane; evaluation N carries DealerID 102
+    ok  rooftop UID-1  Harbour City Sydney: key au is good, 12 users in its group; TIME in Australia/Sydney; evaluation N: DealerID 101
+    ok  rooftop UID-2  Harbour City Brisbane: key au is good, 12 users in its group; TIME in Australia/Brisbane; evaluation N: DealerID 102
     ok  vehicle data  http://127.0.0.1:PORT: reached, and the key is not refused
     "
   `)
@@ -71,7 +71,7 @@ test('one dead key fails alone, and the output says what to do', async () => {
   const failed = checks.filter(({ status }) => status === 'fail')
   expect(failed).toHaveLength(1)
   expect(failed[0]?.detail).toMatch(
-    /answered 403.*Check the value of key us \(keys\.us\.value of forecourt\.yaml\)\.$/,
+    /^Lakeside Auto Chicago: POST \/getuserlist \(key us\) answered 403.*Check the value of key us \(keys\.us\.value of forecourt\.yaml\)\.$/,
   )
   expect(JSON.stringify(checks)).not.toContain('a-dead-key')
   expect(checks.filter(({ name }) => name.startsWith('rooftop '))).toHaveLength(6)

@@ -46,6 +46,29 @@ test('verify --json proves a good warehouse and counts what it proved', async ()
   })
 })
 
+test('the command that verify prints for a gap before sync.start closes it', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  // What a backfill leaves that was stopped.
+  await warehouse.database.pool.query(
+    "update ops.coverage set wanted = wanted + tstzmultirange(tstzrange('2026-02-20Z', '2026-02-22Z'))",
+  )
+
+  const { stdout } = await warehouse.run(['verify'])
+  const [command] = printedCommands(stdout)
+  const status = await warehouse.run(['status'])
+
+  expect(command).toBe(
+    'backfill evaluations --from 2026-02-20T00:00:00.000Z --to 2026-02-22T00:00:00.000Z',
+  )
+  expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'Cure: No sync reads before sync.start. Run "forecourt backfill --resume" where a backfill was stopped, else the commands that "forecourt verify" prints.',
+  )
+  expect(await warehouse.run(command!.split(' '))).toMatchObject({ code: 0 })
+  expect(await warehouse.run(['verify'])).toMatchObject({ code: 0 })
+})
+
 test('verify finds every hole that is made behind its back', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()

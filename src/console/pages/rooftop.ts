@@ -133,12 +133,12 @@ function drawStreams({ uid, states, zone }: Data, now: Date): Html {
   })
 }
 
-/** The error budget: each night without a good run is a missed one. */
+/** The error budget: a night is missed where its last run failed, or there was none. */
 function drawNights({ ends, states, zone }: Data, now: Date): Html {
   const span = { zone, now, count: nightCount }
   const byStream = Map.groupBy(ends, ({ stream }) => stream)
   return table({
-    caption: 'The last run of each day; a night without a good run is missed',
+    caption: 'The last run of each day; a night is missed where that run failed, or there was none',
     columns: ['Stream', pictures(`Last ${nightCount} nights`)],
     rows: states.map(({ stream }) => {
       const nights = countNights(byStream.get(stream) ?? [], span)

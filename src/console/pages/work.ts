@@ -7,6 +7,7 @@ import { lanePriority } from '../../pipeline/work-queue.ts'
 import type { Lane } from '../../pipeline/run-ledger.ts'
 import { countQueueParts, type QueuePart } from '../../queue/queue.ts'
 import { type Content, html, type Html } from '../../values/html.ts'
+import { shortKey } from '../../sources/key-advice.ts'
 import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { agoText, instant } from '../parts/instant.ts'
@@ -119,7 +120,11 @@ ${table({
   caption: 'API keys, by their names in the config',
   hidesCaption: true,
   columns: ['Key', 'State', 'Used by'],
-  rows: data.keys.map((row) => [row.key, keyStateText(row, { config, zone, now }), usersOf(row)]),
+  rows: data.keys.map((row) => [
+    shortKey(row.key),
+    keyStateText(row, { config, zone, now }),
+    usersOf(row),
+  ]),
   empty: 'The config has no key.',
 })}`
   },
