@@ -27,8 +27,10 @@ export async function axe(page: Page, options = everything): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id} at ${html}`))
 }
 
-/** 640: what is left of 1280 at a zoom of 200 %. */
-const widths = [1280, 768, 640, 320]
+/** 640: what is left of 1280 at a zoom of 200 %; 390: a phone. */
+const widths = [1280, 768, 640, 390, 320]
+/** A page with a full table on a phone. */
+const mostPixels = 4_000
 
 /** A page with more nodes is slow on an old machine. */
 const mostNodes = 3_000
@@ -44,7 +46,7 @@ export async function inspect(page: Page): Promise<string[]> {
   if (nodes > mostNodes) add('size', [`it has ${nodes} nodes`])
   for (const width of widths) {
     await page.setViewportSize({ width, height: 900 })
-    add(String(width), await sideways(page, width))
+    add(String(width), await findCut(page, width))
     if (width !== 1280 && width !== 320) continue
     add(String(width), await axe(page))
     await page.emulateMedia({ colorScheme: 'dark' })
@@ -52,12 +54,51 @@ export async function inspect(page: Page): Promise<string[]> {
     await page.emulateMedia({ colorScheme: 'light' })
   }
   await page.emulateMedia({ forcedColors: 'active' })
-  add('forced colours', await sideways(page, 320))
+  add('forced colours', await findCut(page, 320))
   await page.emulateMedia({ forcedColors: 'none' })
   return findings
 }
 
-async function sideways(page: Page, width: number): Promise<string[]> {
-  const needed = Number(await page.evaluate('document.documentElement.scrollWidth'))
-  return needed > width ? [`it is ${needed} pixels wide`] : []
+/** What a person cannot read on a screen of a width without scrolling sideways, and whether a phone has to be scrolled for long: a line each. */
+export async function findCut(page: Page, width: number): Promise<string[]> {
+  await page.setViewportSize({ width, height: 900 })
+  const { wide, high, tables, texts } = await page.evaluate<Cut>(cut)
+  return [
+    ...(wide > width ? [`it is ${wide} pixels wide`] : []),
+    ...(width === 390 && high > mostPixels ? [`it is ${high} pixels long`] : []),
+    // Between a phone and 1280 pixels, a table of many columns is scrolled by itself.
+    ...(width >= 1280 ? tables : []),
+    ...texts,
+  ]
 }
+
+interface Cut {
+  readonly wide: number
+  readonly high: number
+  readonly tables: readonly string[]
+  readonly texts: readonly string[]
+}
+
+/** Finds texts that go beyond their box: a cell, a badge, a button or a chart. What is scrolled by itself is left out. */
+const cut = `(() => {
+  const tables = [...document.querySelectorAll('.scroll.wide')]
+    .filter((one) => one.scrollWidth > one.clientWidth)
+    .map((one) => 'the table "' + one.ariaLabel + '" is ' + one.scrollWidth + ' pixels wide in ' + one.clientWidth)
+  const texts = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) {
+    const parent = walker.currentNode.parentElement
+    const text = walker.currentNode.data.trim()
+    if (text === '' || !parent.checkVisibility() || parent.closest('.hidden, .skip, nav > ul, option, title, script, style')) continue
+    const box = parent.closest('svg, .scroll, td, th, .badge, button, .button, .summary')
+    if (box === null) continue
+    const range = document.createRange()
+    range.selectNodeContents(parent instanceof SVGElement ? parent : walker.currentNode)
+    const [inner, outer] = [range.getBoundingClientRect(), box.getBoundingClientRect()]
+    const isOut = inner.left < outer.left - 1 || inner.right > outer.right + 1
+    const isChart = box instanceof SVGElement && (inner.top < outer.top - 2 || inner.bottom > outer.bottom + 2)
+    if (inner.width > 0 && (isOut || isChart)) texts.push('"' + text.slice(0, 60) + '" is cut')
+  }
+  const { scrollWidth: wide, scrollHeight: high } = document.scrollingElement
+  return { wide, high, tables, texts }
+})()`

@@ -1,47 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pages } from '#src/console/pages.ts'
-import { pathOf, uploadForm } from '../console/upload-fixture.ts'
-import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
+import { reportSpecs } from '#src/console/reports/specs.ts'
 import { type Browsing, browse, crawl } from './browser.ts'
-import { axe, inspect } from './inspect.ts'
+import { openFullConsole } from './full-console.ts'
+import { axe, findCut, inspect } from './inspect.ts'
 
 let browsing: Browsing
 let found: Map<string, string[]>
 
 beforeAll(async () => {
-  browsing = await browse()
-  await plant(browsing)
+  browsing = await browse(await openFullConsole())
   found = await crawl(browsing.console)
 })
 afterAll(async () => await browsing[Symbol.asyncDispose]())
-
-/** A record that does not fit, a car in stock, and stock lists at every step, since the world of the console has none. */
-async function plant({ console: { config, rows, post } }: Browsing): Promise<void> {
-  await rows(
-    `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id)
-     select 'evaluations', rooftop_id, '1', '[{"path":"UpdatedAt","message":"is not a time"}]', '[{"EvalID":1,"UpdatedAt":"never"}]', 1
-     from core.rooftop order by rooftop_id limit 1`,
-  )
-  await rows(
-    `insert into core.stock_unit (rooftop_id, stock_no, make, model, currency_code, price_on_application, extras, content_hash,
-       first_seen_at, last_seen_at, import_id)
-     select rooftop_id, 'A-17', 'Saab', '9-3', 'AUD', false, '{}', '', now(), now(), 1 from core.rooftop order by rooftop_id limit 1`,
-  )
-  const upload = async (list: string, name: string) => {
-    const fields = { rooftop: config.rooftops.at(-1)!.uid, mode: 'snapshot' }
-    return pathOf(await post('/stock/upload', uploadForm(list, name, fields)))
-  }
-  const wrong = [...vehicles(8), aVehicle(9, { price: '1x2' }), aVehicle(10, { km: '1 2 x' })]
-  await post(await upload(listOf(wrong), 'imported.csv'), { action: 'import' })
-  const next = [
-    ...vehicles(2),
-    aVehicle(3, { price: '9' }),
-    aVehicle(9, { price: '1x2' }),
-    aVehicle(30),
-  ]
-  await upload(listOf(next), 'ready.csv')
-  await upload(listOf(vehicles(3)).replace('Price', 'Amount'), 'in-doubt.csv')
-}
 
 test('every page is reached by links from the first page', () => {
   // The search is a form, and answers a link of its own with a redirect.
@@ -61,6 +32,22 @@ test('every page is right: wide and narrow, light and dark, zoomed, in the colou
   expect(findings).toEqual([])
 })
 
+test('every report is whole at 1280 pixels, and short on a phone', async () => {
+  const findings: string[] = []
+  const rows: Record<string, number> = {}
+  for (const { view } of reportSpecs) {
+    const page = await browsing.open(`/reports/${view}`)
+    for (const width of [1280, 390])
+      findings.push(...(await findCut(page, width)).map((cut) => `${view}, ${width}: ${cut}`))
+    rows[view] = await page.locator('tbody tr').count()
+    await page.close()
+  }
+
+  expect(findings).toEqual([])
+  // Otherwise the test would prove nothing.
+  expect(Object.values(rows).filter((count) => count > 50).length).toBeGreaterThan(6)
+})
+
 test('planted faults are found', async () => {
   const page = await browsing.open('/')
   await page.evaluate(`document.querySelector('main').append(document.createElement('button'))`)
@@ -72,10 +59,21 @@ test('planted faults are found', async () => {
   expect(await inspect(page)).toEqual([
     expect.stringContaining('/console/, 1280 dark: color-contrast at <h2'),
     '/console/, 640: it is 700 pixels wide',
+    '/console/, 390: it is 700 pixels wide',
     '/console/, 320: it is 700 pixels wide',
     expect.stringContaining('/console/, 320 dark: color-contrast at <h2'),
     '/console/, forced colours: it is 700 pixels wide',
   ])
+  await page.goto(`${browsing.console.url}/console/stock`)
+  await page.evaluate(`document.querySelector('.wide table').style.minWidth = '1300px'`)
+  await page.evaluate(`document.querySelector('main').style.paddingBottom = '4000px'`)
+  await page.evaluate(`document.querySelector('thead th').style.textIndent = '-50px'`)
+
+  expect(await findCut(page, 1280)).toEqual([
+    expect.stringMatching(/^the table "On hand.*" is 1300 pixels wide in 1168$/),
+    '"Currency" is cut',
+  ])
+  expect(await findCut(page, 390)).toEqual([expect.stringMatching(/^it is \d+ pixels long$/)])
   await page.close()
 })
 

@@ -60,7 +60,9 @@ export function bars(chart: BarChart): Chart {
   const thickness = isStacked || series.length === 1 ? 16 : 11
   const lanes = isStacked ? 1 : series.length
   const height = categories.length * (thickness * lanes + 10)
-  const [top, bottom] = [key.height + 2, key.height + 2 + height]
+  // The name of a mark is above the bars.
+  const top = key.height + (mark === undefined ? 2 : 16)
+  const bottom = top + height
   const right = chartWidth - (isStacked ? 24 : 84)
   const ends = all.flat().flatMap(({ from, to }) => [from, to])
   const x = scaleOf([...ends, ...(mark === undefined ? [] : [mark.at])], kind, [left, right])
@@ -186,5 +188,5 @@ export function patterns(title: string, series: number): Html {
 }
 
 function markLine(x: number, name: string, top: number, bottom: number): Html {
-  return html`<path class="mark" d="M${round(x)} ${top}V${bottom}"/><text x="${round(x) + 4}" y="${top + 8}">${name}</text>`
+  return html`<path class="mark" d="M${round(x)} ${top}V${bottom}"/><text x="${round(x)}" y="${top - 4}">${name}</text>`
 }

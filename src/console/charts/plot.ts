@@ -87,7 +87,7 @@ export function valueAxisY(scale: ValueScale, unit: string, left: number, right:
     return html`<path class="axis" d="M${left} ${y}H${right}"/><text x="${left - 6}" y="${y + 4}" text-anchor="end">${tickText(tick, unit)}</text>`
   })
   const [, end = 0] = scale.range()
-  return html`${ticks}<text x="${left - 6}" y="${end - 8}" text-anchor="end">${axisUnit(unit)}</text>`
+  return html`${ticks}<text x="0" y="${end - 8}">${axisUnit(unit)}</text>`
 }
 
 /** The axis of time, by the clock of a zone. */

@@ -32,7 +32,7 @@ interface Move extends Pick<StockUnit, 'uid' | 'stockNo' | 'rooftop' | 'make' | 
 /** Rooftops whose steps are read at once, which takes some 10 ms each; where there are more, one is shown. */
 const mostRooftops = 20
 /** Cars without a market price that are shown; the page of the stock has all. */
-const mostUnpriced = 10
+const mostUnpriced = 5
 
 async function readMoves(
   db: Db,
@@ -158,7 +158,8 @@ interface MoveOptions {
 function moveCells(move: Move, { currency, hasRooftop, now }: MoveOptions) {
   const { rooftop, days, asking, market, askingMove, marketMove, steps } = move
   const gap = asking - market
-  const share = market === 0 ? '' : ` (${gap > 0 ? '+' : ''}${Math.round((100 * gap) / market)} %)`
+  const share =
+    market === 0 ? '' : ` (${gap > 0 ? '+' : ''}${Math.round((100 * gap) / market)}\u00a0%)`
   return [
     unitLink(move),
     carText(move),

@@ -11,7 +11,7 @@ import {
   readFreshness,
   readListFreshness,
 } from '../parts/freshness.ts'
-import { numbers, table } from '../parts/table.ts'
+import { chartGrid, numbers, table } from '../parts/table.ts'
 import { cellText, isNumber } from '../reports/cells.ts'
 import { drawCharts } from '../reports/draw-charts.ts'
 import {
@@ -78,7 +78,7 @@ export const report = definePage({
     return html`${drawFreshness(freshness, zone, asked.now)}
 ${filters(view, columns, filter, rooftops)}
 ${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${mostRooftops} rooftops. Choose another above; the download has all.</p>`}
-${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : html`<div class="charts">${spec.charts.map((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure))}</div>`}
+${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : chartGrid(spec.charts.flatMap((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure)))}
 <h2>Rows</h2>
 ${table({
   caption: captionOf(rows.length, total, spec.first[0]),
@@ -105,8 +105,11 @@ function columnOf(columns: readonly ReportColumn[], name: string): ReportColumn 
 }
 
 function headOf({ name }: ReportColumn): string {
-  const text = name.replace(/_code$/, '').replaceAll('_', ' ')
-  return text[0]!.toUpperCase() + text.slice(1)
+  const text = name
+    .replace(/_(code|name)$/, '')
+    .replace(/_no$/, ' no.')
+    .replaceAll('_', ' ')
+  return text === 'vin' ? 'VIN' : text[0]!.toUpperCase() + text.slice(1)
 }
 
 function captionOf(shown: number, total: number, first: string): string {

@@ -176,6 +176,7 @@ function drawIssues(issues: readonly Issue[], zone: string, empty: string): Html
   return table({
     caption: 'By cause, the most frequent first',
     hidesCaption: true,
+    isFewOnPhone: true,
     columns: ['Cause', numbers('Records'), 'Since'],
     rows: issues.map(({ stream, cause, records, since, path }) => [
       html`${cause}<small>${stream}</small>`,

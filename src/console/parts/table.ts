@@ -16,6 +16,8 @@ interface TableOptions {
   /** The headings that a card of a narrow screen shows before it is unfolded. Default: all of a table with up to five columns, else the first
    *  one and three numbers. Buttons are always shown. */
   readonly onPhone?: readonly string[]
+  /** Its cards are high, or its page has several lists: a narrow screen shows 3 before all are wanted. */
+  readonly isFewOnPhone?: true
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly Content[])[]
   /** The text instead of a table without rows: why it is empty, and what to do. */
@@ -37,8 +39,8 @@ const mostNarrow = 6
 
 /** Cards of more columns are folded on a narrow screen. */
 const mostOnCard = 5
-/** Cards that a narrow screen shows before all are asked for; the style sheet has the same number. */
-const firstCards = 12
+/** What a narrow screen shows before all is wanted: cards, and the charts and cards of a short list. The style sheet has the same numbers. */
+const first = { long: 8, short: 3 }
 
 /** A table whose rows become cards on a narrow screen, where a card is unfolded by a box of its own, and the cards after the first by one below
  *  them; neither needs script. The first cell of a row is its heading. */
@@ -49,8 +51,24 @@ export function table(options: TableOptions): Html {
   const drawn = isWide
     ? html`<div class="scroll wide" role="group" tabindex="0" aria-label="${caption}">${tableOf(options)}</div>`
     : tableOf(options)
-  if (rows.length <= firstCards) return drawn
-  return html`<div class="long">${drawn}<label class="unfold"><input type="checkbox"> Show all ${rows.length.toLocaleString('en')}</label></div>`
+  return foldRest(drawn, rows.length, { list: options.isFewOnPhone === true ? 'short' : 'long' })
+}
+
+/** Charts side by side; a narrow screen shows the first ones, and the others by a box below them. */
+export function chartGrid(charts: readonly Html[]): Html {
+  return foldRest(html`<div class="charts">${charts}</div>`, charts.length, {
+    ...{ list: 'short', noun: ' charts' },
+  })
+}
+
+interface FoldOptions {
+  readonly list: keyof typeof first
+  readonly noun?: string
+}
+
+function foldRest(drawn: Html, count: number, { list, noun = '' }: FoldOptions): Html {
+  if (count <= first[list]) return drawn
+  return html`<div class="${list}">${drawn}<label class="unfold"><input type="checkbox"> Show all ${count.toLocaleString('en')}${noun}</label></div>`
 }
 
 /** The columns that a folded card does not show, by index. */

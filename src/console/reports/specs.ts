@@ -214,7 +214,7 @@ export const reportSpecs: readonly ReportSpec[] = [
       }),
     ],
     columns:
-      'vin group_code currency_code evaluations rooftops first_on last_on days_between lowest_price highest_price price_spread is_bought',
+      'vin group_code currency_code evaluations rooftops first_on last_on lowest_price highest_price price_spread is_bought',
     first: ['newest', 'last_on desc, group_code, vin, currency_code'],
   },
   {

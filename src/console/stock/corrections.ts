@@ -27,6 +27,7 @@ export function correctionForm(
   const rows = table({
     caption: 'The rejected rows of this page',
     hidesCaption: true,
+    isFewOnPhone: true,
     columns: ['Line', 'What is wrong', 'Cells'],
     rows: rejected.map((row) => [
       html`<span id="line-${row.line}">${row.line}</span>`,
