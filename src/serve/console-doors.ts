@@ -46,7 +46,7 @@ export function consoleDoors(context: Context, runs: BackgroundRuns): Doors {
 
 async function readJobs(config: Config, db: Db): Promise<Record<string, JobFigures>> {
   const jobs = await loadJobs(config)
-  const statuses = await readJobStatuses(db, jobs)
+  const statuses = await readJobStatuses(db, config, jobs)
   return Object.fromEntries(
     jobs.map((job) => {
       const { name, missingSetting, budgetMinutes } = job

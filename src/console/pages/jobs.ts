@@ -20,9 +20,9 @@ export const jobs = definePage({
   navigation: 'Jobs',
   isMinor: true,
   async read({ db, doors, config, now }) {
-    const nights = await readNights(db, config.console!.timezone, now)
+    const nights = await readNights(db, config, { zone: config.console!.timezone, now })
     const found = await doors.jobs(db)
-    const scheduler = findSchedulerState(await readProcesses(db), found)
+    const scheduler = findSchedulerState(await readProcesses(db, config), found)
     return { jobs: found, alerts: await doors.alerts(db), nights, scheduler }
   },
   isLive: ({ jobs: found }) => Object.values(found).some(({ last }) => last?.status === 'running'),
