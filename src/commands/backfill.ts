@@ -117,16 +117,17 @@ async function begin(
     ])
     return 0
   }
+  const naming = { config: session.config, rooftops }
   const { report, end } = await runToEnd(context, request)
   if (end === 'paused') {
     session.result({ ...report, paused: true }, () => [
-      ...reportLines(report, rooftops),
+      ...reportLines(report, naming),
       `Run ${report.runId} was paused: "forecourt backfill --resume" goes on with it.`,
     ])
     return 0
   }
   session.result(report, () =>
-    reportLines(report, rooftops, '"forecourt backfill --resume" goes on with it'),
+    reportLines(report, naming, '"forecourt backfill --resume" goes on with it'),
   )
   return exitCodeOf(report)
 }

@@ -61,7 +61,7 @@ function lines({ config }: Session, report: JobRunReport): string[] {
   const counts = Object.entries(report.counts ?? {}).map(([what, count]) => `  ${what}: ${count}`)
   return [
     `${report.job}: ${report.status}${report.error === undefined ? '' : `: ${report.error}`}`,
-    ...report.runs.flatMap((one) => reportLines(one, config.rooftops)),
+    ...report.runs.flatMap((one) => reportLines(one, { config })),
     ...counts,
   ]
 }
