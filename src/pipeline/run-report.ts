@@ -25,7 +25,7 @@ export interface RunReport {
 }
 
 /** Why a stream of a rooftop is incomplete. */
-export interface Missing {
+interface Missing {
   /** Its uid. */
   readonly rooftop: string
   readonly stream: string

@@ -18,7 +18,7 @@ const isConfigured = `(message.target, message.recipient) in (select * from unne
 type Pool = Pick<pg.Pool, 'query'>
 
 /** Gives the alerts of an earlier version to a source. The first process that reports ends them. */
-export async function adoptAlerts(pool: Pool, sourceId: number): Promise<void> {
+export async function takeOverAlerts(pool: Pool, sourceId: number): Promise<void> {
   await pool.query('update ops.alert set source_id = $1 where source_id is null', [sourceId])
 }
 

@@ -11,7 +11,7 @@ import { inboxProblems, readInboxStatuses } from '../stock/inbox/inbox-status.ts
 import { allStreams } from '../streams/all.ts'
 import type { AlertMessage } from './alert-message.ts'
 import {
-  adoptAlerts,
+  takeOverAlerts,
   claimAttempt,
   type DueMessage,
   dueMessages,
@@ -134,7 +134,7 @@ export class Alerts {
     if (this.#sourceId !== null) return this.#sourceId
     const { config, db, pool } = this.#context
     const sourceId = await registerSource(db, readSource(config))
-    await adoptAlerts(pool, sourceId)
+    await takeOverAlerts(pool, sourceId)
     this.#sourceId = sourceId
     return sourceId
   }

@@ -17,7 +17,7 @@ export interface Claim {
 }
 
 /** A job of the services that a scheduler reads. */
-export interface SourceJob {
+interface SourceJob {
   readonly sourceId: number
   readonly jobName: string
 }
