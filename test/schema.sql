@@ -1193,8 +1193,10 @@ ops.alert table
   raised_at timestamp with time zone not null default now()
   told_at timestamp with time zone -- When a receiver first got it
   resolved_at timestamp with time zone
+  source_id integer -- The services of the process that found the problem: only such a process ends it. null: of an earlier version
   constraint alert_pkey PRIMARY KEY (alert_id)
-  CREATE UNIQUE INDEX alert_open ON ops.alert USING btree (alert_key) WHERE (resolved_at IS NULL)
+  constraint alert_source_id_fkey FOREIGN KEY (source_id) REFERENCES ops.source(source_id)
+  CREATE UNIQUE INDEX alert_open ON ops.alert USING btree (alert_key, source_id) NULLS NOT DISTINCT WHERE (resolved_at IS NULL)
   -- Problems that alerts report: one row from the failure to the recovery.
 
 ops.alert_message table
@@ -1372,8 +1374,10 @@ ops.job table
   schedule character varying(120) not null -- Cron expression of the scheduler that started last
   time_zone character varying(60) not null
   known_since timestamp with time zone not null default now() -- Slots from this instant on are run, or run late if they were missed. It is reset when the schedule or its time zone changes
-  constraint job_pkey PRIMARY KEY (job_name)
-  -- Jobs that a scheduler of this warehouse has run. Empty: no scheduler has ever run here, so no job can be late.
+  source_id integer -- The services of the scheduler; null: of an earlier version
+  constraint job_job_name_source_id_key UNIQUE NULLS NOT DISTINCT (job_name, source_id)
+  constraint job_source_id_fkey FOREIGN KEY (source_id) REFERENCES ops.source(source_id)
+  -- Jobs that a scheduler of this warehouse has run, for each pair of services. Empty: no scheduler has ever run here, so no job can be late.
 
 ops.job_fire table
   fire_id bigint not null generated always as identity
@@ -1390,15 +1394,17 @@ ops.job_fire table
   process_id integer not null
   run_ids bigint[] not null default '{}'::bigint[] -- Its runs in ops.run
   error text
+  source_id integer -- The services that it reads; null: of an earlier version, it belongs to any
   constraint job_fire_cause_check CHECK (((cause)::text = ANY ((ARRAY['schedule'::character varying, 'manual'::character varying])::text[])))
   constraint job_fire_check CHECK ((((cause)::text = 'manual'::text) = (slot_at IS NULL)))
-  constraint job_fire_job_name_slot_at_key UNIQUE (job_name, slot_at)
+  constraint job_fire_job_name_slot_at_source_id_key UNIQUE (job_name, slot_at, source_id)
   constraint job_fire_pkey PRIMARY KEY (fire_id)
+  constraint job_fire_source_id_fkey FOREIGN KEY (source_id) REFERENCES ops.source(source_id)
   constraint job_fire_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'skipped'::character varying, 'died'::character varying])::text[])))
   CREATE INDEX job_fire_claimed ON ops.job_fire USING btree (claimed_at)
   CREATE INDEX job_fire_job_name_fire_id_idx ON ops.job_fire USING btree (job_name, fire_id DESC)
   CREATE INDEX job_fire_runs ON ops.job_fire USING gin (run_ids)
-  -- One row per job and slot over all hosts, and one per "forecourt run". Times are by the clock of the database.
+  -- One row per job, slot and pair of services over all hosts, and one per "forecourt run". Times are by the clock of the database.
 
 ops.key_refusal view
   key_name character varying(130)

@@ -11,12 +11,14 @@ select
   t.vanished,
   t.streams_failing,
   t.newest_completed_at,
-  t.reason is null as may_trust,
-  left(t.reason, 255)::varchar(255) as reason
+  case when t.left_config_at is null then t.reason is null end as may_trust,
+  (case when t.left_config_at is null then left(t.reason, 255) else 'it left the config: it is loaded no more' end)::varchar(255) as reason,
+  t.left_config_at
 from (
   select
     r.rooftop_id,
     r.rooftop_name,
+    r.left_config_at,
     e.last_good_run_at,
     upper(e.covered) as covered_to,
     (extract(epoch from now() - (upper(e.covered) - e.clock_offset)) / 3600)::numeric(12,2) as hours_behind,
@@ -66,5 +68,6 @@ comment on column mart.rpt_15_data_freshness.quarantined is 'Records of all stre
 comment on column mart.rpt_15_data_freshness.vanished is 'Records that the service no longer shows | unit: count | source: ops.vanished';
 comment on column mart.rpt_15_data_freshness.streams_failing is 'Streams whose last attempt failed or was parked | unit: count | source: ops.run_stream.status';
 comment on column mart.rpt_15_data_freshness.newest_completed_at is 'Newest completion of an evaluation | unit: instant in UTC | source: core.evaluation.completed_at';
-comment on column mart.rpt_15_data_freshness.may_trust is 'true: a good run within 26 hours or a run at work, no gap, no unprovable window, nothing in quarantine, no stream failing | unit: flag | source: reason';
-comment on column mart.rpt_15_data_freshness.reason is 'Why may_trust is false; null when it is true | unit: text | source: the columns before';
+comment on column mart.rpt_15_data_freshness.may_trust is 'true: a good run within 26 hours or a run at work, no gap, no unprovable window, nothing in quarantine, no stream failing; null: the rooftop left the config, so no new numbers come | unit: flag | source: reason';
+comment on column mart.rpt_15_data_freshness.reason is 'Why may_trust is not true; null when it is | unit: text | source: the columns before';
+comment on column mart.rpt_15_data_freshness.left_config_at is 'When a run found that the config no longer names the rooftop; null: the config names it | unit: instant in UTC | source: core.rooftop.left_config_at';

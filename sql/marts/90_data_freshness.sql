@@ -4,9 +4,9 @@ select
   r.rooftop_id,
   r.rooftop_name,
   s.stream,
-  core.stream_health(
+  (case when r.left_config_at is not null then 'retired' else core.stream_health(
     s.last_status, s.last_good_run_at, s.is_at_work, s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0
-  )::varchar(12) as status,
+  ) end)::varchar(12) as status,
   s.last_good_run_at,
   s.last_attempt_at,
   s.last_status as last_attempt_status,
@@ -16,7 +16,8 @@ select
   s.quarantined,
   s.vanished,
   x.late_completions_expected,
-  n.newest_fact_at
+  n.newest_fact_at,
+  r.left_config_at
 from core.stream_status as s
 join core.rooftop as r using (rooftop_id)
 join core.newest_fact as n using (rooftop_id, stream)
@@ -32,7 +33,7 @@ comment on view mart.data_freshness is 'How fresh and how complete is each strea
 comment on column mart.data_freshness.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.data_freshness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.data_freshness.stream is 'users, evaluations, pricing, vehicle-checks or stock-prices | unit: text | source: ops.run_stream.stream';
-comment on column mart.data_freshness.status is 'As in "forecourt status", which in addition checks every row: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and no run at work), never | unit: text | source: the columns after';
+comment on column mart.data_freshness.status is 'As in "forecourt status", which in addition checks every row: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and no run at work), never; and retired: the rooftop left the config, so it is loaded no more | unit: text | source: the columns after';
 comment on column mart.data_freshness.last_good_run_at is 'End of the last good run; good: every record is loaded or in quarantine | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
 comment on column mart.data_freshness.last_attempt_at is 'End of the last run, good or not | unit: instant in UTC | source: ops.run_stream.finished_at';
 comment on column mart.data_freshness.last_attempt_status is 'How the last run ended: ok, partial, failed or parked | unit: text | source: ops.run_stream.status';
@@ -43,3 +44,4 @@ comment on column mart.data_freshness.quarantined is 'Records in quarantine | un
 comment on column mart.data_freshness.vanished is 'Records that the service no longer shows | unit: count | source: ops.vanished';
 comment on column mart.data_freshness.late_completions_expected is 'Expected number of evaluations created in the last 60 days that will still be completed. Estimated from the evaluations created in the up to 180 days before (R, at least 30 days): sum of min(time from creation to completion, 60 days) / length of R | unit: count | source: core.evaluation.created_at, completed_at';
 comment on column mart.data_freshness.newest_fact_at is 'Newest completion, price, search, or change of a user | unit: instant in UTC | source: core.evaluation.completed_at, core.price_observation, core.vehicle_check, core.stock_price_observation, core.app_user';
+comment on column mart.data_freshness.left_config_at is 'When a run found that the config no longer names the rooftop; null: the config names it | unit: instant in UTC | source: core.rooftop.left_config_at';

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Budget } from '../contract/operation.ts'
 import { type Db, openDb } from '../db/transaction.ts'
 import { BusyError, UsageError } from '../errors.ts'
+import { utcText } from '../values/instant.ts'
 import { listedKindOf, listOperationOf, type PastList } from './past-calls.ts'
 import { lockSql } from '../db/locks.ts'
 
@@ -239,5 +240,5 @@ function doubted({ operation, naturalKey }: BillableCall, earlier: Doubtful): Us
 }
 
 function named({ at, requested_by }: PaidCall): string {
-  return `by ${requested_by} at ${at.toISOString().slice(0, 19)}Z`
+  return `by ${requested_by} at ${utcText(at)}`
 }

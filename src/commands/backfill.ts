@@ -1,3 +1,4 @@
+import { utcText } from '../values/instant.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { UsageError } from '../errors.ts'
 import {
@@ -117,16 +118,17 @@ async function begin(
     ])
     return 0
   }
+  const naming = { config: session.config, rooftops }
   const { report, end } = await runToEnd(context, request)
   if (end === 'paused') {
     session.result({ ...report, paused: true }, () => [
-      ...reportLines(report, rooftops),
+      ...reportLines(report, naming),
       `Run ${report.runId} was paused: "forecourt backfill --resume" goes on with it.`,
     ])
     return 0
   }
   session.result(report, () =>
-    reportLines(report, rooftops, '"forecourt backfill --resume" goes on with it'),
+    reportLines(report, naming, '"forecourt backfill --resume" goes on with it'),
   )
   return exitCodeOf(report)
 }
@@ -140,7 +142,7 @@ async function showBackfills(session: Session): Promise<number> {
     const rows = runs.map((run) => [
       String(run.runId),
       stateOf(run),
-      ...[run.from, run.to].map((instant) => instant.slice(0, 10)),
+      ...[run.from, run.to].map(utcText),
       `${run.rooftops.done} of ${run.rooftops.all}`,
       ...[run.windows.done, run.windows.left, run.loaded],
       run.state === 'running'
@@ -148,7 +150,7 @@ async function showBackfills(session: Session): Promise<number> {
         : '-',
       run.secondsLeft === null ? '-' : durationText(run.secondsLeft),
     ])
-    const headings = ['run', 'state', 'from (UTC)', 'to (UTC)', 'rooftops', 'windows', 'left']
+    const headings = ['run', 'state', 'from', 'to', 'rooftops', 'windows', 'left']
     return table([...headings, 'loaded', 'a minute', 'time left'], rows)
   })
   return 0

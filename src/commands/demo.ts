@@ -50,7 +50,7 @@ export const demo: RunCommand = async (session, options) => {
   try {
     const config = session.useConfig(await demoConfig(sandbox, session.io.environment.cwd, anchor))
     const context = await session.context({
-      applicationName: sessionName('demo'),
+      applicationName: sessionName('demo', config),
       isSandbox: true,
     })
     const rooftops = chooseRooftops(config, [])

@@ -30,7 +30,7 @@ export const refresh: RunCommand = async (session, options) => {
   const plan = { command: 'links refresh', mode: 'links', from, until: null } as const
   const request = { plan, streams: [vehicleChecks], rooftops }
   const report = await runStreams(await session.context(), request)
-  session.result(report, () => reportLines(report, rooftops))
+  session.result(report, () => reportLines(report, { config: session.config, rooftops }))
   return exitCodeOf(report)
 }
 

@@ -135,7 +135,9 @@ async function retry(
     return 0
   }
   const report = await runStreams(context, request)
-  session.result(report, () => reportLines(report, request.rooftops))
+  session.result(report, () =>
+    reportLines(report, { config: session.config, rooftops: request.rooftops }),
+  )
   return exitCodeOf(report)
 }
 

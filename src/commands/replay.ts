@@ -9,6 +9,6 @@ export const replay: RunCommand = async (session, options, [names]) => {
   const rooftops = chooseRooftops(session.config, options['rooftop'] as string[])
   const plan = { command: 'replay', mode: 'replay', from: 0, until: 0 } as const
   const report = await runStreams(await session.context(), { plan, streams, rooftops })
-  session.result(report, () => reportLines(report, rooftops))
+  session.result(report, () => reportLines(report, { config: session.config, rooftops }))
   return exitCodeOf(report)
 }

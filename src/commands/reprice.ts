@@ -17,6 +17,6 @@ export const reprice: RunCommand = async (session, options) => {
   const plan = { command: 'reprice', mode: 'reprice', from, until: null } as const
   const request = { plan, streams: [stockPrices], rooftops }
   const report = await runStreams(await session.context(), request)
-  session.result(report, () => reportLines(report, rooftops))
+  session.result(report, () => reportLines(report, { config: session.config, rooftops }))
   return exitCodeOf(report)
 }

@@ -1,7 +1,8 @@
-import type { RooftopConfig } from '../config/read.ts'
+import type { Config, RooftopConfig } from '../config/read.ts'
 import type { Counts } from '../pipeline/run-ledger.ts'
-import type { Missing, RunReport } from '../pipeline/run-report.ts'
+import type { RunReport } from '../pipeline/run-report.ts'
 import { nameRooftops } from '../config/choose-rooftops.ts'
+import { refusalWords } from '../morning/key-words.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import { listText } from '../values/text.ts'
 import { table } from './table.ts'
@@ -38,10 +39,16 @@ export function countLines(
   return table(['stream', ...columns], rows)
 }
 
+/** How a report names things. `rooftops`: those of the run; default: all of the config. */
+interface ReportNaming {
+  readonly config: Config
+  readonly rooftops?: readonly RooftopConfig[]
+}
+
 /** A run for a person: what it did, and each cause of what is missing once. `resume`: what goes on after a stop. */
 export function reportLines(
   report: RunReport,
-  rooftops: readonly RooftopConfig[],
+  { config, rooftops = config.rooftops }: ReportNaming,
   resume = 'the next sync goes on',
 ): string[] {
   const { runId, status, startedAt, finishedAt, stoppedBy, missing = [] } = report
@@ -54,7 +61,7 @@ export function reportLines(
     `Run ${runId}: ${stoppedBy === undefined ? status : 'stopped'} in ${seconds.toFixed(1)} s`,
     ...countLines(report),
     ...(stoppedBy === undefined ? [] : wrap(stopText(stoppedBy, resume))),
-    ...(missing.length > 0 ? ['Not complete:', ...missingLines(missing, rooftops)] : []),
+    ...(missing.length > 0 ? ['Not complete:', ...missingLines(report, { config, rooftops })] : []),
     ...(missing.length === 0 && stoppedBy === undefined && others.length > 0
       ? wrap(
           `Not complete: ${listText(
@@ -71,7 +78,10 @@ function stopText(stoppedBy: string, resume: string): string {
   return `${who}. Nothing is lost: what was loaded stays, and ${resume}.`
 }
 
-function missingLines(missing: readonly Missing[], rooftops: readonly RooftopConfig[]): string[] {
+function missingLines(
+  { missing = [], refusals = {} }: RunReport,
+  { config, rooftops }: Required<ReportNaming>,
+): string[] {
   const label = nameRooftops(rooftops)
   const causes = Map.groupBy(
     missing,
@@ -80,8 +90,14 @@ function missingLines(missing: readonly Missing[], rooftops: readonly RooftopCon
   return [...causes.values()].flatMap((own) => {
     const streams = [...new Set(own.map(({ stream }) => stream))].join(', ')
     const names = [...new Set(own.map(({ rooftop }) => label(rooftop)))]
-    // While a refused key rests, nothing is sent: that text has no answer.
-    const answered = own.find(({ cause }) => cause.includes(' answered ')) ?? own[0]!
-    return wrap(`${streams} of ${listText(names, 5)}: ${answered.cause}`, { indent: 2 })
+    const { refusedKey: key, cause } = own[0]!
+    const where = `${streams} of ${listText(names, 5)}`
+    const refusal = key === null ? undefined : refusals[key]
+    if (key === null || refusal === undefined) return wrap(`${where}: ${cause}`, { indent: 2 })
+    const words = refusalWords({ key, refusal }, where, config)
+    return [
+      ...wrap(words.what, { indent: 2 }),
+      ...[...words.why, `Cure: ${words.cure}`].flatMap((text) => wrap(text, { indent: 4 })),
+    ]
   })
 }

@@ -20,7 +20,10 @@ export const run: RunCommand = async (session, _options, [name]) => {
   if (job.missingSetting !== null)
     throw new UsageError(`${job.name} cannot run: ${job.missingSetting}.`)
   const context = await session.context()
-  const claim = await claimManually(context.pool, job.name)
+  const claim = await claimManually(context.pool, {
+    sourceId: context.queue.sourceId,
+    jobName: job.name,
+  })
   const { report, thrown } = await executeJobRun(context, job, claim)
   // This process ends, so it reports at once instead of at the next check.
   const alerts = new Alerts(context, jobs, 0)
@@ -36,7 +39,9 @@ async function list(session: Session, jobs: readonly PlannedJob[]): Promise<numb
   const { config } = session
   const isUp =
     config.warehouse.url !== null || (await embeddedStatus(embeddedFolder(config))).running
-  const statuses = isUp ? await readJobStatuses((await session.warehouse('read')).db, jobs) : null
+  const statuses = isUp
+    ? await readJobStatuses((await session.warehouse('read')).db, config, jobs)
+    : null
   const plain = () =>
     Object.fromEntries(
       jobs.map(({ name, does, schedule, timezone }) => [name, { does, schedule, timezone }]),
@@ -56,7 +61,7 @@ function lines({ config }: Session, report: JobRunReport): string[] {
   const counts = Object.entries(report.counts ?? {}).map(([what, count]) => `  ${what}: ${count}`)
   return [
     `${report.job}: ${report.status}${report.error === undefined ? '' : `: ${report.error}`}`,
-    ...report.runs.flatMap((one) => reportLines(one, config.rooftops)),
+    ...report.runs.flatMap((one) => reportLines(one, { config })),
     ...counts,
   ]
 }

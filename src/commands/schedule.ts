@@ -19,7 +19,7 @@ export const schedule: RunCommand = async (session, options) => {
   const context = await session.context({
     progress: noProgress,
     waitSeconds: null,
-    applicationName: sessionName('schedule'),
+    applicationName: sessionName('schedule', config),
   })
   await using _operations = await openOptionalPort(context, options)
   const hasStopped = await runScheduler(context, enabled)

@@ -17,7 +17,7 @@ export const serve: RunCommand = async (session, options) => {
   const context = await session.context({
     progress: noProgress,
     waitSeconds: null,
-    applicationName: sessionName('serve'),
+    applicationName: sessionName('serve', config),
   })
   await using opened = await openOperationsPort(context, options)
   const { operations } = opened

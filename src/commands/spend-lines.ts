@@ -1,4 +1,5 @@
 import type { BilledCall, Spend } from '../billing/spend.ts'
+import { utcText } from '../values/instant.ts'
 
 /** The calls of a budget today (user, vehicle, check), and the calls of earlier days whose outcome is unknown. */
 export function spendLines(budget: string, spend: Spend): string[] {
@@ -7,15 +8,15 @@ export function spendLines(budget: string, spend: Spend): string[] {
   const earlier = `Calls of earlier days on budget.${budget} that may have been billed:`
   return [
     `Spent today (UTC) of budget.${budget}: ${used} of ${allowed} calls${doubt}`,
-    ...calls.map((call) => callLine(call.at.slice(11, 19), call)),
+    ...calls.map(callLine),
     ...(open.length === 0 ? [] : [earlier]),
-    ...open.map((call) => callLine(call.at.slice(0, 10), call)),
+    ...open.map(callLine),
   ]
 }
 
-function callLine(when: string, call: BilledCall): string {
-  const { operation, state, subject, vin, by, check } = call
+function callLine(call: BilledCall): string {
+  const { at, operation, state, subject, vin, by, check } = call
   const about = [subject, vin === subject ? null : vin].filter((text) => text !== null).join(' ')
   const outcome = state === 'reserved' ? 'outcome unknown' : state
-  return `  ${when}  ${operation} ${about}  ${outcome}, by ${by}${check === null ? '' : `, check ${check}`}`
+  return `  ${utcText(at)}  ${operation} ${about}  ${outcome}, by ${by}${check === null ? '' : `, check ${check}`}`
 }

@@ -2,13 +2,13 @@ import type { Spend } from '../billing/spend.ts'
 import type { Config } from '../config/read.ts'
 import { otherSource } from '../db/run-source.ts'
 import type { LinkStatus } from '../links/link-status.ts'
-import { refusalCure, refusalText, whereRefused } from '../morning/key-words.ts'
+import { keyTitle, refusalWords } from '../morning/key-words.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import type { KeyState } from '../pipeline/key-states.ts'
 import type { Reason, RunningRun, StreamHealth, WarehouseStatus } from '../pipeline/status.ts'
 import { type AlertStatus, isAlertHealthy } from '../scheduler/alert-status.ts'
 import { isJobHealthy, type JobStatus } from '../scheduler/job-status.ts'
-import { appraisalKey, shortKey, vehicleDataKey } from '../sources/key-advice.ts'
+import { appraisalKey, shortKey } from '../sources/key-advice.ts'
 import { type InboxStatus, isInboxHealthy } from '../stock/inbox/inbox-status.ts'
 import { utcText } from '../values/instant.ts'
 import { listText, plural } from '../values/text.ts'
@@ -114,27 +114,23 @@ function keysWrong(status: Status, naming: Naming): Wrong[] {
   const misses = missesOf(status)
   return status.keys.flatMap((state) => {
     const { key, refusal, parked } = state
-    const name = key === vehicleDataKey ? 'Key vehicleData.apiKey' : `Key ${shortKey(key)}`
     const stopped = misses.filter(({ reason }) => reason.key === key)
     const without = misses.filter((miss) => parkedBy(status, naming, miss) === state)
     return [
       ...(refusal === null
         ? []
         : [
-            {
-              what: `${name} is refused since ${utcText(refusal.since)}, ${whereRefused(refusal)}`,
-              why: [
-                ...(stopped.length === 0 ? [] : [`Stops ${whatAndWhere(stopped, naming)}`]),
-                `${refusalText(refusal)}; the last good answer: ${refusal.goodAt === null ? 'none' : utcText(refusal.goodAt)}`,
-              ],
-              cure: refusalCure(state, naming.config),
-            },
+            refusalWords(
+              { key, refusal },
+              stopped.length === 0 ? null : whatAndWhere(stopped, naming),
+              naming.config,
+            ),
           ]),
       ...(parked.length === 0 || without.length === 0
         ? []
         : [
             {
-              what: `${name}: the daily quota is used up until ${utcText(parked[0]!.until)}`,
+              what: `${keyTitle(key)}: the daily quota is used up until ${utcText(parked[0]!.until)}`,
               why: [`Stops ${whatAndWhere(without, naming)}`, parked[0]!.reason],
               cure: 'None is needed: the first run after that time goes on.',
             },

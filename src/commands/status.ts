@@ -29,7 +29,7 @@ export const status: RunCommand = async (session, options) => {
   const health = await readStatus(db, allStreams, known, session.config)
   const spend = await readSpend(db, session.config.budget)
   const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
-  const jobs = await readJobStatuses(db, planned)
+  const jobs = await readJobStatuses(db, session.config, planned)
   const webhooks = await readWebhookStatus(db)
   const inboxes = await readInboxStatuses(pool, session.config)
   const alerts = await readAlertStatuses(db, session.config)

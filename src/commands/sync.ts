@@ -13,6 +13,6 @@ export const sync: RunCommand = async (session, options, [names]) => {
   const plan = { command: 'sync', mode: 'sync', from, until: null } as const
   if (options['dryRun'] === true) return await dryRun(session, { plan, streams, rooftops })
   const report = await runStreams(await session.context(), { plan, streams, rooftops })
-  session.result(report, () => reportLines(report, rooftops))
+  session.result(report, () => reportLines(report, { config: session.config, rooftops }))
   return exitCodeOf(report)
 }

@@ -30,7 +30,7 @@ import {
 } from '../pipeline/verify-warehouse.ts'
 import { allStreams } from '../streams/all.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { addDays, isDay } from '../values/instant.ts'
+import { addDays, isDay, utcText } from '../values/instant.ts'
 import { plural } from '../values/text.ts'
 import type { Warehouse } from '../warehouse.ts'
 import type { Session } from './session.ts'
@@ -207,7 +207,8 @@ const notUncovered = 'it was not taken out of coverage, see below'
 function problems(entry: Verification, syncStart: Date, readAgain: string): string[] {
   const list = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
     spans.map(
-      (span) => `  ${entry.rooftop} ${entry.stream}: ${span.from} to ${span.until}: ${what(span)}`,
+      (span) =>
+        `  ${entry.rooftop} ${entry.stream}: ${utcText(span.from)} to ${utcText(span.until)}: ${what(span)}`,
     )
   const byBackfill = ({ from, until }: IsoSpan) =>
     `run "forecourt backfill ${entry.stream} --from ${from} --to ${until}"`
@@ -259,9 +260,8 @@ function comparedLine(
   const ids = `Compared: ids and sums of ${windows.toLocaleString('en')} windows: ${isEqual ? 'equal' : 'not equal'}`
   if (since === null)
     return `${ids}; values of no rows yet: the nightly job "verify" compares a share, "forecourt verify --rows" all`
-  const day = (at: Date) => at.toISOString().slice(0, 10)
-  if (restBy === null) return `${ids}; values of all rows compared since ${day(since)}`
-  return `${ids}; values of ${Math.floor(compared * 100)} % of the rows compared since ${day(since)}, the rest by ${day(restBy)}`
+  if (restBy === null) return `${ids}; values of all rows compared since ${utcText(since)}`
+  return `${ids}; values of ${Math.floor(compared * 100)} % of the rows compared since ${utcText(since)}, the rest by ${utcText(restBy)}`
 }
 
 /** The commands that show which values differ, set them right, and prove it. */
@@ -295,7 +295,7 @@ function valueLine(
 ): string {
   const left = records - examples.length
   const which = `${examples.join('; ')}${left > 0 ? ` and ${left} more` : ''}`
-  return `  ${label(rooftop)} ${stream}: the values of ${plural(records, 'record')} differ from the payloads since ${since.toISOString().slice(0, 10)} or before (${which}): ${cureOf([rooftop], stream)}`
+  return `  ${label(rooftop)} ${stream}: the values of ${plural(records, 'record')} differ from the payloads since ${utcText(since)} or before (${which}): ${cureOf([rooftop], stream)}`
 }
 
 /** What --rows compares; null: it was not given. */
@@ -369,6 +369,8 @@ function deepProblems(entry: DeepVerification): string[] {
   return [
     `  ${entry.rooftop} ${entry.stream}: ${entry.windows} windows listed again in ${entry.requests} requests, ${entry.missing.length} missing, ${entry.notConserved.length} not conserved`,
     ...(entry.missing.length > 0 ? [`    missing: ${entry.missing.slice(0, 20).join(', ')}`] : []),
-    ...entry.notConserved.map(({ from, until }) => `    not conserved: ${from} to ${until}`),
+    ...entry.notConserved.map(
+      ({ from, until }) => `    not conserved: ${utcText(from)} to ${utcText(until)}`,
+    ),
   ]
 }

@@ -36,7 +36,7 @@ export const worker: RunCommand = async (session, options) => {
   const concurrency = wholeNumberOption('--concurrency', given, 1, mostSlices)
   const context = await session.context({
     progress: noProgress,
-    applicationName: sessionName('worker'),
+    applicationName: sessionName('worker', config),
     waitSeconds: null,
     connections: 8 + 2 * concurrency,
   })

@@ -28,15 +28,15 @@ export class BackgroundRuns {
     return runId
   }
 
-  /** Starts a job by hand, as "forecourt run" does, and gives the id of its run. BusyError when it is running anywhere, UsageError
+  /** Starts a job by hand, as "forecourt run" does, and gives the id of its run. BusyError when it is running for the same services anywhere, UsageError
    *  when there is no such job or it cannot run. */
   async startJob(name: string): Promise<number> {
-    const { config, pool, log } = this.#context
+    const { config, pool, log, queue } = this.#context
     const jobs = await loadJobs(config)
     const job = findJob(jobs, name)
     if (job.missingSetting !== null)
       throw new UsageError(`${job.name} cannot run: ${job.missingSetting}.`)
-    const claim = await claimManually(pool, job.name)
+    const claim = await claimManually(pool, { sourceId: queue.sourceId, jobName: job.name })
     const about = { job: job.name, fireId: claim.fireId }
     log.info(about, `${job.name} starts by hand`)
     const execute = async () => {

@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { createHash } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from './transaction.ts'
 
@@ -70,6 +71,25 @@ export async function registerSource(db: Db, source: RunSource): Promise<number>
     on conflict (appraisal_url, vehicle_data_url) do update set is_sandbox = excluded.is_sandbox
     returning source_id as id`.execute(db)
   return added[0]!.id
+}
+
+/** A short text that differs by the services of a config, as a process knows it before it reaches the warehouse. */
+export function markSource(config: Pick<Config, 'appraisal' | 'vehicleData'>): string {
+  const { appraisalUrl, vehicleDataUrl } = readSource(config)
+  const digest = createHash('sha256').update(`${appraisalUrl} ${vehicleDataUrl}`).digest('hex')
+  return digest.slice(0, 8)
+}
+
+/** SQL: whether a row belongs to the services of a config, by its column. A row of an earlier version, with null, belongs to any. */
+export function isOfConfig(
+  column: string,
+  config: Pick<Config, 'appraisal' | 'vehicleData'>,
+): RawBuilder<boolean> {
+  const { appraisalUrl, vehicleDataUrl } = readSource(config)
+  const sourceId = sql.ref(column)
+  return sql`(${sourceId} is null or ${sourceId} = (
+    select source.source_id from ops.source
+    where (source.appraisal_url, source.vehicle_data_url) = (${appraisalUrl}::text, ${vehicleDataUrl}::text)))`
 }
 
 /** SQL: the source of a row of ops.run with the alias `run`, as RunSource; null: of an earlier version. */

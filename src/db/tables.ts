@@ -525,6 +525,7 @@ interface OpsAlertTable {
   raised_at: Generated<Date>
   told_at: Date | null
   resolved_at: Date | null
+  source_id: number | null
 }
 
 /** ops.alert_message */
@@ -677,6 +678,7 @@ interface OpsJobTable {
   schedule: string
   time_zone: string
   known_since: Generated<Date>
+  source_id: number | null
 }
 
 /** ops.job_fire */
@@ -695,6 +697,7 @@ interface OpsJobFireTable {
   process_id: number
   run_ids: Generated<number[]>
   error: string | null
+  source_id: number | null
 }
 
 /** ops.key_refusal */

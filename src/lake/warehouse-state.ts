@@ -14,19 +14,26 @@ export async function readWarehouse(
   return rows[0]!
 }
 
-/** How far the data of the snapshot reaches. `coveredTo`: the earliest of all rooftops that have evaluations. Others, e.g. one that the service
+/** How far the data of the snapshot reaches. `coveredTo`: the earliest of all rooftops of the config that have evaluations. Others, e.g. one that the service
  *  refuses, are null in `rooftops`. null: none has any. */
 export async function readCoverage(
   client: pg.ClientBase,
 ): Promise<Pick<Manifest, 'coveredTo' | 'rooftops'>> {
-  const { rows } = await client.query<{ uid: string; stream: string; coveredTo: Date | null }>(
-    `select rooftop_uid as uid, stream, covered_to as "coveredTo"
+  const { rows } = await client.query<{
+    uid: string
+    stream: string
+    status: string
+    coveredTo: Date | null
+  }>(
+    `select rooftop_uid as uid, stream, status, covered_to as "coveredTo"
      from mart.data_freshness join mart.dim_rooftop using (rooftop_id) order by 1, 2`,
   )
   const rooftops: Record<string, Record<string, string | null>> = {}
   for (const { uid, stream, coveredTo } of rows)
     rooftops[uid] = { ...rooftops[uid], [stream]: coveredTo?.toISOString() ?? null }
-  const all = Object.values(rooftops).flatMap((streams) => streams['evaluations'] ?? [])
-  const coveredTo = all.toSorted()[0] ?? null
+  const listed = rows.flatMap(({ stream, status, coveredTo }) =>
+    stream === 'evaluations' && status !== 'retired' && coveredTo !== null ? [coveredTo] : [],
+  )
+  const coveredTo = listed.map((at) => at.toISOString()).toSorted()[0] ?? null
   return { coveredTo, rooftops }
 }

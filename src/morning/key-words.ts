@@ -1,6 +1,7 @@
 import type { Config } from '../config/read.ts'
 import type { KeyRefusal, KeyState } from '../pipeline/key-states.ts'
 import { keyToCheck, shortKey, vehicleDataKey } from '../sources/key-advice.ts'
+import { utcText } from '../values/instant.ts'
 import { plural } from '../values/text.ts'
 
 // What people read about a key, wherever it is shown.
@@ -17,8 +18,33 @@ export function refusalText({ status, answer, calls }: KeyRefusal): string {
   return `The service ${what} (${plural(calls, 'call')} refused)`
 }
 
+/** A refused key for commands: where and since when, what that stops, what the service answered, and what to do. */
+export function refusalWords(
+  { key, refusal }: { readonly key: string; readonly refusal: KeyRefusal },
+  stopped: string | null,
+  config: Config,
+): { readonly what: string; readonly why: readonly string[]; readonly cure: string } {
+  const goodAt = refusal.goodAt === null ? 'none' : utcText(refusal.goodAt)
+  return {
+    what: `${keyTitle(key)} is refused since ${utcText(refusal.since)}, ${whereRefused(refusal)}`,
+    why: [
+      ...(stopped === null ? [] : [`Stops ${stopped}`]),
+      `${refusalText(refusal)}; the last good answer: ${goodAt}`,
+    ],
+    cure: refusalCure({ key, refusal }, config),
+  }
+}
+
+/** A key at the beginning of a sentence. */
+export function keyTitle(key: string): string {
+  return key === vehicleDataKey ? 'Key vehicleData.apiKey' : `Key ${shortKey(key)}`
+}
+
 /** What to do about a refused key: which setting, where it is, and how to go on. */
-export function refusalCure({ key, refusal }: KeyState, config: Config): string {
+export function refusalCure(
+  { key, refusal }: Pick<KeyState, 'key' | 'refusal'>,
+  config: Config,
+): string {
   const name = shortKey(key)
   const isPartner = key !== vehicleDataKey && config.keys[name]?.kind === 'partner'
   const source = key === vehicleDataKey ? config.vehicleDataKeySource : config.keySources[name]

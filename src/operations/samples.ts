@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
+import { isOfConfig } from '../db/run-source.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../db/source-now.ts'
 import { readLinkStatus } from '../links/link-status.ts'
@@ -101,8 +102,12 @@ export async function spendSamples(db: Db, { budget: allowed }: Config): Promise
 }
 
 /** The jobs that a scheduler runs. */
-export async function jobSamples(db: Db, jobs: readonly PlannedJob[]): Promise<Sample[]> {
-  const statuses = Object.entries(await readJobStatuses(db, jobs))
+export async function jobSamples(
+  db: Db,
+  config: Config,
+  jobs: readonly PlannedJob[],
+): Promise<Sample[]> {
+  const statuses = Object.entries(await readJobStatuses(db, config, jobs))
   return statuses.flatMap(([job, { kept, status, lastGoodAt }]) => {
     if (!kept || status === 'off') return []
     const values = {
@@ -140,15 +145,16 @@ export async function webhookSamples(db: Db): Promise<Sample[]> {
   })
 }
 
-/** Runs that have not ended, and open alerts. */
-export async function runSamples(db: Db): Promise<Sample[]> {
+/** Runs that have not ended, and open alerts of the processes with these services. */
+export async function runSamples(db: Db, config: Config): Promise<Sample[]> {
   const { rows } = await sql<{ lane: string; running: number }>`
     select known.lane, count(run_id)::int as running
     from unnest(array['event', 'foreground', 'background']) as known (lane)
     left join ops.run on run.lane = known.lane and status = 'running'
     group by known.lane`.execute(db)
   const alerts = await sql<{ open: number }>`
-    select count(*)::int as open from ops.alert where resolved_at is null`.execute(db)
+    select count(*)::int as open from ops.alert
+    where resolved_at is null and ${isOfConfig('alert.source_id', config)}`.execute(db)
   return [
     ...rows.flatMap(({ lane, running }) =>
       samplesOf({ forecourt_runs_running: running }, { lane }),

@@ -125,9 +125,9 @@ function partsOf({ config, jobs }: WarehouseMetricsOptions): Part[] {
     { name: 'streams', cacheMs, read: (db) => streamSamples(db, config) },
     { name: 'quarantine', cacheMs, read: (db) => quarantineSamples(db, config) },
     { name: 'keys', cacheMs, read: (db) => keyStateSamples(db, config) },
-    { name: 'runs', cacheMs, read: runSamples },
+    { name: 'runs', cacheMs, read: (db) => runSamples(db, config) },
     { name: 'queue', cacheMs, read: queueSamples },
-    { name: 'jobs', cacheMs, read: (db) => jobSamples(db, jobs) },
+    { name: 'jobs', cacheMs, read: (db) => jobSamples(db, config, jobs) },
     { name: 'spend', cacheMs, read: (db) => spendSamples(db, config) },
     { name: 'webhooks', cacheMs, read: webhookSamples },
     // Reads every link, and changes only by the hour.

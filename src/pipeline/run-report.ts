@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
+import type { KeyRefusal } from './key-states.ts'
 import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
 import { joinSentences } from '../values/text.ts'
 
@@ -17,12 +18,14 @@ export interface RunReport {
   readonly rooftops: Readonly<Record<string, { readonly status: string; readonly error?: string }>>
   /** What is missing, one entry for each stream of a rooftop; left out: nothing. */
   readonly missing?: readonly Missing[]
+  /** The refusals of the keys that `missing` names, by key; left out: it names none. */
+  readonly refusals?: Readonly<Record<string, KeyRefusal>>
   /** The signal that stopped the run before its end; left out: none did. */
   readonly stoppedBy?: string
 }
 
 /** Why a stream of a rooftop is incomplete. */
-export interface Missing {
+interface Missing {
   /** Its uid. */
   readonly rooftop: string
   readonly stream: string

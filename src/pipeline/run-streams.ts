@@ -8,6 +8,7 @@ import { countDue } from './due-windows.ts'
 import { finishRun, readRun, type Run, readRunProgress } from './run-ledger.ts'
 import { enqueue } from './work-queue.ts'
 import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
+import { readKeyStates } from './key-states.ts'
 import { type RunReport, reportRun } from './run-report.ts'
 import { recordRetiredRooftops, registerRooftops } from './rooftops.ts'
 import { endFinishedRuns } from './run-lock.ts'
@@ -154,7 +155,7 @@ async function endRun(
 ): Promise<EndedRun> {
   await context.storeKeyAnswers()
   const progress = await readRunProgress(context.db, runId)
-  const report = await reportRun(context.db, runId, rooftops)
+  const report = await reportWithRefusals(context, runId, rooftops)
   if (progress === 'paused') return { report, end: 'paused' }
   // A signal after everything is done stops nothing.
   const status = progress === 'done' ? report.status : 'stopped'
@@ -169,10 +170,23 @@ async function endRun(
   } catch (error) {
     if (!(error instanceof FencedError)) throw error
     return {
-      report: await reportRun(context.db, runId, rooftops),
+      report: await reportWithRefusals(context, runId, rooftops),
       end: await endedAs(context, runId, error),
     }
   }
+}
+
+async function reportWithRefusals(
+  { db, config }: Context,
+  runId: number,
+  rooftops: readonly RooftopRow[],
+): Promise<RunReport> {
+  const report = await reportRun(db, runId, rooftops)
+  const keys = new Set(report.missing?.flatMap(({ refusedKey }) => refusedKey ?? []))
+  if (keys.size === 0) return report
+  const states = await readKeyStates(db, config, [...keys])
+  const refused = states.flatMap(({ key, refusal }) => (refusal === null ? [] : [[key, refusal]]))
+  return { ...report, refusals: Object.fromEntries(refused) }
 }
 
 /** How the run ended when another process was faster: it paused the run, or ended it with no work left. */

@@ -17,23 +17,29 @@ const isConfigured = `(message.target, message.recipient) in (select * from unne
 
 type Pool = Pick<pg.Pool, 'query'>
 
-/** Opens alerts for new problems, and resolves those of the kind that are over. Updates the text of alerts not sent yet. */
+/** Gives the alerts of an earlier version to a source. The first process that reports ends them. */
+export async function takeOverAlerts(pool: Pool, sourceId: number): Promise<void> {
+  await pool.query('update ops.alert set source_id = $1 where source_id is null', [sourceId])
+}
+
+/** Opens alerts for new problems, and resolves those of the kind that are over: of one source, since its processes see no problem of
+ *  another. Updates the text of alerts not sent yet. */
 export async function saveProblems(
   pool: Pool,
-  kind: string,
+  { kind, sourceId }: { readonly kind: string; readonly sourceId: number },
   problems: readonly { readonly key: string; readonly what: string }[],
   openKeys: readonly string[],
 ): Promise<void> {
   await pool.query(
-    `insert into ops.alert as open (alert_key, detail) select * from unnest($1::text[], $2::text[])
-     on conflict (alert_key) where resolved_at is null do update set detail = excluded.detail
+    `insert into ops.alert as open (alert_key, detail, source_id) select *, $3 from unnest($1::text[], $2::text[])
+     on conflict (alert_key, source_id) where resolved_at is null do update set detail = excluded.detail
      where open.told_at is null and open.detail <> excluded.detail`,
-    [problems.map(({ key }) => key), problems.map(({ what }) => what)],
+    [problems.map(({ key }) => key), problems.map(({ what }) => what), sourceId],
   )
   await pool.query(
     `update ops.alert set resolved_at = now()
-     where resolved_at is null and starts_with(alert_key, $1) and alert_key <> all($2::text[])`,
-    [kind, openKeys],
+     where resolved_at is null and source_id = $3 and starts_with(alert_key, $1) and alert_key <> all($2::text[])`,
+    [kind, openKeys, sourceId],
   )
 }
 
@@ -46,37 +52,48 @@ interface NewMessage {
 }
 
 /** Queues messages of open alerts, each once. */
-export async function queueRaised(pool: Pool, messages: readonly NewMessage[]): Promise<void> {
+export async function queueRaised(
+  pool: Pool,
+  sourceId: number,
+  messages: readonly NewMessage[],
+): Promise<void> {
   if (messages.length === 0) return
   await pool.query(
     `insert into ops.alert_message (target, recipient, kind, alert_id, severity)
      select target, recipient, 'raised', alert_id, severity
      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as new (target, recipient, key, severity)
-     join ops.alert on alert_key = key and resolved_at is null
+     join ops.alert on alert_key = key and source_id = $5 and resolved_at is null
      on conflict do nothing`,
     [
       messages.map(({ target }) => target),
       messages.map(({ recipient }) => recipient),
       messages.map(({ key }) => key),
       messages.map(({ severity }) => severity),
+      sourceId,
     ],
   )
 }
 
 /** Queues that a problem is over, for those who may know that it began: a message without an answer may have arrived. */
-export async function queueEnds(pool: Pool, { targets, recipients }: Recipients): Promise<void> {
+export async function queueEnds(
+  pool: Pool,
+  { targets, recipients, sourceId }: Omit<Sending, 'afterMinutes'>,
+): Promise<void> {
   // A message may be on its way while its alert is resolved, so not only of what was just resolved, and not before it ends.
   await pool.query(
     `insert into ops.alert_message (target, recipient, kind, alert_id, severity)
      select target, recipient, 'resolved', alert_id, severity from ops.alert join ops.alert_message as message using (alert_id)
      where ${isConfigured} and kind = 'raised' and (sent_at is not null or retry_at <= now()) and resolved_at > now() - interval '1 day'
+       and source_id = $3
      on conflict do nothing`,
-    [targets, recipients],
+    [targets, recipients, sourceId],
   )
 }
 
 /** Who may get what now. */
 export interface Sending extends Recipients {
+  /** Whose problems. */
+  readonly sourceId: number
   /** Minutes that a problem must last. */
   readonly afterMinutes: number
 }
@@ -93,8 +110,8 @@ export interface DueMessage extends Pick<AlertMessage, 'severity' | 'what'> {
   readonly attempts: number
 }
 
-// $1 and $2 the recipients of the config, $3 the minutes that a problem must last.
-const isDue = `${isConfigured} and sent_at is null and attempts < ${maxAttempts}
+// $1 and $2 the recipients of the config, $3 the minutes that a problem must last, $4 the source.
+const isDue = `${isConfigured} and alert.source_id = $4 and sent_at is null and attempts < ${maxAttempts}
   and (retry_at is null or retry_at <= now()) and not exists (
     select from ops.alert_message as asked
     where asked.target = message.target and asked.recipient = message.recipient and asked.sent_at is null and asked.paused_until > now())
@@ -106,7 +123,7 @@ const mostAtOnce = 10
 /** What is to be sent: all ends, but new alerts of these kinds only, since a check has just confirmed those. */
 export async function dueMessages(
   pool: Pool,
-  { targets, recipients, afterMinutes }: Sending,
+  { targets, recipients, afterMinutes, sourceId }: Sending,
   kinds: readonly string[],
 ): Promise<readonly DueMessage[]> {
   const { rows } = await pool.query<DueMessage>(
@@ -115,9 +132,9 @@ export async function dueMessages(
          alert_key as key, detail as what, raised_at as since, case when kind = 'resolved' then resolved_at end as until,
          row_number() over (partition by message.target, recipient order by attempts, made_at, message_id) as position
        from ops.alert_message as message join ops.alert as alert using (alert_id)
-       where ${isDue} and (kind <> 'raised' or alert_key ^@ any($4::text[]))) as due
+       where ${isDue} and (kind <> 'raised' or alert_key ^@ any($5::text[]))) as due
      where position <= ${mostAtOnce} order by position`,
-    [targets, recipients, afterMinutes, kinds],
+    [targets, recipients, afterMinutes, sourceId, kinds],
   )
   return rows
 }
@@ -125,12 +142,12 @@ export async function dueMessages(
 /** Whether a message of an objective is to be sent, once a check has confirmed it. */
 export async function isObjectiveDue(
   pool: Pool,
-  { targets, recipients, afterMinutes }: Sending,
+  { targets, recipients, afterMinutes, sourceId }: Sending,
 ): Promise<boolean> {
   const { rows } = await pool.query<{ due: boolean }>(
     `select exists (select from ops.alert_message as message join ops.alert as alert using (alert_id)
        where kind = 'raised' and starts_with(alert_key, 'objective/') and ${isDue}) as due`,
-    [targets, recipients, afterMinutes],
+    [targets, recipients, afterMinutes, sourceId],
   )
   return rows[0]!.due
 }

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type pg from 'pg'
+import type { Config } from '../config/read.ts'
+import { isOfConfig } from '../db/run-source.ts'
+import type { Db } from '../db/transaction.ts'
 import { causeWords } from '../pipeline/cause-words.ts'
 import type { Reason, WarehouseStatus } from '../pipeline/status.ts'
 import { shortKey } from '../sources/key-advice.ts'
@@ -27,19 +31,21 @@ interface FailedJob {
 }
 
 /** Jobs whose newest finished run failed. A run in progress does not count, as its result is not known. */
-export async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<FailedJob[]> {
-  const { rows } = await pool.query<FailedJob>(
-    `select name, error, exists (
+export async function readFailed(
+  db: Db,
+  config: Pick<Config, 'appraisal' | 'vehicleData'>,
+  jobs: readonly PlannedJob[],
+): Promise<FailedJob[]> {
+  const { rows } = await sql<FailedJob>`
+    select name, error, exists (
        select from ops.run_stream as part join ops.run using (run_id)
        where run_id = any(run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
      ) or exists (select from core.stream_status where last_status = 'failed' and last_error = newest.error) as "isExplained"
-     from unnest($1::text[]) as name
+     from unnest(${jobs.map(({ name }) => name)}::text[]) as name
      cross join lateral (
        select status, error, run_ids from ops.job_fire
-       where job_name = name and status in ('ok', 'partial', 'failed', 'died') order by fire_id desc limit 1) as newest
-     where status in ('failed', 'died')`,
-    [jobs.map(({ name }) => name)],
-  )
+       where job_name = name and status in ('ok', 'partial', 'failed', 'died') and ${isOfConfig('job_fire.source_id', config)} order by fire_id desc limit 1) as newest
+     where status in ('failed', 'died')`.execute(db)
   return rows
 }
 

@@ -1,6 +1,7 @@
 import { alertTargets } from '../config/alerts.ts'
 import { type Config, secretsOf } from '../config/read.ts'
 import type { Context } from '../context.ts'
+import { readSource, registerSource } from '../db/run-source.ts'
 import { scrubber } from '../log.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus } from '../pipeline/status.ts'
@@ -10,6 +11,7 @@ import { inboxProblems, readInboxStatuses } from '../stock/inbox/inbox-status.ts
 import { allStreams } from '../streams/all.ts'
 import type { AlertMessage } from './alert-message.ts'
 import {
+  takeOverAlerts,
   claimAttempt,
   type DueMessage,
   dueMessages,
@@ -51,6 +53,8 @@ export class Alerts {
   readonly #jobs: readonly PlannedJob[]
   readonly #afterMinutes: number
   readonly #isOn: boolean
+  /** The services whose problems it reports; null: not read yet. */
+  #sourceId: number | null = null
 
   constructor(
     context: AlertContext,
@@ -67,13 +71,13 @@ export class Alerts {
    *  runs at every sweep. */
   async reportJobs(): Promise<void> {
     if (!this.#isOn) return
-    const { db, pool } = this.#context
-    const statuses = await readJobStatuses(db, this.#jobs)
-    const failed = await readFailed(pool, this.#jobs)
+    const { config, db, pool } = this.#context
+    const statuses = await readJobStatuses(db, config, this.#jobs)
+    const failed = await readFailed(db, config, this.#jobs)
     const problems = jobProblems(statuses, failed, await readWaiting(pool))
     await this.#report('job/', problems)
     await this.reportInboxes()
-    if (await isObjectiveDue(pool, this.#sending())) await this.reportObjectives()
+    if (await isObjectiveDue(pool, await this.#sending())) await this.reportObjectives()
   }
 
   /** Reports late stock lists, and files and drop folders that need a person. */
@@ -97,13 +101,14 @@ export class Alerts {
 
   async #report(kind: string, problems: Problems): Promise<void> {
     const { pool, config } = this.#context
+    const sourceId = await this.#findSource()
     const hide = scrubber(secretsOf(config))
     const raised = problems.raised.map(({ key, what }) => ({
       key: key.slice(0, maxKeyLength),
       what: hide(what).slice(0, 1000),
     }))
     const open = [...problems.openKeys].map((key) => key.slice(0, maxKeyLength))
-    await saveProblems(pool, kind, raised, open)
+    await saveProblems(pool, { kind, sourceId }, raised, open)
     const targets = alertTargets(config.alerts)
     const messages = raised.flatMap(({ key }) => {
       const severity = severityOf(key)
@@ -114,17 +119,28 @@ export class Alerts {
         })),
       )
     })
-    await queueRaised(pool, messages)
-    await queueEnds(pool, allRecipients(config.alerts))
+    await queueRaised(pool, sourceId, messages)
+    await queueEnds(pool, await this.#sending())
     await this.#deliver([kind])
   }
 
-  #sending(): Sending {
-    return { ...allRecipients(this.#context.config.alerts), afterMinutes: this.#afterMinutes }
+  async #sending(): Promise<Sending> {
+    const { config } = this.#context
+    const sourceId = await this.#findSource()
+    return { ...allRecipients(config.alerts), sourceId, afterMinutes: this.#afterMinutes }
+  }
+
+  async #findSource(): Promise<number> {
+    if (this.#sourceId !== null) return this.#sourceId
+    const { config, db, pool } = this.#context
+    const sourceId = await registerSource(db, readSource(config))
+    await takeOverAlerts(pool, sourceId)
+    this.#sourceId = sourceId
+    return sourceId
   }
 
   async #deliver(kinds: readonly string[]): Promise<void> {
-    const due = await dueMessages(this.#context.pool, this.#sending(), kinds)
+    const due = await dueMessages(this.#context.pool, await this.#sending(), kinds)
     const byRecipient = Map.groupBy(due, ({ target, recipient }) => `${target} ${recipient}`)
     await Promise.all([...byRecipient.values()].map((own) => this.#deliverTo(own)))
   }

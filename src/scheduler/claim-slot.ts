@@ -16,6 +16,12 @@ export interface Claim {
   readonly holder: pg.PoolClient
 }
 
+/** A job of the services that a scheduler reads. */
+interface SourceJob {
+  readonly sourceId: number
+  readonly jobName: string
+}
+
 /** The result of trying to claim a slot. */
 type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: Claim }
@@ -39,21 +45,21 @@ interface OpenRun {
 }
 
 /**
- * Claims a slot for this process. Across all hosts there is one row per (job, slot), and one run of a job at a time. If the
- * job's last scheduled run is still active, the slot is recorded as skipped; for a manual run it waits. A run whose process died
+ * Claims a slot for this process. Across all hosts there is one row per (source, job, slot), and one run of a job of a source at a
+ * time. If the job's last scheduled run is still active, the slot is recorded as skipped; for a manual run it waits. A run whose process died
  * or was stopped is taken over, or replaced by the run of a newer slot.
  */
-export async function claimSlot(pool: pg.Pool, jobName: string, slot: Date): Promise<ClaimResult> {
+export async function claimSlot(pool: pg.Pool, job: SourceJob, slot: Date): Promise<ClaimResult> {
   return await withHolder(pool, async (client, holder) => {
-    await lockJob(client, jobName)
-    const open = await openRuns(client, jobName)
+    await lockJob(client, job)
+    const open = await openRuns(client, job)
     const live = await firstLive(client, open)
-    const isNew = await isNewSlot(client, jobName, slot)
+    const isNew = await isNewSlot(client, job, slot)
     if (live !== undefined) {
       // A manual run may be stopped at any time, so the slot waits for it.
       if (!isNew || live.cause === 'manual') return { kind: 'none' }
       const reason = `the job was still running (${named(live)})`
-      await insertJobRun(client, { jobName, slot, status: 'skipped', error: reason })
+      await insertJobRun(client, { ...job, slot, status: 'skipped', error: reason })
       return { kind: 'skipped', reason }
     }
     const resumable = isNew ? undefined : open.find(({ cause }) => cause === 'schedule')
@@ -62,16 +68,19 @@ export async function claimSlot(pool: pg.Pool, jobName: string, slot: Date): Pro
       open.filter((run) => run !== resumable),
       isNew ? `its process ended; the slot of ${slot.toISOString()} replaces it` : undefined,
     )
-    if (isNew) return await claimNew(client, holder, jobName, slot)
-    return resumable === undefined ? { kind: 'none' } : await resume(client, holder, resumable)
+    if (isNew) return await claimNew(client, holder, job, slot)
+    return resumable === undefined
+      ? { kind: 'none' }
+      : await resume(client, holder, { ...job, ...resumable })
   })
 }
 
-/** Claims a manual run. BusyError while the job is running anywhere. */
-export async function claimManually(pool: pg.Pool, jobName: string): Promise<Claim> {
+/** Claims a manual run. BusyError while the job is running for the same services anywhere. */
+export async function claimManually(pool: pg.Pool, job: SourceJob): Promise<Claim> {
+  const { jobName } = job
   const claimed = await withHolder(pool, async (client, holder) => {
-    await lockJob(client, jobName)
-    const open = await openRuns(client, jobName)
+    await lockJob(client, job)
+    const open = await openRuns(client, job)
     const live = await firstLive(client, open)
     if (live !== undefined)
       throw new BusyError(
@@ -80,7 +89,7 @@ export async function claimManually(pool: pg.Pool, jobName: string): Promise<Cla
     // The scheduler handles dead runs of slots.
     const manual = open.filter(({ cause }) => cause === 'manual')
     await endDeadRuns(client, manual)
-    return await claimNew(client, holder, jobName, null)
+    return await claimNew(client, holder, job, null)
   })
   if (claimed.kind !== 'claimed') throw new Error(`${jobName} was not claimed`)
   return claimed.claim
@@ -103,22 +112,25 @@ async function withHolder(
 }
 
 /** Locks the job, so that only one process on any host claims it at a time. */
-async function lockJob(client: pg.PoolClient, jobName: string): Promise<void> {
+async function lockJob(client: pg.PoolClient, { jobName }: SourceJob): Promise<void> {
   await client.query(`select ${lockSql.wait('job', 'hashtext($1)')}`, [jobName])
 }
 
 /** Job runs that are running, and the newest one if it was stopped, since a scheduler resumes it. */
-async function openRuns(client: pg.PoolClient, jobName: string): Promise<OpenRun[]> {
+async function openRuns(
+  client: pg.PoolClient,
+  { sourceId, jobName }: SourceJob,
+): Promise<OpenRun[]> {
   const { rows } = await client.query<OpenRun>(
     `select fire_id as "fireId", attempt, cause, slot_at as slot, status,
        heartbeat_at < clock_timestamp() - make_interval(secs => $2) as "isSilent",
        'process ' || process_id || ' on ' || host as process
      from ops.job_fire as run
-     where job_name = $1 and (status = 'running' or status = 'stopped' and cause = 'schedule' and not exists (
+     where job_name = $1 and (source_id is null or source_id = $3) and (status = 'running' or status = 'stopped' and cause = 'schedule' and not exists (
        select from ops.job_fire as newer where newer.job_name = run.job_name and newer.slot_at > run.slot_at
-         and newer.status <> 'skipped'))
+         and newer.status <> 'skipped' and (newer.source_id is null or newer.source_id = $3)))
      order by slot_at desc nulls last`,
-    [jobName, silentSeconds],
+    [jobName, silentSeconds, sourceId],
   )
   return rows
 }
@@ -147,12 +159,16 @@ async function firstLive(
 }
 
 /** Whether a slot is newer than every claimed one and than the job's registration. */
-async function isNewSlot(client: pg.PoolClient, jobName: string, slot: Date): Promise<boolean> {
+async function isNewSlot(
+  client: pg.PoolClient,
+  { sourceId, jobName }: SourceJob,
+  slot: Date,
+): Promise<boolean> {
   const { rows } = await client.query<{ isNew: boolean }>(
     `select $2::timestamptz > known_since and not exists (
-       select from ops.job_fire where job_name = $1 and slot_at >= $2::timestamptz) as "isNew"
-     from ops.job where job_name = $1`,
-    [jobName, slot],
+       select from ops.job_fire where job_name = $1 and slot_at >= $2::timestamptz and (source_id is null or source_id = $3)) as "isNew"
+     from ops.job where job_name = $1 and source_id = $3`,
+    [jobName, slot, sourceId],
   )
   return rows[0]?.isNew === true
 }
@@ -172,10 +188,10 @@ async function endDeadRuns(
 async function claimNew(
   client: pg.PoolClient,
   holder: pg.PoolClient,
-  jobName: string,
+  job: SourceJob,
   slot: Date | null,
 ): Promise<ClaimResult> {
-  const row = await insertJobRun(client, { jobName, slot, status: 'running', error: null })
+  const row = await insertJobRun(client, { ...job, slot, status: 'running', error: null })
   if (row === undefined) return { kind: 'none' }
   const claim: Claim = { ...row, attempt: 1, cause: slot ? 'schedule' : 'manual', slot, holder }
   await hold(claim)
@@ -186,7 +202,7 @@ async function claimNew(
 async function resume(
   client: pg.PoolClient,
   holder: pg.PoolClient,
-  { fireId, slot, attempt }: OpenRun,
+  { sourceId, fireId, slot, attempt }: OpenRun & SourceJob,
 ): Promise<ClaimResult> {
   if (attempt >= maxAttempts) {
     await client.query(
@@ -197,8 +213,8 @@ async function resume(
   }
   await client.query(
     `update ops.job_fire set status = 'running', attempt = attempt + 1, heartbeat_at = clock_timestamp(),
-       finished_at = null, error = null, host = $2, process_id = $3 where fire_id = $1`,
-    [fireId, host(), process.pid],
+       finished_at = null, error = null, host = $2, process_id = $3, source_id = $4 where fire_id = $1`,
+    [fireId, host(), process.pid, sourceId],
   )
   const claim: Claim = {
     fireId,
@@ -216,8 +232,7 @@ async function hold(claim: Claim): Promise<void> {
   await claim.holder.query(`select ${lockSql.waitSession('jobRun', '$1')}`, [jobRunLock(claim)[1]])
 }
 
-interface NewRun {
-  readonly jobName: string
+interface NewRun extends SourceJob {
   readonly slot: Date | null
   readonly status: 'running' | 'skipped'
   readonly error: string | null
@@ -226,16 +241,16 @@ interface NewRun {
 /** Inserts a job run. undefined: the slot has a row already. */
 async function insertJobRun(
   client: pg.PoolClient,
-  { jobName, slot, status, error }: NewRun,
+  { sourceId, jobName, slot, status, error }: NewRun,
 ): Promise<Pick<Claim, 'fireId' | 'madeUp'> | undefined> {
   const { rows } = await client.query<Pick<Claim, 'fireId' | 'madeUp'>>(
-    `insert into ops.job_fire (job_name, cause, slot_at, status, error, host, process_id, made_up, claimed_at, finished_at)
+    `insert into ops.job_fire (job_name, cause, slot_at, status, error, host, process_id, made_up, claimed_at, finished_at, source_id)
      select $1, case when $2::timestamptz is null then 'manual' else 'schedule' end, $2::timestamptz, $3::text, $4::text, $5, $6,
-       coalesce(at - $2::timestamptz > interval '1 minute', false), at, case when $3::text = 'skipped' then at end
+       coalesce(at - $2::timestamptz > interval '1 minute', false), at, case when $3::text = 'skipped' then at end, $7
      from clock_timestamp() as at
-     on conflict (job_name, slot_at) do nothing
+     on conflict (job_name, slot_at, source_id) do nothing
      returning fire_id as "fireId", made_up as "madeUp"`,
-    [jobName, slot, status, error, host(), process.pid],
+    [jobName, slot, status, error, host(), process.pid, sourceId],
   )
   return rows[0]
 }

@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import type { Config } from '../config/read.ts'
+import { isOfConfig } from '../db/run-source.ts'
 import type { Db } from '../db/transaction.ts'
 import type { PlannedJob } from './load-jobs.ts'
 import { lastSlot, nextSlot } from './slots.ts'
@@ -33,12 +35,13 @@ export interface JobStatus {
   readonly error?: string
 }
 
-/** The statuses of the jobs, by name. Without a scheduler no job is late. */
+/** The statuses of the jobs of a config, by name, as they run for its services. Without a scheduler no job is late. */
 export async function readJobStatuses(
   db: Db,
+  config: Services,
   jobs: readonly PlannedJob[],
 ): Promise<Readonly<Record<string, JobStatus>>> {
-  const facts = await readFacts(db, jobs)
+  const facts = await readFacts(db, config, jobs)
   const statuses = jobs.map((job) => [job.name, jobStatus(job, facts.get(job.name)!)])
   return Object.fromEntries(statuses)
 }
@@ -66,21 +69,30 @@ interface Facts {
   readonly finishedAt: Date | null
 }
 
-async function readFacts(db: Db, jobs: readonly PlannedJob[]): Promise<ReadonlyMap<string, Facts>> {
+type Services = Pick<Config, 'appraisal' | 'vehicleData'>
+
+async function readFacts(
+  db: Db,
+  config: Services,
+  jobs: readonly PlannedJob[],
+): Promise<ReadonlyMap<string, Facts>> {
   const names = jobs.map(({ name }) => name)
   const { rows } = await sql<Facts>`
     select name, clock_timestamp() as now, known_since as "knownSince", good."goodFor", good."goodAt",
       to_jsonb(newest) as run, newest.slot_at as slot, newest.claimed_at as "startedAt", newest.finished_at as "finishedAt"
     from unnest(${names}::text[]) as name
-    left join ops.job on job_name = name
     left join lateral (
-      select * from ops.job_fire as run where run.job_name = name and status <> 'skipped'
+      select known_since from ops.job where job_name = name and ${isOfConfig('job.source_id', config)}
+      order by source_id limit 1) as job on true
+    left join lateral (
+      select * from ops.job_fire as run
+      where run.job_name = name and status <> 'skipped' and ${isOfConfig('run.source_id', config)}
       order by fire_id desc limit 1) as newest on true
     left join lateral (
       -- Not of a whole year: a run that is older than fifty good ones is neither the last one nor for the last slot.
       select max(coalesce(slot_at, claimed_at)) as "goodFor", max(finished_at) as "goodAt" from (
         select slot_at, claimed_at, finished_at from ops.job_fire as run
-        where run.job_name = name and status in ('ok', 'partial') order by fire_id desc limit 50) as newest_good) as good on true`.execute(
+        where run.job_name = name and status in ('ok', 'partial') and ${isOfConfig('run.source_id', config)} order by fire_id desc limit 50) as newest_good) as good on true`.execute(
     db,
   )
   return new Map(rows.map((row) => [row.name, row]))

@@ -50,7 +50,8 @@ async function retain(context: Context): Promise<JobWorkResult> {
   await context.pool.query(
     `delete from ops.job_fire as old where status <> 'running' and claimed_at < now() - case
        when job_name = 'stock-inbox' and status in ('ok', 'skipped') then interval '14 days' else interval '1 year' end
-       and fire_id < (select max(fire_id) from ops.job_fire as newest where newest.job_name = old.job_name)`,
+       and fire_id < (select max(fire_id) from ops.job_fire as newest
+         where newest.job_name = old.job_name and newest.source_id is not distinct from old.source_id)`,
   )
   const counts = { ...deleted, files: files.removed }
   if (files.pending === 0) return { status: 'ok', runs: [], counts }

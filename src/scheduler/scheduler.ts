@@ -21,7 +21,8 @@ const clockToleranceMs = 5_000
 
 /**
  * Runs the schedule until the context's signal. node-cron wakes this process at each job's times, and a sweep every few seconds;
- * the database decides by its own clock what is due and which process runs it. Any number of schedulers may run.
+ * the database decides by its own clock what is due and which process runs it. Any number of schedulers may run; those
+ * whose configs name other services each run their jobs.
  * false: a job did not stop in time; its row says "running", and another scheduler takes it over after this process ends.
  * OutdatedError when the warehouse has been migrated beyond this version.
  */
@@ -29,11 +30,11 @@ export async function runScheduler(
   context: Context,
   jobs: readonly PlannedJob[],
 ): Promise<boolean> {
-  const { pool, log, signal } = context
+  const { pool, log, signal, queue } = context
   const retry = new RetryOnConnectionLoss(context, null)
   const aheadMs = await retry.run(() => clockAhead(pool))
   warnOfClock(log, Math.round(aheadMs))
-  await retry.run(() => registerJobs(pool, jobs))
+  await retry.run(() => registerJobs(pool, queue.sourceId, jobs))
   const scheduler = new Scheduler(context, jobs)
   const timers = jobs.map((job) => timer(job, () => scheduler.wake()))
   // Not by node-cron, which waits for a time of the wall clock; that clock may be set back.
@@ -96,12 +97,12 @@ class Scheduler {
   }
 
   async #check(): Promise<void> {
-    const { pool, log, signal } = this.#context
+    const { pool, log, signal, queue } = this.#context
     while (this.#again && !signal.aborted && this.outdatedBy === null) {
       this.#again = false
       try {
         await assertSchemaKnown(pool, this.#context.schemaVersion)
-        const due = await findDueJobs(pool, this.#jobs, [...this.#runs.keys()])
+        const due = await findDueJobs(pool, queue.sourceId, this.#jobs, [...this.#runs.keys()])
         for (const { job, slot } of due) {
           if (signal.aborted || this.#runs.size >= maxRuns) break
           await this.#claim(job, slot)
@@ -128,8 +129,9 @@ class Scheduler {
   }
 
   async #claim(job: PlannedJob, slot: Date): Promise<void> {
-    const { pool, log } = this.#context
-    const claimed = await claimSlot(pool, job.name, slot)
+    const { pool, log, queue } = this.#context
+    const sourceJob = { sourceId: queue.sourceId, jobName: job.name }
+    const claimed = await claimSlot(pool, sourceJob, slot)
     if (claimed.kind === 'skipped')
       log.warn({ job: job.name, slot }, `${job.name} is skipped: ${claimed.reason}`)
     if (claimed.kind !== 'claimed') return

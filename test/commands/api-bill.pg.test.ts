@@ -156,4 +156,5 @@ test('status shows the calls of today by user and vehicle, and the open calls of
   expect(text).toContain('budget.historyCheck: 1 of 1 calls, 1 of them with an unknown outcome')
   expect(text).toContain('Calls of earlier days on budget.historyCheck that may have been billed')
   expect(text).toContain(`check ${made!.id}`)
+  expect(text).toMatch(/ 20[0-9-]+ [0-9:]{8} UTC historyCheck /)
 })

@@ -106,7 +106,9 @@ test('--status says how fast a running backfill goes and how long it will take',
   expect(backfill.perMinute.windows).toBeLessThanOrEqual(31)
   expect(backfill.secondsLeft).toBeGreaterThanOrEqual(540)
   expect(backfill.secondsLeft).toBeLessThanOrEqual(660)
-  expect(stdout).toMatch(/running, detached +2025-06-01 +2026-03-10 +0 of 1 .+ 1?\d min/)
+  expect(stdout).toMatch(
+    /running, detached +2025-06-01 00:00:00 UTC +2026-03-10 [0-9:]{8} UTC +0 of 1 .+ 1?\d min/,
+  )
 })
 
 test('--oldest-first lists the oldest windows first, and without it the newest come first', async () => {

@@ -1,14 +1,20 @@
 import { expect, test } from 'vitest'
 import { reportLines } from '#src/commands/run-report.ts'
-import type { RooftopConfig } from '#src/config/read.ts'
+import { makeConfig } from '#src/config/read.ts'
 import type { RunReport } from '#src/pipeline/run-report.ts'
 
-const rooftops: readonly RooftopConfig[] = [
+const config = makeConfig(
   {
-    ...{ uid: 'rooftop-1', name: 'Northside', dealerId: 101, key: 'au', group: 'key:au' },
-    ...{ region: 'AU', timezone: 'Australia/Sydney', currency: 'AUD', odometerUnit: 'km' },
+    keys: { au: { value: 'secret', kind: 'partner', region: 'AU' } },
+    rooftops: [
+      {
+        ...{ uid: 'rooftop-1', name: 'Northside', dealerId: 101, key: 'au' },
+        ...{ region: 'AU', timezone: 'Australia/Sydney', currency: 'AUD' },
+      },
+    ],
   },
-]
+  '/nowhere',
+)
 
 const report: RunReport = {
   ...{ runId: 1, status: 'partial', streams: {} },
@@ -26,7 +32,7 @@ test.for([
     'It was stopped by SIGTERM. Nothing is lost: what was loaded stays, and the next sync goes on.',
   ],
 ])('a run that %s stopped says who stopped it, and that the next one goes on', ([signal, text]) => {
-  const lines = reportLines({ ...report, stoppedBy: signal! }, rooftops)
+  const lines = reportLines({ ...report, stoppedBy: signal! }, { config })
 
   expect(lines[0]).toBe('Run 1: stopped in 2.0 s')
   expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toContain(text)
@@ -34,5 +40,5 @@ test.for([
 })
 
 test('a run that is partial without an error names its rooftops', () => {
-  expect(reportLines(report, rooftops).at(-1)).toBe('Not complete: Northside')
+  expect(reportLines(report, { config }).at(-1)).toBe('Not complete: Northside')
 })

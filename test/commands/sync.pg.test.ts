@@ -129,8 +129,14 @@ test('a refused key of many rooftops is one cause in what a sync prints, in its 
   expect(flat.match(/Invalid API key/g)).toHaveLength(1)
   expect(stderr.match(/Invalid API key/g)).toHaveLength(1)
   expect(flat).toContain(
-    'Not complete: evaluations, users of Rooftop 1, Rooftop 2, Rooftop 3, Rooftop 4 and Rooftop 5: POST /get',
+    'at all 5 rooftops Stops evaluations, users of Rooftop 1, Rooftop 2, Rooftop 3, Rooftop 4 and Rooftop 5 The service answered 401',
   )
+  // In the words of status: the setting, its file and the page.
+  const { stdout: status } = await warehouse.run(['status'])
+  const cure = /Cure: Correct the value of key au \(.*?README\.md\./
+  expect(flat).toMatch(/Not complete: Key au is refused since 20[0-9 :-]+ UTC, at all 5 rooftops/)
+  expect(flat.match(cure)?.[0]).toBe(status.replaceAll(/\s+/g, ' ').match(cure)?.[0])
+  expect(flat).toMatch(cure)
   const missing = [...document['missing']!]
   expect(missing).toHaveLength(10)
   expect(new Set(missing.map(({ refusedKey }) => refusedKey))).toEqual(new Set(['appraisal/au']))

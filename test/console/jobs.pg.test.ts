@@ -142,9 +142,29 @@ test('a scheduler that is connected is seen', async () => {
   const { openLog } = await import('#src/log.ts')
   const log = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
   await using _context = await openContext(console.fixture.config, log, {
-    applicationName: sessionName('schedule'),
+    applicationName: sessionName('schedule', console.fixture.config),
   })
 
   expect((await console.get('/jobs')).text).not.toContain('No scheduler is alive')
   expect((await console.get('/work')).text).toContain('<code>forecourt schedule</code>')
+})
+
+test('a scheduler and a worker of other services are shown, and do not count', async () => {
+  const { openContext } = await import('#src/open-context.ts')
+  const { sessionName } = await import('#src/db/processes.ts')
+  const { openLog } = await import('#src/log.ts')
+  const log = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+  const { config } = console.fixture
+  const other = { ...config, appraisal: { ...config.appraisal, baseUrl: 'http://127.0.0.1:9/v1' } }
+  await using _scheduler = await openContext(other, log, {
+    applicationName: sessionName('schedule', other),
+  })
+  await using _worker = await openContext(other, log, {
+    applicationName: sessionName('worker', other),
+  })
+
+  const work = (await console.get('/work')).text
+  expect((await console.get('/jobs')).text).toContain('No scheduler is alive')
+  expect(work).toContain('No worker is alive')
+  expect(work.split('its config names another base URL').length - 1).toBe(2)
 })

@@ -119,17 +119,26 @@ test('jobs that nothing starts are a row, unless cron or the demo does', async (
   const { sessionName } = await import('#src/db/processes.ts')
   const { openLog } = await import('#src/log.ts')
   const log = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+  const { config } = console.fixture
+  const moved = { ...config, appraisal: { ...config.appraisal, baseUrl: 'http://127.0.0.1:9/v1' } }
+  const ofOtherServices = await (async () => {
+    const applicationName = sessionName('schedule', moved)
+    await using _context = await openContext(moved, log, { applicationName })
+    return await found()
+  })()
   const whileAlive = []
   for (const command of ['schedule', 'demo'] as const) {
     await using _context = await openContext(console.fixture.config, log, {
-      applicationName: sessionName(command),
+      applicationName: sessionName(command, console.fixture.config),
     })
     whileAlive.push(...(await found()))
   }
   await console.rows('delete from ops.job_fire')
 
   expect(byHand).toEqual([])
-  expect([never, longAgo, schedulerDied]).toEqual(Array(3).fill(['No job starts by itself']))
+  expect([never, longAgo, schedulerDied, ofOtherServices]).toEqual(
+    Array(4).fill(['No job starts by itself']),
+  )
   expect(whileAlive).toEqual([])
 })
 

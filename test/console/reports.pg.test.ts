@@ -173,11 +173,19 @@ test('what is late is named above the numbers', async () => {
     `update ops.run_stream set finished_at = finished_at - interval '3 days' where stream = 'evaluations'`,
   )
 
-  const { text } = await console.get('/reports/rpt_04_time_to_complete')
+  const path = '/reports/rpt_04_time_to_complete'
+  const { text } = await console.get(path)
+  const leave = (at: string) =>
+    console.rows(`update core.rooftop set left_config_at = ${at} where rooftop_id <= 5`)
+  await leave('now()')
+  const { text: withoutRetired } = await console.get(path)
+  await leave('null')
 
   expect(text).toContain(
     'stale</span> The numbers may miss what is new: evaluations of all 6 rooftops.',
   )
+  expect(withoutRetired).toMatch(/new: evaluations of [^,;]+ \(late\)\./)
+  expect(withoutRetired).toContain('0 of 1 rooftops are fresh')
 })
 
 test('a page reads with few statements, however many charts it has', async () => {

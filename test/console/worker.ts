@@ -11,7 +11,7 @@ const silent = openLog({ level: 'silent', human: false, secrets: [], write: () =
 /** A worker on the warehouse of a fixture, as `forecourt worker` is; it ends when it is disposed. */
 export async function openWorker({ config }: Fixture): Promise<AsyncDisposable> {
   const stop = new AbortController()
-  const options = { signal: stop.signal, applicationName: sessionName('worker') }
+  const options = { signal: stop.signal, applicationName: sessionName('worker', config) }
   const context = await openContext(config, silent, options)
   const worked = runWorker(context, { streams: allStreams, concurrency: 2 })
   return {

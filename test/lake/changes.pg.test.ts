@@ -38,6 +38,27 @@ test('the manifest names every file with its rows, size and digest, and nothing 
   expect(manifest.coveredTo).toBe(rows[0].covered.toISOString())
 })
 
+test('a rooftop that left the config does not hold back how far the data reach', async () => {
+  await using lake = await openLakeFixture()
+  const { pool } = lake.fixture.database
+  await pool.query(
+    `update ops.coverage set covered = covered * tstzmultirange(tstzrange(null, upper(covered) - interval '2 days')) where rooftop_id = 1`,
+  )
+  await pool.query('delete from ops.window_certificate where rooftop_id = 1 and not settled')
+  await lake.export()
+  const before = (await lake.manifest()).coveredTo
+  await pool.query('update core.rooftop set left_config_at = now() where rooftop_id = 1')
+
+  await lake.export()
+
+  const { rows } = await pool.query(
+    "select min(covered_to) as covered from mart.data_freshness where stream = 'evaluations' and rooftop_id > 1",
+  )
+  const { coveredTo } = await lake.manifest()
+  expect(coveredTo).toBe(rows[0].covered.toISOString())
+  expect(Date.parse(before!)).toBeLessThan(Date.parse(coveredTo!))
+})
+
 test('a second export writes only what depends on the time', async () => {
   await using lake = await openLakeFixture()
   await lake.export()

@@ -72,6 +72,30 @@ test('a rooftop without any loaded data has its rows, and is not trusted', async
     })
 })
 
+test('a rooftop that left the config is retired, neither late nor failed, and no question of trust', async () => {
+  await using world = await openSmallWorld()
+  await aGoodNight(world)
+  await world.rows(
+    "update core.rooftop set left_config_at = now() - interval '3 days' where rooftop_id <= 2",
+  )
+  await world.rows(
+    "update ops.run_stream set status = 'failed', finished_at = now() - interval '9 days'",
+  )
+
+  const retired = await report(world)
+  const streams = await streamsOf(world)
+  const neverLoaded = await report(world, 2)
+  const other = await report(world, 3)
+
+  const states = streams.map(({ status }) => status)
+  expect(states).toEqual(allStreams.map(() => 'retired'))
+  const words = { may_trust: null, reason: 'it left the config: it is loaded no more' }
+  expect([retired, neverLoaded]).toMatchObject([words, words])
+  expect(retired['left_config_at']).toEqual(streams[0]!['left_config_at'])
+  expect(retired['left_config_at']).toBeInstanceOf(Date)
+  expect(other).toMatchObject({ may_trust: false, left_config_at: null })
+})
+
 test('freshness agrees with "forecourt status", by the clock of the source, after good and failed nights', async () => {
   await using fixture = await openFixture({
     sandbox: { now, world: twoRooftops() },

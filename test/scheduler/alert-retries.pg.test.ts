@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { makeConfig } from '#src/config/read.ts'
+import { readSource, registerSource } from '#src/db/run-source.ts'
+import { openDb } from '#src/db/transaction.ts'
 import {
   claimAttempt,
   dueMessages,
@@ -113,10 +116,16 @@ test('a problem that ended before its message arrived is no failure once the rec
 test('of two processes that found the same message due, one sends it', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  await saveProblems(pool, 'job/', [{ key: 'job/late', what: 'nightly late' }], ['job/late'])
+  const sourceId = await registerSource(openDb(pool), readSource(makeConfig({}, '/nowhere')))
+  await saveProblems(
+    pool,
+    { kind: 'job/', sourceId },
+    [{ key: 'job/late', what: 'nightly late' }],
+    ['job/late'],
+  )
   const message = { target: 'ops', recipient: '', key: 'job/late', severity: 'critical' as const }
-  await queueRaised(pool, [message])
-  const sending = { targets: ['ops'], recipients: [''], afterMinutes: 0 }
+  await queueRaised(pool, sourceId, [message])
+  const sending = { targets: ['ops'], recipients: [''], sourceId, afterMinutes: 0 }
   const [due] = await dueMessages(pool, sending, ['job/'])
 
   const claims = await Promise.all([due!, due!].map((one) => claimAttempt(pool, one)))

@@ -20,14 +20,15 @@ async function hourlyOf({ config }: Context): Promise<PlannedJob> {
   return (await loadJobs(config)).find(({ name }) => name === 'hourly')!
 }
 
+const jobOf = ({ queue }: Context, jobName: string) => ({ sourceId: queue.sourceId, jobName })
+
 /** Registers a job as known for some days. */
 async function knownForDays(
-  fixture: ScheduleFixture,
+  { pool, queue }: Context,
   job: PlannedJob,
   days: number,
 ): Promise<Date> {
-  const { pool } = fixture.database
-  await registerJobs(pool, [job])
+  await registerJobs(pool, queue.sourceId, [job])
   await pool.query('update ops.job set known_since = now() - make_interval(days => $1)', [days])
   await untilFreeLocksCount(pool)
   return lastSlot(job.slots, new Date())!
@@ -55,7 +56,7 @@ test('of the missed nights only the newest is run, once, at start, by one of two
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await knownForDays(fixture, job, 3)
+  const slot = await knownForDays(context, job, 3)
 
   const [one, other] = [await keep(fixture, job), await keep(fixture, job)]
   await until(async () => (await fixture.jobRuns()).some(({ status }) => status === 'ok'))
@@ -75,11 +76,11 @@ test('a new job has missed no slot, nor has one whose schedule was changed', asy
   const { pool } = fixture.database
   const slot = lastSlot(job.slots, new Date())!
 
-  await registerJobs(pool, [job])
-  const fresh = await claimSlot(pool, 'hourly', slot)
+  await registerJobs(pool, context.queue.sourceId, [job])
+  const fresh = await claimSlot(pool, jobOf(context, 'hourly'), slot)
   await pool.query("update ops.job set known_since = now() - interval '3 days'")
-  await registerJobs(pool, [{ ...job, timezone: 'Australia/Sydney' }])
-  const changed = await claimSlot(pool, 'hourly', slot)
+  await registerJobs(pool, context.queue.sourceId, [{ ...job, timezone: 'Australia/Sydney' }])
+  const changed = await claimSlot(pool, jobOf(context, 'hourly'), slot)
 
   expect([fresh.kind, changed.kind]).toEqual(['none', 'none'])
   expect(await fixture.jobRuns()).toEqual([])
@@ -89,10 +90,10 @@ test('a job run whose process ended is taken over; the earlier attempt can recor
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await knownForDays(fixture, job, 1)
-  const first = await claimSlot(context.pool, 'hourly', slot)
+  const slot = await knownForDays(context, job, 1)
+  const first = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
   if (first.kind !== 'claimed') throw new Error('not claimed')
-  const whileAlive = await claimSlot(context.pool, 'hourly', slot)
+  const whileAlive = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
   // To the others this appears as its death: its session is gone, although it continues.
   const { rows } = await first.claim.holder.query('select pg_backend_pid() as pid')
   await fixture.database.pool.query('select pg_terminate_backend($1, 5000)', [rows[0].pid])
@@ -103,7 +104,7 @@ test('a job run whose process ended is taken over; the earlier attempt can recor
     ),
   )
 
-  const second = await claimSlot(context.pool, 'hourly', slot)
+  const second = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
   if (second.kind !== 'claimed') throw new Error('not taken over')
   await executeJobRun(context, job, first.claim)
   const afterTheFirst = await fixture.jobRuns()
@@ -117,11 +118,11 @@ test('a job run whose process ended is taken over; the earlier attempt can recor
 test('a job whose process ends repeatedly is recorded as failed', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
-  const slot = await knownForDays(fixture, await hourlyOf(context), 1)
+  const slot = await knownForDays(context, await hourlyOf(context), 1)
 
   const claims = []
   for (let left = 7; left > 0; left--) {
-    const claimed = await claimSlot(context.pool, 'hourly', slot)
+    const claimed = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
     claims.push(claimed.kind)
     if (claimed.kind === 'claimed') claimed.claim.holder.release(true)
     await until(async () => {
@@ -145,14 +146,14 @@ test('a slot is skipped while the job is running, and a manual run is refused', 
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  await knownForDays(fixture, job, 1)
+  await knownForDays(context, job, 1)
   const [earlier, later] = [new Date('2026-03-10T01:00:00Z'), new Date('2026-03-10T02:00:00Z')]
   await fixture.database.pool.query("update ops.job set known_since = '2026-01-01'")
-  const running = await claimSlot(context.pool, 'hourly', earlier)
+  const running = await claimSlot(context.pool, jobOf(context, 'hourly'), earlier)
   if (running.kind !== 'claimed') throw new Error('not claimed')
 
-  const next = await claimSlot(context.pool, 'hourly', later)
-  const manual = claimManually(context.pool, 'hourly')
+  const next = await claimSlot(context.pool, jobOf(context, 'hourly'), later)
+  const manual = claimManually(context.pool, jobOf(context, 'hourly'))
 
   await expect(manual).rejects.toThrow(
     /^hourly is at work \(job run 1, slot 2026-03-10T01:00:00.000Z/,
@@ -169,14 +170,14 @@ test('a slot during a manual run waits for its end', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  await knownForDays(fixture, job, 1)
+  await knownForDays(context, job, 1)
   await fixture.database.pool.query("update ops.job set known_since = '2026-01-01'")
   const slot = new Date('2026-03-10T01:00:00Z')
-  const manual = await claimManually(context.pool, 'hourly')
+  const manual = await claimManually(context.pool, jobOf(context, 'hourly'))
 
-  const meanwhile = await claimSlot(context.pool, 'hourly', slot)
+  const meanwhile = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
   await executeJobRun(context, job, manual)
-  const afterwards = await claimSlot(context.pool, 'hourly', slot)
+  const afterwards = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
 
   expect(meanwhile).toEqual({ kind: 'none' })
   expect(afterwards).toMatchObject({ kind: 'claimed', claim: { slot } })
@@ -220,7 +221,11 @@ test('a failed job is recorded with the errors of its rooftops', async () => {
   await using context = await fixture.context()
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
 
-  await executeJobRun(context, await hourlyOf(context), await claimManually(context.pool, 'hourly'))
+  await executeJobRun(
+    context,
+    await hourlyOf(context),
+    await claimManually(context.pool, jobOf(context, 'hourly')),
+  )
 
   const [jobRun] = await fixture.jobRuns()
   expect(jobRun).toMatchObject({ status: 'failed', cause: 'manual', slot_at: null })
@@ -232,7 +237,7 @@ test('the next scheduler continues a stopped job run', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await knownForDays(fixture, job, 1)
+  const slot = await knownForDays(context, job, 1)
   const slow = fixture.sandbox.faults.add({ fault: { kind: 'slow', ms: 1500 } })
 
   const first = await keep(fixture, job)
@@ -259,17 +264,21 @@ test('a job waits for another run that holds its work, as long as its setting al
     match: { path: '/geteval' },
     fault: { kind: 'slow', ms: 600_000 },
   })
-  const holder = executeJobRun(context, hourly, await claimManually(context.pool, 'holder'))
+  const holder = executeJobRun(
+    context,
+    hourly,
+    await claimManually(context.pool, jobOf(context, 'holder')),
+  )
   await until(() => slow.hits > 0)
 
   const impatient = await executeJobRun(
     context,
     hourly,
-    await claimManually(context.pool, 'impatient'),
+    await claimManually(context.pool, jobOf(context, 'impatient')),
   )
   const waitingJob = { ...hourly, waitMinutes: 1 }
-  const slot = await knownForDays(fixture, waitingJob, 1)
-  const claimed = await claimSlot(context.pool, 'hourly', slot)
+  const slot = await knownForDays(context, waitingJob, 1)
+  const claimed = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
   if (claimed.kind !== 'claimed') throw new Error('not claimed')
   slow.remove()
   const waited = await executeJobRun(context, waitingJob, claimed.claim)

@@ -128,6 +128,6 @@ function freshnessOf({ schema, name, comment }: MartView): object {
       error_after: { count: freshWithinHours + 24, period: 'hour' },
     },
     // Of the rooftop of the config with the oldest good run; a rooftop without one is as old as can be.
-    loaded_at_query: `select min(coalesce(last_good_run_at, 'epoch')) from ${schemaOf(schema)}.data_freshness join ${schemaOf(schema)}.dim_rooftop using (rooftop_id) where stream = '${stream}' and left_config_at is null`,
+    loaded_at_query: `select min(coalesce(last_good_run_at, 'epoch')) from ${schemaOf(schema)}.data_freshness where stream = '${stream}' and status <> 'retired'`,
   }
 }

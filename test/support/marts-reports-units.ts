@@ -234,6 +234,7 @@ export function dataFreshness(
       ).toISOString(),
       may_trust: quarantined === 0,
       reason: quarantined === 0 ? null : `${quarantined} records in quarantine`,
+      left_config_at: null,
     }
   })
 }

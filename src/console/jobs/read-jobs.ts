@@ -18,7 +18,7 @@ export async function readJobs(
   db: Db,
 ): Promise<Readonly<Record<string, JobFigures>>> {
   const jobs = await loadJobs(config)
-  const statuses = await readJobStatuses(db, jobs)
+  const statuses = await readJobStatuses(db, config, jobs)
   return Object.fromEntries(
     jobs.map((job) => {
       const { name, missingSetting, budgetMinutes } = job

@@ -1,4 +1,4 @@
-import type { LiveProcess } from '../../db/processes.ts'
+import { isAlive, type LiveProcess } from '../../db/processes.ts'
 import type { Problem } from '../../morning/problems.ts'
 import { plural } from '../../values/text.ts'
 import type { JobFigures } from './read-jobs.ts'
@@ -10,10 +10,8 @@ export type SchedulerState = 'scheduler' | 'run' | 'demo' | 'none'
 
 /** Who starts the jobs, by the processes that are alive now and by the newest run of all jobs. */
 export function findSchedulerState(processes: readonly LiveProcess[], jobs: Jobs): SchedulerState {
-  const isAlive = (name: LiveProcess['command']) =>
-    processes.some(({ command, isSilent }) => command === name && !isSilent)
-  if (isAlive('schedule')) return 'scheduler'
-  if (isAlive('demo')) return 'demo'
+  if (isAlive(processes, ['schedule'])) return 'scheduler'
+  if (isAlive(processes, ['demo'])) return 'demo'
   const newest = findNewestRun(jobs)
   // A scheduler that died left a newer run than the last one by hand.
   return newest?.ranLately === true && newest.last!.slotAt === null ? 'run' : 'none'

@@ -21,7 +21,7 @@ export const backfills = definePage({
   async read({ db, config }) {
     const found = await readBackfills(db, config.sync)
     const waits = found.some(({ state, isDetached }) => state === 'running' && isDetached)
-    return { backfills: found, processes: waits ? await readProcesses(db) : null }
+    return { backfills: found, processes: waits ? await readProcesses(db, config) : null }
   },
   isLive: ({ backfills: found }) => found.some(({ state }) => state === 'running'),
   draw({ backfills: found, processes }, { config, person }) {

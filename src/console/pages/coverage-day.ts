@@ -80,7 +80,7 @@ export const coverageDay = definePage({
       ...{ from: span.from.toISOString(), until: span.until.toISOString() },
       certificates: await readCertificates(db, place),
       spans: await readSpans(db, stream.name, [uid], span),
-      hasWorker: hasWorker(await readProcesses(db)),
+      hasWorker: hasWorker(await readProcesses(db, config)),
     }
   },
   title: ({ name, day }) => `${name}, ${dayName(day)} ${day.slice(0, 4)}`,

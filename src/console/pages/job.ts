@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import type { Config } from '../../config/read.ts'
+import { isOfConfig } from '../../db/run-source.ts'
 import type { Db } from '../../db/transaction.ts'
 import { html } from '../../values/html.ts'
 import { jobBadge, punctuality, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
@@ -24,15 +26,20 @@ interface JobRunRow {
   readonly error: string | null
 }
 
-async function readJobRuns(db: Db, name: string, before: number): Promise<JobRunRow[]> {
+/** The runs of a job for the services of a config, the newest first. */
+async function readJobRuns(
+  db: Db,
+  config: Pick<Config, 'appraisal' | 'vehicleData'>,
+  { name, before }: { readonly name: string; readonly before: number },
+): Promise<JobRunRow[]> {
   const { rows } = await sql<JobRunRow>`
     select fire_id as id, to_json(slot_at) #>> '{}' as "slotAt", to_json(claimed_at) #>> '{}' as "startedAt",
       to_json(finished_at) #>> '{}' as "finishedAt", status, attempt, host, error,
       -- While it is running, its runs are those of its command since then.
       case when status = 'running' then array(
-          select run_id from ops.run where command = 'run ' || job_name and started_at >= claimed_at and run.status = 'running' order by 1)
+          select run_id from ops.run where run.source_id = job_fire.source_id and command = 'run ' || job_name and started_at >= claimed_at and run.status = 'running' order by 1)
         else run_ids end as "runIds"
-    from ops.job_fire where job_name = ${name} and fire_id < ${before}::bigint order by fire_id desc limit ${pageSize + 1}`.execute(
+    from ops.job_fire where job_name = ${name} and ${isOfConfig('job_fire.source_id', config)} and fire_id < ${before}::bigint order by fire_id desc limit ${pageSize + 1}`.execute(
     db,
   )
   return rows
@@ -46,7 +53,7 @@ export const job = definePage({
     const name = params['name']!
     const all = await readJobs(config, db)
     if (!Object.hasOwn(all, name)) return null
-    const rows = await readJobRuns(db, name, idBefore(query['before']))
+    const rows = await readJobRuns(db, config, { name, before: idBefore(query['before']) })
     return { name, job: all[name]!, ...cutPage(rows) }
   },
   title: ({ name }) => `Job ${name}`,

@@ -21,9 +21,9 @@ export const jobs = definePage({
   navigation: 'Jobs',
   isMinor: true,
   async read({ db, config, now }) {
-    const nights = await readNights(db, config.console!.timezone, now)
+    const nights = await readNights(db, config, { zone: config.console!.timezone, now })
     const found = await readJobs(config, db)
-    const scheduler = findSchedulerState(await readProcesses(db), found)
+    const scheduler = findSchedulerState(await readProcesses(db, config), found)
     return { jobs: found, alerts: await readAlertStatuses(db, config), nights, scheduler }
   },
   isLive: ({ jobs: found }) => Object.values(found).some(({ last }) => last?.status === 'running'),

@@ -31,7 +31,7 @@ export const morning = definePage({
     const keys = await readKeyStates(db, config)
     const ofStreams = streamProblems(states, { keys, config })
     const jobs = await readJobs(config, db)
-    const scheduler = findSchedulerProblem(await readProcesses(db), jobs)
+    const scheduler = findSchedulerProblem(await readProcesses(db, config), jobs)
     const others = [
       ...(await readOtherProblems({ db, jobs, config, keys })),
       ...(scheduler === null ? [] : [scheduler]),

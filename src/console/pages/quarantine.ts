@@ -69,7 +69,7 @@ export const quarantine = definePage({
       },
       list: chosen.list === '' ? null : await listQuarantine(db, filter, page),
       retriable: retriable.reduce((sum, { records }) => sum + records, 0),
-      processes: isOpen ? await readProcesses(db) : [],
+      processes: isOpen ? await readProcesses(db, config) : [],
     }
   },
   draw({ chosen, rooftops, causes, isCapped, list, retriable, processes }, { config, person }) {

@@ -66,7 +66,7 @@ export const quarantined = definePage({
       rooftopName: rooftops.find(({ uid }) => uid === record.rooftop)?.name ?? record.rooftop,
       payload: shownPayload(found, config.wire.appraisal),
       isRetriable: retriable.length > 0,
-      processes: retriable.length > 0 ? await readProcesses(db) : [],
+      processes: retriable.length > 0 ? await readProcesses(db, config) : [],
     }
   },
   title: ({ record: { id } }) => `Quarantine ${id}`,

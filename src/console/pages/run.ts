@@ -31,7 +31,7 @@ async function readMore(db: Db, run: RunDetail, { config }: PageRequest) {
     resumable:
       isBackfill && run.resumedBy === null ? await findResumable(db, run.runId, config.sync) : [],
     failures: !isBackfill && hasEnded ? await readFailures(db, run) : [],
-    processes: run.isDetached && !hasEnded ? await readProcesses(db) : null,
+    processes: run.isDetached && !hasEnded ? await readProcesses(db, config) : null,
   }
 }
 

@@ -77,7 +77,7 @@ export const runs = definePage({
     const uids = config.rooftops.map(({ uid }) => uid)
     const span = { zone, now, count: nightCount }
     const nights = countNights(await readDayEnds(db, uids, span), span)
-    const jobDays = await readNights(db, zone, now)
+    const jobDays = await readNights(db, config, { zone, now })
     const commands = await readCommands(db)
     return { filter, rooftops, commands, runs: found, hasMore, nights, jobDays }
   },

@@ -63,7 +63,7 @@ export const work = definePage({
   async read({ db, config }) {
     const { runs } = await listRuns(db, { statuses: ['running'] }, 50)
     return {
-      ...{ runs, paces: await readPaces(db), processes: await readProcesses(db) },
+      ...{ runs, paces: await readPaces(db), processes: await readProcesses(db, config) },
       ...{
         queue: byLane(await countQueueParts(db)),
         keys: await readKeyStates(db, config),
@@ -107,9 +107,11 @@ ${table({
 ${table({
   caption: 'Processes that are connected to this warehouse and run until they are stopped',
   columns: ['Process', 'Does', 'Since', 'State'],
-  rows: data.processes.map(({ command, processId, host, since, isSilent }) => [
+  rows: data.processes.map(({ command, processId, host, since, isSilent, isOfOtherSource }) => [
     html`<code>forecourt ${command}</code><small>${processId} on ${host}</small>`,
-    does[command],
+    isOfOtherSource
+      ? 'the same for other services: its config names another base URL'
+      : does[command],
     instant(since, zone),
     isSilent ? badge('silent', 'bad') : badge('alive', 'ok'),
   ]),

@@ -16,7 +16,7 @@ export interface Freshness {
   readonly coveredTo: string | null
 }
 
-/** Reads how fresh streams are, as `mart.data_freshness` has it; that also reads months of evaluations, for what no page shows. */
+/** Reads how fresh streams are at the rooftops of the config, as `mart.data_freshness` has it; that also reads months of evaluations, for what no page shows. */
 export async function readFreshness(
   db: Db,
   streams: readonly string[],
@@ -28,7 +28,7 @@ export async function readFreshness(
         case when last_status is null then 'never' when last_status in ('failed', 'parked') then 'failed'
           when not is_at_work and coalesce(last_good_run_at < now() - interval '26 hours', true) then 'late' end as stale
       from core.stream_status join core.rooftop using (rooftop_id)
-      where stream = any(${[...streams]}::text[]) and rooftop_id = any(${[...rooftopIds]}::int[])
+      where stream = any(${[...streams]}::text[]) and rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null
     )
     select stream as what, count(*)::int as rooftops,
       coalesce(array_agg(rooftop_name || ' (' || stale || ')' order by rooftop_name) filter (where stale is not null), '{}') as stale,
@@ -40,7 +40,7 @@ export async function readFreshness(
   return rows
 }
 
-/** Reads how old the stock lists are. */
+/** Reads how old the stock lists of the rooftops of the config are. */
 export async function readListFreshness(db: Db, rooftopIds: readonly number[]): Promise<Freshness> {
   const { rows } = await sql<Freshness>`
     select 'stock lists' as what, count(*)::int as rooftops,
@@ -48,7 +48,7 @@ export async function readListFreshness(db: Db, rooftopIds: readonly number[]): 
       to_json(case when count(*) = count(newest) then min(newest) end) #>> '{}' as "oldestAt", null as "coveredTo"
     from core.rooftop
     left join lateral (select max(imported_at) as newest from core.stock_import as i where i.rooftop_id = rooftop.rooftop_id) as list on true
-    where rooftop_id = any(${[...rooftopIds]}::int[])`.execute(db)
+    where rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null`.execute(db)
   return rows[0]!
 }
 

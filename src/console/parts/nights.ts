@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import type { Config } from '../../config/read.ts'
+import { isOfConfig } from '../../db/run-source.ts'
 import type { Db } from '../../db/transaction.ts'
 import { addDays, localDay, startOfDay } from '../../values/instant.ts'
 import { html, type Html } from '../../values/html.ts'
@@ -22,12 +24,18 @@ interface JobDay {
 const statuses = ['failed', 'died', 'partial', 'running', 'stopped', 'skipped', 'ok']
 
 /** How every job went in the last 14 days of a zone; a slot counts for the day when it was due. */
-export async function readNights(db: Db, zone: string, now: Date): Promise<JobDay[]> {
+export async function readNights(
+  db: Db,
+  config: Pick<Config, 'appraisal' | 'vehicleData'>,
+  { zone, now }: { readonly zone: string; readonly now: Date },
+): Promise<JobDay[]> {
   const first = startOfDay(addDays(localDay(now, zone), 1 - nights), zone)
   const { rows } = await sql<JobDay>`
     select job_name as job, to_char(coalesce(slot_at, claimed_at) at time zone ${zone}::text, 'YYYY-MM-DD') as day, count(*)::int as runs,
       (array_agg(status order by status = 'skipped', fire_id desc))[1] as end
-    from ops.job_fire where claimed_at >= ${first} group by 1, 2 order by 1, 2`.execute(db)
+    from ops.job_fire where claimed_at >= ${first} and ${isOfConfig('job_fire.source_id', config)} group by 1, 2 order by 1, 2`.execute(
+    db,
+  )
   return rows
 }
 

@@ -1,12 +1,10 @@
-import type { LiveProcess } from '../../db/processes.ts'
+import { isAlive, type LiveProcess } from '../../db/processes.ts'
 import { type Content, html, type Html } from '../../values/html.ts'
-
-/** The demo works like a worker on what its console starts. */
-const workers: readonly LiveProcess['command'][] = ['worker', 'demo']
 
 /** Whether a worker takes what is left to the workers. */
 export function hasWorker(processes: readonly LiveProcess[]): boolean {
-  return processes.some(({ command, isSilent }) => workers.includes(command) && !isSilent)
+  // The demo works like a worker on what its console starts.
+  return isAlive(processes, ['worker', 'demo'])
 }
 
 /** What to do instead of starting work that would wait for a worker; nothing where one is alive. `command` does it without one. */
