@@ -209,13 +209,13 @@ async function mergeLists(
   const others = sql<{ user_id: number; is_active: boolean }>`
     select user_id, is_active from core.app_user_rooftop join core.rooftop using (rooftop_id)
     where group_id = ${groupId} and rooftop_id <> ${id} and user_id = any(${stored.map(({ user_id }) => user_id)}::bigint[])`
-  const elsewhere = Map.groupBy(
+  const otherMemberships = Map.groupBy(
     stored.length === 0 ? [] : (await others.execute(db)).rows,
     ({ user_id }) => user_id as number | undefined,
   )
   const derived = users.map((user) => ({
     ...(user.row ?? { user_id: null }),
-    ...mergeUser(user, elsewhere.get(user.row?.user_id) ?? [], wire),
+    ...mergeUser(user, otherMemberships.get(user.row?.user_id) ?? [], wire),
   }))
   const members = group.users.flatMap(({ row, listed }) =>
     listed ? [{ rooftop_id: id, user_id: row?.user_id ?? null, is_active: listed.isActive }] : [],
@@ -227,14 +227,14 @@ async function mergeLists(
   ]
 }
 
-/** Merges the lists into a user of the dealer group. `elsewhere`: the memberships at other rooftops. Pure. */
+/** Merges the lists into a user of the dealer group. `otherMemberships`: those at other rooftops. Pure. */
 function mergeUser(
   { row, email, listed }: GroupUser,
-  elsewhere: readonly { readonly is_active: boolean }[],
+  otherMemberships: readonly { readonly is_active: boolean }[],
   wire: AppraisalWire,
 ) {
   const active = [
-    ...elsewhere.map(({ is_active }) => is_active),
+    ...otherMemberships.map(({ is_active }) => is_active),
     ...(listed ? [listed.isActive] : []),
   ]
   const isListed = active.length > 0
@@ -275,7 +275,7 @@ async function newestLists(db: Kysely<Tables>, rooftopId: number): Promise<UserL
 }
 
 /** A user may have another name at another rooftop of the group. The last list that was loaded names them, and which one that was
- *  is not known: a stored name that any list of the group has is kept. */
+ *  is not known: a stored name stays when any list of the group has it. */
 async function withNamesInGroup(
   db: Kysely<Tables>,
   { id, groupId }: RooftopRow,
