@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../db/tables.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { DerivedTable } from '../pipeline/payload-rows.ts'
@@ -11,6 +11,8 @@ export interface ObservationTable {
   readonly key: 'eval_id' | 'stock_no'
   readonly keyType: 'bigint' | 'text'
   readonly source: string
+  /** The columns that an answer with the same values may change. */
+  readonly confirmed: readonly string[]
 }
 
 /** An answer about one key; a call has one answer for each key at most. */
@@ -18,148 +20,127 @@ interface Observation {
   readonly key: number | string
   /** The source's time of the answer. */
   readonly at: Date
+  readonly runId: number
   /** Hash of the values: a different one makes a new observation. */
   readonly valueHash: Buffer
-  /** The columns that only this table has. */
-  readonly columns: Readonly<Record<string, unknown>>
+  /** The columns that only this table has. `confirmed`: the observation with the same values, which the answer confirms. */
+  columns(confirmed: Row | null): Row
 }
 
-/** What an answer did, and the time of the observation that it made or confirmed. */
-export interface Observed {
+/** What an answer did: `inserted`: its row is the first of the key; `updated`: it replaces `before`; `unchanged`: it confirms it. */
+interface Merged {
   readonly outcome: LoadOutcome
-  readonly observedAt: Date
+  readonly before: Row | null
+  readonly row: Row & { readonly observed_at: Date; readonly last_confirmed_at: Date }
 }
-
-interface CurrentPrice {
-  readonly observedAt: Date
-  readonly confirmedAt: Date
-  readonly valueHash: Buffer
-}
-
-type Seen<A> = A & Observed
 
 /** Rows per insert: Postgres takes 65,535 parameters. */
 const rowsAtOnce = 1000
 
-/**
- * Appends new values and confirms unchanged ones: exactly one observation of a key stays current.
- * `inserted`: the first of its key; `updated`: it replaces another one.
- */
-export async function observeAll<A extends Observation>(
-  db: Kysely<Tables>,
+/** Merges an answer into the current observation of its key. Pure; load, replay and verification go by it. */
+function mergeObservation(
+  current: Row | null,
+  answer: Observation,
   rooftop: RooftopRow,
   on: ObservationTable,
-  answers: readonly A[],
-  runId: number,
-): Promise<readonly Seen<A>[]> {
-  if (answers.length === 0) return []
-  const current = await currentOf(db, rooftop, on, answers)
-  const seen = answers.map((answer) => ({
-    ...answer,
-    ...compare(answer, current.get(String(answer.key))),
-  }))
-  const of = (...outcomes: LoadOutcome[]) =>
-    seen.filter(({ outcome }) => outcomes.includes(outcome))
-  await supersede(db, rooftop, on, of('updated'))
-  await append(db, rooftop, on, of('inserted', 'updated'), runId)
-  await confirm(db, rooftop, on, of('unchanged'))
-  return seen
-}
-
-/** Pure. Compares an answer with the current observation of its key. */
-function compare({ at, valueHash }: Observation, current: CurrentPrice | undefined): Observed {
-  if (current === undefined) return { outcome: 'inserted', observedAt: at }
-  if (current.valueHash.equals(valueHash))
-    return { outcome: 'unchanged', observedAt: current.observedAt }
+): Merged {
+  const { key, at, runId, valueHash } = answer
+  const confirmedAt = Number(current?.['last_confirmed_at'] ?? -Infinity)
+  if (current !== null && valueHash.equals(current['value_hash'] as Buffer)) {
+    const last_confirmed_at = new Date(Math.max(at.getTime(), confirmedAt))
+    const row = { ...(current as Merged['row']), ...answer.columns(current), last_confirmed_at }
+    return { outcome: 'unchanged', before: current, row }
+  }
   // Always later than the one before it, also when the source's clock was set back or shows the same second.
-  const observedAt = new Date(Math.max(at.getTime(), current.confirmedAt.getTime() + 1))
-  return { outcome: 'updated', observedAt }
-}
-
-function currentRow(rooftop: RooftopRow, { source }: ObservationTable) {
-  return sql`price.rooftop_id = ${rooftop.id} and price.price_source = ${source} and price.is_current`
-}
-
-function keysOf({ keyType }: ObservationTable, answers: readonly Observation[]) {
-  return sql`${answers.map(({ key }) => key)}::${sql.raw(keyType)}[]`
-}
-
-async function currentOf(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  on: ObservationTable,
-  answers: readonly Observation[],
-): Promise<ReadonlyMap<string, CurrentPrice>> {
-  const { rows } = await sql<CurrentPrice & { key: string }>`
-    select price.${sql.ref(on.key)}::text as key, observed_at as "observedAt", last_confirmed_at as "confirmedAt", value_hash as "valueHash"
-    from ${sql.table(on.table)} as price
-    where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = any(${keysOf(on, answers)})`.execute(
-    db,
-  )
-  return new Map(rows.map((row) => [row.key, row]))
-}
-
-async function supersede(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  on: ObservationTable,
-  changed: readonly Observation[],
-): Promise<void> {
-  if (changed.length === 0) return
-  await sql`
-    update ${sql.table(on.table)} as price set is_current = false
-    where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = any(${keysOf(on, changed)})`.execute(
-    db,
-  )
-}
-
-async function append(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  on: ObservationTable,
-  fresh: readonly Seen<Observation>[],
-  runId: number,
-): Promise<void> {
-  const rows = fresh.map(({ key, observedAt, valueHash, columns }) => ({
+  const observedAt = new Date(Math.max(at.getTime(), confirmedAt + 1))
+  const row = {
     rooftop_id: rooftop.id,
     [on.key]: key,
     price_source: on.source,
     observed_at: observedAt,
     last_confirmed_at: observedAt,
     is_current: true,
-    ...columns,
+    ...answer.columns(null),
     value_hash: valueHash,
     run_id: runId,
+  }
+  return { outcome: current === null ? 'inserted' : 'updated', before: current, row }
+}
+
+/** Appends new values and confirms unchanged ones: exactly one observation of a key stays current. Only one slice of a stream
+ *  and rooftop runs at a time, so what is read here stays current until it is written. */
+export async function observeAll<A extends Observation>(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  answers: readonly A[],
+): Promise<readonly (A & Merged)[]> {
+  if (answers.length === 0) return []
+  const keys = answers.map(({ key }) => key)
+  const rows = await readObservations(db, rooftop, on, keys, sql`and is_current`)
+  const current = new Map(rows.map((row) => [row[on.key], row]))
+  const merged = answers.map((answer) => ({
+    ...answer,
+    ...mergeObservation(current.get(answer.key) ?? null, answer, rooftop, on),
   }))
-  for (let from = 0; from < rows.length; from += rowsAtOnce)
+  const isConfirmed = ({ outcome }: Merged) => outcome === 'unchanged'
+  const fresh = merged.filter((answer) => !isConfirmed(answer)).map(({ row }) => row)
+  const ended = merged.filter(({ outcome }) => outcome === 'updated').map(({ key }) => key)
+  if (ended.length > 0)
+    await sql`
+      update ${sql.table(on.table)} as price set is_current = false
+      where ${ofKeys(rooftop, on, ended)} and is_current`.execute(db)
+  for (let from = 0; from < fresh.length; from += rowsAtOnce)
     await db
       .insertInto(on.table)
-      .values(rows.slice(from, from + rowsAtOnce) as never)
+      .values(fresh.slice(from, from + rowsAtOnce) as never)
       .execute()
+  await confirm(db, rooftop, on, merged.filter(isConfirmed))
+  return merged
+}
+
+function ofKeys(rooftop: RooftopRow, on: ObservationTable, keys: readonly (number | string)[]) {
+  return sql`price.rooftop_id = ${rooftop.id} and price.price_source = ${on.source}
+    and price.${sql.ref(on.key)} = any(${[...keys]}::${sql.raw(on.keyType)}[])`
+}
+
+/** The stored observations of some keys, oldest first. */
+async function readObservations(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  keys: readonly (number | string)[],
+  only: RawBuilder<unknown>,
+): Promise<Row[]> {
+  const { rows } = await sql<Row>`
+    select * from ${sql.table(on.table)} as price where ${ofKeys(rooftop, on, keys)} ${only}
+    order by observed_at`.execute(db)
+  return rows
 }
 
 async function confirm(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   on: ObservationTable,
-  unchanged: readonly Observation[],
+  confirmed: readonly (Observation & Merged)[],
 ): Promise<void> {
-  if (unchanged.length === 0) return
+  if (confirmed.length === 0) return
+  const keys = confirmed.map(({ key }) => key)
+  const names = [on.key, ...on.confirmed]
+  const rows = confirmed.map(({ row }) =>
+    Object.fromEntries(names.map((name) => [name, row[name]])),
+  )
+  const sets = on.confirmed.map((name) => sql`${sql.ref(name)} = fresh.${sql.ref(name)}`)
   await sql`
-    update ${sql.table(on.table)} as price set last_confirmed_at = greatest(price.last_confirmed_at, answer.at)
-    from unnest(${keysOf(on, unchanged)}, ${unchanged.map(({ at }) => at)}::timestamptz[]) as answer (key, at)
-    where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = answer.key`.execute(db)
+    update ${sql.table(on.table)} as price set ${sql.join(sets)}
+    from jsonb_populate_recordset(null::${sql.table(on.table)}, ${JSON.stringify(rows)}::jsonb) as fresh
+    where ${ofKeys(rooftop, on, keys)} and price.is_current and price.${sql.ref(on.key)} = fresh.${sql.ref(on.key)}`.execute(
+    db,
+  )
 }
 
-/** An answer from a stored payload. */
-interface StoredAnswer extends Observation {
-  readonly runId: number
-  /** Columns that the first answer of an observation decides. */
-  readonly first: Readonly<Record<string, unknown>>
-}
-
-/** An observation, derived from the answers with the same values that follow each other. */
-interface DerivedObservation<A extends StoredAnswer> {
+/** An observation, and the answers with its values, which follow each other. */
+interface DerivedObservation<A extends Observation> {
   readonly row: Row
   /** Whether the first of these answers made it; else an earlier one did, whose payload was deleted. */
   readonly isWhole: boolean
@@ -168,10 +149,10 @@ interface DerivedObservation<A extends StoredAnswer> {
 }
 
 /**
- * Derives observations from the stored answers of some keys, oldest first, and finds the stored row of each by its run.
- * The payloads of older observations were deleted (`retention.rawDays`).
+ * Merges the stored answers of some keys, oldest first, as the load did. The payloads of older observations were deleted
+ * (`retention.rawDays`), and an answer that only confirms stores none: what the answers do not say is taken from the stored rows.
  */
-export async function deriveObservations<A extends StoredAnswer>(
+export async function deriveObservations<A extends Observation>(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   on: ObservationTable,
@@ -181,79 +162,68 @@ export async function deriveObservations<A extends StoredAnswer>(
   readonly observations: readonly DerivedObservation<A>[]
 }> {
   const byKey = Map.groupBy(answers, ({ key }) => key)
-  const { rows } = await sql<Row>`
-    select * from ${sql.table(on.table)} as price
-    where rooftop_id = ${rooftop.id} and price_source = ${on.source} and price.${sql.ref(on.key)} = any(${keysOf(
-      on,
-      [...byKey.values()].map(([first]) => first!),
-    )})
-    order by observed_at`.execute(db)
-  const rowsByKey = Map.groupBy(rows, (row) => row[on.key])
-  const stored: Row[] = []
-  const observations: DerivedObservation<A>[] = []
-  for (const [key, ofKey] of byKey) {
-    const own = rowsByKey.get(key) ?? []
-    const runs = runsOfEqualValues(ofKey)
-    const matched = new Set<Row>()
-    for (const [index, equal] of runs.entries()) {
-      const [first] = equal as [A]
-      const made = own.find((row) => row['run_id'] === first.runId && !matched.has(row))
-      const before = made ?? (index === 0 ? continuedBy(first, own) : undefined)
-      if (before) matched.add(before)
-      const isWhole = before === undefined || before === made
-      const row = {
-        ...(before ?? newRow(rooftop, on, first, equal.at(-1)!.at)),
-        ...first.columns,
-        ...(isWhole ? first.first : {}),
-        value_hash: first.valueHash,
-        is_current: index === runs.length - 1,
-      }
-      observations.push({ row, isWhole, answers: equal })
-    }
-    const oldest = ofKey[0]!.runId
-    const older = own.filter((row) => !matched.has(row) && (row['run_id'] as number) < oldest)
-    for (const row of older)
-      observations.push({ row: { ...row, is_current: false }, isWhole: false, answers: [] })
-    stored.push(...own)
-  }
+  const stored = await readObservations(db, rooftop, on, [...byKey.keys()], sql``)
+  const rowsByKey = Map.groupBy(stored, (row) => row[on.key])
+  const observations = [...byKey].flatMap(([key, ofKey]) =>
+    mergeStored(rowsByKey.get(key) ?? [], ofKey, rooftop, on),
+  )
   const derived = observations.map(({ row }) => row)
   const recordOf = (row: Row) => String(row[on.key])
   return { table: { table: on.table, stored, derived, recordOf }, observations }
 }
 
+/** Merges the answers of one key. The stored row that an answer's run made says when it came, and until when it was confirmed. Pure. */
+function mergeStored<A extends Observation>(
+  stored: readonly Row[],
+  answers: readonly A[],
+  rooftop: RooftopRow,
+  on: ObservationTable,
+): DerivedObservation<A>[] {
+  const { runId, valueHash } = answers[0]!
+  const before = confirmedBy(answers[0]!, stored)
+  const older = stored.filter((row) => row !== before && (row['run_id'] as number) < runId)
+  const left = new Set(stored)
+  const merged: { row: Row; known: Row | undefined; isWhole: boolean; answers: A[] }[] = []
+  // With the hash of the answer, so that the answer confirms it whatever is stored.
+  if (before !== undefined) {
+    const row = { ...before, value_hash: valueHash }
+    merged.push({ row, known: before, isWhole: false, answers: [] })
+  }
+  for (const answer of answers) {
+    const last = merged.at(-1)
+    const { outcome, row } = mergeObservation(last?.row ?? null, answer, rooftop, on)
+    if (outcome === 'unchanged') {
+      last!.row = row
+      last!.answers.push(answer)
+    } else {
+      const known = stored.find((one) => one['run_id'] === answer.runId && left.delete(one))
+      merged.push({ row: withTimes(row, known), known, isWhole: true, answers: [answer] })
+    }
+  }
+  return [
+    ...older.map((row) => ({ row: { ...row, is_current: false }, isWhole: false, answers: [] })),
+    ...merged.map(({ row, known, ...rest }, index) => ({
+      row: { ...withTimes(row, known), is_current: index === merged.length - 1 },
+      ...rest,
+    })),
+  ]
+}
+
+function withTimes(row: Row, known: Row = row): Row {
+  const { observed_at, last_confirmed_at } = known
+  return { ...row, observed_at, last_confirmed_at }
+}
+
 /** How far the time of an answer and that of its payload may differ: the source's clock has seconds. */
 const toleranceMs = 5000
 
-/** The observation that the oldest answer confirmed; undefined: it confirmed none. */
-function continuedBy({ runId, at, valueHash }: StoredAnswer, own: readonly Row[]): Row | undefined {
-  const last = own.findLast((row) => (row['run_id'] as number) < runId)
+/** The observation of an earlier run that the oldest answer confirmed; undefined: it confirmed none. */
+function confirmedBy(
+  { runId, at, valueHash }: Observation,
+  stored: readonly Row[],
+): Row | undefined {
+  if (stored.some((row) => row['run_id'] === runId)) return undefined
+  const last = stored.findLast((row) => (row['run_id'] as number) < runId)
   const isConfirmed = Number(last?.['last_confirmed_at']) >= at.getTime() - toleranceMs
   return last && (isConfirmed || valueHash.equals(last['value_hash'] as Buffer)) ? last : undefined
-}
-
-/** Answers of one key, grouped where the values stay the same. */
-function runsOfEqualValues<A extends StoredAnswer>(answers: readonly A[]): A[][] {
-  const runs: A[][] = []
-  for (const answer of answers) {
-    const last = runs.at(-1) ?? []
-    if (last[0]?.valueHash.equals(answer.valueHash)) last.push(answer)
-    else runs.push([answer])
-  }
-  return runs
-}
-
-function newRow(
-  rooftop: RooftopRow,
-  on: ObservationTable,
-  { key, at, runId }: StoredAnswer,
-  confirmedAt: Date,
-): Row {
-  return {
-    rooftop_id: rooftop.id,
-    [on.key]: key,
-    price_source: on.source,
-    observed_at: at,
-    last_confirmed_at: confirmedAt,
-    run_id: runId,
-  }
 }

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { isGeneratedAccount } from '../generated-account.ts'
+import { addUser, isGeneratedAccount } from '../app-user.ts'
 import type { Links } from './merge.ts'
 import type { EvaluationRecord } from './normalise.ts'
 import { lockSql } from '../../db/locks.ts'
@@ -26,10 +26,18 @@ export async function linkSalespeople(
   if (missing.length > 0 && mode === 'add') {
     // Two rooftops of a group may find the same new salesperson at once.
     await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
+    const addUnlisted = async (email: string) => {
+      const { user_id } = await addUser(db, rooftop, email, {
+        display_name: named.get(email)!.name,
+        is_generated_link_account: isGeneratedAccount(email, wire),
+        ...{ is_active: null, in_user_list: false },
+      })
+      return user_id
+    }
     for (const email of missing) {
       // One that was just added may have this e-mail in another case.
       const id = (await userIds(db, rooftop.groupId, [email])).get(email)
-      ids.set(email, id ?? (await addUnlisted(db, rooftop.groupId, named.get(email)!, wire)))
+      ids.set(email, id ?? (await addUnlisted(email)))
     }
   }
   return (record) => ({ user_id: record.user ? (ids.get(record.user.email) ?? null) : null })
@@ -49,28 +57,4 @@ async function userIds(
     db,
   )
   return new Map(rows.map(({ email, id }) => [email, id]))
-}
-
-async function addUnlisted(
-  db: Kysely<Tables>,
-  groupId: number,
-  user: { email: string; name: string | null },
-  wire: AppraisalWire,
-): Promise<number> {
-  const { user_id } = await db
-    .insertInto('core.app_user')
-    .values({
-      group_id: groupId,
-      display_name: user.name,
-      is_generated_link_account: isGeneratedAccount(user.email, wire),
-      is_active: null,
-      in_user_list: false,
-    })
-    .returning('user_id')
-    .executeTakeFirstOrThrow()
-  await db
-    .insertInto('pii.app_user_email')
-    .values({ user_id, group_id: groupId, email: user.email })
-    .execute()
-  return user_id
 }

@@ -3,13 +3,9 @@ import { getPricing } from '../../contract/appraisal/pricing.ts'
 import type { Tables } from '../../db/tables.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { type Derivation, readPayloads, rowsByColumn } from '../../pipeline/payload-rows.ts'
-import {
-  deriveObservations,
-  type Observed,
-  type ObservationTable,
-  observeAll,
-} from '../observation.ts'
+import { type Derivation, readPayloads } from '../../pipeline/payload-rows.ts'
+import { isSameValue } from '../../values/same-value.ts'
+import { deriveObservations, type ObservationTable, observeAll } from '../observation.ts'
 import type { EnrichmentAnswer } from '../../pipeline/enrichment.ts'
 import { type LoadOutcome, RecordIssues, type Rejected, type Row } from '../../values/record.ts'
 import { normalisePrice, type PriceRecord, type ReasoningStatus } from './normalise.ts'
@@ -21,6 +17,7 @@ const evaluationPrices: ObservationTable = {
   key: 'eval_id',
   keyType: 'bigint',
   source: priceSource,
+  confirmed: ['last_confirmed_at', 'reasoning_status'],
 }
 
 /** The rows that stored payloads make. */
@@ -38,36 +35,28 @@ export async function derivePrices(
     try {
       const evalId = Number(naturalKey)
       const record = normalisePrice(JSON.parse(text), evalId, rooftop)
-      const { key, valueHash, columns: all } = observationOf({ evalId, ask: '', record, at })
-      const { as_of_date, reasoning_status: _, ...columns } = all
-      answers.push({ key, at, valueHash, columns, runId, record, first: { as_of_date } })
+      answers.push(observationOf({ evalId, record, at }, runId))
     } catch (error) {
       if (!(error instanceof RecordIssues)) throw error
       unfit.push({ naturalKey, issues: error.issues, payload: text })
     }
   }
   const { table, observations } = await deriveObservations(db, rooftop, evaluationPrices, answers)
-  const prices = observations.map(({ row, isWhole, answers: equal }) => ({
-    ...row,
-    reasoning_status: equal.reduce(
-      (status, { record }) => nextReasoning(status, record.reasoning),
-      isWhole ? null : (row['reasoning_status'] as ReasoningStatus | null),
-    ),
-  }))
-  const observed = new Set(observations.map(({ row }) => observationKey(row)))
-  const known = (
-    await rowsByColumn(db, 'core.price_insight', rooftop.id, 'eval_id', keys.map(Number))
-  ).filter((row) => observed.has(observationKey(row)))
-  const insights = observations.flatMap(({ row, isWhole, answers: equal }) => {
-    const last = equal.findLast(({ record }) => record.reasoning === 'completed')
-    if (last !== undefined) return insightRows(row as unknown as ObservationKey, last.record)
-    return isWhole ? [] : known.filter((own) => observationKey(own) === observationKey(row))
+  const known = await readInsights(db, rooftop, keys.map(Number))
+  const observed = observations.map(({ row, isWhole, answers: equal }) => {
+    const stored = known.get(observationKey(row)) ?? []
+    return { stored, derived: mergeInsights(isWhole ? [] : stored, row, equal) }
   })
   const recordOf = (row: Row) => String(row['eval_id'])
   return {
     tables: [
-      { ...table, derived: prices },
-      { table: 'core.price_insight', stored: known, derived: insights, recordOf },
+      table,
+      {
+        table: 'core.price_insight',
+        stored: observed.flatMap(({ stored }) => stored),
+        derived: observed.flatMap(({ derived }) => derived),
+        recordOf,
+      },
     ],
     unfit,
   }
@@ -86,9 +75,6 @@ function nextReasoning(
   return answer
 }
 
-/** An answer, what it did, and the time of the observation that it made or confirmed. */
-type LoadedAnswer = EnrichmentAnswer<PriceRecord> & Observed
-
 /** Appends new prices and confirms unchanged ones. Exactly one observation of an evaluation stays current. */
 export async function observePrices(
   db: Kysely<Tables>,
@@ -96,93 +82,89 @@ export async function observePrices(
   answers: readonly EnrichmentAnswer<PriceRecord>[],
   runId: number,
 ): Promise<ReadonlyMap<number, LoadOutcome>> {
-  const observations = answers.map((answer) => ({ ...answer, ...observationOf(answer) }))
-  const seen = await observeAll(db, rooftop, evaluationPrices, observations, runId)
-  await updateReasoning(
-    db,
-    rooftop,
-    seen.filter(({ outcome }) => outcome === 'unchanged'),
-  )
-  await storeInsights(db, rooftop, seen)
-  return new Map(seen.map(({ evalId, outcome }) => [evalId, outcome]))
+  const observations = answers.map((answer) => observationOf(answer, runId))
+  const observed = await observeAll(db, rooftop, evaluationPrices, observations)
+  await storeInsights(db, rooftop, observed)
+  return new Map(observed.map(({ key, outcome }) => [key, outcome]))
 }
 
-function observationOf({ evalId, record }: EnrichmentAnswer<PriceRecord>) {
+function observationOf(
+  { evalId, record, at }: Omit<EnrichmentAnswer<PriceRecord>, 'ask'>,
+  runId: number,
+) {
   return {
-    key: evalId,
-    valueHash: record.valueHash,
-    columns: {
-      as_of_date: record.asOfDate,
+    ...{ key: evalId, at, runId, valueHash: record.valueHash, record },
+    columns: (confirmed: Row | null) => ({
+      as_of_date: confirmed?.['as_of_date'] ?? record.asOfDate,
       ...record.prices,
       currency_code: record.currency,
       confidence: record.confidence,
-      reasoning_status: record.reasoning,
-    },
+      reasoning_status: nextReasoning(
+        (confirmed?.['reasoning_status'] ?? null) as ReasoningStatus | null,
+        record.reasoning,
+      ),
+    }),
   }
 }
 
-/** Updates the reasoning status of confirmed observations; a reasoning that has ended does not begin again. */
-async function updateReasoning(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  confirmed: readonly LoadedAnswer[],
-): Promise<void> {
-  const reasoned = confirmed.filter(({ record }) => record.reasoning !== null)
-  if (reasoned.length === 0) return
-  await sql`
-    update core.price_observation as price set reasoning_status = answer.reasoning
-    from unnest(${reasoned.map(({ evalId }) => evalId)}::bigint[], ${reasoned.map(({ record }) => record.reasoning)}::varchar[]) as answer (eval_id, reasoning)
-    where price.rooftop_id = ${rooftop.id} and price.price_source = ${priceSource} and price.is_current
-      and price.eval_id = answer.eval_id and price.reasoning_status is distinct from answer.reasoning
-      and (answer.reasoning <> 'processing' or price.reasoning_status is null)`.execute(db)
+interface Reasoned {
+  readonly record: PriceRecord
 }
 
-/** Stores the insights of a completed reasoning with its observation; writes nothing when they are the same. */
+/** Stores the insights of completed reasonings with their observations; writes nothing when they are the same. */
 async function storeInsights(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  observed: readonly LoadedAnswer[],
+  observed: readonly (Reasoned & { readonly key: number; readonly row: Row })[],
 ): Promise<void> {
   const reasoned = observed.filter(({ record }) => record.reasoning === 'completed')
-  for (const { evalId, observedAt, record } of reasoned) {
-    const key = { rooftop_id: rooftop.id, eval_id: evalId, price_source: priceSource }
-    const rows = insightRows({ ...key, observed_at: observedAt }, record)
-    const stored = await db
-      .selectFrom('core.price_insight')
-      .select(['audience', 'position', 'insight'])
-      .where((row) => row.and({ ...key, observed_at: observedAt }))
-      .orderBy('audience', 'desc')
-      .orderBy('position')
-      .execute()
-    if (textOf(stored) === textOf(rows)) continue
-    await db
-      .deleteFrom('core.price_insight')
-      .where((row) => row.and({ ...key, observed_at: observedAt }))
-      .execute()
-    if (rows.length > 0) await db.insertInto('core.price_insight').values(rows).execute()
-  }
+  if (reasoned.length === 0) return
+  const evalIds = reasoned.map(({ key }) => key)
+  const known = await readInsights(db, rooftop, evalIds)
+  const changed = reasoned.flatMap((answer) => {
+    const stored = known.get(observationKey(answer.row)) ?? []
+    const insights = mergeInsights(stored, answer.row, [answer])
+    return isSameValue(stored, insights) ? [] : [{ row: answer.row, insights }]
+  })
+  if (changed.length === 0) return
+  await sql`
+    delete from core.price_insight as old
+    using unnest(${changed.map(({ row }) => row['eval_id'])}::bigint[], ${changed.map(({ row }) => row['observed_at'])}::timestamptz[])
+      as price (eval_id, observed_at)
+    where rooftop_id = ${rooftop.id} and price_source = ${priceSource}
+      and (old.eval_id, old.observed_at) = (price.eval_id, price.observed_at)`.execute(db)
+  await sql`
+    insert into core.price_insight
+    select * from jsonb_populate_recordset(null::core.price_insight, ${JSON.stringify(changed.flatMap(({ insights }) => insights))}::jsonb)`.execute(
+    db,
+  )
 }
 
-interface ObservationKey {
-  readonly rooftop_id: number
-  readonly eval_id: number
-  readonly price_source: string
-  readonly observed_at: Date
+/** The insights of evaluations by observation, in the order received. */
+async function readInsights(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  evalIds: readonly number[],
+): Promise<ReadonlyMap<string, readonly Row[]>> {
+  const { rows } = await sql<Row>`
+    select * from core.price_insight
+    where rooftop_id = ${rooftop.id} and price_source = ${priceSource} and eval_id = any(${[...evalIds]}::bigint[])
+    order by audience desc, position`.execute(db)
+  return Map.groupBy(rows, observationKey)
 }
 
-/** The bullet points of an observation, in the order received. */
-function insightRows(
-  { rooftop_id, eval_id, price_source, observed_at }: ObservationKey,
-  { insights }: PriceRecord,
-) {
+/** The insights of an observation after answers with its prices: those of the last reasoning that is complete. Pure. */
+function mergeInsights(
+  before: readonly Row[],
+  { rooftop_id, eval_id, price_source, observed_at }: Row,
+  answers: readonly Reasoned[],
+): readonly Row[] {
+  const last = answers.findLast(({ record }) => record.reasoning === 'completed')
+  if (last === undefined) return before
   return (['dealer', 'customer'] as const).flatMap((audience) =>
-    insights[audience].map((insight, index) => ({
+    last.record.insights[audience].map((insight, index) => ({
       ...{ rooftop_id, eval_id, price_source, observed_at },
       ...{ audience, position: index + 1, insight },
     })),
   )
-}
-
-function textOf(rows: readonly { audience: string; insight: string }[]): string {
-  return JSON.stringify(rows.map(({ audience, insight }) => [audience, insight]))
 }

@@ -2,8 +2,14 @@ import { MissingField } from '../../contract/operation.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { messageOf, SyncError } from '../../errors.ts'
 import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
-import type { BatchLoaded, BatchProgress, BatchResult, BatchUnit } from './batch.ts'
-import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
+import {
+  type BatchLoaded,
+  type BatchProgress,
+  type BatchUnit,
+  type Matched,
+  matchResults,
+  normaliseResults,
+} from './batch.ts'
 import { observeStockPrices } from './observe.ts'
 import type { Issue } from '../../values/record.ts'
 import { bodyHash } from '../../values/content-hash.ts'
@@ -86,11 +92,7 @@ async function pollBatch(
   if (percent === null) throw new MissingField('vehicleData.priceBatch.poll.percentComplete')
   if (percent < 100) return { percent, results: null, text, at: date }
   if (results === null) throw new MissingField('vehicleData.priceBatch.poll.results')
-  const normalised = results.map((result) => ({
-    reference: result.reference,
-    record: normaliseStockPrice(result),
-  }))
-  return { percent, results: normalised, text, at: date }
+  return { percent, results: normaliseResults(results), text, at: date }
 }
 
 /** One result of a poll. A result with issues cannot be stored. */
@@ -192,35 +194,6 @@ async function writeComplete(
   await savePayloads(tx, submitPriceBatch.name, rooftop, run.runId, [payload])
   await completeBatch(tx, batchNo)
   return loaded
-}
-
-/** The results of a batch, matched to its units by reference. */
-interface Matched {
-  readonly answers: readonly { readonly unit: BatchUnit; readonly record: StockPriceRecord }[]
-  /** Units of the batch that have no result. */
-  readonly missing: readonly BatchUnit[]
-  /** Units with several results. Which one is right is not known, so none is used. */
-  readonly duplicate: readonly BatchUnit[]
-  /** References that are not in the batch, each once; the empty text for results without a reference. */
-  readonly unknown: readonly string[]
-}
-
-/** Pure. Every unit is in exactly one of the first three lists, in the order of the batch. */
-export function matchResults(
-  units: readonly BatchUnit[],
-  results: readonly BatchResult[],
-): Matched {
-  const byReference = Map.groupBy(results, ({ reference }) => reference ?? '')
-  const matched = units.map((unit) => ({ unit, found: byReference.get(unit.stockNo) ?? [] }))
-  const asked = new Set(units.map(({ stockNo }) => stockNo))
-  return {
-    answers: matched.flatMap(({ unit, found }) =>
-      found.length === 1 ? [{ unit, record: found[0]!.record }] : [],
-    ),
-    missing: matched.flatMap(({ unit, found }) => (found.length === 0 ? [unit] : [])),
-    duplicate: matched.flatMap(({ unit, found }) => (found.length > 1 ? [unit] : [])),
-    unknown: [...byReference.keys()].filter((reference) => !asked.has(reference)),
-  }
 }
 
 /** Units whose stock number still belongs to the vehicle that was sent; a row lock holds this until the commit. */

@@ -1,5 +1,6 @@
 import type { Loaded, RecordWarning } from '../../values/record.ts'
-import type { StockPriceRecord } from './normalise.ts'
+import type { BatchPrice } from '../../contract/vehicle-data/prices.ts'
+import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
 
 /** A unit on hand that a batch asks about. Its stock number is the reference of its result. */
 export interface BatchUnit {
@@ -65,4 +66,41 @@ export interface BatchLoaded extends Loaded {
 export interface SkippedUnit extends RecordWarning {
   /** The stock number; the rooftop's uid where it is about all of them. */
   readonly naturalKey: string
+}
+
+/** The entries of a complete batch. Pure. */
+export function normaliseResults(results: readonly BatchPrice[]): BatchResult[] {
+  return results.map((result) => ({
+    reference: result.reference,
+    record: normaliseStockPrice(result),
+  }))
+}
+
+/** The results of a batch, matched to its units by reference. */
+export interface Matched {
+  readonly answers: readonly { readonly unit: BatchUnit; readonly record: StockPriceRecord }[]
+  /** Units of the batch that have no result. */
+  readonly missing: readonly BatchUnit[]
+  /** Units with several results. Which one is right is not known, so none is used. */
+  readonly duplicate: readonly BatchUnit[]
+  /** References that are not in the batch, each once; the empty text for results without a reference. */
+  readonly unknown: readonly string[]
+}
+
+/** Pure. Every unit is in exactly one of the first three lists, in the order of the batch. */
+export function matchResults(
+  units: readonly BatchUnit[],
+  results: readonly BatchResult[],
+): Matched {
+  const byReference = Map.groupBy(results, ({ reference }) => reference ?? '')
+  const matched = units.map((unit) => ({ unit, found: byReference.get(unit.stockNo) ?? [] }))
+  const asked = new Set(units.map(({ stockNo }) => stockNo))
+  return {
+    answers: matched.flatMap(({ unit, found }) =>
+      found.length === 1 ? [{ unit, record: found[0]!.record }] : [],
+    ),
+    missing: matched.flatMap(({ unit, found }) => (found.length === 0 ? [unit] : [])),
+    duplicate: matched.flatMap(({ unit, found }) => (found.length > 1 ? [unit] : [])),
+    unknown: [...byReference.keys()].filter((reference) => !asked.has(reference)),
+  }
 }

@@ -6,19 +6,24 @@ import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
 import { contentHash } from '../../values/content-hash.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { deriveObservations, type ObservationTable, observeAll } from '../observation.ts'
-import type { BatchAnswer, BatchLoaded } from './batch.ts'
+import {
+  type BatchAnswer,
+  type BatchLoaded,
+  type BatchUnit,
+  matchResults,
+  normaliseResults,
+} from './batch.ts'
 import type { RecordWarning } from '../../values/record.ts'
 import { decoderOf } from './vin-lookups.ts'
-import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
+import type { StockPriceRecord } from './normalise.ts'
 
 const stockPrices: ObservationTable = {
   table: 'core.stock_price_observation',
   key: 'stock_no',
   keyType: 'text',
   source: 'price_batch',
+  confirmed: ['last_confirmed_at'],
 }
-
-type Answer = BatchAnswer
 
 /**
  * Appends new prices of units and confirms unchanged ones. Another vehicle under the same stock number makes a new observation,
@@ -27,24 +32,17 @@ type Answer = BatchAnswer
 export async function observeStockPrices(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  answers: readonly Answer[],
+  answers: readonly BatchAnswer[],
   runId: number,
 ): Promise<BatchLoaded[]> {
-  const reused = await reusedStockNumbers(db, rooftop, answers)
   const others = await otherModels(db, rooftop, answers)
-  const observations = answers.map((answer) => observationOf(answer, rooftop))
-  const seen = await observeAll(db, rooftop, stockPrices, observations, runId)
-  return seen.map(({ key, outcome, record }) => ({
-    outcome: reused.has(key) ? 'inserted' : outcome,
+  const observations = answers.map((answer) => observationOf(answer, rooftop, runId))
+  const observed = await observeAll(db, rooftop, stockPrices, observations)
+  return observed.map(({ key, outcome, record, before, row }) => ({
+    outcome: before !== null && before['vin'] !== row['vin'] ? 'inserted' : outcome,
     priced: record.error === null ? 'priced' : 'failed',
     warnings: [...currencyWarnings(record, rooftop), ...(others.get(key) ?? [])],
   }))
-}
-
-interface BatchAnswerRow {
-  readonly stockNo: string
-  readonly vin: string | null
-  readonly batchNo: string
 }
 
 /** Stock numbers that were priced. Those of a renumbered unit are left out: their prices moved to the new number with it. */
@@ -67,65 +65,41 @@ export async function deriveStockPrices(
   keys: readonly string[],
   { wire }: DeriveOptions,
 ): Promise<Derivation> {
-  const { rows } = await sql<BatchAnswerRow>`
-    select stock_no as "stockNo", vin, batch_no::text as "batchNo"
+  const { rows } = await sql<BatchUnit & { readonly batchNo: string }>`
+    select batch_no::text as "batchNo", stock_no as "stockNo", vin, adcode, odometer_km as "odometerKm"
     from ops.price_batch join ops.price_batch_unit using (batch_no)
     where rooftop_id = ${rooftop.id} and state = 'complete' and outcome in ('priced', 'failed')
       and stock_no = any(${[...keys]}::text[]) order by batch_no`.execute(db)
-  const answers = []
+  const observations = []
   const giveWay = eventLoopYielder()
   for (const [batchNo, units] of Map.groupBy(rows, (row) => row.batchNo)) {
     await giveWay()
     const [payload] = await readPayloads(db, rooftop, [submitPriceBatch.name], [batchNo])
     if (payload === undefined) continue
-    const { readAt: at, runId } = payload
     const { results } = pollPriceBatch.read(JSON.parse(payload.text), wire)
-    const byReference = new Map(results?.map((result) => [result.reference, result]))
-    for (const { stockNo, vin } of units) {
-      const result = byReference.get(stockNo)
-      if (result === undefined) continue
-      const unit = { stockNo, vin, adcode: null, odometerKm: null }
-      const record = normaliseStockPrice(result)
-      answers.push({ ...observationOf({ unit, record, at }, rooftop), runId, first: {} })
-    }
+    const { answers } = matchResults(units, normaliseResults(results ?? []))
+    for (const answer of answers)
+      observations.push(observationOf({ ...answer, at: payload.readAt }, rooftop, payload.runId))
   }
-  const { table } = await deriveObservations(db, rooftop, stockPrices, answers)
+  const { table } = await deriveObservations(db, rooftop, stockPrices, observations)
   return { tables: [table], unfit: [] }
 }
 
-function observationOf({ unit, record, at }: Answer, rooftop: RooftopRow) {
+function observationOf({ unit, record, at }: BatchAnswer, rooftop: RooftopRow, runId: number) {
   const { prices, error } = record
   const currency = record.currency ?? rooftop.currency
   return {
-    key: unit.stockNo,
-    at,
+    ...{ key: unit.stockNo, at, runId, record },
     valueHash: contentHash([Object.values(prices), currency, error, unit.vin]),
-    columns: { vin: unit.vin, ...prices, currency_code: currency, error },
-    record,
+    columns: () => ({ vin: unit.vin, ...prices, currency_code: currency, error }),
   }
-}
-
-/** Stock numbers whose current observation is another vehicle's. */
-async function reusedStockNumbers(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  answers: readonly Answer[],
-): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ stockNo: string }>`
-    select price.stock_no as "stockNo"
-    from core.stock_price_observation as price
-    join unnest(${answers.map(({ unit }) => unit.stockNo)}::text[], ${answers.map(({ unit }) => unit.vin)}::text[]) as asked (stock_no, vin)
-      on asked.stock_no = price.stock_no
-    where price.rooftop_id = ${rooftop.id} and price.price_source = ${stockPrices.source} and price.is_current
-      and price.vin is distinct from asked.vin`.execute(db)
-  return new Set(rows.map(({ stockNo }) => stockNo))
 }
 
 /** Warnings for units that were priced by their decoded VIN, and that the list calls another vehicle. */
 async function otherModels(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  answers: readonly Answer[],
+  answers: readonly BatchAnswer[],
 ): Promise<ReadonlyMap<string, readonly RecordWarning[]>> {
   const { rows } = await sql<OtherModel>`
     select unit.stock_no as "stockNo", unit.make as "listMake", unit.model as "listModel", known.make, known.model

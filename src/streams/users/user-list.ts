@@ -1,14 +1,16 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { z } from 'zod'
 import type { Tables } from '../../db/tables.ts'
 import { listUsers } from '../../contract/appraisal/evaluations.ts'
 import { type User, user as userShape } from '../../contract/appraisal/shapes.ts'
-import type { DeriveOptions, Derivation } from '../../pipeline/payload-rows.ts'
-import { partition } from '../../values/partition.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { compareRows, type RowDifference, writeDifferences } from '../../pipeline/derive-rows.ts'
+import type { DeriveOptions, Derivation, DerivedTable } from '../../pipeline/payload-rows.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { partition } from '../../values/partition.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { isGeneratedAccount } from '../generated-account.ts'
+import { addUser, isGeneratedAccount } from '../app-user.ts'
 import type { Issue, Rejected, Row } from '../../values/record.ts'
 import { lockSql } from '../../db/locks.ts'
 
@@ -34,7 +36,7 @@ export function keysOf(lists: readonly UserList[]): string[] {
 
 /** Updates the tables from the lists; writes only what differs. Rejects the `refused` items with their issues. */
 export async function loadUsers(
-  db: Kysely<Tables>,
+  tx: Tx,
   rooftop: RooftopRow,
   lists: readonly UserList[],
   wire: AppraisalWire,
@@ -42,29 +44,35 @@ export async function loadUsers(
 ) {
   const rejected: Rejected[] = []
   const items = readLists(lists, refused, rejected)
-  // Serialised with the salespeople that evaluations bring in.
-  await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
-  const { listed, stored } = await matchUsers(db, rooftop.groupId, items)
-  const fresh = [...listed].filter(([key]) => !stored.has(key))
-  for (const [key, user] of fresh) stored.set(key, await insert(db, rooftop, user, wire))
-  const renamed = [...listed].filter(([key, user]) => stored.get(key)!.name !== user.name)
-  for (const [key, user] of renamed) await rename(db, stored.get(key)!.userId, user.name)
-  const moved = await listMembers(
-    db,
-    rooftop,
-    new Map([...listed].map(([key, user]) => [stored.get(key)!.userId, user.isActive])),
+  const group = await addMissing(tx.db, rooftop, items, wire)
+  // A user whose membership and name are the same is as the last load left them.
+  const changed = group.users.filter(
+    ({ row, member, listed }) =>
+      member !== (listed?.isActive ?? null) || (listed && listed.name !== row!.display_name),
   )
-  const ids = [...listed.keys()].map((key) => stored.get(key)!.userId)
-  const inserted = new Set(fresh.map(([key]) => stored.get(key)!.userId))
-  // Users that left the list are updated too.
-  const changed = new Set([...renamed.map(([key]) => stored.get(key)!.userId), ...moved])
+  const differences = await compareRows(
+    tx.db,
+    await mergeLists(tx.db, rooftop, group, changed, wire),
+  )
+  const [updates, memberships] = partition(differences, ({ table }) => table === 'core.app_user')
+  const readAt = lists.at(-1)!.fetchedAt
+  await writeDifferences(tx, [...updates.map((one) => changedAt(one, readAt)), ...memberships])
+  const { added } = group
+  const updated = new Set(updates.map(({ key }) => key['user_id'])).difference(added)
+  const listed = group.users.filter((user) => user.listed !== undefined)
+  const isWritten = (id: number) => added.has(id) || updated.has(id)
   const counts = {
-    listed: listed.size,
-    inserted: inserted.size,
-    updated: changed.difference(inserted).size,
-    unchanged: ids.filter((id) => !inserted.has(id) && !changed.has(id)).length,
+    ...{ listed: listed.length, inserted: added.size },
+    // Users that left the list too.
+    updated: updated.size,
+    unchanged: listed.filter(({ row }) => !isWritten(row!.user_id)).length,
   }
   return { counts, rejected }
+}
+
+function changedAt(difference: RowDifference, at: Date): RowDifference {
+  const derived = { ...difference.derived, last_changed_at: at }
+  return { ...difference, derived, columns: [...difference.columns, 'last_changed_at'] }
 }
 
 function itemsOf(text: string): unknown[] {
@@ -109,116 +117,139 @@ function issuesOf(parsed: z.ZodSafeParseResult<User>, index: number): readonly I
   return [{ path: `[${index}].Email`, message: 'has more than 320 characters' }]
 }
 
-interface StoredUser {
-  readonly userId: number
-  readonly name: string | null
+type UserRow = Selectable<Tables['core.app_user']>
+
+/** A user of the dealer group, or one that a list names. */
+interface GroupUser {
+  /** null: not stored. */
+  readonly row: UserRow | null
+  /** In lower case; null: it was erased. */
+  readonly email: string | null
+  /** Whether active in the rooftop's stored list; null: not in it. */
+  readonly member: boolean | null
+  readonly listed: ListedUser | undefined
 }
 
-/** The listed users, the first one of each e-mail, and all users of the dealer group, both by lower-case e-mail. Postgres
- *  lowers both: its unique index goes by that, and ours differs, for example for a final sigma. */
-async function matchUsers(
+interface Group {
+  readonly users: readonly GroupUser[]
+  /** The members of the rooftop. */
+  readonly members: readonly Row[]
+}
+
+/** The users of the dealer group, each with the first item of its e-mail, and the members of the rooftop. Postgres lowers all
+ *  e-mails: its unique index goes by that, and ours differs, for example for a final sigma. */
+async function readGroup(
   db: Kysely<Tables>,
-  groupId: number,
+  { id, groupId }: Pick<RooftopRow, 'id' | 'groupId'>,
   items: readonly ListedUser[],
-): Promise<{ listed: Map<string, ListedUser>; stored: Map<string, StoredUser> }> {
-  const { rows } = await sql<{
-    key: string
-    position: number | null
-    userId: number | null
-    name: string | null
-  }>`
-    select coalesce(item.key, known.key) as key, position::int as position, user_id as "userId", display_name as name
-    from (
-      select lower(email) as key, position from unnest(${items.map(({ email }) => email)}::text[]) with ordinality as item (email, position)
-    ) as item
-    full join (
-      select lower(email) as key, person.user_id, display_name
-      from core.app_user as person join pii.app_user_email as address using (user_id) where person.group_id = ${groupId}
-    ) as known on known.key = item.key
-    order by position`.execute(db)
-  const listed = new Map<string, ListedUser>()
-  const stored = new Map<string, StoredUser>()
-  for (const { key, position, userId, name } of rows) {
-    if (position !== null && !listed.has(key)) listed.set(key, items[position - 1]!)
-    if (userId !== null) stored.set(key, { userId, name })
+): Promise<Group> {
+  interface Found {
+    readonly position: number | null
+    readonly email: string | null
+    readonly memberId: number | null
+    readonly member: boolean | null
   }
-  return { listed, stored }
-}
-
-async function insert(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  user: ListedUser,
-  wire: AppraisalWire,
-): Promise<StoredUser> {
-  const { user_id } = await db
-    .insertInto('core.app_user')
-    .values({
-      group_id: rooftop.groupId,
-      display_name: user.name,
-      is_generated_link_account: isGeneratedAccount(user.email, wire),
-      is_active: user.isActive,
-      in_user_list: true,
-    })
-    .returning('user_id')
-    .executeTakeFirstOrThrow()
-  const email = { user_id, group_id: rooftop.groupId, email: user.email }
-  await db.insertInto('pii.app_user_email').values(email).execute()
-  return { userId: user_id, name: user.name }
-}
-
-async function rename(db: Kysely<Tables>, userId: number, name: string | null): Promise<void> {
-  await db
-    .updateTable('core.app_user')
-    .set({ display_name: name, last_changed_at: sql<Date>`now()` })
-    .where('user_id', '=', userId)
-    .execute()
-}
-
-/** Updates the rooftop's memberships from its list; returns the users whose state in the group changed. */
-async function listMembers(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  members: ReadonlyMap<number, boolean>,
-): Promise<number[]> {
-  const rows = await db
-    .selectFrom('core.app_user_rooftop')
-    .select(['user_id', 'is_active'])
-    .where('rooftop_id', '=', rooftop.id)
-    .execute()
-  const before = new Map(rows.map((row) => [row.user_id, row.is_active]))
-  const changed = [...members].filter(([userId, isActive]) => before.get(userId) !== isActive)
-  const left = [...before.keys()].filter((userId) => !members.has(userId))
-  const affected = [...changed.map(([userId]) => userId), ...left]
-  if (affected.length === 0) return []
-  await db
-    .deleteFrom('core.app_user_rooftop')
-    .where('rooftop_id', '=', rooftop.id)
-    .where('user_id', 'in', affected)
-    .execute()
-  const values = changed.map(([user_id, is_active]) => ({
-    rooftop_id: rooftop.id,
-    user_id,
-    is_active,
-  }))
-  if (values.length > 0) await db.insertInto('core.app_user_rooftop').values(values).execute()
-  const { rows: moved } = await sql<{ user_id: number }>`
-    update core.app_user as person
-    set in_user_list = membership.listed, is_active = membership.active, last_changed_at = now()
+  const { rows } = await sql<Found & (UserRow | { readonly user_id: null })>`
+    select position, "memberId", member, person.*, coalesce(email, key) as email
     from (
-      select affected.user_id, count(member.user_id) > 0 as listed, coalesce(bool_or(member.is_active), false) as active
-      from unnest(${affected}::bigint[]) as affected (user_id)
-      left join core.app_user_rooftop as member on member.user_id = affected.user_id
-      group by affected.user_id
-    ) as membership
-    where membership.user_id = person.user_id
-      and (person.in_user_list, person.is_active) is distinct from (membership.listed, membership.active)
-    returning person.user_id`.execute(db)
-  return moved.map((row) => row.user_id)
+      select lower(address.email) as email, app_user.*
+      from core.app_user left join pii.app_user_email as address using (user_id) where app_user.group_id = ${groupId}
+    ) as person
+    full join (
+      select distinct on (lower(email)) lower(email) as key, position::int
+      from unnest(${items.map(({ email }) => email)}::text[]) with ordinality as item (email, position)
+      order by lower(email), position
+    ) as item on item.key = person.email
+    full join (
+      select user_id as "memberId", is_active as member from core.app_user_rooftop where rooftop_id = ${id}
+    ) as member on "memberId" = user_id
+    order by position, user_id`.execute(db)
+  return {
+    users: rows.flatMap(({ position, memberId: _, member, email, ...person }): GroupUser[] => {
+      const listed = position === null ? undefined : items[position - 1]
+      if (person.user_id !== null) return [{ row: person, email, member, listed }]
+      return listed ? [{ row: null, email, member, listed }] : []
+    }),
+    members: rows.flatMap(({ memberId, member }) =>
+      memberId === null ? [] : [{ rooftop_id: id, user_id: memberId, is_active: member }],
+    ),
+  }
 }
 
-/** The users of the newest lists of a rooftop, with their memberships there. A user may have another name at another rooftop of
- *  the group: the last list that was loaded names them. */
+/** Reads the dealer group, and inserts the listed users that are not stored. */
+async function addMissing(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  items: readonly ListedUser[],
+  wire: AppraisalWire,
+): Promise<Group & { readonly added: ReadonlySet<unknown> }> {
+  // Serialised with the salespeople that evaluations bring in.
+  await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
+  const group = await readGroup(db, rooftop, items)
+  const users: GroupUser[] = []
+  const added = new Set<unknown>()
+  for (const user of group.users) {
+    const row =
+      user.row ?? (await addUser(db, rooftop, user.listed!.email, mergeUser(user, [], wire)))
+    users.push({ ...user, row })
+    if (user.row === null) added.add(row.user_id)
+  }
+  return { ...group, users, added }
+}
+
+/** The rows of the users, and of all members of the rooftop, as its lists make them. Load, replay and verification go by it. */
+async function mergeLists(
+  db: Kysely<Tables>,
+  { id, groupId }: RooftopRow,
+  group: Group,
+  users: readonly GroupUser[],
+  wire: AppraisalWire,
+): Promise<DerivedTable[]> {
+  const stored = users.flatMap(({ row }) => row ?? [])
+  const others = sql<{ user_id: number; is_active: boolean }>`
+    select user_id, is_active from core.app_user_rooftop join core.rooftop using (rooftop_id)
+    where group_id = ${groupId} and rooftop_id <> ${id} and user_id = any(${stored.map(({ user_id }) => user_id)}::bigint[])`
+  const otherMemberships = Map.groupBy(
+    stored.length === 0 ? [] : (await others.execute(db)).rows,
+    ({ user_id }) => user_id as number | undefined,
+  )
+  const derived = users.map((user) => ({
+    ...(user.row ?? { user_id: null }),
+    ...mergeUser(user, otherMemberships.get(user.row?.user_id) ?? [], wire),
+  }))
+  const members = group.users.flatMap(({ row, listed }) =>
+    listed ? [{ rooftop_id: id, user_id: row?.user_id ?? null, is_active: listed.isActive }] : [],
+  )
+  const recordOf = () => 'users'
+  return [
+    { table: 'core.app_user', stored: stored.map((row) => ({ ...row })), derived, recordOf },
+    { table: 'core.app_user_rooftop', stored: group.members, derived: members, recordOf },
+  ]
+}
+
+/** Merges the lists into a user of the dealer group. `otherMemberships`: those at other rooftops. Pure. */
+function mergeUser(
+  { row, email, listed }: GroupUser,
+  otherMemberships: readonly { readonly is_active: boolean }[],
+  wire: AppraisalWire,
+) {
+  const active = [
+    ...otherMemberships.map(({ is_active }) => is_active),
+    ...(listed ? [listed.isActive] : []),
+  ]
+  const isListed = active.length > 0
+  // One that was never listed is neither active nor inactive.
+  const before = row?.in_user_list && row.is_active !== null ? false : (row?.is_active ?? null)
+  return {
+    display_name: listed ? listed.name : (row?.display_name ?? null),
+    in_user_list: isListed,
+    is_active: isListed ? active.includes(true) : before,
+    is_generated_link_account:
+      email === null ? row!.is_generated_link_account : isGeneratedAccount(email, wire),
+  }
+}
+
+/** The rows that the newest lists of a rooftop make. */
 export async function deriveUsers(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
@@ -227,77 +258,46 @@ export async function deriveUsers(
 ): Promise<Derivation> {
   if (keys.length === 0) return { tables: [], unfit: [] }
   const rejected: Rejected[] = []
-  const items = readLists(await newestLists(db, [rooftop.id]), new Map(), rejected)
-  if (mode === 'add')
-    await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
-  const { listed, stored: known } = await matchUsers(db, rooftop.groupId, items)
-  if (mode === 'add')
-    for (const [key, user] of listed)
-      if (!known.has(key)) known.set(key, await insert(db, rooftop, user, wire))
-  const members = [...listed].map(([key, { isActive }]) => ({
-    ...{ rooftop_id: rooftop.id, user_id: known.get(key)?.userId ?? null, is_active: isActive },
-  }))
-  const { rows: all } = await sql<Row>`
-    select member.* from core.app_user_rooftop as member join core.rooftop using (rooftop_id)
-    where group_id = ${rooftop.groupId}`.execute(db)
-  const [own, others] = partition(all, (row) => row['rooftop_id'] === rooftop.id)
-  const activeBy = Map.groupBy([...members, ...others], (row) => (row as Row)['user_id'])
-  const { rows: stored } = await sql<Row>`
-    select * from core.app_user where group_id = ${rooftop.groupId}`.execute(db)
-  const emails = new Map([...known].map(([key, { userId }]) => [userId, key]))
-  const names = await namesInGroup(db, rooftop.groupId, listed, known)
-  const derived = stored.map((row) => {
-    const memberships = activeBy.get(row['user_id'])
-    const email = emails.get(row['user_id'] as number)
-    const user = email === undefined ? undefined : listed.get(email)
-    const isListed = memberships !== undefined
-    return {
-      ...row,
-      in_user_list: isListed,
-      ...(isListed ? { is_active: memberships.some((one) => (one as Row)['is_active']) } : {}),
-      ...(email === undefined
-        ? {}
-        : { is_generated_link_account: isGeneratedAccount(email, wire) }),
-      ...(user && !names.get(email!)?.has(row['display_name'] as string | null)
-        ? { display_name: user.name }
-        : {}),
-    }
-  })
-  const missing = [...listed].flatMap(([key]) => (known.has(key) ? [] : [{ user_id: null }]))
-  const recordOf = () => 'users'
-  return {
-    tables: [
-      { table: 'core.app_user', stored, derived: [...derived, ...missing], recordOf },
-      { table: 'core.app_user_rooftop', stored: own, derived: members, recordOf },
-    ],
-    unfit: rejected,
-  }
+  const items = readLists(await newestLists(db, rooftop.id), new Map(), rejected)
+  const read = async () => await readGroup(db, rooftop, items)
+  const group = mode === 'add' ? await addMissing(db, rooftop, items, wire) : await read()
+  const users = await withNamesInGroup(db, rooftop, group.users)
+  return { tables: await mergeLists(db, rooftop, group, users, wire), unfit: rejected }
 }
 
-/** The newest lists of rooftops. */
-async function newestLists(db: Kysely<Tables>, rooftopIds: readonly number[]): Promise<UserList[]> {
+/** The newest lists of a rooftop. */
+async function newestLists(db: Kysely<Tables>, rooftopId: number): Promise<UserList[]> {
   const { rows } = await sql<UserList>`
-    select distinct on (natural_key, rooftop_id) natural_key as "naturalKey", fetched_at as "fetchedAt", body::text as text
-    from raw.payload where rooftop_id = any(${[...rooftopIds]}::int[]) and endpoint = ${listUsers.name}
-    order by natural_key, rooftop_id, fetched_at desc`.execute(db)
+    select distinct on (natural_key) natural_key as "naturalKey", fetched_at as "fetchedAt", body::text as text
+    from raw.payload where rooftop_id = ${rooftopId} and endpoint = ${listUsers.name}
+    order by natural_key, fetched_at desc`.execute(db)
   return rows
 }
 
-/** By e-mail: the names in any list of the group. Only a user whose stored name is not in the given list needs the others. */
-async function namesInGroup(
+/** A user may have another name at another rooftop of the group. The last list that was loaded names them, and which one that was
+ *  is not known: a stored name stays when any list of the group has it. */
+async function withNamesInGroup(
   db: Kysely<Tables>,
-  groupId: number,
-  listed: ReadonlyMap<string, ListedUser>,
-  known: ReadonlyMap<string, StoredUser>,
-): Promise<ReadonlyMap<string, ReadonlySet<string | null>>> {
-  const names = new Map([...listed].map(([key, { name }]) => [key, new Set([name])]))
-  if ([...listed].every(([key, { name }]) => known.get(key)?.name === name)) return names
+  { id, groupId }: RooftopRow,
+  users: readonly GroupUser[],
+): Promise<readonly GroupUser[]> {
+  const isNamed = ({ row, listed }: GroupUser) =>
+    !row || !listed || listed.name === row.display_name
+  if (users.every(isNamed)) return users
   const { rows } = await sql<{ id: number }>`
-    select rooftop_id as id from core.rooftop where group_id = ${groupId}`.execute(db)
+    select rooftop_id as id from core.rooftop where group_id = ${groupId} and rooftop_id <> ${id}`.execute(
+    db,
+  )
+  const known = new Set<number | undefined>()
   for (const { id } of rows) {
-    const items = readLists(await newestLists(db, [id]), new Map(), [])
-    const { listed: others } = await matchUsers(db, groupId, items)
-    for (const [key, { name }] of others) names.get(key)?.add(name)
+    const items = readLists(await newestLists(db, id), new Map(), [])
+    const others = await readGroup(db, { id, groupId }, items)
+    for (const user of others.users) if (user.listed && isNamed(user)) known.add(user.row?.user_id)
   }
-  return names
+  return users.map((user) => {
+    const { row, listed } = user
+    return row && listed && known.has(row.user_id)
+      ? { ...user, listed: { ...listed, name: row.display_name } }
+      : user
+  })
 }

@@ -48,15 +48,15 @@ async function readLists(job: SliceJob): Promise<SliceResult> {
   const keys = keysOf(lists)
   return await commitSlice<Item>(job, {
     items: keys.map((key) => ({ key, issues: null })),
-    store: async ({ db }, included) => {
+    store: async (tx, included) => {
       const includedKeys = new Set(included.map(({ key }) => key))
       const others = keys.filter((key) => !includedKeys.has(key))
-      await loadUsers(db, rooftop, lists, wire, new Map(others.map((key) => [key, []])))
+      await loadUsers(tx, rooftop, lists, wire, new Map(others.map((key) => [key, []])))
     },
     reject: ({ key }, issues) => ({ key, issues }),
     write: async (tx, items) => {
       const refused = items.flatMap(({ key, issues }) => (issues ? [[key, issues] as const] : []))
-      const { counts, rejected } = await loadUsers(tx.db, rooftop, lists, wire, new Map(refused))
+      const { counts, rejected } = await loadUsers(tx, rooftop, lists, wire, new Map(refused))
       await saveChanged(tx, job, lists)
       const scope = { stream: name, rooftopId: rooftop.id, runId: run.runId }
       await quarantineRecords(

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { BatchResult } from '#src/streams/stock-prices/batch.ts'
-import { matchResults } from '#src/streams/stock-prices/batch-poll.ts'
+import { type BatchResult, matchResults } from '#src/streams/stock-prices/batch.ts'
 
 const unit = (stockNo: string) => ({ stockNo, vin: null, adcode: null, odometerKm: null })
 /** Matching reads the reference alone. */
