@@ -3,7 +3,7 @@ import { pathOf, uploadForm } from '../console/upload-fixture.ts'
 import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
 import { recentThursday, reportedFixture } from '../support/reports-fixture.ts'
 
-/** A console whose tables are full: three weeks of six rooftops, and more than a page of all that is counted by hand in other tests. */
+/** A console whose tables are full: two months of six rooftops with three stock lists each, and more than a page of all that is counted by hand in other tests. */
 export async function openFullConsole(): Promise<ConsoleFixture> {
   const fixture = await reportedFixture(7, 900, recentThursday())
   const console = await openConsole({ fixture })
