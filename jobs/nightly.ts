@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts'
+import { defineJob } from '../src/app/scheduler/job.ts'
 
 export default defineJob({
   does: 'Syncs everything that is due, of every stream, like "forecourt sync"',

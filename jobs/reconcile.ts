@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts'
+import { defineJob } from '../src/app/scheduler/job.ts'
 
 export default defineJob({
   does: 'Lists the whole history again, loads what was missed, and proves the coverage',

@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts'
+import { defineJob } from '../src/app/scheduler/job.ts'
 
 export default defineJob({
   does: 'Re-signs the links that are about to expire, the soonest first',

@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts'
+import { defineJob } from '../src/app/scheduler/job.ts'
 
 export default defineJob({
   does: 'Compares all ids and sums, and a share of the values; the next sync reads wrong ids again',

@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts'
+import { defineJob } from '../src/app/scheduler/job.ts'
 
 export default defineJob({
   does: 'Reads new past checks and the state of watched ones',

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
-import { allCommands } from './commands/all.ts'
-import type { CommandDefinition } from './commands/command.ts'
-import type { CommandIo } from './commands/session.ts'
+import { allCommands } from './app/commands/all.ts'
+import type { CommandDefinition } from './app/commands/command.ts'
+import type { CommandIo } from './app/commands/session.ts'
 import { BusyError, framesOf, messageOf, UsageError } from './errors.ts'
 import type { LogLevel } from './log.ts'
 import { nearestName } from './values/nearest-name.ts'
@@ -110,7 +110,7 @@ export function makeProgram(
     command.action(async (...parsed: unknown[]) => {
       const called = parsed.pop() as Command
       const given = parsed.pop() as Record<string, unknown>
-      const { Session } = await import('./commands/session.ts')
+      const { Session } = await import('./app/commands/session.ts')
       await using session = new Session(io, called.optsWithGlobals())
       const args = parsed as (string | string[] | undefined)[]
       onResult((await run(session, given, args)) ?? exitCodes.ok)

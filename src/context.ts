@@ -1,10 +1,10 @@
-import type { Queue } from './queue/queue.ts'
-import type { RateReading } from './rate/rate-budgets.ts'
-import type { AppraisalClient } from './sources/appraisal/client.ts'
-import type { FairReadQueue } from './sources/fair-read-queue.ts'
-import type { ServiceClient } from './sources/service-client.ts'
+import type { RateReading } from './api/rate/rate-budgets.ts'
+import type { AppraisalClient } from './api/sources/appraisal/client.ts'
+import type { FairReadQueue } from './api/sources/fair-read-queue.ts'
+import type { ServiceClient } from './api/sources/service-client.ts'
 import type { SliceLimits } from './values/slice-limits.ts'
-import type { Warehouse } from './warehouse.ts'
+import type { Queue } from './warehouse/queue/queue.ts'
+import type { Warehouse } from './warehouse/warehouse.ts'
 
 /** Everything a run needs. */
 export interface Context extends Warehouse {

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The only process.exit and the only signal handler of the program.
 import './bin.cts'
-import { growInSmallSteps } from './heap.ts'
 import { useCompileCache } from './compile-cache.ts'
+import { growInSmallSteps } from './heap.ts'
 
 growInSmallSteps()
 useCompileCache()

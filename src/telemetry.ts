@@ -1,4 +1,4 @@
-import { channel, type Channel } from 'node:diagnostics_channel'
+import { type Channel, channel } from 'node:diagnostics_channel'
 
 /** A request that has ended; each repeat is an event of its own. */
 export interface RequestEnded {

@@ -3,115 +3,138 @@ import { expect, test } from 'vitest'
 import { type Import, importsOf, readSources, unusedExports } from './support/imports.ts'
 
 // The allowed imports of each folder; every folder may import itself.
-const base = ['values', 'errors', 'config', 'log', 'telemetry', 'tracing']
-const source = ['sources', 'contract', ...base]
-// Keeps erased customers out of what comes in; the rest of erasure knows the streams, which are above the pipeline.
-const screening = ['email', 'suppression', 'search-terms', 'redact', 'scrub-payload'].map(
-  (name) => `src/erasure/${name}.ts`,
-)
-const upToPipeline = ['context', 'warehouse', 'db', 'queue', ...source]
+const base = ['values', 'errors', 'app/config', 'log', 'telemetry', 'tracing']
+const source = ['api/sources', 'api/contract', ...base]
+const upToSync = ['context', 'warehouse', 'warehouse/db', 'warehouse/queue', ...source]
 const rules: Readonly<Record<string, readonly string[]>> = {
   values: [],
   errors: [],
   log: ['values', 'errors'],
-  config: ['values', 'errors'],
+  'app/config': ['values', 'errors'],
   version: [],
   telemetry: [],
   tracing: ['errors'],
   heap: [],
   'compile-cache': [],
-  csv: base,
-  workbook: ['csv', ...base],
-  contract: ['values'],
-  db: base,
-  queue: base,
-  rate: ['sources', 'db', ...base],
-  sources: ['contract', ...base],
+  'stock/csv': base,
+  'stock/workbook': ['stock/csv', ...base],
+  'api/contract': ['values'],
+  'warehouse/db': base,
+  'warehouse/queue': base,
+  'api/rate': ['api/sources', 'warehouse/db', ...base],
+  'api/sources': ['api/contract', ...base],
   // What the package exports: it loads neither Postgres nor the console.
-  client: source,
-  streams: ['pipeline', 'db', ...source],
-  billing: [...upToPipeline, 'pipeline', 'erasure', 'src/streams/vehicle-checks/*.ts'],
-  archive: ['db', ...base],
-  access: ['db', ...base],
+  'api/client': source,
+  streams: ['sync', 'warehouse/db', ...source],
+  'app/billing': [
+    ...upToSync,
+    'sync',
+    'privacy/erase',
+    'privacy/screen',
+    'src/streams/vehicle-checks/*.ts',
+  ],
+  'web/archive': ['warehouse/db', ...base],
+  'warehouse/access': ['warehouse/db', ...base],
   'event-loop-watch': ['log', 'telemetry'],
-  warehouse: ['access', 'db', 'queue', ...base],
-  context: ['warehouse', 'sources', 'queue', 'rate', 'values'],
+  warehouse: ['warehouse/access', 'warehouse/db', 'warehouse/queue', ...base],
+  context: ['warehouse', 'api/sources', 'warehouse/queue', 'api/rate', 'values'],
   'open-context': [
-    ...['context', 'warehouse', 'event-loop-watch', 'sources', 'db', 'queue', 'rate', ...base],
+    ...[
+      'context',
+      'warehouse',
+      'event-loop-watch',
+      'api/sources',
+      'warehouse/db',
+      'warehouse/queue',
+      'api/rate',
+      ...base,
+    ],
   ],
-  links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts'],
-  erasure: ['archive', 'db', 'streams', ...source],
-  retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
-  pipeline: [...upToPipeline, ...screening],
-  morning: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
-  scheduler: [
-    ...[...upToPipeline, 'pipeline', 'morning', 'retention', 'lake'],
-    ...['src/streams/all.ts', 'src/stock/inbox/*.ts'],
+  'web/links': [...upToSync, 'web/archive', 'src/streams/vehicle-checks/*.ts'],
+  'privacy/screen': ['warehouse/db', 'api/contract', 'values'],
+  'privacy/erase': ['privacy/screen', 'web/archive', 'warehouse/db', 'streams', ...source],
+  'privacy/retain': [...upToSync, 'privacy/erase', 'privacy/screen', 'web/archive', 'streams'],
+  sync: [...upToSync, 'privacy/screen'],
+  'web/morning': [...upToSync, 'sync', 'src/streams/all.ts'],
+  'app/scheduler': [
+    ...[...upToSync, 'sync', 'web/morning', 'privacy/retain', 'warehouse/lake'],
+    ...['src/streams/all.ts', 'src/stock/folders/*.ts'],
   ],
-  webhook: [
-    ...[...upToPipeline, 'pipeline', 'erasure', 'src/streams/all.ts'],
-    ...['src/streams/evaluations/*.ts', 'src/links/source-time.ts'],
+  'web/webhook': [
+    ...[...upToSync, 'sync', 'privacy/erase', 'privacy/screen', 'src/streams/all.ts'],
+    ...['src/streams/evaluations/*.ts', 'src/web/links/source-time.ts'],
   ],
-  operations: [
-    ...[...upToPipeline, 'pipeline', 'scheduler', 'links', 'src/streams/all.ts', 'version'],
+  'web/operations': [
+    ...[...upToSync, 'sync', 'app/scheduler', 'web/links', 'src/streams/all.ts', 'version'],
     'src/streams/evaluations/*.ts',
   ],
-  serve: [...upToPipeline, 'pipeline', 'links', 'webhook', 'operations', 'console'],
+  'web/serve': [...upToSync, 'sync', 'web/links', 'web/webhook', 'web/operations', 'web/console'],
   // Above what it shows.
-  console: [
-    ...[...upToPipeline, 'pipeline', 'morning', 'scheduler', 'links', 'webhook', 'billing'],
+  'web/console': [
+    ...[
+      ...upToSync,
+      'sync',
+      'web/morning',
+      'app/scheduler',
+      'web/links',
+      'web/webhook',
+      'app/billing',
+    ],
     ...['stock', 'version', 'src/streams/all.ts'],
   ],
-  marts: ['db', ...base],
-  lake: ['marts', 'db', ...base],
+  'warehouse/marts': ['warehouse/db', ...base],
+  'warehouse/lake': ['warehouse/marts', 'warehouse/db', ...base],
   stock: [
-    'csv',
+    'stock/csv',
     'compile-cache',
-    'marts',
-    'workbook',
-    'pipeline',
-    'erasure',
+    'warehouse/marts',
+    'stock/workbook',
+    'sync',
+    'privacy/erase',
+    'privacy/screen',
     'src/streams/stock-prices/[^/]+',
-    ...upToPipeline,
+    ...upToSync,
   ],
-  sandbox: ['values', 'contract'],
-  commands: [
+  sandbox: ['values', 'api/contract'],
+  'app/commands': [
     ...[
-      ...upToPipeline,
+      ...upToSync,
       'open-context',
       'heap',
-      'csv',
+      'stock/csv',
       'streams',
-      'pipeline',
-      'morning',
-      'scheduler',
-      'webhook',
-      'console',
+      'sync',
+      'web/morning',
+      'app/scheduler',
+      'web/webhook',
+      'web/console',
     ],
     ...[
-      'access',
+      'warehouse/access',
       'sandbox',
-      'billing',
-      'links',
-      'archive',
+      'app/billing',
+      'web/links',
+      'web/archive',
       'stock',
-      'erasure',
+      'privacy/erase',
+      'privacy/screen',
       'version',
-      'operations',
-      'serve',
-      'lake',
+      'web/operations',
+      'web/serve',
+      'warehouse/lake',
     ],
   ],
-  cli: ['commands', 'values', 'errors', 'log', 'version'],
+  cli: ['app/commands', 'values', 'errors', 'log', 'version'],
   main: ['bin.cts', 'cli', 'compile-cache', 'heap', 'tracing'],
-  jobs: ['src/scheduler/job.ts'],
+  jobs: ['src/app/scheduler/job.ts'],
 }
 
-/** The folder of a file below src/, or its own name there. */
+/** The folder whose rule a file follows: the deepest one that has a rule, or else its top folder below src/. */
 function folderOf(path: string): string {
-  const [top = '', below = ''] = path.split('/')
+  const [top = '', ...below] = path.replace(/\.ts$/, '').split('/')
   if (top !== 'src') return top
-  return below.replace(/\.ts$/, '')
+  const folders = below.map((_, depth) => below.slice(0, depth + 1).join('/'))
+  return folders.findLast((folder) => Object.hasOwn(rules, folder)) ?? folders[0] ?? ''
 }
 
 function violations(imports: readonly Import[]): string[] {
@@ -158,7 +181,7 @@ test('no file imports from a folder that its rule does not allow', async () => {
 test('what is received passes one gate that knows the erased customers', async () => {
   const imports = importsOf(await readSources())
   const importers = imports.filter(
-    ({ from, to }) => folderOf(from) === 'pipeline' && folderOf(to) === 'erasure',
+    ({ from, to }) => folderOf(from) === 'sync' && folderOf(to) === 'privacy/screen',
   )
 
   // A replay and a verification read payloads that erasures have cleaned; `why` says when a customer was erased. What is shown of a
@@ -185,7 +208,7 @@ test('a name is imported from the file that defines it', async () => {
 test('what a file exports is imported by another one', async () => {
   const sources = await readSources(['src', 'jobs', 'test'])
   // The client is a package: other programs import it.
-  const unused = unusedExports(sources).filter((one) => !one.startsWith('src/client/'))
+  const unused = unusedExports(sources).filter((one) => !one.startsWith('src/api/client/'))
 
   expect(unused).toEqual([])
 })
@@ -209,25 +232,25 @@ test('an export without a user is named', () => {
 test('every violation is named', () => {
   const imports = importsOf(
     new Map([
-      ['src/values/a.ts', "import { openPool } from '../db/connect.ts'\n"],
+      ['src/values/a.ts', "import { openPool } from '../warehouse/db/connect.ts'\n"],
       [
         'src/streams/b.ts',
-        "import type { Core } from '../db/tables.ts'\nimport '../queue/queue.ts'\n",
+        "import type { Core } from '../warehouse/db/tables.ts'\nimport '../warehouse/queue/queue.ts'\n",
       ],
-      ['src/sandbox/routes/c.ts', "import {\n  x,\n  y,\n} from '../../sources/http.ts'\n"],
-      ['src/sandbox/d.ts', "import { photo } from '../contract/appraisal/shapes.ts'\n"],
-      ['src/pipeline/e.ts', "import type { pricing } from '../streams/pricing/pricing.ts'\n"],
-      ['src/pipeline/f.ts', "const x = await import('../commands/sync.ts')\n"],
+      ['src/sandbox/routes/c.ts', "import {\n  x,\n  y,\n} from '../../api/sources/http.ts'\n"],
+      ['src/sandbox/d.ts', "import { photo } from '../api/contract/appraisal/shapes.ts'\n"],
+      ['src/sync/e.ts', "import type { pricing } from '../streams/pricing/pricing.ts'\n"],
+      ['src/sync/f.ts', "const x = await import('../app/commands/sync.ts')\n"],
       ['jobs/nightly.ts', "import { runCli } from '#src/cli.ts'\n"],
     ]),
   )
 
   expect(violations(imports)).toEqual([
-    'src/values/a.ts imports src/db/connect.ts: values may not',
-    'src/streams/b.ts imports src/queue/queue.ts: streams may not',
-    'src/sandbox/routes/c.ts imports src/sources/http.ts: sandbox may not',
-    'src/pipeline/e.ts imports src/streams/pricing/pricing.ts: pipeline may not',
-    'src/pipeline/f.ts imports src/commands/sync.ts: pipeline may not',
+    'src/values/a.ts imports src/warehouse/db/connect.ts: values may not',
+    'src/streams/b.ts imports src/warehouse/queue/queue.ts: streams may not',
+    'src/sandbox/routes/c.ts imports src/api/sources/http.ts: sandbox may not',
+    'src/sync/e.ts imports src/streams/pricing/pricing.ts: sync may not',
+    'src/sync/f.ts imports src/app/commands/sync.ts: sync may not',
     'jobs/nightly.ts imports src/cli.ts: jobs may not',
   ])
 })

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import type { Effect, Operation } from '#src/contract/operation.ts'
-import { allOperations } from '#src/contract/operations.ts'
+import type { Effect, Operation } from '#src/api/contract/operation.ts'
+import { allOperations } from '#src/api/contract/operations.ts'
 import { readSources } from './support/imports.ts'
 
 // Streams, jobs and daemons may not write or bill at a source (sources/service-client.test.ts tests the types).
 
-const unattended = /^(src\/(streams|pipeline|scheduler|webhook|console)\/|jobs\/)/
+const unattended = /^(src\/(streams|sync|app\/scheduler|web\/webhook|web\/console)\/|jobs\/)/
 
-/** The constants of src/contract/ that hold an operation, with its effect. */
+/** The constants of src/api/contract/ that hold an operation, with its effect. */
 async function declared(sources: ReadonlyMap<string, string>): Promise<Map<string, Effect>> {
   const effects = new Map<string, Effect>()
-  const files = [...sources.keys()].filter((path) => /^src\/contract\/[^/]+\//.test(path))
+  const files = [...sources.keys()].filter((path) => /^src\/api\/contract\/[^/]+\//.test(path))
   for (const path of files) {
     const module = (await import(`../${path}`)) as Record<string, unknown>
     for (const [name, value] of Object.entries(module))
@@ -43,8 +43,8 @@ test('only the command line may do more than read, and a client whose user allow
 
   expect(opened.length).toBeGreaterThan(1)
   expect(opened.filter(({ reach }) => String(reach) !== 'read')).toEqual([
-    { path: 'src/billing/call-operation.ts', reach: ['read', 'write', 'bill'] },
-    { path: 'src/client/client.ts', reach: ['read', 'allow'] },
-    { path: 'src/commands/webhooks.ts', reach: ['read', 'write'] },
+    { path: 'src/api/client/client.ts', reach: ['read', 'allow'] },
+    { path: 'src/app/billing/call-operation.ts', reach: ['read', 'write', 'bill'] },
+    { path: 'src/app/commands/webhooks.ts', reach: ['read', 'write'] },
   ])
 })

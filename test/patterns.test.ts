@@ -20,32 +20,32 @@ const short = {
 
 /** Patterns that are not linear, or cannot be checked, and why that does no harm. */
 const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'src/erasure/normalise-text.ts': {
+  'src/privacy/screen/normalise-text.ts': {
     "new RegExp(\n  [\n    String.raw`&(?:amp;)*(?:#(?<decimal>\\d{1,7});?|#x(?<hex>[0-9a-f]{1,6});|(?<named>[a-z]{2,8});)`,\n    `(?<link>${link}[0-7][0-9a-f]|${link}[c-f][0-9a-f](?:${link}[89ab][0-9a-f]){1,3})`,\n    String.raw`\\\\u(?<unit>[0-9a-f]{4}(?:(?<=d[89ab]..)\\\\ud[c-f][0-9a-f]{2})?)|(?<blank>\\\\[bfnrt])`,\n    String.raw`(?!\\s)\\p{Cc}`,\n    String.raw`(?:[A-Za-z](?=\\p{M})|[^\\x00-\\x7f])\\p{M}{0,8}`,\n  ].join('|'),\n  'giu',\n)":
       'no repetition contains the character that begins its part',
   },
-  'src/erasure/phone.ts': {
+  'src/privacy/screen/phone.ts': {
     "new RegExp(`^[\\\\s${phoneSeparators.replace('-', '\\\\-')}]{1,4}$`)":
       'at most four characters',
     '[a-z\\d]*$': '18 characters before a number',
   },
-  'src/workbook/number-format.ts': {
+  'src/stock/workbook/number-format.ts': {
     '\\.?0+$': 'toFixed gives at most 32 characters',
   },
-  'src/csv/map/sold-blocks.ts': {
+  'src/stock/csv/map/sold-blocks.ts': {
     '^["\',;|\\t ]+|["\',;|\\t ]+$': 'the title of a block has at most 80 characters',
   },
-  'src/csv/map/typing/sold-words.ts': {
+  'src/stock/csv/map/typing/sold-words.ts': {
     "new RegExp(\n  String.raw`^\\P{L}*(?:(?:already|bereits|schon|déjà|ya|${nouns})\\s+)*(?:sold|wholesaled|delivered|verkaufte?[nrs]?|ausgeliefert|vendue?s?|livrée?s?|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|تم بيعها|تم البيع)(?:\\s+${nouns})*(?:\\s*[-–:(,.]?\\s*(?:(?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde|خلال|هذا|\\p{Nd}|[-–:(]|/ ).*|(?:\\p{L}+\\s)?\\p{Nd}{4})?)?\\P{L}*$`,\n  'iu',\n)":
       short.label,
   },
-  'src/csv/map/typing/summary-words.ts': {
+  'src/stock/csv/map/typing/summary-words.ts': {
     "new RegExp(\n  String.raw`^(?:${totals}|${others}|${arabic})(?:[:=(-].*| (?:général|general|geral)|\\.{0,3})?$`,\n  'iu',\n)":
       short.label,
     "new RegExp(\n  String.raw`^(?:${totals}|sub ?tot|count|average|avg|anzahl|durchschnitt|moyenne|nombre|promedio|gesamtergebnis|(?:ال)?(?:إجمالي|اجمالي|مجموع|متوسط))(?![\\p{L}\\p{M}\\p{N}])`,\n  'iu',\n)":
       short.label,
   },
-  'src/csv/map/typing/value-questions.ts': {
+  'src/stock/csv/map/typing/value-questions.ts': {
     '[\\d.,]*\\d': short.cell,
   },
   'src/cli.ts': {
@@ -53,43 +53,48 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "^error: command-argument value '([^']*)' is invalid for argument '(\\w+)'\\. Allowed choices are (.*)":
       'linear, and slow to check; messages of commander',
   },
-  'src/billing/recover.ts': { '[.\\s]*$': short.quoted },
-  'src/config/lake.ts': { '\\/+$': short.config },
-  'src/lake/open-target.ts': { '\\/+$': short.config, '^s3:\\/\\/([^/]*)\\/?(.*)$': short.config },
-  'src/config/schema.ts': { '\\/+$': short.config },
-  'src/config/values.ts': { '\\/+$': short.config },
-  'src/morning/sentences.ts': { '[.\\s]*$': short.quoted },
-  'src/console/reports/read-report.ts': { 'new RegExp(`\\\\b(${name})\\\\b`)': short.own },
-  'src/csv/map/typing/description.ts': {
+  'src/app/billing/recover.ts': { '[.\\s]*$': short.quoted },
+  'src/app/config/lake.ts': { '\\/+$': short.config },
+  'src/warehouse/lake/open-target.ts': {
+    '\\/+$': short.config,
+    '^s3:\\/\\/([^/]*)\\/?(.*)$': short.config,
+  },
+  'src/app/config/schema.ts': { '\\/+$': short.config },
+  'src/app/config/values.ts': { '\\/+$': short.config },
+  'src/web/morning/sentences.ts': { '[.\\s]*$': short.quoted },
+  'src/web/console/reports/read-report.ts': { 'new RegExp(`\\\\b(${name})\\\\b`)': short.own },
+  'src/stock/csv/map/typing/description.ts': {
     '^(?:\\D*\\d{1,2}\\D+){0,2}((?:19|20)\\d{2})(?:\\D.*)?$': short.cell,
   },
-  'src/csv/map/typing/number.ts': { '^[.,]+|[.,]+$': short.cell },
-  'src/csv/map/column-profile.ts': {
+  'src/stock/csv/map/typing/number.ts': { '^[.,]+|[.,]+$': short.cell },
+  'src/stock/csv/map/column-profile.ts': {
     '\\bMY\\s?\\d\\d|\\bMk\\s?[IVX\\d]+|\\bSeries \\w|^[A-Z]{1,5}\\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\\d{3}\\b':
       'linear, and slow to check',
   },
-  'src/db/core-views.ts': {
+  'src/warehouse/db/core-views.ts': {
     "new RegExp(`\\\\bcore\\\\.${name}\\\\b`, 'g')": short.own,
     'new RegExp(`\\\\bcore\\\\.${name}\\\\b`)': short.own,
   },
-  'src/db/embedded-cluster.ts': { '\\/postgres -D (.+?) -[pc] ': 'the command line of a process' },
-  'src/db/mart-files.ts': {
+  'src/warehouse/db/embedded-cluster.ts': {
+    '\\/postgres -D (.+?) -[pc] ': 'the command line of a process',
+  },
+  'src/warehouse/db/mart-files.ts': {
     "new RegExp(`^create or replace view (mart|mart_pii)\\\\.${name}\\\\b`, 'm')": short.own,
   },
-  'src/db/migration-files.ts': { '^\\s*(commit|rollback)\\s*;': short.own },
-  'src/operations/process-metrics.ts': { "new RegExp(`^${parts.join('[^/]+')}$`)": short.own },
-  'src/sources/appraisal/client.ts': {
+  'src/warehouse/db/migration-files.ts': { '^\\s*(commit|rollback)\\s*;': short.own },
+  'src/web/operations/process-metrics.ts': { "new RegExp(`^${parts.join('[^/]+')}$`)": short.own },
+  'src/api/sources/appraisal/client.ts': {
     '\\buser\\b.*\\brequired\\b|\\brequire[sd]?\\b.*\\buser\\b': short.quoted,
   },
-  'src/sources/http-body.ts': {
+  'src/api/sources/http-body.ts': {
     '\\?[^\\s]*=[^\\s]*': short.quoted,
     "[^\\s@<>()',;:]+(?:@|%40)[^\\s@<>()',;:]+": short.quoted,
     '(?:\\+|\\b0)\\d(?:[ ()-]{0,2}\\d){7,}': `linear, and slow to check; ${short.quoted}`,
   },
-  'src/sources/http.ts': { '\\/+$': short.config },
+  'src/api/sources/http.ts': { '\\/+$': short.config },
   'src/stock/export/priced-unit.ts': { '0+$': 'a number of the warehouse' },
-  'src/stock/inbox/file-names.ts': { '[._]+$': short.fileName },
-  'src/stock/inbox/inbox.ts': {
+  'src/stock/folders/file-names.ts': { '[._]+$': short.fileName },
+  'src/stock/folders/inbox.ts': {
     "new RegExp(`^${parts.map(expressionOf).join('')}$`, 'isu')": `${short.config}; ${short.fileName}`,
   },
   'src/stock/upload/plain-words.ts': { "new RegExp(`\\\\b${field}\\\\b`, 'g')": short.own },
@@ -103,8 +108,8 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '\\$\\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}\\n]*))?\\}': short.config,
     "new RegExp(`\\\\$\\\\$\\\\{[^}\\\\n]*\\\\}?|${reference.source}`, 'g')": short.config,
   },
-  'src/workbook/write-cells.ts': { '\\.?0+$': 'at most 40 characters' },
-  'src/workbook/write-workbook.ts': { "^'+|'+$": 'at most 31 characters' },
+  'src/stock/workbook/write-cells.ts': { '\\.?0+$': 'at most 40 characters' },
+  'src/stock/workbook/write-workbook.ts': { "^'+|'+$": 'at most 31 characters' },
   'src/values/wire.ts': { '\\{[^}]*\\}': short.config },
 }
 

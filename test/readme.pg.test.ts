@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 /** The example of a link in the pages. Which checks the demo has depends on the day, so it is run with one of them. */
 const linkExample = /^npm run .* links show \w+ \d+/m.exec(
-  readFileSync(join(root, 'src/links/README.md'), 'utf8'),
+  readFileSync(join(root, 'src/web/links/README.md'), 'utf8'),
 )![0]
 
 // This suite itself, what downloads packages, and what needs a container engine.
@@ -83,7 +83,7 @@ function commandLines(): string[] {
 
 /** What the picture of the README shows below its command. */
 function pictureLines(): string[] {
-  const svg = readFileSync(join(root, 'src/commands/demo.svg'), 'utf8')
+  const svg = readFileSync(join(root, 'src/app/commands/demo.svg'), 'utf8')
   return [...svg.matchAll(/<text [^>]*>(.*)<\/text>/g)]
     .map(([, text]) => withoutFigures(unescaped(text!)))
     .slice(1, -1)

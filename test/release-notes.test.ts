@@ -8,7 +8,7 @@ import { type TemporaryFolder, temporaryFolder } from './support/temporary-folde
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = [
   ...['package.json', 'package-lock.json', '.gitignore', '.npmrc', 'README.md'],
-  ...['src/client/README.md', 'test/support/release-notes.ts'],
+  ...['src/api/client/README.md', 'test/support/release-notes.ts'],
 ]
 
 /** A repository with this package, and with these notes below "Unreleased". */
@@ -49,12 +49,12 @@ test('npm version moves what is unreleased to the new version, and commits all t
   expect(repository.read('CHANGELOG.md').replace(/\d{4}-\d\d-\d\d/, 'DAY')).toBe(
     '# Changelog\n\n## Unreleased\n\n## 7.8.9 - DAY\n\n### Added\n\n- New: $& costs $1.\n\n## 0.0.1 - 2026-01-01\n\n- Old.\n',
   )
-  for (const page of ['README.md', 'src/client/README.md'])
+  for (const page of ['README.md', 'src/api/client/README.md'])
     expect(repository.read(page)).toContain('-7.8.9.tgz')
   const commit = repository.run('git', 'show', '--name-only', '--format=%s', 'v7.8.9').stdout
   expect(commit.trim().split('\n').slice(-6)).toEqual([
     ...['', 'CHANGELOG.md', 'README.md', 'package-lock.json', 'package.json'],
-    'src/client/README.md',
+    'src/api/client/README.md',
   ])
   expect(repository.run('git', 'status', '--porcelain', '--untracked-files=no').stdout).toBe('')
 })

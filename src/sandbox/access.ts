@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AppraisalWire } from '../values/wire.ts'
 import { Refusal } from './refusal.ts'
 import type { SandboxState } from './sandbox-state.ts'
-import type { ApiKey, Rooftop } from './world-types.ts'
 import type { World } from './world.ts'
+import type { ApiKey, Rooftop } from './world-types.ts'
 
 /** The caller of an authorised call [A §5]. */
 export interface Caller {

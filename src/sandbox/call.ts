@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Effect, Operation } from '../contract/operation.ts'
+import type { Effect, Operation } from '../api/contract/operation.ts'
 import type { Caller } from './access.ts'
 import type { Rendering } from './render.ts'
 import type { UploadedFile } from './request-body.ts'

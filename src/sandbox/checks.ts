@@ -1,4 +1,4 @@
-import { watchStatuses } from '../contract/appraisal/shapes.ts'
+import { watchStatuses } from '../api/contract/appraisal/shapes.ts'
 import { hash32 } from '../values/hash32.ts'
 import { samples } from './samples.ts'
 

@@ -1,4 +1,4 @@
-import type { FieldValues, Operation, Region } from '../contract/operation.ts'
+import type { FieldValues, Operation, Region } from '../api/contract/operation.ts'
 import { fieldsAt, isReadable } from './lifecycle.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'

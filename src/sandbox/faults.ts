@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { instant } from '../contract/fields.ts'
+import { instant } from '../api/contract/fields.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 
 const maxBytes = 2 ** 31

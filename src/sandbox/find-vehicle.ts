@@ -1,11 +1,11 @@
 import { hash32 } from '../values/hash32.ts'
-import { catalogue, type CatalogueVehicle, lastSoldYear, vehicleByCode } from './catalogue.ts'
+import { type CatalogueVehicle, catalogue, lastSoldYear, vehicleByCode } from './catalogue.ts'
 import { fieldsAt } from './lifecycle.ts'
 import { regionCurrency } from './price-model.ts'
 import { Refusal } from './refusal.ts'
 import { type Sample, samples } from './samples.ts'
-import type { Region } from './world-types.ts'
 import type { World } from './world.ts'
+import type { Region } from './world-types.ts'
 
 /** What a VIN decodes to; the vehicles of an ambiguous VIN are variants of one model. */
 export type Decoded =

@@ -1,8 +1,8 @@
 import type { CheckDraft } from './checks.ts'
 import { fieldsAt } from './lifecycle.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
-import type { Evaluation, Rooftop } from './world-types.ts'
 import type { World } from './world.ts'
+import type { Evaluation, Rooftop } from './world-types.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000

@@ -1,8 +1,8 @@
-import { catalogue, type CatalogueVehicle, generatedModels } from './catalogue.ts'
+import { type CatalogueVehicle, catalogue, generatedModels } from './catalogue.ts'
 import {
   type Dealers,
-  generateDealers,
   type GeneratedUserNames,
+  generateDealers,
   generateMoments,
   type Moment,
 } from './generate-dealers.ts'
@@ -10,6 +10,7 @@ import { priceVehicle } from './price-evaluation.ts'
 import { ageAt, averageKm, kmPerUnit } from './price-model.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import { angles, awkwardTexts, colours, longNote, notes, regionTexts } from './texts.ts'
+import { World } from './world.ts'
 import type {
   Customer,
   CustomField,
@@ -23,7 +24,6 @@ import type {
   StoredPhoto,
   UserPrice,
 } from './world-types.ts'
-import { World } from './world.ts'
 
 /** Size of a generated world; the same plan gives the same world, byte for byte. */
 interface WorldPlan {

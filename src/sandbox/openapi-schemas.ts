@@ -9,9 +9,9 @@ import {
   styleChoice,
   styleOptions,
   user,
-} from '../contract/appraisal/shapes.ts'
-import { type FieldValues, type Operation, pathFields } from '../contract/operation.ts'
-import type { PathShapes, ShownAnswer } from '../contract/reading.ts'
+} from '../api/contract/appraisal/shapes.ts'
+import { type FieldValues, type Operation, pathFields } from '../api/contract/operation.ts'
+import type { PathShapes, ShownAnswer } from '../api/contract/reading.ts'
 import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 import type { WireSettings } from '../values/wire.ts'
 

@@ -5,8 +5,8 @@ import {
   type Operation,
   pathQuery,
   type ServiceName,
-} from '../contract/operation.ts'
-import { operationGroups } from '../contract/operations.ts'
+} from '../api/contract/operation.ts'
+import { operationGroups } from '../api/contract/operations.ts'
 import type { AppraisalWire, WireSettings } from '../values/wire.ts'
 import {
   answerSchema,

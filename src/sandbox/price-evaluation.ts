@@ -1,5 +1,5 @@
 import { hash32 } from '../values/hash32.ts'
-import { catalogue, type CatalogueVehicle } from './catalogue.ts'
+import { type CatalogueVehicle, catalogue } from './catalogue.ts'
 import { decodeVin } from './find-vehicle.ts'
 import { fieldsAt } from './lifecycle.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type ModelPrices,
   priceOf,
 } from './price-model.ts'
-import { insightsFor, type InsightSubject } from './reasoning.ts'
+import { type InsightSubject, insightsFor } from './reasoning.ts'
 import type { JsonObject } from './render.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { Evaluation, EvaluationFields, Region, Rooftop } from './world-types.ts'

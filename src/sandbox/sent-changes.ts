@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { updateEvaluation } from '../contract/appraisal/creation.ts'
+import type { updateEvaluation } from '../api/contract/appraisal/creation.ts'
 import { convert } from './price-model.ts'
 import { Refusal } from './refusal.ts'
 import type {

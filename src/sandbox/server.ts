@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { barePath, pathFields, type ServiceName } from '../contract/operation.ts'
+import { barePath, pathFields, type ServiceName } from '../api/contract/operation.ts'
 import { defaultWire, type WireSettings } from '../values/wire.ts'
 import { readClaim } from './access.ts'
 import { answerRequest, loggedPath } from './answer.ts'

@@ -1,4 +1,4 @@
-import { catalogue, type CatalogueVehicle, describe } from './catalogue.ts'
+import { type CatalogueVehicle, catalogue, describe } from './catalogue.ts'
 import type { Region } from './world-types.ts'
 
 // The name of a vehicle when a caller must choose: a code with its type, or a description [A §4].

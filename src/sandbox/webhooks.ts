@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import type { selfServeEvents } from '../contract/appraisal/webhooks.ts'
+import type { selfServeEvents } from '../api/contract/appraisal/webhooks.ts'
 import type { VirtualClock } from './clock.ts'
 import { fieldsAt, isCompleted } from './lifecycle.ts'
 import {
   type JsonObject,
-  renderEvaluation,
   type Rendering,
+  renderEvaluation,
   valuesAt,
   wrapAtPath,
 } from './render.ts'
 import { seededRandom } from './seeded-random.ts'
-import type { Evaluation, EvaluationFields } from './world-types.ts'
 import type { World } from './world.ts'
+import type { Evaluation, EvaluationFields } from './world-types.ts'
 
 /** Events that can be subscribed to here [A §6]. */
 export type WebhookEvent = (typeof selfServeEvents)[number]

@@ -1,8 +1,8 @@
-import type { RememberedMapping } from '../csv/map/column-mapping.ts'
-import { headerFingerprint } from '../csv/map/header-name.ts'
-import { type Field, fields } from '../csv/map/stock-fields.ts'
-import type { TypedRow } from '../csv/map/typing/typed-row.ts'
-import type { CsvRecord, ProblemCode } from '../csv/read/csv-file.ts'
+import type { RememberedMapping } from './csv/map/column-mapping.ts'
+import { headerFingerprint } from './csv/map/header-name.ts'
+import { type Field, fields } from './csv/map/stock-fields.ts'
+import type { TypedRow } from './csv/map/typing/typed-row.ts'
+import type { CsvRecord, ProblemCode } from './csv/read/csv-file.ts'
 
 // The columns that Forecourt adds to a file, and how an import recognises them. Their names are stable.
 

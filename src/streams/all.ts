@@ -1,7 +1,7 @@
+import type { Stream } from '../sync/run/stream.ts'
 import { evaluations } from './evaluations/evaluations.ts'
 import { pricing } from './pricing/pricing.ts'
 import { stockPrices } from './stock-prices/stock-prices.ts'
-import type { Stream } from '../pipeline/stream.ts'
 import { users } from './users/users.ts'
 import { vehicleChecks } from './vehicle-checks/vehicle-checks.ts'
 

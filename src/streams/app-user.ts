@@ -1,7 +1,7 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import type { Tables } from '../db/tables.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
+import type { Tables } from '../warehouse/db/tables.ts'
 
 /** Whether an account was generated for an evaluation captured through a link: only the suffix of its e-mail shows it
  *  [A §2 UserName, UserEmail]. */

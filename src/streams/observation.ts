@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Tables } from '../db/tables.ts'
-import type { RooftopRow } from '../values/rooftop.ts'
-import type { DerivedTable } from '../pipeline/payload-rows.ts'
+import type { DerivedTable } from '../sync/records/payload-rows.ts'
 import type { LoadOutcome, Row } from '../values/record.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { Tables } from '../warehouse/db/tables.ts'
 
 /** A table of prices that are never overwritten: one row of each key and price source is current. */
 export interface ObservationTable {

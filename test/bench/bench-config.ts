@@ -1,4 +1,4 @@
-import { type Config, makeConfig } from '#src/config/read.ts'
+import { type Config, makeConfig } from '#src/app/config/read.ts'
 
 /** The source, warehouse and rooftops of a benchmark run. */
 export interface BenchConfig {

@@ -1,4 +1,4 @@
-import { bars } from '#src/console/charts/bars.ts'
+import { bars } from '#src/web/console/charts/bars.ts'
 import { pictureOf } from '../support/picture.ts'
 import { type CaseResult, median } from './bench-case.ts'
 

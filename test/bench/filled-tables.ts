@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { readWrittenColumns } from '#src/db/copy.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
+import { readWrittenColumns } from '#src/warehouse/db/copy.ts'
 
 /** The tables that an evaluation fills, in the order in which they are written. */
 export const filledTables: readonly string[] = [...evaluationRecords.tables, 'raw.payload']

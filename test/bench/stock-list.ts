@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { checkDigit } from '#src/csv/map/typing/vehicle-keys.ts'
+import { checkDigit } from '#src/stock/csv/map/typing/vehicle-keys.ts'
 
 const header =
   'Stock Number,VIN,Rego,Rego State,Make,Model,Variant,Year,Body,Transmission,Fuel Type,Colour,Odometer (km),Price,Cost,Date In Stock,Location,Status,Branch Code,Comments'

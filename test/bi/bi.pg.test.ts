@@ -9,9 +9,9 @@ import {
   calc,
   type DriverColumn,
   jdbc,
+  type Login,
   loginOf,
   odbc,
-  type Login,
   type Questions,
   type Session,
 } from './clients.ts'

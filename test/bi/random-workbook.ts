@@ -1,4 +1,4 @@
-import { escapeXml, workbook } from '../workbook/make-workbook.ts'
+import { escapeXml, workbook } from '../stock/workbook/make-workbook.ts'
 
 /** A random number below `most`, from a seed. */
 export type Draw = (most: number) => number

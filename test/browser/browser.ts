@@ -1,6 +1,6 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { pages } from '#src/console/pages.ts'
-import { type ConsoleFixture, openConsole, type Role } from '../console/console-fixture.ts'
+import { pages } from '#src/web/console/pages.ts'
+import { type ConsoleFixture, openConsole, type Role } from '../web/console/console-fixture.ts'
 
 /** How a page is opened. */
 export interface View {

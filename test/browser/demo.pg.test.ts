@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stopEmbedded } from '#src/db/embedded.ts'
+import { stopEmbedded } from '#src/warehouse/db/embedded.ts'
 import { startForecourt, until } from '../support/child.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 import { launch } from './browser.ts'

@@ -1,8 +1,8 @@
 import { loadavg } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole } from '../console/console-fixture.ts'
 import { dayMs, openFixture } from '../support/fixture.ts'
+import { openConsole } from '../web/console/console-fixture.ts'
 import { type Browsing, browse } from './browser.ts'
 
 let browsing: Browsing

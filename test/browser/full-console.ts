@@ -1,7 +1,7 @@
-import { type ConsoleFixture, openConsole } from '../console/console-fixture.ts'
-import { pathOf, uploadForm } from '../console/upload-fixture.ts'
 import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
 import { recentThursday, reportedFixture } from '../support/reports-fixture.ts'
+import { type ConsoleFixture, openConsole } from '../web/console/console-fixture.ts'
+import { pathOf, uploadForm } from '../web/console/upload-fixture.ts'
 
 /** A console whose tables are full: two months of six rooftops with three stock lists each, and more than a page of all that is counted by hand in other tests. */
 export async function openFullConsole(): Promise<ConsoleFixture> {

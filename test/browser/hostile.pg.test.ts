@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pages } from '#src/console/pages.ts'
-import { readTargets, rowOf } from '../console/access-matrix.ts'
-import { openHostileConsole, vectors } from '../console/hostile-texts.ts'
+import { pages } from '#src/web/console/pages.ts'
+import { readTargets, rowOf } from '../web/console/access-matrix.ts'
+import { openHostileConsole, vectors } from '../web/console/hostile-texts.ts'
 import { type Browsing, browse } from './browser.ts'
 
 let browsing: Browsing

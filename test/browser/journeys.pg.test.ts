@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
-import { openConsole } from '../console/console-fixture.ts'
-import { openWorker } from '../console/worker.ts'
+import { openConsole } from '../web/console/console-fixture.ts'
+import { openWorker } from '../web/console/worker.ts'
 import { type Browsing, browse } from './browser.ts'
 import { focusSeen, type Keyboard, keyboardOf } from './keyboard.ts'
 

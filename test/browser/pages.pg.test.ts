@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pages } from '#src/console/pages.ts'
-import { reportSpecs } from '#src/console/reports/specs.ts'
+import { pages } from '#src/web/console/pages.ts'
+import { reportSpecs } from '#src/web/console/reports/specs.ts'
 import { type Browsing, browse, crawl } from './browser.ts'
 import { openFullConsole } from './full-console.ts'
 import { axe, findCut, inspect } from './inspect.ts'

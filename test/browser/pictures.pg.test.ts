@@ -2,11 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { openConsole } from '../console/console-fixture.ts'
 import { dayMs, openFixture } from '../support/fixture.ts'
+import { openConsole } from '../web/console/console-fixture.ts'
 import { type Browsing, browse, type View } from './browser.ts'
 
-const folder = new URL('../../src/console/pictures/', import.meta.url)
+const folder = new URL('../../src/web/console/pictures/', import.meta.url)
 
 let browsing: Browsing
 /** An evaluation that was edited between two nights. */

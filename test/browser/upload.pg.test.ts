@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openUploads, type UploadFixture } from '../console/upload-fixture.ts'
 import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
+import { openUploads, type UploadFixture } from '../web/console/upload-fixture.ts'
 import { type Browsing, browse } from './browser.ts'
 
 // The twelve real files. They must not be published, so they are outside the repository.

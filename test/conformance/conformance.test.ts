@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Operation } from '#src/contract/operation.ts'
-import { allOperations } from '#src/contract/operations.ts'
+import type { Operation } from '#src/api/contract/operation.ts'
+import { allOperations } from '#src/api/contract/operations.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { show } from './api-session.ts'
 import { at } from './patterns.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
+import type { ApiSession } from './api-session.ts'
 import { descriptions } from './entervin.ts'
 import { at, instant, listAt } from './patterns.ts'
-import type { ApiSession } from './api-session.ts'
 import { type Answer, post, table } from './row.ts'
 import { evals, now, who } from './world.ts'
 

@@ -1,3 +1,5 @@
+import { samples } from '#src/sandbox/samples.ts'
+import type { World } from '#src/sandbox/world.ts'
 import {
   aKey,
   anEvaluation,
@@ -6,8 +8,6 @@ import {
   type EvaluationDraft,
   worldOf,
 } from '../support/build-world.ts'
-import { samples } from '#src/sandbox/samples.ts'
-import type { World } from '#src/sandbox/world.ts'
 import type { Who } from './row.ts'
 
 /** When every row begins; the clock is frozen there. */

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 
 /** Ports of 127.0.0.1 that were free a moment ago. */
 export async function freePorts(count: number): Promise<readonly number[]> {

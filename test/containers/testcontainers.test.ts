@@ -4,7 +4,7 @@ import { runCommand } from './command.ts'
 import { podman } from './engine.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const file = 'test/db/connect.pg.test.ts'
+const file = 'test/warehouse/db/connect.pg.test.ts'
 
 test('tests take their Postgres from a container where an engine answers, and remove it', async () => {
   const engine = inject('engine')

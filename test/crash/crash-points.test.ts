@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { crashPoints } from '#src/pipeline/crash-points.ts'
-import { lakeCrashPoints } from '#src/lake/crash-points.ts'
-import { inboxCrashPoints, offerCrashPoints } from '#src/stock/inbox/crash-points.ts'
+import { inboxCrashPoints, offerCrashPoints } from '#src/stock/folders/crash-points.ts'
+import { crashPoints } from '#src/sync/run/crash-points.ts'
+import { lakeCrashPoints } from '#src/warehouse/lake/crash-points.ts'
 
 const src = fileURLToPath(new URL('../../src', import.meta.url))
 

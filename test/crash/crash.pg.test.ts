@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { crashPoints } from '#src/pipeline/crash-points.ts'
+import { crashPoints } from '#src/sync/run/crash-points.ts'
 import { runsEveryCase, someOf } from '../support/cases.ts'
 import {
   type ChildFixture,

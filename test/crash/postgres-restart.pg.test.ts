@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { prepareWarehouse } from '#src/warehouse.ts'
-import { openPool } from '#src/db/connect.ts'
-import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { allStreams } from '#src/streams/all.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
+import { ensureEmbedded, stopEmbedded } from '#src/warehouse/db/embedded.ts'
+import { prepareWarehouse } from '#src/warehouse/warehouse.ts'
 import { runsEveryCase } from '../support/cases.ts'
 import { type ChildResult, until } from '../support/child.ts'
 import {
@@ -14,7 +14,7 @@ import { databaseUrl } from '../support/postgres-url.ts'
 import { provedWindows } from '../support/proved-windows.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
-import { startSlowSync, slowSyncWorld } from './slow-sync.ts'
+import { slowSyncWorld, startSlowSync } from './slow-sync.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 

@@ -8,7 +8,7 @@ import {
 } from '../support/child-fixture.ts'
 import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
-import { startSlowSync, slowSyncWorld } from './slow-sync.ts'
+import { slowSyncWorld, startSlowSync } from './slow-sync.ts'
 
 // Every test starts several processes, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
+import { allCommands } from '#src/app/commands/all.ts'
 import { makeProgram } from '#src/cli.ts'
-import { allCommands } from '#src/commands/all.ts'
 
 /** Errors of a command line, without running it: unknown command, option or argument. Empty: it would start. */
 export function faultsOfCommand(args: readonly string[]): string[] {

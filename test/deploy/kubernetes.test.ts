@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { parseConfig } from '#src/config/read.ts'
+import { parseConfig } from '#src/app/config/read.ts'
 import { faultsOfCommand } from './command-lines.ts'
 
 interface Container {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect } from 'vitest'
-import type { ConfigInput } from '#src/config/schema.ts'
-import { openPool } from '#src/db/connect.ts'
+import type { ConfigInput } from '#src/app/config/schema.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
 import {
   type Child,
   type ChildOptions,

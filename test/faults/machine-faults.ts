@@ -9,10 +9,10 @@ const worker = 'test/faults/worker.pg.test.ts'
 const line = 'test/faults/source-line.pg.test.ts'
 const postgres = 'test/faults/postgres.pg.test.ts'
 const clock = 'test/faults/clock.pg.test.ts'
-const transport = 'test/sources/http.transport.test.ts'
-const prove = 'test/pipeline/prove.test.ts'
-const scheduler = 'test/scheduler/scheduler.pg.test.ts'
-const slots = 'test/scheduler/slots.test.ts'
+const transport = 'test/api/sources/http.transport.test.ts'
+const prove = 'test/sync/prove.test.ts'
+const scheduler = 'test/app/scheduler/scheduler.pg.test.ts'
+const slots = 'test/app/scheduler/slots.test.ts'
 
 /** Faults on our side: processes, hosts, Postgres, connections, clocks, disks, deployments. */
 export const machineFaults: Readonly<Record<number, Row>> = {
@@ -84,7 +84,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
       [restart, 'a sync continues after the server has ended all its connections'],
       [scheduler, 'a scheduler continues after all its connections were cut'],
       [
-        'test/db/connect.pg.test.ts',
+        'test/warehouse/db/connect.pg.test.ts',
         'a backend killed while idle or while in use does not kill the process',
       ],
     ],
@@ -134,7 +134,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
         slots,
         'the last second of the year and the first minute of the next are slots of their zone',
       ],
-      ['test/sources/source-clock.test.ts', 'three days of skew are known to a second'],
+      ['test/api/sources/source-clock.test.ts', 'three days of skew are known to a second'],
     ],
   },
   16: {
@@ -142,7 +142,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     holds: 'one effective run; a missed slot is run once',
     tests: [
       [
-        'test/scheduler/three-schedulers.pg.test.ts',
+        'test/app/scheduler/three-schedulers.pg.test.ts',
         'three schedulers, one killed and one 90 s ahead: each of … slots is run once',
       ],
       [
@@ -164,7 +164,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
         'a full disk fails the slices that need it, and the next sync with free space loads everything',
       ],
       [
-        'test/commands/links-archive.pg.test.ts',
+        'test/app/commands/links-archive.pg.test.ts',
         'a disk that takes no more ends the run with a sentence, and what was archived stays',
       ],
     ],
@@ -199,10 +199,13 @@ export const machineFaults: Readonly<Record<number, Row>> = {
         'a worker of the previous schema commits nothing to a newer warehouse, returns its work and ends',
       ],
       [
-        'test/db/migrate.pg.test.ts',
+        'test/warehouse/db/migrate.pg.test.ts',
         'a warehouse with a migration that this code does not know is refused',
       ],
-      ['test/db/migrate.pg.test.ts', 'eight runners at once apply each file exactly once'],
+      [
+        'test/warehouse/db/migrate.pg.test.ts',
+        'eight runners at once apply each file exactly once',
+      ],
     ],
   },
   25: {
@@ -212,7 +215,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
       [worker, 'a stopped worker returns its work, and another one does it'],
       [signals, '… ends a sync with … after a clean checkpoint, and the next one continues'],
       [
-        'test/commands/schedule.pg.test.ts',
+        'test/app/commands/schedule.pg.test.ts',
         '… ends the scheduler with …: no new job run, and the job at a clean checkpoint',
       ],
     ],

@@ -2,19 +2,19 @@ import type { Row } from './matrix.ts'
 
 const crash = 'test/crash/crash.pg.test.ts'
 const answers = 'test/faults/hostile-answers.pg.test.ts'
-const transport = 'test/sources/http.transport.test.ts'
-const retries = 'test/sources/http.retries.test.ts'
-const rate = 'test/rate/faults.pg.test.ts'
-const isolation = 'test/pipeline/isolation.pg.test.ts'
-const deceptive = 'test/pipeline/deceptive-source.pg.test.ts'
-const relist = 'test/pipeline/relist.pg.test.ts'
-const prove = 'test/pipeline/prove.test.ts'
-const lists = 'test/sources/appraisal/client.lists.test.ts'
+const transport = 'test/api/sources/http.transport.test.ts'
+const retries = 'test/api/sources/http.retries.test.ts'
+const rate = 'test/api/rate/faults.pg.test.ts'
+const isolation = 'test/sync/isolation.pg.test.ts'
+const deceptive = 'test/sync/deceptive-source.pg.test.ts'
+const relist = 'test/sync/relist.pg.test.ts'
+const prove = 'test/sync/prove.test.ts'
+const lists = 'test/api/sources/appraisal/client.lists.test.ts'
 const batch = 'test/streams/stock-prices/batch.pg.test.ts'
-const pdf = 'test/archive/fetch-pdf.test.ts'
-const hints = 'test/webhook/hints.pg.test.ts'
-const receiver = 'test/webhook/receiver.pg.test.ts'
-const csv = 'test/csv/read'
+const pdf = 'test/web/archive/fetch-pdf.test.ts'
+const hints = 'test/web/webhook/hints.pg.test.ts'
+const receiver = 'test/web/webhook/receiver.pg.test.ts'
+const csv = 'test/stock/csv/read'
 
 /** Faults in what the source, a dealer or a third party sends. */
 export const sourceFaults: Readonly<Record<number, Row>> = {
@@ -27,11 +27,11 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [rate, 'many 429s on two hosts cause few repeats, and lower the rate a few times at most'],
       [rate, 'every host waits after a 429 without Retry-After, and the night is loaded'],
       [
-        'test/sources/http.status-actions.test.ts',
+        'test/api/sources/http.status-actions.test.ts',
         'every refused call of a key waits for a Retry-After given as %s',
       ],
       [
-        'test/rate/rate-law.test.ts',
+        'test/api/rate/rate-law.test.ts',
         '$kind of $perSecond calls a second for $processes processes: used, and few are refused',
       ],
       [
@@ -53,14 +53,14 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     holds: 'full jitter, bounded repeats, then work continues',
     tests: [
       [retries, 'status %i ends with the action retry after the retries'],
-      ['test/sources/backoff.test.ts', 'the jitter is full: it reaches both ends'],
+      ['test/api/sources/backoff.test.ts', 'the jitter is full: it reaches both ends'],
       [isolation, 'a source that is down fails the slice and quarantines no records'],
       [
-        'test/pipeline/enrichment.pg.test.ts',
+        'test/sync/enrichment.pg.test.ts',
         'a source without any answer gets no more requests after a few tries',
       ],
       [
-        'test/pipeline/completeness.pg.test.ts',
+        'test/sync/completeness.pg.test.ts',
         'after a quiet time the warehouse equals the source, in … random worlds',
       ],
     ],
@@ -83,7 +83,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [answers, 'answers … are quarantined with their reasons, and no other record is affected'],
       [deceptive, 'a body with \\\\u0000 and lone surrogates can be read through raw.payload_json'],
       [
-        'test/sources/appraisal/client.evaluation.test.ts',
+        'test/api/sources/appraisal/client.evaluation.test.ts',
         'a body that stays cut off (%s) is skipped, and its text goes to quarantine',
       ],
     ],
@@ -123,7 +123,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [isolation, 'a vanished evaluation is marked, not deleted, and is no failure'],
       [isolation, 'an evaluation that comes back loses its mark'],
       [
-        'test/pipeline/group.pg.test.ts',
+        'test/sync/group.pg.test.ts',
         'an evaluation that the source moves to another rooftop moves there with its payloads',
       ],
     ],
@@ -138,11 +138,11 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [rate, 'a withdrawn key is not tried with every rooftop, and works again after a restart'],
       [
-        'test/sources/circuit-breaker.test.ts',
+        'test/api/sources/circuit-breaker.test.ts',
         'a key that is refused for ten rooftops is not used for a while, for that operation alone',
       ],
       [
-        'test/scheduler/alerts.pg.test.ts',
+        'test/app/scheduler/alerts.pg.test.ts',
         'a failing job is reported once, however often it fails, and once more when it succeeds again',
       ],
     ],
@@ -157,7 +157,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [crash, 'a retry of quarantined records that is killed again and again loads them once'],
       [
-        'test/commands/quarantine.pg.test.ts',
+        'test/app/commands/quarantine.pg.test.ts',
         'quarantine lists, shows and retries what did not fit',
       ],
     ],
@@ -171,7 +171,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
         'an unknown field is stored and reported, and a field of another type quarantines the record',
       ],
       [
-        'test/pipeline/drift.test.ts',
+        'test/sync/drift.test.ts',
         'the items of a list are documented when the list is, and only then',
       ],
       [
@@ -210,15 +210,15 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     tests: [
       [pdf, 'an answer that is not a PDF is refused'],
       [
-        'test/archive/fetch-pdf-hosts.test.ts',
+        'test/web/archive/fetch-pdf-hosts.test.ts',
         'a redirect to a private address, by number or by name, is refused and not followed',
       ],
       [
-        'test/commands/links-archive.pg.test.ts',
+        'test/app/commands/links-archive.pg.test.ts',
         'a link that died is fetched once more when it was signed again meanwhile',
       ],
       [
-        'test/links/pdf-links.pg.test.ts',
+        'test/web/links/pdf-links.pg.test.ts',
         'a %s link that has expired opens on the first click, and the warehouse stores the new one',
       ],
     ],

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { openContext } from '#src/open-context.ts'
 import { openLog } from '#src/log.ts'
+import { openContext } from '#src/open-context.ts'
 import { someOf } from '../support/cases.ts'
-import { type FaultProxy, type ProxyMode, openFaultProxy } from '../support/fault-proxy.ts'
+import { type FaultProxy, openFaultProxy, type ProxyMode } from '../support/fault-proxy.ts'
 import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 

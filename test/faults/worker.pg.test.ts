@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { runsEveryCase } from '../support/cases.ts'
 import type { Child } from '../support/child.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
-import { expectTruthOnce, type Deployment, openDeployment, waitAtMost } from './deployment.ts'
+import { type Deployment, expectTruthOnce, openDeployment, waitAtMost } from './deployment.ts'
 
 // Every test starts several processes, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '../support/build-world.ts'
-import { byPhone, eraseIn, jane } from '../erasure/erase-fixture.ts'
+import { byPhone, eraseIn, jane } from '../privacy/erase/erase-fixture.ts'
 import { openExportFixture } from '../stock/export/export-fixture.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { someOf } from '../support/cases.ts'
 import { openFixture } from '../support/fixture.ts'
-import { openWebhookFixture } from '../webhook/webhook-fixture.ts'
+import { openWebhookFixture } from '../web/webhook/webhook-fixture.ts'
 import { hostileTexts, megabyte } from './texts.ts'
 
 // Hostile text goes through all steps; a text of 100 KB once blocked a process for minutes.

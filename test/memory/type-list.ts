@@ -1,8 +1,8 @@
-import { isKnownHeader } from '#src/csv/map/aliases.ts'
-import { proposeMapping } from '#src/csv/map/mapping.ts'
-import { rowTyper } from '#src/csv/map/typing/row.ts'
-import { startStyles } from '#src/csv/map/typing/column-styles.ts'
-import { readCsv } from '#src/csv/read/read-csv.ts'
+import { isKnownHeader } from '#src/stock/csv/map/aliases.ts'
+import { proposeMapping } from '#src/stock/csv/map/mapping.ts'
+import { startStyles } from '#src/stock/csv/map/typing/column-styles.ts'
+import { rowTyper } from '#src/stock/csv/map/typing/row.ts'
+import { readCsv } from '#src/stock/csv/read/read-csv.ts'
 import { stockListText } from '../bench/stock-list.ts'
 
 // Reads and types a list of the given size, generated while it is read, and prints the cost.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readInChild } from '../workbook/child-reading.ts'
-import { workbook } from '../workbook/make-workbook.ts'
+import { readInChild } from '../stock/workbook/child-reading.ts'
+import { workbook } from '../stock/workbook/make-workbook.ts'
 
 const names = [
   ...['Stock No', 'VIN', 'Make', 'Model', 'Badge', 'Year', 'Odometer', 'Price', 'Cost'],

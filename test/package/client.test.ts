@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { startSandbox } from '#src/sandbox/server.ts'
-import { runExample, usingSandbox, writeExamples } from '../client/examples.ts'
-import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { runExample, usingSandbox, writeExamples } from '../api/client/examples.ts'
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 import { run } from './pack.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 import { planted, run } from './pack.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { listPastCarHistory, watchPpsr } from '#src/contract/appraisal/checks.ts'
+import { listPastCarHistory, watchPpsr } from '#src/api/contract/appraisal/checks.ts'
 import type { CheckDraft } from '#src/sandbox/checks.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { signLink } from '#src/sandbox/signed-link.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
-import { ask, type AskAs } from './ask.ts'
+import { type AskAs, ask } from './ask.ts'
 
 // What the AU checks do beyond the rows of test/conformance.
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { ask } from './ask.ts'
 import { startReceiver } from './receiver.ts'
 

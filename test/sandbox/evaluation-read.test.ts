@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { evaluation } from '#src/contract/appraisal/shapes.ts'
+import { evaluation } from '#src/api/contract/appraisal/shapes.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { FaultPlan, type FaultRule } from '#src/sandbox/faults.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { ask, listIds } from './ask.ts'
 
 const start = (...faults: FaultRule[]) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { z } from 'zod'
-import type { Operation } from '#src/contract/operation.ts'
+import type { Operation } from '#src/api/contract/operation.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import type { Sandbox } from '#src/sandbox/server.ts'
 

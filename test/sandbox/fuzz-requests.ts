@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Operation } from '#src/contract/operation.ts'
-import { allOperations } from '#src/contract/operations.ts'
+import type { Operation } from '#src/api/contract/operation.ts'
+import { allOperations } from '#src/api/contract/operations.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { type FuzzCaller, fieldsOf, type Issued, odd } from './fuzz-fields.ts'

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { caseCount } from '../support/cases.ts'
 import { sendForm, sendJson } from './ask-vehicle-data.ts'
 import { callersOf, type Issued } from './fuzz-fields.ts'
 import { type FuzzRequest, fuzzRequest } from './fuzz-requests.ts'
-import { caseCount } from '../support/cases.ts'
 
 // FORECOURT_SEED chooses other requests, FORECOURT_FUZZ another number of them.
 const seed = Number(process.env['FORECOURT_SEED'] ?? 1)

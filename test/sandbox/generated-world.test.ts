@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import {
+  evaluation as evaluationShape,
+  user as userShape,
+} from '#src/api/contract/appraisal/shapes.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
-import { evaluation as evaluationShape, user as userShape } from '#src/contract/appraisal/shapes.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { truthAt } from '../support/truth.ts'
 import { type AskAs, ask } from './ask.ts'

@@ -1,11 +1,11 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { allOperations, findOperation, operationGroups } from '#src/contract/operations.ts'
-import { worldOf } from '../support/build-world.ts'
+import { allOperations, findOperation, operationGroups } from '#src/api/contract/operations.ts'
 import { openApiDocument } from '#src/sandbox/openapi.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire, type WireSettings, wireSettings } from '#src/values/wire.ts'
+import { worldOf } from '../support/build-world.ts'
 
 const servers = { appraisal: 'http://a.invalid/v1', vehicleData: 'http://v.invalid' }
 

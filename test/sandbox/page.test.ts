@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { aRooftop, worldOf } from '../support/build-world.ts'
 import { faultKinds } from '#src/sandbox/faults.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import { wireSettings } from '#src/values/wire.ts'
+import { aRooftop, worldOf } from '../support/build-world.ts'
 
 const start = () => startSandbox({ evaluations: 60 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogue, describe, generatedModels, vehicleByCode } from '#src/sandbox/catalogue.ts'
 import { decodeVin } from '#src/sandbox/find-vehicle.ts'
-import { currencySymbol, priceOf, type PriceRequest } from '#src/sandbox/price-model.ts'
+import { currencySymbol, type PriceRequest, priceOf } from '#src/sandbox/price-model.ts'
 
 const regions = ['AU', 'US', 'GCC'] as const
 const asks: fc.Arbitrary<PriceRequest> = fc.record({

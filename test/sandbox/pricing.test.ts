@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { type PricingPayload, pricingPayload } from '#src/contract/appraisal/shapes.ts'
-import { anEvaluation, aRooftop, type EvaluationDraft, worldOf } from '../support/build-world.ts'
+import { type PricingPayload, pricingPayload } from '#src/api/contract/appraisal/shapes.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import type { SandboxLimits } from '#src/sandbox/limits.ts'
 import { statusOf } from '#src/sandbox/reasoning.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { anEvaluation, aRooftop, type EvaluationDraft, worldOf } from '../support/build-world.ts'
 import type { AskAs } from './ask.ts'
 
 const now = new Date('2026-03-10T23:59:00Z')

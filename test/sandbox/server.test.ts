@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { worldOf } from '../support/build-world.ts'
-import { framings, statusesOfLargeBody } from '../support/large-body.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
+import { worldOf } from '../support/build-world.ts'
+import { framings, statusesOfLargeBody } from '../support/large-body.ts'
 import { ask } from './ask.ts'
 
 const start = () => startSandbox({ world: worldOf() })

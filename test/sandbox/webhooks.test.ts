@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { Webhooks } from '#src/sandbox/webhooks.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
+import { anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import type { AskAs } from './ask.ts'
 import { startReceiver } from './receiver.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { RequestLog } from '#src/sandbox/request-log.ts'
+import { anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { truthAt } from '../support/truth.ts'
 
 const at = (second: number) => new Date(second * 1000)

@@ -1,5 +1,5 @@
-import { reportSpecs } from '#src/console/reports/specs.ts'
-import type { ConsoleFixture, Role } from '../console/console-fixture.ts'
+import { reportSpecs } from '#src/web/console/reports/specs.ts'
+import type { ConsoleFixture, Role } from '../web/console/console-fixture.ts'
 
 /** What the addresses name: what is typical, and what is the most work for its page. */
 export interface Facts {

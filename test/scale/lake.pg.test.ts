@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { LakeReport } from '#src/lake/export-lake.ts'
-import type { Manifest } from '#src/lake/manifest.ts'
+import type { LakeReport } from '#src/warehouse/lake/export-lake.ts'
+import type { Manifest } from '#src/warehouse/lake/manifest.ts'
 import { type Child, startForecourt } from '../support/child.ts'
-import { differences } from '../lake/compare.ts'
-import { openDuckDb } from '../lake/duckdb.ts'
-import { openLakeFixture, shared } from '../lake/lake-fixture.ts'
+import { differences } from '../warehouse/lake/compare.ts'
+import { openDuckDb } from '../warehouse/lake/duckdb.ts'
+import { openLakeFixture, shared } from '../warehouse/lake/lake-fixture.ts'
 import { openScale } from './scale-fixture.ts'
 
 /** The most memory that the process has had, in MB; 0 once it has ended. */

@@ -1,8 +1,8 @@
-import { allStreams } from '#src/streams/all.ts'
-import { openPool } from '#src/db/connect.ts'
 import { openContext } from '#src/open-context.ts'
-import { type ConsoleFixture, openConsole } from '../console/console-fixture.ts'
+import { allStreams } from '#src/streams/all.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
 import { dayMs, type Fixture, openFixture, runNight } from '../support/fixture.ts'
+import { type ConsoleFixture, openConsole } from '../web/console/console-fixture.ts'
 import { fillScale } from './fill/fill.ts'
 
 /** While pages are worked on: the url of an empty database, which is filled once and used again. */

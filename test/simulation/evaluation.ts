@@ -1,5 +1,5 @@
 import { begin, dayMs, nightAt, type Settings } from './settings.ts'
-import type { Hint, EvaluationPlan, World } from './world.ts'
+import type { EvaluationPlan, Hint, World } from './world.ts'
 
 /** The content of an evaluation. */
 export interface Content {

@@ -1,4 +1,4 @@
-import { type SimulationPlan, runSimulation } from './simulation.ts'
+import { runSimulation, type SimulationPlan } from './simulation.ts'
 
 // Runs one simulation in its own process: the plan is JSON in the only argument, the report goes to stdout as JSON.
 // Exit 1: a morning was not as expected.

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Evaluation, flickerMs, momentAt } from './evaluation.ts'
-import type { FaultKind, World } from './world.ts'
 import { bodyOf } from './wire.ts'
+import type { FaultKind, World } from './world.ts'
 
 /** A world as the source serves it. */
 export interface ServedWorld {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { zipFile } from '../workbook/zip-file.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
+import { zipFile } from './workbook/zip-file.ts'
 
 const zip = (...names: readonly string[]) => zipFile(names.map((name) => ({ name, data: 'x' })))
 const good = listOf(vehicles(6))

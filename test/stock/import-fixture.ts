@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { type Config, makeConfig } from '#src/config/read.ts'
+import { type Config, makeConfig } from '#src/app/config/read.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import type { ImportRequest, StockImportReport } from '#src/stock/import/request.ts'
 import { createTestDatabase } from '../support/postgres.ts'

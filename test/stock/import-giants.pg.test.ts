@@ -8,9 +8,9 @@ import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
 import { openApart } from '#src/stock/import/read-apart.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { textRows, workbook, workbookParts } from '../workbook/make-workbook.ts'
-import { zipFile } from '../workbook/zip-file.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
+import { textRows, workbook, workbookParts } from './workbook/make-workbook.ts'
+import { zipFile } from './workbook/zip-file.ts'
 
 const good = listOf(vehicles(6))
 const header = ['Stock No', 'Make', 'Model', 'Price']

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { openUploads, pathOf } from '../console/upload-fixture.ts'
-import { openInboxFixture } from '../inbox/inbox-fixture.ts'
-import { textRows, workbook } from '../workbook/make-workbook.ts'
+import { openUploads, pathOf } from '../web/console/upload-fixture.ts'
+import { openInboxFixture } from './folders/inbox-fixture.ts'
 import { aVehicle, openImportFixture } from './import-fixture.ts'
+import { textRows, workbook } from './workbook/make-workbook.ts'
 
 /** A workbook with two price columns, the first of them hidden; each car's visible price is 5,000 more. */
 function pricedBook(hidden: string, visible: string, hiddenColumn = 5): Buffer {

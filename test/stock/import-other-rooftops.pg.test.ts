@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { stockImportLines } from '#src/commands/stock-import.ts'
+import { stockImportLines } from '#src/app/commands/stock-import.ts'
 import { aVehicle, listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 const code = 'in-stock-elsewhere'

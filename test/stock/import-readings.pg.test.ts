@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { openInboxFixture } from '../inbox/inbox-fixture.ts'
-import { escapeXml, workbook } from '../workbook/make-workbook.ts'
 import { openExportFixture } from './export/export-fixture.ts'
+import { openInboxFixture } from './folders/inbox-fixture.ts'
 import { aVehicle, listOf, openImportFixture, vehicles } from './import-fixture.ts'
+import { escapeXml, workbook } from './workbook/make-workbook.ts'
 
 /** A list in which one price contradicts another. */
 const contrary = (from = 1) =>

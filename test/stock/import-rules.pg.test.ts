@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { BusyError } from '#src/errors.ts'
 import { runExport } from '#src/stock/export/export.ts'
-import type { ListRefused } from '#src/stock/import/list-refused.ts'
 import type { ExportSubject } from '#src/stock/export/subject.ts'
+import type { ListRefused } from '#src/stock/import/list-refused.ts'
 import {
   aVehicle,
   type ImportFixture,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ListRefused } from '#src/stock/import/list-refused.ts'
-import { textRows, workbook } from '../workbook/make-workbook.ts'
 import { type ImportFixture, listOf, openImportFixture, vehicles } from './import-fixture.ts'
+import { textRows, workbook } from './workbook/make-workbook.ts'
 
 const lines = listOf(vehicles(24)).trimEnd().split('\r\n')
 const listed = (rows: readonly string[]) => [...rows, ''].join('\r\n')

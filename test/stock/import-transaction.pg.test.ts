@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inTransaction } from '#src/db/transaction.ts'
+import { inTransaction } from '#src/warehouse/db/transaction.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 test('an import of a rooftop whose config has changed is undone whole when it fails at its end', async () => {

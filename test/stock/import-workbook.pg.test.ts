@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { readCells } from '#src/csv/read/read-cells.ts'
-import { textRows, workbook } from '../workbook/make-workbook.ts'
+import { readCells } from '#src/stock/csv/read/read-cells.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
+import { textRows, workbook } from './workbook/make-workbook.ts'
 
 const dialect = { delimiter: ',', quote: '"', escape: '"', sepLine: false, lineEnd: 'LF' } as const
 

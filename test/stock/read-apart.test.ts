@@ -1,14 +1,14 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { type CsvRecord, CsvFileError } from '#src/csv/read/csv-file.ts'
 import { UsageError } from '#src/errors.ts'
+import { CsvFileError, type CsvRecord } from '#src/stock/csv/read/csv-file.ts'
 import { openApart, readingLimits } from '#src/stock/import/read-apart.ts'
-import { SheetChoiceError } from '#src/workbook/choose-sheet.ts'
-import { readList } from '#src/workbook/read-list.ts'
-import { someOf } from '../support/cases.ts'
+import { SheetChoiceError } from '#src/stock/workbook/choose-sheet.ts'
+import { readList } from '#src/stock/workbook/read-list.ts'
 import { hostileLists } from '../hostile/hostile-lists.ts'
-import { textRows, workbook } from '../workbook/make-workbook.ts'
+import { someOf } from '../support/cases.ts'
+import { textRows, workbook } from './workbook/make-workbook.ts'
 
 const never = new AbortController().signal
 const sourceOf = (content: string | Buffer) => ({

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
 import { dayMs, type Fixture } from '../support/fixture.ts'
 import {
-  withoutWaits,
   morning,
-  priceRequests,
   pricedFixture,
+  priceRequests,
   pricingPath,
   rowsOf,
+  withoutWaits,
 } from '../support/pricing-fixture.ts'
 
 const golden = {

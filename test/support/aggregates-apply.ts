@@ -1,14 +1,14 @@
 import type pg from 'pg'
-import { copyInto } from '#src/db/copy.ts'
-import { refreshSums } from '#src/db/sums.ts'
-import { dbOn } from '#src/db/transaction.ts'
+import { copyInto } from '#src/warehouse/db/copy.ts'
+import { refreshSums } from '#src/warehouse/db/sums.ts'
+import { dbOn } from '#src/warehouse/db/transaction.ts'
 import {
   completed,
-  type FactChange,
   evaluationRow,
+  type FactChange,
   lineRow,
-  type SmallPriceRequest,
   type SmallLine,
+  type SmallPriceRequest,
 } from './aggregates.ts'
 
 const children = ['core.reconditioning_item', 'core.price_observation', 'ops.enrichment_state']

@@ -1,16 +1,16 @@
 import type pg from 'pg'
-import { refreshSums } from '#src/db/sums.ts'
-import { dbOn, inTransaction } from '#src/db/transaction.ts'
+import { refreshSums } from '#src/warehouse/db/sums.ts'
+import { dbOn, inTransaction } from '#src/warehouse/db/transaction.ts'
 import type { FactChange, SmallEvaluation, SmallLine } from './aggregates.ts'
+import { applyChange, changeFacts, touchedBy } from './aggregates-apply.ts'
 import {
-  type RowTexts,
   countEvaluations,
   countPricing,
   countRecon,
+  type RowTexts,
   storedRows,
 } from './aggregates-counted.ts'
 import { countAppraisals, countRepeats } from './aggregates-counted-vehicles.ts'
-import { applyChange, changeFacts, touchedBy } from './aggregates-apply.ts'
 import type { TestDatabase } from './postgres.ts'
 
 /** An evaluation that all sums count. */

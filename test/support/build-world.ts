@@ -1,4 +1,5 @@
 import { groupsOf } from '#src/sandbox/generate-dealers.ts'
+import { World } from '#src/sandbox/world.ts'
 import type {
   ApiKey,
   Customer,
@@ -8,7 +9,6 @@ import type {
   Salesperson,
   StoredPhoto,
 } from '#src/sandbox/world-types.ts'
-import { World } from '#src/sandbox/world.ts'
 
 // Builders of small worlds for tests: a test states what it needs, the rest has defaults.
 

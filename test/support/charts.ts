@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { bars } from '#src/console/charts/bars.ts'
-import { lines } from '#src/console/charts/lines.ts'
-import type { Chart } from '#src/console/charts/plot.ts'
+import { bars } from '#src/web/console/charts/bars.ts'
+import { lines } from '#src/web/console/charts/lines.ts'
+import type { Chart } from '#src/web/console/charts/plot.ts'
 import { pictureOf } from './picture.ts'
 
 /** A picture of the README: what it shows, asked of one mart, and how its rows are drawn. */

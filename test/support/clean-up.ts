@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stopEmbedded } from '#src/db/embedded.ts'
 import { messageOf } from '#src/errors.ts'
+import { stopEmbedded } from '#src/warehouse/db/embedded.ts'
 import { folderPrefix } from './temporary-folder.ts'
 
 /**

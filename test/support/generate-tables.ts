@@ -42,7 +42,7 @@ const scalars: Readonly<Record<string, string>> = {
   bytea: 'Buffer',
 }
 
-/** The text of src/db/tables.ts for a migrated database: row types for Kysely and COPY. Types are those that `openPool` hands out. */
+/** The text of src/warehouse/db/tables.ts for a migrated database: row types for Kysely and COPY. Types are those that `openPool` hands out. */
 export async function generateTables(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<Column>(columnsQuery, [dumpedSchemas])
   const relations = [...Map.groupBy(rows, (row) => `${row.schema}.${row.relation}`)]

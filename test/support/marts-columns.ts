@@ -104,8 +104,8 @@ function leavesNothing(missing: readonly string[], major: number): string {
 function howToKeep(major: number): string {
   return [
     `1. copy sql/marts, VERSION included, to sql/marts_v${major} as it was, before anything else;`,
-    `2. let src/db/mart-files.ts read that folder too, and src/db/marts.ts build it as mart_v${major} and mart_scoped_v${major} (as \`scoped\` does: the schema's name is replaced), with the grants of both;`,
-    `3. write ${major + 1}.0.0 into sql/marts/VERSION, change the views, run "npm run marts": test/marts/columns_v${major}.txt keeps the promise;`,
+    `2. let src/warehouse/db/mart-files.ts read that folder too, and src/warehouse/db/marts.ts build it as mart_v${major} and mart_scoped_v${major} (as \`scoped\` does: the schema's name is replaced), with the grants of both;`,
+    `3. write ${major + 1}.0.0 into sql/marts/VERSION, change the views, run "npm run marts": test/warehouse/marts/columns_v${major}.txt keeps the promise;`,
     `4. say in CHANGELOG.md until when mart_v${major} stays, and take all of it away then.`,
   ].join('\n')
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { freshWithinHours } from '#src/pipeline/status.ts'
+import { freshWithinHours } from '#src/sync/explain/status.ts'
 import { joinsOf, keyOf, type MartColumn, type MartView } from './marts-catalogue.ts'
 
 const heading =

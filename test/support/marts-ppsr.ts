@@ -1,6 +1,6 @@
 import { type CheckDraft, countsFor } from '#src/sandbox/checks.ts'
-import type { Evaluation, Rooftop } from '#src/sandbox/world-types.ts'
 import type { World } from '#src/sandbox/world.ts'
+import type { Evaluation, Rooftop } from '#src/sandbox/world-types.ts'
 import { sharedVin } from './marts-plants.ts'
 import { stockList } from './marts-stock.ts'
 import type { Nights } from './marts-world.ts'

@@ -1,11 +1,11 @@
 import { localDay } from '#src/values/instant.ts'
 import {
+  exactPercentileMinutes,
   less,
   localDaysBetween,
   milli,
   moneyText,
   monthOf,
-  exactPercentileMinutes,
   quotient,
   ratio,
   share,

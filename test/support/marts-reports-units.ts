@@ -1,14 +1,14 @@
-import { watchStatuses } from '#src/contract/appraisal/shapes.ts'
+import { watchStatuses } from '#src/api/contract/appraisal/shapes.ts'
 import { type VehicleCheck, watchStatusAt } from '#src/sandbox/checks.ts'
 import { localDay } from '#src/values/instant.ts'
 import {
   daysBetween,
+  exactPercentileMinutes,
   less,
   localDaysBetween,
   milli,
   moneyText,
   monthOf,
-  exactPercentileMinutes,
   quotient,
   ratio,
   share,

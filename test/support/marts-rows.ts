@@ -1,10 +1,10 @@
 import type pg from 'pg'
-import type { TruthEvaluation } from './truth.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { storable } from '#src/values/text.ts'
 import type { MartFixture } from './marts-fixture.ts'
 import { type SeenEvaluation, seenEvaluations } from './marts-truth.ts'
 import { type StockUnit, stockUnits } from './marts-units.ts'
+import type { TruthEvaluation } from './truth.ts'
 
 /** A row of a report in the spelling of the driver: numeric and date as text, instants as ISO text. */
 export type ReportRow = Readonly<Record<string, string | number | boolean | null>>

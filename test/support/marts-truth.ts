@@ -1,10 +1,10 @@
 import { priceEvaluation } from '#src/sandbox/price-evaluation.ts'
 import type { ModelPrices } from '#src/sandbox/price-model.ts'
-import type { TruthEvaluation } from './truth.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { localDay } from '#src/values/instant.ts'
 import type { MartFixture } from './marts-fixture.ts'
 import { monthOf } from './marts-numbers.ts'
+import type { TruthEvaluation } from './truth.ts'
 
 /** The content of an evaluation when it was read, and since when; the first one is what was loaded first. */
 export interface SeenVersion {

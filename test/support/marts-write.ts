@@ -1,18 +1,18 @@
-// npm run marts: rewrites test/marts/columns.txt, sql/marts/DICTIONARY.md and sql/bi/dbt from sql/marts.
+// npm run marts: rewrites test/warehouse/marts/columns.txt, sql/marts/DICTIONARY.md and sql/bi/dbt from sql/marts.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { prepareWarehouse } from '#src/warehouse.ts'
-import { openPool } from '#src/db/connect.ts'
-import { readMarts } from '#src/db/mart-files.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
+import { readMarts } from '#src/warehouse/db/mart-files.ts'
+import { prepareWarehouse } from '#src/warehouse/warehouse.ts'
 import { readCatalogue } from './marts-catalogue.ts'
 import {
+  columnProblems,
+  existingColumns,
   majorOf,
   parseSnapshot,
   snapshotOf,
   snapshotText,
-  existingColumns,
-  columnProblems,
 } from './marts-columns.ts'
 import { dbtFiles } from './marts-dbt.ts'
 import { dictionaryPage } from './marts-dictionary.ts'
@@ -42,7 +42,7 @@ async function write(pool: pg.Pool): Promise<void> {
   const { version } = await readMarts()
   const views = await readCatalogue(pool, ['mart', 'mart_pii'])
   const today = snapshotOf(version, views)
-  const file = pathOf('../marts/columns.txt')
+  const file = pathOf('../warehouse/marts/columns.txt')
   const committed = await readFile(file, 'utf8').catch(() => null)
   const existing = await existingColumns(pool)
   const problems =
@@ -63,7 +63,7 @@ async function write(pool: pg.Pool): Promise<void> {
     console.log(`Wrote sql/bi/dbt/${name}`)
   }
   await writeFile(file, snapshotText(today))
-  console.log('Wrote test/marts/columns.txt')
+  console.log('Wrote test/warehouse/marts/columns.txt')
 }
 
 function pathOf(relative: string): string {

@@ -63,7 +63,7 @@ throw new Error("forecourt-client is an ES module: in CommonJS write const { ope
 
 /** Makes the tarball in `to`, and returns what npm says of it. */
 function packClient(to: string): string {
-  const client = join(dist, 'src/client/client')
+  const client = join(dist, 'src/api/client/client')
   const code = imported(`${client}.js`, { files: new Set(), packages: new Set() })
   const types = imported(`${client}.d.ts`, { files: new Set(), packages: new Set() })
   const folder = mkdtempSync(join(tmpdir(), 'forecourt-client-'))
@@ -82,7 +82,7 @@ function packClient(to: string): string {
     write(join(folder, 'commonjs.d.cts'), 'export {}\n')
     write(join(folder, 'package.json'), `${JSON.stringify(manifest(packages), null, 2)}\n`)
     cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-    cpSync(join(root, 'src/client/README.md'), join(folder, 'README.md'))
+    cpSync(join(root, 'src/api/client/README.md'), join(folder, 'README.md'))
     return execFileSync('npm', ['pack', '--json', '--pack-destination', to], {
       cwd: folder,
       encoding: 'utf8',

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { allCommands } from '#src/commands/all.ts'
+import { allCommands } from '#src/app/commands/all.ts'
 import { wireSettings } from '#src/values/wire.ts'
 
 /** The tables that are made from the code, by page and by the name of their markers. */
 export const pageTables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'src/config/README.md': { wire: wireTable },
-  'src/commands/README.md': { commands: commandTable },
+  'src/app/config/README.md': { wire: wireTable },
+  'src/app/commands/README.md': { commands: commandTable },
 }
 
 /** The page with its tables as they should be. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { type Chart, chartWidth } from '#src/console/charts/plot.ts'
-import { html, Html } from '#src/values/html.ts'
+import { Html, html } from '#src/values/html.ts'
+import { type Chart, chartWidth } from '#src/web/console/charts/plot.ts'
 
 const sheet = readFileSync(
-  new URL('../../src/console/browser/console.css', import.meta.url),
+  new URL('../../src/web/console/browser/console.css', import.meta.url),
   'utf8',
 )
 const colours = new Map(

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
-import { prepareWarehouse } from '#src/warehouse.ts'
-import { openPool } from '#src/db/connect.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
+import { prepareWarehouse } from '#src/warehouse/warehouse.ts'
 
 import type { TestServer } from './postgres.ts'
 import { startServer } from './postgres-server.ts'

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { inject } from 'vitest'
-import { openPool } from '#src/db/connect.ts'
-import { lockGraceSeconds } from '#src/db/held-lock.ts'
-import { prepareWarehouse } from '#src/warehouse.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
+import { lockGraceSeconds } from '#src/warehouse/db/held-lock.ts'
+import { prepareWarehouse } from '#src/warehouse/warehouse.ts'
 import { databaseUrl } from './postgres-url.ts'
 
 /** What the global set-up hands to the tests. */

@@ -1,4 +1,4 @@
-import type { Queue, QueueEntry, SqlRunner } from '#src/queue/queue.ts'
+import type { Queue, QueueEntry, SqlRunner } from '#src/warehouse/queue/queue.ts'
 
 /** The queue with other methods in place of some of its own. */
 export function queueWith(queue: Queue, methods: Partial<Queue>): Queue {

@@ -1,3 +1,5 @@
+import type { World } from '#src/sandbox/world.ts'
+import type { ApiKey, EvaluationPatch } from '#src/sandbox/world-types.ts'
 import {
   aKey,
   anEvaluation,
@@ -6,8 +8,6 @@ import {
   type EvaluationDraft,
   worldOf,
 } from './build-world.ts'
-import type { World } from '#src/sandbox/world.ts'
-import type { ApiKey, EvaluationPatch } from '#src/sandbox/world-types.ts'
 import { dayMs } from './fixture.ts'
 import { begin, busyDays, type EvaluationPlan, type Scenario } from './random-scenario.ts'
 

@@ -16,7 +16,7 @@ if (process.argv[2] === 'move') {
   const moved = changelog.replace(heading, () => `${heading}\n## ${version} - ${day}\n`)
   writeFileSync('CHANGELOG.md', moved)
   // Pages that name the file of the package.
-  for (const page of ['README.md', 'src/client/README.md']) {
+  for (const page of ['README.md', 'src/api/client/README.md']) {
     const text = readFileSync(page, 'utf8')
     writeFileSync(page, text.replaceAll(`-${oldVersion}.tgz`, `-${version}.tgz`))
   }

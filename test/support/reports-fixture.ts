@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RooftopConfig } from '#src/config/read.ts'
+import type { RooftopConfig } from '#src/app/config/read.ts'
 import type { Evaluation } from '#src/sandbox/world-types.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import { allStreams } from '#src/streams/all.ts'

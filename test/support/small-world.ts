@@ -1,5 +1,5 @@
-import { rebuildSums } from './aggregates-fixture.ts'
 import type pg from 'pg'
+import { rebuildSums } from './aggregates-fixture.ts'
 import { createTestDatabase } from './postgres.ts'
 
 type Row = Readonly<Record<string, unknown>>

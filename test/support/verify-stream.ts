@@ -1,8 +1,8 @@
-import type { Config } from '#src/config/read.ts'
-import type { Db } from '#src/db/transaction.ts'
-import { type Verification, verifyStreams } from '#src/pipeline/verify.ts'
-import type { WindowedRecords } from '#src/pipeline/windowed-records.ts'
+import type { Config } from '#src/app/config/read.ts'
+import { type Verification, verifyStreams } from '#src/sync/verify/verify.ts'
+import type { WindowedRecords } from '#src/sync/windows/windowed-records.ts'
 import type { RooftopRow } from '#src/values/rooftop.ts'
+import type { Db } from '#src/warehouse/db/transaction.ts'
 
 /** The verification of one rooftop. */
 export async function verifyStream(

@@ -7,7 +7,7 @@ import { terminalPicture } from './terminal-picture.ts'
 
 // Run by `npm run picture`: runs the demo in an empty folder and draws the first four paragraphs of what it prints.
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-const file = new URL('../../src/commands/demo.svg', import.meta.url)
+const file = new URL('../../src/app/commands/demo.svg', import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'forecourt-picture-'))
 const forecourt = (...args: string[]) =>
   spawnSync(process.execPath, [main, ...args], { cwd: folder, encoding: 'utf8' })
@@ -23,4 +23,4 @@ try {
   forecourt('warehouse', 'stop')
   rmSync(folder, { recursive: true, force: true })
 }
-console.log('Wrote src/commands/demo.svg')
+console.log('Wrote src/app/commands/demo.svg')

@@ -1,8 +1,8 @@
-// npm run schema: rewrites test/schema.sql and src/db/tables.ts from sql/migrations.
+// npm run schema: rewrites test/schema.sql and src/warehouse/db/tables.ts from sql/migrations.
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { openPool } from '#src/db/connect.ts'
-import { migrate } from '#src/db/migrate.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
+import { migrate } from '#src/warehouse/db/migrate.ts'
 import { generateTables } from './generate-tables.ts'
 import { startServer } from './postgres-server.ts'
 import { databaseUrl } from './postgres-url.ts'
@@ -17,8 +17,8 @@ try {
   try {
     await migrate(pool)
     await writeFile(pathOf('../schema.sql'), await dumpSchema(pool))
-    await writeFile(pathOf('../../src/db/tables.ts'), await generateTables(pool))
-    console.log('Wrote test/schema.sql and src/db/tables.ts')
+    await writeFile(pathOf('../../src/warehouse/db/tables.ts'), await generateTables(pool))
+    console.log('Wrote test/schema.sql and src/warehouse/db/tables.ts')
   } finally {
     await pool.end()
     await admin.query(`drop database ${name} with (force)`)

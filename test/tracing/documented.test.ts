@@ -1,10 +1,10 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
@@ -17,7 +17,7 @@ test('the SDK of the page sends the spans of a command before it ends, with a co
   await using folder = await temporaryFolder()
   await using sandbox = await startSandbox({ evaluations: 20 })
   await using collector = await startCollector()
-  const page = await readFile(join(root, 'src/operations/README.md'), 'utf8')
+  const page = await readFile(join(root, 'src/web/operations/README.md'), 'utf8')
   const [, code] = /^```js\n\/\/ tracing\.mjs\n([\s\S]*?)^```/m.exec(page)!
   await writeFile(join(folder.path, 'tracing.mjs'), code!)
   await writeFile(join(folder.path, 'forecourt.yaml'), stringify(sandbox.clientConfig()))

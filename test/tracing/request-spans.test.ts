@@ -1,8 +1,8 @@
 import { context, propagation } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { errorType, inSpan, openSpan } from '#src/tracing.ts'
-import { json } from '../sources/fake-source.ts'
-import { faultOf, post, withSource } from '../sources/http-support.ts'
+import { json } from '../api/sources/fake-source.ts'
+import { faultOf, post, withSource } from '../api/sources/http-support.ts'
 import { recordSpans } from './recorded.ts'
 
 test('without an SDK nothing is recorded, and no attribute is made', async () => {

@@ -1,6 +1,6 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
-import { allOperations } from '#src/contract/operations.ts'
+import { allOperations } from '#src/api/contract/operations.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { openFixture } from '../support/fixture.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { prefersJson } from '#src/values/accept.ts'
-import { tokenCheck, tokenOf } from '#src/links/token.ts'
+import { tokenCheck, tokenOf } from '#src/web/links/token.ts'
 
 test.each([
   [undefined, false],

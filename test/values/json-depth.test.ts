@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maxJsonDepth, isTooDeep, prunedJson } from '#src/values/json-depth.ts'
+import { isTooDeep, maxJsonDepth, prunedJson } from '#src/values/json-depth.ts'
 
 const nested = (depth: number): unknown =>
   JSON.parse('{"a":['.repeat(depth / 2) + '1' + ']}'.repeat(depth / 2))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 import { openFixture } from '../support/fixture.ts'
+import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 import { renamedWire } from './renamed.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')

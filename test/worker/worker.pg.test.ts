@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { slowSyncWorld } from '../crash/slow-sync.ts'
 import { runsEveryCase } from '../support/cases.ts'
 import { type Child, freeze, until } from '../support/child.ts'
 import {
@@ -8,7 +9,6 @@ import {
 } from '../support/child-fixture.ts'
 import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
-import { slowSyncWorld } from '../crash/slow-sync.ts'
 
 // Every test starts several processes, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })

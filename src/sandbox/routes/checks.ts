@@ -6,7 +6,7 @@ import {
   runCarHistory,
   searchPpsr,
   watchPpsr,
-} from '../../contract/appraisal/checks.ts'
+} from '../../api/contract/appraisal/checks.ts'
 import type { JsonPath } from '../../values/json-path.ts'
 import { type Call, serve } from '../call.ts'
 import {

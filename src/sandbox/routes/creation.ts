@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { enterVin } from '../../contract/appraisal/creation.ts'
+import { enterVin } from '../../api/contract/appraisal/creation.ts'
 import type { Caller } from '../access.ts'
 import { Answer, type Call, serve } from '../call.ts'
 import { type CatalogueVehicle, describe } from '../catalogue.ts'
@@ -15,8 +15,8 @@ import { fieldsAt, isCreated } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, renderEvaluation, valuesAt } from '../render.ts'
 import { styleOption } from '../styles.ts'
-import type { Customer, Evaluation } from '../world-types.ts'
 import type { World } from '../world.ts'
+import type { Customer, Evaluation } from '../world-types.ts'
 import { takeLookup } from './requests.ts'
 
 /** The entry: a VIN, or a plate with its VIN (null when it has none). */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { getEvaluation, listEvaluations } from '../../contract/appraisal/evaluations.ts'
+import { getEvaluation, listEvaluations } from '../../api/contract/appraisal/evaluations.ts'
 import { type Call, serve } from '../call.ts'
 import { entrySecond, fieldsAt, isReadable } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'

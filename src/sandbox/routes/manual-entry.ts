@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { manualCarEntry } from '../../contract/appraisal/creation.ts'
+import { manualCarEntry } from '../../api/contract/appraisal/creation.ts'
 import { type Call, serve } from '../call.ts'
 import { type CatalogueVehicle, describe, lastSoldYear } from '../catalogue.ts'
 import { decodeVin, plainVin } from '../find-vehicle.ts'

@@ -1,6 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { z } from 'zod'
-import { listImages, orderImages, pinHero, uploadImage } from '../../contract/appraisal/photos.ts'
+import {
+  listImages,
+  orderImages,
+  pinHero,
+  uploadImage,
+} from '../../api/contract/appraisal/photos.ts'
 import { type Call, serve } from '../call.ts'
 import { recogniseImage, type StoredImage } from '../images.ts'
 import { fieldsAt, showPhotos } from '../lifecycle.ts'

@@ -1,4 +1,4 @@
-import { getPricing } from '../../contract/appraisal/pricing.ts'
+import { getPricing } from '../../api/contract/appraisal/pricing.ts'
 import { serve } from '../call.ts'
 import { fieldsAt, isReadable } from '../lifecycle.ts'
 import { priceEvaluation, pricingPayload } from '../price-evaluation.ts'

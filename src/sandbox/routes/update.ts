@@ -1,4 +1,4 @@
-import { updateEvaluation } from '../../contract/appraisal/creation.ts'
+import { updateEvaluation } from '../../api/contract/appraisal/creation.ts'
 import { type Call, serve } from '../call.ts'
 import { fieldsAt, isCompleted } from '../lifecycle.ts'
 import { priceEvaluation, pricingPayload } from '../price-evaluation.ts'

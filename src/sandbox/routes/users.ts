@@ -1,4 +1,4 @@
-import { listUsers } from '../../contract/appraisal/evaluations.ts'
+import { listUsers } from '../../api/contract/appraisal/evaluations.ts'
 import { serve } from '../call.ts'
 import { namedUser, rooftopsNamed } from './requests.ts'
 

@@ -1,4 +1,8 @@
-import { checkHistory, searchNewPpsr, watchNewPpsr } from '../../contract/vehicle-data/checks.ts'
+import {
+  checkHistory,
+  searchNewPpsr,
+  watchNewPpsr,
+} from '../../api/contract/vehicle-data/checks.ts'
 import { serveVehicleData } from '../call.ts'
 import { watchStatusAt } from '../checks.ts'
 import { plainVin, requireDecoded } from '../find-vehicle.ts'

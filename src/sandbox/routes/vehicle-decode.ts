@@ -1,4 +1,4 @@
-import { decodeAu, decodeGcc } from '../../contract/vehicle-data/decode.ts'
+import { decodeAu, decodeGcc } from '../../api/contract/vehicle-data/decode.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
 import { factoryBuildOf } from '../factory-build.ts'
 import { plainVin, requireDecoded } from '../find-vehicle.ts'

@@ -1,4 +1,4 @@
-import { pollPrediction, predictPrice } from '../../contract/vehicle-data/prediction.ts'
+import { pollPrediction, predictPrice } from '../../api/contract/vehicle-data/prediction.ts'
 import { serveVehicleData } from '../call.ts'
 import { describe } from '../catalogue.ts'
 import { specOf } from '../factory-build.ts'

@@ -3,7 +3,7 @@ import {
   getPriceGuide,
   pollPriceBatch,
   submitPriceBatch,
-} from '../../contract/vehicle-data/prices.ts'
+} from '../../api/contract/vehicle-data/prices.ts'
 import { avalanche } from '../../values/hash32.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
 import { specOf } from '../factory-build.ts'

@@ -3,7 +3,7 @@ import {
   deleteWebhook,
   listWebhooks,
   updateWebhook,
-} from '../../contract/appraisal/webhooks.ts'
+} from '../../api/contract/appraisal/webhooks.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type Call, serve } from '../call.ts'
 import { Refusal } from '../refusal.ts'

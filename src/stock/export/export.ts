@@ -1,14 +1,20 @@
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
-import { queryPages } from '../../db/query-pages.ts'
-import { inTransaction } from '../../db/transaction.ts'
-import { byteOrderMark, csvText, type CsvStyle, defaultStyle } from '../../csv/write/csv-text.ts'
-import { escapeFormula } from '../../csv/write/escape-formula.ts'
-import { writeWorkbook } from '../../workbook/write-workbook.ts'
-import { isTextColumn, type Mart, martQuery, type MartRow, readMart } from '../../marts/mart.ts'
+import { queryPages } from '../../warehouse/db/query-pages.ts'
+import { inTransaction } from '../../warehouse/db/transaction.ts'
+import {
+  isTextColumn,
+  type Mart,
+  type MartRow,
+  martQuery,
+  readMart,
+} from '../../warehouse/marts/mart.ts'
+import { parquetChunks, parquetExpression } from '../../warehouse/marts/parquet.ts'
+import { byteOrderMark, type CsvStyle, csvText, defaultStyle } from '../csv/write/csv-text.ts'
+import { escapeFormula } from '../csv/write/escape-formula.ts'
+import { writeWorkbook } from '../workbook/write-workbook.ts'
 import { originalWithPrices } from './original.ts'
 import { writeBytes, writeOpen, writeWhole } from './output.ts'
-import { parquetChunks, parquetExpression } from '../../marts/parquet.ts'
 import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'
 import type { ExportSubject } from './subject.ts'

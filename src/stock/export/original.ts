@@ -1,15 +1,15 @@
 import type pg from 'pg'
-import { plainText } from '../../csv/map/typing/plain-text.ts'
-import { typeVin } from '../../csv/map/typing/vehicle-keys.ts'
-import { readCells } from '../../csv/read/read-cells.ts'
-import { type CsvStyle, csvText } from '../../csv/write/csv-text.ts'
-import { escapeFormula, isFormulaLike } from '../../csv/write/escape-formula.ts'
-import { queryPages } from '../../db/query-pages.ts'
+import { queryPages } from '../../warehouse/db/query-pages.ts'
+import { plainText } from '../csv/map/typing/plain-text.ts'
+import { typeVin } from '../csv/map/typing/vehicle-keys.ts'
+import { readCells } from '../csv/read/read-cells.ts'
+import { type CsvStyle, csvText } from '../csv/write/csv-text.ts'
+import { escapeFormula, isFormulaLike } from '../csv/write/escape-formula.ts'
 import { appendedColumns, appendedNames, countAppended, problemCell } from '../own-columns.ts'
 import {
   instantText,
-  priceCells,
   type PricedUnit,
+  priceCells,
   pricedUnits,
   priceStatusOf,
 } from './priced-unit.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { realpath, rename, rm, stat } from 'node:fs/promises'
 import { createWriteStream } from 'node:fs'
+import { realpath, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

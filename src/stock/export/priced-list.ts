@@ -1,15 +1,15 @@
 import type pg from 'pg'
-import { escapeFormula } from '../../csv/write/escape-formula.ts'
+import { queryPages } from '../../warehouse/db/query-pages.ts'
+import { escapeFormula } from '../csv/write/escape-formula.ts'
+import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
 import {
   amountText,
   instantText,
-  priceCells,
   type PricedUnit,
+  priceCells,
   pricedUnits,
   priceStatusOf,
 } from './priced-unit.ts'
-import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
-import { queryPages } from '../../db/query-pages.ts'
 
 /** Which units a priced list has. */
 interface ListOptions {

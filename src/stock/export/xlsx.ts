@@ -1,9 +1,15 @@
 import type pg from 'pg'
-import type { Field } from '../../csv/map/stock-fields.ts'
-import { queryPages } from '../../db/query-pages.ts'
-import type { ColumnKind, WrittenSheet } from '../../workbook/write-workbook.ts'
+import { queryPages } from '../../warehouse/db/query-pages.ts'
+import {
+  type Mart,
+  type MartColumn,
+  type MartRow,
+  martQuery,
+  readMart,
+} from '../../warehouse/marts/mart.ts'
+import type { Field } from '../csv/map/stock-fields.ts'
 import { appendedColumns, listColumns, priceColumns } from '../own-columns.ts'
-import { type Mart, type MartColumn, martQuery, type MartRow, readMart } from '../../marts/mart.ts'
+import type { ColumnKind, WrittenSheet } from '../workbook/write-workbook.ts'
 import { headerRecords, originalRecords, ownWidth, preambleCells } from './original.ts'
 import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'

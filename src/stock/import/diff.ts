@@ -1,5 +1,5 @@
-import { type ImportRequest, shownChanges, type UnitChange } from './request.ts'
 import { renumber } from './renumbered.ts'
+import { type ImportRequest, shownChanges, type UnitChange } from './request.ts'
 import type { StagedUnits, Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 

@@ -1,5 +1,5 @@
-import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
-import { deleteAdded, stageAdded, type StagedUnits, type Staging } from './stage.ts'
+import type { CellIssue } from '../csv/map/typing/typed-row.ts'
+import { deleteAdded, type StagedUnits, type Staging, stageAdded } from './stage.ts'
 
 /** How many are fetched for the report, at most. */
 const shown = 100

@@ -1,7 +1,7 @@
-import type { Mapping } from '../../csv/map/column-mapping.ts'
-import { answersOf, mapArguments, shellQuoted } from '../../csv/map/mapping-text.ts'
-import { splitReading } from '../../csv/map/overrides.ts'
-import { SheetChoiceError } from '../../workbook/choose-sheet.ts'
+import type { Mapping } from '../csv/map/column-mapping.ts'
+import { answersOf, mapArguments, shellQuoted } from '../csv/map/mapping-text.ts'
+import { splitReading } from '../csv/map/overrides.ts'
+import { SheetChoiceError } from '../workbook/choose-sheet.ts'
 import { ListRefused } from './list-refused.ts'
 import type { ImportRequest } from './request.ts'
 

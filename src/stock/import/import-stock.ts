@@ -1,36 +1,29 @@
-import type { Mapping } from '../../csv/map/column-mapping.ts'
-import type { CsvFile } from '../../csv/read/csv-file.ts'
-import { lockSql } from '../../db/locks.ts'
-import { inTransaction, openDb, type Tx } from '../../db/transaction.ts'
-import { erasedContacts, holdErasureLock } from '../../erasure/suppression.ts'
 import { BusyError } from '../../errors.ts'
-import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
+import { erasedContacts, holdErasureLock } from '../../privacy/screen/suppression.ts'
+import { findRooftops, registerRooftops } from '../../sync/run/rooftops.ts'
+import { lockSql } from '../../warehouse/db/locks.ts'
+import { inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.ts'
+import type { Mapping } from '../csv/map/column-mapping.ts'
+import type { CsvFile } from '../csv/read/csv-file.ts'
 import { ownMapping } from '../own-columns.ts'
 import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
 import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
 import { resolveDuplicates } from './duplicates.ts'
 import { guardOdometers } from './guard-odometers.ts'
 import { guardChanges, guardRemovals } from './guards.ts'
-import { guardNewerLists } from './newer-lists.ts'
 import { IssueTally } from './issue-tally.ts'
-import { type FileDigest, type ListSource, openSource } from './list-source.ts'
 import { ListRefused } from './list-refused.ts'
+import { type FileDigest, type ListSource, openSource } from './list-source.ts'
+import { guardNewerLists } from './newer-lists.ts'
 import {
   assertSure,
   fingerprintOf,
   mapList,
-  openList,
   type OpenList,
+  openList,
   withFileName,
 } from './open-list.ts'
 import { otherRooftopWarnings } from './other-rooftops.ts'
-import {
-  type RowRedaction,
-  rowRedaction,
-  type TypedList,
-  typeRows,
-  withFirstQuestions,
-} from './type-rows.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
 import { matchRenumbered, renumberedWarning } from './renumbered.ts'
 import type { ImportRequest, ImportServices, StockImportReport } from './request.ts'
@@ -51,6 +44,13 @@ import {
   rememberMapping,
   startImport,
 } from './stored-import.ts'
+import {
+  type RowRedaction,
+  rowRedaction,
+  type TypedList,
+  typeRows,
+  withFirstQuestions,
+} from './type-rows.ts'
 import { guardValues, readFigures } from './unusual-values.ts'
 
 /** Thrown to undo a dry run. */

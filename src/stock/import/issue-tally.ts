@@ -1,5 +1,5 @@
-import type { CellIssue, Severity } from '../../csv/map/typing/typed-row.ts'
 import { copied } from '../../values/text.ts'
+import type { CellIssue, Severity } from '../csv/map/typing/typed-row.ts'
 import type { IssueTotal, StockImportReport } from './request.ts'
 
 /** How many issues of each code are shown. */

@@ -1,5 +1,5 @@
-import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { UsageError } from '../../errors.ts'
+import type { Mapping } from '../csv/map/column-mapping.ts'
 
 /** What a guard asks about: removal, too many vehicles would leave; change, lasting values of most would change; values, a median is far
  *  from what it was; newer, newer lists name vehicles that this one would change. */

@@ -1,15 +1,15 @@
 import { parentPort } from 'node:worker_threads'
 import { useCompileCache } from '../../compile-cache.ts'
-import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
+import type { CsvFile, CsvRecord } from '../csv/read/csv-file.ts'
 import type { ListMessage, ListRequest } from './read-apart.ts'
 
 // The thread that `openApart` starts: it reads one list, and answers one request after the other.
 
 useCompileCache()
 const [{ isKnownHeader }, { proposeMapping }, { readList }, { encodeError }] = await Promise.all([
-  import('../../csv/map/aliases.ts'),
-  import('../../csv/map/mapping.ts'),
-  import('../../workbook/read-list.ts'),
+  import('../csv/map/aliases.ts'),
+  import('../csv/map/mapping.ts'),
+  import('../workbook/read-list.ts'),
   import('./thread-error.ts'),
 ])
 

@@ -1,5 +1,5 @@
-import type { RooftopConfig } from '../../config/read.ts'
-import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
+import type { RooftopConfig } from '../../app/config/read.ts'
+import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 import type { Staging } from './stage.ts'
 
 /** How many stock numbers a warning names. */

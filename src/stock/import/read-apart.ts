@@ -1,9 +1,9 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Mapping } from '../../csv/map/column-mapping.ts'
-import type { MappingOptions } from '../../csv/map/mapping.ts'
-import { type CsvFile, CsvFileError, type CsvRecord } from '../../csv/read/csv-file.ts'
-import type { ListOptions } from '../../workbook/read-list.ts'
+import type { Mapping } from '../csv/map/column-mapping.ts'
+import type { MappingOptions } from '../csv/map/mapping.ts'
+import { type CsvFile, CsvFileError, type CsvRecord } from '../csv/read/csv-file.ts'
+import type { ListOptions } from '../workbook/read-list.ts'
 import type { ListSource } from './list-source.ts'
 import { decodeError, type EncodedError } from './thread-error.ts'
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { StockRow, TypedRow } from '../../csv/map/typing/typed-row.ts'
-import type { CsvRecord } from '../../csv/read/csv-file.ts'
-import { encodeCell, encodeJson } from '../../db/copy.ts'
-import { CopyText } from '../../db/copy-text.ts'
+import { encodeCell, encodeJson } from '../../warehouse/db/copy.ts'
+import { CopyText } from '../../warehouse/db/copy-text.ts'
+import type { StockRow, TypedRow } from '../csv/map/typing/typed-row.ts'
+import type { CsvRecord } from '../csv/read/csv-file.ts'
 import { shortenIssue } from './issue-tally.ts'
 import { unitColumns } from './unit-columns.ts'
 

@@ -1,6 +1,6 @@
-import { headerKey } from '../../csv/map/header-name.ts'
-import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
 import { UsageError } from '../../errors.ts'
+import { headerKey } from '../csv/map/header-name.ts'
+import type { CsvFile, CsvRecord } from '../csv/read/csv-file.ts'
 
 /** The rows of a file whose cell of one column has one of these values. */
 export interface RowFilter {

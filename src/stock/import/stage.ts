@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
-import type { TypedRow } from '../../csv/map/typing/typed-row.ts'
-import type { CsvRecord } from '../../csv/read/csv-file.ts'
-import type { CopyText } from '../../db/copy-text.ts'
-import { copyTexts } from '../../db/copy.ts'
+import { copied } from '../../values/text.ts'
+import { copyTexts } from '../../warehouse/db/copy.ts'
+import type { CopyText } from '../../warehouse/db/copy-text.ts'
+import type { TypedRow } from '../csv/map/typing/typed-row.ts'
+import type { CsvRecord } from '../csv/read/csv-file.ts'
+import { BloomFilter } from './bloom-filter.ts'
 import {
-  addedColumns,
   type AddedUnits,
-  RowBatch,
+  addedColumns,
   changeColumns,
+  RowBatch,
   rowColumns,
   stageColumns,
 } from './row-batch.ts'
-import { copied } from '../../values/text.ts'
-import { BloomFilter } from './bloom-filter.ts'
 import { unitColumns } from './unit-columns.ts'
 
 /** Bytes that are collected before they are sent. */

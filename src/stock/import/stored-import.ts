@@ -1,15 +1,15 @@
 import { basename } from 'node:path'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { ColumnMapping, Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
-import { rememberedOf } from '../../csv/map/mapping.ts'
-import type { CsvFile } from '../../csv/read/csv-file.ts'
-import type { Db } from '../../db/transaction.ts'
 import { storableJson } from '../../values/text.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
+import type { ColumnMapping, Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
+import { rememberedOf } from '../csv/map/mapping.ts'
+import type { CsvFile } from '../csv/read/csv-file.ts'
 import type { FileDigest } from './list-source.ts'
-import type { RowRedaction, TypedList } from './type-rows.ts'
 import type { ImportRequest, RowCounts, UnitCounts } from './request.ts'
 import { isSameFilter, type RowFilter } from './row-filter.ts'
+import type { RowRedaction, TypedList } from './type-rows.ts'
 
 /** The newest import of a rooftop. */
 export interface NewestImport extends RowCounts {

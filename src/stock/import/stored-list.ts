@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { z } from 'zod'
-import { fields } from '../../csv/map/stock-fields.ts'
 import { UsageError } from '../../errors.ts'
+import { fields } from '../csv/map/stock-fields.ts'
 import { type ChosenRows, rejectsText } from './rejects.ts'
 import { stockTables } from './stage.ts'
 

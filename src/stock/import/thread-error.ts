@@ -1,6 +1,6 @@
-import { CsvFileError } from '../../csv/read/csv-file.ts'
 import { UsageError } from '../../errors.ts'
-import { SheetChoiceError } from '../../workbook/choose-sheet.ts'
+import { CsvFileError } from '../csv/read/csv-file.ts'
+import { SheetChoiceError } from '../workbook/choose-sheet.ts'
 
 /** The errors of reading that callers distinguish, the special ones first. */
 const classes = [SheetChoiceError, CsvFileError, UsageError] as const

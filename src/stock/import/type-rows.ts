@@ -1,18 +1,14 @@
-import type { Mapping } from '../../csv/map/column-mapping.ts'
-import { cellReader } from '../../csv/map/typing/cell-numbers.ts'
-import {
-  type ColumnStyles,
-  hasSameStyles,
-  startStyles,
-} from '../../csv/map/typing/column-styles.ts'
-import type { TypingOptions } from '../../csv/map/typing/typing-options.ts'
-import { rowTyper } from '../../csv/map/typing/row.ts'
-import type { CellIssue, TypedRow } from '../../csv/map/typing/typed-row.ts'
-import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
-import { mayHaveContact, redactJson, redactText } from '../../erasure/redact.ts'
-import type { SearchTerms } from '../../erasure/search-terms.ts'
-import { type EarlierResult, earlierResult } from '../own-columns.ts'
+import { mayHaveContact, redactJson, redactText } from '../../privacy/screen/redact.ts'
+import type { SearchTerms } from '../../privacy/screen/search-terms.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
+import type { Mapping } from '../csv/map/column-mapping.ts'
+import { cellReader } from '../csv/map/typing/cell-numbers.ts'
+import { type ColumnStyles, hasSameStyles, startStyles } from '../csv/map/typing/column-styles.ts'
+import { rowTyper } from '../csv/map/typing/row.ts'
+import type { CellIssue, TypedRow } from '../csv/map/typing/typed-row.ts'
+import type { TypingOptions } from '../csv/map/typing/typing-options.ts'
+import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../csv/read/csv-file.ts'
+import { type EarlierResult, earlierResult } from '../own-columns.ts'
 import { IssueTally } from './issue-tally.ts'
 import { assertSure, type OpenList } from './open-list.ts'
 import { type ImportRequest, todayAt } from './request.ts'

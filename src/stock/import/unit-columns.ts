@@ -1,4 +1,4 @@
-import type { CellIssue, StockRow, TypedRow } from '../../csv/map/typing/typed-row.ts'
+import type { CellIssue, StockRow, TypedRow } from '../csv/map/typing/typed-row.ts'
 
 /** The columns of core.stock_unit that a list fills. */
 export const unitColumns = [

@@ -1,13 +1,13 @@
+import { UsageError } from '../../errors.ts'
 import type {
   CellReading,
   ColumnMapping,
   Mapping,
   ReadingChoice,
-} from '../../csv/map/column-mapping.ts'
-import { parseOverrides, readingName, splitReading } from '../../csv/map/overrides.ts'
-import { type Field, fieldNamed } from '../../csv/map/stock-fields.ts'
-import { UsageError } from '../../errors.ts'
-import { fieldLabel } from '../../csv/map/mapping-text.ts'
+} from '../csv/map/column-mapping.ts'
+import { fieldLabel } from '../csv/map/mapping-text.ts'
+import { parseOverrides, readingName, splitReading } from '../csv/map/overrides.ts'
+import { type Field, fieldNamed } from '../csv/map/stock-fields.ts'
 import { plainWords } from './plain-words.ts'
 
 /** How a column is read, for a person. */

@@ -1,18 +1,18 @@
 import { UsageError } from '../../errors.ts'
-import { CsvFileError } from '../../csv/read/csv-file.ts'
-import { SheetChoiceError } from '../../workbook/choose-sheet.ts'
 import { plural } from '../../values/text.ts'
+import { CsvFileError } from '../csv/read/csv-file.ts'
 import { importStock } from '../import/import-stock.ts'
 import { allowances, type GuardRefusal, ListRefused } from '../import/list-refused.ts'
 import type { ImportRequest, ImportServices } from '../import/request.ts'
+import { SheetChoiceError } from '../workbook/choose-sheet.ts'
 import { type FirstRows, firstRows } from './first-rows.ts'
 import { plainWords } from './plain-words.ts'
 import {
   checkedResult,
   refusedResult,
-  withFirstRows,
   sheetsResult,
   type UploadResult,
+  withFirstRows,
 } from './result.ts'
 
 /** What an import would do. Names each guard that would refuse the list, so that all of it is shown at once. */

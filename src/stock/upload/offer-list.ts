@@ -1,10 +1,10 @@
-import type { RooftopConfig } from '../../config/read.ts'
-import { openDb } from '../../db/transaction.ts'
+import type { RooftopConfig } from '../../app/config/read.ts'
 import { UsageError } from '../../errors.ts'
-import { registerRooftops } from '../../pipeline/rooftops.ts'
+import { registerRooftops } from '../../sync/run/rooftops.ts'
+import { openDb } from '../../warehouse/db/transaction.ts'
 import type { ImportServices } from '../import/request.ts'
 import { safeFileName } from './file-name.ts'
-import { asFound, newestOf, sha256Of, StockUploads, type UploadOptions } from './stock-uploads.ts'
+import { asFound, newestOf, StockUploads, sha256Of, type UploadOptions } from './stock-uploads.ts'
 
 /** A list that a drop folder did not import. */
 interface OfferedList extends Pick<UploadOptions, 'mode' | 'sheet'> {

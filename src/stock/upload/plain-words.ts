@@ -1,5 +1,5 @@
-import { type Field, fields, isStockField } from '../../csv/map/stock-fields.ts'
-import { fieldLabel } from '../../csv/map/mapping-text.ts'
+import { fieldLabel } from '../csv/map/mapping-text.ts'
+import { type Field, fields, isStockField } from '../csv/map/stock-fields.ts'
 
 /** A field that a person can choose for a column. */
 interface FieldChoice {

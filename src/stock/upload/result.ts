@@ -1,9 +1,9 @@
-import type { CellIssue } from '../../csv/map/typing/typed-row.ts'
+import { fieldLabel } from '../csv/map/mapping-text.ts'
+import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 import type { GuardRefusal, Refusal } from '../import/list-refused.ts'
 import type { RowCounts, StockImportReport, UnitChange, UnitCounts } from '../import/request.ts'
-import { type UploadColumn, uploadColumn, type UploadColumns, uploadColumns } from './columns.ts'
+import { type UploadColumn, type UploadColumns, uploadColumn, uploadColumns } from './columns.ts'
 import type { FirstRows, UploadPreview } from './first-rows.ts'
-import { fieldLabel } from '../../csv/map/mapping-text.ts'
 import { plainWords } from './plain-words.ts'
 
 /** The issues of one kind. */

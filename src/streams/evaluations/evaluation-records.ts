@@ -1,11 +1,11 @@
-import { listPastCarHistory, listPastPpsr, watchPpsr } from '../../contract/appraisal/checks.ts'
-import { getPricing } from '../../contract/appraisal/pricing.ts'
+import { listPastCarHistory, listPastPpsr, watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import { getPricing } from '../../api/contract/appraisal/pricing.ts'
 import {
   documentedEvaluationPaths,
   requiredEvaluationPaths,
-} from '../../contract/appraisal/shapes.ts'
+} from '../../api/contract/appraisal/shapes.ts'
+import { defineRecords } from '../../sync/windows/windowed-records.ts'
 import { valueAt } from '../../values/json-path.ts'
-import { defineRecords } from '../../pipeline/windowed-records.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
 import { evaluationPeople } from './person.ts'

@@ -1,6 +1,6 @@
-import { retryRecords } from '../../pipeline/retry-slice.ts'
-import { sliceOf, type Stream } from '../../pipeline/stream.ts'
-import { planWindows, readWindows } from '../../pipeline/windowed-slice.ts'
+import { retryRecords } from '../../sync/run/retry-slice.ts'
+import { type Stream, sliceOf } from '../../sync/run/stream.ts'
+import { planWindows, readWindows } from '../../sync/windows/windowed-slice.ts'
 import { evaluationRecords } from './evaluation-records.ts'
 import { readHinted } from './hints.ts'
 

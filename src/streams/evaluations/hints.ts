@@ -1,13 +1,13 @@
-import type { Tx } from '../../db/transaction.ts'
-import type { StoredRecord, WindowedRecords } from '../../pipeline/windowed-records.ts'
-import { partition } from '../../values/partition.ts'
-import { isOwnedByOther, storedRecords } from '../../pipeline/stored-records.ts'
-import type { Hydrated } from '../../pipeline/hydrate.ts'
 import type pg from 'pg'
-import { readQuarantinedRecords } from '../../pipeline/quarantine.ts'
-import type { SliceJob, SliceResult } from '../../pipeline/stream.ts'
-import { commitRecords, withoutWindows } from '../../pipeline/commit-records.ts'
-import { readRecords } from '../../pipeline/windowed-slice.ts'
+import { commitRecords, withoutWindows } from '../../sync/records/commit-records.ts'
+import type { Hydrated } from '../../sync/records/hydrate.ts'
+import { readQuarantinedRecords } from '../../sync/records/quarantine.ts'
+import { isOwnedByOther, storedRecords } from '../../sync/records/stored-records.ts'
+import type { SliceJob, SliceResult } from '../../sync/run/stream.ts'
+import type { StoredRecord, WindowedRecords } from '../../sync/windows/windowed-records.ts'
+import { readRecords } from '../../sync/windows/windowed-slice.ts'
+import { partition } from '../../values/partition.ts'
+import type { Tx } from '../../warehouse/db/transaction.ts'
 
 const deliveriesPerSlice = 500
 /** Reads for one event, over about two minutes: the service may send an event before its reads show it. */

@@ -1,10 +1,10 @@
+import type { MergeResult, Origin } from '../../sync/windows/windowed-records.ts'
 import { isAhead } from '../../values/instant.ts'
+import type { RowSet } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { isWithin } from '../../values/window.ts'
-import type { RowSet } from '../../values/record.ts'
-import type { TableRow } from '../../db/copy.ts'
-import type { MergeResult, Origin } from '../../pipeline/windowed-records.ts'
+import type { TableRow } from '../../warehouse/db/copy.ts'
 import { changedFields, sameRows } from './compare.ts'
 import type { EvaluationRecord } from './normalise.ts'
 

@@ -1,4 +1,7 @@
-import { evaluation as evaluationShape, type Evaluation } from '../../contract/appraisal/shapes.ts'
+import {
+  type Evaluation,
+  evaluation as evaluationShape,
+} from '../../api/contract/appraisal/shapes.ts'
 import { contentHash } from '../../values/content-hash.ts'
 import {
   isAhead,
@@ -9,12 +12,12 @@ import {
   yearsMessage,
 } from '../../values/instant.ts'
 import { valueAt } from '../../values/json-path.ts'
+import { RecordIssues } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable, storableJson } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import type { TableRow } from '../../db/copy.ts'
-import type { Tables } from '../../db/tables.ts'
-import { RecordIssues } from '../../values/record.ts'
+import type { TableRow } from '../../warehouse/db/copy.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import { Reader } from './reader.ts'
 
 /** One evaluation as it is stored. `content` is what its hash covers; links and UpdatedAt are not part of it. */

@@ -1,6 +1,6 @@
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
-import type { AppraisalWire } from '../../values/wire.ts'
 import type { PeopleOfRecords, Person, PersonRedaction } from '../../values/person.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
 import { evaluationOf } from './normalise.ts'
 
 // Finds the customer in the body of an evaluation, and removes them from it.

@@ -1,7 +1,7 @@
-import { valueAt, firstCandidate, type JsonPath } from '../../values/json-path.ts'
+import { firstCandidate, type JsonPath, valueAt } from '../../values/json-path.ts'
 import { moneyText } from '../../values/money.ts'
-import { storable } from '../../values/text.ts'
 import type { Issue } from '../../values/record.ts'
+import { storable } from '../../values/text.ts'
 
 /** Reads typed values from one record and collects what does not fit, with its JSON path. */
 export class Reader {

@@ -1,4 +1,4 @@
-import type { Resumed } from '../../pipeline/windowed-records.ts'
+import type { Resumed } from '../../sync/windows/windowed-records.ts'
 import type { RowSet } from '../../values/record.ts'
 import type { EvaluationRows, ReconRow, VersionRow } from './merge.ts'
 

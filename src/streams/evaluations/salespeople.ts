@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
+import { lockSql } from '../../warehouse/db/locks.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import { addUser, isGeneratedAccount } from '../app-user.ts'
 import type { Links } from './merge.ts'
 import type { EvaluationRecord } from './normalise.ts'
-import { lockSql } from '../../db/locks.ts'
 
 /**
  * Finds the salespeople that evaluations name, by e-mail within the dealer group. Adds those that no user list has shown, marked

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../db/tables.ts'
+import type { DueQuery, EnrichmentTask } from '../../sync/enrich/enrichment.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { DueQuery, EnrichmentTask } from '../../pipeline/enrichment.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 
 /** Days between two calls, by the days since completion; older evaluations are asked about only when they change. */
 const schedule: readonly (readonly [age: number, every: number])[] = [

@@ -1,10 +1,10 @@
-import { pricingPayload } from '../../contract/appraisal/shapes.ts'
+import { pricingPayload } from '../../api/contract/appraisal/shapes.ts'
 import { contentHash } from '../../values/content-hash.ts'
 import { isRecordTime, yearsMessage } from '../../values/instant.ts'
 import { moneyText } from '../../values/money.ts'
+import { type Issue, RecordIssues } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
-import { type Issue, RecordIssues } from '../../values/record.ts'
 
 export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'
 

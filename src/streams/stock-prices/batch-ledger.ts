@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from '../../db/transaction.ts'
-import type { BatchUnit } from './batch.ts'
+import type { SliceJob } from '../../sync/run/stream.ts'
 import { storable } from '../../values/text.ts'
-import type { SliceJob } from '../../pipeline/stream.ts'
-import { lockSql } from '../../db/locks.ts'
+import { lockSql } from '../../warehouse/db/locks.ts'
+import type { Db, Tx } from '../../warehouse/db/transaction.ts'
+import type { BatchUnit } from './batch.ts'
 
 // ops.price_batch records each batch that was sent, and its result. Its times are by the warehouse's clock.
 

@@ -1,7 +1,17 @@
-import { MissingField } from '../../contract/operation.ts'
-import type { Tx } from '../../db/transaction.ts'
+import { MissingField } from '../../api/contract/operation.ts'
+import { pollPriceBatch, submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
+import type { CallOptions } from '../../api/sources/http.ts'
+import { isKeyRefused } from '../../api/sources/status-rules.ts'
 import { messageOf, SyncError } from '../../errors.ts'
-import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
+import type { Warning } from '../../sync/records/data-quality.ts'
+import { savePayloads, storableList } from '../../sync/records/load-records.ts'
+import type { Counts } from '../../sync/run/run-ledger.ts'
+import { type Sources, sourcesOf } from '../../sync/run/sources.ts'
+import { callOptions, type SliceJob } from '../../sync/run/stream.ts'
+import { bodyHash } from '../../values/content-hash.ts'
+import { partition } from '../../values/partition.ts'
+import type { Issue } from '../../values/record.ts'
+import type { Tx } from '../../warehouse/db/transaction.ts'
 import {
   type BatchLoaded,
   type BatchProgress,
@@ -10,28 +20,18 @@ import {
   matchResults,
   normaliseResults,
 } from './batch.ts'
-import { observeStockPrices } from './observe.ts'
-import type { Issue } from '../../values/record.ts'
-import { bodyHash } from '../../values/content-hash.ts'
-import { partition } from '../../values/partition.ts'
 import {
-  takeOverBatches,
   completeBatch,
   endBatch,
+  type OpenBatch,
+  readBatchUnits,
   recordOutcomes,
   recordProgress,
-  type OpenBatch,
+  takeOverBatches,
   type UnitOutcome,
-  readBatchUnits,
 } from './batch-ledger.ts'
-import { isKeyRefused } from '../../sources/status-rules.ts'
 import { reportUnits, reportUnknown } from './batch-reports.ts'
-import type { Counts } from '../../pipeline/run-ledger.ts'
-import { savePayloads, storableList } from '../../pipeline/load-records.ts'
-import { type Sources, sourcesOf } from '../../pipeline/sources.ts'
-import { callOptions, type SliceJob } from '../../pipeline/stream.ts'
-import type { CallOptions } from '../../sources/http.ts'
-import type { Warning } from '../../pipeline/data-quality.ts'
+import { observeStockPrices } from './observe.ts'
 
 type Submitted = OpenBatch & { readonly batchId: string }
 type Complete = BatchProgress & { readonly results: NonNullable<BatchProgress['results']> }

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../db/transaction.ts'
-import type { SkippedUnit } from './batch.ts'
+import { recordWarnings, type Warning } from '../../sync/records/data-quality.ts'
+import type { SliceJob } from '../../sync/run/stream.ts'
 import { storable } from '../../values/text.ts'
-import { recordWarnings, type Warning } from '../../pipeline/data-quality.ts'
-import type { SliceJob } from '../../pipeline/stream.ts'
+import type { Tx } from '../../warehouse/db/transaction.ts'
+import type { SkippedUnit } from './batch.ts'
 
 // What batches report in ops.data_quality.
 

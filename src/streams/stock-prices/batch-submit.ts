@@ -1,27 +1,27 @@
-import { MissingField } from '../../contract/operation.ts'
-import { inTransaction, type Tx } from '../../db/transaction.ts'
+import { MissingField } from '../../api/contract/operation.ts'
+import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
+import { findRefusedKey, wasTaken } from '../../api/sources/status-rules.ts'
 import { messageOf, SyncError } from '../../errors.ts'
-import { findRefusedKey, wasTaken } from '../../sources/status-rules.ts'
-import { submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
+import { advanceFence, type Run } from '../../sync/run/run-ledger.ts'
+import { sourcesOf } from '../../sync/run/sources.ts'
+import { callOptions, type SliceJob } from '../../sync/run/stream.ts'
 import { storable } from '../../values/text.ts'
+import { fromUnixSeconds } from '../../values/unix-seconds.ts'
+import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import type { BatchUnit } from './batch.ts'
-import { dueUnits } from './due.ts'
-import { marketField } from './market.ts'
 import {
-  readBatchSize,
   endBatch,
-  raiseBatchSize,
-  lowerBatchSize,
   lockBatches,
-  recordOutcomes,
+  lowerBatchSize,
+  raiseBatchSize,
+  readBatchSize,
   recordAccepted,
   recordBatch,
+  recordOutcomes,
 } from './batch-ledger.ts'
 import { reportUnits } from './batch-reports.ts'
-import { advanceFence, type Run } from '../../pipeline/run-ledger.ts'
-import { sourcesOf } from '../../pipeline/sources.ts'
-import { callOptions, type SliceJob } from '../../pipeline/stream.ts'
-import { fromUnixSeconds } from '../../values/unix-seconds.ts'
+import { dueUnits } from './due.ts'
+import { marketField } from './market.ts'
 
 /** A batch that is recorded; only this process sends it. */
 export interface RecordedBatch {

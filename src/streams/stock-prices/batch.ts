@@ -1,5 +1,5 @@
+import type { BatchPrice } from '../../api/contract/vehicle-data/prices.ts'
 import type { Loaded, RecordWarning } from '../../values/record.ts'
-import type { BatchPrice } from '../../contract/vehicle-data/prices.ts'
 import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
 
 /** A unit on hand that a batch asks about. Its stock number is the reference of its result. */

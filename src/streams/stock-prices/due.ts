@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { DueUnitsQuery, BatchUnit, SkippedUnit } from './batch.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
+import type { BatchUnit, DueUnitsQuery, SkippedUnit } from './batch.ts'
 import { decoderOf } from './vin-lookups.ts'
 
 /** Less than a day: a night that begins a little earlier than the last one finds everything due again. */

@@ -1,6 +1,6 @@
-import type { RooftopRow } from '../../values/rooftop.ts'
-import type { Config } from '../../config/read.ts'
+import type { Config } from '../../app/config/read.ts'
 import { gccCurrencies } from '../../values/regions.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
 
 interface BatchSettings {
   readonly vehicleData: Pick<Config['vehicleData'], 'apiKey'>

@@ -1,4 +1,4 @@
-import type { BatchPrice } from '../../contract/vehicle-data/prices.ts'
+import type { BatchPrice } from '../../api/contract/vehicle-data/prices.ts'
 import { moneyText } from '../../values/money.ts'
 import { storable } from '../../values/text.ts'
 

@@ -1,10 +1,15 @@
 import { type Kysely, sql } from 'kysely'
-import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
-import type { Tables } from '../../db/tables.ts'
-import { type Derivation, type DeriveOptions, readPayloads } from '../../pipeline/payload-rows.ts'
-import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
+import { pollPriceBatch, submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
+import {
+  type Derivation,
+  type DeriveOptions,
+  readPayloads,
+} from '../../sync/records/payload-rows.ts'
 import { contentHash } from '../../values/content-hash.ts'
+import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
+import type { RecordWarning } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import { deriveObservations, type ObservationTable, observeAll } from '../observation.ts'
 import {
   type BatchAnswer,
@@ -13,9 +18,8 @@ import {
   matchResults,
   normaliseResults,
 } from './batch.ts'
-import type { RecordWarning } from '../../values/record.ts'
-import { decoderOf } from './vin-lookups.ts'
 import type { StockPriceRecord } from './normalise.ts'
+import { decoderOf } from './vin-lookups.ts'
 
 const stockPrices: ObservationTable = {
   table: 'core.stock_price_observation',

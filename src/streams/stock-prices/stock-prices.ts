@@ -1,24 +1,21 @@
-import type { Tx } from '../../db/transaction.ts'
+import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
+import type { PayloadRows } from '../../sync/records/payload-rows.ts'
+import { commitSlice, readRunStream, type SliceWritten } from '../../sync/run/commit-slice.ts'
+import type { CallPlan, PlanScope, SliceJob, SliceResult, Stream } from '../../sync/run/stream.ts'
+import { fromUnixSeconds } from '../../values/unix-seconds.ts'
+import type { Tx } from '../../warehouse/db/transaction.ts'
 import {
-  readRunBatches,
   endBatch,
-  readRunFaults,
   type OpenBatch,
   openBatches,
   type RunBatches,
+  readRunBatches,
+  readRunFaults,
 } from './batch-ledger.ts'
-import { fromUnixSeconds } from '../../values/unix-seconds.ts'
-import type { PayloadRows } from '../../pipeline/payload-rows.ts'
-import type { CallPlan, PlanScope, Stream } from '../../pipeline/stream.ts'
-import { deriveStockPrices, pricedKeys } from './observe.ts'
-import { submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
-import { countOnHand, dueUnits, skippedUnits } from './due.ts'
-import { skipReasonOf } from './market.ts'
-import { lookUpAll, storeLookUps, vinsToDecode } from './vin-lookups.ts'
 import {
-  pollItems,
   type PollItem,
   pollBatches,
+  pollItems,
   withPollItems,
   writePollResults,
 } from './batch-poll.ts'
@@ -31,8 +28,10 @@ import {
   sendBatch,
   writeNotTaken,
 } from './batch-submit.ts'
-import type { SliceJob, SliceResult } from '../../pipeline/stream.ts'
-import { commitSlice, readRunStream, type SliceWritten } from '../../pipeline/commit-slice.ts'
+import { countOnHand, dueUnits, skippedUnits } from './due.ts'
+import { skipReasonOf } from './market.ts'
+import { deriveStockPrices, pricedKeys } from './observe.ts'
+import { lookUpAll, storeLookUps, vinsToDecode } from './vin-lookups.ts'
 
 /** Writes what a slice did in its transaction; the result says what is left to do. */
 type Writes = (tx: Tx, items: readonly PollItem[]) => Promise<SliceWritten>

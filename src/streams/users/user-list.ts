@@ -1,18 +1,22 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { z } from 'zod'
-import type { Tables } from '../../db/tables.ts'
-import { listUsers } from '../../contract/appraisal/evaluations.ts'
-import { type User, user as userShape } from '../../contract/appraisal/shapes.ts'
-import type { Tx } from '../../db/transaction.ts'
-import { compareRows, type RowDifference, writeDifferences } from '../../pipeline/derive-rows.ts'
-import type { DeriveOptions, Derivation, DerivedTable } from '../../pipeline/payload-rows.ts'
-import type { RooftopRow } from '../../values/rooftop.ts'
+import { listUsers } from '../../api/contract/appraisal/evaluations.ts'
+import { type User, user as userShape } from '../../api/contract/appraisal/shapes.ts'
+import {
+  compareRows,
+  type RowDifference,
+  writeDifferences,
+} from '../../sync/records/derive-rows.ts'
+import type { Derivation, DerivedTable, DeriveOptions } from '../../sync/records/payload-rows.ts'
 import { partition } from '../../values/partition.ts'
+import type { Issue, Rejected, Row } from '../../values/record.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
+import { lockSql } from '../../warehouse/db/locks.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
+import type { Tx } from '../../warehouse/db/transaction.ts'
 import { addUser, isGeneratedAccount } from '../app-user.ts'
-import type { Issue, Rejected, Row } from '../../values/record.ts'
-import { lockSql } from '../../db/locks.ts'
 
 interface ListedUser {
   readonly email: string

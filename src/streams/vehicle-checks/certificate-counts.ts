@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
-import { numberAt, textAt } from '../../contract/reading.ts'
-import type { Tables } from '../../db/tables.ts'
+import { numberAt, textAt } from '../../api/contract/reading.ts'
 import type { JsonPath } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 
 type Names = Pick<AppraisalWire, 'ppsrCertificate'>
 

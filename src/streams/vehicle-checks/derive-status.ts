@@ -1,9 +1,14 @@
-import { watchPpsr } from '../../contract/appraisal/checks.ts'
+import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import {
+  type CheckKind,
+  checkRefOf,
+  type PastCheck,
+  readPastChecks,
+} from '../../api/contract/appraisal/past-checks.ts'
 import type { Row } from '../../values/record.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { pastAsks } from './due.ts'
 import { type KnownCheck, keyOf } from './known-checks.ts'
-import { type CheckKind, checkRefOf, type PastCheck, readPastChecks } from './past-checks.ts'
 import { matchSearches, readWatch, type Watch } from './watch.ts'
 import { changesStatus } from './watch-statuses.ts'
 

@@ -1,23 +1,31 @@
 import { type Kysely, sql } from 'kysely'
-import { watchPpsr } from '../../contract/appraisal/checks.ts'
-import type { Tables } from '../../db/tables.ts'
+import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import {
+  type CheckKind,
+  checkRefOf,
+  type PastCheck,
+} from '../../api/contract/appraisal/past-checks.ts'
+import {
+  type Derivation,
+  type DeriveOptions,
+  payloadKeys,
+} from '../../sync/records/payload-rows.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
+import { RecordIssues, type Rejected, type Row } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { type Derivation, type DeriveOptions, payloadKeys } from '../../pipeline/payload-rows.ts'
-import { RecordIssues, type Rejected, type Row } from '../../values/record.ts'
-import { pastAsks } from './due.ts'
-import { checkRow, linkLifeMs } from './load-past-checks.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import {
   type ReadAnswer,
   readAnswer,
   type StatusFacts,
-  statusOf,
   type StoredAnswer,
+  statusOf,
   toleranceMs,
 } from './derive-status.ts'
+import { pastAsks } from './due.ts'
 import { keyOf, knownChecks, ownersOf, watchPeriodMs } from './known-checks.ts'
-import { type CheckKind, checkRefOf, type PastCheck } from './past-checks.ts'
+import { checkRow, linkLifeMs } from './load-past-checks.ts'
 
 const endpoints = [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name]
 

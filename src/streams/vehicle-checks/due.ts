@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { watchPpsr } from '../../contract/appraisal/checks.ts'
-import type { Tables } from '../../db/tables.ts'
+import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import { pastOperations } from '../../api/contract/appraisal/past-checks.ts'
+import type { DueQuery, EnrichmentSettings, EnrichmentTask } from '../../sync/enrich/enrichment.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { DueQuery, EnrichmentSettings, EnrichmentTask } from '../../pipeline/enrichment.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import { vehicleChecksName } from './make-due.ts'
-import { pastOperations } from './past-checks.ts'
 
 /** The asks that list past checks, by kind. */
 export const pastAsks = {

@@ -1,6 +1,10 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../db/tables.ts'
-import { type CheckKind, checkRefOf, type PastCheck } from './past-checks.ts'
+import {
+  type CheckKind,
+  checkRefOf,
+  type PastCheck,
+} from '../../api/contract/appraisal/past-checks.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 
 /** A check as the warehouse has it. */
 export interface KnownCheck {

@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../db/tables.ts'
+import { type CheckKind, checkRefOf } from '../../api/contract/appraisal/past-checks.ts'
 import type { LoadOutcome, RecordWarning } from '../../values/record.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import {
-  keyOf,
   type KnownCheck,
+  keyOf,
   knownChecks,
   type ListedCheck,
   onePerCheck,
@@ -11,7 +12,6 @@ import {
   type PastAnswer,
   watchPeriodMs,
 } from './known-checks.ts'
-import { type CheckKind, checkRefOf } from './past-checks.ts'
 import {
   addUnknownStatuses,
   changesStatus,

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import { watchPpsr } from '../../contract/appraisal/checks.ts'
-import type { Tables } from '../../db/tables.ts'
-import { pastOperations } from './past-checks.ts'
+import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import { pastOperations } from '../../api/contract/appraisal/past-checks.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 
 /** The stream's name: its key in `ops.enrichment_state`. */
 export const vehicleChecksName = 'vehicle-checks'

@@ -1,17 +1,21 @@
-import { watchPpsr } from '../../contract/appraisal/checks.ts'
-import type { evalid } from '../../contract/fields.ts'
-import type { Operation } from '../../contract/operation.ts'
+import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import {
+  pastContent,
+  pastOperations,
+  readPastChecks,
+} from '../../api/contract/appraisal/past-checks.ts'
+import type { evalid } from '../../api/contract/fields.ts'
+import type { Operation } from '../../api/contract/operation.ts'
+import { defineEnrichment } from '../../sync/enrich/enrichment.ts'
+import { askDue, planAsks } from '../../sync/enrich/enrichment-slice.ts'
+import type { PayloadRows } from '../../sync/records/payload-rows.ts'
+import { type Stream, sliceOf } from '../../sync/run/stream.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { defineEnrichment } from '../../pipeline/enrichment.ts'
 import { evaluationRecords } from '../evaluations/evaluation-records.ts'
-import { askDue, planAsks } from '../../pipeline/enrichment-slice.ts'
-import type { PayloadRows } from '../../pipeline/payload-rows.ts'
-import { sliceOf, type Stream } from '../../pipeline/stream.ts'
 import { checkKeys, deriveChecks } from './derive.ts'
 import { daysUntilDue, dueChecks, pastAsks, savedCalls } from './due.ts'
-import { vehicleChecksName as name } from './make-due.ts'
 import { type CheckRecord, loadAnswers } from './load-answers.ts'
-import { pastContent, pastOperations, readPastChecks } from './past-checks.ts'
+import { vehicleChecksName as name } from './make-due.ts'
 import { readWatch, watchContent } from './watch.ts'
 
 /** By name; each takes an EvalID. */

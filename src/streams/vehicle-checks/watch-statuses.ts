@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../db/tables.ts'
 import type { RecordWarning } from '../../values/record.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import type { KnownCheck } from './known-checks.ts'
 
 /** The watch status of a known check, from an answer. */

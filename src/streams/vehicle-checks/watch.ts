@@ -1,17 +1,17 @@
 import type { Kysely } from 'kysely'
-import { watchAnswer } from '../../contract/appraisal/shapes.ts'
-import type { Tables } from '../../db/tables.ts'
+import { watchAnswer } from '../../api/contract/appraisal/shapes.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
+import { RecordIssues, type RecordWarning } from '../../values/record.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { type RecordWarning, RecordIssues } from '../../values/record.ts'
+import type { Tables } from '../../warehouse/db/tables.ts'
 import { type KnownCheck, knownChecks } from './known-checks.ts'
 import {
-  updateStatuses,
+  addUnknownStatuses,
   changesStatus,
   type StatusSeen,
   statusWarnings,
-  addUnknownStatuses,
+  updateStatuses,
 } from './watch-statuses.ts'
 
 /** What `/ppsrwatch` says about a vehicle [A §4]. */

@@ -1,5 +1,5 @@
 import type { BenchCase, PreparedCase } from '../bench-case.ts'
-import { type BenchWarehouse, openBenchFixture, type BenchFixture } from '../bench-fixture.ts'
+import { type BenchFixture, type BenchWarehouse, openBenchFixture } from '../bench-fixture.ts'
 
 const evaluations = 2_000
 const rooftops = 4

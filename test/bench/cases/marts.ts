@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { prepareWarehouse } from '#src/warehouse.ts'
-import { openPool } from '#src/db/connect.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
+import { prepareWarehouse } from '#src/warehouse/warehouse.ts'
 import { startServer } from '../../support/postgres-server.ts'
 import { databaseUrl } from '../../support/postgres-url.ts'
 import type { BenchCase } from '../bench-case.ts'

@@ -1,4 +1,4 @@
-import type { Target, BenchCase, BenchOptions, PreparedCase } from '../bench-case.ts'
+import type { BenchCase, BenchOptions, PreparedCase, Target } from '../bench-case.ts'
 import { openBenchFixture } from '../bench-fixture.ts'
 import { startProcess } from '../processes/bench-process.ts'
 import type { StoreOrder, StoreWay } from '../processes/store-process.ts'

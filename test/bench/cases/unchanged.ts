@@ -1,6 +1,6 @@
+import { readWrittenColumns } from '#src/warehouse/db/copy.ts'
 import type { BenchCase } from '../bench-case.ts'
-import { type BenchWarehouse, openBenchFixture, type BenchFixture } from '../bench-fixture.ts'
-import { readWrittenColumns } from '#src/db/copy.ts'
+import { type BenchFixture, type BenchWarehouse, openBenchFixture } from '../bench-fixture.ts'
 import type { DownloadOrder } from '../processes/download-process.ts'
 
 const what = 'a sync of 20,000 known evaluations that are all read again and have not changed'

@@ -1,4 +1,4 @@
-import { AppraisalClient } from '#src/sources/appraisal/client.ts'
+import { AppraisalClient } from '#src/api/sources/appraisal/client.ts'
 import { type BenchConfig, configOf } from '../bench-config.ts'
 import { answerMessages } from './bench-process.ts'
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { openPool } from '#src/db/connect.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
 import { evaluationBody } from '../evaluation-body.ts'
 import { answerMessages } from './bench-process.ts'
 

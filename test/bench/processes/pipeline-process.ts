@@ -1,12 +1,12 @@
 import pg from 'pg'
-import { openContext } from '#src/open-context.ts'
 import { growInSmallSteps } from '#src/heap.ts'
 import { openLog } from '#src/log.ts'
-import { runStreams } from '#src/pipeline/run-streams.ts'
+import { openContext } from '#src/open-context.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { runStreams } from '#src/sync/run/run-streams.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
-import { answerMessages } from './bench-process.ts'
 import { type BenchConfig, configOf } from '../bench-config.ts'
+import { answerMessages } from './bench-process.ts'
 
 /** One sync of the evaluations. */
 export type PipelineOrder = BenchConfig

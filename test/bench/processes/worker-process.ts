@@ -1,8 +1,8 @@
-import { openContext } from '#src/open-context.ts'
 import { growInSmallSteps } from '#src/heap.ts'
 import { openLog } from '#src/log.ts'
-import { runWorker } from '#src/pipeline/run-worker.ts'
+import { openContext } from '#src/open-context.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { runWorker } from '#src/sync/run/run-worker.ts'
 import { type BenchConfig, configOf } from '../bench-config.ts'
 import { answerMessages } from './bench-process.ts'
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { type Child, freeze } from '../../support/child.ts'
 import { openCluster } from '../cluster.ts'
 import {
-  expectTruthOnce,
   type Deployment,
+  expectTruthOnce,
   openDeployment,
   secondsToRecover,
   waitAtMost,

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { until } from '../../support/child.ts'
-import { type Callers, favour, openCallers } from '../../rate/callers.ts'
+import { type Callers, favour, openCallers } from '../../api/rate/callers.ts'
 import {
   type LimitedSource,
   type SourceLimits,
   startLimitedSource,
-} from '../../rate/limited-source.ts'
+} from '../../api/rate/limited-source.ts'
+import { until } from '../../support/child.ts'
 
 // Enough calls that there are always others to send while some wait for their retry.
 const callsAtOnce = 32
@@ -56,7 +56,7 @@ async function secondsFor(calls: number, processes: number, randomShare: number)
   return (answered()[calls - 1]!.at - arrivals[0]!.at) / 1000
 }
 
-// What the law reaches is asserted in virtual time (test/rate/rate-law.test.ts). These bounds leave room for a busy machine; the
+// What the law reaches is asserted in virtual time (test/api/rate/rate-law.test.ts). These bounds leave room for a busy machine; the
 // figures are printed.
 test.each([[4, 0.05]])(
   'with %i processes a share of %d of random 429s does not slow the key down',

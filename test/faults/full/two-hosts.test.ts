@@ -3,8 +3,8 @@ import type { Child } from '../../support/child.ts'
 import { type FaultProxy, openFaultProxy } from '../../support/fault-proxy.ts'
 import { type Cluster, openCluster } from '../cluster.ts'
 import {
-  expectTruthOnce,
   type Deployment,
+  expectTruthOnce,
   openDeployment,
   secondsToRecover,
   waitAtMost,

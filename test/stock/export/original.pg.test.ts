@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { readCsv } from '#src/csv/read/read-csv.ts'
+import { readCsv } from '#src/stock/csv/read/read-csv.ts'
 import { appendedColumns } from '#src/stock/own-columns.ts'
-import { encode } from '../../csv/read/encode.ts'
-import { openExportFixture, type ExportFixture } from './export-fixture.ts'
+import { encode } from '../csv/read/encode.ts'
+import { type ExportFixture, openExportFixture } from './export-fixture.ts'
 
 const names = ['Stock No', 'VIN', 'Make', 'Model', 'Year', 'Kms', 'Price', 'Notes']
 const rows = [

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { expect, test } from 'vitest'
-import type { MartColumn, MartRow } from '#src/marts/mart.ts'
-import { parquetExpression, writeParquet } from '#src/marts/parquet.ts'
+import type { MartColumn, MartRow } from '#src/warehouse/marts/mart.ts'
+import { parquetExpression, writeParquet } from '#src/warehouse/marts/parquet.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const column = (name: string, type: string, precision: number | null = null): MartColumn => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openExportFixture, recordsOf, tableOf, type ExportFixture } from './export-fixture.ts'
+import { type ExportFixture, openExportFixture, recordsOf, tableOf } from './export-fixture.ts'
 
 const header = 'Stock No,VIN,Make,Model,Year,Kms,Price,Cost,Date In Stock,Colour,Status,Notes\r\n'
 const list = `${header}${[

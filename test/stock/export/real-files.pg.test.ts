@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { isKnownHeader } from '#src/csv/map/aliases.ts'
-import { readCsv } from '#src/csv/read/read-csv.ts'
-import { escapeFormula } from '#src/csv/write/escape-formula.ts'
+import { isKnownHeader } from '#src/stock/csv/map/aliases.ts'
+import { readCsv } from '#src/stock/csv/read/read-csv.ts'
+import { escapeFormula } from '#src/stock/csv/write/escape-formula.ts'
 import { openExportFixture } from './export-fixture.ts'
 
 // The twelve real files. They must not be published, so they are outside the repository.

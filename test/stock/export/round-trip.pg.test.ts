@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { csvText, defaultStyle } from '#src/csv/write/csv-text.ts'
-import { openExportFixture, type ExportFixture } from './export-fixture.ts'
+import { csvText, defaultStyle } from '#src/stock/csv/write/csv-text.ts'
+import { type ExportFixture, openExportFixture } from './export-fixture.ts'
 
 const names = ['Stock No', 'VIN', 'Make', 'Model', 'Variant', 'Year', 'Kms', 'Price', 'Cost']
 const more = [

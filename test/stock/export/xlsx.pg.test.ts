@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readBook } from '../../workbook/read-book.ts'
+import { readBook } from '../workbook/read-book.ts'
 import { type ExportFixture, openExportFixture, tableOf } from './export-fixture.ts'
 
 const header = 'Stock No,VIN,Make,Model,Year,Kms,Price,Cost,Date In Stock,Colour,Status,Notes\r\n'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { openDb } from '#src/db/transaction.ts'
-import { markGone, storedRecords } from '#src/pipeline/stored-records.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
+import { markGone, storedRecords } from '#src/sync/records/stored-records.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { sydneyRooftop } from '../../support/golden-evaluation.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mergeEvaluation } from '#src/streams/evaluations/merge.ts'
+import type { MergeResult } from '#src/sync/windows/windowed-records.ts'
 import type { Row, RowSet } from '#src/values/record.ts'
-import type { MergeResult } from '#src/pipeline/windowed-records.ts'
 import { goldenRecord, sydneyRooftop } from '../../support/golden-evaluation.ts'
 
 const fetchedAt = new Date('2026-03-06T02:00:00Z')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dueUnits } from '#src/streams/stock-prices/due.ts'
-import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { stock, stockFixture, unitsOf } from './stocked.ts'
 
 const units = 30_000

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { expect, test } from 'vitest'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import type { Fixture } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'

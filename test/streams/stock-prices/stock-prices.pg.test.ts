@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { aRooftop } from '../../support/build-world.ts'
 import { samples } from '#src/sandbox/samples.ts'
+import { aRooftop } from '../../support/build-world.ts'
 import type { Fixture } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 import { whereWaiting } from '../../support/queue-with.ts'

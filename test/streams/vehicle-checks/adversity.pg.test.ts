@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { runStreams } from '#src/pipeline/run-streams.ts'
-import { aRooftop } from '../../support/build-world.ts'
-import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
-import { updateStatuses } from '#src/streams/vehicle-checks/watch-statuses.ts'
 import { knownChecks } from '#src/streams/vehicle-checks/known-checks.ts'
+import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
-import { inTransaction } from '#src/db/transaction.ts'
+import { updateStatuses } from '#src/streams/vehicle-checks/watch-statuses.ts'
+import { runStreams } from '#src/sync/run/run-streams.ts'
+import { inTransaction } from '#src/warehouse/db/transaction.ts'
+import { aRooftop } from '../../support/build-world.ts'
 import {
-  checkRequests,
-  aVin,
   addCheck,
+  aVin,
   checkedFixture,
+  checkRequests,
   checkRows,
   dayMs,
   paths,

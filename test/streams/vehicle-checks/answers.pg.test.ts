@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { runStreams } from '#src/pipeline/run-streams.ts'
-import { aRooftop } from '../../support/build-world.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { runStreams } from '#src/sync/run/run-streams.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
+import { aRooftop } from '../../support/build-world.ts'
 import {
-  checkRequests,
-  aVin,
   addCheck,
+  aVin,
   checkedFixture,
+  checkRequests,
   checkRows,
   dayMs,
   paths,

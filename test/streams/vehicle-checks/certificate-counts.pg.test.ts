@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { openDb } from '#src/db/transaction.ts'
 import { fillCounts } from '#src/streams/vehicle-checks/certificate-counts.ts'
 import type { JsonPath } from '#src/values/json-path.ts'
 import { defaultWire } from '#src/values/wire.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 const wire = defaultWire.appraisal

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { runStreams } from '#src/pipeline/run-streams.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { runStreams } from '#src/sync/run/run-streams.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
-import { checkRequests, addCheck, checkedFixture, checkRows } from '../../support/checks-fixture.ts'
+import { addCheck, checkedFixture, checkRequests, checkRows } from '../../support/checks-fixture.ts'
 import type { Fixture } from '../../support/fixture.ts'
 
 const vinOf = (number: number) => `JTMDFREV9${String(number).padStart(8, '0')}`

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import {
-  checkRequests,
-  aVin,
   addCheck,
+  aVin,
   checkedFixture,
+  checkRequests,
   checkRows,
   dayMs,
 } from '../../support/checks-fixture.ts'

@@ -1,0 +1,146 @@
+import { prunedJson } from '../../../values/json-depth.ts'
+import { valueAt } from '../../../values/json-path.ts'
+import type { AppraisalWire } from '../../../values/wire.ts'
+import { type User, user } from '../../contract/appraisal/shapes.ts'
+import { type AnswerContext, type AnswerHeaders, bodyError, requireJson } from '../http-body.ts'
+import { RequestFault } from '../status-rules.ts'
+
+/** An item of `/getevallist`. `updatedAt` is the text as sent, null when the item has none. */
+interface ListedEvaluation {
+  readonly evalId: number
+  readonly updatedAt: string | null
+}
+
+/** The answer of `/getevallist`: each id once, in the order received. */
+export interface EvaluationList {
+  readonly items: readonly ListedEvaluation[]
+  /** The source's time of the answer: its Date header, else the source clock. */
+  readonly listedAt: Date
+  /** Items without an id, a few among many that have one. */
+  readonly malformed: readonly MalformedItem[]
+}
+
+/** A list item that names no record: for quarantine. */
+export interface MalformedItem {
+  /** Why; never a value. */
+  readonly issue: string
+  /** The item as JSON. */
+  readonly text: string
+}
+
+/** The request bounds of the half-open window `[from, until)`, whole Unix seconds; `until: null` leaves `enddate` out. */
+export function listBounds(range: { readonly from: number; readonly until: number | null }): {
+  startdate: number
+  enddate?: number
+} {
+  const { from, until } = range
+  if (!Number.isSafeInteger(from) || (until !== null && !Number.isSafeInteger(until)))
+    throw new RangeError(`A window has whole Unix seconds, not [${from}, ${until}).`)
+  // Both bounds are exclusive and EntryDate has whole seconds: step back one to include `from` [A §4 /getevallist].
+  return { startdate: from - 1, ...(until === null ? {} : { enddate: until }) }
+}
+
+/** Reads the items of a parsed answer by the wire settings. SyncError `abort` when there is no array at the path. The same when
+ *  half of the items or more have no id: the setting must be wrong, and a short list would pass for the whole one. */
+export function readList(
+  body: unknown,
+  wire: AppraisalWire['evalList'],
+  context: AnswerContext,
+): Omit<EvaluationList, 'listedAt'> {
+  const found = valueAt(body, wire.items)
+  if (!Array.isArray(found)) throw bodyError('abort', body, noArray, context)
+  const items = new Map<number, ListedEvaluation>()
+  const malformed: MalformedItem[] = []
+  found.forEach((item: unknown) => {
+    const evalId = toEvalId(valueAt(item, wire.id))
+    if (evalId === null)
+      malformed.push({ issue: noId, text: JSON.stringify(prunedJson(item)) ?? 'null' })
+    else if (!items.has(evalId)) items.set(evalId, { evalId, updatedAt: updateOf(item, wire) })
+  })
+  if (malformed.length > 0 && malformed.length * 2 >= found.length)
+    throw bodyError('abort', body, noIds(malformed.length, found.length), context)
+  return { items: [...items.values()], malformed }
+}
+
+const noArray =
+  'holds no array of evaluations. Set wire.appraisal.evalList.items to the path of the array in the answer.'
+const noIds = (without: number, all: number) =>
+  `has ${without} of ${all} items without a positive integer as id. Set wire.appraisal.evalList.id to the path of the id in an item.`
+const noId = 'no positive integer at the path that wire.appraisal.evalList.id gives for the id'
+
+function toEvalId(value: unknown): number | null {
+  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+  return typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? id : null
+}
+
+function updateOf(item: unknown, wire: AppraisalWire['evalList']): string | null {
+  const value = valueAt(item, wire.updatedAt)
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** A `/geteval` answer that stayed cut off or broken: the cause of the SyncError `skip`, so that its text can be quarantined. */
+export class UnreadableBody extends RequestFault {
+  override readonly name = 'UnreadableBody'
+  // Private, not a property: loggers copy an error's properties, and the text holds a customer.
+  readonly #text: string
+
+  constructor(text: string) {
+    super('brokenRecord', 'the body is broken JSON, or was cut off')
+    this.#text = text
+  }
+
+  /** The body as received. */
+  get text(): string {
+    return this.#text
+  }
+}
+
+/** Accepts a body that begins with `[` and ends with `]`. Does not parse it: the pipeline hashes the text, and parses it only when it changed.
+ *  RequestFault: a proxy's page or nothing. UnreadableBody: cut off. SyncError `skip`: whole, but no array [A §4 /geteval]. */
+export function checkEvaluationBody(
+  text: string,
+  headers: AnswerHeaders,
+  context: () => AnswerContext,
+): void {
+  requireJson(text, headers)
+  const body = text.trim()
+  if (body.startsWith('[') && body.endsWith(']')) return
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    throw new UnreadableBody(text)
+  }
+  // A 2xx body with `error` is an error; a repeat would bring the same.
+  throw bodyError('skip', value, 'is no array of evaluations.', context())
+}
+
+/** Whether a body that passed the check is an empty array. */
+export function isEmptyArray(text: string): boolean {
+  return /^\s*\[\s*\]\s*$/.test(text)
+}
+
+/** The users of a parsed `/getuserlist` answer [A §4]. An item that is no user is reported by position and path, never by value.
+ *  SyncError `abort` when the answer is no array. */
+export function readUsers(
+  body: unknown,
+  context: AnswerContext,
+): { users: User[]; malformed: { index: number; issue: string }[] } {
+  if (!Array.isArray(body)) throw bodyError('abort', body, 'is no array of users.', context)
+  const users: User[] = []
+  const malformed: { index: number; issue: string }[] = []
+  body.forEach((item: unknown, index) => {
+    const parsed = user.safeParse(item)
+    if (parsed.success) users.push(parsed.data)
+    else malformed.push({ index, issue: pathsOf(parsed.error.issues) })
+  })
+  return { users, malformed }
+}
+
+function pathsOf(
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly code: string }[],
+): string {
+  return issues
+    .map(({ path, code }) => `${path.map(String).join('.') || 'item'}: ${code}`)
+    .join('; ')
+}

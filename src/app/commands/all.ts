@@ -1,0 +1,61 @@
+import type { CommandDefinition } from './command.ts'
+import {
+  backfill,
+  erase,
+  quarantine,
+  replay,
+  reprice,
+  run,
+  schedule,
+  serve,
+  status,
+  sync,
+  verify,
+  why,
+  worker,
+} from './define-data.ts'
+import { alerts, api, lake, links, runs, webConsole, webhooks } from './define-groups.ts'
+import {
+  check,
+  completion,
+  demo,
+  grant,
+  init,
+  migrate,
+  sandbox,
+  warehouse,
+} from './define-setup.ts'
+import { stock } from './define-stock.ts'
+
+/** Every command, in the order of `--help`. What a command runs is imported when it is run. */
+export const allCommands: readonly CommandDefinition[] = [
+  demo,
+  init,
+  check,
+  migrate,
+  grant,
+  sync,
+  backfill,
+  run,
+  schedule,
+  worker,
+  serve,
+  webConsole,
+  alerts,
+  status,
+  runs,
+  verify,
+  why,
+  replay,
+  quarantine,
+  stock,
+  reprice,
+  lake,
+  links,
+  webhooks,
+  erase,
+  api,
+  warehouse,
+  completion,
+  sandbox,
+]

@@ -1,0 +1,40 @@
+import { UsageError } from '../../errors.ts'
+import { exportLake, type LakeReport } from '../../warehouse/lake/export-lake.ts'
+import { openTarget } from '../../warehouse/lake/open-target.ts'
+import type { RunCommand } from './command.ts'
+import { crashPointFrom } from './crash-switch.ts'
+import type { Session } from './session.ts'
+
+/** `lake export`: below `lake`. */
+export const lakeExport: RunCommand = async (session, options) => {
+  const { io, log } = session
+  const { keepHours } = session.config.lake
+  const target = targetOf(session, options['to'])
+  const crashPoint = crashPointFrom(io.environment)
+  const startedAt = performance.now()
+  const { pool } = await session.warehouse('read')
+  const report = await exportLake({ pool, log, signal: io.signal, crashPoint, keepHours }, target)
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10
+  session.result({ ...report, seconds }, () => lines(report, seconds))
+  return 0
+}
+
+function targetOf({ io, config }: Session, to: unknown) {
+  const { lake, homeDir } = config
+  const settings = [lake.s3, io.signal] as const
+  if (typeof to === 'string') return openTarget(to, io.environment.cwd, ...settings)
+  if (lake.to !== null) return openTarget(lake.to, homeDir, ...settings)
+  throw new UsageError(
+    'Name where to: --to <folder or s3://bucket/prefix>, or set lake.to in the config.',
+  )
+}
+
+function lines({ target, files, ...report }: LakeReport, seconds: number): string[] {
+  const { rows, bytes, tables, martVersion, coveredTo } = report
+  const megabytes = (bytes / 1e6).toFixed(1)
+  return [
+    `${target}: ${tables} tables, ${rows} rows, ${megabytes} MB in ${seconds} s.`,
+    `Files: ${files.written} written, ${files.unchanged} unchanged, ${files.removed} removed.`,
+    `Marts ${martVersion}, covered to ${coveredTo ?? 'nothing yet'}.`,
+  ]
+}

@@ -1,0 +1,103 @@
+import { causeWords } from '../../sync/run/cause-words.ts'
+import type { Counts } from '../../sync/run/run-ledger.ts'
+import type { RunReport } from '../../sync/run/run-report.ts'
+import { listText } from '../../values/text.ts'
+import { refusalWords } from '../../web/morning/key-words.ts'
+import { nameRooftops } from '../config/choose-rooftops.ts'
+import type { Config, RooftopConfig } from '../config/read.ts'
+import { table } from './table.ts'
+import { wrap } from './wrap.ts'
+
+/** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */
+export function exitCodeOf(report: RunReport): number {
+  return report.status === 'ok' ? 0 : 1
+}
+
+const shown = [
+  'listed',
+  'hydrated',
+  'inserted',
+  'updated',
+  'unchanged',
+  'quarantined',
+  'vanished',
+  'windows',
+  'requests',
+  'retries',
+  'saved',
+] as const satisfies readonly (keyof Counts)[]
+
+/** What a run did, a line for each stream. */
+export function countLines(
+  report: Pick<RunReport, 'streams'>,
+  columns: readonly (typeof shown)[number][] = shown,
+): string[] {
+  const rows = Object.entries(report.streams).map(([name, counts]) => [
+    name,
+    ...columns.map((column) => counts[column]),
+  ])
+  return table(['stream', ...columns], rows)
+}
+
+/** How a report names things. `rooftops`: those of the run; default: all of the config. */
+interface ReportNaming {
+  readonly config: Config
+  readonly rooftops?: readonly RooftopConfig[]
+}
+
+/** A run for a person: what it did, and each cause of what is missing once. `resume`: what goes on after a stop. */
+export function reportLines(
+  report: RunReport,
+  { config, rooftops = config.rooftops }: ReportNaming,
+  resume = 'the next sync goes on',
+): string[] {
+  const { runId, status, startedAt, finishedAt, stoppedBy, missing = [] } = report
+  const seconds = finishedAt === null ? 0 : (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000
+  const named = new Set(missing.map(({ rooftop }) => rooftop))
+  const others = rooftops.filter(
+    ({ uid }) => report.rooftops[uid]!.status !== 'ok' && !named.has(uid),
+  )
+  return [
+    `Run ${runId}: ${stoppedBy === undefined ? status : 'stopped'} in ${seconds.toFixed(1)} s`,
+    ...countLines(report),
+    ...(stoppedBy === undefined ? [] : wrap(stopText(stoppedBy, resume))),
+    ...(missing.length > 0 ? ['Not complete:', ...missingLines(report, { config, rooftops })] : []),
+    ...(missing.length === 0 && stoppedBy === undefined && others.length > 0
+      ? wrap(
+          `Not complete: ${listText(
+            others.map(({ name }) => name),
+            5,
+          )}`,
+        )
+      : []),
+  ]
+}
+
+function stopText(stoppedBy: string, resume: string): string {
+  const who = stoppedBy === 'SIGINT' ? 'You stopped it (Ctrl-C)' : `It was stopped by ${stoppedBy}`
+  return `${who}. Nothing is lost: what was loaded stays, and ${resume}.`
+}
+
+function missingLines(
+  { missing = [], refusals = {} }: RunReport,
+  { config, rooftops }: Required<ReportNaming>,
+): string[] {
+  const label = nameRooftops(rooftops)
+  const causes = Map.groupBy(
+    missing,
+    ({ rooftop, cause, refusedKey }) => refusedKey ?? causeWords(cause.replaceAll(rooftop, '')),
+  )
+  return [...causes.values()].flatMap((own) => {
+    const streams = [...new Set(own.map(({ stream }) => stream))].join(', ')
+    const names = [...new Set(own.map(({ rooftop }) => label(rooftop)))]
+    const { refusedKey: key, cause } = own[0]!
+    const where = `${streams} of ${listText(names, 5)}`
+    const refusal = key === null ? undefined : refusals[key]
+    if (key === null || refusal === undefined) return wrap(`${where}: ${cause}`, { indent: 2 })
+    const words = refusalWords({ key, refusal }, where, config)
+    return [
+      ...wrap(words.what, { indent: 2 }),
+      ...[...words.why, `Cure: ${words.cure}`].flatMap((text) => wrap(text, { indent: 4 })),
+    ]
+  })
+}

@@ -1,0 +1,67 @@
+import { UsageError } from '../../errors.ts'
+import { embeddedStatus } from '../../warehouse/db/embedded.ts'
+import { embeddedFolder } from '../../warehouse/warehouse.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
+import { Alerts } from '../scheduler/alerts.ts'
+import { claimManually } from '../scheduler/claim-slot.ts'
+import { executeJobRun, type JobRunReport } from '../scheduler/job-run.ts'
+import { readJobStatuses } from '../scheduler/job-status.ts'
+import { loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
+import type { RunCommand } from './command.ts'
+import { jobLines } from './jobs-table.ts'
+import { reportLines } from './run-report.ts'
+import type { Session } from './session.ts'
+
+export const run: RunCommand = async (session, _options, [name]) => {
+  const jobs = await loadJobs(session.config)
+  if (typeof name !== 'string') return await list(session, jobs)
+  const job = jobs.find((one) => one.name === name)!
+  chooseRooftops(session.config, [])
+  if (job.missingSetting !== null)
+    throw new UsageError(`${job.name} cannot run: ${job.missingSetting}.`)
+  const context = await session.context()
+  const claim = await claimManually(context.pool, {
+    sourceId: context.queue.sourceId,
+    jobName: job.name,
+  })
+  const { report, thrown } = await executeJobRun(context, job, claim)
+  // This process ends, so it reports at once instead of at the next check.
+  const alerts = new Alerts(context, jobs, 0)
+  await alerts.reportJobs()
+  if (report.status !== 'stopped') await alerts.reportObjectives()
+  if (thrown !== undefined && report.status !== 'stopped') throw thrown
+  session.result(report, () => lines(session, report))
+  return report.status === 'ok' ? 0 : 1
+}
+
+/** The list does not start the embedded Postgres: while that is stopped, the jobs are shown without their status. */
+async function list(session: Session, jobs: readonly PlannedJob[]): Promise<number> {
+  const { config } = session
+  const isUp =
+    config.warehouse.url !== null || (await embeddedStatus(embeddedFolder(config))).running
+  const statuses = isUp
+    ? await readJobStatuses((await session.warehouse('read')).db, config, jobs)
+    : null
+  const plain = () =>
+    Object.fromEntries(
+      jobs.map(({ name, does, schedule, timezone }) => [name, { does, schedule, timezone }]),
+    )
+  session.result({ jobs: statuses ?? plain() }, () => [
+    ...jobs.map(({ name, does }) => `${name}: ${does}.`),
+    ...(statuses === null
+      ? [
+          'Their status is unknown, because the embedded Postgres is stopped: "forecourt status" starts it.',
+        ]
+      : jobLines(statuses)),
+  ])
+  return 0
+}
+
+function lines({ config }: Session, report: JobRunReport): string[] {
+  const counts = Object.entries(report.counts ?? {}).map(([what, count]) => `  ${what}: ${count}`)
+  return [
+    `${report.job}: ${report.status}${report.error === undefined ? '' : `: ${report.error}`}`,
+    ...report.runs.flatMap((one) => reportLines(one, { config })),
+    ...counts,
+  ]
+}

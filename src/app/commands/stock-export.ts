@@ -1,0 +1,115 @@
+import path from 'node:path'
+import { UsageError } from '../../errors.ts'
+import { type ExportFormat, runExport } from '../../stock/export/export.ts'
+import { checkTarget } from '../../stock/export/output.ts'
+import type { ExportSubject } from '../../stock/export/subject.ts'
+import { findRooftops } from '../../sync/run/rooftops.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
+import type { RunCommand } from './command.ts'
+import { parseDelimiter } from './option-values.ts'
+import type { Session } from './session.ts'
+
+/** `stock export`: below `stock`. */
+export const stockExport: RunCommand = async (session, options) => {
+  const asked = readOptions(options)
+  if (session.json && asked.out === null)
+    throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
+  if (asked.format === 'xlsx' && asked.out === null && session.io.stdout.isTTY)
+    throw new UsageError('--format xlsx is no text for a terminal: add --out <file>.')
+  const to = asked.out === null ? session.io.stdout : await targetOf(session, asked)
+  const { format, delimiter, bom, raw } = asked
+  const rooftops = asked.rooftop === null ? [] : chooseRooftops(session.config, [asked.rooftop])
+  const { pool, db } = await session.warehouse('read')
+  const [rooftop] = await findRooftops(db, rooftops)
+  const subject = subjectOf(asked, rooftop)
+  const { signal } = session.io
+  const request = { subject, format, delimiter, bom, raw, to, signal } as const
+  const { rows, bytes } = await runExport(pool, request)
+  if (rows === 0) session.log.warn({ subject: subject.is }, 'there is no row to export')
+  if (asked.out === null) session.io.hasResult = true
+  else
+    session.result({ rows, file: asked.out, bytes }, () => [
+      `${rows} row${rows === 1 ? '' : 's'} written to ${asked.out} (${bytes} bytes).`,
+    ])
+  return 0
+}
+
+async function targetOf({ io }: Session, { out, force }: Asked): Promise<string> {
+  return await checkTarget(path.resolve(io.environment.cwd, out!), force)
+}
+
+interface Asked {
+  readonly rooftop: string | null
+  readonly importId: number | null
+  readonly mart: string | null
+  readonly all: boolean
+  readonly out: string | null
+  readonly force: boolean
+  readonly format: ExportFormat
+  readonly delimiter: string | null
+  readonly bom: boolean
+  readonly raw: boolean
+}
+
+function readOptions(options: Record<string, unknown>): Asked {
+  const text = (name: string) =>
+    typeof options[name] === 'string' ? (options[name] as string) : null
+  const flag = (name: string) => options[name] === true
+  const delimiter = text('delimiter')
+  const original = text('original')
+  const asked = {
+    rooftop: text('rooftop'),
+    importId: original === null ? null : importIdOf(original),
+    mart: text('mart')?.replace(/^mart\./, '') ?? null,
+    all: flag('all'),
+    out: text('out'),
+    force: flag('force'),
+    format: formatOf(String(options['format'])),
+    delimiter: delimiter === null ? null : parseDelimiter(delimiter),
+    bom: options['bom'] !== false,
+    raw: flag('raw'),
+  }
+  refuseContradictions(asked)
+  return asked
+}
+
+function refuseContradictions(asked: Asked): void {
+  const { rooftop, importId, mart, all, format, out, delimiter } = asked
+  if (mart !== null && (rooftop !== null || importId !== null || all))
+    throw new UsageError(
+      '--mart exports a view of all rooftops: leave --rooftop, --original and --all out.',
+    )
+  if (mart === null && rooftop === null)
+    throw new UsageError(
+      'Name whose stock it is with --rooftop <uid>, or a view with --mart <view>.',
+    )
+  if (importId !== null && all)
+    throw new UsageError('--original gives every row of the upload: leave --all out.')
+  if (format === 'xlsx' && delimiter !== null)
+    throw new UsageError('--delimiter is for text, and --format xlsx is none: leave one out.')
+  if (format === 'parquet' && (mart === null || out === null))
+    throw new UsageError(
+      '--format parquet is for marts and goes into a file: add --mart and --out.',
+    )
+}
+
+function subjectOf({ mart, importId, all }: Asked, rooftop: RooftopRow | undefined): ExportSubject {
+  if (mart !== null) return { is: 'mart', name: mart }
+  const whose = { id: rooftop!.id, uid: rooftop!.uid }
+  if (importId !== null) return { is: 'original', rooftop: whose, importId }
+  return { is: 'list', rooftop: whose, all }
+}
+
+function importIdOf(text: string): number {
+  const id = Number(text)
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw new UsageError(
+    `--original ${text} is no number of an import: "forecourt stock import" has printed it.`,
+  )
+}
+
+function formatOf(text: string): ExportFormat {
+  if (text === 'csv' || text === 'xlsx' || text === 'parquet') return text
+  throw new UsageError(`--format ${text} is not known: write csv, xlsx or parquet.`)
+}

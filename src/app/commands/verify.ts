@@ -1,0 +1,376 @@
+import { randomBytes } from 'node:crypto'
+import { openAppraisal, openServices } from '../../api/sources/open-services.ts'
+import { UsageError } from '../../errors.ts'
+import { allStreams } from '../../streams/all.ts'
+import { findRooftops } from '../../sync/run/rooftops.ts'
+import { isProved, uncover, type Verification } from '../../sync/verify/verify.ts'
+import type { WrongAggregate } from '../../sync/verify/verify-aggregates.ts'
+import { type DeepVerification, verifyDeep } from '../../sync/verify/verify-deep.ts'
+import {
+  type DifferingRow,
+  type RowSample,
+  type RowScope,
+  type RowsVerification,
+  verifyRows,
+} from '../../sync/verify/verify-rows.ts'
+import type { IsoSpan } from '../../sync/verify/verify-stored.ts'
+import {
+  compareDifferences,
+  readValueStatus,
+  saveFound,
+  saveFullRound,
+  type ValueDifference,
+  type ValueStatus,
+} from '../../sync/verify/verify-values.ts'
+import {
+  recordVerification,
+  uncoverFaults,
+  verifyWarehouse,
+  type WarehouseVerification,
+} from '../../sync/verify/verify-warehouse.ts'
+import { addDays, isDay, utcText } from '../../values/instant.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import { plural } from '../../values/text.ts'
+import type { Warehouse } from '../../warehouse/warehouse.ts'
+import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
+import type { RunCommand } from './command.ts'
+import { type CoverageRefused, CoverageWriter } from './coverage-writer.ts'
+import { wholeNumberOption } from './option-values.ts'
+import type { Session } from './session.ts'
+import { table } from './table.ts'
+
+export const verify: RunCommand = async (session, options) => {
+  const scope = scopeOf(options)
+  const { config } = session
+  const chosen = chooseRooftops(config, options['rooftop'] as string[])
+  const warehouse = await session.warehouse('read')
+  const rooftops = await findRooftops(warehouse.db, chosen)
+  const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
+  const { checked, duplicates, aggregates } = found
+  const writer = new CoverageWriter(warehouse.db)
+  await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
+  const deep = options['deep'] === true ? await relist(session, warehouse, rooftops, writer) : []
+  await writer.write(() => compareDifferences(warehouse, allStreams, rooftops))
+  const rows =
+    scope === null ? null : await compareRows(session, warehouse, rooftops, scope, writer)
+  await writer.write(async (db) => {
+    await recordVerification(db, rooftops, found)
+  })
+  const { withinNights } = config.verify
+  const values = await readValueStatus(warehouse.db, allStreams, rooftops, withinNights)
+  const proved =
+    checked.every(isProved) &&
+    deep.every(({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0) &&
+    duplicates.length === 0 &&
+    aggregates.length === 0 &&
+    values.differences.length === 0 &&
+    (rows === null || rows.differing === 0)
+  const gaps = sum(checked, 'gaps')
+  const overlaps = sum(checked, 'overlaps')
+  const document = {
+    status: proved ? 'ok' : 'failed',
+    gaps,
+    overlaps,
+    rooftops: checked,
+    duplicates,
+    aggregates,
+    values,
+    deep: options['deep'] === true ? deep : null,
+    rows,
+    ...(writer.refused === null ? {} : { coverageRefused: writer.refused }),
+  }
+  const label = labelRooftops(chosen)
+  const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
+    list.map((entry) => ({ ...entry, rooftop: label(entry.rooftop) }))
+  session.result(document, () => [
+    ...lines(
+      proved,
+      config.sync.start,
+      labelled(checked),
+      labelled(deep),
+      duplicates,
+      writer.refused === null ? readBySync : notUncovered,
+    ),
+    comparedLine(found, values),
+    ...aggregateLines(aggregates),
+    ...values.differences.map((one) => valueLine(one, label)),
+    ...(rows === null ? [] : rowLines(rows, label)),
+    ...(writer.refused === null ? [] : [refusedLine(writer.refused)]),
+  ])
+  return proved ? 0 : 1
+}
+
+/** Compares the values of rows, and stores what was compared and what differs, as far as the login may write. */
+async function compareRows(
+  session: Session,
+  warehouse: Warehouse,
+  rooftops: readonly RooftopRow[],
+  scope: RowScope,
+  writer: CoverageWriter,
+): Promise<RowsVerification> {
+  const since = new Date()
+  const { signal } = session.io
+  const rows = await verifyRows(warehouse, allStreams, rooftops, scope, signal, async (slice) => {
+    await writer.write((db) => saveFound(db, slice))
+  })
+  if (scope.sample === null && scope.days === null)
+    await writer.write((db) => saveFullRound(db, allStreams, rooftops, since))
+  return rows
+}
+
+/** Lists every window again at the source, and compares. */
+async function relist(
+  session: Session,
+  warehouse: Warehouse,
+  rooftops: readonly RooftopRow[],
+  writer: CoverageWriter,
+): Promise<DeepVerification[]> {
+  const deep: DeepVerification[] = []
+  const appraisal = openAppraisal(session.config, session.log)
+  await using services = openServices(session.config, session.log, ['read'])
+  const clients = { appraisal, services: services.client }
+  const context = { ...warehouse, ...clients, signal: session.io.signal }
+  for (const stream of allStreams.flatMap(({ records }) => records ?? []))
+    for (const rooftop of rooftops) {
+      const relisted = await verifyDeep(context, stream, rooftop)
+      deep.push(relisted)
+      await writer.write((db) => uncover(db, stream, rooftop, relisted.doubtful))
+    }
+  await appraisal.close()
+  return deep
+}
+
+function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): number {
+  return checked.reduce((total, entry) => total + entry[name].length, 0)
+}
+
+function lines(
+  proved: boolean,
+  syncStart: Date,
+  checked: readonly Verification[],
+  deep: readonly DeepVerification[],
+  duplicates: WarehouseVerification['duplicates'],
+  readAgain: string,
+): string[] {
+  const rows = checked.map((entry) => [
+    entry.rooftop,
+    entry.stream,
+    entry.windows,
+    entry.listed,
+    entry.loaded,
+    entry.quarantined,
+    entry.vanished,
+    entry.gaps.length,
+    entry.overlaps.length,
+    entry.unprovable.length,
+  ])
+  const headings = [
+    'rooftop',
+    'stream',
+    'windows',
+    'listed',
+    'loaded',
+    'quarantined',
+    'vanished',
+    'gaps',
+    'overlaps',
+    'unprovable',
+  ]
+  return [
+    `${proved ? 'Proved' : 'NOT PROVED'}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps${conserved(checked)}.`,
+    ...table(headings, rows),
+    ...checked.flatMap((entry) => problems(entry, syncStart, readAgain)),
+    ...deep.flatMap(deepProblems),
+    ...duplicates.map(
+      ({ evalId, rooftops }) =>
+        `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}: give them the same group: in the config`,
+    ),
+  ]
+}
+
+function conserved(checked: readonly Verification[]): string {
+  const isBroken = checked.some(({ brokenSums }) => brokenSums.length > 0)
+  return isBroken ? '' : '; listed = loaded + quarantined + vanished in every window'
+}
+
+function refusedLine({ login, reason, logins }: CoverageRefused): string {
+  const advice =
+    logins.length === 0
+      ? 'run "forecourt verify" against the primary server'
+      : `run "forecourt verify" with a login that may, e.g. ${logins.join(', ')}`
+  return `The windows found wrong were NOT taken out of coverage: login ${login} cannot write (${reason}). Until they are, no sync reads them again: ${advice}.`
+}
+
+const readBySync = 'the next "forecourt sync" reads this window again'
+const notUncovered = 'it was not taken out of coverage, see below'
+
+function problems(entry: Verification, syncStart: Date, readAgain: string): string[] {
+  const list = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
+    spans.map(
+      (span) =>
+        `  ${entry.rooftop} ${entry.stream}: ${utcText(span.from)} to ${utcText(span.until)}: ${what(span)}`,
+    )
+  const byBackfill = ({ from, until }: IsoSpan) =>
+    `run "forecourt backfill ${entry.stream} --from ${from} --to ${until}"`
+  return [
+    ...list(entry.gaps, (span) =>
+      new Date(span.from) < syncStart
+        ? `gap: ${byBackfill(span)}`
+        : 'gap: the next "forecourt sync" lists it',
+    ),
+    ...list(entry.overlaps, () => `certificates overlap: ${readAgain}`),
+    ...list(
+      entry.brokenSums,
+      () => `the certificate's counts are not those of its ids: ${readAgain}`,
+    ),
+    ...list(entry.uncertified, () => `covered without a certificate: ${readAgain}`),
+    ...list(
+      entry.unprovable,
+      () =>
+        'cannot be proved: the source cuts its list within one second, and only a longer list of the source can fix that',
+    ),
+    ...list(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
+      const ids = [
+        ...(missing.length > 0 ? [`missing: ${someOf(missing)}`] : []),
+        ...(unexpected.length > 0 ? [`not listed: ${someOf(unexpected)}`] : []),
+      ]
+      return `rows differ from the certificate (${ids.join('; ')}): ${isCertified ? readAgain : byBackfill(span)}`
+    }),
+    ...(entry.orphans > 0
+      ? [
+          `  ${entry.rooftop} ${entry.stream}: ${entry.orphans} child rows without their record (run "forecourt replay")`,
+        ]
+      : []),
+  ]
+}
+
+function someOf(ids: readonly number[]): string {
+  return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
+}
+
+/** What was compared: ids and sums of everything, values of a part. */
+function comparedLine(
+  { checked, aggregates }: WarehouseVerification,
+  { compared, since, restBy }: ValueStatus,
+): string {
+  const windows = checked.reduce((total, entry) => total + entry.windows, 0)
+  const isEqual =
+    aggregates.length === 0 &&
+    checked.every((one) => one.notStored.length + one.brokenSums.length + one.orphans === 0)
+  const ids = `Compared: ids and sums of ${windows.toLocaleString('en')} windows: ${isEqual ? 'equal' : 'not equal'}`
+  if (since === null)
+    return `${ids}; values of no rows yet: the nightly job "verify" compares a share, "forecourt verify --rows" all`
+  if (restBy === null) return `${ids}; values of all rows compared since ${utcText(since)}`
+  return `${ids}; values of ${Math.floor(compared * 100)} % of the rows compared since ${utcText(since)}, the rest by ${utcText(restBy)}`
+}
+
+/** The commands that show which values differ, set them right, and prove it. */
+function cureOf(rooftops: readonly string[], streams: string, days = ''): string {
+  const scope = rooftops.map((uid) => ` --rooftop ${uid}`).join('')
+  return `run "forecourt verify --rows${scope}${days}", then "forecourt replay ${streams}${scope}", then "forecourt verify${scope}"`
+}
+
+/** A line for each set of rooftops: their sums that differ, and one cure. */
+function aggregateLines(aggregates: readonly WrongAggregate[]): string[] {
+  const together = Map.groupBy(aggregates, ({ rooftops }) => rooftops.join(' '))
+  return [...together.values()].map((same) => {
+    const which = same.map(
+      ({ aggregate, of, differences, days }) =>
+        `core.${aggregate} of ${of} (${plural(differences, days === null ? 'vehicle' : 'day')})`,
+    )
+    const first = same.map(({ days }) => days?.first).sort()[0]
+    const last = same
+      .map(({ days }) => days?.last)
+      .sort()
+      .at(-1)
+    const isOfDays = same.every(({ days }) => days !== null)
+    const span = isOfDays ? ` --from ${first} --to ${addDays(last!, 1)}` : ''
+    return `  Sums differ from the rows: ${which.join(', ')}. A row may be wrong, or the sum: ${cureOf(same[0]!.rooftops, 'evaluations pricing', span)}`
+  })
+}
+
+function valueLine(
+  { rooftop, stream, records, examples, since }: ValueDifference,
+  label: (uid: string) => string,
+): string {
+  const left = records - examples.length
+  const which = `${examples.join('; ')}${left > 0 ? ` and ${left} more` : ''}`
+  return `  ${label(rooftop)} ${stream}: the values of ${plural(records, 'record')} differ from the payloads since ${utcText(since)} or before (${which}): ${cureOf([rooftop], stream)}`
+}
+
+/** What --rows compares; null: it was not given. */
+function scopeOf(options: Parameters<RunCommand>[1]): RowScope | null {
+  const { rows, from, to } = options
+  const sample = sampleOf(options)
+  if (rows !== true) {
+    if (from !== undefined || to !== undefined) throw new UsageError('--from and --to need --rows.')
+    return null
+  }
+  if ((from === undefined) !== (to === undefined))
+    throw new UsageError('--from and --to need each other.')
+  if (from === undefined) return { sample, days: null }
+  return { sample, days: { from: dayOption('--from', from), to: dayOption('--to', to) } }
+}
+
+function dayOption(name: string, given: unknown): string {
+  const text = String(given)
+  if (isDay(text)) return text
+  throw new UsageError(`${name} ${text} is not a day, e.g. 2026-03-01.`)
+}
+
+function sampleOf(options: Parameters<RunCommand>[1]): RowSample | null {
+  const { rows, sample, seed } = options
+  if (rows !== true && sample !== undefined) throw new UsageError('--sample needs --rows.')
+  if (sample === undefined && seed !== undefined) throw new UsageError('--seed needs --sample.')
+  if (sample === undefined) return null
+  const size = wholeNumberOption('--sample', sample, 1, 10_000_000)
+  return { size, seed: seed === undefined ? randomBytes(4).toString('hex') : String(seed) }
+}
+
+/** Differing rows that are printed; --json has more. */
+const mostPrinted = 50
+
+function rowLines(
+  { records, sample, differing, rows }: RowsVerification,
+  label: (uid: string) => string,
+): string[] {
+  const which = sample === null ? '' : `, taken at random with --seed ${sample.seed}`
+  const printed = rows.slice(0, mostPrinted)
+  const left = differing - printed.length
+  const streams = [...new Set(rows.map(({ stream }) => stream))]
+  return [
+    `Rows derived again from the stored payloads of ${records} records${which}: ${differing} differ.`,
+    ...printed.map((row) => `  ${label(row.rooftop)} ${row.stream}: ${rowText(row)}`),
+    ...(left > 0 ? [`  and ${left} more${left > rows.length ? '' : ' (--json lists them)'}`] : []),
+    ...(differing > 0 ? [`Run "forecourt replay ${streams.join(' ')}" to set them right.`] : []),
+  ]
+}
+
+const rowFaults = {
+  missing: 'is missing',
+  extra: 'comes from no payload',
+  unfit: 'no longer fits',
+} as const
+
+function rowText({ table, key, kind, columns }: DifferingRow): string {
+  const own = Object.entries(key).filter(([name]) => name !== 'rooftop_id')
+  const row = `${table} ${own.map(([name, value]) => `${name} ${valueText(value)}`).join(', ')}`
+  const facts = columns.map(({ column, stored, derived }) =>
+    kind === 'unfit' ? `${column} ${stored}` : `${column} is ${stored}, not ${derived}`,
+  )
+  return [kind === 'changed' ? row : `${row} ${rowFaults[kind]}`, ...facts].join('; ')
+}
+
+function valueText(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value)
+}
+
+function deepProblems(entry: DeepVerification): string[] {
+  return [
+    `  ${entry.rooftop} ${entry.stream}: ${entry.windows} windows listed again in ${entry.requests} requests, ${entry.missing.length} missing, ${entry.notConserved.length} not conserved`,
+    ...(entry.missing.length > 0 ? [`    missing: ${entry.missing.slice(0, 20).join(', ')}`] : []),
+    ...entry.notConserved.map(
+      ({ from, until }) => `    not conserved: ${utcText(from)} to ${utcText(until)}`,
+    ),
+  ]
+}

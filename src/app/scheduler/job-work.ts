@@ -1,0 +1,149 @@
+import { sql } from 'kysely'
+import type { Context } from '../../context.ts'
+import { applyRetention } from '../../privacy/retain/apply-retention.ts'
+import { allStreams } from '../../streams/all.ts'
+import { findRooftops } from '../../sync/run/rooftops.ts'
+import type { RunPlan } from '../../sync/run/run-ledger.ts'
+import type { RunReport } from '../../sync/run/run-report.ts'
+import { runStreams } from '../../sync/run/run-streams.ts'
+import type { RunRequest } from '../../sync/run/start-run.ts'
+import { isProved } from '../../sync/verify/verify.ts'
+import { compareShare } from '../../sync/verify/verify-values.ts'
+import {
+  recordVerification,
+  uncoverFaults,
+  verifyWarehouse,
+} from '../../sync/verify/verify-warehouse.ts'
+import { toUnixSeconds } from '../../values/unix-seconds.ts'
+import { exportToLake } from './export-to-lake.ts'
+import { importInboxes } from './import-inboxes.ts'
+import type { PlannedJob } from './load-jobs.ts'
+
+// What a job does, once it has its slot.
+
+/** The result of a job's work. */
+export interface JobWorkResult {
+  readonly status: 'ok' | 'partial' | 'failed'
+  readonly runs: readonly RunReport[]
+  /** What a job without runs did. */
+  readonly counts?: Readonly<Record<string, number>>
+  readonly error?: string
+}
+
+/** The value of recheckDays for a run that lists everything again. */
+const wholeHistoryDays = 36_500
+
+/** Does the job's work once. BusyError when another run holds some of the same work. */
+export async function runJobWork(context: Context, job: PlannedJob): Promise<JobWorkResult> {
+  const { work } = job
+  if (work.kind === 'links') return await run(context, job, 'links', ['vehicle-checks'])
+  if (work.kind === 'reprice') return await run(context, job, 'reprice', ['stock-prices'])
+  if (work.kind === 'retention') return await retain(context)
+  if (work.kind === 'verify') return await verify(context)
+  if (work.kind === 'stock-inbox') return await importInboxes(context)
+  if (work.kind === 'lake') return await exportToLake(context)
+  if (work.windows === 'fresh') return await run(context, job, 'backfill', work.streams)
+  if (work.windows === 'due') return await run(context, job, 'sync', work.streams)
+  return await listEverything(context, job, work.streams)
+}
+
+/** Deletes what has outlived its retention, including old job runs. */
+async function retain(context: Context): Promise<JobWorkResult> {
+  const { files, ...deleted } = await applyRetention(context)
+  // The newest run of each job stays, because it shows the job's status. A drop folder is read 288 times a day, mostly for nothing.
+  await context.pool.query(
+    `delete from ops.job_fire as old where status <> 'running' and claimed_at < now() - case
+       when job_name = 'stock-inbox' and status in ('ok', 'skipped') then interval '14 days' else interval '1 year' end
+       and fire_id < (select max(fire_id) from ops.job_fire as newest
+         where newest.job_name = old.job_name and newest.source_id is not distinct from old.source_id)`,
+  )
+  const counts = { ...deleted, files: files.removed }
+  if (files.pending === 0) return { status: 'ok', runs: [], counts }
+  const error = `${files.pending} files of erased customers are not deleted yet: ${files.reason ?? 'reason unknown'}`
+  return { status: 'partial', runs: [], counts, error }
+}
+
+/** Compares the ids of all stored rows with the lists, the sums with the rows, and the values of a share of the rows with the
+ *  payloads. What is not as listed leaves the coverage, so that the next sync reads it again. */
+async function verify(context: Context): Promise<JobWorkResult> {
+  const { db, config } = context
+  const rooftops = await findRooftops(db, config.rooftops)
+  const found = await verifyWarehouse(context, allStreams, rooftops, config.sync)
+  await uncoverFaults(db, allStreams, rooftops, found)
+  const values = await compareShare(context, allStreams, rooftops, context.signal)
+  const faults = await recordVerification(db, rooftops, found)
+  const windows = found.checked.reduce((sum, one) => sum + one.windows, 0)
+  const counts = { rooftops: rooftops.length, windows, compared: values.records }
+  if (faults.length === 0) return { status: 'ok', runs: [], counts }
+  return { status: 'partial', runs: [], counts, error: someOf(faults, 'streams') }
+}
+
+/** Lists the whole history again and proves the coverage afterwards. */
+async function listEverything(
+  context: Context,
+  job: PlannedJob,
+  names: readonly string[],
+): Promise<JobWorkResult> {
+  const sync = { ...context.config.sync, recheckDays: wholeHistoryDays }
+  const config = { ...context.config, sync }
+  const result = await run({ ...context, config }, job, 'sync', names)
+  if (context.signal.aborted || result.status === 'failed') return result
+  const error = await findUnproved(context, streamsOf(names), result.runs[0]!)
+  return error === undefined ? result : { ...result, status: 'partial', error }
+}
+
+/** Why the coverage is not proved after everything was listed again; undefined when it is. */
+async function findUnproved(
+  context: Context,
+  streams: RunRequest['streams'],
+  { runId }: RunReport,
+): Promise<string | undefined> {
+  const { db, config } = context
+  const rooftops = await findRooftops(db, config.rooftops)
+  const { rows } = await sql<{ windows: number }>`
+    select count(*)::int as windows from ops.window_certificate
+    where rooftop_id = any(${rooftops.map(({ id }) => id)}::int[]) and stream = any(${streams.map(({ name }) => name)}::text[])
+      and settled and run_id < ${runId}`.execute(db)
+  const { windows } = rows[0]!
+  if (windows > 0) return `${windows} windows were not listed again`
+  const found = await verifyWarehouse(context, streams, rooftops, config.sync)
+  await recordVerification(db, rooftops, found)
+  const wrong = found.checked.find((one) => !isProved(one))
+  if (wrong === undefined) return undefined
+  const { name } = rooftops.find(({ uid }) => uid === wrong.rooftop)!
+  return `the coverage of ${wrong.stream} of ${name} is not proved: see "forecourt verify"`
+}
+
+async function run(
+  context: Context,
+  job: PlannedJob,
+  mode: RunPlan['mode'],
+  names: readonly string[],
+): Promise<JobWorkResult> {
+  const from = toUnixSeconds(context.config.sync.start)
+  const request: RunRequest = {
+    plan: { command: `run ${job.name}`, mode, from, until: null },
+    streams: streamsOf(names),
+    rooftops: context.config.rooftops,
+  }
+  const report = await runStreams(context, request)
+  const error = whatFailed(report)
+  return { status: report.status, runs: [report], ...(error === undefined ? {} : { error }) }
+}
+
+/** The errors of the first few incomplete rooftops. */
+function whatFailed({ rooftops }: RunReport): string | undefined {
+  const failed = Object.entries(rooftops).filter(([, { status }]) => status !== 'ok')
+  if (failed.length === 0) return undefined
+  const errors = failed.map(([uid, { error }]) => `${uid}: ${error ?? 'not complete'}`)
+  return someOf(errors, 'rooftops')
+}
+
+function someOf(errors: readonly string[], what: string): string {
+  const left = errors.length - 3
+  return `${errors.slice(0, 3).join('; ')}${left > 0 ? `; and ${left} ${what} more` : ''}`
+}
+
+function streamsOf(names: readonly string[]) {
+  return allStreams.filter(({ name }) => names.includes(name))
+}

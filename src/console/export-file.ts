@@ -1,9 +1,0 @@
-import { type ExportFormat, writeExport } from '../stock/export/export.ts'
-import type { ExportSubject } from '../stock/export/subject.ts'
-import type { WriteFile } from './downloads.ts'
-
-/** A file as `stock export` writes it. */
-export function exportFile(subject: ExportSubject, format: ExportFormat): WriteFile {
-  const style = { delimiter: null, bom: true, raw: false }
-  return (client, to, signal) => writeExport(client, { subject, format, ...style, to, signal })
-}

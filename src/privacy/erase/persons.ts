@@ -1,0 +1,118 @@
+import type pg from 'pg'
+import { evaluationRecords } from '../../streams/evaluations/evaluation-records.ts'
+import { evaluationPeople } from '../../streams/evaluations/person.ts'
+import type { Person } from '../../values/person.ts'
+import { parseJson } from '../screen/scrub-payload.ts'
+import { termId, termsForOwnEvaluation, termsOf } from '../screen/search-terms.ts'
+import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
+
+/** The people that an evaluation has named as its customer. */
+export interface NamedPersons {
+  /** From the loaded row, every stored body, and quarantine. */
+  readonly all: readonly Person[]
+  /** The customer now: as loaded, else from the newest body. Empty: no one any more. */
+  readonly current: readonly Person[]
+}
+
+/** Limits the bodies in memory. */
+const evaluationsAtOnce = 100
+
+/** Reads all people that evaluations have named, in the order of `keys`: loaded ones first, then from the newest body
+ *  on. Reads many evaluations together, because a customer may have hundreds. */
+export async function readPersons<Key extends EvaluationKey>(
+  work: Pick<ErasureWork, 'client' | 'wire'>,
+  keys: readonly Key[],
+): Promise<{ readonly key: Key; readonly named: NamedPersons }[]> {
+  const named = new Map<Key, NamedPersons>()
+  for (const ofGroup of Map.groupBy(keys, ({ groupId }) => groupId).values())
+    for (let at = 0; at < ofGroup.length; at += evaluationsAtOnce) {
+      const some = ofGroup.slice(at, at + evaluationsAtOnce)
+      for (const [key, persons] of await personsOfSome(work, some)) named.set(key, persons)
+    }
+  return keys.map((key) => ({ key, named: named.get(key)! }))
+}
+
+/** Of one dealer group. */
+async function personsOfSome<Key extends EvaluationKey>(
+  { client, wire }: Pick<ErasureWork, 'client' | 'wire'>,
+  keys: readonly Key[],
+): Promise<(readonly [Key, NamedPersons])[]> {
+  const { rooftopIds } = keys[0]!
+  const ids = keys.map(({ evalId }) => evalId)
+  const { rows: loaded } = await client.query<Person & { evalId: number }>(
+    `select eval_id as "evalId", customer_name as name, phone, email, address, suburb, registration_plate as plate
+     from pii.evaluation_customer where rooftop_id = any($1::int[]) and eval_id = any($2::bigint[])`,
+    [rooftopIds, ids],
+  )
+  const { rows: bodies } = await client.query<{ evalId: string; body: string }>(
+    `select id as "evalId", body from (
+       select natural_key as id, body::text as body, fetched_at as at, 1 as rank from raw.payload
+       where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = any($2::text[])
+       union all
+       select natural_key, payload, null, 2 from ops.quarantine
+       where rooftop_id = any($1::int[]) and stream = $4 and natural_key = any($2::text[]) and payload is not null
+     ) as stored order by rank, at desc`,
+    [rooftopIds, ids.map(String), evaluationRecords.endpoint, evaluationRecords.name],
+  )
+  const loadedOf = Map.groupBy(loaded, ({ evalId }) => evalId)
+  const bodiesOf = Map.groupBy(bodies, ({ evalId }) => Number(evalId))
+  return keys.map((key) => {
+    const received = (bodiesOf.get(key.evalId) ?? []).flatMap(({ body: text }) => {
+      const body = parseJson(text)
+      return body === undefined ? [] : [evaluationPeople.personOf(body, key.evalId, wire)]
+    })
+    const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
+    const asLoaded = rows.filter(isSomebody)
+    const current = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
+    return [key, { all: [...rows, ...received], current }]
+  })
+}
+
+/** Whether the fields identify a person; a suburb or a plate alone does not. */
+function isSomebody(person: Person): boolean {
+  return termsForOwnEvaluation({ ...person, suburb: null, plate: null }).length > 0
+}
+
+/** Whether two are probably the same person: they share an e-mail, a phone number or the full name. */
+export function isSamePerson(one: Person, other: Person): boolean {
+  const known = new Set(namesOf(one))
+  return namesOf(other).some((key) => known.has(key))
+}
+
+function namesOf(person: Person): string[] {
+  return termsOf({ ...person, address: null }).map(termId)
+}
+
+/** The evaluations with that number: one for each dealer group that has it. */
+export async function findEvaluations(
+  client: pg.ClientBase,
+  evalId: number,
+  rooftopUid: string | null,
+): Promise<EvaluationKey[]> {
+  const { rows } = await client.query<EvaluationKey>(
+    `select group_id as "groupId", $1::bigint as "evalId", array_agg(distinct rooftop_id) as "rooftopIds"
+     from core.rooftop
+     where group_id in (
+       select group_id from core.rooftop where $4::text is null or rooftop_uid = $4
+     ) and group_id in (
+       select group_id from core.rooftop where rooftop_id in (
+         select rooftop_id from core.evaluation where eval_id = $1::bigint
+         union select rooftop_id from raw.payload where endpoint = $2 and natural_key = $1::text
+         union select rooftop_id from ops.quarantine where stream = $3 and natural_key = $1::text)
+     )
+     group by group_id order by group_id`,
+    [String(evalId), evaluationRecords.endpoint, evaluationRecords.name, rooftopUid],
+  )
+  return rows.map((row) => ({ ...row, evalId: Number(row.evalId) }))
+}
+
+/** Dealer groups by rooftop, with all rooftops of each. */
+export async function readGroups(
+  client: pg.ClientBase,
+): Promise<ReadonlyMap<number, Pick<EvaluationKey, 'groupId' | 'rooftopIds'>>> {
+  const { rows } = await client.query<{ id: number; groupId: number; rooftopIds: number[] }>(
+    `select rooftop_id as id, group_id as "groupId",
+       array_agg(rooftop_id) over (partition by group_id) as "rooftopIds" from core.rooftop`,
+  )
+  return new Map(rows.map(({ id, ...group }) => [id, group]))
+}

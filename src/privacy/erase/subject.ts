@@ -1,0 +1,95 @@
+import type pg from 'pg'
+import { UsageError } from '../../errors.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { emailKey } from '../screen/email.ts'
+import { normaliseText } from '../screen/normalise-text.ts'
+import { digitsIn, phoneKey } from '../screen/phone.ts'
+import type { SearchTerm } from '../screen/search-terms.ts'
+import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
+import { type Findings, findCustomer } from './find-customer.ts'
+import { findEvaluations } from './persons.ts'
+import type { SearchCache } from './search.ts'
+import { textTables } from './text-tables.ts'
+
+/** The subject of an erasure. The value is personal data, except an EvalID. */
+export type Subject =
+  | { readonly kind: 'email' | 'phone'; readonly value: string }
+  | { readonly kind: 'eval'; readonly evalId: number; readonly rooftopUid: string | null }
+
+/** The requested contact as a search term; empty for an evaluation. UsageError for an invalid e-mail or phone number. */
+export function requestedTerms(subject: Subject): SearchTerm[] {
+  if (subject.kind === 'eval') return []
+  const { kind, value } = subject
+  const key = kind === 'email' ? emailKey(value) : phoneKey(value)
+  if (key !== null) return [{ kind, key, spelling: key }]
+  throw new UsageError(
+    kind === 'email'
+      ? 'This is not an e-mail address: write it as the customer gave it, e.g. --email jane@example.org.'
+      : 'This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".',
+  )
+}
+
+/** Masks the subject for people and receipts: recognisable, but not readable. */
+export function maskOf(subject: Subject): string {
+  if (subject.kind === 'eval') return String(subject.evalId)
+  if (subject.kind === 'phone') return `***${digitsIn(subject.value).slice(-2)}`
+  const [name = '', host = ''] = normaliseText(subject.value).text.trim().split('@')
+  return `${name.slice(0, 1)}***@${host.slice(0, 1)}***`
+}
+
+/** Finds the subject of an erasure. UsageError if the evaluation is unknown, or in several dealer groups. */
+export async function findSubject(work: ErasureWork, subject: Subject): Promise<Findings> {
+  const asked = requestedTerms(subject)
+  const begin = subject.kind === 'eval' ? [await theEvaluation(work.client, subject)] : []
+  return await findCustomer(work, asked, begin)
+}
+
+/** The same while loads continue, so that the cache has almost everything when they must wait. */
+export async function searchBeforeLocking(
+  pool: pg.Pool,
+  wire: AppraisalWire,
+  subject: Subject,
+  cache: SearchCache,
+): Promise<void> {
+  await searchWithoutLocks(pool, wire, cache, async (work) => await findSubject(work, subject))
+}
+
+/** Runs reading work without lasting locks, with parallel scans. */
+export async function searchWithoutLocks<T>(
+  pool: pg.Pool,
+  wire: AppraisalWire,
+  cache: SearchCache,
+  read: (work: ErasureWork) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  try {
+    // Bodies are stored outside their table (TOAST), so the table is small and Postgres would scan it with one process.
+    await client.query("set min_parallel_table_scan_size = '256kB'; set jit = off")
+    const tables = await textTables(client)
+    return await read({ client, wire, tables, search: cache.searchWith(client, 'unlocked') })
+  } finally {
+    // Closes the session: the pool must not reuse its settings.
+    client.release(true)
+  }
+}
+
+async function theEvaluation(
+  client: pg.ClientBase,
+  { evalId, rooftopUid }: Extract<Subject, { kind: 'eval' }>,
+): Promise<EvaluationKey> {
+  const [one, ...others] = await findEvaluations(client, evalId, rooftopUid)
+  if (one === undefined)
+    throw new UsageError(
+      `Evaluation ${evalId} is in no table${rooftopUid === null ? '' : ` of ${rooftopUid}`}: nothing was erased. "forecourt why ${evalId}" shows what the warehouse has of an evaluation.`,
+    )
+  if (others.length > 0) {
+    const { rows } = await client.query<{ rooftop_uid: string }>(
+      'select rooftop_uid from core.rooftop where group_id = any($1::int[]) order by 1',
+      [[one, ...others].map(({ groupId }) => groupId)],
+    )
+    throw new UsageError(
+      `Evaluation ${evalId} is in several dealer groups: add --rooftop, one of ${rows.map((row) => row.rooftop_uid).join(', ')}.`,
+    )
+  }
+  return one
+}

@@ -1,0 +1,273 @@
+import {
+  assignRetailColumns,
+  type Candidate,
+  candidatesOf,
+  columnName,
+  type SampleColumn,
+  sampleColumns,
+  samplesOf,
+} from './candidates.ts'
+import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './column-mapping.ts'
+import { headerFingerprint } from './header-name.ts'
+import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
+import { noOverrides, type Overrides, readingName, splitReading } from './overrides.ts'
+import { type Field, fields, vitalFields } from './stock-fields.ts'
+import { type TitleUnits, titleUnits } from './title-units.ts'
+import { findYearTitle } from './title-year.ts'
+
+/** What is known besides headers and values. */
+export interface MappingOptions {
+  readonly overrides?: Overrides
+  readonly remembered?: RememberedMapping | null
+  /** Each row of a header of several rows; `names` are their joined texts. */
+  readonly headerRows?: readonly (readonly string[])[]
+  /** Columns, from 0, that the workbook hides: where a visible column may hold the same field, it does. */
+  readonly hiddenColumns?: readonly number[]
+  /** The lines above the header: they may name the unit of the odometer, and the currency of the prices. */
+  readonly titles?: readonly string[]
+}
+
+/** A candidate with less confidence is not used. If its header names a column of the warehouse, the user is asked. */
+const usableConfidence = 0.5
+
+/**
+ * Maps headers to fields, weighed by the values of a sample (some hundred rows do). `names` is null for a file
+ * without a header, which is mapped by its values alone; the user must confirm it.
+ */
+export function proposeMapping(
+  names: readonly string[] | null,
+  sampleRows: readonly (readonly string[])[],
+  options: MappingOptions = {},
+): Mapping {
+  const sample = sampleColumns(names, sampleRows, options)
+  const fingerprint = headerFingerprint(names, sample.length)
+  const overrides = options.overrides ?? noOverrides
+  const remembered = matching(options.remembered, fingerprint, sample.length)
+  const absent = absentOf(remembered, overrides)
+  const candidates = assignRetailColumns(
+    sample,
+    sample.flatMap((column) => candidatesOf(column, sample)),
+  )
+  const known = knownChoices(remembered, overrides, absent)
+  const minConfidence = minConfidenceFor(names, overrides, remembered)
+  const chosen = assign(sample, candidates, known, absent, minConfidence)
+  const titled = titleUnits(options.titles ?? [])
+  const columns = sample.map((column) =>
+    withTitleUnits(columnMapping(column, chosen, candidates), titled),
+  )
+  const key = keyOf(columns, sample)
+  const missing = missingOf(columns, sample, absent)
+  const isKnown = remembered !== null && (names === null || remembered.absent !== null)
+  const doubts = mappingQuestions({
+    ...{ columns, sample, candidates, overrides, absent, key, missing, isKnown },
+  })
+  return {
+    status: doubts.length === 0 ? 'sure' : 'unsure',
+    columns,
+    key,
+    absent: [...absent],
+    missing,
+    hasHeader: names !== null,
+    fingerprint,
+    questions: doubts,
+  }
+}
+
+/** The mapping to store once it is sure, or the user has confirmed it. */
+export function rememberedOf(mapping: Mapping): RememberedMapping {
+  return {
+    fingerprint: mapping.fingerprint,
+    columns: mapping.columns.map(({ field, readings }) => field && readingName(field, readings)),
+    absent: mapping.absent,
+  }
+}
+
+/**
+ * Without a header all guesses are shown until the user names the key column; then only the user's columns count.
+ * With a remembered mapping only certain candidates are added, since the user is not asked about the rest again.
+ */
+function minConfidenceFor(
+  names: readonly string[] | null,
+  { columns }: Overrides,
+  remembered: Remembered | null,
+): number {
+  if (names !== null) return remembered?.absent ? certainConfidence : usableConfidence
+  const isKeyNamed = [...columns.values()].some(
+    (field) => field === 'stock_number' || field === 'vin',
+  )
+  return isKeyNamed || remembered ? 1 : 0
+}
+
+type Choice = Pick<ColumnMapping, 'field' | 'confidence' | 'evidence' | 'source' | 'readings'>
+type Choices = ReadonlyMap<number, Choice>
+
+interface Remembered {
+  readonly columns: ReadonlyMap<number, Field>
+  readonly readings: Overrides['readings']
+  readonly absent: readonly Field[] | null
+}
+
+function matching(
+  remembered: RememberedMapping | null | undefined,
+  fingerprint: string,
+  width: number,
+): Remembered | null {
+  if (remembered?.fingerprint !== fingerprint || remembered.columns.length !== width) return null
+  const known = remembered.columns.flatMap((text, index) => {
+    const [name, readings] = splitReading(text ?? '')
+    const field = fields.find((one) => one === name)
+    return field ? [{ index, field, readings }] : []
+  })
+  return {
+    columns: new Map(known.map(({ index, field }) => [index, field])),
+    readings: new Map(known.map(({ field, readings }) => [field, readings])),
+    absent: remembered.absent && fields.filter((field) => remembered.absent!.includes(field)),
+  }
+}
+
+/** The user's present answer overrides an earlier one. */
+function absentOf(remembered: Remembered | null, overrides: Overrides): ReadonlySet<Field> {
+  const named = [...overrides.columns.values()]
+  const before = (remembered?.absent ?? []).filter((field) => !named.includes(field))
+  return new Set([...before, ...overrides.absent])
+}
+
+function knownChoices(
+  remembered: Remembered | null,
+  overrides: Overrides,
+  absent: ReadonlySet<Field>,
+): Choices {
+  const named = new Set([...overrides.columns.values(), ...absent])
+  const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
+  return new Map([
+    ...choicesOf({ columns: before, readings: remembered?.readings }, 'remembered'),
+    ...choicesOf(overrides, 'override'),
+  ])
+}
+
+const confirmations = {
+  remembered: 'confirmed before for this rooftop',
+  override: 'set with --map',
+} as const
+
+function choicesOf(
+  known: {
+    readonly columns: Iterable<readonly [number, Field]>
+    readonly readings: Overrides['readings'] | undefined
+  },
+  source: keyof typeof confirmations,
+): [number, Choice][] {
+  return [...known.columns].map(([index, field]) => {
+    const readings = known.readings?.get(field) ?? []
+    return [
+      index,
+      {
+        ...{ field, confidence: 1, source, evidence: [confirmations[source]] },
+        ...(readings.length > 0 && { readings }),
+      },
+    ]
+  })
+}
+
+/** Adds candidates to the known choices, the surest first, columns with values before empty ones, visible ones before
+ *  hidden ones. Each field goes to one column and each column to one field. */
+function assign(
+  sample: readonly SampleColumn[],
+  candidates: readonly Candidate[],
+  known: Choices,
+  absent: ReadonlySet<Field>,
+  minConfidence: number,
+): Choices {
+  const filled = (candidate: Candidate) => sample[candidate.column]!.profile.filled
+  const isHidden = (candidate: Candidate) => sample[candidate.column]!.isHidden
+  const byConfidence = candidates
+    .filter(({ confidence }) => confidence >= minConfidence)
+    .toSorted(
+      (a, b) =>
+        Number(filled(b) > 0) - Number(filled(a) > 0) ||
+        Number(isHidden(a)) - Number(isHidden(b)) ||
+        b.confidence - a.confidence ||
+        filled(b) - filled(a) ||
+        a.column - b.column,
+    )
+  const fieldsTaken = new Set([...[...known.values()].map(({ field }) => field), ...absent])
+  const chosen = new Map(known)
+  for (const candidate of byConfidence) {
+    const { column, field } = candidate
+    if (chosen.has(column) || fieldsTaken.has(field)) continue
+    fieldsTaken.add(field)
+    chosen.set(column, candidate)
+  }
+  return chosen
+}
+
+/** The vital fields that no column of the sample fills. */
+function missingOf(
+  columns: readonly ColumnMapping[],
+  sample: readonly SampleColumn[],
+  absent: ReadonlySet<Field>,
+): MissingField[] {
+  return vitalFields.flatMap((field) => {
+    const column = columns.find((one) => one.field === field)
+    const profile = column && sample[column.index]!.profile
+    if (absent.has(field) || (profile && (profile.filled > 0 || profile.cells === 0))) return []
+    if (field === 'model_year' && findYearTitle(columns) !== null) return []
+    return [{ field, emptyColumn: column ? columnName(sample[column.index]!, sample) : null }]
+  })
+}
+
+function columnMapping(
+  column: SampleColumn,
+  chosen: Choices,
+  candidates: readonly Candidate[],
+): ColumnMapping {
+  const choice = chosen.get(column.index)
+  const evidence = choice?.evidence ?? leftOut(column, chosen, candidates)
+  return {
+    index: column.index,
+    header: column.header,
+    field: choice?.field ?? null,
+    confidence: choice?.confidence ?? 0,
+    source: choice?.source ?? null,
+    evidence: column.isHidden ? [...evidence, 'it is hidden in the workbook'] : evidence,
+    samples: samplesOf(column),
+    unit: column.name.unit,
+    currency: column.name.currency,
+    ...(choice?.readings && { readings: choice.readings }),
+  }
+}
+
+/** A column whose header names no unit has the one that the titles name. */
+function withTitleUnits(column: ColumnMapping, titled: TitleUnits): ColumnMapping {
+  const { field } = column
+  const unit = field === 'odometer' ? (column.unit ?? titled.unit) : column.unit
+  const isAmount = field === 'price_asking' || field === 'cost'
+  const currency = isAmount ? (column.currency ?? titled.currency) : column.currency
+  if (unit === column.unit && currency === column.currency) return column
+  const named = unit === column.unit ? currency : unit
+  return { ...column, unit, currency, evidence: [...column.evidence, `a title says ${named}`] }
+}
+
+/** Why a column whose header has a meaning got no field. */
+function leftOut(
+  column: SampleColumn,
+  chosen: Choices,
+  candidates: readonly Candidate[],
+): readonly string[] {
+  const own = candidates.filter((candidate) => candidate.column === column.index)
+  const best = own.toSorted((a, b) => b.confidence - a.confidence)[0]
+  if (!best) return ['its header is unknown']
+  const winner = [...chosen].find(([, choice]) => choice.field === best.field)
+  return winner ? [...best.evidence, `column #${winner[0] + 1} holds ${best.field}`] : best.evidence
+}
+
+function keyOf(columns: readonly ColumnMapping[], sample: readonly SampleColumn[]): Mapping['key'] {
+  const holds = (field: Field) =>
+    columns.some(
+      (column) =>
+        column.field === field &&
+        (sample[column.index]!.profile.filled > 0 || sample[column.index]!.cells.length === 0),
+    )
+  if (holds('stock_number')) return 'stock_number'
+  return holds('vin') ? 'vin' : null
+}

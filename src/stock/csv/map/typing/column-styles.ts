@@ -1,0 +1,316 @@
+import type { CellNumbers } from '../../read/csv-file.ts'
+import type { ColumnMapping, Mapping, MappingQuestion } from '../column-mapping.ts'
+import type { Field } from '../stock-fields.ts'
+import { numberReader } from './cell-numbers.ts'
+import { type DateEvidence, type DateStyle, dateEvidence } from './date.ts'
+import { readModelYear, yearBehindDate } from './description.ts'
+import { hasThreeDecimals, readAmount } from './money.ts'
+import {
+  digitsIn,
+  type NumberStyle,
+  noteSeparators,
+  type Reading,
+  separatorEvidence,
+  thousands,
+} from './number.ts'
+import { type DistanceUnit, readDistance } from './odometer.ts'
+import { plainText } from './plain-text.ts'
+import type { CellIssue, Finding } from './typed-row.ts'
+import { lastModelYear, type TypingOptions } from './typing-options.ts'
+import { areSwapped, type ColumnEvidence, oldestYear, valueQuestion } from './value-questions.ts'
+
+/** How the columns of a file are read, by the evidence of all their cells. */
+export interface ColumnStyles {
+  readonly options: TypingOptions
+  /** By index of the column. */
+  readonly numbers: ReadonlyMap<number, NumberStyle>
+  readonly dates: ReadonlyMap<number, DateStyle>
+  readonly odometerUnit: DistanceUnit
+  /** Assumptions and contradictions, one issue for each column. */
+  readonly issues: readonly CellIssue[]
+  /** What no cell decides: to be answered before the list is loaded. */
+  readonly questions: readonly MappingQuestion[]
+}
+
+/** Collects the evidence of the columns' styles: observe every record, then read the styles. */
+interface StyleEvidence {
+  observe(cells: readonly string[], numbers?: CellNumbers): void
+  styles(): ColumnStyles
+}
+
+/** Memory is bounded: counts, and the first numbers of a column for their median. */
+export function startStyles(mapping: Mapping, options: TypingOptions): StyleEvidence {
+  const hasYear = mapping.columns.some(({ field }) => field === 'model_year')
+  const watches = mapping.columns.flatMap((column) =>
+    hasYear && column.field === 'title_combined' ? [] : watchOf(column, options),
+  )
+  const read = numberReader(mapping, lastModelYear(options), ({ column, ...doubt }) => {
+    const watch = watches.find((one) => one.column === column)!
+    watch.doubts += 1
+    watch.doubt ??= doubt
+  })
+  return {
+    observe(written, numbers) {
+      const { cells } = numbers ? read({ line: 0, cells: written, numbers }) : { cells: written }
+      for (const watch of watches) {
+        const cell = cells[watch.column.index]
+        if (cell !== undefined && cell !== '') watch.observe(cell)
+      }
+    },
+    styles: () => stylesOf(mapping, watches, options),
+  }
+}
+
+/**
+ * Whether both read every cell alike. If so, rows that were typed with the styles of the sample need not be typed again
+ * with those of the whole file.
+ */
+export function hasSameStyles(one: ColumnStyles, other: ColumnStyles): boolean {
+  const shape = ({ numbers, dates, odometerUnit }: ColumnStyles) =>
+    JSON.stringify([[...numbers], [...dates], odometerUnit])
+  return shape(one) === shape(other)
+}
+
+interface Watch extends ColumnEvidence {
+  readonly dates: { -readonly [Key in keyof DateEvidence]: number }
+  readonly years: { -readonly [Key in keyof ColumnEvidence['years']]: ColumnEvidence['years'][Key] }
+  readonly examples: { -readonly [Key in keyof ColumnEvidence['examples']]: string }
+  /** The first numbers, with decimals only where the cell proves them. */
+  readonly numbers: number[]
+  /** Cells that name a unit themselves. */
+  ownUnits: number
+  doubts: number
+  doubt: ColumnEvidence['doubt']
+  observe(cell: string): void
+}
+
+const kinds: Partial<Record<Field, Watch['kind']>> = {
+  price_asking: 'money',
+  cost: 'money',
+  odometer: 'odometer',
+  received_date: 'date',
+  ...{ model_year: 'year', title_combined: 'year' },
+}
+const enoughNumbers = 5000
+
+function watchOf(column: ColumnMapping, options: TypingOptions): Watch[] {
+  const kind = column.field === null ? undefined : kinds[column.field]
+  if (kind === undefined) return []
+  const notes = { date: noteDate, year: noteYear, money: noteNumber, odometer: noteNumber }
+  const watch: Watch = {
+    ...{ kind, column, separators: separatorEvidence(), numbers: [], ownUnits: 0, examples: {} },
+    dates: { dayFirst: 0, monthFirst: 0, either: 0, after12th: 0, until12th: 0 },
+    ...{ years: { count: 0, earliest: oldestYear, example: '' }, doubts: 0, doubt: null },
+    observe: (cell) => notes[kind](watch, cell, options),
+  }
+  return [watch]
+}
+
+function noteDate(watch: Watch, cell: string): void {
+  const text = plainText(cell)
+  const evidence = dateEvidence(text)
+  if (evidence === null) return
+  watch.dates[evidence] += 1
+  watch.examples[evidence] ??= text
+}
+
+/** Of a title, its first word. */
+function noteYear({ column, years }: Watch, cell: string, options: TypingOptions): void {
+  const text = plainText(cell)
+  const year = readModelYear(column.field === 'model_year' ? text : text.split(' ', 1)[0]!)
+  if (year === null || year >= oldestYear) return
+  if (column.readings?.includes('numbers') && yearBehindDate(text, options) !== null) return
+  years.count += 1
+  if (year >= years.earliest) return
+  years.earliest = year
+  years.example = text
+}
+
+const plainDigits = /^\d{1,9}$/
+
+function noteNumber(watch: Watch, cell: string): void {
+  if (plainDigits.test(cell)) {
+    if (cell.length > 3) watch.examples.ungrouped ??= cell
+    if (watch.numbers.length < enoughNumbers) watch.numbers.push(Number(cell))
+    return
+  }
+  const text = plainText(cell)
+  const found = watch.kind === 'money' ? readAmount(text) : readDistance(text)
+  if (!found) return
+  noteSeparators(watch.separators, found.reading)
+  if ('unit' in found && found.unit !== null) watch.ownUnits += 1
+  noteReading(watch, found.reading, cell)
+  if (watch.numbers.length >= enoughNumbers) return
+  const { whole, fraction } = digitsIn(thousands, found.reading)
+  watch.numbers.push(Number(`${whole}.${fraction || '0'}`))
+}
+
+function noteReading(watch: Watch, reading: Reading, cell: string): void {
+  if (reading.kind === 'either') watch.examples[`either${reading.separator}`] ??= cell
+  else if (reading.shows !== null) {
+    const { role, separator } = reading.shows
+    watch.examples[`${role}${separator}`] ??= cell
+  } else if (reading.digits.whole.length > 3) watch.examples.ungrouped ??= cell
+}
+
+function stylesOf(
+  mapping: Mapping,
+  watches: readonly Watch[],
+  options: TypingOptions,
+): ColumnStyles {
+  const numbers = new Map<number, NumberStyle>()
+  const dates = new Map<number, DateStyle>()
+  const issues: CellIssue[] = []
+  const questions: MappingQuestion[] = []
+  const addIssue = (watch: Watch, finding: Finding | null) => {
+    if (finding) issues.push(columnIssue(watch, finding))
+  }
+  for (const watch of watches) {
+    const { kind, column } = watch
+    const style = dateStyle(watch, options)
+    if (kind === 'date') {
+      dates.set(column.index, style)
+      addIssue(watch, dateFinding(watch.dates, style, options))
+    } else if (kind !== 'year') {
+      numbers.set(column.index, numberStyle(watch, options))
+      addIssue(watch, numberFinding(watch, options))
+    }
+    if (kind === 'money') addIssue(watch, currencyFinding(watch, options))
+    const isThree = hasThreeDecimalsIn(watch, options)
+    const question = valueQuestion(watch, mapping.columns, { options, isThree })
+    if (question !== null) questions.push(question)
+  }
+  const odometer = watches.find(({ kind }) => kind === 'odometer')
+  const unit = odometer?.column.unit ?? defaultUnit(options)
+  if (odometer) addIssue(odometer, unitFinding(odometer, mapping, unit))
+  return { options, numbers, dates, odometerUnit: unit, issues, questions }
+}
+
+/** A header with another currency than the rooftop's applies to all its cells. */
+function currencyFinding({ column }: Watch, { currency }: TypingOptions): Finding | null {
+  if (column.currency === null || column.currency === currency) return null
+  return {
+    code: 'CURRENCY_DIFFERS',
+    severity: 'warning',
+    hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were stored in ${column.currency}`,
+  }
+}
+
+/** As a person chose; else thousands, except for currencies with three decimals: there the column, or the size of its numbers, decides. */
+function numberStyle(watch: Watch, options: TypingOptions): NumberStyle {
+  const { readings = [] } = watch.column
+  if (readings.includes('thousands')) return thousands
+  if (readings.includes('decimals')) return { either: { '.': 'decimal', ',': 'decimal' } }
+  if (!hasThreeDecimalsIn(watch, options)) return thousands
+  const { decimal, group } = watch.separators
+  const role = (separator: '.' | ',', other: '.' | ',') => {
+    if (decimal[separator] > 0 && group[separator] === 0) return 'decimal'
+    if (group[separator] > 0 || decimal[other] > 0) return 'group'
+    return areDecimals(watch) ? 'decimal' : 'group'
+  }
+  return { either: { '.': role('.', ','), ',': role(',', '.') } }
+}
+
+function hasThreeDecimalsIn({ kind, column }: Watch, { currency }: TypingOptions): boolean {
+  return kind === 'money' && hasThreeDecimals(column.currency ?? currency)
+}
+
+/** Whether the separators are decimals: read as thousands, the amounts would be too high for cars. 850.000 dinars are 850. */
+function areDecimals(watch: Watch): boolean {
+  const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
+  return middle > 300_000
+}
+
+function numberFinding(watch: Watch, options: TypingOptions): Finding | null {
+  const { decimal, group, either } = watch.separators
+  const isContradiction = (['.', ','] as const).every((one) => decimal[one] > 0)
+  if (isContradiction)
+    return {
+      code: 'NUMBER_STYLE_MIXED',
+      severity: 'warning',
+      hint: 'this column has decimals after a point and after a comma; each cell was read on its own',
+    }
+  const three = hasThreeDecimalsIn(watch, options)
+  const isProved = (separator: '.' | ',') => group[separator] + decimal[separator] > 0
+  const isPointUnproved = either['.'] > 0 && !isProved('.') && decimal[','] === 0
+  const isCommaUnproved = three && either[','] > 0 && !isProved(',') && decimal['.'] === 0
+  if (!isPointUnproved && !isCommaUnproved) return null
+  const role = numberStyle(watch, options).either[isPointUnproved ? '.' : ',']
+  return {
+    code: 'NUMBER_STYLE_ASSUMED',
+    severity: 'info',
+    hint: `"${exampleOf(watch)}" was read ${role === 'group' ? 'in thousands' : 'with three decimals'}; no cell of the column proves it`,
+  }
+}
+
+function dateStyle({ dates, column }: Watch, { market }: TypingOptions): DateStyle {
+  const isMixed = dates.dayFirst > 0 && dates.monthFirst > 0
+  const isSwapped = areSwapped(dates) && (column.readings?.includes('swapped') ?? false)
+  const isUsual = isMixed || dates.dayFirst + dates.monthFirst === 0
+  const isMonthFirst = isUsual ? market === 'US' : dates.monthFirst > 0
+  return {
+    ...{ order: isMonthFirst ? 'month-first' : 'day-first', isMixed },
+    ...(isSwapped && { isSwapped }),
+  }
+}
+
+function dateFinding(
+  dates: DateEvidence,
+  style: DateStyle,
+  options: TypingOptions,
+): Finding | null {
+  if (dates.dayFirst > 0 && dates.monthFirst > 0)
+    return {
+      code: 'DATE_ORDER_MIXED',
+      severity: 'warning',
+      hint: `${dates.dayFirst} dates have the day first and ${dates.monthFirst} the month first; ${dates.either} more are ambiguous: write them as YYYY-MM-DD`,
+    }
+  if (areSwapped(dates))
+    return {
+      code: 'DATES_SWAPPED',
+      severity: 'warning',
+      hint: `Excel has probably exchanged day and month of its ${dates.until12th} real dates, since none is after the 12th; they were ${style.isSwapped ? 'exchanged again' : 'read as they are'}`,
+    }
+  if (dates.either === 0 || dates.dayFirst + dates.monthFirst > 0) return null
+  const { order } = style
+  return {
+    code: 'DATE_ORDER_ASSUMED',
+    severity: 'warning',
+    hint: `read ${order === 'day-first' ? 'with the day first' : 'with the month first'}, as is usual in the market ${options.market}; no date of the column proves it`,
+  }
+}
+
+function defaultUnit({ odometerUnit, market }: TypingOptions): DistanceUnit {
+  return odometerUnit ?? (market === 'US' ? 'mi' : 'km')
+}
+
+/** A median above this is implausible; in the other unit it would be usual. */
+const unusual: Readonly<Record<DistanceUnit, number>> = { mi: 120_000, km: 300_000 }
+
+function unitFinding(watch: Watch, mapping: Mapping, unit: DistanceUnit): Finding | null {
+  const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
+  const hasUnitColumn = mapping.columns.some(({ field }) => field === 'odometer_unit')
+  const isNamed = watch.column.unit !== null || hasUnitColumn || watch.ownUnits > 0
+  if (isNamed || watch.numbers.length === 0) return null
+  return middle > unusual[unit]
+    ? {
+        code: 'UNIT_DOUBTED',
+        severity: 'warning',
+        hint: `read as ${unit}, but the median reading of ${middle} is unusual: name the unit in the header, as in Odometer (km)`,
+      }
+    : {
+        code: 'UNIT_ASSUMED',
+        severity: 'info',
+        hint: `read as ${unit}, the unit of the rooftop; neither the header nor the cells name one`,
+      }
+}
+
+function columnIssue(watch: Watch, finding: Finding): CellIssue {
+  const column = watch.column.header ?? `#${watch.column.index + 1}`
+  return { ...finding, line: null, column, text: exampleOf(watch) }
+}
+
+/** A cell that can be read in two ways. */
+function exampleOf({ kind, examples }: Watch): string {
+  return (kind === 'date' ? examples.either : (examples['either.'] ?? examples['either,'])) ?? ''
+}

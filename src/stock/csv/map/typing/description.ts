@@ -1,0 +1,138 @@
+import { leadingMake } from '../vehicle-words.ts'
+import { serialsOf } from './date.ts'
+import { isPlaceholder, plainText } from './plain-text.ts'
+import type { RowNotes } from './row-notes.ts'
+import { noValue, type StockDraft, type Typed, typed } from './typed-row.ts'
+import { lastModelYear, type TypingOptions } from './typing-options.ts'
+import { isCheckDigitLaw, modelYearsOf } from './vehicle-keys.ts'
+
+/** Fills in make, model, variant, year, plate and catalogue code. */
+export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingOptions): void {
+  draft.make = notes.name('make')
+  draft.model = notes.name('model')
+  draft.variant = notes.name('variant')
+  draft.adcode = notes.name('adcode')
+  draft.plate = plateOf(notes.name('plate'))
+  const year = notes.text('model_year')
+  if (year !== null) {
+    const isStored = notes.place('model_year')!.column.readings?.includes('numbers')
+    const stored = isStored ? yearBehindDate(year, options) : null
+    draft.model_year = notes.take('model_year', typeModelYear(stored ?? year, options.today))
+  }
+  if (draft.make === null || draft.model === null) fillFromTitle(draft, notes, options)
+  splitColours(draft)
+  if (options.market === 'US' && !notes.hasError()) compareYear(draft, notes)
+}
+
+/** Upper case, without blanks and punctuation. A result that is a placeholder is dropped: a re-imported export would read it as empty. */
+function plateOf(text: string | null): string | null {
+  const plate = text?.toUpperCase().replace(/[\s.·•-]/g, '') ?? ''
+  return isPlaceholder(plate, 'plate') ? null : plate
+}
+
+/** Fills fields from an advertisement's title where the file has no column for them. */
+function fillFromTitle(draft: StockDraft, notes: RowNotes, { today }: TypingOptions): void {
+  const text = notes.text('title_combined')
+  const title = text === null ? null : splitTitle(text)
+  if (!title) return
+  draft.make ??= title.make
+  if (draft.model === null) {
+    draft.model = title.model
+    draft.variant ??= title.variant
+  }
+  if (title.year !== null) draft.model_year ??= typeModelYear(title.year, today).value
+}
+
+/** `White / Black` */
+function splitColours({ extras }: StockDraft): void {
+  const both = extras['colour_combined']?.split('/')
+  if (both?.length !== 2) return
+  extras['colour_exterior'] ??= both[0]!.trim()
+  extras['colour_interior'] ??= both[1]!.trim()
+}
+
+/** Compares with the VIN: its tenth character names the model year on nearly all US vehicles. The dealer's year stays. */
+function compareYear(draft: StockDraft, notes: RowNotes): void {
+  const { vin, model_year: year } = draft
+  if (vin === null || year === null || year < 1981 || !isCheckDigitLaw(vin)) return
+  const years = modelYearsOf(vin)
+  if (years.includes(year)) return
+  notes.cell('vin', {
+    code: 'VIN_YEAR',
+    severity: 'warning',
+    hint: `the VIN is of model year ${years.join(' or ') || 'unknown'}, the row has ${year}: check the vehicle`,
+  })
+}
+
+/** The parts of an advertisement's title: `2015 Ford Kuga 2.0 TDCi Trend AWD Auto`. */
+interface Title {
+  readonly year: string | null
+  readonly make: string | null
+  readonly model: string | null
+  readonly variant: string | null
+}
+
+/** Whether a text is a title with the model year of a car: `2024 Toyota RAV4 GXL`. */
+export function hasTitleYear(text: string): boolean {
+  const title = splitTitle(plainText(text))
+  return title !== null && title.year !== null
+}
+
+/** Splits a title after its year and its make; null without a known make, because the rest would be a guess. */
+function splitTitle(text: string): Title | null {
+  const words = text.split(' ').filter((word) => word !== '')
+  const year = /^(19|20)\d{2}$/.test(words[0] ?? '') ? words.shift()! : null
+  const count = leadingMake(words)
+  if (count === 0) return null
+  const [model, ...rest] = words.slice(count)
+  return {
+    year,
+    make: words.slice(0, count).join(' '),
+    model: model ?? null,
+    variant: rest.length === 0 ? null : rest.join(' '),
+  }
+}
+
+const year = /^((?:19|20)\d{2})(?:[.,]0+)?$/
+/** A year that a spreadsheet wrote with a thousands separator: 2,012. */
+const separated = /^([12])[., ](\d{3})$/
+const modelYearCode = /\bMY ?((?:19|20)?\d{2})(?:\.\d)?(?![\d/-])/i
+const codeBehind = /^((?:19|20)?\d{2}) ?MY$/i
+const withinDate = /^(?:\D*\d{1,2}\D+){0,2}((?:19|20)\d{2})(?:\D.*)?$/
+/** 2025/26: two years, or a month. */
+const yearRange = /^\d{4}[/-]\d{2}$/
+const fullYears = /(?<!\d)(?:19|20)\d{2}(?!\d)/g
+const longest = 40
+
+/** The year in a text: as a number, as a model year code (MY12), or in a date; null for none, or for two. */
+export function readModelYear(text: string): number | null {
+  if (text.length > longest) return null
+  const plain = year.exec(text)?.[1] ?? separated.exec(text)?.slice(1).join('')
+  if (plain !== undefined) return Number(plain)
+  const code = modelYearCode.exec(text)?.[1] ?? codeBehind.exec(text)?.[1]
+  if (code !== undefined) return code.length === 2 ? 2000 + Number(code) : Number(code)
+  const named = new Set(text.match(fullYears))
+  if (named.size > 1 || yearRange.test(text)) return null
+  const inDate = withinDate.exec(text)?.[1]
+  return inDate === undefined ? null : Number(inDate)
+}
+
+/** The year that a spreadsheet shows as a day of 1905, because its cell is formatted as a date; null: the text is none. */
+export function yearBehindDate(text: string, options: TypingOptions): string | null {
+  const isYear = (serial: number) => serial >= 1950 && serial <= lastModelYear(options)
+  const serials = (['day-first', 'month-first'] as const).flatMap((order) =>
+    serialsOf(text, { order, isMixed: false }),
+  )
+  return serials.find(isYear)?.toString() ?? null
+}
+
+/** A model year from a cell's plain text, or the year of a date. Two digits alone, or two years, give none. */
+function typeModelYear(text: string, today: string): Typed<number> {
+  const value = readModelYear(text)
+  if (value !== null && value >= 1900 && value <= lastModelYear({ today })) return typed(value)
+  return noValue({
+    code: value === null ? 'type-error' : 'constraint-error',
+    severity: 'warning',
+    hint: 'this is not one model year from 1900 to the year after next; it was left out',
+  })
+}

@@ -1,0 +1,295 @@
+import type { Mapping } from '../column-mapping.ts'
+import type { Field } from '../stock-fields.ts'
+import { leadingMake, wordTests } from '../vehicle-words.ts'
+import { NumbersAbove, numberIn } from './numbers-above.ts'
+import { isPlaceholder, plainText } from './plain-text.ts'
+import { type FieldColumn, type FieldColumns, fieldColumnsOf } from './row-notes.ts'
+import { hasSoldMark, isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
+import { isPageLine, isSummaryLabel } from './summary-words.ts'
+import type { TypableRecord } from './typed-row.ts'
+
+/** Why a row is not a vehicle on hand. */
+export interface NotOnHand {
+  readonly code: 'blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock'
+  readonly hint: string
+}
+
+/** Fields that name the vehicle in words. */
+const names: readonly Field[] = [
+  ...(['make', 'model', 'variant', 'series', 'title_combined', 'body', 'plate'] as const),
+]
+/** Fields with a number that each vehicle has. */
+const numberFields: ReadonlySet<Field> = new Set<Field>([
+  ...(['model_year', 'odometer', 'price_asking', 'cost', 'price_wholesale', 'price_msrp'] as const),
+])
+/** Fields that identify the vehicle. */
+const naming: readonly Field[] = [
+  ...(['make', 'model', 'variant', 'series', 'title_combined', 'model_year', 'plate'] as const),
+  ...(['body', 'adcode', 'nvic', 'redbook_code'] as const),
+]
+/** Other fields that a vehicle's row has. */
+const content: readonly Field[] = [
+  ...naming,
+  ...(['odometer', 'price_asking', 'cost', 'price_wholesale', 'price_msrp'] as const),
+  ...(['colour_exterior', 'colour_combined', 'fuel', 'transmission', 'engine'] as const),
+  ...(['received_date', 'days_in_stock'] as const),
+]
+
+const day = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}$/
+const vinLike = /^[A-HJ-NPR-Z0-9]{17}$/i
+const chassisLike = /^(?=.*\d)[A-Z0-9][A-Z0-9*._-]{4,}$/i
+
+/**
+ * Finds rows that are not vehicles (blank rows, totals, repeated headers, titles, footers) and vehicles that have left
+ * by their status. null: a vehicle in stock, or a row to reject. The rows must come in their order: a total is known by those above it.
+ */
+export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotOnHand | null {
+  const rows = new ListRows(mapping)
+  return (record) => rows.test(record)
+}
+
+class ListRows {
+  readonly #layout: FieldColumns
+  readonly #absent: Mapping['absent']
+  readonly #places: Places
+  readonly #above: NumbersAbove
+  /** The forms of the stock numbers so far; see `formOf`. */
+  readonly #forms = new Set<string>()
+  #keys = 0
+
+  constructor(mapping: Mapping) {
+    const layout = fieldColumnsOf(mapping)
+    const placesOf = (fields: readonly Field[]) =>
+      fields.map((field) => layout[field]).filter((place) => place !== undefined)
+    this.#layout = layout
+    this.#absent = mapping.absent
+    this.#places = { names: placesOf(names), naming: placesOf(naming), content: placesOf(content) }
+    this.#above = new NumbersAbove(mapping)
+  }
+
+  test(record: TypableRecord): NotOnHand | null {
+    const layout = this.#layout
+    const blank = blankOrHeader(record, layout)
+    if (blank !== null) return blank
+    const own = plainText(textAt(record.cells, layout.stock_number))
+    const not = this.#isVehicle(record, own)
+      ? null
+      : (this.#summaryRow(record, own) ??
+        noVehicle(record, layout, this.#places, own) ??
+        this.#footer(record, own))
+    if (not !== null) this.#above.endGroup()
+    else if (record.problem?.repaired !== false) this.#addVehicle(record, own)
+    return not ?? leftStock(record, layout, this.#absent)
+  }
+
+  #addVehicle({ cells }: TypableRecord, own: string): void {
+    this.#above.add(cells)
+    if (!isKeyLike(own)) return
+    this.#keys += 1
+    if (this.#forms.size < maxForms) this.#forms.add(formOf(own))
+  }
+
+  /** Whether nothing else is asked: it has a VIN, or a stock number and a name. */
+  #isVehicle({ cells, problem }: TypableRecord, own: string): boolean {
+    if (isVehicleNumber(textAt(cells, this.#layout.vin))) return true
+    if (problem?.repaired === false || !isKeyLike(own) || isSummaryLabel(own)) return false
+    return this.#namesIn(cells) > 0
+      ? this.#isKnownForm(own)
+      : this.#isKnownForm(own) && !this.#above.isCount(own)
+  }
+
+  /** A stock number like those above. The first ones prove nothing. */
+  #isKnownForm(own: string): boolean {
+    return this.#keys < minKeys || this.#forms.size >= maxForms || this.#forms.has(formOf(own))
+  }
+
+  /** Names of the vehicle: make, model and so on in words. */
+  #namesIn(cells: readonly string[]): number {
+    return this.#places.names.filter(({ index }) => {
+      const text = plainText(cells[index] ?? '')
+      return /\p{L}{2}/u.test(text) && !isPlaceholder(text, null) && !isSummaryLabel(text)
+    }).length
+  }
+
+  /** A model may be called Max: beside a stock number, such a name proves nothing unless the numbers are calculated. */
+  #labelIn(cells: readonly string[], own: string, isCalculated: boolean): string | undefined {
+    const isVehicle = own !== '' && !isSummaryLabel(own) && !isCalculated
+    const places = isVehicle ? this.#places.names.map(({ index }) => index) : []
+    return cells
+      .map(plainText)
+      .find((text, index) => !places.includes(index) && isSummaryLabel(text))
+  }
+
+  /** A total, an average, a count or a number of a page. */
+  #summaryRow(
+    { cells, problem, isSubtotal = false }: TypableRecord,
+    own: string,
+  ): NotOnHand | null {
+    const texts = cells.map(plainText).filter((text) => text !== '')
+    const isBroken = problem?.repaired === false
+    if (isBroken && texts.some((text) => vinLike.test(text))) return null
+    const isKeyed = isKeyLike(own) && !isSummaryLabel(own)
+    const isNamed = this.#namesIn(cells) > 1 || (isKeyed && this.#namesIn(cells) > 0)
+    const numbers = this.#above.compare(cells, isBroken)
+    if (isSubtotal && !isNamed) return total('calculated by the workbook from the rows above it')
+    const label = this.#labelIn(cells, own, numbers !== null)
+    if (label !== undefined && (!isNamed || (numbers !== null && !isKeyed)))
+      return total(`"${label.slice(0, 60)}"`)
+    if (!isNamed && isPageLine(texts.join(' ')))
+      return {
+        code: 'NO_VEHICLE',
+        hint: `the row is the number of a page, "${texts.join(' ').slice(0, 60)}"`,
+      }
+    // Numbers alone may be equal by chance, as in a list of one vehicle.
+    const mayBeKey = isKeyed && !this.#above.isCount(own)
+    const isCalculated = !isNamed && (numbers === 'sums' || (numbers !== null && !mayBeKey))
+    return isCalculated ? total('its numbers are calculated from the rows above it') : null
+  }
+
+  /** A row that has neither a known make nor a number of a vehicle, where its stock number is not like the others. */
+  #footer({ cells, problem }: TypableRecord, own: string): NotOnHand | null {
+    if (problem?.repaired === false || own === '' || this.#keys < minKeys) return null
+    if (isKeyLike(own) && this.#isKnownForm(own)) return null
+    const { content, names: named } = this.#places
+    const hasMake = named.some(({ index, column }) => {
+      const text = plainText(cells[index] ?? '')
+      return column.field === 'title_combined'
+        ? leadingMake(text.split(' ')) > 0
+        : wordTests.make(text)
+    })
+    const hasNumber = content.some(({ index, column: { field } }) => {
+      const isNumber = field !== null && numberFields.has(field)
+      return isNumber && numberIn(cells[index] ?? '') !== null
+    })
+    return hasMake || hasNumber || content.length === 0 ? null : describesNone(cells)
+  }
+}
+
+/** As many stock numbers show which form they have. */
+const minKeys = 3
+const maxForms = 2_000
+
+/** `S-1234` → `S-9` */
+function formOf(own: string): string {
+  return own.toUpperCase().replaceAll(/\p{Nd}+/gu, '9')
+}
+
+/** A VIN, or a chassis number with letters. */
+function isVehicleNumber(text: string): boolean {
+  return vinLike.test(text) || (chassisLike.test(text) && /[A-Z]/i.test(text))
+}
+
+function total(what: string): NotOnHand {
+  return { code: 'TOTALS_ROW', hint: `a total, not a vehicle: ${what}` }
+}
+
+function blankOrHeader({ problem, cells }: TypableRecord, layout: FieldColumns): NotOnHand | null {
+  if (problem?.code === 'blank-row' || problem?.code === 'repeated-header')
+    return { code: problem.code, hint: problem.message }
+  if (cells.every((cell) => cell.trim() === ''))
+    return { code: 'blank-row', hint: 'the row is empty' }
+  const at = layout.stock_number ?? layout.vin
+  if (at && layout.hasHeader && cells[at.index]?.trim() === at.header.trim())
+    return { code: 'repeated-header', hint: 'a repeated header' }
+  return null
+}
+
+interface Places {
+  readonly names: readonly FieldColumn[]
+  readonly naming: readonly FieldColumn[]
+  readonly content: readonly FieldColumn[]
+}
+
+/** A row with a text or nothing in place of the stock number, and almost no other field of a vehicle. */
+function noVehicle(
+  { cells, problem }: TypableRecord,
+  layout: FieldColumns,
+  places: Places,
+  own: string,
+): NotOnHand | null {
+  if (isKeyLike(own) || vinLike.test(textAt(cells, layout.vin))) return null
+  const isNone =
+    problem?.repaired === false
+      ? isLabel(cells, problem.code)
+      : hasNoContent(cells, layout, places, own)
+  return isNone ? describesNone(cells) : null
+}
+
+function describesNone(cells: readonly string[]): NotOnHand {
+  const text = plainText(cells.find((cell) => cell.trim() !== '')!).slice(0, 60)
+  return { code: 'NO_VEHICLE', hint: `the row describes no vehicle, only "${text}"` }
+}
+
+/** Whether it is one word with a digit, like a stock number; a date is not. */
+function isKeyLike(text: string): boolean {
+  return /\p{Nd}/u.test(text) && !/\s/.test(text) && !day.test(text)
+}
+
+/** Whether a short row is a label: its cells may be in the wrong columns, so it is no vehicle if it has one or two cells and none is a key. */
+function isLabel(cells: readonly string[], code: string): boolean {
+  if (code !== 'missing-cell') return false
+  const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '')
+  return filled.length <= 2 && !filled.some(isKeyLike)
+}
+
+function hasNoContent(
+  cells: readonly string[],
+  layout: FieldColumns,
+  { naming, content }: Places,
+  own: string,
+): boolean {
+  const isFilled = ({ index, column }: FieldColumn) =>
+    !isPlaceholder(plainText(cells[index] ?? ''), column.field)
+  const isChassis = chassisLike.test(textAt(cells, layout.vin)) ? 1 : 0
+  const filled = content.filter(isFilled).length + isChassis
+  const isNamed = own !== '' || isChassis === 1 || naming.some(isFilled)
+  // In a list of stock numbers alone, only a text without a digit is no vehicle.
+  if (content.length === 0 && own !== '') return /\s/.test(own) && !/\p{Nd}/u.test(own)
+  return !isNamed || filled < Math.min(2, content.length)
+}
+
+/** The column of a list that says whether a vehicle is sold, and how it says so. */
+export const soldBy = {
+  status: (text: string) => isSoldText(text),
+  sold: isSoldCell,
+  available: (text: string) => isUnavailable(text),
+  price_asking: (text: string) => isSoldText(text),
+  make: hasSoldMark,
+  model: hasSoldMark,
+  variant: hasSoldMark,
+  title_combined: hasSoldMark,
+} as const
+/** Of these `--map sold=` ignores what they say; of a column that is only for it, its own name. */
+const alsoForOther = ['price_asking', 'make', 'model', 'variant', 'title_combined'] as const
+
+/** Why a vehicle was sold, delivered or traded: by a cell, or by the title above it. Broken rows are left out: another text may be in that
+ *  place. */
+function leftStock(
+  { cells, problem, soldTitle }: TypableRecord,
+  layout: FieldColumns,
+  absent: Mapping['absent'],
+): NotOnHand | null {
+  if (problem?.repaired === false) return null
+  if (soldTitle !== undefined && !absent.includes('sold'))
+    return left(`it is below the title "${soldTitle.slice(0, 60)}"; --map sold= ignores that title`)
+  for (const field of ['status', 'sold', 'available', ...alsoForOther] as const) {
+    const place = layout[field]
+    const isForOther = alsoForOther.some((one) => one === field)
+    if (place === undefined || (isForOther && absent.includes('sold'))) continue
+    const text = plainText(textAt(cells, place))
+    if (text === '' || !soldBy[field](text, place.header)) continue
+    const how = isForOther ? 'sold' : field
+    return left(
+      `"${text}" is not stock on hand; --map ${how}= ignores the column "${place.header}"`,
+    )
+  }
+  return null
+}
+
+function left(hint: string): NotOnHand {
+  return { code: 'not-in-stock', hint }
+}
+
+function textAt(cells: readonly string[], place: FieldColumn | undefined): string {
+  return place === undefined ? '' : (cells[place.index] ?? '').trim()
+}

@@ -1,0 +1,90 @@
+import { belowZero, timesThousand } from './money.ts'
+import {
+  digitsIn,
+  inThousands,
+  type NumberStyle,
+  type Reading,
+  readQuantity,
+  thousands,
+} from './number.ts'
+import { noValue, type Typed, typed, unreadable } from './typed-row.ts'
+
+export type DistanceUnit = 'km' | 'mi'
+
+/** A distance in kilometres, with the original reading. */
+interface Odometer {
+  readonly km: number
+  /** As written, in `unit`. */
+  readonly reading: number
+  readonly unit: DistanceUnit
+}
+
+/** A distance as written: its digits, and the unit in the cell. */
+interface DistanceText {
+  readonly reading: Reading
+  readonly isNegative: boolean
+  readonly isThousands: boolean
+  /** As the cell itself names it; null for none. */
+  readonly unit: DistanceUnit | null
+}
+
+const kmPerMile = 1.609344
+const greatest = 9_999_999
+/** Hardly a vehicle for sale has run more kilometres: it is a sum, or a typing error. */
+export const mostKm = 1_000_000
+const unitOf = new Map<string, DistanceUnit>([
+  ...['km', 'kms', 'k.m', 'kilometers', 'kilometres', 'klms', 'klm', 'كم', 'كيلومتر', 'كلم'].map(
+    (word) => [word, 'km'] as const,
+  ),
+  ...['mi', 'mile', 'miles', 'mls', 'ميل'].map((word) => [word, 'mi'] as const),
+])
+const thousand = new Set(['k', 'ألف', 'الف'])
+const thousandKm = new Set(['tkm', 'tkms', 'kkm', 'kkms'])
+/** Words beside a reading that do not change it. */
+const beside = new Set(['approx', 'approximately', 'showing', 'indicated'])
+
+/** The unit that a word or cell names; null for none. */
+export function distanceUnitOf(text: string): DistanceUnit | null {
+  return unitOf.get(text.toLowerCase()) ?? null
+}
+
+/** Splits a distance; null when the cell has no single number. */
+export function readDistance(text: string): DistanceText | null {
+  const quantity = readQuantity(text)
+  if (!quantity) return null
+  let unit: DistanceUnit | null = null
+  let isThousands = false
+  for (const word of quantity.words)
+    if (unitOf.has(word)) unit = unitOf.get(word)!
+    else if (thousand.has(word)) isThousands = true
+    else if (thousandKm.has(word)) [unit, isThousands] = ['km', true]
+    else if (!beside.has(word)) return null
+  return {
+    reading: isThousands ? inThousands(quantity.reading) : quantity.reading,
+    isNegative: quantity.isNegative,
+    isThousands,
+    unit,
+  }
+}
+
+/** Kilometres from a cell's plain text; the cell's own unit wins over the column's. */
+export function typeOdometer(
+  text: string,
+  unit: DistanceUnit,
+  style: NumberStyle = thousands,
+): Typed<Odometer> {
+  const distance = readDistance(text)
+  if (!distance) return unreadable(text, 'an odometer reading')
+  if (distance.isNegative) return noValue(belowZero)
+  const digits = digitsIn(style, distance.reading)
+  const { whole, fraction } = distance.isThousands ? timesThousand(digits) : digits
+  const reading = Math.round(Number(`${whole}.${fraction || '0'}`))
+  if (reading > greatest)
+    return noValue({
+      code: 'constraint-error',
+      severity: 'error',
+      hint: 'the distance is too large: correct the cell or leave it empty',
+    })
+  const own = distance.unit ?? unit
+  return typed({ km: own === 'km' ? reading : Math.round(reading * kmPerMile), reading, unit: own })
+}

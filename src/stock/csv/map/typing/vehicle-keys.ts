@@ -1,0 +1,182 @@
+import { type Finding, noValue, type Typed, typed } from './typed-row.ts'
+
+// Stock numbers are text. Changes by Excel are reported, never reversed.
+
+const dateLike =
+  /^((\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(-\d{2,4})?|\d{4}-\d{2}-\d{2}([ T]00:00(:00)?)?)$/
+const shortenedNumber = /^\d([.,]\d+)?E\+\d+$/i
+const floatLike = /^\d+\.0$/
+const digitsLost = /^\d{15,}0$/
+const longestStockNumber = 100
+
+/** A stock number from a cell's plain text, unchanged. An error leaves the row without a key. */
+export function typeStockNumber(text: string): Typed<string> {
+  if (shortenedNumber.test(text)) return noValue(shortened)
+  if (text.length > longestStockNumber) return noValue(tooLong)
+  if (dateLike.test(text)) return typed(text, turnedIntoDate)
+  if (floatLike.test(text)) return typed(text, turnedIntoNumber)
+  if (digitsLost.test(text)) return typed(text, lost)
+  return typed(text)
+}
+
+const shortened: Finding = {
+  code: 'SCI_NOTATION',
+  severity: 'error',
+  hint: 'Excel has shortened this stock number: format the column as Text and export again',
+}
+const tooLong: Finding = {
+  code: 'constraint-error',
+  severity: 'error',
+  hint: `a stock number has at most ${longestStockNumber} characters: is this the right column?`,
+}
+const turnedIntoDate: Finding = {
+  code: 'STOCK_LOOKS_LIKE_DATE',
+  severity: 'warning',
+  hint: 'Excel may have turned this stock number into a date; it was stored unchanged',
+}
+const turnedIntoNumber: Finding = {
+  code: 'STOCK_LOOKS_LIKE_NUMBER',
+  severity: 'warning',
+  hint: 'a program may have added the .0 to this stock number; it was stored unchanged',
+}
+const lost: Finding = {
+  code: 'DIGITS_LOST',
+  severity: 'warning',
+  hint: 'Excel keeps 15 digits of a number; the last ones of this stock number may be lost',
+}
+
+// VINs by ISO 3779: stored as typed, except for case, blanks, hyphens and asterisks.
+
+/** A cell of a VIN column: a VIN, or another number of the vehicle. */
+interface VinCell {
+  /** 17 characters without I, O and Q; null when the cell has another number. */
+  readonly vin: string | null
+  /** A chassis, frame or shortened number: valid before 1989 and for grey imports. */
+  readonly chassis: string | null
+}
+
+const allowed = /^[A-HJ-NPR-Z0-9]{17}$/
+const seventeen = /^[A-Z0-9]{17}$/
+const longestVin = 40
+const clutter = /[\s\-‐‑–*._']/g
+/** At most three digits in the exponent: a VIN may begin with a digit and an E too. */
+const scientific = /^\d([.,]\d+)?E\+?\d{1,3}$/i
+const oneCharacter = /^(.)\1{16}$/
+const textbook = new Set(['1HGBH41JXMN109186', '1M8GDM9AXKP042788', '1HGCM82633A004352'])
+const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]
+/** The value of each character by its code; -1 where it has none. */
+const values = Int8Array.from({ length: 91 }, (_, code) =>
+  characterValue(String.fromCharCode(code)),
+)
+const confused: Readonly<Record<string, string>> = {
+  ...{ S: '5', 5: 'S', B: '8', 8: 'B', Z: '2', 2: 'Z', G: '6', 6: 'G', D: '0', 0: 'D' },
+}
+const yearCodes = 'ABCDEFGHJKLMNPRSTVWXY123456789'
+
+/** A VIN from a cell's plain text. The check digit is law in North America alone (first character 1 to 5). */
+export function typeVin(text: string): Typed<VinCell> {
+  if (allowed.test(text)) return checked(text)
+  if (scientific.test(text)) return noValue(vinLost)
+  const vin = text.toUpperCase().replace(clutter, '')
+  if (allowed.test(vin)) return checked(vin)
+  if (seventeen.test(vin)) return typed({ vin: null, chassis: vin }, badCharacters(vin))
+  if (vin.length > longestVin || !/\d/.test(vin)) return noValue(noNumber)
+  return typed({ vin: null, chassis: vin }, notSeventeen(vin))
+}
+
+function checked(vin: string): Typed<VinCell> {
+  const value = { vin, chassis: null }
+  if ((vin[0] === vin[1] && oneCharacter.test(vin)) || (vin[0] === '1' && textbook.has(vin)))
+    return typed(value, {
+      code: 'VIN_TEST',
+      severity: 'warning',
+      hint: 'this VIN is an example from textbooks or one character repeated: is it a real vehicle?',
+    })
+  if (vin[8] === checkDigit(vin)) return typed(value)
+  return isCheckDigitLaw(vin) ? typed(value, failedByLaw(vin)) : typed(value, failedOptional)
+}
+
+/** Whether the check digit is mandatory for this maker. */
+export function isCheckDigitLaw(vin: string): boolean {
+  return vin[0]! >= '1' && vin[0]! <= '5'
+}
+
+/** The correct ninth character; null when the text is no VIN. */
+export function checkDigit(vin: string): string | null {
+  let sum = 0
+  for (let at = 0; at < 17; at += 1) {
+    const value = values[vin.charCodeAt(at)] ?? -1
+    if (value < 0) return null
+    sum += value * weights[at]!
+  }
+  return sum % 11 === 10 ? 'X' : String(sum % 11)
+}
+
+function characterValue(character: string): number {
+  if (character >= '0' && character <= '9') return Number(character)
+  const at = 'ABCDEFGH.JKLMN.P.R..STUVWXYZ'.indexOf(character)
+  if (at < 0 || character === '.') return -1
+  return at < 18 ? (at % 9) + 1 : at - 18
+}
+
+/** The VIN that a single misread or swapped character explains; null for none or several. */
+export function suggestedVin(vin: string): string | null {
+  const found = new Set<string>()
+  for (let at = 0; at < 17; at += 1) {
+    const swap = confused[vin[at]!]
+    if (swap !== undefined) found.add(vin.slice(0, at) + swap + vin.slice(at + 1))
+    if (at < 16 && vin[at] !== vin[at + 1])
+      found.add(vin.slice(0, at) + vin[at + 1]! + vin[at]! + vin.slice(at + 2))
+  }
+  const right = [...found].filter((other) => checkDigit(other) === other[8])
+  return right.length === 1 ? right[0]! : null
+}
+
+/** The model years that the tenth character can mean; empty for none. */
+export function modelYearsOf(vin: string): readonly number[] {
+  const at = yearCodes.indexOf(vin[9]!)
+  return at < 0 ? [] : [1980 + at, 2010 + at]
+}
+
+function failedByLaw(vin: string): Finding {
+  const other = suggestedVin(vin)
+  return {
+    code: 'VIN_CHECK_DIGIT',
+    severity: 'error',
+    hint: `the ninth character should be ${checkDigit(vin)}: check the vehicle${other ? `; did you mean ${other}?` : ''}`,
+  }
+}
+
+const failedOptional: Finding = {
+  code: 'VIN_CHECK_DIGIT',
+  severity: 'info',
+  hint: 'the check digit does not agree; outside North America makers need not use one',
+}
+const noNumber: Finding = {
+  code: 'VIN_LENGTH',
+  severity: 'warning',
+  hint: 'this is no VIN and no chassis number: it was left out',
+}
+const vinLost: Finding = {
+  code: 'SCI_NOTATION',
+  severity: 'error',
+  hint: 'Excel has shortened this VIN: format the column as Text and export again',
+}
+
+function badCharacters(vin: string): Finding {
+  const fixed = vin.replace(/[OQ]/g, '0').replace(/I/g, '1')
+  return {
+    code: 'VIN_CHAR',
+    severity: isCheckDigitLaw(vin) ? 'error' : 'warning',
+    hint: `a VIN has no I, O or Q, so this is not one; did you mean ${fixed}?`,
+  }
+}
+
+function notSeventeen(text: string): Finding {
+  const isNear = /^[A-Z0-9]{15,19}$/.test(text) && text.length !== 17
+  return {
+    code: 'VIN_LENGTH',
+    severity: isNear ? 'warning' : 'info',
+    hint: `${text.length} characters instead of 17: stored as a chassis number, not as a VIN`,
+  }
+}

@@ -1,0 +1,63 @@
+import type { Config } from '../../app/config/read.ts'
+import { messageOf } from '../../errors.ts'
+import { openOwnFile } from '../import/list-source.ts'
+import { offeredDays, offerList } from '../upload/offer-list.ts'
+import type { FileOutcome } from './file-outcome.ts'
+import type { FileWork } from './import-file.ts'
+import type { Inbox } from './inbox.ts'
+import type { FilePlan } from './plan-parts.ts'
+
+/**
+ * Puts a refused file where a person of the console confirms its columns, and gives the id of the upload. null: there is no console, the
+ * file has rows of several rooftops or is larger than an upload, it is no list, or the config no longer gives it to the rooftop that it was
+ * refused for. The file is in failed/ in any case.
+ */
+export async function offerUpload(
+  { services, inbox, isConfigured, file }: FileWork,
+  { parts }: FileOutcome,
+  plan: FilePlan | null | undefined,
+  path: string,
+): Promise<string | null> {
+  const { console } = services.warehouse.config
+  const { rooftop } = inbox
+  if (console === null || rooftop === null || !isConfigured || file.reason !== null) return null
+  // The config may have changed since the file was refused.
+  if (!parts.some(({ uid, outcome }) => outcome === 'refused' && uid === rooftop.uid)) return null
+  if (Number(file.bytes) > console.uploadMegabytes * 1024 ** 2) return null
+  try {
+    return await offerList(services, {
+      ...{ fileId: file.id, rooftop, fileName: file.name, sheet: inbox.sheet },
+      ...{ content: await readOwnFile(path), mode: plan?.parts[0]?.mode ?? inbox.mode },
+    })
+  } catch (error) {
+    // The report names the command and the page of uploads instead.
+    services.log.warn(
+      { file: file.name, err: error },
+      `${file.name} was not put into the console: ${messageOf(error)}`,
+    )
+    return null
+  }
+}
+
+async function readOwnFile(path: string): Promise<Buffer> {
+  const handle = await openOwnFile(path)
+  try {
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What a person does in the console about a file of the inbox, as the end of a sentence; null: there is no console, or it would take
+ *  all rows of several rooftops. Without a query, which every message hides since signed links have theirs in it. */
+export function consoleStep(
+  { console }: Config,
+  { rooftop }: Pick<Inbox, 'rooftop'>,
+  uploadId: string | null,
+): string | null {
+  if (console === null || rooftop === null) return null
+  const page = `${console.publicUrl}/console/stock/upload`
+  return uploadId === null
+    ? `upload it at ${page}`
+    : `open it within ${offeredDays} days at ${page}/${uploadId}/mapping`
+}

@@ -1,0 +1,231 @@
+import { sql } from 'kysely'
+import type { Config } from '../../app/config/read.ts'
+import { UsageError } from '../../errors.ts'
+import { daySeconds } from '../../values/window.ts'
+import { lockSql } from '../../warehouse/db/locks.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
+import type { RunState } from './run-ledger.ts'
+import type { RunRequest } from './start-run.ts'
+import type { Stream } from './stream.ts'
+
+/** The progress of a backfill. `left` is an estimate: windows of the largest size that are wanted and not covered yet. */
+export interface BackfillStatus {
+  readonly runId: number
+  /** dead: its row says "running", but its process has ended. */
+  readonly state: RunState | 'dead'
+  readonly isDetached: boolean
+  /** The run that this one continues. */
+  readonly resumes: number | null
+  /** The run that continues this one. */
+  readonly resumedBy: number | null
+  readonly startedAt: string
+  readonly finishedAt: string | null
+  readonly streams: readonly string[]
+  readonly from: string
+  readonly to: string
+  readonly rooftops: { readonly done: number; readonly all: number }
+  readonly windows: { readonly done: number; readonly left: number }
+  /** Records inserted or updated. */
+  readonly loaded: number
+  /** Measured over the last five minutes. */
+  readonly perMinute: { readonly windows: number; readonly loaded: number }
+  /** At that pace; null: the pace is not known. */
+  readonly secondsLeft: number | null
+}
+
+interface Row {
+  readonly runId: number
+  readonly state: BackfillStatus['state']
+  readonly isDetached: boolean
+  readonly resumes: number | null
+  readonly resumedBy: number | null
+  readonly startedAt: Date
+  readonly finishedAt: Date | null
+  readonly streams: readonly string[] | null
+  readonly from: number
+  readonly until: number
+  readonly all: number
+  readonly open: number
+  readonly windows: number
+  readonly loaded: number
+  readonly paceSeconds: number
+  readonly paceWindows: number
+  readonly paceLoaded: number
+}
+
+const newestEnded = 10
+
+/** Every backfill that has not ended, and the last few that have; the newest first. */
+export async function readBackfills(db: Db, sync: Config['sync']): Promise<BackfillStatus[]> {
+  const { rows } = await sql<Row>`
+    with chosen as (
+      select * from ops.run where lane = 'background' and status = 'running'
+      union all
+      (select * from ops.run where lane = 'background' and status <> 'running' order by run_id desc limit ${newestEnded})
+    )
+    select run_id as "runId", is_detached as "isDetached", resumes, started_at as "startedAt", finished_at as "finishedAt",
+      case when status = 'running' and not is_detached and not ${isHeld} then 'dead' else status end as state,
+      (select max(run_id) from ops.run as next where next.resumes = chosen.run_id) as "resumedBy",
+      arguments -> 'streams' as streams, (arguments ->> 'from')::float8 as "from",
+      coalesce((arguments ->> 'until')::float8, extract(epoch from source_started_at)::float8) as until,
+      totals.*, pace.*, extract(epoch from now() - greatest(started_at, ${paceSince}))::float8 as "paceSeconds"
+    from chosen
+    cross join lateral (
+      select count(distinct rooftop_id)::int as all,
+        count(distinct rooftop_id) filter (where run_stream.status in ('waiting', 'running'))::int as open,
+        coalesce(sum(run_stream.windows), 0)::int as windows, coalesce(sum(inserted + updated), 0)::int as loaded
+      from ops.run_stream where run_stream.run_id = chosen.run_id) as totals
+    cross join lateral (
+      select coalesce(sum(pace.windows), 0)::int as "paceWindows", coalesce(sum(pace.loaded), 0)::int as "paceLoaded"
+      from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
+    order by run_id desc`.execute(db)
+  const left = await windowsLeft(db, rows, sync)
+  return rows.map((row) => statusOf(row, left.get(row.runId) ?? 0))
+}
+
+const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
+
+const isHeld = sql.raw(lockSql.isHeld('run', 'chosen.run_id'))
+
+function statusOf(row: Row, left: number): BackfillStatus {
+  const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row
+  const perSecond = row.paceSeconds > 0 ? row.paceWindows / row.paceSeconds : 0
+  const minutes = Math.max(row.paceSeconds, 1) / 60
+  const isMoving = state === 'running' && perSecond > 0
+  return {
+    ...{ runId, state, isDetached, resumes, resumedBy, loaded },
+    startedAt: row.startedAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+    streams: row.streams ?? [],
+    from: new Date(row.from * 1000).toISOString(),
+    to: new Date(row.until * 1000).toISOString(),
+    rooftops: { done: all - open, all },
+    windows: { done: row.windows, left },
+    perMinute: {
+      windows: Math.round(row.paceWindows / minutes),
+      loaded: Math.round(row.paceLoaded / minutes),
+    },
+    secondsLeft: isMoving ? Math.ceil(left / perSecond) : null,
+  }
+}
+
+/** Counts the windows that are left of each backfill from the coverage alone, so that it is cheap for any length of history. The few
+ *  newest windows that a run has listed, but that are not settled yet, are subtracted as well. */
+async function windowsLeft(
+  db: Db,
+  runs: readonly Pick<Row, 'runId' | 'from' | 'until'>[],
+  { windowHours, settleDays }: Config['sync'],
+): Promise<Map<number, number>> {
+  const edges = runs.map(({ until }) => until - settleDays * daySeconds - windowHours * 3600)
+  const { rows } = await sql<{ runId: number; left: number }>`
+    select asked.run_id as "runId",
+      coalesce(sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8)), 0)::int as left
+    from unnest(${runs.map(({ runId }) => runId)}::bigint[], ${runs.map(({ from }) => from)}::float8[],
+      ${runs.map(({ until }) => until)}::float8[], ${edges}::float8[]) as asked (run_id, start, stop, edge)
+    join ops.run_stream using (run_id)
+    join ops.coverage using (rooftop_id, stream)
+    cross join lateral unnest(
+      tstzmultirange(tstzrange(to_timestamp(start), to_timestamp(stop))) - coalesce(covered, '{}')
+      - coalesce((
+        select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate as listed
+        where listed.rooftop_id = run_stream.rooftop_id and listed.stream = run_stream.stream
+          and window_from >= to_timestamp(edge) and listed.run_id = run_stream.run_id), '{}')) as gap
+    where run_stream.status in ('waiting', 'running') and start < stop
+    group by 1`.execute(db)
+  return new Map(rows.map(({ runId, left }) => [runId, left]))
+}
+
+/** Pauses all running backfills, or one: no new slice starts, active slices may commit. Returns the ids of the paused runs. */
+export async function pauseBackfills(db: Db, runId: number | null): Promise<number[]> {
+  const { rows } = await sql<{ runId: number }>`
+    update ops.run set status = 'paused', finished_at = now()
+    where lane = 'background' and status = 'running' and (${runId}::bigint is null or run_id = ${runId}::bigint)
+    returning run_id as "runId"`.execute(db)
+  return rows.map((row) => row.runId).sort((a, b) => a - b)
+}
+
+/** A backfill that another run may continue, with its arguments. */
+export interface Resumable {
+  readonly runId: number
+  readonly state: BackfillStatus['state']
+  readonly streams: readonly string[]
+  readonly rooftops: readonly string[]
+  /** Unix seconds. */
+  readonly from: number
+  readonly until: number | null
+  readonly oldestFirst: boolean
+  readonly relists: boolean
+  /** Windows that are left, without those that another run has listed since. */
+  readonly left: number
+}
+
+/** The backfills that no run continues yet: those with the most windows left first, then paused ones, then the newest. A run that
+ *  is named by its id may also be an abandoned one. */
+export async function findResumable(
+  db: Db,
+  runId: number | null,
+  sync: Config['sync'],
+): Promise<Resumable[]> {
+  const { rows } = await sql<Stopped>`
+    select run_id as "runId", arguments, extract(epoch from source_started_at)::float8 as started, case when status = 'running' then 'dead' else status end as state
+    from ops.run as chosen
+    where lane = 'background'
+      and (status in ('paused', 'stopped') or status = 'running' and not is_detached and not ${isHeld}
+        or status = 'abandoned' and run_id = ${runId}::bigint)
+      and (${runId}::bigint is null or run_id = ${runId}::bigint)
+      and not exists (select from ops.run as next where next.resumes = chosen.run_id)
+    order by status = 'paused' desc, run_id desc`.execute(db)
+  const spans = rows.map(({ runId: id, started, arguments: { from, until } }) => ({
+    ...{ runId: id, from, until: until ?? started },
+  }))
+  const left = await windowsLeft(db, spans, sync)
+  const found = rows.map(({ runId: id, state, arguments: asked }): Resumable => {
+    const { streams, rooftops, from, until, oldestFirst = false, relists = false } = asked
+    return {
+      runId: id,
+      state,
+      streams,
+      rooftops,
+      from,
+      until,
+      oldestFirst,
+      relists,
+      left: left.get(id) ?? 0,
+    }
+  })
+  return found.sort((a, b) => b.left - a.left)
+}
+
+/** What the run is asked for that goes on with a backfill, and its rooftops that are no longer in the config, which are left out.
+ *  UsageError when none is left. */
+export function resumeRequest(
+  config: Config,
+  streams: readonly Stream[],
+  old: Resumable,
+): { readonly request: RunRequest; readonly gone: readonly string[] } {
+  const rooftops = config.rooftops.filter(({ uid }) => old.rooftops.includes(uid))
+  const gone = old.rooftops.filter((uid) => !rooftops.some((rooftop) => rooftop.uid === uid))
+  if (rooftops.length === 0)
+    throw new UsageError(
+      `Run ${old.runId} cannot be resumed: none of its rooftops is in the config.`,
+    )
+  const { from, until, oldestFirst, relists, runId: resumes } = old
+  const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
+  const chosen = streams.filter(({ name }) => old.streams.includes(name))
+  return {
+    request: {
+      plan: { ...plan, from, until, oldestFirst, relists, resumes },
+      ...{ streams: chosen, rooftops },
+    },
+    gone,
+  }
+}
+
+interface Stopped {
+  readonly runId: number
+  readonly state: BackfillStatus['state']
+  readonly started: number
+  readonly arguments: Arguments
+}
+
+type Arguments = Omit<Resumable, 'runId' | 'state' | 'left'>

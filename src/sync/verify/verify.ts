@@ -1,0 +1,177 @@
+import { sql } from 'kysely'
+import type { Config } from '../../app/config/read.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
+import type { WindowedRecords } from '../windows/windowed-records.ts'
+import {
+  asSpan,
+  type IsoSpan,
+  type Mismatch,
+  mismatches,
+  orphans,
+  type SpanRow,
+} from './verify-stored.ts'
+
+/** The result of verifying one rooftop and stream. With all lists empty it is complete and consistent. */
+export interface Verification {
+  readonly rooftop: string
+  readonly stream: string
+  readonly windows: number
+  readonly listed: number
+  readonly loaded: number
+  readonly quarantined: number
+  readonly vanished: number
+  /** Wanted, but in no certificate, and no live run works on it. Times that the source's clock has not reached are no gap. */
+  readonly gaps: readonly IsoSpan[]
+  /** Certificates that overlap. */
+  readonly overlaps: readonly IsoSpan[]
+  /** Certificates whose counts do not add up, or differ from their listed ids. */
+  readonly brokenSums: readonly IsoSpan[]
+  /** Covered, but by no settled certificate. */
+  readonly uncertified: readonly IsoSpan[]
+  /** Windows that the source may have cut off; they cannot be proved. */
+  readonly unprovable: readonly IsoSpan[]
+  /** Windows whose certificate and tables differ in records or owners. */
+  readonly notStored: readonly Mismatch[]
+  /** Child rows without their record. */
+  readonly orphans: number
+}
+
+/** What listing and reading a window again repairs. */
+export function repairableSpans({ overlaps, brokenSums, notStored }: Verification): IsoSpan[] {
+  return [...overlaps, ...brokenSums, ...notStored]
+}
+
+/** Verifies a stream of rooftops from the warehouse alone, in their order. A rooftop that no run has registered (id 0) has nothing but
+ *  a gap. It runs several statements, whose number does not grow with the rooftops: use a transaction with one snapshot. */
+export async function verifyStreams(
+  db: Db,
+  stream: WindowedRecords,
+  rooftops: readonly RooftopRow[],
+  sync: Config['sync'],
+  now: Date,
+): Promise<Verification[]> {
+  const ids = [...new Set(rooftops.map(({ id }) => id))]
+  const key = sql`rooftop_id = any(${ids}::int[]) and stream = ${stream.name}`
+  const ownKey = sql`rooftop_id = own.rooftop_id and stream = ${stream.name}`
+  const spans = async (query: ReturnType<typeof sql<SpanRow>>) =>
+    Map.groupBy((await query.execute(db)).rows, ({ rooftopId }) => rooftopId)
+  const totals = await readTotals(db, stream, ids)
+  const certified = sql`coalesce((select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${ownKey}), '{}')`
+  const held = sql`coalesce((select held from core.stream_at_work where ${ownKey}), '{}')`
+  // A source whose clock was set back has not reached what an earlier sync wanted.
+  const future = sql`coalesce((
+    select tstzmultirange(tstzrange(source_started_at, null)) from ops.run_stream join ops.run using (run_id)
+    where ${ownKey} and arguments ->> 'mode' in ('sync', 'backfill') order by run_id desc limit 1), '{}')`
+  const never = sql`tstzmultirange(tstzrange(${sync.start}::timestamptz, greatest(${now}::timestamptz, ${sync.start}::timestamptz)))`
+  const gaps = await spans(sql`
+    select rooftop_id as "rooftopId", lower(gap) as "from", upper(gap) as "until"
+    from unnest(${ids}::int[]) as own (rooftop_id)
+    cross join unnest(coalesce((select wanted from ops.coverage where ${ownKey}), ${never}) - ${certified} - ${held} - ${future}) as gap`)
+  const overlaps = await spans(sql`
+    select rooftop_id as "rooftopId", next_from as "from", window_until as "until"
+    from (
+      select rooftop_id, window_until, lead(window_from) over (partition by rooftop_id order by window_from) as next_from
+      from ops.window_certificate where ${key}
+    ) as pair
+    where next_from < window_until`)
+  const brokenSums = await spans(sql`
+    select rooftop_id as "rooftopId", window_from as "from", window_until as "until"
+    from ops.window_certificate cross join lateral (
+      select count(*) filter (where outcome = 'loaded') as stored, count(*) filter (where outcome = 'vanished') as missing,
+        count(*) filter (where outcome in ('outdated', 'quarantined')) as quarantined_ids,
+        sha256(coalesce(string_agg(id::text, ',' order by id), '')::bytea) as digest
+      from ops.certified_ids as own cross join unnest(ids) as id
+      where (own.rooftop_id, own.stream, own.window_from)
+        = (window_certificate.rooftop_id, window_certificate.stream, window_certificate.window_from)
+    ) as counted
+    where ${key} and (listed <> loaded + quarantined + vanished or loaded <> stored
+      or quarantined <> quarantined_ids + malformed or vanished <> missing or ids_digest <> digest)
+    order by window_from`)
+  const uncertified = await spans(sql`
+    select rooftop_id as "rooftopId", lower(range) as "from", upper(range) as "until"
+    from unnest(${ids}::int[]) as own (rooftop_id)
+    cross join unnest((select covered from ops.coverage where ${ownKey}) - coalesce((
+      select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${ownKey} and settled
+    ), '{}')) as range`)
+  const unprovable = await spans(sql`
+    select rooftop_id as "rooftopId", window_from as "from", window_until as "until" from ops.window_certificate
+    where ${key} and proof = 'unprovable' order by window_from`)
+  const notStored = await mismatches(db, stream, ids)
+  const withoutParent = await orphans(db, stream, ids)
+  return rooftops.map(({ id, uid }) => {
+    const of = (found: ReadonlyMap<number, readonly SpanRow[]>) => (found.get(id) ?? []).map(asSpan)
+    return {
+      rooftop: uid,
+      stream: stream.name,
+      ...(totals.get(id) ?? noTotals),
+      gaps: of(gaps),
+      overlaps: of(overlaps),
+      brokenSums: of(brokenSums),
+      uncertified: of(uncertified),
+      unprovable: of(unprovable),
+      notStored: notStored.get(id) ?? [],
+      orphans: withoutParent.get(id) ?? 0,
+    }
+  })
+}
+
+type Totals = Pick<Verification, 'windows' | 'listed' | 'loaded' | 'quarantined' | 'vanished'>
+
+const noTotals: Totals = { windows: 0, listed: 0, loaded: 0, quarantined: 0, vanished: 0 }
+
+async function readTotals(
+  db: Db,
+  { name }: WindowedRecords,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Totals>> {
+  const { rows } = await sql<Totals & { rooftopId: number }>`
+    select rooftop_id as "rooftopId", count(*)::int as windows, sum(listed)::int as listed, sum(loaded)::int as loaded,
+      sum(quarantined)::int as quarantined, sum(vanished)::int as vanished
+    from ops.window_certificate where rooftop_id = any(${[...ids]}::int[]) and stream = ${name}
+    group by 1`.execute(db)
+  return new Map(rows.map(({ rooftopId, ...totals }) => [rooftopId, totals]))
+}
+
+/** Whether the verification found nothing wrong. */
+export function isProved(verification: Verification): boolean {
+  const { gaps, overlaps, brokenSums, uncertified, unprovable, notStored, orphans } = verification
+  return (
+    [gaps, overlaps, brokenSums, uncertified, unprovable, notStored].every(
+      (spans) => spans.length === 0,
+    ) && orphans === 0
+  )
+}
+
+/** Removes the spans, and all windows that they touch, from the coverage, so that the next sync lists and reads them again. */
+export async function uncover(
+  db: Db,
+  stream: WindowedRecords,
+  rooftop: RooftopRow,
+  spans: readonly IsoSpan[],
+): Promise<void> {
+  if (spans.length === 0) return
+  const key = sql`rooftop_id = ${rooftop.id} and stream = ${stream.name}`
+  await sql`
+    with span as (
+      select tstzrange("from", until) as range
+      from jsonb_to_recordset(${JSON.stringify(spans)}::jsonb) as span ("from" timestamptz, until timestamptz)
+      union all
+      select touched from ops.window_certificate, tstzrange(window_from, window_until) as touched
+      where ${key} and exists (
+        select from jsonb_to_recordset(${JSON.stringify(spans)}::jsonb) as span ("from" timestamptz, until timestamptz)
+        where touched && tstzrange("from", until))
+    )
+    update ops.coverage set covered = covered - (select range_agg(range) from span)
+    where ${key} and covered && (select range_agg(range) from span)`.execute(db)
+}
+
+/** Records stored under two rooftops. This happens when two keys read lists that cover the whole group. */
+export async function duplicateIds(db: Db): Promise<{ evalId: number; rooftops: string[] }[]> {
+  const { rows } = await sql<{ evalId: number; rooftops: string[] }>`
+    select eval_id as "evalId", array_agg(rooftop_uid::text order by rooftop_uid) as rooftops
+    from core.evaluation join core.rooftop using (rooftop_id)
+    group by eval_id, region, created_at having count(*) > 1
+    order by eval_id limit 100`.execute(db)
+  return rows
+}

@@ -1,0 +1,198 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Config } from '../../app/config/read.ts'
+import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
+import { cutIntoWindows, dayNumber, daySeconds, type Window } from '../../values/window.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
+import type { Run } from '../run/run-ledger.ts'
+
+/** Why a window is listed. gap: not settled yet; recheck: recent, for late completions; deep: rotation through older windows. */
+export type DueReason = 'gap' | 'recheck' | 'deep'
+
+/** A window to list, with the reason. */
+export interface DueWindow extends Window {
+  readonly reason: DueReason
+}
+
+/** The stream of a rooftop, and the run that lists it. */
+export interface DueScope {
+  readonly rooftopId: number
+  readonly stream: string
+  readonly run: Run
+}
+
+/** The same for several rooftops. */
+interface DueScopes extends Omit<DueScope, 'rooftopId'> {
+  readonly rooftopIds: readonly number[]
+}
+
+/** The windows of one rooftop, as `dueWindowsOf` returns them. */
+export async function dueWindows(
+  db: Db,
+  { rooftopId, ...scope }: DueScope,
+  sync: Config['sync'],
+  limit: number,
+): Promise<DueWindow[]> {
+  const due = await dueWindowsOf(db, { ...scope, rooftopIds: [rooftopId] }, sync, limit)
+  return due.get(rooftopId) ?? []
+}
+
+/**
+ * The windows that this run must still list, by rooftop: newest first, at most `limit` of each kind. A rooftop without any is left
+ * out. Level-triggered: it reads the coverage and what this run has listed; no process holds state.
+ * wanted − covered is the one rule for incremental runs, backfill, resume and gap repair. Coverage counts only with a settled
+ * certificate, so a window that lost its certificate is listed again.
+ */
+export async function dueWindowsOf(
+  db: Db,
+  scopes: DueScopes,
+  sync: Config['sync'],
+  limit: number,
+): Promise<Map<number, DueWindow[]>> {
+  const due = await gapWindows(db, scopes, sync.windowHours * 3600, limit)
+  if (scopes.run.mode !== 'sync') return due
+  const relisted = await relistWindows(db, scopes, sync, limit)
+  for (const [rooftopId, windows] of relisted)
+    due.set(
+      rooftopId,
+      [...(due.get(rooftopId) ?? []), ...windows].sort((a, b) => b.from - a.from),
+    )
+  return due
+}
+
+/** A span of a rooftop. */
+interface SpanRow {
+  readonly rooftopId: number
+  readonly from: Date
+  readonly until: Date
+}
+
+function rangeOf({ from, until }: SpanRow) {
+  return { from: toUnixSeconds(from), until: toUnixSeconds(until) }
+}
+
+/** Windows of `[from, until)` of the run that no settled certificate covers; with `relists`, all that it has not listed yet. */
+async function gapWindows(
+  db: Db,
+  { run, rooftopIds, stream }: DueScopes,
+  seconds: number,
+  limit: number,
+): Promise<Map<number, DueWindow[]>> {
+  const until = run.until ?? run.sourceStart
+  if (until <= run.from) return new Map()
+  const end = fromUnixSeconds(until)
+  // A sync also repairs windows that a backfill listed once: those that verify uncovered, or that lost their certificate.
+  const { rows } = await sql<SpanRow>`
+    select rooftop_id as "rooftopId", lower(gap) as "from", upper(gap) as "until"
+    from unnest(${[...rooftopIds]}::int[]) as rooftop (rooftop_id)
+    cross join lateral (
+      select coalesce(range_agg(span), '{}') as listed, coalesce(range_agg(span) filter (where settled), '{}') as settled,
+        coalesce(range_agg(span) filter (where run_id = ${run.runId}), '{}') as by_this_run
+      from ops.window_certificate as certificate, tstzrange(window_from, window_until) as span
+      where certificate.rooftop_id = rooftop.rooftop_id and stream = ${stream}
+    ) as certified
+    cross join lateral (
+      select coalesce((select covered from ops.coverage where coverage.rooftop_id = rooftop.rooftop_id and stream = ${stream}), '{}')
+        as covered
+    ) as coverage
+    cross join lateral (
+      select gap from unnest(
+        tstzmultirange(tstzrange(${fromUnixSeconds(run.from)}, ${end}))
+        + case when ${run.mode === 'sync'} then (covered + listed) * tstzmultirange(tstzrange(null, ${end})) else '{}' end
+        - case when ${run.relists ?? false} then '{}' else covered * settled end - by_this_run
+      ) as gap
+      order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
+      limit ${limit}
+    ) as gaps`.execute(db)
+  const openUntil = run.until === null ? run.sourceStart : null
+  const byRooftop = [...Map.groupBy(rows, ({ rooftopId }) => rooftopId)]
+  return new Map(
+    byRooftop.map(([rooftopId, gaps]) => {
+      const ranges = gaps.map(rangeOf)
+      const windows = run.oldestFirst
+        ? ranges.flatMap((range) => cutIntoWindows([range], seconds, openUntil).reverse())
+        : cutIntoWindows(ranges, seconds, openUntil, limit)
+      return [rooftopId, windows.slice(0, limit).map((window) => ({ ...window, reason: 'gap' }))]
+    }),
+  )
+}
+
+/** Settled windows that are listed again, because they are recent or due by the rotation. */
+async function relistWindows(
+  db: Db,
+  scopes: DueScopes,
+  sync: Config['sync'],
+  limit: number,
+): Promise<Map<number, DueWindow[]>> {
+  const { rows } = await sql<SpanRow & { recent: boolean }>`
+    select rooftop.rooftop_id as "rooftopId", due.*
+    from unnest(${[...scopes.rooftopIds]}::int[]) as rooftop (rooftop_id)
+    cross join lateral (
+      select window_from as "from", window_until as "until", ${isRecent(scopes, sync)} as recent
+      from ops.window_certificate as certificate
+      where certificate.rooftop_id = rooftop.rooftop_id and ${isRelistDue(scopes, sync)}
+      order by window_from desc
+      limit ${limit}
+    ) as due`.execute(db)
+  const seconds = sync.windowHours * 3600
+  const due = rows.flatMap((row) => {
+    const range = rangeOf(row)
+    const reason: DueReason = row.recent ? 'recheck' : 'deep'
+    // A window has the same bounds every night, unless it is larger than the config now allows.
+    const windows =
+      range.until - range.from <= seconds
+        ? [{ ...range, open: false }]
+        : cutIntoWindows([range], seconds, null)
+    return windows.map((window) => ({ rooftopId: row.rooftopId, due: { ...window, reason } }))
+  })
+  const byRooftop = Map.groupBy(due, ({ rooftopId }) => rooftopId)
+  return new Map(
+    [...byRooftop].map(([rooftopId, windows]) => [rooftopId, windows.map((window) => window.due)]),
+  )
+}
+
+function isRecent({ run }: Pick<DueScope, 'run'>, sync: Config['sync']): RawBuilder<boolean> {
+  return sql<boolean>`window_until > ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}`
+}
+
+/** A window that ends after this instant (Unix seconds) is listed again by every run that begins at `sourceStart`. */
+export function recheckSince(sourceStart: number, { recheckDays }: Config['sync']): number {
+  return Math.floor(sourceStart - recheckDays * daySeconds)
+}
+
+/** Whether a window of the `certificate` is listed again: it is settled, not yet listed by this run, and either recent, or with a
+ *  quarantined record to retry, or due by the rotation since its last listing. */
+function isRelistDue(
+  { stream, run }: Pick<DueScope, 'stream' | 'run'>,
+  sync: Config['sync'],
+): RawBuilder<boolean> {
+  const today = dayNumber(run.sourceStart)
+  const nights = sync.deepRelistNights
+  return sql<boolean>`
+    certificate.stream = ${stream} and settled and run_id <> ${run.runId}
+    and window_until <= ${fromUnixSeconds(run.sourceStart)}
+    and (${isRecent({ run }, sync)} or quarantined > 0 or listed_at < to_timestamp(
+      (${today}::bigint - mod(${today}::bigint - floor(extract(epoch from window_from) / ${daySeconds})::bigint, ${nights}::bigint)) * ${daySeconds}
+    ))
+    and exists (
+      select from ops.coverage where coverage.rooftop_id = certificate.rooftop_id and coverage.stream = certificate.stream
+      and covered @> tstzrange(certificate.window_from, certificate.window_until)
+    )`
+}
+
+/** How many windows are due, by rooftop: for the progress bar. */
+export async function countDue(
+  db: Db,
+  scopes: DueScopes,
+  sync: Config['sync'],
+): Promise<Map<number, number>> {
+  const gaps = await gapWindows(db, scopes, sync.windowHours * 3600, 1_000_000)
+  const { rows } = await sql<{ rooftopId: number; count: number }>`
+    select rooftop_id as "rooftopId", count(*)::int as count
+    from ops.window_certificate as certificate
+    where ${scopes.run.mode === 'sync'} and rooftop_id = any(${[...scopes.rooftopIds]}::int[]) and ${isRelistDue(scopes, sync)}
+    group by 1`.execute(db)
+  const relisted = new Map(rows.map(({ rooftopId, count }) => [rooftopId, count]))
+  return new Map(
+    scopes.rooftopIds.map((id) => [id, (gaps.get(id)?.length ?? 0) + (relisted.get(id) ?? 0)]),
+  )
+}

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { AwsV4Signer } from 'aws4fetch'
+import type { S3Settings } from '../../app/config/lake.ts'
+import { messageOf } from '../../errors.ts'
+import { sleep } from '../../values/sleep.ts'
+import { adviceFor } from './s3-faults.ts'
+import { textsOf } from './s3-xml.ts'
+import { TargetError } from './target.ts'
+
+/** A bucket and the key to it. */
+interface S3Address extends S3Settings {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly bucket: string
+}
+
+/** One request. All of them can be repeated: they read, or store the same bytes under the same name. */
+interface S3Request {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** Empty: the bucket itself. */
+  readonly key: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array<ArrayBuffer>
+  /** Answers with 404 instead of an error where there is no such key. */
+  readonly mayBeMissing?: boolean
+}
+
+/** An answer with its whole body. */
+interface S3Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+const maxTries = 6
+const timeoutMs = 120_000
+const firstWaitMs = 200
+const longestWaitMs = 20_000
+
+/** Sends signed requests to one bucket, and repeats those that failed on the way or at a busy store. */
+export class S3Client {
+  /** For messages. */
+  readonly name: string
+  /** Of the bucket. */
+  readonly url: string
+  readonly #address: S3Address
+  readonly #signal: AbortSignal
+
+  constructor(address: S3Address, signal: AbortSignal) {
+    const { bucket, endpoint, region, pathStyle } = address
+    const home = endpoint ?? `https://s3.${region}.amazonaws.com`
+    const isPath = pathStyle ?? endpoint !== null
+    this.url = isPath ? `${home}/${bucket}` : home.replace('://', `://${bucket}.`)
+    this.name = `s3://${bucket}`
+    this.#address = address
+    this.#signal = signal
+  }
+
+  /** Sends a request until it is answered; TargetError when it is refused, or still fails after all tries. */
+  async send(request: S3Request): Promise<S3Answer> {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.#try(request)
+      if (!('failed' in answer)) return answer
+      if (tries === maxTries) throw this.#unanswered(request, answer.failed)
+      // Full jitter spreads the repeats of parallel uploads.
+      const longest = Math.min(longestWaitMs, firstWaitMs * 2 ** tries)
+      await sleep(Math.random() * longest, [this.#signal])
+    }
+  }
+
+  /** An answer, or why the request can be repeated. */
+  async #try(request: S3Request): Promise<S3Answer | { readonly failed: string }> {
+    let answer: S3Answer
+    try {
+      answer = await this.#exchange(request)
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      const { cause } = error as Error
+      return { failed: messageOf(cause ?? error) }
+    }
+    const { status, text } = answer
+    // The end of a multipart upload may answer 200 with an error in its body.
+    const [code = ''] = text.includes('<Error>') ? textsOf(text, 'Code') : []
+    if (status < 300 && code === '') return answer
+    if (status === 404 && request.mayBeMissing && code !== 'NoSuchBucket') return answer
+    if (isTemporary(status, code)) return { failed: `it answered ${status} ${code}`.trim() }
+    throw this.#refused(request, answer, code)
+  }
+
+  async #exchange({ method, key, query = {}, body }: S3Request): Promise<S3Answer> {
+    const url = new URL(this.url + (key === '' ? '' : `/${encodePath(key)}`))
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    const { accessKeyId, secretAccessKey, sessionToken, region } = this.#address
+    const signer = new AwsV4Signer({
+      ...{ method, url: url.href, accessKeyId, secretAccessKey, region, service: 's3' },
+      ...(sessionToken === null ? {} : { sessionToken }),
+      // The store compares it with what arrived.
+      headers: { 'x-amz-content-sha256': sha256(body ?? new Uint8Array()) },
+    })
+    const signed = await signer.sign()
+    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(timeoutMs)])
+    const { headers } = signed
+    const response = await fetch(signed.url, {
+      ...{ method, headers, signal, redirect: 'manual' as const },
+      ...(body === undefined ? {} : { body }),
+    })
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  }
+
+  #refused({ method, key }: S3Request, answer: S3Answer, code: string): TargetError {
+    const { status, text, headers } = answer
+    const [detail = ''] = code === '' ? [] : textsOf(text, 'Message')
+    const { bucket, region } = this.#address
+    const what = method === 'GET' ? 'read' : method === 'DELETE' ? 'removed' : 'written'
+    const reason = [String(status), code, detail && `(${detail})`].filter(Boolean).join(' ')
+    return new TargetError(
+      `${this.name}/${key} cannot be ${what}: the store answered ${reason}`,
+      adviceFor(code, status, {
+        ...{ bucket, region },
+        home: headers.get('x-amz-bucket-region') ?? textsOf(text, 'Region')[0],
+      }),
+    )
+  }
+
+  #unanswered({ key }: S3Request, reason: string): TargetError {
+    const { origin } = new URL(this.url)
+    return new TargetError(
+      `${this.name}/${key} failed ${maxTries} times at ${origin}: ${reason}`,
+      'check that the store runs, lake.s3.endpoint and lake.s3.region',
+    )
+  }
+}
+
+function isTemporary(status: number, code: string): boolean {
+  if (status === 501 || status === 505) return false
+  return (
+    status >= 500 ||
+    status === 408 ||
+    status === 429 ||
+    /^(SlowDown|InternalError|RequestTimeout|OperationAborted|IncompleteBody)$/.test(code)
+  )
+}
+
+function encodePath(key: string): string {
+  return key.split('/').map(encodeURIComponent).join('/')
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

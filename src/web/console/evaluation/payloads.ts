@@ -1,0 +1,165 @@
+import { sql } from 'kysely'
+import type { Config } from '../../../app/config/read.ts'
+import { allStreams } from '../../../streams/all.ts'
+import type { Provenance } from '../../../sync/explain/provenance.ts'
+import { HiddenValue, maskPayloads } from '../../../sync/records/mask-payload.ts'
+import type { WindowedRecords } from '../../../sync/windows/windowed-records.ts'
+import { withoutSignatures } from '../../../values/content-hash.ts'
+import type { Db } from '../../../warehouse/db/transaction.ts'
+import { columnFedBy } from './columns-fed.ts'
+import { changesBetween, fieldText, pathText } from './diff.ts'
+
+/** The stream that lists evaluations. */
+export const evaluationRecords: WindowedRecords = allStreams.find(
+  ({ name }) => name === 'evaluations',
+)!.records!
+
+/** A stored answer about an evaluation. */
+export interface StoredPayload {
+  /** Names it in an address. */
+  readonly id: string
+  readonly endpoint: string
+  readonly fetchedAt: Date
+  readonly bytes: number
+  readonly runId: number
+}
+
+/** The payloads of an evaluation: of each endpoint the oldest first. */
+export function payloadsOf({ payloads }: Provenance): StoredPayload[] {
+  return payloads.map((fact) => {
+    const endpoint = /^POST \/(\w+)/.exec(String(fact['request']))![1]!
+    const fetchedAt = fact['fetched_at'] as Date
+    const id = `${endpoint}-${fetchedAt.getTime()}`
+    return { id, endpoint, fetchedAt, bytes: Number(fact['bytes']), runId: Number(fact['run_id']) }
+  })
+}
+
+/** What changed between two payloads, as texts; null: there are not two to compare. */
+export interface PayloadChanges {
+  readonly old: string
+  readonly new: string
+  /** At most `mostChanges`. */
+  readonly shown: readonly ShownChange[]
+  readonly count: number
+}
+
+export interface ShownChange {
+  readonly path: string
+  readonly kind: 'changed' | 'added' | 'removed' | 'order'
+  readonly old: string | null
+  readonly new: string | null
+  /** It names a customer, or may: neither value is shown. */
+  readonly isHidden: boolean
+  readonly column: string | null
+}
+
+/** Changes on a page; the others are counted. */
+export const mostChanges = 500
+
+/** Where an evaluation is stored. */
+interface EvaluationKey {
+  readonly rooftopId: number
+  readonly evalId: number
+}
+
+/** The two payloads that a query names, of the same endpoint; those that it does not name: the last two of /geteval. */
+export function chosenPayloads(
+  payloads: readonly StoredPayload[],
+  query: Readonly<Record<string, string>>,
+): readonly [StoredPayload, StoredPayload] | null {
+  const named = (name: string) => payloads.find(({ id }) => id === query[name])
+  const newest = named('new') ?? payloads.findLast(({ endpoint }) => endpoint === 'geteval')
+  const older = payloads.filter(
+    (one) => one.endpoint === newest?.endpoint && one.fetchedAt < newest.fetchedAt,
+  )
+  const old = named('old') ?? older.at(-1)
+  if (old === undefined || newest === undefined || old === newest) return null
+  return old.endpoint === newest.endpoint ? [old, newest] : null
+}
+
+/** Compares two payloads; signatures of links do not count, and customers are hidden. */
+export async function readChanges(
+  db: Db,
+  key: EvaluationKey,
+  [old, next]: readonly [StoredPayload, StoredPayload],
+  { wire }: Config,
+): Promise<PayloadChanges | null> {
+  const bodies = await readBodies(db, key, [old, next])
+  const [before, after] = [bodies.get(old.id), bodies.get(next.id)]
+  if (before === undefined || after === undefined) return null
+  const isRecord = old.endpoint === 'geteval'
+  // The newest record has the customer, and other answers may name the same person.
+  const record = [...bodies.values()].at(-1)
+  const scope = { people: evaluationRecords.people!, id: key.evalId, wire: wire.appraisal }
+  const masked = maskPayloads(scope, [
+    { body: before, isRecord },
+    { body: after, isRecord },
+    { body: record, isRecord: true },
+  ])
+  const shown: ShownChange[] = []
+  let count = 0
+  for (const change of changesBetween(ownPart(masked[0]), ownPart(masked[1]))) {
+    count++
+    if (shown.length >= mostChanges) continue
+    const values = [change.old, change.new]
+    shown.push({
+      path: pathText(change.path),
+      kind: change.kind,
+      old: textOf(change.old),
+      new: textOf(change.new),
+      isHidden: values.some((value) => value instanceof HiddenValue),
+      column: isRecord ? columnFedBy(fieldText(change.path), wire.appraisal) : null,
+    })
+  }
+  return { old: old.id, new: next.id, shown, count }
+}
+
+/** The answer of /geteval is a list of one. */
+function ownPart(body: unknown): unknown {
+  return Array.isArray(body) && body.length === 1 ? (body[0] as unknown) : body
+}
+
+function textOf(value: unknown): string | null {
+  if (value === undefined) return null
+  const isText = typeof value === 'string' || value instanceof HiddenValue
+  const text = isText ? String(value) : JSON.stringify(value)
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+/** The parsed bodies by their id, and last the newest of /geteval. */
+async function readBodies(
+  db: Db,
+  { rooftopId, evalId }: EvaluationKey,
+  wanted: readonly StoredPayload[],
+): Promise<Map<string, unknown>> {
+  const key = String(evalId)
+  const { rows } = await sql<{ endpoint: string; at: Date; text: string }>`
+    select endpoint, fetched_at as at, body::text as text from raw.payload
+    where rooftop_id = ${rooftopId} and natural_key = ${key}
+      and (endpoint, date_trunc('milliseconds', fetched_at)) in (
+        select * from unnest(${wanted.map(({ endpoint }) => endpoint)}::text[], ${wanted.map(({ fetchedAt }) => fetchedAt)}::timestamptz[]))
+    union all
+    (select 'record', fetched_at, body::text from raw.payload
+    where rooftop_id = ${rooftopId} and endpoint = 'geteval' and natural_key = ${key} order by fetched_at desc limit 1)`.execute(
+    db,
+  )
+  const isLast = ({ endpoint }: { endpoint: string }) => Number(endpoint === 'record')
+  return new Map(
+    rows
+      .toSorted((a, b) => isLast(a) - isLast(b))
+      .map(({ endpoint, at, text }) => [
+        `${endpoint}-${at.getTime()}`,
+        JSON.parse(withoutSignatures(text)) as unknown,
+      ]),
+  )
+}
+
+/** A whole payload, with its customer and without the signatures of its links; null: it is no longer stored. */
+export async function readPayload(
+  db: Db,
+  key: EvaluationKey,
+  payload: StoredPayload,
+): Promise<string | null> {
+  const body = (await readBodies(db, key, [payload])).get(payload.id)
+  return body === undefined ? null : JSON.stringify(body, null, 2)
+}

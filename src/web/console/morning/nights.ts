@@ -1,0 +1,103 @@
+import { sql } from 'kysely'
+import type { Html } from '../../../values/html.ts'
+import { addDays, localDay, startOfDay } from '../../../values/instant.ts'
+import { plural } from '../../../values/text.ts'
+import type { Db } from '../../../warehouse/db/transaction.ts'
+import { dayName } from '../charts/scale.ts'
+import { type Square, strip } from '../charts/strip.ts'
+
+/** How a stream of a rooftop ended on a local day: its last run of the day, so that what a later run fixed does not count. */
+export interface DayEnd {
+  readonly uid: string
+  readonly stream: string
+  readonly day: string
+  readonly status: string
+}
+
+/** The last days of a zone. */
+interface NightSpan {
+  readonly zone: string
+  readonly now: Date
+  readonly count: number
+}
+
+/** The days of the span, the oldest first. */
+function nightsOf({ zone, now, count }: NightSpan): string[] {
+  const today = localDay(now, zone)
+  return Array.from({ length: count }, (_, at) => addDays(today, at + 1 - count))
+}
+
+/** How the streams of some rooftops ended on each day of the span. */
+export async function readDayEnds(
+  db: Db,
+  uids: readonly string[],
+  span: NightSpan,
+): Promise<DayEnd[]> {
+  const since = startOfDay(nightsOf(span)[0]!, span.zone)
+  const { rows } = await sql<DayEnd>`
+    select distinct on (day, rooftop_uid, stream) rooftop_uid as uid, stream, day, part.status
+    from ops.run
+    join ops.run_stream as part using (run_id)
+    join core.rooftop using (rooftop_id)
+    cross join lateral (
+      select to_char(coalesce(part.finished_at, now()) at time zone ${span.zone}::text, 'YYYY-MM-DD') as day) as local
+    where coalesce(run.finished_at, 'infinity'::timestamptz) >= ${since}::timestamptz and lane <> 'event'
+      and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
+      and (part.finished_at >= ${since}::timestamptz or part.finished_at is null and run.status = 'running')
+      and rooftop_uid = any(${[...uids]}::text[])
+    order by day, rooftop_uid, stream, run_id desc`.execute(db)
+  return rows
+}
+
+/** How many streams ended how in a night. */
+interface Night {
+  readonly day: string
+  readonly streams: Readonly<Record<string, number>>
+}
+
+/** Counts the ends of each night. */
+export function countNights(ends: readonly DayEnd[], span: NightSpan): Night[] {
+  const byDay = Map.groupBy(ends, ({ day }) => day)
+  return nightsOf(span).map((day) => {
+    const byStatus = Map.groupBy(byDay.get(day) ?? [], ({ status }) => status)
+    const streams = [...byStatus].map(([status, own]) => [status, own.length])
+    return { day, streams: Object.fromEntries(streams) }
+  })
+}
+
+/** The worst first. */
+const statuses = ['failed', 'parked', 'partial', 'waiting', 'running', 'ok'] as const
+
+const tones: Readonly<Record<(typeof statuses)[number], Square['tone']>> = {
+  ...{ failed: 'bad', parked: 'warn', partial: 'warn', waiting: 'quiet', running: 'quiet' },
+  ok: 'ok',
+}
+
+/** The nights as squares, each with its worst status. `labelEvery` 5: only each fifth has its day below it. */
+export function nightStrip(nights: readonly Night[], labelEvery = 1): Html {
+  const worst = nights.map(worstOf)
+  const sums = [...statuses, null].map((status) => {
+    const own = worst.filter((one) => one === status).length
+    return own === 0 ? '' : `${plural(own, 'night')} ${status ?? 'without a run'}`
+  })
+  return strip({
+    summary: sums.filter((text) => text !== '').join(', '),
+    squares: nights.map((night, at) => ({
+      label: (nights.length - 1 - at) % labelEvery === 0 ? String(Number(night.day.slice(8))) : '',
+      title: `${dayName(night.day)}: ${titleOf(night)}`,
+      tone: worst[at] === null ? 'none' : tones[worst[at]!],
+    })),
+  })
+}
+
+function worstOf({ streams }: Night): (typeof statuses)[number] | null {
+  return statuses.find((status) => (streams[status] ?? 0) > 0) ?? null
+}
+
+function titleOf({ streams }: Night): string {
+  const parts = statuses.filter((status) => (streams[status] ?? 0) > 0)
+  if (parts.length === 0) return 'no run'
+  const all = Object.values(streams).reduce((sum, one) => sum + one, 0)
+  if (all === 1) return parts[0]!
+  return parts.map((status) => `${plural(streams[status]!, 'stream')} ${status}`).join(', ')
+}

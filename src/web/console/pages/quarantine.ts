@@ -1,0 +1,211 @@
+import { allStreams } from '../../../streams/all.ts'
+import {
+  listQuarantine,
+  mostGrouped,
+  type QuarantineCause,
+  type QuarantineEntry,
+  type QuarantineFilter,
+  readCauses,
+} from '../../../sync/explain/quarantine-list.ts'
+import { readKnownRooftops } from '../../../sync/explain/run-history.ts'
+import {
+  countRetriable,
+  mostRetried,
+  retriableBy,
+} from '../../../sync/records/retry-quarantined.ts'
+import { type Content, type Html, html } from '../../../values/html.ts'
+import { plural } from '../../../values/text.ts'
+import { readProcesses } from '../../../warehouse/db/processes.ts'
+import { definePage } from '../page.ts'
+import { evaluationLink } from '../parts/evaluation-link.ts'
+import { actionButton, choice, filterForm, hiddenFields } from '../parts/form.ts'
+import { instant } from '../parts/instant.ts'
+import { countLink, link } from '../parts/link.ts'
+import { olderLink, pageSize } from '../parts/pager.ts'
+import { numbers, table } from '../parts/table.ts'
+import { noWorkerNote } from '../parts/workers.ts'
+import { retryAction } from '../quarantine/retry.ts'
+
+const path = '/quarantine'
+const resolvedDays = 90
+
+/** What the address says. `list`: the records instead of their causes. */
+function chosenOf(query: Readonly<Record<string, string>>) {
+  const text = (name: string) => query[name] ?? ''
+  const cause = /^[0-9a-f]{12}$/.test(text('cause')) ? text('cause') : ''
+  const after = /^\d{1,15}$/.test(text('after')) ? text('after') : ''
+  const [tab, list] = [text('tab') === 'resolved' ? 'resolved' : '', cause || text('list')]
+  return { tab, stream: text('stream'), rooftop: text('rooftop'), cause, list, after }
+}
+
+type Chosen = ReturnType<typeof chosenOf>
+
+function filterOf({ tab, stream, rooftop, cause }: Chosen, now: Date): QuarantineFilter {
+  const since = new Date(now.getTime() - resolvedDays * 86_400_000)
+  return {
+    ...(tab === 'resolved' ? { resolvedSince: since } : {}),
+    ...(stream === '' ? {} : { stream }),
+    ...(rooftop === '' ? {} : { rooftop }),
+    ...(cause === '' ? {} : { cause }),
+  }
+}
+
+export const quarantine = definePage({
+  path,
+  title: 'Quarantine',
+  question: 'What did not fit, why, and does it fit now?',
+  roles: ['engineer', 'viewer'],
+  navigation: 'Quarantine',
+  async read({ db, query, config, now }) {
+    const chosen = chosenOf(query)
+    const filter = filterOf(chosen, now)
+    const page = {
+      ...({ order: 'newest', limit: pageSize } as const),
+      ...(chosen.after === '' ? {} : { beyond: Number(chosen.after) }),
+    }
+    const isOpen = chosen.tab === ''
+    const retriable = isOpen ? await countRetriable(db, config, allStreams, filter) : []
+    return {
+      ...{
+        chosen,
+        rooftops: await readKnownRooftops(db),
+        ...(await readCauses(db, filter, retriableBy(config, allStreams))),
+      },
+      list: chosen.list === '' ? null : await listQuarantine(db, filter, page),
+      retriable: retriable.reduce((sum, { records }) => sum + records, 0),
+      processes: isOpen ? await readProcesses(db, config) : [],
+    }
+  },
+  draw({ chosen, rooftops, causes, isCapped, list, retriable, processes }, { config, person }) {
+    const zone = config.console!.timezone
+    const names = new Map(rooftops.map(({ uid, name }) => [uid, name]))
+    const mayRetry = person.role === 'engineer' && retriable > 0
+    return html`${tabs(chosen)}
+${filters(chosen, rooftops)}
+${chosen.cause !== '' && causeHeading(chosen, causes)}
+${mayRetry && noWorkerNote(processes, { what: 'a retry', command: retryCommand(chosen) })}
+${mayRetry && html`<p>${retryButton(chosen, retriable, true)} ${retriable > mostRetried && chosen.cause !== '' && `A retry reads at most ${mostRetried.toLocaleString('en')} of them.`}</p>`}
+${isCapped && html`<p class="note">More than ${mostGrouped.toLocaleString('en')} records fit this filter: the causes are those of the newest.</p>`}
+${list === null ? causeTable({ chosen, causes, names, zone, mayRetry: mayRetry && !isCapped }) : recordTable(chosen, list, names, zone)}`
+  },
+  actions: { retry: retryAction },
+})
+
+function tabs(chosen: Chosen): Html {
+  const { stream, rooftop } = chosen
+  const entry = (label: string, tab: string) => {
+    const current = chosen.tab === tab ? html` aria-current="page"` : ''
+    const query = new URLSearchParams({ ...(tab === '' ? {} : { tab }), stream, rooftop })
+    return html`<li><a href="/console${path}?${query.toString()}"${current}>${label}</a></li>`
+  }
+  return html`<nav class="tabs" aria-label="Quarantine"><ul>${entry('Open', '')}${entry(`Resolved in ${resolvedDays} days`, 'resolved')}</ul></nav>`
+}
+
+function filters(
+  { tab, stream, rooftop, cause }: Chosen,
+  rooftops: readonly { readonly uid: string; readonly name: string }[],
+): Html {
+  const streams = Object.fromEntries(allStreams.map(({ name }) => [name, name]))
+  const uids = Object.fromEntries(rooftops.map(({ uid, name }) => [uid, name]))
+  const hidden = { ...(tab === '' ? {} : { tab }), ...(cause === '' ? {} : { cause }) }
+  return filterForm(path, 'Which records', [
+    hiddenFields(hidden),
+    choice('Stream', 'stream', stream, { '': 'all', ...streams }),
+    choice('Rooftop', 'rooftop', rooftop, { '': 'all', ...uids }),
+  ])
+}
+
+function causeHeading(
+  { tab, stream, rooftop }: Chosen,
+  [cause]: readonly QuarantineCause[],
+): Content {
+  const back = link('All causes', path, { tab, stream, rooftop })
+  if (cause === undefined) return html`<p>Nothing is left of this cause. ${back}</p>`
+  return html`<h2><code>${cause.path}</code> ${cause.message}</h2><p>${back}</p>`
+}
+
+/** The command has no filter: it takes all, or the records by their numbers. */
+function retryCommand({ stream, rooftop, cause }: Chosen): string {
+  return `forecourt quarantine retry${stream + rooftop + cause === '' ? '' : ' <id> …'}`
+}
+
+/** The button that reads again what the filter finds. */
+function retryButton({ stream, rooftop, cause }: Chosen, records: number, isMain = false): Html {
+  const count = cause === '' ? records : Math.min(records, mostRetried)
+  const label = `Retry ${plural(count, 'record')}`
+  const fields = { ...{ stream, rooftop, cause, count: records } }
+  return actionButton({ path, action: 'retry', label, fields, isMain })
+}
+
+interface CauseTable {
+  readonly chosen: Chosen
+  readonly causes: readonly QuarantineCause[]
+  readonly names: ReadonlyMap<string, string>
+  readonly zone: string
+  readonly mayRetry: boolean
+}
+
+function causeTable({ chosen, causes, names, zone, mayRetry }: CauseTable): Html {
+  const { tab, stream, rooftop } = chosen
+  const all = causes.reduce((sum, { records }) => sum + records, 0)
+  const sum = html`<p>${plural(causes.length, 'cause')} of ${link(plural(all, 'record'), path, { tab, stream, rooftop, list: 1 })}</p>`
+  return html`${causes.length > 0 && sum}${table({
+    caption: 'Why records do not fit, the most frequent cause first',
+    hidesCaption: true,
+    columns: ['Cause', numbers('Records'), 'Streams', 'Rooftops', 'First seen', 'Last seen', ''],
+    rows: causes.map((cause) => [
+      html`<code>${cause.path}</code> ${cause.message}`,
+      html`${countLink(cause.records, path, { tab, stream, rooftop, cause: cause.cause })}<small>newest: ${link(cause.newest, `${path}/${cause.newest}`)}</small>`,
+      cause.streams.join(', '),
+      shortList(cause.rooftops.map((uid) => names.get(uid) ?? uid)),
+      instant(cause.firstSeenAt, zone),
+      instant(cause.lastSeenAt, zone),
+      mayRetry && cause.retriable > 0
+        ? retryButton({ ...chosen, cause: cause.cause }, cause.retriable)
+        : '',
+    ]),
+    empty: emptyText(chosen),
+  })}`
+}
+
+function emptyText({ tab, stream, rooftop }: Chosen): Content {
+  if (stream !== '' || rooftop !== '')
+    return html`Nothing fits this filter. ${link('Show everything', path, { tab })}.`
+  return tab === 'resolved'
+    ? `No record has left quarantine in ${resolvedDays} days.`
+    : 'Nothing: every record that was read is in its tables.'
+}
+
+const mostNamed = 3
+
+function shortList(names: readonly string[]): string {
+  const more = names.length - mostNamed
+  return names.slice(0, mostNamed).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+function recordTable(
+  { after: _, ...chosen }: Chosen,
+  { entries, hasMore }: Awaited<ReturnType<typeof listQuarantine>>,
+  names: ReadonlyMap<string, string>,
+  zone: string,
+): Html {
+  return html`${table({
+    caption: `The newest first, ${pageSize} a page`,
+    columns: ['Record', 'Stream', 'Rooftop', 'Why', numbers('Attempts'), 'First seen', 'Last seen'],
+    rows: entries.map((entry) => [
+      html`${link(entry.id, `${path}/${entry.id}`)} <small>${evaluationLink(entry.naturalKey, entry.rooftop)}</small>`,
+      entry.stream,
+      names.get(entry.rooftop) ?? entry.rooftop,
+      issueLines(entry),
+      entry.attempts,
+      instant(entry.firstSeenAt, zone),
+      instant(entry.lastSeenAt, zone),
+    ]),
+    empty: 'No record is left here.',
+  })}${hasMore && olderLink(path, { ...chosen, after: entries.at(-1)!.id })}`
+}
+
+function issueLines({ issues }: QuarantineEntry): Content {
+  const more = issues.length - mostNamed
+  return html`${issues.slice(0, mostNamed).map(({ path: at, message }) => html`<div><code>${at}</code> ${message}</div>`)}${more > 0 && html`<small>and ${more} more</small>`}`
+}

@@ -1,0 +1,153 @@
+import { type Html, html } from '../../../values/html.ts'
+import { isDay } from '../../../values/instant.ts'
+import { chartFigure } from '../charts/plot.ts'
+import { exportFile } from '../export-file.ts'
+import { definePage, type PageRequest } from '../page.ts'
+import { downloadLinks, mediaTypes } from '../parts/download.ts'
+import { choice, filterForm } from '../parts/form.ts'
+import {
+  drawFreshness,
+  type Freshness,
+  readFreshness,
+  readListFreshness,
+} from '../parts/freshness.ts'
+import { chartGrid, numbers, table } from '../parts/table.ts'
+import { cellText, isNumber } from '../reports/cells.ts'
+import { drawCharts } from '../reports/draw-charts.ts'
+import {
+  chosenRooftops,
+  chosenRows,
+  mostRooftops,
+  type ReportColumn,
+  type ReportFilter,
+  readColumns,
+  readFigures,
+  readRooftops,
+} from '../reports/read-report.ts'
+import type { ReportSpec } from '../reports/spec.ts'
+import { reportSpecs } from '../reports/specs.ts'
+
+const specOf = (view: string | undefined) => reportSpecs.find((spec) => spec.view === view)
+
+function filterOf({ query }: PageRequest, { months = 12 }: ReportSpec): ReportFilter {
+  const { group = '', rooftop = '', month = '' } = query
+  return { group, rooftop, months, month: isDay(`${month}-01`) ? month : '' }
+}
+
+export const report = definePage({
+  path: '/reports/:view',
+  roles: ['engineer', 'viewer'],
+  async read(request) {
+    const { db, params } = request
+    const spec = specOf(params['view'])
+    if (spec === undefined) return null
+    const filter = filterOf(request, spec)
+    const rooftops = await readRooftops(db)
+    const chosen = chosenRooftops(spec, rooftops, filter)
+    const [view, ...columns] = await readColumns(db, spec.view)
+    const ids = chosen.map(({ id }) => id)
+    return {
+      ...{ view: spec.view, question: spec.question, meaning: view?.description ?? '' },
+      ...{ filter, rooftops, columns },
+      // The one that is shown in place of too many.
+      only:
+        filter.rooftop === '' && chosen.length === 1 && rooftops.length > mostRooftops
+          ? chosen[0]!
+          : null,
+      ...(await readFigures(db, spec, columns, chosenRows(spec, columns, filter, chosen))),
+      freshness: [
+        ...(await readFreshness(db, spec.streams, ids)),
+        ...(spec.usesStockLists === true ? [await readListFreshness(db, ids)] : []),
+      ],
+    }
+  },
+  title: ({ question }) => question,
+  question: ({ meaning }) => meaning,
+  async download(format, { params }) {
+    const view = specOf(params['view'])?.view
+    if (view === undefined || !Object.hasOwn(mediaTypes, format)) return null
+    const known = format as keyof typeof mediaTypes
+    const body = exportFile({ is: 'mart', name: view }, known)
+    return { fileName: `${view}.${known}`, type: mediaTypes[known], body }
+  },
+  draw({ view, filter, rooftops, only, columns, charts, rows, total, freshness }, asked) {
+    const spec = specOf(view)!
+    const zone = asked.config.console!.timezone
+    const names = spec.columns.split(' ').map((name) => columnOf(columns, name))
+    const uids = new Map(rooftops.map(({ id, uid }) => [id, uid]))
+    return html`${drawFreshness(freshness, zone, asked.now)}
+${filters(view, columns, filter, rooftops)}
+${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${mostRooftops} rooftops. Choose another above; the download has all.</p>`}
+${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : chartGrid(spec.charts.flatMap((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure)))}
+<h2>Rows</h2>
+${table({
+  caption: captionOf(rows.length, total, spec.first[0]),
+  columns: names.map((column) => (isNumber(column) ? numbers(headOf(column)) : headOf(column))),
+  rows: rows.map((row) => names.map((column) => cellText(column, row, { zone, uids }))),
+  empty: emptyText(columns, filter),
+})}
+<p>All rows, whatever is chosen above: ${downloadLinks(`/reports/${view}`, {})} or <a href="/console/reports/${view}?download=parquet">Parquet</a>. For BI tools: <code>mart.${view}</code>.</p>`
+  },
+})
+
+/** Whether the report reads stock lists, and no rooftop that is shown has one. */
+function hasNoList({ usesStockLists }: ReportSpec, freshness: readonly Freshness[]): boolean {
+  return (
+    usesStockLists === true &&
+    freshness.some(
+      ({ what, stale, rooftops }) => what === 'stock lists' && stale.length === rooftops,
+    )
+  )
+}
+
+function columnOf(columns: readonly ReportColumn[], name: string): ReportColumn {
+  return columns.find((column) => column.name === name)!
+}
+
+function headOf({ name }: ReportColumn): string {
+  const text = name
+    .replace(/_(code|name)$/, '')
+    .replace(/_no$/, ' no.')
+    .replaceAll('_', ' ')
+  return text === 'vin' ? 'VIN' : text[0]!.toUpperCase() + text.slice(1)
+}
+
+function captionOf(shown: number, total: number, first: string): string {
+  if (shown === total) return `All ${total} rows, the ${first} first`
+  return `The ${shown} ${first} of ${total.toLocaleString('en')} rows; the download has all`
+}
+
+function filters(
+  view: string,
+  columns: readonly ReportColumn[],
+  { group, rooftop, month, months }: ReportFilter,
+  rooftops: readonly { readonly uid: string; readonly name: string; readonly group: string }[],
+): Html {
+  const has = (name: string) => columns.some((column) => column.name === name)
+  const groups = [...new Set(rooftops.map((one) => one.group))].sort()
+  return filterForm(`/reports/${view}`, 'Which rows', [
+    choice('Dealer group', 'group', group, { '': 'all', ...byName(groups) }),
+    has('rooftop_id') &&
+      choice('Rooftop', 'rooftop', rooftop, {
+        '': 'all',
+        ...Object.fromEntries(rooftops.map(({ uid, name }) => [uid, name])),
+      }),
+    has('month_start') &&
+      html`<label>Month, empty: the last ${months} <input type="month" name="month" value="${month}" pattern="\\d{4}-\\d{2}" placeholder="2026-11"></label>`,
+  ])
+}
+
+function byName(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, name]))
+}
+
+function emptyText(
+  columns: readonly ReportColumn[],
+  { group, rooftop, month, months }: ReportFilter,
+) {
+  const hasMonth = columns.some(({ name }) => name === 'month_start')
+  const when = month === '' ? `the last ${months} months have` : `${month} has`
+  const why = hasMonth ? `${when} no row` : 'the view has no row'
+  const whose = group + rooftop === '' ? '' : ' of what is chosen above'
+  return `There is nothing to show: ${why}${whose}. ${hasMonth ? 'Choose another month, or check above how fresh the data are.' : 'Check above how fresh the data are, and that stock lists were imported where it reads them.'}`
+}

@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+import { type Html, html } from '../../../values/html.ts'
+import type { Db } from '../../../warehouse/db/transaction.ts'
+import { badge } from './badge.ts'
+import { agoText, instant } from './instant.ts'
+
+/** How fresh what a page shows is: of a stream, or of the stock lists, over its rooftops. */
+export interface Freshness {
+  readonly what: string
+  readonly rooftops: number
+  /** The rooftops that are late, failed or never loaded, by name. */
+  readonly stale: readonly string[]
+  /** Of the rooftop whose last good run, or newest stock list, is the oldest. null: a rooftop has none. */
+  readonly oldestAt: string | null
+  /** What the service showed until then is loaded, of every rooftop. null: that is not known of all. */
+  readonly coveredTo: string | null
+}
+
+/** Reads how fresh streams are at the rooftops of the config, as `mart.data_freshness` has it; that also reads months of evaluations, for what no page shows. */
+export async function readFreshness(
+  db: Db,
+  streams: readonly string[],
+  rooftopIds: readonly number[],
+): Promise<Freshness[]> {
+  const { rows } = await sql<Freshness>`
+    with known as (
+      select stream, rooftop_name, last_good_run_at, case when stream = 'evaluations' then upper(covered) else read_to end as covered_to,
+        case when last_status is null then 'never' when last_status in ('failed', 'parked') then 'failed'
+          when not is_at_work and coalesce(last_good_run_at < now() - interval '26 hours', true) then 'late' end as stale
+      from core.stream_status join core.rooftop using (rooftop_id)
+      where stream = any(${[...streams]}::text[]) and rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null
+    )
+    select stream as what, count(*)::int as rooftops,
+      coalesce(array_agg(rooftop_name || ' (' || stale || ')' order by rooftop_name) filter (where stale is not null), '{}') as stale,
+      to_json(case when count(*) = count(last_good_run_at) then min(last_good_run_at) end) #>> '{}' as "oldestAt",
+      to_json(case when count(*) = count(covered_to) then min(covered_to) end) #>> '{}' as "coveredTo"
+    from known group by stream order by array_position(${[...streams]}::text[], stream::text)`.execute(
+    db,
+  )
+  return rows
+}
+
+/** Reads how old the stock lists of the rooftops of the config are. */
+export async function readListFreshness(db: Db, rooftopIds: readonly number[]): Promise<Freshness> {
+  const { rows } = await sql<Freshness>`
+    select 'stock lists' as what, count(*)::int as rooftops,
+      coalesce(array_agg(rooftop_name || ' (no list)' order by rooftop_name) filter (where newest is null), '{}') as stale,
+      to_json(case when count(*) = count(newest) then min(newest) end) #>> '{}' as "oldestAt", null as "coveredTo"
+    from core.rooftop
+    left join lateral (select max(imported_at) as newest from core.stock_import as i where i.rooftop_id = rooftop.rooftop_id) as list on true
+    where rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null`.execute(db)
+  return rows[0]!
+}
+
+/** A warning where anything is stale, and how fresh each part is. */
+export function drawFreshness(parts: readonly Freshness[], zone: string, now: Date): Html {
+  const stale = parts.filter((part) => part.stale.length > 0)
+  return html`${
+    stale.length > 0 &&
+    html`<section class="summary warn"><p>${badge('stale', 'warn')} The numbers may miss what is new: ${stale
+      .map(({ what, stale: names, rooftops }) =>
+        names.length === rooftops && rooftops > 3
+          ? `${what} of all ${rooftops} rooftops`
+          : `${what} of ${shortList(names)}`,
+      )
+      .join('; ')}.</p></section>`
+  }
+<dl class="facts">${parts.map(
+    ({ what, stale: names, rooftops, oldestAt, coveredTo }) =>
+      html`<dt>${what}</dt><dd>${rooftops - names.length} of ${rooftops} rooftops are fresh, ${
+        oldestAt === null
+          ? 'not all were loaded'
+          : html`the oldest of ${instant(oldestAt, zone)} (${agoText(new Date(oldestAt), now)})`
+      }${coveredTo !== null && html`; loaded until ${instant(coveredTo, zone)}`}</dd>`,
+  )}</dl>`
+}
+
+function shortList(names: readonly string[]): string {
+  const shown = names.slice(0, 3).join(', ')
+  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
+}

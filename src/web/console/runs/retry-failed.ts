@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import { allStreams } from '../../../streams/all.ts'
+import { type RunDetail, readKnownRooftops, showRun } from '../../../sync/explain/run-history.ts'
+import { type Html, html } from '../../../values/html.ts'
+import { plural } from '../../../values/text.ts'
+import { toUnixSeconds } from '../../../values/unix-seconds.ts'
+import type { Db } from '../../../warehouse/db/transaction.ts'
+import { ActionRefused, type PageAction } from '../page.ts'
+import { actionButton } from '../parts/form.ts'
+import { link } from '../parts/link.ts'
+import { assertSameCount, startRunForWorkers } from '../start-run.ts'
+
+/** A stream of a rooftop that failed in a run. */
+interface Failure {
+  readonly uid: string
+  readonly stream: string
+  /** The first later run that did it well; null: it is still to be done. */
+  readonly repairedBy: number | null
+}
+
+/** What failed in a run that a sync can do again. A parked stream is not among it: its key may send nothing before tomorrow. */
+export async function readFailures(
+  db: Db,
+  { runId, mode }: Pick<RunDetail, 'runId' | 'mode'>,
+): Promise<Failure[]> {
+  if (mode !== 'sync' && mode !== 'backfill') return []
+  const { rows } = await sql<Failure>`
+    select rooftop_uid as uid, stream, repaired.run_id as "repairedBy"
+    from ops.run_stream as part join core.rooftop using (rooftop_id)
+    left join lateral (
+      select run_id from ops.run_stream as later join ops.run using (run_id)
+      where later.rooftop_id = part.rooftop_id and later.stream = part.stream and later.run_id > part.run_id
+        and later.status = 'ok' and arguments ->> 'mode' = 'sync'
+      order by run_id limit 1) as repaired on true
+    where part.run_id = ${runId}::bigint and (part.status = 'failed' or part.status = 'partial' and error is not null)
+    order by rooftop_uid, stream`.execute(db)
+  return rows
+}
+
+/** The failures that no later run has repaired. */
+function openFailures(failures: readonly Failure[]) {
+  const open = failures.filter(({ repairedBy }) => repairedBy === null)
+  const uids = [...new Set(open.map(({ uid }) => uid))]
+  const named = new Set(open.map(({ stream }) => stream))
+  return { uids, streams: allStreams.filter(({ name }) => named.has(name)) }
+}
+
+const mostNamed = 10
+
+/** The button that does again what failed, and the command that does the same. */
+export function retryAction(runId: number, failures: readonly Failure[]): Html | null {
+  if (failures.length === 0) return null
+  const { uids, streams } = openFailures(failures)
+  const repaired = [...new Set(failures.flatMap(({ repairedBy }) => repairedBy ?? []))]
+  const runs = repaired.slice(0, 5).map((id) => html` ${link(`run ${id}`, `/runs/${id}`)}`)
+  if (uids.length === 0)
+    return html`<p class="note">All that failed here was done well since, by${runs}.</p>`
+  const names = streams.map(({ name }) => name).join(' ')
+  const options = uids.slice(0, mostNamed).map((uid) => ` --rooftop ${uid}`)
+  const more = uids.length > mostNamed ? ` … (${uids.length - mostNamed} more)` : ''
+  const label = `Sync ${plural(uids.length, 'failed rooftop')} again`
+  const fields = { count: uids.length }
+  return html`<p>${actionButton({ path: `/runs/${runId}`, action: 'retry', label, fields, isMain: true })}</p>
+<p class="note">${plural(streams.length, 'stream')}, left to the workers. On a command line, in its own process:</p>
+<pre><code>forecourt sync ${names}${options}${more}</code></pre>
+${repaired.length > 0 && html`<p class="note">Some of what failed was done well since, by${runs}.</p>`}`
+}
+
+/** Leaves a sync of the rooftops and streams that failed to the workers. */
+export const retryFailed: PageAction = {
+  roles: ['engineer'],
+  run: async (request) => {
+    const { db, config, params, form } = request
+    const runId = /^\d{1,15}$/.test(params['id']!) ? Number(params['id']) : 0
+    const found = await showRun(db, runId, await readKnownRooftops(db))
+    if (found === null)
+      throw new ActionRefused(`Run ${params['id']} is not in the warehouse any more.`)
+    if (found.status === 'running' || found.lane === 'background')
+      throw new ActionRefused(`Run ${runId} has not ended, or is a backfill, which is resumed.`)
+    const { uids, streams } = openFailures(await readFailures(db, found))
+    const rooftops = config.rooftops.filter(({ uid }) => uids.includes(uid))
+    if (rooftops.length === 0)
+      throw new ActionRefused(
+        'Nothing is left to do again: later runs have done it, or the rooftops are no longer in the config.',
+      )
+    assertSameCount(form['count'], uids.length, 'rooftops failed and are still to be done')
+    const from = toUnixSeconds(config.sync.start)
+    const plan = { command: 'sync', mode: 'sync', from, until: null } as const
+    return await startRunForWorkers(request, { plan, streams, rooftops })
+  },
+}

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { allStreams } from '#src/streams/all.ts'
+import { openChildFixture } from '../../support/child-fixture.ts'
+import { smallFixture } from './sync-fixture.ts'
+
+/** Without its line breaks. */
+const flat = (text: string) => text.replaceAll(/\s+/g, ' ')
+const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
+
+test('status --json of a good warehouse has the shape of the contract, exit 0', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night(allStreams)
+
+  const { code, document } = await warehouse.json(['status'])
+
+  expect(code).toBe(0)
+  const good = { status: 'ok', lastGoodRunAt: iso, quarantined: 0 }
+  expect(document).toMatchObject({
+    status: 'ok',
+    rooftops: {
+      'rooftop-1': {
+        streams: {
+          // By the source's clock, whatever ours says.
+          users: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
+          evaluations: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
+          pricing: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
+        },
+      },
+    },
+    running: [],
+    jobs: {},
+    links: {},
+    spend: {},
+  })
+  // A job that the config gives nothing to do is off, and says why.
+  const text = JSON.stringify(document)
+  const off = ['lake.to is not set', 'stock.inbox names no folder']
+  expect([...text.matchAll(/"error":"([^"]*)"/g)].map(([, reason]) => reason)).toEqual(off)
+  expect(text.match(/error/g)).toHaveLength(off.length)
+})
+
+test('status says what is missing and why, exit 1', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { world, faults } = fixture.sandbox
+
+  const never = await warehouse.json(['status'])
+  world.poison(1002, { UpdatedAt: 'never' })
+  const users = faults.add({ match: { path: '/getuserlist' }, fault: { kind: 'html' } })
+  await warehouse.night()
+  const broken = await warehouse.json(['status'])
+
+  expect(never).toMatchObject({ code: 1, document: { status: 'missed' } })
+  const untouched = {
+    status: 'never',
+    coveredTo: null,
+    error: expect.stringContaining('no run has finished yet'),
+  }
+  expect(never.document['rooftops']!['rooftop-1']!['streams']).toMatchObject({
+    users: untouched,
+    evaluations: untouched,
+  })
+  expect(users.hits).toBeGreaterThan(0)
+  expect(broken).toMatchObject({ code: 1, document: { status: 'missed' } })
+  expect(broken.document['rooftops']!['rooftop-1']!['streams']).toMatchObject({
+    users: { status: 'failed', error: expect.stringMatching(/getuserlist.*web page, not JSON/) },
+    evaluations: {
+      status: 'partial',
+      quarantined: 1,
+      error: expect.stringContaining('1 in quarantine'),
+    },
+  })
+})
+
+test('status names a run that has not ended', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  await warehouse.database.pool.query("update ops.run set status = 'running'")
+
+  const { stdout } = await warehouse.run(['status'])
+
+  expect(stdout).toMatch(/Not ended: run 1 \(sync\), since 20\d\d-.*, process \d+ on /)
+})
+
+test('status names a window that is gone from the ledger', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  await warehouse.database.pool.query(
+    `delete from ops.window_certificate where window_from = '2026-03-04T00:00:00Z'`,
+  )
+
+  const { code, stdout } = await warehouse.run(['status'])
+
+  expect(code).toBe(1)
+  expect(stdout).toContain('Not fresh or not complete:')
+  expect(stdout).toContain('Run "forecourt sync", then "forecourt verify".')
+  expect(flat(stdout)).toContain('not listed: 2026-03-04 00:00:00 UTC to 2026-03-05 00:00:00 UTC')
+})
+
+test('status names a new time zone for a month', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  const changed = (ago: string) =>
+    warehouse.database.pool.query(
+      `update core.rooftop set previous_time_zone = 'UTC', time_zone_changed_at = now() - interval '${ago}'`,
+    )
+
+  await changed('29 days')
+  const recent = await warehouse.run(['status'])
+  await changed('31 days')
+  const old = await warehouse.run(['status'])
+
+  expect(flat(recent.stdout)).toMatch(
+    /: time zone changed from UTC to Australia\/Sydney at 20\d\d-.*; its local days and sums were calculated again/,
+  )
+  expect(old.stdout).not.toContain('time zone')
+})

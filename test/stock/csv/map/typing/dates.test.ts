@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { proposeMapping } from '#src/stock/csv/map/mapping.ts'
+import { hasSameStyles, startStyles } from '#src/stock/csv/map/typing/column-styles.ts'
+import { dallas, sydney, typeColumn } from '../table.ts'
+
+const datesOf = (values: readonly string[], options = sydney) =>
+  typeColumn('Date In Stock', values, options).rows.map(({ unit }) => unit?.acquired_on)
+
+test('a date whose order is clear is read the same in every market', () => {
+  const written = [
+    ...['2025-04-03', '2025/04/03 09:15:51', '3 Apr 2025', '03-Apr-25', 'April 3, 2025'],
+    ...['20250403', '3rd April 2025', 'Thu 3 Apr 2025', '٢٠٢٥/٠٤/٠٣', '٣ أبريل ٢٠٢٥', '45750'],
+  ]
+
+  expect(datesOf(written)).toEqual(written.map(() => '2025-04-03'))
+  expect(datesOf(['44927', '44927.75'])).toEqual(['2023-01-01', '2023-01-01'])
+})
+
+test('one part above 12 decides the order of the whole column', () => {
+  expect(datesOf(['02/11/2018', '25/11/2018'], dallas)).toEqual(['2018-11-02', '2018-11-25'])
+  expect(datesOf(['02/11/2018', '11/25/2018 0:00'], sydney)).toEqual(['2018-02-11', '2018-11-25'])
+})
+
+test('without proof the market decides, and that is reported once', () => {
+  const here = typeColumn('Date In Stock', ['02/11/2018', '03/12/2019'], sydney)
+  const there = typeColumn('Date In Stock', ['02/11/2018', '03/12/2019'], dallas)
+
+  expect(here.rows.map(({ unit }) => unit?.acquired_on)).toEqual(['2018-11-02', '2019-12-03'])
+  expect(there.rows.map(({ unit }) => unit?.acquired_on)).toEqual(['2018-02-11', '2019-03-12'])
+  expect(here.styles.issues).toMatchObject([
+    { code: 'DATE_ORDER_ASSUMED', severity: 'warning', line: null, text: '02/11/2018' },
+  ])
+  expect(typeColumn('Date In Stock', ['05/05/2019', '2019-05-06']).styles.issues).toEqual([])
+})
+
+test('both orders in one column give a warning, and ambiguous dates are left out', () => {
+  const table = typeColumn('Date In Stock', [
+    '25/11/2018',
+    '11/25/2018',
+    '02/11/2018',
+    '2018-11-02',
+  ])
+
+  expect(table.styles.issues).toMatchObject([{ code: 'DATE_ORDER_MIXED', severity: 'warning' }])
+  expect(table.rows.map(({ unit }) => unit?.acquired_on)).toEqual([
+    ...['2018-11-25', '2018-11-25', null, '2018-11-02'],
+  ])
+  expect(table.rows[2]).toMatchObject({
+    status: 'accepted',
+    issues: [{ code: 'DATE_ORDER_MIXED', line: 4, text: '02/11/2018' }],
+  })
+})
+
+test('an invalid date, or one far in the future, is left out with a warning; the row is accepted', () => {
+  const dates = ['31/02/2025', '30/13/2025', '01/01/2031', '29/02/2024', '28/02/2023', '1/3/99']
+  const bad = ['2025-99-99', '99999', '13.13.13.13', '0002/03/04']
+
+  const { rows } = typeColumn('Date In Stock', dates)
+
+  expect(rows.map(({ unit }) => unit?.acquired_on)).toEqual([
+    ...[null, null, null, '2024-02-29', '2023-02-28', '1999-03-01'],
+  ])
+  const all = [...rows, ...typeColumn('Date In Stock', [...bad, ...dates]).rows]
+  expect(all.map(({ status }) => status)).toEqual(all.map(() => 'accepted'))
+  expect(all.filter(({ issues }) => issues.length === 1)).toHaveLength(10)
+  expect(all.flatMap(({ issues }) => issues.map(({ severity }) => severity))).toEqual(
+    Array(10).fill('warning'),
+  )
+})
+
+test('styles from a sample apply to the whole file unless a later cell proves another', () => {
+  const mapping = proposeMapping(['Stock No', 'Date In Stock', 'Price'], [])
+  const evidence = startStyles(mapping, dallas)
+  evidence.observe(['U1', '02/11/2018', '12.990'])
+  const early = evidence.styles()
+
+  evidence.observe(['U2', '03/12/2018', '13.990'])
+  const same = evidence.styles()
+  evidence.observe(['U3', '25/12/2018', '14.990'])
+  const other = evidence.styles()
+
+  expect([hasSameStyles(early, same), hasSameStyles(early, other)]).toEqual([true, false])
+})

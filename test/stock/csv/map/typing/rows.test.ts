@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { proposeMapping } from '#src/stock/csv/map/mapping.ts'
+import { startStyles } from '#src/stock/csv/map/typing/column-styles.ts'
+import { rowTyper } from '#src/stock/csv/map/typing/row.ts'
+import type { TypableRecord } from '#src/stock/csv/map/typing/typed-row.ts'
+import { sydney, typeTable } from '../table.ts'
+
+const names = ['Stock No', 'VIN', 'Rego', 'Make', 'Model', 'Badge', 'Price', 'Colour', 'Radio code']
+const cells = ['U1', '5TDXZ3DC2KS015402', '1ab-0 cd', ' Toyota ', 'Camry', '', '20,000', 'Red', '7']
+
+/** Types one record of that header, as the reader gives it. */
+function typeRecord(record: Partial<TypableRecord>) {
+  const mapping = proposeMapping(names, [cells])
+  const type = rowTyper(mapping, startStyles(mapping, sydney).styles())
+  return type({ line: 2, cells, ...record })
+}
+
+test('a row has the columns of core.stock_unit, and the other mapped cells by field', () => {
+  expect(typeRecord({}).unit).toEqual({
+    stock_no: 'U1',
+    vin: '5TDXZ3DC2KS015402',
+    adcode: null,
+    plate: '1AB0CD',
+    make: 'Toyota',
+    model: 'Camry',
+    variant: null,
+    model_year: null,
+    odometer_km: null,
+    asking_price: '20000.000',
+    cost: null,
+    currency_code: 'AUD',
+    acquired_on: null,
+    price_on_application: false,
+    extras: { colour_exterior: 'Red' },
+  })
+})
+
+test('a record that the reader could not repair is rejected with its key, a repaired one gets a warning', () => {
+  const problem = { code: 'extra-cell', message: '10 cells instead of 9' } as const
+
+  const broken = typeRecord({ problem: { ...problem, repaired: false } })
+  const repaired = typeRecord({ problem: { ...problem, repaired: true } })
+
+  expect(broken).toMatchObject({ status: 'rejected', unit: null, key: { stockNo: 'U1' } })
+  expect(broken.issues).toMatchObject([{ code: 'extra-cell', severity: 'error', column: null }])
+  expect(repaired).toMatchObject({ status: 'accepted', issues: [{ severity: 'warning' }] })
+})
+
+test('blank rows, totals and repeated headers are not vehicles', () => {
+  const rows = [
+    Array(9).fill(' '),
+    ['Total', '', '', '', '', '', '20,000', '', ''],
+    ['', '', '', 'الإجمالي', '', '', '20,000', '', ''],
+    names,
+  ]
+
+  const typed = rows.map((row) => typeRecord({ cells: row }))
+
+  expect(typed.map(({ status }) => status)).toEqual(Array(4).fill('skipped'))
+  expect(typed.map(({ issues }) => issues[0]?.code)).toEqual([
+    ...['blank-row', 'TOTALS_ROW', 'TOTALS_ROW', 'repeated-header'],
+  ])
+})
+
+test('a vehicle with the name Total is a vehicle', () => {
+  expect(typeRecord({ cells: ['T100', ...cells.slice(1)] }).status).toBe('accepted')
+  expect(typeRecord({ cells: ['Total', ...cells.slice(1)] }).status).toBe('accepted')
+})
+
+test('a title fills make, model, variant and year', () => {
+  const titles = ['2015 Ford Kuga 2.0 TDCi Trend AWD Auto', '2021 Land Rover Defender 110']
+  const others = ['2019 Toyota Hilux SR5', 'nice car with many extras', '2018 Kia Rio']
+
+  const { rows } = typeTable(
+    ['Stock No', 'Vehicle'],
+    [...titles, ...others].map((title, index) => [`S${index}X`, title]),
+  )
+
+  expect(rows.slice(0, 2).map(({ unit }) => unit)).toMatchObject([
+    { make: 'Ford', model: 'Kuga', variant: '2.0 TDCi Trend AWD Auto', model_year: 2015 },
+    { make: 'Land Rover', model: 'Defender', variant: '110', model_year: 2021 },
+  ])
+  expect(rows[3]!.unit).toMatchObject({ make: null, model: null, model_year: null })
+})
+
+test('both colours of a combined cell are separated', () => {
+  const { rows } = typeTable(['Stock No', 'ColourExtInt'], [['S1X', 'White / Black']])
+
+  expect(rows[0]!.unit?.extras).toMatchObject({
+    ...{ colour_exterior: 'White', colour_interior: 'Black' },
+  })
+})
+
+test('text that Postgres cannot store is cleaned', () => {
+  const bad = 'Cam\u0000ry \ud800'
+
+  const { unit } = typeRecord({ cells: [...cells.slice(0, 4), bad, '', '', 'Red\u0000', ''] })
+
+  expect(unit?.model).toBe('Cam ry \ufffd')
+  expect(unit?.extras['colour_exterior']).toBe('Red\ufffd')
+})
+
+test('prose in a column of names is left out with a warning', () => {
+  const typed = typeRecord({
+    cells: [...cells.slice(0, 4), 'very long '.repeat(30), '', '', '', ''],
+  })
+
+  expect(typed).toMatchObject({
+    status: 'accepted',
+    unit: { model: null },
+    issues: [{ code: 'constraint-error', severity: 'warning', column: 'Model' }],
+  })
+})
+
+test('a plate of a placeholder and punctuation is no plate: its export would be read as empty', () => {
+  const plates = ['N/A-', 'n/a.', ' T.B.A ', '- - -', 'UNREG.']
+
+  const typed = plates.map((plate) => typeRecord({ cells: cells.with(2, plate) }))
+
+  expect(typed.map(({ unit }) => unit?.plate)).toEqual(plates.map(() => null))
+})

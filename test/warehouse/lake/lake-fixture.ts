@@ -1,0 +1,91 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ConfigInput } from '#src/app/config/schema.ts'
+import type { Manifest } from '#src/warehouse/lake/manifest.ts'
+import { type Child, startForecourt } from '../../support/child.ts'
+import { type CliResult, runInProcess } from '../../support/cli.ts'
+import { type Fixture, openFixture } from '../../support/fixture.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** A warehouse with two rooftops, a folder with a config, and the command. */
+export interface LakeFixture extends AsyncDisposable {
+  readonly fixture: Fixture
+  /** Of the config; the lake is `lake` in it. */
+  readonly folder: string
+  readonly lake: string
+  /** `lake export`, with --to unless the config names a lake. */
+  run(...args: readonly string[]): Promise<CliResult>
+  /** Its report; throws unless it ended with 0. */
+  export(...args: readonly string[]): Promise<Report>
+  start(env: Readonly<Record<string, string>>, ...args: readonly string[]): Child
+  /** Of the lake of the config, or of another folder. */
+  manifest(lake?: string): Promise<Manifest>
+  /** All files below the lake, sorted. */
+  files(): Promise<string[]>
+}
+
+export interface Report {
+  readonly files: { readonly written: number; readonly unchanged: number; readonly removed: number }
+  readonly rows: number
+  readonly coveredTo: string | null
+}
+
+export async function openLakeFixture(
+  lake: ConfigInput['lake'] = { to: 'lake' },
+  given?: Fixture,
+): Promise<LakeFixture> {
+  const fixture = given ?? (await loadedFixture())
+  const home = await temporaryFolder()
+  const config = join(home.path, 'forecourt.yaml')
+  const { url } = fixture.database
+  // Nothing of an earlier state stays, unless a test is about that.
+  const settings: ConfigInput = { warehouse: { url }, lake: { keepHours: 0, ...lake } }
+  await writeFile(config, JSON.stringify(settings))
+  const folder = join(home.path, 'lake')
+  const line = (args: readonly string[]) => ['--config', config, 'lake', 'export', ...args]
+  const run = (...args: readonly string[]) => runInProcess(line(args), { cwd: home.path })
+  return {
+    ...{ fixture, folder: home.path, lake: folder, run },
+    export: async (...args) => {
+      const { code, stdout, stderr } = await run(...args, '--json')
+      if (code !== 0) throw new Error(`lake export: ${stderr}`)
+      return JSON.parse(stdout) as Report
+    },
+    start: (env, ...args) => startForecourt(line(args), { cwd: home.path, env }),
+    manifest: async (of = folder) =>
+      JSON.parse(await readFile(join(of, 'manifest.json'), 'utf8')) as Manifest,
+    files: async () => {
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+      return entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+        .sort()
+    },
+    [Symbol.asyncDispose]: async () => {
+      await fixture[Symbol.asyncDispose]()
+      await home[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A fixture that another owner disposes. */
+export function shared(fixture: Fixture): Fixture {
+  return { ...fixture, [Symbol.asyncDispose]: async () => undefined }
+}
+
+async function loadedFixture(): Promise<Fixture> {
+  const now = new Date('2026-03-10T06:30:00Z')
+  const fixture = await openFixture({
+    sandbox: { seed: 5, rooftops: 2, evaluations: 20, days: 70, now },
+    sync: { start: '2025-12-20', windowHours: 744 },
+  })
+  await fixture.night()
+  return fixture
+}
+
+/** The paths that a manifest names, sorted. */
+export function namedFiles({ tables }: Manifest): string[] {
+  return Object.values(tables)
+    .flatMap(({ files }) => files.map(({ path }) => path))
+    .sort()
+}

@@ -1,0 +1,101 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { AwsClient } from 'aws4fetch'
+import { expect, test } from 'vitest'
+import type { Manifest } from '#src/warehouse/lake/manifest.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { differences } from './compare.ts'
+import { openDuckDb } from './duckdb.ts'
+import { namedFiles, openLakeFixture, shared } from './lake-fixture.ts'
+import { openS3Store, type S3Store, targetOf } from './s3-store.ts'
+
+/** Read by another client than ours. */
+async function bytesOf({ s3, bucket }: S3Store, path: string): Promise<Buffer> {
+  const { endpoint, ...key } = s3
+  const client = new AwsClient({ ...key, service: 's3' })
+  const answer = await client.fetch(`${endpoint}/${bucket}/forecourt/${path}`)
+  expect([path, answer.status]).toEqual([path, 200])
+  return Buffer.from(await answer.arrayBuffer())
+}
+
+/** The manifest of the store, with its files copied into a folder. */
+async function download(store: S3Store, folder: string): Promise<Manifest> {
+  const manifest = JSON.parse(String(await bytesOf(store, 'manifest.json'))) as Manifest
+  for (const path of namedFiles(manifest)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), await bytesOf(store, path))
+  }
+  return manifest
+}
+
+test('an export to S3 is read back as the marts have it, and the next one writes only changes', async () => {
+  await using store = await openS3Store()
+  await using lake = await openLakeFixture({ to: `s3://${store.bucket}/forecourt/`, s3: store.s3 })
+  await using duck = await openDuckDb()
+  await using folder = await temporaryFolder()
+  const { pool } = lake.fixture.database
+
+  const first = await lake.export()
+  await pool.query('update core.evaluation set final_price = final_price + 1 where rooftop_id = 1')
+  const second = await lake.export()
+
+  const manifest = await download(store, folder.path)
+  expect(first.files.written).toBeGreaterThan(50)
+  expect(second.files.unchanged).toBeGreaterThan(20)
+  expect(second.files.removed).toBe(second.files.written)
+  expect(await differences(pool, duck, folder.path, manifest)).toEqual([])
+  const stored = [...(await targetOf(store).list()).keys()].sort()
+  expect(stored).toEqual([...namedFiles(manifest), 'manifest.json'].sort())
+})
+
+test('a wrong bucket, key or secret is refused with what to correct', async () => {
+  await using store = await openS3Store()
+  await using lake = await openLakeFixture({ to: `s3://${store.bucket}/x`, s3: store.s3 })
+  const refused = async (to: string, s3: Partial<S3Store['s3']>) => {
+    await using other = await openLakeFixture(
+      { to, s3: { ...store.s3, ...s3 } },
+      shared(lake.fixture),
+    )
+    const { code, stderr } = await other.run()
+    expect(code).toBe(2)
+    expect(stderr).not.toContain('wrong-secret')
+    return stderr
+  }
+
+  expect(await refused('s3://nothing-here/x', {})).toMatch(
+    /^s3:\/\/nothing-here\/x\/manifest\.json cannot be read: the store answered 404 NoSuchBucket .*create the bucket nothing-here, or correct lake\.to/,
+  )
+  expect(await refused('s3://analytics/x', { secretAccessKey: 'wrong-secret' })).toMatch(
+    /403 SignatureDoesNotMatch .*correct lake\.s3\.accessKeyId and lake\.s3\.secretAccessKey/,
+  )
+  expect(await refused('s3://analytics/x', { accessKeyId: 'NOT-THERE' })).toMatch(
+    /403 InvalidAccessKeyId .*correct lake\.s3\.accessKeyId/,
+  )
+})
+
+test('a store that breaks off half-way leaves the last state, and the next export ends', async () => {
+  await using store = await openS3Store()
+  await using lake = await openLakeFixture({ to: `s3://${store.bucket}/forecourt`, s3: store.s3 })
+  const { pool } = lake.fixture.database
+  await lake.export()
+  const before = await targetOf(store).read('manifest.json')
+  await pool.query('update core.evaluation set final_price = final_price + 1')
+
+  const size = (await targetOf(store).list()).size
+  const started = lake.run()
+  await expect.poll(async () => (await targetOf(store).list()).size).toBeGreaterThan(size + 3)
+  await store.line.be('refuse')
+  const broken = await started
+  await store.line.be('pass')
+  const after = await targetOf(store).read('manifest.json')
+  await lake.export()
+
+  expect(broken.code).toBe(1)
+  expect(broken.stderr).toMatch(
+    /^s3:\/\/analytics\/forecourt\/.* failed 6 times at http:.*\. The state of .* stays valid: check that the store runs/,
+  )
+  expect(after).toBe(before)
+  const manifest = JSON.parse((await targetOf(store).read('manifest.json'))!) as Manifest
+  const stored = [...(await targetOf(store).list()).keys()].sort()
+  expect(stored).toEqual([...namedFiles(manifest), 'manifest.json'].sort())
+})

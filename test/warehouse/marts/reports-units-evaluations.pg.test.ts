@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest'
+import { aVin, openSmallWorld } from '../../support/small-world.ts'
+
+const [vinOfTwo, vinOfThree, shortVin] = ['KNADB1234567890C2', 'KNADB1234567890C3', 'C4'] as const
+
+test('the gap to the guide is null where the guide is, and no ratio breaks the report', async () => {
+  await using world = await openSmallWorld()
+  await world.add(
+    'core.evaluation',
+    { eval_id: 1, final_price: 10_000, recon_total: 500, recon_line_total: 700 },
+    { eval_id: 2, final_price: 10_000, recon_line_total: 700 },
+    { eval_id: 3, final_price: 10_000 },
+    { eval_id: 4, final_price: 10_000 },
+    { eval_id: 5, final_price: '999999999999.999' },
+    { eval_id: 6, final_price: null },
+    { eval_id: 7, final_price: 10_000, gone_at: '2026-01-20' },
+    { eval_id: 8, final_price: 0 },
+  )
+  await world.add(
+    'core.price_observation',
+    { eval_id: 1, wholesale: 8_000, retail: 12_000 },
+    { eval_id: 2, wholesale: null, retail: 12_000 },
+    { eval_id: 4, wholesale: 0, retail: null },
+    { eval_id: 5, wholesale: '0.001', retail: 0 },
+    { eval_id: 8, wholesale: 8_000, retail: 12_000, currency_code: 'USD' },
+  )
+
+  const rows = await world.rows(
+    `select eval_id::int, recon_total::int, gap_to_wholesale_first, gap_share, gross_room_first
+     from mart.rpt_01_appraisal_gap order by eval_id`,
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    [1, 500, '2000.000', '0.2500', '1500.000'],
+    [2, 700, null, null, '1300.000'],
+    [3, null, null, null, null],
+    [4, null, '10000.000', null, null],
+    [5, null, '999999999999.998', '999.9999', '-999999999999.999'],
+    [8, null, null, null, null],
+  ])
+})
+
+test('the first and the current guide price differ, each in the currency of the evaluation', async () => {
+  await using world = await openSmallWorld()
+  await world.add('core.app_user', { user_id: 5, display_name: 'Ana' })
+  await world.add(
+    'core.evaluation',
+    { eval_id: 1, rooftop_id: 4, currency_code: 'KWD', final_price: '2999.125', user_id: 5 },
+    { eval_id: 2, final_price: 100 },
+  )
+  const old = { is_current: false, observed_at: '2026-01-11', last_confirmed_at: '2026-01-11' }
+  const next = { observed_at: '2026-02-11', last_confirmed_at: '2026-02-12' }
+  const kuwait = { eval_id: 1, rooftop_id: 4, currency_code: 'KWD' }
+  await world.add(
+    'core.price_observation',
+    { ...kuwait, ...old, wholesale: '2900.125', retail: '3400.500' },
+    { ...kuwait, ...old, ...next, wholesale: 1, retail: 1 },
+    {
+      ...kuwait,
+      observed_at: '2026-03-11',
+      last_confirmed_at: '2026-03-11',
+      wholesale: '2800.001',
+      retail: '3300',
+    },
+    { eval_id: 2, ...old, wholesale: 50, retail: 60, currency_code: 'USD' },
+    { eval_id: 2, ...next, wholesale: 90, retail: 120 },
+  )
+
+  const rows = await world.rows('select * from mart.rpt_01_appraisal_gap order by eval_id')
+
+  expect(rows).toMatchObject([
+    {
+      ...{ evaluation_key: '4-1', month_start: expect.anything(), salesperson: 'Ana' },
+      ...{ wholesale_first: '2900.125', retail_first: '3400.500' },
+      ...{ wholesale_now: '2800.001', retail_now: '3300.000' },
+      ...{ gap_to_wholesale_first: '99.000', gap_share: '0.0341' },
+      ...{ gross_room_first: '401.375', gross_room_now: '300.875' },
+    },
+    { wholesale_first: '90.000', wholesale_now: '90.000', salesperson: null, user_id: null },
+  ])
+})
+
+test('battery health takes the first reading, and says where one is missing', async () => {
+  await using world = await openSmallWorld()
+  const ids = [1, 2, 3, 4, 5]
+  await world.add('core.evaluation', ...ids.map((eval_id) => ({ eval_id })))
+  await world.add('core.evaluation', { eval_id: 6, gone_at: '2026-01-20' })
+  const info = { recon_type: 'info', source: 'maker' }
+  await world.add(
+    'core.reconditioning_item',
+    { eval_id: 1, ...info, line_no: 1 },
+    { eval_id: 1, ...info, line_no: 2, battery_soh_pct: 91.5, source: 'second' },
+    { eval_id: 1, ...info, line_no: 3, battery_soh_pct: 80 },
+    { eval_id: 2, recon_type: 'Info', source: 'asked' },
+    { eval_id: 2, ...info, line_no: 2, source: 'asked again' },
+    { eval_id: 3, ...info, battery_soh_pct: 70, last_version: 1 },
+    { eval_id: 4, recon_type: 'tyres', cost: 100 },
+    { eval_id: 6, ...info, battery_soh_pct: 70 },
+  )
+
+  const rows = await world.rows(
+    'select eval_id::int, battery_soh_pct, reading_source, is_reading_missing from mart.rpt_09_ev_battery_health order by 1',
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    [1, '91.50', 'second', false],
+    [2, null, 'asked', true],
+  ])
+})
+
+test('a vehicle counts as appraised again within its group and currency, in any letter case', async () => {
+  await using world = await openSmallWorld()
+  const later = { completed_date_local: '2026-02-09', rooftop_id: 2 }
+  await world.add(
+    'core.evaluation',
+    { eval_id: 1, final_price: 10_000 },
+    { eval_id: 2, vin: aVin.toLowerCase(), final_price: null, ...later },
+    { eval_id: 3, final_price: '10500.255' },
+    { eval_id: 4, final_price: 1, gone_at: '2026-01-20' },
+    { eval_id: 5, final_price: 2, rooftop_id: 4, currency_code: 'KWD', completed_at: '2026-01-09' },
+    { eval_id: 6, final_price: 3, rooftop_id: 3, group_id: 2 },
+    { eval_id: 7, vin: vinOfTwo, final_price: 4 },
+    { eval_id: 8, vin: vinOfTwo, final_price: 5, gone_at: '2026-01-20' },
+    { eval_id: 9, vin: shortVin, final_price: 6 },
+    { eval_id: 10, vin: shortVin, final_price: 7 },
+    { eval_id: 11, vin: vinOfThree, rooftop_id: 3, group_id: 2 },
+    { eval_id: 12, vin: vinOfThree, rooftop_id: 3, group_id: 2 },
+  )
+  await world.add('core.stock_unit', { rooftop_id: 2 })
+  await world.add('core.stock_unit', { vin: vinOfThree, stock_no: 'S2' })
+
+  const rows = await world.rows(
+    `select group_code, vin, currency_code, evaluations, rooftops, first_on::text, last_on::text, days_between, lowest_price,
+       highest_price, price_spread, is_bought
+     from mart.rpt_13_repeat_appraisals order by 1`,
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    [
+      ...['first', aVin, 'AUD', 3, 2, '2026-01-10', '2026-02-09', 30],
+      ...['10000.000', '10500.255', '500.255', true],
+    ],
+    ['other', vinOfThree, 'AUD', 2, 1, '2026-01-10', '2026-01-10', 0, null, null, null, false],
+  ])
+})
+
+test('an appraisal is compared with the guide price 30 days later, also when it was known before and confirmed since', async () => {
+  await using world = await openSmallWorld()
+  await world.add(
+    'core.evaluation',
+    ...[1, 2, 3, 4, 5].map((eval_id) => ({ eval_id, final_price: 10_000 })),
+    { eval_id: 6, final_price: null },
+  )
+  const price = (eval_id: number, observed: string, confirmed: string, rest: object) => ({
+    ...{ eval_id, observed_at: observed, last_confirmed_at: confirmed, ...rest },
+  })
+  const old = { is_current: false, wholesale: 9_000, retail: 12_000 }
+  await world.add(
+    'core.price_observation',
+    price(1, '2026-01-11', '2026-02-20', { wholesale: 8_000, retail: 11_000 }),
+    price(2, '2026-01-11', '2026-01-20', old),
+    price(2, '2026-02-19T01:00:00Z', '2026-02-19T01:00:00Z', { ...old, wholesale: null }),
+    price(2, '2026-03-11T01:00:00Z', '2026-03-12', { wholesale: 12_500, retail: 14_000 }),
+    price(3, '2026-01-11', '2026-02-08', { wholesale: 8_000, retail: 11_000 }),
+    price(4, '2026-01-11', '2026-03-01', { wholesale: 8_000, currency_code: 'USD' }),
+    price(5, '2026-01-11', '2026-03-01', { wholesale: 0, retail: 1 }),
+    price(6, '2026-01-11', '2026-03-01', { wholesale: 1 }),
+  )
+
+  const rows = await world.rows(
+    `select eval_id::int, wholesale_first::int, days_later, wholesale_later::int, retail_later::int, guide_move::int, error::int, error_share, absolute_error_share
+     from mart.appraisal_accuracy order by 1`,
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    [1, 8_000, '30.00', 8_000, 11_000, 0, 2_000, '0.2500', '0.2500'],
+    [2, 9_000, '60.00', 12_500, 14_000, 3_500, -2_500, '-0.2000', '0.2000'],
+    [5, 0, '30.00', 0, 1, 0, 10_000, null, null],
+  ])
+})

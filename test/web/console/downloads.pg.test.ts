@@ -1,0 +1,168 @@
+import http from 'node:http'
+import { buffer, text } from 'node:stream/consumers'
+import fastify from 'fastify'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { serveConsole } from '#src/web/console/console.ts'
+import { type ConsoleFixture, openConsole, type Role } from './console-fixture.ts'
+
+let console: ConsoleFixture
+
+const view = 'rpt_07_photo_completeness'
+const gate = 4_711
+
+beforeAll(async () => {
+  console = await openConsole()
+  await console.rows(
+    `create function public.gate() returns boolean language plpgsql as
+     'begin perform pg_advisory_lock_shared(${gate}); perform pg_advisory_unlock_shared(${gate}); return true; end'`,
+  )
+})
+
+afterAll(async () => await console[Symbol.asyncDispose]())
+
+/** Sessions that work on a download. */
+const working = async () =>
+  (
+    await console.rows(
+      `select from pg_stat_activity where datname = current_database() and application_name = 'forecourt download' and xact_start is not null`,
+    )
+  ).length
+
+afterEach(async () => await expect.poll(working).toBe(0))
+
+/** Has the view read `from`, where `v` is what it was. */
+async function reading(from: string): Promise<AsyncDisposable> {
+  const [row] = await console.rows<{ sql: string }>(
+    `select rtrim(pg_get_viewdef('mart.${view}'::regclass), ';') as sql`,
+  )
+  const become = (sql: string) => console.rows(`create or replace view mart.${view} as ${sql}`)
+  await become(`select v.* from (${row!.sql}) as v ${from}`)
+  return { [Symbol.asyncDispose]: async () => void (await become(row!.sql)) }
+}
+
+/** Starts a download and reads none of it. */
+async function start(
+  format: string,
+  role: Exclude<Role, null>,
+  url = console.url,
+): Promise<{
+  readonly status: Promise<number>
+  readonly end: () => void
+  answer: Promise<http.IncomingMessage>
+}> {
+  const headers = { cookie: await console.cookie(role) }
+  const request = http.get(`${url}/console/reports/${view}?download=${format}`, {
+    headers,
+    agent: false,
+  })
+  const answer = new Promise<http.IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject)
+  })
+  answer.catch(() => undefined)
+  return {
+    answer,
+    status: answer.then(({ statusCode }) => statusCode!),
+    end: () => request.destroy(),
+  }
+}
+
+test('while files are made slowly, pages answer and their connections are free', async () => {
+  await using _slow = await reading('where public.gate()')
+  const lock = await console.fixture.database.pool.connect()
+  await lock.query(`select pg_advisory_lock(${gate})`)
+  const files = [
+    ...[await start('parquet', 'engineer'), await start('parquet', 'engineer')],
+    ...[await start('parquet', 'viewer'), await start('parquet', 'viewer')],
+  ]
+  const waiting = `select from pg_locks where locktype = 'advisory' and objid = ${gate} and not granted`
+  await expect.poll(async () => (await console.rows(waiting)).length).toBe(4)
+
+  const page = await console.get('/runs')
+  const idle = await console.rows(
+    `select from pg_stat_activity where datname = current_database() and application_name = 'forecourt console' and xact_start is not null`,
+  )
+  await lock.query(`select pg_advisory_unlock(${gate})`)
+  lock.release()
+  const texts = await Promise.all(files.map(async ({ answer }) => await text(await answer)))
+
+  expect(page.status).toBe(200)
+  expect(idle).toEqual([])
+  for (const one of texts) expect([one.slice(0, 4), one.slice(-4)]).toEqual(['PAR1', 'PAR1'])
+}, 60_000)
+
+test('files that are not read stop no sign-in and no page', async () => {
+  await using _long = await reading('cross join generate_series(1, 200000)')
+  const files = []
+  for (let count = 0; count < 20; count++)
+    files.push(await start('csv', count % 2 === 0 ? 'engineer' : 'viewer'))
+
+  const link = new URL(await console.link('engineer')).searchParams.get('link')!
+  const signedIn = await console.post('/sign-in', { link }, { role: null })
+  const page = await console.get('/runs')
+  const statuses = await Promise.all(files.map(({ status }) => status))
+  for (const { end } of files) end()
+
+  expect([signedIn.status, page.status]).toEqual([303, 200])
+  expect(statuses.filter((status) => status === 200)).toHaveLength(4)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(16)
+}, 60_000)
+
+test('after one of two has ended, whichever way, the next starts', async () => {
+  await using _long = await reading('cross join generate_series(1, 200000)')
+  const first = await start('csv', 'engineer')
+  const second = await start('parquet', 'engineer')
+  await Promise.all([first.status, second.status])
+
+  const third = await console.get(`/reports/${view}?download=csv`)
+  first.end()
+  await expect.poll(working).toBe(1)
+  const fourth = await start('csv', 'engineer')
+  const status = await fourth.status
+  for (const { end } of [second, fourth]) end()
+
+  expect([third.status, status]).toEqual([429, 200])
+  expect(third.title).toBe('Other downloads are running')
+  expect(third.headers.get('content-disposition')).toBe(null)
+}, 60_000)
+
+test('whoever leaves before the first row ends the query', async () => {
+  await using _slow = await reading('where pg_sleep(300) is not null')
+  const { end } = await start('csv', 'viewer')
+  await expect.poll(working).toBe(1)
+
+  end()
+
+  await expect.poll(working).toBe(0)
+}, 60_000)
+
+test('a download that is not read is ended, and one that is read slowly is not', async () => {
+  await using _long = await reading('cross join generate_series(1, 200000)')
+  await using app = fastify()
+  const { context } = console
+  await serveConsole(app, { context, downloadStallMs: 500 })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const unread = await start('csv', 'engineer', url)
+  const read = await start('csv', 'viewer', url)
+  const answer = await read.answer
+  const slowly = setInterval(() => answer.read(100_000), 50)
+  await Promise.all([unread.status, read.status])
+
+  await expect.poll(working, { timeout: 20_000 }).toBe(1)
+  const cut = await buffer(await unread.answer).catch((error: Error) => error.message)
+  clearInterval(slowly)
+  read.end()
+
+  expect(cut).toBe('aborted')
+  expect(console.logged.join()).toContain('its reader took less than 64 KB in 0.5 s')
+}, 60_000)
+
+test('a file that fails before its first byte is a page that says so', async () => {
+  await using _broken = await reading(
+    'where 1 / (select count(*) from core.ref_watch_status where false) = 0',
+  )
+
+  const { status, title, headers } = await console.get(`/reports/${view}?download=parquet`)
+
+  expect({ status, title }).toEqual({ status: 500, title: 'Something went wrong' })
+  expect(headers.get('content-disposition')).toBe(null)
+})

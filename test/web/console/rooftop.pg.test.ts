@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { allStreams } from '#src/streams/all.ts'
+import { dayMs, openFixture } from '../../support/fixture.ts'
+import { type ConsoleFixture, openConsole } from './console-fixture.ts'
+import { leaksIn } from './leaks.ts'
+import { statementsOf } from './statements.ts'
+
+let console: ConsoleFixture
+let own: { id: number; uid: string; name: string; zone: string; key: string }
+
+beforeAll(async () => {
+  // Without a fraction of a second, which the clock of the service does not have.
+  const now = new Date(Math.floor(Date.now() / 1000) * 1000)
+  const start = new Date(now.getTime() - 8 * dayMs).toISOString()
+  const sandbox = { seed: 7, evaluations: 60, days: 8, now }
+  const fixture = await openFixture({ sandbox, sync: { start }, streams: allStreams })
+  await fixture.night()
+  console = await openConsole({ fixture })
+  const { uid, name, timezone: zone, key } = console.config.rooftops[2]!
+  const [{ id }] = (await console.rows(
+    'select rooftop_id as id from core.rooftop where rooftop_uid = $1',
+    [uid],
+  )) as [{ id: number }]
+  own = { id, uid, name, zone, key }
+})
+
+afterAll(async () => {
+  await console[Symbol.asyncDispose]()
+})
+
+test('each stream has its three clocks, in the zone of the rooftop', async () => {
+  const { status, title, text } = await console.get(`/rooftops/${own.uid}`, { role: 'viewer' })
+  const { states } = await console.json<{ states: { stream: string; lastGoodAt: string }[] }>(
+    `/rooftops/${own.uid}`,
+  )
+  const expected = await console.rows<{ stream: string; at: Date }>(
+    'select stream, max(finished_at) as at from ops.run_stream where rooftop_id = $1 group by 1',
+    [own.id],
+  )
+
+  expect({ status, title }).toEqual({ status: 200, title: own.name })
+  expect(text).toContain('How is this rooftop, stream by stream?')
+  expect(text).toContain(`Times in ${own.zone}.`)
+  expect(states).toHaveLength(5)
+  for (const { stream, at } of expected)
+    expect(new Date(states.find((one) => one.stream === stream)!.lastGoodAt)).toEqual(at)
+  expect(text).toContain('None: everything that was asked for is listed.')
+  expect(leaksIn(console.fixture, text)).toEqual([])
+})
+
+test('what is wrong is counted by cause, and each number leads to its records', async () => {
+  await console.rows(
+    `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
+       select 'evaluations', ${own.id}, 'k' || n, '[{"path": "Odometer", "message": "is text"}]', 1 from generate_series(1, 3) as n;
+     insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
+       select ${own.id}, 'evaluations', 'k' || n, 'planted-check', 'a detail', 1 from generate_series(1, 4) as n;
+     insert into ops.parked values ('${own.key}', 'vehicle-checks', now() + interval '5 hours', 'the daily quota is used up');
+     update ops.coverage set wanted = wanted + tstzmultirange(tstzrange(lower(wanted) - interval '2 days', lower(wanted) - interval '1 day'))
+       where rooftop_id = ${own.id}`,
+  )
+  const { text } = await console.get(`/rooftops/${own.uid}`)
+  const { quarantine, warnings, gaps, keyState, states } = await console.json<{
+    quarantine: { records: number; path: string }[]
+    warnings: { cause: string; records: number; path: string }[]
+    gaps: { from: string; until: string }[]
+    keyState: { parked: { stream: string }[] }
+    states: { stream: string; status: string; gaps: number; quarantined: number }[]
+  }>(`/rooftops/${own.uid}`)
+
+  expect(quarantine).toMatchObject([{ cause: 'Odometer: is text', records: 3 }])
+  expect(quarantine[0]!.path).toMatch(/^\/quarantine\?cause=[0-9a-f]{12}&rooftop=/)
+  expect(warnings).toContainEqual(
+    expect.objectContaining({
+      ...{ cause: 'planted-check', records: 4 },
+      path: '/drift?stream=evaluations&check=planted-check',
+    }),
+  )
+  expect(gaps).toHaveLength(1)
+  expect(Date.parse(gaps[0]!.until) - Date.parse(gaps[0]!.from)).toBe(dayMs)
+  expect(keyState.parked).toMatchObject([{ stream: 'vehicle-checks' }])
+  expect(states.find(({ stream }) => stream === 'evaluations')).toMatchObject({
+    ...{ status: 'partial', gaps: 1, quarantined: 3 },
+  })
+  expect(text).toContain('vehicle-checks: its daily quota is used up until')
+  expect(text).toContain(`/console/quarantine?stream=evaluations&rooftop=${own.uid}`)
+})
+
+test('a rooftop that is not in the config is not found', async () => {
+  expect((await console.get('/rooftops/no-such-uid')).status).toBe(404)
+})
+
+test.each(['/', '/coverage', '/coverage?stream=users', '/coverage/:uid/:day', '/rooftops/:uid'])(
+  'the page %s takes at most 12 statements',
+  async (path) => {
+    const day = new Date(Date.now() - 5 * dayMs).toISOString().slice(0, 10)
+    const { answer, statements } = await statementsOf(
+      console,
+      path.replace(':uid', own.uid).replace(':day', day),
+    )
+
+    expect(answer.status).toBe(200)
+    expect(statements.length).toBeGreaterThan(0)
+    expect(statements.length).toBeLessThanOrEqual(12)
+  },
+)
