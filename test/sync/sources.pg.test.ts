@@ -240,3 +240,29 @@ test('a webhook is read by a process of the services that it came from, or by an
   expect(atFirst).toEqual([1, 0])
   expect(await due(other.context)).toBe(1)
 })
+
+test('a rooftop has left the config when the config of its own services no longer names it', async () => {
+  await using fixture = await slowFixture()
+  await using other = await otherCheckout(fixture)
+  const retired = async () => {
+    const { rows } = await fixture.database.pool.query<{ uid: string }>(
+      'select rooftop_uid as uid from core.rooftop where left_config_at is not null order by 1',
+    )
+    return rows.map(({ uid }) => uid)
+  }
+  const nightOf = async (context: Context, rooftops: Context['config']['rooftops']) =>
+    await runNight({ ...context, config: { ...context.config, rooftops } }, [evaluations])
+  const [first, second, ...others] = fixture.config.rooftops
+
+  await nightOf(fixture.context, [first!, second!])
+  const { rooftops } = other.context.config
+  await nightOf(
+    other.context,
+    rooftops.filter(({ uid }) => others.some((one) => one.uid === uid)),
+  )
+  const afterBoth = await retired()
+  await nightOf(fixture.context, [first!])
+
+  expect(afterBoth).toEqual([])
+  expect(await retired()).toEqual([second!.uid])
+})

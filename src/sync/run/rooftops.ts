@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely'
-import type { RooftopConfig } from '../../app/config/read.ts'
+import type { Config, RooftopConfig } from '../../app/config/read.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
+import { isOfConfig } from '../../warehouse/db/run-source.ts'
 import { refreshSums } from '../../warehouse/db/sums.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
@@ -60,16 +61,16 @@ export async function registerRooftops(
   return rows
 }
 
-/** Records which rooftops the whole config no longer names. `registerRooftops` takes it back for those that it names again. */
-export async function recordRetiredRooftops(
-  db: Db,
-  rooftops: readonly RooftopConfig[],
-): Promise<void> {
+/** Records which rooftops the whole config no longer names, but not those that a config with other services runs on the same
+ *  warehouse. `registerRooftops` takes it back for those that it names again. */
+export async function recordRetiredRooftops(db: Db, config: Config): Promise<void> {
+  const uids = config.rooftops.map(({ uid }) => uid)
   await sql`
     update core.rooftop set left_config_at = now()
-    where left_config_at is null and rooftop_uid <> all(${rooftops.map(({ uid }) => uid)}::text[])`.execute(
-    db,
-  )
+    where left_config_at is null and rooftop_uid <> all(${uids}::text[]) and coalesce((
+      select coalesce(${isOfConfig('run.source_id', config)}, false)
+      from ops.run_stream join ops.run using (run_id) where run_stream.rooftop_id = rooftop.rooftop_id
+      order by run_id desc limit 1), true)`.execute(db)
 }
 
 /** Whether the config has another time zone or dealer group than the rooftop's rows, which a running process relies on. */

@@ -140,7 +140,7 @@ async function prepareRun(context: Context, request: RunRequest) {
   // What the run wants ends here: a second later than the source's own time of its lists would stay a gap until the next run.
   const sourceStart = toUnixSeconds(context.appraisal.clock.leastNow())
   const known = await registerRooftops(context.db, context.config.rooftops, context.log)
-  await recordRetiredRooftops(context.db, context.config.rooftops)
+  await recordRetiredRooftops(context.db, context.config)
   // Also here, since a short run ends before its process does the regular clean-up.
   await endFinishedRuns(context.db)
   const chosen = new Set(request.rooftops.map(({ uid }) => uid))
