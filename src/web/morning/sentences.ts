@@ -55,7 +55,7 @@ export function sentencesOf(summary: Summary, place: Place): Sentences {
     return {
       tone: 'ok',
       head: allGood,
-      more: html`${completeUpTo(states, 'Evaluations are', place)} ${whenVerified(states, place)}`,
+      more: html`${completeUpTo(states, 'Evaluations are', place)} ${whenVerified(states, place)}${otherCauses(otherCount)}`,
     }
   const count =
     all === 1
@@ -87,13 +87,14 @@ function whatIsWrong({ rooftops, streams, status, since }: StreamProblem, { time
 }
 
 function whyIsIt({ why, status }: StreamProblem, otherCount: number): Html {
-  const others = otherCount > 0 ? ` ${plural(otherCount, 'other cause')} below.` : ''
   const lost =
     status === 'failed' || status === 'late'
       ? ' Nothing is lost: what was not loaded stays due.'
       : ''
-  return html`${why.replace(/[.\s]*$/, '')}.${lost}${others}`
+  return html`${why.replace(/[.\s]*$/, '')}.${lost}${otherCauses(otherCount)}`
 }
+
+const otherCauses = (count: number) => (count > 0 ? ` ${plural(count, 'other cause')} below.` : '')
 
 /** Where only quarantine is wrong. */
 function heldBack(states: readonly StreamState[]): Html {

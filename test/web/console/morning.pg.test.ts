@@ -115,6 +115,7 @@ test('jobs that nothing starts are a row, unless cron or the demo does', async (
      values ('nightly', 'schedule', now() - interval '2 hours', 'ok', now() - interval '2 hours', now() - interval '1 hour', 'a', 1)`,
   )
   const schedulerDied = await found()
+  const { head, more } = await summary()
   const { openContext } = await import('#src/open-context.ts')
   const { sessionName } = await import('#src/warehouse/db/processes.ts')
   const { openLog } = await import('#src/log.ts')
@@ -140,6 +141,8 @@ test('jobs that nothing starts are a row, unless cron or the demo does', async (
     Array(4).fill(['No job starts by itself']),
   )
   expect(whileAlive).toEqual([])
+  expect(head).toBe('All 6 rooftops are fresh and complete.')
+  expect(more).toMatch(/ 1 other cause below\.$/)
 })
 
 test('before the first load it says so, and how to begin', async () => {
