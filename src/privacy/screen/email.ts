@@ -98,12 +98,12 @@ function domainsOf(domain: string): string[] {
   let labels = domain.split('.').slice(0, mostLabels)
   while (labels.length > 1 && isWord(labels)) {
     labels = labels.slice(0, -1)
-    found.add(labels.join('../erase'))
+    found.add(labels.join('.'))
   }
   const last = labels.at(-1)!
   const stem = /^(?:[A-Z]+|\p{Lu}?\p{Ll}+)(?=-|\d{7}|\p{Lu}|[^\p{Script=Latin}\P{L}])/u.exec(last)
   if (labels.length > 1 && stem !== null && isEnding(stem[0]))
-    found.add([...labels.slice(0, -1), stem[0]].join('../erase'))
+    found.add([...labels.slice(0, -1), stem[0]].join('.'))
   return [...found]
 }
 

@@ -84,7 +84,7 @@ function columnOf(error: unknown): string {
   const copied = /^COPY (\w+), line \d+(?:, column (\w+))?/.exec(String(where ?? ''))
   const names = [table ?? copied?.[1], column ?? constraint ?? copied?.[2]]
   const named = names.filter((name) => typeof name === 'string' && /^\w+$/.test(name))
-  return named.join('..') || '$'
+  return named.join('.') || '$'
 }
 
 function fault(message: string): RecordIssues {

@@ -37,10 +37,7 @@ export function readPastChecks(
   const parsed = pastChecks.safeParse(body)
   if (!parsed.success)
     throw new RecordIssues(
-      parsed.error.issues.map(({ path, message }) => ({
-        path: path.join('../../../streams/vehicle-checks') || '$',
-        message,
-      })),
+      parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
     )
   const found = new Map<string, PastCheck>()
   for (const item of parsed.data) {
