@@ -33,7 +33,7 @@ comment on view mart.data_freshness is 'How fresh and how complete is each strea
 comment on column mart.data_freshness.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.data_freshness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.data_freshness.stream is 'users, evaluations, pricing, vehicle-checks or stock-prices | unit: text | source: ops.run_stream.stream';
-comment on column mart.data_freshness.status is 'As in "forecourt status", which in addition checks every row: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and no run at work), never; and retired: the rooftop left the config, so it is loaded no more | unit: text | source: the columns after';
+comment on column mart.data_freshness.status is 'As in "forecourt status", which also checks every row: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and no run at work), never, or retired (it left the config) | unit: text | source: the columns after';
 comment on column mart.data_freshness.last_good_run_at is 'End of the last good run; good: every record is loaded or in quarantine | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
 comment on column mart.data_freshness.last_attempt_at is 'End of the last run, good or not | unit: instant in UTC | source: ops.run_stream.finished_at';
 comment on column mart.data_freshness.last_attempt_status is 'How the last run ended: ok, partial, failed or parked | unit: text | source: ops.run_stream.status';

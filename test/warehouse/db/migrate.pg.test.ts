@@ -161,7 +161,7 @@ test('the migrations of the package are found, from src/ and from dist/src/ alik
   await mkdir(join(folder.path, 'dist/src/warehouse/db'), { recursive: true })
   await writeFile(join(folder.path, 'package.json'), '{"type":"module"}')
   const here = join(import.meta.dirname, '../../../src')
-  for (const name of ['db/migration-files.ts', 'errors.ts'])
+  for (const name of ['warehouse/db/migration-files.ts', 'errors.ts'])
     await writeFile(join(folder.path, 'dist/src', name), await readText(join(here, name)))
   const copy = (await import(
     /* @vite-ignore */ join(folder.path, 'dist/src/warehouse/db/migration-files.ts')
