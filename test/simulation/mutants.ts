@@ -8,34 +8,34 @@ export interface Mutant {
 /** Faults that the simulation must detect, and one that changes nothing. */
 export const mutants = {
   'no second of overlap': {
-    file: 'sources/appraisal/answers.ts',
+    file: 'api/sources/appraisal/answers.ts',
     text: 'startdate: from - 1,',
     instead: 'startdate: from,',
   },
   'checkpoint before rows': {
-    file: 'pipeline/windowed-slice.ts',
+    file: 'sync/windows/windowed-slice.ts',
     text: 'await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], settleDays)',
     instead: `const { inTransaction } = await import('../db/transaction.ts')
       await inTransaction(context.pool, async (early) =>
       await certify(early, scope, [{ rooftopId: rooftop.id, certificates }], settleDays))`,
   },
   'no lookback': {
-    file: 'pipeline/due-windows.ts',
+    file: 'sync/windows/due-windows.ts',
     text: 'sourceStart - recheckDays * daySeconds',
     instead: 'sourceStart - 0 * daySeconds',
   },
   'unfenced completion': {
-    file: 'queue/queue.ts',
+    file: 'warehouse/queue/queue.ts',
     text: 'if (done.affected === items.length) return',
     instead: 'if (done) return',
   },
   'children not replaced': {
-    file: 'pipeline/load-records.ts',
+    file: 'sync/records/load-records.ts',
     text: 'records.filter(({ replaces }) => replaces).map',
     instead: 'records.filter(({ replaces }) => replaces && table === stream.tables[0]).map',
   },
   'nothing changed': {
-    file: 'pipeline/windowed-slice.ts',
+    file: 'sync/windows/windowed-slice.ts',
     text: 'const more = listed.more ||',
     instead: 'const more = false || listed.more ||',
   },
