@@ -1691,7 +1691,7 @@ ops.rate_budget table with (fillfactor=50)
   next_at timestamp with time zone -- The next send time that no process has reserved
   blocked_until timestamp with time zone -- No process sends before this time; set by Retry-After, at most a day ahead. To try sooner, set it to null and restart the processes
   throttled_at timestamp with time zone -- When the rate was last cut
-  state jsonb not null default '{}'::jsonb -- The state of the law in src/api/sources/rate-law.ts; times in ms since 1970. {}: no limit is known
+  state jsonb not null default '{}'::jsonb -- The state of the law that is written in rate-law.ts; times in ms since 1970. {}: no limit is known
   constraint rate_budget_pkey PRIMARY KEY (key_name)
   constraint rate_budget_rate_check CHECK ((rate > (0)::double precision))
   -- One row per API key, by its name in the config, never its value. Times are by the clock of the database. The table may be emptied at any time: the limits are then observed again.
