@@ -81,6 +81,30 @@ test('one list item without an id goes to quarantine, and the window counts it',
   expect(await rows(fixture, 'select * from ops.quarantine where resolved_at is null')).toEqual([])
 })
 
+test('a record that one listing leaves out and the next one shows stays, and its window lists it', async () => {
+  await using fixture = await openFixture({
+    sandbox: { world: world(), now },
+    sync: { start: '2026-03-05', windowHours: 720 },
+  })
+  await fixture.night()
+  const fault = fixture.sandbox.faults.add({
+    match: { path: '/getevallist' },
+    times: 1,
+    fault: { kind: 'listCap', cap: 8, order: 'newest' },
+  })
+
+  const report = await fixture.nightAfter(0.1)
+  const { plain, deep } = await verified(fixture)
+
+  expect(fault.hits).toBe(1)
+  expect(report).toMatchObject({ status: 'ok' })
+  expect(plain).toMatchObject({ gaps: [], brokenSums: [], notStored: [] })
+  expect(deep).toMatchObject({ missing: [], notConserved: [] })
+  expect(
+    await rows(fixture, 'select count(*)::int as n from core.evaluation where gone_at is null'),
+  ).toEqual([{ n: 9 }])
+})
+
 test('an EntryDate twelve hours off marks nothing as gone, however the windows change', async () => {
   const shifted = world()
   for (const { evalId, createdAt } of shifted.evaluations()) {

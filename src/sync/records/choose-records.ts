@@ -4,7 +4,7 @@ import { isWithin, overlap } from '../../values/window.ts'
 import { readRunStream } from '../run/commit-slice.ts'
 import { sourcesOf } from '../run/sources.ts'
 import { callOptions, type SliceJob } from '../run/stream.ts'
-import type { Backlog } from '../windows/backlog.ts'
+import type { Backlog, Unit } from '../windows/backlog.ts'
 import type { EarlierCertificate } from '../windows/certificate.ts'
 import type { DueScope } from '../windows/due-windows.ts'
 import type { ListedWindows } from '../windows/list-windows.ts'
@@ -33,13 +33,15 @@ export interface ReadPlan {
   readonly moved: ReadonlyMap<number, Date>
 }
 
-type Chosen = Pick<ListedWindows, 'parts' | 'earlier'> & Pick<Backlog, 'readBefore'>
+type Chosen = Pick<ListedWindows, 'parts' | 'earlier'> &
+  Pick<Backlog, 'readBefore'> &
+  Pick<ConfirmedUnits, 'missing'>
 
 /** Chooses the listed records to read: those that are new, changed or due to be read again, and not read already. */
 export async function chooseRecords(
   job: SliceJob<WindowedRecords>,
   scope: DueScope,
-  { parts, earlier, readBefore }: Chosen,
+  { parts, missing, earlier, readBefore }: Chosen,
 ): Promise<ReadPlan> {
   const { context, stream, rooftop } = job
   const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.id)))
@@ -51,7 +53,6 @@ export async function chooseRecords(
     .map(({ id }) => id)
   const entries = await storedRecords(context.db, stream, rooftop, [...listed, ...lost])
   const known = new Map(entries.map((entry) => [entry.id, entry]))
-  const stored = await storedOf(job, parts)
   let budget = known.size === 0 ? 0 : await rereadBudget(job)
   const ids = new Set(lost)
   const changed = new Set<number>()
@@ -69,15 +70,12 @@ export async function chooseRecords(
     for (const id of affordable ? [...first, ...left] : first) ids.add(id)
     rereadAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))
     for (const [id, at] of misplaced(part, known, rooftop)) moved.set(id, at)
-    const missing = await missingFrom(job, part, stored.get(part)!)
-    const atCreation = await listedAtCreation(
-      job,
-      missing.filter((id) => !listed.has(id)),
-    )
+    const absent = missing.get(part)!.filter((id) => !listed.has(id))
+    const atCreation = await listedAtCreation(job, absent)
     for (const [id, at] of atCreation) moved.set(id, at)
     unlisted.set(
       part,
-      missing.filter((id) => !listed.has(id) && !atCreation.has(id)),
+      absent.filter((id) => !atCreation.has(id)),
     )
   }
   const loadedByOther = [...quarantined].filter((id) => isOwnedByOther(known.get(id), rooftop))
@@ -203,24 +201,52 @@ async function storedOf(
   )
 }
 
-/** Stored records that a part no longer lists. A second listing must confirm it, and an unprovable part says nothing. */
-async function missingFrom(
+/** Units with what a second listing of their windows has shown. */
+interface ConfirmedUnits {
+  readonly units: readonly Unit[]
+  /** By part, the stored records that neither listing shows. */
+  readonly missing: ReadonlyMap<ProvenPart, readonly number[]>
+}
+
+/**
+ * Lists the parts again that leave out a stored record. A record that the second listing shows belongs to its part, whose certificate
+ * lists it then: a source may leave one out for a moment. An unprovable part says nothing of what it leaves out.
+ */
+export async function confirmUnits(
   job: SliceJob<WindowedRecords>,
-  part: ProvenPart,
-  stored: readonly number[],
-): Promise<readonly number[]> {
+  units: readonly Unit[],
+): Promise<ConfirmedUnits> {
   const { context, stream, rooftop } = job
-  if (part.proof === 'unprovable') return []
-  const { from, until, open } = part.window
-  const listed = new Set(part.items.map((item) => item.id))
-  const missing = stored.filter((id) => !listed.has(id))
-  if (missing.length === 0) return []
-  const second = await stream.list(
-    sourcesOf(context),
-    rooftop,
-    { from, until: open ? null : until },
-    callOptions(job),
-  )
-  const shown = new Set(second.items.map((item) => item.id))
-  return missing.filter((id) => !shown.has(id))
+  const stored = await storedOf(job, units.flat())
+  const missing = new Map<ProvenPart, readonly number[]>()
+  const confirm = async (part: ProvenPart): Promise<ProvenPart> => {
+    const listed = new Set(part.items.map((item) => item.id))
+    const absent =
+      part.proof === 'unprovable' ? [] : stored.get(part)!.filter((id) => !listed.has(id))
+    if (absent.length === 0) {
+      missing.set(part, [])
+      return part
+    }
+    const { from, until, open } = part.window
+    const second = await stream.list(
+      sourcesOf(context),
+      rooftop,
+      { from, until: open ? null : until },
+      callOptions(job),
+    )
+    const shown = second.items.filter(({ id }) => absent.includes(id))
+    const confirmed = { ...part, items: [...part.items, ...shown] }
+    missing.set(
+      confirmed,
+      absent.filter((id) => shown.every((item) => item.id !== id)),
+    )
+    return confirmed
+  }
+  const confirmed: Unit[] = []
+  for (const unit of units) {
+    const parts: ProvenPart[] = []
+    for (const part of unit) parts.push(await confirm(part))
+    confirmed.push(parts)
+  }
+  return { units: confirmed, missing }
 }

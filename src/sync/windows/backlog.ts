@@ -16,7 +16,7 @@ export interface Backlog {
 }
 
 /** Parts that are certified together in one transaction, or not at all. */
-type Unit = readonly ProvenPart[]
+export type Unit = readonly ProvenPart[]
 
 /** Records in all backlogs of one process, at most: bounds their memory. */
 const maxRecords = 400_000

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { isAhead } from '../../values/instant.ts'
 import { cutIntoWindows } from '../../values/window.ts'
-import { chooseRecords, type ReadPlan } from '../records/choose-records.ts'
+import { chooseRecords, confirmUnits, type ReadPlan } from '../records/choose-records.ts'
 import { commitRecords } from '../records/commit-records.ts'
 import { type Hydrated, hydrate } from '../records/hydrate.ts'
 import { newestHashes } from '../records/load-records.ts'
@@ -80,9 +80,9 @@ async function readUnits(
   left: Backlog
 }> {
   const { records: enough, recordsPerPart } = job.context.sliceLimits
-  const taken = firstUnits(units, enough)
+  const { units: taken, missing } = await confirmUnits(job, firstUnits(units, enough))
   const parts = taken.flat()
-  const reading = await chooseRecords(job, scope, { parts, earlier, readBefore })
+  const reading = await chooseRecords(job, scope, { parts, missing, earlier, readBefore })
   const wanted = reading.ids
   const ids = wanted.slice(0, enough + recordsPerPart)
   const records = await readRecords(job, { ...reading, ids })
