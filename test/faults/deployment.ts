@@ -28,13 +28,14 @@ export interface DeploymentPlan {
   readonly evaluations: number
   /** The address on which the source listens; default 127.0.0.1. */
   readonly sourceHost?: string
+  /** The address at which its processes reach the source; default: the one on which it listens. */
+  readonly sourceAddress?: string
   readonly windowHours?: number
 }
 
 /** How a process of a deployment reaches the others; defaults come from the plan. */
 export interface ProcessOptions {
   readonly warehouseUrl?: string
-  readonly sourceHost?: string
   readonly sourcePort?: number
   /** The command that starts the process, e.g. `ip netns exec host`. */
   readonly launcher?: ChildOptions['launcher']
@@ -109,7 +110,7 @@ async function openDeploymentPool(url: string): Promise<pg.Pool> {
 function configOf(plan: DeploymentPlan, sandbox: Sandbox, place: ProcessOptions): ConfigInput {
   const config = sandbox.clientConfig()
   const at = new URL(config.appraisal.baseUrl)
-  at.hostname = place.sourceHost ?? plan.sourceHost ?? '127.0.0.1'
+  at.hostname = plan.sourceAddress ?? plan.sourceHost ?? '127.0.0.1'
   at.port = String(place.sourcePort ?? at.port)
   return {
     ...config,

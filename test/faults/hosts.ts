@@ -30,6 +30,8 @@ export async function openHost(): Promise<Host> {
   await ip('link', 'set', cable, 'up')
   await ip('-n', name, 'address', 'add', `${own}/24`, 'dev', 'eth0')
   for (const device of ['lo', 'eth0']) await ip('-n', name, 'link', 'set', device, 'up')
+  // So that all hosts reach a service at one address: work belongs to the base URLs of its run.
+  await ip('-n', name, 'route', 'add', 'default', 'via', gateway!)
   return {
     gateway: gateway!,
     launcher: ['ip', 'netns', 'exec', name],

@@ -47,9 +47,10 @@ async function expectTakeOver({ deployment, lost, other, cut, heal }: Cut): Prom
   console.log(`Seconds until the other host had it: ${seconds}; late writes: ${late()!.length}`)
 }
 
-async function openTwo(cluster: Cluster): Promise<Deployment> {
+async function openTwo(cluster: Cluster, sourceAddress = '127.0.0.1'): Promise<Deployment> {
   const url = await cluster.warehouse('hosts')
-  return await openDeployment({ url, rooftops, evaluations: 4 * rooftops, sourceHost: anywhere })
+  const size = { rooftops, evaluations: 4 * rooftops }
+  return await openDeployment({ url, ...size, sourceHost: anywhere, sourceAddress })
 }
 
 /** The URL of the warehouse through a connection. */
@@ -63,14 +64,13 @@ test.skipIf(!(await mayOpenHosts()))(
   'when one of two hosts is cut off, the other takes over within 15 s, and the first writes nothing late',
   async () => {
     await using cluster = await openCluster()
-    await using deployment = await openTwo(cluster)
-    await using line = await openFaultProxy(cluster.port, anywhere)
     await using first = await openHost()
     await using second = await openHost()
+    await using deployment = await openTwo(cluster, second.gateway)
+    await using line = await openFaultProxy(cluster.port, anywhere)
     await deployment.startBackfill()
     const at = ({ gateway, launcher }: Host) => ({
       warehouseUrl: over(deployment.url, gateway, line),
-      sourceHost: gateway,
       launcher,
     })
     const [lost, other] = await Promise.all([
