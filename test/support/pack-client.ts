@@ -45,7 +45,7 @@ function packageOf(name: string): string {
     .join('/')
 }
 
-const entryPath = ['.', 'src', 'client', 'client.js'].join('/')
+const entryPath = ['.', 'src', 'api', 'client', 'client.js'].join('/')
 const [oldest] = /\d+\.\d+/.exec(own.engines.node)!
 const tooOld = `const [major, minor] = process.versions.node.split('.').map(Number)
 const [leastMajor, leastMinor] = '${oldest}'.split('.').map(Number)
