@@ -64,7 +64,7 @@ export async function searchWithoutLocks<T>(
   const client = await pool.connect()
   try {
     // Bodies are stored outside their table (TOAST), so the table is small and Postgres would scan it with one process.
-    await client.query("set min_parallel_table_scan_size = '256kB'; set jit = off")
+    await client.query("set min_parallel_table_scan_size = '256kB'")
     const tables = await textTables(client)
     return await read({ client, wire, tables, search: cache.searchWith(client, 'unlocked') })
   } finally {

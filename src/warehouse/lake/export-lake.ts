@@ -80,8 +80,6 @@ async function prepareSession(client: pg.ClientBase, { name }: LakeTarget): Prom
   // While files are sent, the transaction is idle.
   await client.query("set local idle_in_transaction_session_timeout = '1h'")
   await client.query('set local statement_timeout = 0')
-  // There is a query for each table and rooftop, and to compile one takes longer than to run it.
-  await client.query('set local jit = off')
   const { rows } = await client.query<{ isFree: boolean }>(
     `select ${lockSql.try('lake', 'hashtext($1)')} as "isFree"`,
     [name],

@@ -181,6 +181,8 @@ test('sessions start with read-only, timeouts, UTC and the marts, and the login 
     'idle_session_timeout',
     'search_path',
     'timezone',
+    'jit',
+    'work_mem',
   ])
     settings[name] = (
       await client.query(`select current_setting('${name}') as value`)
@@ -194,6 +196,8 @@ test('sessions start with read-only, timeouts, UTC and the marts, and the login 
     idle_session_timeout: '8h',
     search_path: 'mart',
     timezone: 'UTC',
+    jit: 'off',
+    work_mem: '32MB',
   })
   await expect(fixture.logins.as('reader')).rejects.toThrow(/too many connections for role/)
   const tenant = await fixture.logins.as('tenant')

@@ -104,6 +104,24 @@ test('every session is in UTC, named, and limited when it idles in a transaction
   expect(given.rows).toEqual([{ zone: 'UTC', name: 'connect test', timeout: '8s' }])
 })
 
+test('a session has no JIT and memory to sort, however small the default of the server; a larger one stays', async () => {
+  await using database = await createTestDatabase()
+  const settings = "select current_setting('jit') as jit, current_setting('work_mem') as memory"
+  const read = async (serverDefault: string) => {
+    await database.pool.query(
+      `do $$ begin execute format('alter database %I set work_mem = %L', current_database(), '${serverDefault}'); end $$`,
+    )
+    const pool = await openPool(database.url, options)
+    const { rows } = await pool.query(settings)
+    await pool.end()
+    return rows
+  }
+
+  const results = [await read('4MB'), await read('256MB')]
+
+  expect(results).toEqual([[{ jit: 'off', memory: '32MB' }], [{ jit: 'off', memory: '256MB' }]])
+})
+
 test('a backend killed while idle or while in use does not kill the process', async () => {
   await using database = await createTestDatabase()
   const pool = await openPool(database.url, options)
