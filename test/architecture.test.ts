@@ -53,7 +53,14 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   'web/links': [...upToSync, 'web/archive', 'src/streams/vehicle-checks/*.ts'],
   'privacy/screen': ['warehouse/db', 'api/contract', 'values'],
   'privacy/erase': ['privacy/screen', 'web/archive', 'warehouse/db', 'streams', ...source],
-  'privacy/retain': [...upToSync, 'privacy/erase', 'privacy/screen', 'web/archive', 'streams'],
+  'privacy/retain': [
+    ...upToSync,
+    'privacy/erase',
+    'privacy/screen',
+    'web/archive',
+    'streams',
+    'src/sync/explain/*.ts',
+  ],
   sync: [...upToSync, 'privacy/screen'],
   'web/morning': [...upToSync, 'sync', 'src/streams/all.ts'],
   'app/scheduler': [

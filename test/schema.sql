@@ -1723,6 +1723,7 @@ ops.run table
   resumes bigint -- The paused, stopped or killed run that this run continues
   heartbeat_at timestamp with time zone not null default now() -- When a process last worked for the run. Older than a minute while status is running: no process works for it
   source_id integer -- The services that it reads. null: a run of an earlier version, whose work any process takes
+  summary jsonb -- What is left of the rows of ops.run_stream once retention has deleted them: { streams, rooftops, errors, firstError }; null: the rows are there
   constraint run_lane_check CHECK (((lane)::text = ANY ((ARRAY['event'::character varying, 'foreground'::character varying, 'background'::character varying])::text[])))
   constraint run_pkey PRIMARY KEY (run_id)
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
@@ -1731,10 +1732,10 @@ ops.run table
   CREATE INDEX run_background ON ops.run USING btree (run_id) WHERE ((lane)::text = 'background'::text)
   CREATE INDEX run_command ON ops.run USING btree (command, COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id)
   CREATE INDEX run_ended ON ops.run USING btree (COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id)
-  CREATE INDEX run_event_ended ON ops.run USING btree (finished_at) WHERE ((lane)::text = 'event'::text)
   CREATE INDEX run_not_ok ON ops.run USING btree (COALESCE(finished_at, 'infinity'::timestamp with time zone), run_id) WHERE ((status)::text <> 'ok'::text)
   CREATE INDEX run_resumes ON ops.run USING btree (resumes) WHERE (resumes IS NOT NULL)
   CREATE INDEX run_running ON ops.run USING btree (run_id) WHERE ((status)::text = 'running'::text)
+  CREATE INDEX run_without_summary ON ops.run USING btree (finished_at) WHERE ((summary IS NULL) AND ((status)::text <> 'running'::text))
   -- One execution of a command. Times are those of the database, source_started_at is the clock of the source (HTTP Date).
 
 ops.run_log table

@@ -110,7 +110,9 @@ function runLines(run: RunDetail, config: Config): string[] {
     ...contextLines(run),
     'Counts by stream:',
     ...countLines(run),
-    'By rooftop and stream:',
+    run.isSummary
+      ? 'Those of each rooftop were deleted: it ended longer ago than retention.runDays.'
+      : 'By rooftop and stream:',
     ...table(
       [
         ...['rooftop', 'stream', 'status', 'done after', 'listed', 'inserted', 'updated'],

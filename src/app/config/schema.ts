@@ -198,6 +198,12 @@ export const fileSchema = z.strictObject({
     rawDays: whole(0, 36_500)
       .default(90)
       .describe('Superseded payloads; the newest of each record stays'),
+    runDays: whole(1, 36_500)
+      .default(90)
+      .describe('What each run did for each rooftop; the run and its sums stay'),
+    ledgerDays: whole(30, 36_500)
+      .default(400)
+      .describe('Runs of jobs, price batches, and what people did in the console'),
   }),
   budget: group({
     ppsrSearch: perDay,

@@ -47,16 +47,9 @@ export async function runJobWork(context: Context, job: PlannedJob): Promise<Job
   return await listEverything(context, job, work.streams)
 }
 
-/** Deletes what has outlived its retention, including old job runs. */
+/** Deletes what has outlived its retention. */
 async function retain(context: Context): Promise<JobWorkResult> {
   const { files, ...deleted } = await applyRetention(context)
-  // The newest run of each job stays, because it shows the job's status. A drop folder is read 288 times a day, mostly for nothing.
-  await context.pool.query(
-    `delete from ops.job_fire as old where status <> 'running' and claimed_at < now() - case
-       when job_name = 'stock-inbox' and status in ('ok', 'skipped') then interval '14 days' else interval '1 year' end
-       and fire_id < (select max(fire_id) from ops.job_fire as newest
-         where newest.job_name = old.job_name and newest.source_id is not distinct from old.source_id)`,
-  )
   const counts = { ...deleted, files: files.removed }
   if (files.pending === 0) return { status: 'ok', runs: [], counts }
   const error = `${files.pending} files of erased customers are not deleted yet: ${files.reason ?? 'reason unknown'}`

@@ -1,4 +1,6 @@
+import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import type { Context } from '../../context.ts'
+import { summariseRuns } from '../../sync/explain/run-history.ts'
 import { archiveFolder } from '../../web/archive/archive.ts'
 import { type FilesRemoved, removeErasedFiles } from '../erase/erased-files.ts'
 import { deletePayloads } from './payloads.ts'
@@ -13,8 +15,14 @@ interface RetentionReport {
   readonly links: number
   /** Bodies of webhooks. The rows stay, because missed deliveries are counted by them. */
   readonly deliveries: number
-  /** Counts of runs for webhooks. The runs stay, because their records refer to them. */
-  readonly eventRuns: number
+  /** Runs that were reduced to their sums. The runs stay, because their records refer to them. */
+  readonly runs: number
+  /** Price batches with their units and payloads; the prices stay. */
+  readonly priceBatches: number
+  /** Runs of jobs. */
+  readonly jobRuns: number
+  /** What people did in the console. */
+  readonly consoleActions: number
   /** Uploaded stock lists that were not imported within a day, and the notes on older ones. */
   readonly uploads: number
   /** Records of files that came by a drop folder. */
@@ -31,13 +39,19 @@ type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'>
 const batchSize = 1_000
 
 /**
- * Deletes data older than `retention.rawDays`: superseded payloads, bodies of webhooks and the counts of their runs, records
- * that left quarantine, lines of logs, uploads, records of dropped files, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
- * need it. Stops between two batches when the signal is aborted.
+ * Deletes data older than `retention.rawDays`: superseded payloads, bodies of webhooks, records that left quarantine, lines of logs,
+ * uploads, records of dropped files, and expired links of checks that the source no longer lists. The newest payload of each record
+ * always stays: `why` and `replay` need it. Deletes what runs did by rooftop after `retention.runDays`, and runs of jobs, price batches
+ * and actions in the console after `retention.ledgerDays`. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
   const { db, config } = context
-  const cutoff = new Date(Date.now() - config.retention.rawDays * 86_400_000)
+  const { rawDays, runDays, ledgerDays } = config.retention
+  const [cutoff, runCutoff, ledgerCutoff] = [
+    daysAgo(rawDays),
+    daysAgo(runDays),
+    daysAgo(ledgerDays),
+  ]
   const payloads = await deletePayloads(context, cutoff, batchSize)
   const quarantine = await inBatches(
     context,
@@ -52,7 +66,10 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
        select delivery_id from ops.webhook_delivery where body is not null and received_at < $1 limit $2)`,
     cutoff,
   )
-  const eventRuns = await inBatches(context, oldEventRuns, cutoff)
+  const runs = await repeat(context, async () => await summariseRuns(db, runCutoff, batchSize))
+  const priceBatches = await inBatches(context, oldPriceBatches, ledgerCutoff)
+  const jobRuns = await inBatches(context, oldJobRuns, ledgerCutoff)
+  const consoleActions = await inBatches(context, oldConsoleActions, ledgerCutoff)
   const uploads = await inBatches(context, oldUploads, cutoff)
   const inboxFiles = await inBatches(context, oldInboxFiles, cutoff)
   const runLines = await inBatches(context, oldRunLines, cutoff)
@@ -62,7 +79,7 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
     quarantine,
     links,
     deliveries,
-    eventRuns,
+    ...{ runs, priceBatches, jobRuns, consoleActions },
     uploads,
     inboxFiles,
     runLines,
@@ -97,21 +114,53 @@ const oldInboxFiles = `
       select max(newest.file_id) from ops.stock_inbox_file as newest where newest.inbox = file.inbox and newest.state = 'done')
     limit $2)`
 
-const oldEventRuns = `
-  delete from ops.run_stream where (run_id, rooftop_id, stream) in (
-    select run_id, rooftop_id, stream from ops.run join ops.run_stream using (run_id)
-    where lane = 'event' and run.status <> 'running' and run.finished_at < $1 limit $2)`
+const oldPriceBatches = `
+  with old as materialized (
+    select batch_no, rooftop_id from ops.price_batch where finished_at < $1 order by batch_no limit $2
+  ), units as (delete from ops.price_batch_unit as unit using old where unit.batch_no = old.batch_no
+  ), bodies as (
+    delete from raw.payload using old
+    where payload.rooftop_id = old.rooftop_id and endpoint = '${submitPriceBatch.name}' and natural_key = old.batch_no::text)
+  delete from ops.price_batch as batch using old where batch.batch_no = old.batch_no`
+
+// The newest run of each job shows its status. A drop folder is read 288 times a day, mostly for nothing.
+const oldJobRuns = `
+  delete from ops.job_fire where fire_id in (
+    select fire_id from ops.job_fire as old where status <> 'running'
+      and claimed_at < case when job_name = 'stock-inbox' and status in ('ok', 'skipped') then now() - interval '14 days' else $1 end
+      and fire_id < (select max(fire_id) from ops.job_fire as newest
+        where newest.job_name = old.job_name and newest.source_id is not distinct from old.source_id)
+    limit $2)`
+
+const oldConsoleActions = `
+  delete from ops.console_action where action_id in (
+    select action_id from ops.console_action where at < $1 order by action_id limit $2)`
+
+function daysAgo(days: number): Date {
+  return new Date(Date.now() - days * 86_400_000)
+}
 
 async function inBatches(
-  { pool, signal }: RetentionContext,
+  context: RetentionContext,
   statement: string,
   cutoff: Date,
+): Promise<number> {
+  return await repeat(context, async () => {
+    const { rowCount } = await context.pool.query(statement, [cutoff, batchSize])
+    return rowCount ?? 0
+  })
+}
+
+/** Deletes batch after batch until one is not full. */
+async function repeat(
+  { signal }: RetentionContext,
+  deleteBatch: () => Promise<number>,
 ): Promise<number> {
   let deleted = 0
   for (;;) {
     signal.throwIfAborted()
-    const { rowCount } = await pool.query(statement, [cutoff, batchSize])
-    deleted += rowCount ?? 0
-    if ((rowCount ?? 0) < batchSize) return deleted
+    const found = await deleteBatch()
+    deleted += found
+    if (found < batchSize) return deleted
   }
 }

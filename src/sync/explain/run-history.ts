@@ -46,7 +46,11 @@ export interface RunSummary {
   /** Streams of rooftops that failed or have an error. */
   readonly errors: number
   readonly firstError: string | null
+  /** What it did for each rooftop was deleted (`retention.runDays`): the counts are those of all rooftops. */
+  readonly isSummary: boolean
 }
+
+type StreamCounts = Readonly<Record<string, Counts>>
 
 /** What the history is limited to; left out: everything. */
 interface RunFilter {
@@ -92,7 +96,8 @@ export async function listRuns(
   order: RunOrder = 'begin',
 ): Promise<{ readonly runs: readonly RunSummary[]; readonly hasMore: boolean }> {
   const found = await readSummaries(db, filter, conditionsOf(filter, order), limit + 1, order)
-  return { runs: found.slice(0, limit), hasMore: found.length > limit }
+  const runs = found.slice(0, limit).map(({ countsByStream: _, ...run }) => run)
+  return { runs, hasMore: found.length > limit }
 }
 
 function conditionsOf(filter: RunFilter, order: RunOrder): RawBuilder<unknown>[] {
@@ -125,9 +130,47 @@ function isOfRun({ rooftopIds, streams }: RunFilter): RawBuilder<unknown> {
 const countNames = Object.keys(zeroCounts) as (keyof Counts)[]
 
 /** The counts of the grouped rows of `ops.run_stream as part`, as one object. */
-const sumOfCounts = sql`json_build_object(${sql.join(
+const sumOfCounts = sql`jsonb_build_object(${sql.join(
   countNames.flatMap((name) => [sql.lit(name), sql`coalesce(sum(part.${sql.ref(name)}), 0)`]),
 )})`
+
+/** What `run` did, as one object, from the rows of `ops.run_stream` that the filter is about. */
+function summaryOfRun(filter: RunFilter): RawBuilder<unknown> {
+  return sql`(select jsonb_build_object(
+    'streams', coalesce((select jsonb_object_agg(stream, counts) from (
+      select stream, ${sumOfCounts} as counts from ops.run_stream as part where ${isOfRun(filter)} group by stream) as of_stream), '{}'),
+    'rooftops', jsonb_build_object('all', count(distinct rooftop_id),
+      'ok', count(distinct rooftop_id) - count(distinct rooftop_id) filter (where part.status <> 'ok'),
+      'incomplete', count(distinct rooftop_id) filter (where part.status in ('partial', 'failed', 'parked')),
+      'failed', count(distinct rooftop_id) filter (where part.status in ('failed', 'parked')),
+      'open', count(distinct rooftop_id) filter (where part.status in ('waiting', 'running'))),
+    'errors', count(*) filter (where error is not null or part.status in ('failed', 'parked')),
+    'firstError', (array_agg(error order by part.status = 'failed' desc, rooftop_id, part.stream)
+      filter (where error is not null))[1])
+    from ops.run_stream as part where ${isOfRun(filter)})`
+}
+
+/**
+ * Keeps of runs that ended before the cutoff their sums, and deletes what they did for each rooftop; at most `limit` runs. Rows stay
+ * where work is open, and where no newer run of the same kind ended alike: they say when a stream was last well. Returns the number of runs.
+ */
+export async function summariseRuns(db: Db, cutoff: Date, limit: number): Promise<number> {
+  const { rows } = await sql<{ runs: number }>`
+    with old as materialized (
+      select run_id from ops.run as run
+      where summary is null and status <> 'running' and finished_at < ${cutoff} and not exists (
+        select from ops.run_stream as part where part.run_id = run.run_id and (status in ('waiting', 'running') or not exists (
+          select from ops.run_stream as newer join ops.run as later using (run_id)
+          where newer.rooftop_id = part.rooftop_id and newer.stream = part.stream and newer.run_id > part.run_id
+            and newer.status = part.status and later.arguments ->> 'mode' is not distinct from run.arguments ->> 'mode')))
+      order by finished_at limit ${limit}
+    ), parts as (delete from ops.run_stream using old where run_stream.run_id = old.run_id
+    ), pace as (delete from ops.run_pace using old where run_pace.run_id = old.run_id
+    ), summarised as (
+      update ops.run set summary = ${summaryOfRun({})} from old where run.run_id = old.run_id returning 1)
+    select count(*)::int as runs from summarised`.execute(db)
+  return rows[0]!.runs
+}
 
 async function readSummaries(
   db: Db,
@@ -135,34 +178,30 @@ async function readSummaries(
   conditions: readonly RawBuilder<unknown>[],
   limit: number,
   order: RunOrder = 'begin',
-): Promise<RunSummary[]> {
+): Promise<(RunSummary & { readonly countsByStream: StreamCounts })[]> {
   const newestFirst = order === 'begin' ? sql`run_id desc` : sql`${endedAt} desc, run_id desc`
-  const { rows } = await sql<RunSummary>`
+  const { rows } = await sql<
+    Omit<RunSummary, 'streams' | 'counts'> & { readonly streams: StreamCounts }
+  >`
     select run_id as "runId", command, arguments ->> 'mode' as mode, lane, status,
       status = 'running' and heartbeat_at > now() - interval '1 minute' as "isAtWork", is_detached as "isDetached", resumes,
       (select max(run_id) from ops.run as next where next.resumes = run.run_id) as "resumedBy",
       started_at as "startedAt", finished_at as "finishedAt",
       round(extract(epoch from coalesce(finished_at, now()) - started_at), 1)::float8 as seconds,
-      host, process_id as "processId", ${sql.raw(sourceOfRun)} as source, parts.*
+      host, process_id as "processId", ${sql.raw(sourceOfRun)} as source, summary is not null as "isSummary", found.*
     from (
       select * from ops.run as run where ${sql.join([sql`true`, ...conditions], sql` and `)}
       order by ${newestFirst} limit ${limit}
     ) as run
-    cross join lateral (
-      select coalesce(array_agg(distinct part.stream::text), '{}') as streams,
-        json_build_object('all', count(distinct rooftop_id),
-          'ok', count(distinct rooftop_id) - count(distinct rooftop_id) filter (where part.status <> 'ok'),
-          'incomplete', count(distinct rooftop_id) filter (where part.status in ('partial', 'failed', 'parked')),
-          'failed', count(distinct rooftop_id) filter (where part.status in ('failed', 'parked')),
-          'open', count(distinct rooftop_id) filter (where part.status in ('waiting', 'running'))) as rooftops,
-        ${sumOfCounts} as counts,
-        count(*) filter (where error is not null or part.status in ('failed', 'parked'))::int as errors,
-        (array_agg(error order by part.status = 'failed' desc, rooftop_id, part.stream)
-          filter (where error is not null))[1] as "firstError"
-      from ops.run_stream as part where ${isOfRun(filter)}
-    ) as parts
+    cross join lateral jsonb_to_record(coalesce(summary, ${summaryOfRun(filter)})) as found
+      (streams jsonb, rooftops jsonb, errors int, "firstError" text)
     order by ${newestFirst}`.execute(db)
-  return rows
+  return rows.map(({ streams, ...run }) => ({
+    ...run,
+    streams: Object.keys(streams).sort(),
+    counts: Object.values(streams).reduce<Counts>(addCounts, zeroCounts),
+    countsByStream: streams,
+  }))
 }
 
 /** One stream of one rooftop of a run. */
@@ -212,7 +251,8 @@ export async function showRun(
   const parts = Map.groupBy(await readParts(db, runId), ({ rooftopId }) => rooftopId)
   const concerned = rooftops.filter(({ id }) => parts.has(id))
   const { rooftops: statuses } = await reportRun(db, runId, concerned)
-  const streams: Record<string, Counts> = {}
+  const { rooftops: _all, counts: _sum, streams: _names, countsByStream, ...run } = summary
+  const streams: Record<string, Counts> = run.isSummary ? { ...countsByStream } : {}
   const byRooftop = concerned.map(({ id, uid, name }) => {
     const own = parts.get(id)!
     for (const part of own)
@@ -220,7 +260,6 @@ export async function showRun(
     const byStream = own.map(({ rooftopId: _, stream, ...part }) => [stream, part] as const)
     return [uid, { name, ...statuses[uid]!, streams: Object.fromEntries(byStream) }] as const
   })
-  const { rooftops: _all, counts: _sum, streams: _names, ...run } = summary
   return {
     ...run,
     ...(await readRequest(db, runId)),

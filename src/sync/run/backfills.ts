@@ -74,7 +74,11 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
       select count(distinct rooftop_id)::int as all,
         count(distinct rooftop_id) filter (where run_stream.status in ('waiting', 'running'))::int as open,
         coalesce(sum(run_stream.windows), 0)::int as windows, coalesce(sum(inserted + updated), 0)::int as loaded
-      from ops.run_stream where run_stream.run_id = chosen.run_id) as totals
+      from ops.run_stream where run_stream.run_id = chosen.run_id having summary is null
+      union all
+      select (summary -> 'rooftops' ->> 'all')::int, 0, sum((counts ->> 'windows')::int)::int,
+        sum((counts ->> 'inserted')::int + (counts ->> 'updated')::int)::int
+      from jsonb_each(summary -> 'streams') as stream (name, counts) having summary is not null) as totals
     cross join lateral (
       select coalesce(sum(pace.windows), 0)::int as "paceWindows", coalesce(sum(pace.loaded), 0)::int as "paceLoaded"
       from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace

@@ -837,6 +837,7 @@ interface OpsRunTable {
   resumes: number | null
   heartbeat_at: Generated<Date>
   source_id: number | null
+  summary: unknown
 }
 
 /** ops.run_log */

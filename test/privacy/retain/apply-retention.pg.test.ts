@@ -165,29 +165,3 @@ test('a webhook keeps its body for the configured days, and its row always', asy
   )
   expect(rows).toEqual([{ isGone: true }, { isGone: false }])
 })
-
-test('the counts of old runs for webhooks are deleted, the runs and all others stay', async () => {
-  await using fixture = await openFixture({ sandbox: { now, evaluations: 1 } })
-  const { pool } = fixture.database
-  await fixture.night()
-  await pool.query(
-    `with made as (
-       insert into ops.run (command, arguments, lane, status, source_started_at, finished_at, host, process_id)
-       select 'webhooks', '{}', lane, 'ok', now(), now() - days * interval '1 day', 'h', 1
-       from (values ('event', 91), ('event', 1), ('foreground', 91)) as run (lane, days) returning run_id)
-     insert into ops.run_stream (run_id, rooftop_id, stream, status)
-     select run_id, rooftop_id, 'evaluations', 'ok' from made, (select min(rooftop_id) as rooftop_id from core.rooftop) as one`,
-  )
-
-  const { eventRuns } = await applyRetention(fixture.context)
-
-  expect(eventRuns).toBe(1)
-  const { rows } = await pool.query(
-    `select lane, count(distinct run_id)::int as runs, count(distinct line.run_id)::int as counted
-     from ops.run left join ops.run_stream as line using (run_id) where command = 'webhooks' group by 1 order by 1`,
-  )
-  expect(rows).toEqual([
-    { lane: 'event', runs: 2, counted: 1 },
-    { lane: 'foreground', runs: 1, counted: 1 },
-  ])
-})

@@ -76,7 +76,9 @@ ${table({
   columns: partColumns,
   onPhone: ['Stream', 'Status', 'Inserted', 'Updated', 'Quarantined', 'Why'],
   rows: found.parts.map((part) => partRow(part, facts, zone)),
-  empty: 'It had nothing to do.',
+  empty: facts.isSummary
+    ? 'What it did for each rooftop was deleted: it ended longer ago than retention.runDays. The counts above stay.'
+    : 'It had nothing to do.',
 })}
 ${pager(found)}
 <h2>Its log</h2>
