@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
+import type { StockImportReport } from '#src/stock/import/request.ts'
 import { openImportFixture, vinOf } from './import-fixture.ts'
 
 const header = 'Stock Number,VIN,Make,Model,Mdl Yr,Odo (km),Adv Price,Date In,Colour'
@@ -93,3 +94,60 @@ test('a list without such a column loads with a report at every import, until th
   expect(confirmed.status).toBe('already-imported')
   expect(next.missing.map(({ field }) => field)).toEqual(['model_year', 'odometer'])
 })
+
+/** Six cars, and a second price of some of them. */
+function twoPrices(name: string, second: (at: number) => string, first = 'Price'): string {
+  const rows = Array.from(
+    { length: 6 },
+    (_, at) => `S${at}X,${vinOf(at + 1)},Kia,Rio,2018,15000,${20_000 + at},${second(at)}`,
+  )
+  return [`Stock Number,VIN,Make,Model,Year,Km,${first},${name}`, ...rows, ''].join('\r\n')
+}
+
+test('a second price that is lower is asked about, whether all vehicles have it or some', async () => {
+  await using fixture = await openImportFixture()
+  const some = twoPrices('Reduced To', (at) => (at < 2 ? '19000' : ''))
+  const all = twoPrices('Internet Price', (at) => String(19_500 + at))
+
+  await expect(fixture.import(some)).rejects.toThrow(
+    '"Reduced To" is lower than "Price" for 2 of 6 vehicles. Where it is empty, "Price" holds the price',
+  )
+  await expect(fixture.import(all)).rejects.toThrow(
+    '"Internet Price" is lower than "Price" for 6 of 6 vehicles. Name the one that holds the asking price',
+  )
+  await fixture.import(all, { maps: ['price_asking=Internet Price'] })
+  // The answer is remembered.
+  await fixture.import(all.replaceAll('15000', '15001'))
+
+  const units = await fixture.rows(
+    'select asking_price::int as price from core.stock_unit order by 1',
+  )
+  expect(units).toEqual([0, 1, 2, 3, 4, 5].map((at) => ({ price: 19_500 + at })))
+})
+
+test('another amount, a price before a reduction and one that is equal are not asked about', async () => {
+  await using fixture = await openImportFixture()
+  const lists = [
+    twoPrices('Was', (at) => String(22_000 + at)),
+    twoPrices('New Price', (at) => String(20_000 + at)),
+    twoPrices('Discount', () => '500'),
+    twoPrices('Special Offer', (at) => (at < 2 ? 'free tank' : '')),
+    twoPrices('Now', (at) => String(19_000 + at), 'Was'),
+  ]
+  for (const list of lists)
+    expect(await fixture.import(list, { dryRun: true })).toMatchObject({ accepted: 6 })
+})
+
+test('a price without tax is stored as written, and the import says so', async () => {
+  await using fixture = await openImportFixture()
+  for (const header of ['Price ex GST', 'Price (excl. VAT)', 'Price + tax']) {
+    const report = await fixture.import(list(years, days, names(header)), { dryRun: true })
+    expect(codesOf(report), header).toContain('PRICE_WITHOUT_TAX')
+  }
+  const report = await fixture.import(list(years, days, names('Price incl GST')), { dryRun: true })
+  expect(codesOf(report)).not.toContain('PRICE_WITHOUT_TAX')
+})
+
+const codesOf = ({ warnings }: StockImportReport) => warnings.map(({ code }) => code)
+
+const names = (price: string) => header.replace('Adv Price', price)

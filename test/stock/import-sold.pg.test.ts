@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ListRefused } from '#src/stock/import/list-refused.ts'
 import { type ImportFixture, listOf, openImportFixture, vehicles } from './import-fixture.ts'
-import { textRows, workbook } from './workbook/make-workbook.ts'
+import { escapeXml, textRows, workbook } from './workbook/make-workbook.ts'
 
 const lines = listOf(vehicles(24)).trimEnd().split('\r\n')
 const listed = (rows: readonly string[]) => [...rows, ''].join('\r\n')
@@ -220,4 +220,75 @@ test('in a workbook the block of sold vehicles is found as in a text', async () 
   expect(await fixture.import(book, { dryRun: true })).toMatchObject({
     ...{ accepted: 16, issueCounts: { 'not-in-stock': 8 } },
   })
+})
+
+const traces = [
+  ...[
+    ['Deal No', 'D-1001'],
+    ['Customer', 'J. Smith'],
+    ['Buyer name', 'Smith'],
+    ['Deposit', '500'],
+    ['Invoice Date', '2026-03-05'],
+    ['Delivery date', '5 Mar 2026'],
+    ['Kunde', 'Schmidt'],
+    ['Cliente', 'García'],
+  ],
+] as const
+
+test('a column that only some vehicles have, as a customer or the number of a deal, is asked about', async () => {
+  await using fixture = await openImportFixture()
+  for (const [header, value] of traces) {
+    const list = listWith(header, value, '')
+    const { refusal, message } = await refusalOf(fixture, list)
+    const { questions } = (refusal as Extract<typeof refusal, { is: 'columns' }>).mapping
+
+    const accepted = await fixture.import(list, { dryRun: true, maps: [`sold=${header}`] })
+    const declined = await fixture.import(list, { dryRun: true, maps: ['sold='] })
+
+    expect(
+      questions.map(({ maps }) => maps),
+      header,
+    ).toEqual([[`sold=${header}`]])
+    expect(message).toContain(`8 of 24 vehicles have something in the column "${header}"`)
+    expect(accepted, header).toMatchObject({ accepted: 16, issueCounts: { 'not-in-stock': 8 } })
+    expect(declined, header).toMatchObject({ accepted: 24, skipped: 0 })
+  }
+})
+
+test('such a column is not asked about where most vehicles have it, a status decides, or it is another one', async () => {
+  await using fixture = await openImportFixture()
+  const withStatus = listWith('Status', 'In stock', 'In stock').trimEnd().split('\r\n')
+  const lists = [
+    listWith('Deposit', '', '500'),
+    listWith('Deposit', '0', ''),
+    listWith('Customer Rating', '5', ''),
+    listWith('Invoice Price', '15000', ''),
+    listed(
+      withStatus.map((line, at) => `${line},${at === 0 ? 'Customer' : at === 1 ? 'Smith' : ''}`),
+    ),
+  ]
+  for (const list of lists)
+    expect(await fixture.import(list, { dryRun: true })).toMatchObject({ accepted: 24, skipped: 0 })
+})
+
+test('rows of a workbook that are struck through are not stock', async () => {
+  await using fixture = await openImportFixture()
+  const cell = (text: string, style: number) =>
+    `<c t="inlineStr" s="${style}"><is><t>${escapeXml(text)}</t></is></c>`
+  // Every third row; of another one, a single cell.
+  const rows = lines.map((line, at) => {
+    const cells = line.split(',')
+    const isStruck = (column: number) => at > 0 && (at % 3 === 0 || (at === 1 && column === 6))
+    return `<row>${cells.map((text, column) => cell(text, isStruck(column) ? 1 : 0)).join('')}</row>`
+  })
+  const book = workbook({ sheets: [{ name: 'Stock', rows: rows.join('') }], hasStrike: true })
+
+  const report = await fixture.import(book, { dryRun: true })
+  const all = await fixture.import(book, { dryRun: true, maps: ['sold='] })
+
+  expect(report).toMatchObject({ accepted: 16, rejected: 0, issueCounts: { 'not-in-stock': 8 } })
+  expect(report.issues.find(({ code }) => code === 'not-in-stock')?.hint).toBe(
+    'its cells are struck through, as those of sold vehicles are; --map sold= ignores that',
+  )
+  expect(all).toMatchObject({ accepted: 24, skipped: 0 })
 })

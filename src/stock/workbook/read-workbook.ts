@@ -224,11 +224,15 @@ function widthOf(rows: readonly SheetRow[]): number {
 }
 
 /** The row with `width` cells. A row that is longer than the table has a note beside it, which is left out of no cell. */
-function recordOf({ line, cells, isSubtotal, numbers }: SheetRow, width: number): CsvRecord {
+function recordOf(
+  { line, cells, isSubtotal, isStruck, numbers }: SheetRow,
+  width: number,
+): CsvRecord {
   const whole = cells.length < width ? filledUp(cells, width) : cells
   const record = {
     ...{ line, cells: whole, raw: rawOf(whole) },
     ...(isSubtotal ? { isSubtotal } : {}),
+    ...(isStruck ? { isStruck } : {}),
     ...(numbers ? { numbers } : {}),
   }
   if (cells.every((cell) => cell.trim() === '')) return { ...record, problem: blank }

@@ -13,15 +13,22 @@ export interface SheetRow {
   readonly cells: readonly string[]
   /** A formula calculates a cell from several rows: `=SUBTOTAL(9,F2:F9)`. */
   readonly isSubtotal?: boolean
+  /** Most of its cells with a value are struck through. */
+  readonly isStruck?: boolean
   /** By column; left out where every text can only be read as the number of its cell. */
   readonly numbers?: CellNumbers
+}
+
+/** How cells of a style are read. */
+export interface CellStyle extends CellFormat {
+  readonly isStruck: boolean
 }
 
 /** What the cells of a sheet refer to. */
 export interface CellContext {
   /** The name of the sheet, for messages. */
   readonly sheet: string
-  readonly styles: readonly CellFormat[]
+  readonly styles: readonly CellStyle[]
   /** Of cells whose style the workbook does not have. */
   readonly general: CellFormat
   readonly sharedStrings: TextTable
@@ -64,6 +71,9 @@ class SheetReader {
   /** The formula's first characters; null outside of one. */
   #formula: string | null = null
   #isSubtotal = false
+  // Of the row at work: its cells with a value, and those that are struck through.
+  #filled = 0
+  #struck = 0
 
   constructor(limits: WorkbookLimits, context: CellContext) {
     this.#limits = limits
@@ -163,6 +173,8 @@ class SheetReader {
     this.#assertPlace()
     while (this.#cells.length < this.#column) this.#cells.push('')
     this.#cells[this.#column] = text
+    this.#filled += 1
+    if (this.#context.styles[this.#style]?.isStruck) this.#struck += 1
   }
 
   #closeRow(): void {
@@ -171,11 +183,14 @@ class SheetReader {
       this.#rows.push({
         ...{ line, cells },
         ...(this.#isSubtotal ? { isSubtotal: true } : {}),
+        ...(this.#struck * 2 > this.#filled ? { isStruck: true } : {}),
         ...(numbers ? { numbers } : {}),
       })
     this.#cells = []
     this.#numbers = null
     this.#isSubtotal = false
+    this.#filled = 0
+    this.#struck = 0
   }
 
   /** The text of the cell; `''` for none. */

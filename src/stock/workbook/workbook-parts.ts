@@ -3,6 +3,7 @@ import { CsvFileError } from '../csv/read/csv-file.ts'
 import type { Epoch } from './date-serial.ts'
 import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
 import { type CellFormat, cellFormat } from './number-format.ts'
+import type { CellStyle } from './sheet-rows.ts'
 import { type Attributes, ReadingTime, readXml, type XmlSource } from './xml.ts'
 import type { ZipParts } from './zip-parts.ts'
 
@@ -18,8 +19,8 @@ export interface SheetPart {
 interface Workbook {
   readonly sheets: readonly SheetPart[]
   readonly epoch: Epoch
-  /** How numbers of each cell style are read, by the number of the style. */
-  readonly styles: readonly CellFormat[]
+  /** How cells of each style are read, by the number of the style. */
+  readonly styles: readonly CellStyle[]
   /** Of cells whose style the workbook does not have. */
   readonly general: CellFormat
   /** The part with the shared texts; null: it has none. */
@@ -142,27 +143,32 @@ function formatOf(code: string): string {
   return code.length > 1_000 ? 'General' : code
 }
 
-async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly CellFormat[]> {
+async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly CellStyle[]> {
   const codes = new Map<number, string>()
-  const formats: number[] = []
-  const within = { numFmts: false, cellXfs: false }
+  const struckFonts: boolean[] = []
+  const formats: { readonly id: number; readonly font: number }[] = []
+  const within = { numFmts: false, fonts: false, cellXfs: false }
   const enter = (element: string, is: boolean) => {
-    if (element === 'numFmts' || element === 'cellXfs') within[element] = is
+    if (element === 'numFmts' || element === 'fonts' || element === 'cellXfs') within[element] = is
   }
   await readXml(source, 'styleSheet', {
-    open: (element, { numFmtId, formatCode }) => {
+    open: (element, { numFmtId, formatCode, fontId, val }) => {
       enter(element, true)
       if (within.numFmts && element === 'numFmt')
         codes.set(Number(numFmtId), formatOf(formatCode ?? ''))
-      if (within.cellXfs && element === 'xf') formats.push(Number(numFmtId ?? 0))
-      assertCount(Math.max(formats.length, codes.size), source)
+      if (within.fonts && element === 'font') struckFonts.push(false)
+      if (within.fonts && element === 'strike')
+        struckFonts[struckFonts.length - 1] = val === undefined || isTrue(val)
+      if (within.cellXfs && element === 'xf')
+        formats.push({ id: Number(numFmtId ?? 0), font: Number(fontId ?? 0) })
+      assertCount(Math.max(formats.length, codes.size, struckFonts.length), source)
     },
     close: (element) => enter(element, false),
   })
   const known = new Map<number, CellFormat>()
-  return formats.map((id) => {
+  return formats.map(({ id, font }) => {
     const format = known.get(id) ?? cellFormat(id, codes.get(id), epoch)
     known.set(id, format)
-    return format
+    return { ...format, isStruck: struckFonts[font] === true }
   })
 }

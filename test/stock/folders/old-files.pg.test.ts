@@ -82,12 +82,12 @@ test('retention deletes old records of files, but never what settles a failed on
   expect((await fixture.status()).status).toBe('ok')
 })
 
-test('runs of stock-inbox that did nothing wrong are deleted after two weeks, others after a year', async () => {
+test('runs of stock-inbox that did nothing wrong are deleted after two weeks, others after 400 days', async () => {
   await using fixture = await openWatchFixture()
   await fixture.pool.query(
     `insert into ops.job_fire (job_name, cause, status, host, process_id, claimed_at, finished_at, error)
      select job, 'manual', status, 'here', 1, now() - days * interval '1 day', now(), case when status = 'partial' then 'a.csv' end
-     from unnest(array['stock-inbox', 'retention']) as job, unnest(array['ok', 'partial']) as status, unnest(array[13, 15, 366]) as days order by days desc`,
+     from unnest(array['stock-inbox', 'retention']) as job, unnest(array['ok', 'partial']) as status, unnest(array[13, 15, 401]) as days order by days desc`,
   )
 
   const { code } = await fixture.run(['run', 'retention'])

@@ -18,6 +18,8 @@ interface TestWorkbook {
   readonly shared?: string
   /** The number format of each style: a number, or a code. */
   readonly formats?: readonly (number | string)[]
+  /** Adds a style of struck-through texts: the last one. */
+  readonly hasStrike?: boolean
   readonly date1904?: boolean
   readonly isStrict?: boolean
   /** The prefix of all elements. */
@@ -74,7 +76,10 @@ export function workbookParts(book: TestWorkbook): ZipMember[] {
           : [relationOf('shared', 'sharedStrings', 'sharedStrings.xml')]),
       ]),
     },
-    { name: 'xl/styles.xml', data: root('styleSheet', stylesOf(book.formats ?? [])) },
+    {
+      name: 'xl/styles.xml',
+      data: root('styleSheet', stylesOf(book.formats ?? [], book.hasStrike ?? false)),
+    },
     ...(shared === undefined ? [] : [{ name: 'xl/sharedStrings.xml', data: root('sst', shared) }]),
   ]
 }
@@ -99,7 +104,7 @@ function contentTypes(sheets: number): string {
 }
 
 /** Style 0 is General, and the formats follow. */
-function stylesOf(formats: readonly (number | string)[]): string {
+function stylesOf(formats: readonly (number | string)[], hasStrike: boolean): string {
   const ids = formats.map((format, at) => (typeof format === 'number' ? format : 164 + at))
   const own = formats.flatMap((format, at) =>
     typeof format === 'number'
@@ -107,7 +112,11 @@ function stylesOf(formats: readonly (number | string)[]): string {
       : [`<numFmt numFmtId="${164 + at}" formatCode="${escapeXml(format)}"/>`],
   )
   const styles = [0, ...ids].map((id) => `<xf numFmtId="${id}"/>`)
-  return `<numFmts>${own.join('')}</numFmts><cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs>${styles.join('')}</cellXfs>`
+  if (hasStrike) styles.push('<xf numFmtId="0" fontId="2"/>')
+  const fonts = hasStrike
+    ? '<fonts><font/><font><strike val="0"/></font><font><b/><strike/></font></fonts>'
+    : ''
+  return `<numFmts>${own.join('')}</numFmts>${fonts}<cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs>${styles.join('')}</cellXfs>`
 }
 
 /** A workbook as one file. */

@@ -86,15 +86,17 @@ test('the same content gives the same bytes, with a name that Excel accepts', as
 })
 
 test('what Excel cannot hold is refused, and an error of the source ends the file', async () => {
-  const long = written({}, ['x'.repeat(32_768)])
-  const wide = written({}, Array<string>(16_385).fill('x'))
+  const long = ['x'.repeat(32_768)]
+  const wide = Array<string>(16_385).fill('x')
   const failing = (async function* () {
     yield [['a']]
     throw new Error('connection lost')
   })()
 
-  await expect(long).rejects.toThrow('cell A1 has 32,768 characters')
-  await expect(wide).rejects.toThrow('1,048,576 rows of 16,384 columns: write it with --format csv')
+  await expect(written({}, long)).rejects.toThrow('cell A1 has 32,768 characters')
+  await expect(written({}, wide)).rejects.toThrow(
+    '1,048,576 rows of 16,384 columns: write it with --format csv',
+  )
   await expect(written({ pages: failing })).rejects.toThrow('connection lost')
 })
 

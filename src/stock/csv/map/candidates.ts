@@ -238,7 +238,8 @@ function usualRatio(price: SampleColumn, retail: SampleColumn): number | null {
   return ratios[Math.floor(ratios.length / 2)]!
 }
 
-function amountIn(cell: string): number {
+/** The amount of a cell; NaN: it is none. */
+export function amountIn(cell: string): number {
   const amount = readAmount(plainText(cell))
   if (!amount) return Number.NaN
   const { whole, fraction } = digitsIn(thousands, amount.reading)

@@ -29,7 +29,7 @@ export interface ReadingChoice {
 /**
  * How cells that can be read in two ways are read, as a person chose. `decimals`, `thousands`: 512.345. `numbers`, `shown`: a cell
  * whose format shows another value than its number; a year that was stored as a date. `swapped`, `unswapped`: dates in which Excel may
- * have exchanged day and month. A year: the earliest one that is right.
+ * have exchanged day and month. `yearfirst`, `yearlast`: 25/08/24. A year: the earliest one that is right.
  */
 export type CellReading = string
 

@@ -1,8 +1,9 @@
-import { type Candidate, columnName, type SampleColumn } from './candidates.ts'
+import { amountIn, type Candidate, columnName, type SampleColumn } from './candidates.ts'
 import type { ColumnMapping, Mapping, MappingQuestion, MissingField } from './column-mapping.ts'
 import { isWellFilled } from './column-profile.ts'
 import type { Overrides } from './overrides.ts'
 import { type Field, isStockField, isVital, type VitalField } from './stock-fields.ts'
+import { isSaleTrace } from './typing/sold-words.ts'
 
 interface Proposal {
   readonly columns: readonly ColumnMapping[]
@@ -27,7 +28,11 @@ export function mappingQuestions(proposal: Proposal): MappingQuestion[] {
   const low = [...(isKnown ? [] : uncertainColumns(proposal)), ...contradicted(proposal)]
   const isKeyAsked = low.some(({ maps }) => maps.some((map) => /^(stock_number|vin)=/.test(map)))
   const first = [...(key === null && !isKeyAsked ? [noKey(proposal)] : []), ...low]
-  return [...first, ...possibleColumns(proposal, first), ...(isKnown ? [] : sameName(proposal))]
+  return [
+    ...first,
+    ...possibleColumns(proposal, first),
+    ...(isKnown ? [] : [...sameName(proposal), ...reducedPrice(proposal)]),
+  ]
 }
 
 /** Columns that got a field of the warehouse with low confidence. */
@@ -153,6 +158,42 @@ function sameName({ columns, sample }: Proposal): MappingQuestion[] {
   })
 }
 
+const reducedName =
+  /\b(reduced|reduction|new|now|current|special|sale|discount(ed)?|promo(tional)?|promotion|offer|clearance|internet|web|website|online|advertised)\b/i
+const otherName = /\b(was|old|previous|original|date|percent|%|amount off|saving|by)\b/i
+
+/** A second price that is lower: the column that was chosen may hold what the vehicle cost before. */
+function reducedPrice({ columns, sample }: Proposal): MappingQuestion[] {
+  const chosen = columns.find(
+    ({ field, source }) => field === 'price_asking' && source === 'header',
+  )
+  if (chosen === undefined) return []
+  const own = sample[chosen.index]!
+  return sample.flatMap((other) => {
+    const header = other.header ?? ''
+    if (columns[other.index]!.field !== null || other.isHidden) return []
+    if (!reducedName.test(header) || otherName.test(header)) return []
+    const pairs = other.cells
+      .map((cell, row) => amountIn(cell) / amountIn(own.cells[row] ?? ''))
+      .filter((ratio) => Number.isFinite(ratio))
+    const lower = pairs.filter((ratio) => ratio < 1).length
+    const isPrice = pairs.length > 0 && pairs.every((ratio) => ratio > 0.5 && ratio <= 1)
+    if (!isPrice || lower === 0) return []
+    const [was, now] = [columnName(own, sample), columnName(other, sample)]
+    const isWhole = other.profile.filled >= own.profile.filled
+    const advice = isWhole
+      ? `Name the one that holds the asking price: --map "price_asking=${now}" or --map "price_asking=${was}".`
+      : `Where it is empty, "${was}" holds the price: put the price of each vehicle into one column and import the list again. --map "price_asking=${was}" imports it without the lower prices.`
+    return [
+      {
+        code: 'MAPPING_LOW_CONFIDENCE' as const,
+        message: `"${now}" is lower than "${was}" for ${lower} of ${own.profile.cells} vehicles. ${advice}`,
+        maps: [`price_asking=${isWhole ? now : was}`],
+      },
+    ]
+  })
+}
+
 function differs(one: SampleColumn, other: SampleColumn): boolean {
   return one.cells.some((cell, row) => cell.trim() !== other.cells[row]?.trim())
 }
@@ -225,6 +266,8 @@ const mayHold: Readonly<Record<VitalField, (column: SampleColumn) => boolean>> =
     const isDistance = share.number >= 0.5 && (median ?? 0) >= 500
     return share.distance >= 0.5 || (isNamed && (isDistance || share.digits >= 0.5))
   },
-  received_date: ({ name: { words }, profile: { share } }) =>
-    share.date >= 0.6 && !words.some((word) => otherDate.test(word)),
+  received_date: ({ header, name: { words }, profile: { share, filled, cells } }) =>
+    share.date >= 0.6 &&
+    !words.some((word) => otherDate.test(word)) &&
+    !(isSaleTrace(header ?? '') && filled * 2 <= cells),
 }

@@ -29,7 +29,7 @@ export function splitReading(name: string): readonly [field: string, readings: r
   return [field.trim(), readings === undefined ? [] : readings.trim().split('+')]
 }
 
-const known = /^(decimals|thousands|numbers|shown|swapped|unswapped|\d{4})$/
+const known = /^(decimals|thousands|numbers|shown|swapped|unswapped|yearfirst|yearlast|\d{4})$/
 
 /**
  * Reads `--map` arguments: `<field>=<header>`, `<field>=#3` for the third column, `<field>=` for none; `<field>:<reading>=<header>` for

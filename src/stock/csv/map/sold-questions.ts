@@ -2,12 +2,13 @@ import type { CsvRecord } from '../read/csv-file.ts'
 import { columnName } from './candidates.ts'
 import type { ColumnMapping, Mapping, MappingQuestion } from './column-mapping.ts'
 import { notOnHandTest, soldBy } from './typing/not-on-hand.ts'
-import { plainText } from './typing/plain-text.ts'
-import { isSoldText } from './typing/sold-words.ts'
+import { isPlaceholder, plainText } from './typing/plain-text.ts'
+import { isSaleTrace, isSoldCell, isSoldText } from './typing/sold-words.ts'
 
 /**
  * Asks about columns by which vehicles of the sample appear to be sold, unless a person has answered before: those called Sold or
- * Available, and any other without a field of the stock whose cells say so. A column called Status says so itself.
+ * Available, any other without a field of the stock whose cells say so, and those that only sold vehicles have, as Customer or Deal No,
+ * where most cells are empty. A column called Status says so itself.
  */
 export function soldQuestions(
   mapping: Mapping,
@@ -23,7 +24,8 @@ export function soldQuestions(
     (record) =>
       isVehicle(record) === null &&
       record.problem?.repaired !== false &&
-      record.soldTitle === undefined,
+      record.soldTitle === undefined &&
+      record.isStruck !== true,
   )
   const isAnswered =
     absent.includes('sold') ||
@@ -32,6 +34,7 @@ export function soldQuestions(
   return columns.flatMap((column) => {
     const { index, field, source } = column
     const isNamed = field === 'sold' || field === 'available'
+    if (!isNamed && !isAnswered && isTrace(column)) return traceQuestion(column, columns, rows)
     if (isNamed ? source !== 'header' : isAnswered || !mayHide(column)) return []
     const says = isNamed ? soldBy[field] : isSoldText
     const texts = rows
@@ -42,6 +45,28 @@ export function soldQuestions(
     const message = `${texts.length} of ${rows.length} vehicles appear to be sold, by the column "${name}" ("${texts[0]!.slice(0, 40)}"). If so, they are not stock on hand.`
     return [{ code: 'MAYBE_SOLD', message, maps: [`${isNamed ? field : 'sold'}=${name}`] }]
   })
+}
+
+/** Whether only sold vehicles have it, unless a column says itself what is sold. */
+function isTrace({ field, source, header }: ColumnMapping): boolean {
+  const isOpen = field === null || (field === 'received_date' && source === 'header')
+  return isOpen && isSaleTrace(header ?? '')
+}
+
+/** Asks where at most half of the vehicles have a value. */
+function traceQuestion(
+  column: ColumnMapping,
+  columns: readonly ColumnMapping[],
+  rows: readonly CsvRecord[],
+): MappingQuestion[] {
+  if (columns.some(({ field }) => field === 'status' || field === 'available')) return []
+  const texts = rows
+    .map(({ cells }) => plainText(cells[column.index] ?? ''))
+    .filter((text) => !isPlaceholder(text, null) && isSoldCell(text, column.header!))
+  if (texts.length === 0 || texts.length * 2 > rows.length) return []
+  const name = columnName(column, columns)
+  const message = `${texts.length} of ${rows.length} vehicles have something in the column "${name}" ("${texts[0]!.slice(0, 40)}"), as sold ones have. If they are sold, they are not stock on hand.`
+  return [{ code: 'MAYBE_SOLD', message, maps: [`sold=${name}`] }]
 }
 
 const texts: readonly ColumnMapping['field'][] = [

@@ -83,6 +83,8 @@ export interface CsvRecord {
   readonly problem?: CsvProblem
   /** Of a workbook: a formula calculates a cell from several rows. */
   readonly isSubtotal?: boolean
+  /** Of a workbook: most of its cells with a value are struck through. */
+  readonly isStruck?: boolean
   /** The title of the block of sold vehicles that it is in. */
   readonly soldTitle?: string
   /** By column, the numbers of a workbook's cells whose text may be read as another number. */

@@ -2,7 +2,7 @@ import type { CellNumbers } from '../../read/csv-file.ts'
 import type { ColumnMapping, Mapping, MappingQuestion } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
 import { numberReader } from './cell-numbers.ts'
-import { type DateEvidence, type DateStyle, dateEvidence } from './date.ts'
+import { type DateEvidence, type DateStyle, dateEvidence, shortDate } from './date.ts'
 import { readModelYear, yearBehindDate } from './description.ts'
 import { hasThreeDecimals, readAmount } from './money.ts'
 import {
@@ -73,6 +73,13 @@ export function hasSameStyles(one: ColumnStyles, other: ColumnStyles): boolean {
 
 interface Watch extends ColumnEvidence {
   readonly dates: { -readonly [Key in keyof DateEvidence]: number }
+  readonly shortDates: {
+    count: number
+    readonly firsts: Set<string>
+    readonly lasts: Set<string>
+    maySwap: boolean
+    example: string
+  }
   readonly years: { -readonly [Key in keyof ColumnEvidence['years']]: ColumnEvidence['years'][Key] }
   readonly examples: { -readonly [Key in keyof ColumnEvidence['examples']]: string }
   /** The first numbers, with decimals only where the cell proves them. */
@@ -100,14 +107,24 @@ function watchOf(column: ColumnMapping, options: TypingOptions): Watch[] {
   const watch: Watch = {
     ...{ kind, column, separators: separatorEvidence(), numbers: [], ownUnits: 0, examples: {} },
     dates: { dayFirst: 0, monthFirst: 0, either: 0, after12th: 0, until12th: 0 },
+    shortDates: { count: 0, firsts: new Set(), lasts: new Set(), maySwap: true, example: '' },
     ...{ years: { count: 0, earliest: oldestYear, example: '' }, doubts: 0, doubt: null },
     observe: (cell) => notes[kind](watch, cell, options),
   }
   return [watch]
 }
 
-function noteDate(watch: Watch, cell: string): void {
+function noteDate(watch: Watch, cell: string, options: TypingOptions): void {
   const text = plainText(cell)
+  const short = shortDate(text, options.today)
+  if (short !== null) {
+    const { shortDates } = watch
+    shortDates.count += 1
+    shortDates.firsts.add(short.first)
+    shortDates.lasts.add(short.last)
+    shortDates.maySwap &&= short.maySwap
+    shortDates.example ||= text
+  }
   const evidence = dateEvidence(text)
   if (evidence === null) return
   watch.dates[evidence] += 1
@@ -170,12 +187,13 @@ function stylesOf(
     const style = dateStyle(watch, options)
     if (kind === 'date') {
       dates.set(column.index, style)
-      addIssue(watch, dateFinding(watch.dates, style, options))
+      if (!style.isYearFirst) addIssue(watch, dateFinding(watch.dates, style, options))
     } else if (kind !== 'year') {
       numbers.set(column.index, numberStyle(watch, options))
       addIssue(watch, numberFinding(watch, options))
     }
     if (kind === 'money') addIssue(watch, currencyFinding(watch, options))
+    if (column.field === 'price_asking') addIssue(watch, taxFinding(watch))
     const isThree = hasThreeDecimalsIn(watch, options)
     const question = valueQuestion(watch, mapping.columns, { options, isThree })
     if (question !== null) questions.push(question)
@@ -193,6 +211,19 @@ function currencyFinding({ column }: Watch, { currency }: TypingOptions): Findin
     code: 'CURRENCY_DIFFERS',
     severity: 'warning',
     hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were stored in ${column.currency}`,
+  }
+}
+
+const withoutTax =
+  /(\b(ex|excl?|excluding|excludes|before|net of|plus)\b|\+)\W*(gst|vat|tax|taxes)\b/i
+
+/** A price before tax is lower than what the customer pays. */
+function taxFinding({ column }: Watch): Finding | null {
+  if (!withoutTax.test(column.header ?? '')) return null
+  return {
+    code: 'PRICE_WITHOUT_TAX',
+    severity: 'warning',
+    hint: 'its header says that tax is not included: the prices were stored as written, and are lower than what a customer pays',
   }
 }
 
@@ -251,6 +282,7 @@ function dateStyle({ dates, column }: Watch, { market }: TypingOptions): DateSty
   return {
     ...{ order: isMonthFirst ? 'month-first' : 'day-first', isMixed },
     ...(isSwapped && { isSwapped }),
+    ...(column.readings?.includes('yearfirst') && { isYearFirst: true }),
   }
 }
 

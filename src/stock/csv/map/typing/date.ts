@@ -8,6 +8,8 @@ export interface DateStyle {
   readonly isMixed: boolean
   /** Excel has exchanged day and month of its real dates, `2026-04-03`. */
   readonly isSwapped?: boolean
+  /** `25/08/24` is 24 August 2025. */
+  readonly isYearFirst?: boolean
 }
 
 /** Counts of dates that fit only one order, and of dates that fit both. */
@@ -73,6 +75,41 @@ export function dateEvidence(text: string): keyof DateEvidence | null {
   if (order === null || order === 'either') return order
   const parts = numericParts(text, { order, isMixed: false }, '2000')
   return parts === null || parts === 'either' || dayText(parts) === null ? null : proofs[order]
+}
+
+/** How old a date in stock can be for `25/08/24` to be doubted; beyond it the first number is the day. */
+const yearsInStock = 10
+
+/** The first and the last number of a date of two-digit numbers, and whether both can be the year; null: it is no such date. */
+export function shortDate(
+  text: string,
+  today: string,
+): { readonly first: string; readonly last: string; readonly maySwap: boolean } | null {
+  const found = numeric.exec(text)
+  if (!found || found[4]!.length !== 2) return null
+  const [first, last] = [found[1]!, found[4]!]
+  const year = fullYear(first, Number(today.slice(0, 4)))
+  const age = Number(today.slice(0, 4)) - year
+  const day = dayText({ year, month: Number(found[3]), day: Number(last) })
+  return {
+    first,
+    last,
+    maySwap: first.length === 2 && age <= yearsInStock && day !== null && day <= today,
+  }
+}
+
+/** `25/08/24` with the year first, and with the year last: `2025-08-24` and `2024-08-25`. */
+export function shortReadings(
+  text: string,
+  order: DateOrder,
+  today: string,
+): readonly [string, string] {
+  const read = (style: DateStyle) => {
+    const parts = numericParts(text, style, today)
+    return parts === null || parts === 'either' ? null : dayText(parts)
+  }
+  const last = read({ order, isMixed: false })
+  return [read({ order, isMixed: false, isYearFirst: true })!, last ?? 'no day of the calendar']
 }
 
 const proofs = { 'day-first': 'dayFirst', 'month-first': 'monthFirst' } as const
@@ -167,6 +204,10 @@ function numericParts(text: string, style: DateStyle, today: string): Parts | 'e
   const found = numeric.exec(text)
   if (!found) return null
   const [first, second] = [Number(found[1]), Number(found[3])]
+  if (style.isYearFirst && found[4]!.length === 2) {
+    const year = fullYear(found[1]!, Number(today.slice(0, 4)))
+    return { year, month: second, day: Number(found[4]) }
+  }
   const orders = ordersIn(first, second)
   if (orders === 'either' && style.isMixed) return 'either'
   const order = orders === 'day-first' || orders === 'month-first' ? orders : style.order

@@ -262,16 +262,20 @@ export const soldBy = {
 /** Of these `--map sold=` ignores what they say; of a column that is only for it, its own name. */
 const alsoForOther = ['price_asking', 'make', 'model', 'variant', 'title_combined'] as const
 
-/** Why a vehicle was sold, delivered or traded: by a cell, or by the title above it. Broken rows are left out: another text may be in that
+/** Why a vehicle was sold, delivered or traded: by a cell, the title above it, or a line through it. Broken rows are left out: another text may be in that
  *  place. */
 function leftStock(
-  { cells, problem, soldTitle }: TypableRecord,
+  { cells, problem, soldTitle, isStruck = false }: TypableRecord,
   layout: FieldColumns,
   absent: Mapping['absent'],
 ): NotOnHand | null {
   if (problem?.repaired === false) return null
   if (soldTitle !== undefined && !absent.includes('sold'))
     return left(`it is below the title "${soldTitle.slice(0, 60)}"; --map sold= ignores that title`)
+  if (isStruck && !absent.includes('sold'))
+    return left(
+      'its cells are struck through, as those of sold vehicles are; --map sold= ignores that',
+    )
   for (const field of ['status', 'sold', 'available', ...alsoForOther] as const) {
     const place = layout[field]
     const isForOther = alsoForOther.some((one) => one === field)

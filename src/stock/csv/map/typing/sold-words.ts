@@ -32,7 +32,18 @@ const buyer =
 /** Whether a cell of a column called Sold, Sold date or Sold to says that the vehicle is sold. */
 export function isSoldCell(text: string, header: string): boolean {
   if (isSoldText(text) || yes.test(text) || day.test(text) || serial.test(text)) return true
-  return buyer.test(header.trim()) && /\p{L}{2}/u.test(text) && !no.test(text)
+  if (buyer.test(header.trim()) && /\p{L}{2}/u.test(text) && !no.test(text)) return true
+  return isSaleTrace(header) && /[\p{L}1-9]/u.test(text) && !no.test(text)
+}
+
+const sale =
+  /\b(deal|customer|client|buyer|purchaser|deposit|contract|invoice[ds]?|invoicing|delivered|delivery|handover|settle(d|ment)|kunde|käufer|rechnung|client|acheteur|facture|cliente|comprador|factura)\b/iu
+const notSale =
+  /\b(address|phone|mobile|e-?mail|rating|notes?|price|cost|amount|value|total|type|fee|method)\b/i
+
+/** Whether a column is usually filled for sold vehicles alone: a customer, the number of a deal, the date of an invoice. */
+export function isSaleTrace(header: string): boolean {
+  return sale.test(header) && !notSale.test(header)
 }
 
 /** Whether a cell of a column called Available or In stock says that the vehicle is not. */

@@ -28,6 +28,7 @@ type IssueCode =
   | 'ZERO_ODOMETER'
   | 'ODOMETER_DOUBTED'
   | 'CURRENCY_DIFFERS'
+  | 'PRICE_WITHOUT_TAX'
   | 'NUMBER_STYLE_ASSUMED'
   | 'NUMBER_STYLE_MIXED'
   | 'UNIT_ASSUMED'
@@ -133,6 +134,7 @@ export interface TypableRecord {
   readonly problem?: CsvProblem
   /** See CsvRecord. */
   readonly isSubtotal?: boolean
+  readonly isStruck?: boolean
   readonly soldTitle?: string
   readonly numbers?: CellNumbers
 }

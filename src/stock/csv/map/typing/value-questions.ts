@@ -2,7 +2,7 @@ import { columnName } from '../candidates.ts'
 import type { ColumnMapping, MappingQuestion } from '../column-mapping.ts'
 import { readingName } from '../overrides.ts'
 import type { DoubtfulCell } from './cell-numbers.ts'
-import { type DateEvidence, swappedDate } from './date.ts'
+import { type DateEvidence, shortReadings, swappedDate } from './date.ts'
 import { yearBehindDate } from './description.ts'
 import type { Separator, SeparatorEvidence } from './number.ts'
 import type { TypingOptions } from './typing-options.ts'
@@ -16,6 +16,14 @@ export interface ColumnEvidence {
   readonly column: ColumnMapping
   readonly separators: SeparatorEvidence
   readonly dates: DateEvidence
+  /** Dates such as `25/08/24`: how many, the numbers in the first and the last place, and whether each of them can be a year in front. */
+  readonly shortDates: {
+    readonly count: number
+    readonly firsts: ReadonlySet<string>
+    readonly lasts: ReadonlySet<string>
+    readonly maySwap: boolean
+    readonly example: string
+  }
   /** Years before `oldestYear`. */
   readonly years: { readonly count: number; readonly earliest: number; readonly example: string }
   /** Cells whose format shows another value than their number. */
@@ -56,7 +64,7 @@ export function valueQuestion(
   const { field, readings = [] } = column
   const name = columnName(column, columns)
   const isOpen = ({ choices }: Doubt) => !choices.some(([reading]) => readings.includes(reading))
-  const doubt = [formatDoubt, numberDoubt, dateDoubt, yearDoubt]
+  const doubt = [formatDoubt, numberDoubt, dateDoubt, shortDateDoubt, yearDoubt]
     .map((find) => find(evidence, context))
     .find((found) => found !== null && isOpen(found))
   if (!doubt) return null
@@ -130,6 +138,24 @@ function dateDoubt({ kind, dates, examples }: ColumnEvidence): Doubt | null {
       ['swapped', `"${cell}" is ${swapped}`],
       ['unswapped', `"${cell}" is right as it is`],
     ],
+  }
+}
+
+const enoughDates = 3
+
+/** `25/08/24` in every cell: a list that was written with the day first has other numbers in the first place too. */
+function shortDateDoubt({ kind, shortDates }: ColumnEvidence, { options }: Context): Doubt | null {
+  const { count: dates, firsts, lasts, maySwap, example } = shortDates
+  if (kind !== 'date' || !maySwap || dates < enoughDates) return null
+  const order = options.market === 'US' ? 'month-first' : 'day-first'
+  const [first, last] = shortReadings(example, order, options.today)
+  const choices = [
+    ['yearfirst', `"${example}" is ${first}`],
+    ['yearlast', `"${example}" is ${last}`],
+  ] as const
+  return {
+    message: `has ${count(dates, 'date')} such as "${example}", whose first and last number can each be the year.`,
+    choices: firsts.size <= lasts.size ? choices : choices.toReversed(),
   }
 }
 

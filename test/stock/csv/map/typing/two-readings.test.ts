@@ -231,3 +231,39 @@ test('an argument that says how a column is read is the only one of its field', 
 
   expect(answersOf(questions)).toEqual(['price_asking:decimals=Adv', 'cost=Invoice'])
 })
+
+test.each([
+  ['25/02/10', sydney, '2025-02-10', '2010-02-25'],
+  ['24.11.05', sydney, '2024-11-05', '2005-11-24'],
+  ['25-08-24', dallas, '2025-08-24', '2024-08-25'],
+] as const)(
+  'dates such as %s, which fit with the year first too, are asked about',
+  async (text, options, first, last) => {
+    const [separator] = text.match(/\D/)!
+    const cells = [text, ['25', '01', '31'].join(separator), ['24', '12', '09'].join(separator)]
+
+    const asked = await typeCells('received_date', cells, options)
+    const yearFirst = await typeCells('received_date:yearfirst', cells, options)
+    const yearLast = await typeCells('received_date:yearlast', cells, options)
+
+    const day = ({ rows }: typeof asked) => rows[0]!.unit?.acquired_on
+    expect(names(asked)).toEqual(['received_date:yearfirst', 'received_date:yearlast'])
+    expect(asked.questions[0]!.message).toContain(`("${text}" is ${first}), or`)
+    expect([day(yearFirst), day(yearLast)]).toEqual([first, last])
+    expect(yearFirst.rows.map(({ unit }) => unit?.acquired_on)).toEqual([
+      first,
+      ...['2025-01-31', '2024-12-09'],
+    ])
+    expect([...yearFirst.questions, ...yearLast.questions]).toEqual([])
+  },
+)
+
+test.each([
+  ['a day that cannot be a year', ['25/08/24', '03/08/24', '24/07/25']],
+  ['a last number that is no day', ['25/08/24', '24/07/24', '23/06/00']],
+  ['a year of four digits', ['25/08/2024', '24/07/2024', '23/06/2024']],
+  ['too few dates', ['25/08/24', '24/07/24']],
+  ['a year that is too long ago', ['15/08/24', '14/07/24', '13/06/24']],
+])('%s proves that the year is last', async (_, cells) => {
+  expect(names(await typeCells('received_date', cells))).toEqual([])
+})
