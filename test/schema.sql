@@ -1045,12 +1045,15 @@ core.stream_status view
   last_good_run_at timestamp with time zone
   covered tstzrange
   open_gaps integer
-  unprovable bigint
+  unprovable bigint -- Windows that cannot be proved complete
   quarantined integer
   vanished integer
   is_at_work boolean
   read_to timestamp with time zone
   refused_key character varying
+  listed tstzmultirange -- Spans that were listed; null for streams without windows, and before the first run
+  settled tstzmultirange -- Spans that were listed once they were older than sync.settleDays
+  gaps tstzmultirange -- Spans that are wanted and not listed, and no living run works on them
   as
    SELECT rooftop_id,
       stream::character varying(40) AS stream,
@@ -1059,8 +1062,14 @@ core.stream_status view
       finished_at AS last_attempt_at,
       clock_offset,
       finished_at AS last_good_run_at,
-      range AS covered,
-      open_gaps,
+      ( SELECT range
+             FROM unnest(listed) range(range)
+            WHERE range @> COALESCE(start, lower(wanted))) AS covered,
+          CASE
+              WHEN gaps IS NOT NULL THEN ( SELECT count(*)::integer AS count
+                 FROM unnest(gaps) unnest(unnest))
+              ELSE NULL::integer
+          END AS open_gaps,
       unprovable,
       quarantined,
       vanished,
@@ -1069,7 +1078,10 @@ core.stream_status view
           CASE
               WHEN ops.is_refused(refused_key, rooftop_uid) THEN refused_key
               ELSE NULL::character varying
-          END AS refused_key
+          END AS refused_key,
+      listed,
+      settled,
+      gaps
      FROM core.rooftop r
        CROSS JOIN ( VALUES ('users'::text,false), ('evaluations'::text,true), ('pricing'::text,false), ('vehicle-checks'::text,false), ('stock-prices'::text,false)) s(stream, is_windowed)
        LEFT JOIN core.stream_at_work work ON rooftop_id = rooftop_id AND stream::text = stream
@@ -1090,28 +1102,31 @@ core.stream_status view
             WHERE rooftop_id = rooftop_id AND stream::text = stream AND (status::text = ANY (ARRAY['ok'::character varying, 'partial'::character varying]::text[])) AND finished_at IS NOT NULL AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text])) AND (is_windowed OR lane::text <> 'background'::text)
             ORDER BY run_id DESC
            LIMIT 1) g ON true
-       LEFT JOIN LATERAL ( SELECT unprovable,
-              ( SELECT count(*)::integer AS count
-                     FROM unnest(wanted - listed - COALESCE(held, '{}'::tstzmultirange)) unnest(unnest)) AS open_gaps,
-              ( SELECT range
-                     FROM unnest(listed) range(range)
-                    WHERE range @> start) AS range
-             FROM ( SELECT wanted,
-                      covered + COALESCE(fresh, '{}'::tstzmultirange) AS listed,
-                      unprovable,
-                      COALESCE(start, lower(wanted)) AS start
-                     FROM ops.coverage o
-                       CROSS JOIN ( SELECT range_agg(tstzrange(window_from, window_until)) AS fresh,
-                              count(*) FILTER (WHERE proof::text = 'unprovable'::text) AS unprovable
-                             FROM ops.window_certificate
-                            WHERE rooftop_id = rooftop_id AND stream::text = stream AND NOT settled) w
-                       LEFT JOIN LATERAL ( SELECT to_timestamp(((arguments ->> 'from'::text)::bigint)::double precision) AS start
-                             FROM ops.run_stream part
-                               JOIN ops.run run USING (run_id)
-                            WHERE rooftop_id = rooftop_id AND stream::text = stream AND (arguments ->> 'mode'::text) = 'sync'::text
-                            ORDER BY run_id DESC
-                           LIMIT 1) b ON true
-                    WHERE rooftop_id = rooftop_id AND stream::text = stream) k) c ON is_windowed
+       LEFT JOIN LATERAL ( SELECT wanted,
+              covered AS settled,
+              covered + listed AS listed,
+              unprovable,
+              wanted - (covered + listed) - COALESCE(held, '{}'::tstzmultirange) - COALESCE(future, '{}'::tstzmultirange) AS gaps
+             FROM ops.coverage o
+               CROSS JOIN ( SELECT COALESCE(range_agg(tstzrange(window_from, window_until)), '{}'::tstzmultirange) AS listed
+                     FROM ops.window_certificate
+                    WHERE rooftop_id = rooftop_id AND stream::text = stream AND NOT settled) fresh
+               CROSS JOIN ( SELECT count(*) AS unprovable
+                     FROM ops.window_certificate
+                    WHERE rooftop_id = rooftop_id AND stream::text = stream AND proof::text = 'unprovable'::text) doubted
+               LEFT JOIN LATERAL ( SELECT tstzmultirange(tstzrange(source_started_at, NULL::timestamp with time zone)) AS future
+                     FROM ops.run_stream part
+                       JOIN ops.run run USING (run_id)
+                    WHERE rooftop_id = rooftop_id AND stream::text = stream AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text]))
+                    ORDER BY run_id DESC
+                   LIMIT 1) last ON true
+            WHERE rooftop_id = rooftop_id AND stream::text = stream) c ON is_windowed
+       LEFT JOIN LATERAL ( SELECT to_timestamp(((arguments ->> 'from'::text)::bigint)::double precision) AS start
+             FROM ops.run_stream part
+               JOIN ops.run run USING (run_id)
+            WHERE is_windowed AND rooftop_id = rooftop_id AND stream::text = stream AND (arguments ->> 'mode'::text) = 'sync'::text
+            ORDER BY run_id DESC
+           LIMIT 1) b ON true
        CROSS JOIN LATERAL ( SELECT count(*)::integer AS quarantined
              FROM ops.quarantine
             WHERE rooftop_id = rooftop_id AND stream::text = stream AND resolved_at IS NULL) q

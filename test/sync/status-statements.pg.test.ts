@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
 import { freshWithinHours, readStatus } from '#src/sync/explain/status.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
+import { recordVerification, verifyWarehouse } from '#src/sync/verify/verify-warehouse.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 
 async function openNight(rooftops: number): Promise<Fixture> {
@@ -50,6 +51,8 @@ test('what is wrong at one rooftop is not shown at another', async () => {
     delete from ops.window_certificate where ${window(3)};
     insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id) values ('users', ${rooftops[4]!.id}, 'x', '[]', 1)`)
 
+  const found = await verifyWarehouse(fixture.context, allStreams, rooftops, config.sync)
+  await recordVerification(db, rooftops, found)
   const together = await readStatus(db, allStreams, rooftops, config)
 
   const alone: Record<string, unknown> = {}
@@ -72,6 +75,24 @@ test('what is wrong at one rooftop is not shown at another', async () => {
       ['ok', 'ok'],
     ],
   ])
+})
+
+test('a status reads no row of an evaluation and of its parts', async () => {
+  await using fixture = await openNight(2)
+  const { db, config, pool } = fixture.context
+  const rooftops = await findRooftops(db, config.rooftops)
+  const holder = await pool.connect()
+  // A statement that reads one of them waits without an end.
+  await holder.query(
+    `begin; lock table core.evaluation, core.evaluation_version, core.photo, core.price_observation, core.vehicle_check, raw.payload, ops.certified_ids`,
+  )
+
+  const status = await readStatus(db, allStreams, rooftops, config)
+
+  await holder.query('rollback')
+  holder.release()
+  const states = Object.values(status.rooftops).map(({ streams }) => streams['evaluations']!.status)
+  expect(states).toEqual(['ok', 'ok'])
 })
 
 test('the hours of the rule in the warehouse are those of the messages', async () => {

@@ -83,7 +83,7 @@ test.each(Object.keys(changes))(
       expect(nights.at(-1), shape).toMatchObject({ status: 'partial' })
       for (const uid of at)
         expect(health.rooftops[uid]!.streams[stream]!.error, shape).toContain(
-          'the values of 1 record differ from the payloads: see "forecourt verify"',
+          'the last verification found: the values of 1 record differ from the payloads (see "forecourt verify")',
         )
       expect([after.status, await faults(fixture)], shape).toEqual(['ok', []])
     }

@@ -92,8 +92,14 @@ export const serve: CommandDefinition = {
 export const status: CommandDefinition = {
   usage: 'status',
   summary: 'Freshness, coverage, gaps, quarantine, jobs, links; exit 1 when an objective is missed',
-  options: (command) => command.option('--all', 'also every stream of every rooftop, and all jobs'),
-  examples: ['forecourt status', 'forecourt status --all', 'forecourt status --json'],
+  options: (command) =>
+    command
+      .option('--all', 'also every stream of every rooftop, and all jobs')
+      .option(
+        '--verify',
+        'run "forecourt verify" first, instead of reading what the last one found',
+      ),
+  examples: ['forecourt status', 'forecourt status --all', 'forecourt status --verify --json'],
   run: lazy(async () => (await import('./status.ts')).status),
 }
 

@@ -148,11 +148,11 @@ const cures: Readonly<Record<Reason['cause'], string>> = {
   never: 'Run "forecourt sync".',
   failed: 'Do what the cause says, then run "forecourt sync".',
   late: 'Run "forecourt sync", and let "forecourt schedule" or cron run it every night.',
+  verification: 'Run "forecourt verify": it names what differs and what sets it right.',
   quarantine:
     'See "forecourt quarantine list"; each sync and "forecourt quarantine retry" try again.',
   gaps: 'Run "forecourt sync", then "forecourt verify".',
   unprovable: 'Run "forecourt verify": it names the windows.',
-  ledger: 'Run "forecourt verify": it names what differs.',
 }
 
 const historyCure =
@@ -162,10 +162,10 @@ const words: Readonly<Record<Reason['cause'], string>> = {
   never: 'never loaded',
   failed: 'failed',
   late: 'late',
+  verification: 'the last verification found a fault',
   quarantine: 'records in quarantine',
   gaps: 'not listed',
   unprovable: 'cannot be proved complete',
-  ledger: 'stored rows differ from the ledger or the payloads',
 }
 
 const maxShown = 3
@@ -279,7 +279,7 @@ function wellLines(status: Status, { config }: Naming, isAll: boolean): string[]
     ...streams.flatMap((stream) => {
       const good = all.map((one) => one.streams[stream]!).filter(({ status: own }) => own === 'ok')
       const to = oldest(good.map(({ coveredTo }) => coveredTo))
-      const until = `, complete to ${to}`
+      const until = `, complete to ${to}${verifiedText(good)}`
       return good.length === 0
         ? []
         : `${stream}: ${good.length} of ${plural(all.length, 'rooftop')} fresh${until}`
@@ -309,6 +309,15 @@ function wellLines(status: Status, { config }: Naming, isAll: boolean): string[]
       !isAll && (own.used > 0 || own.open.length > 0) ? spendLines(budget, own) : [],
     ),
   ]
+}
+
+/** How old the proof is; nothing for a stream without windows. */
+function verifiedText(streams: readonly StreamHealth[]): string {
+  const windowed = streams.filter(({ rereads }) => rereads !== undefined)
+  if (windowed.length === 0) return ''
+  if (windowed.some(({ verifiedAt }) => verifiedAt === null))
+    return ', not verified yet: run "forecourt verify"'
+  return `, verified at ${oldest(windowed.map(({ verifiedAt }) => verifiedAt))}`
 }
 
 function runningLine(run: RunningRun, config: Config): string {

@@ -17,6 +17,7 @@ import { loadJobs } from '../scheduler/load-jobs.ts'
 import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { statusLines } from './status-text.ts'
+import { verifyNow } from './verify.ts'
 
 /** How long the source may take to answer with its clock. */
 const clockTimeoutMs = 2000
@@ -24,8 +25,10 @@ const clockTimeoutMs = 2000
 export const status: RunCommand = async (session, options) => {
   const rooftops = chooseRooftops(session.config, [])
   const planned = await loadJobs(session.config)
-  const { db, pool } = await session.warehouse('read')
+  const warehouse = await session.warehouse('read')
+  const { db, pool } = warehouse
   const known = await findRooftops(db, rooftops)
+  if (options['verify'] === true) await verifyNow(session, warehouse, known)
   const health = await readStatus(db, allStreams, known, session.config)
   const spend = await readSpend(db, session.config.budget)
   const links = await readLinkStatus(db, session.config, await sourceNow(session, db))

@@ -100,6 +100,25 @@ export const verify: RunCommand = async (session, options) => {
   return proved ? 0 : 1
 }
 
+/** Verifies the rooftops and stores what is found, for what reads it. UsageError where the login may not store it. */
+export async function verifyNow(
+  { config }: Session,
+  warehouse: Warehouse,
+  rooftops: readonly RooftopRow[],
+): Promise<void> {
+  const writer = new CoverageWriter(warehouse.db)
+  const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
+  await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
+  await writer.write(() => compareDifferences(warehouse, allStreams, rooftops))
+  await writer.write(async (db) => {
+    await recordVerification(db, rooftops, found)
+  })
+  if (writer.refused !== null)
+    throw new UsageError(
+      `${refusedLine(writer.refused)} Run "forecourt verify" instead, which shows what it finds.`,
+    )
+}
+
 /** Compares the values of rows, and stores what was compared and what differs, as far as the login may write. */
 async function compareRows(
   session: Session,

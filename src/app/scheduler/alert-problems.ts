@@ -87,14 +87,6 @@ export function jobProblems(
   return { raised, openKeys: new Set(raised.map(({ key }) => key)) }
 }
 
-/** What the last verification found, by `<rooftop uid> <stream>`. */
-export async function readFaults(pool: pg.Pool): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await pool.query<{ key: string; fault: string }>(
-    `select rooftop_uid || ' ' || stream as key, fault from ops.verification join core.rooftop using (rooftop_id) where fault is not null`,
-  )
-  return new Map(rows.map(({ key, fault }) => [key, fault]))
-}
-
 interface Miss {
   readonly rooftop: string
   readonly stream: string
@@ -103,17 +95,17 @@ interface Miss {
 }
 
 /** Streams that miss an objective. Only the first reason of each is raised, since it may cause the others. */
-export function objectiveProblems(
-  rooftops: WarehouseStatus['rooftops'],
-  faults: ReadonlyMap<string, string>,
-): Problems {
+export function objectiveProblems(rooftops: WarehouseStatus['rooftops']): Problems {
   const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
   )
   const misses = all.map(({ uid, name, stream, reasons }) =>
-    withFault(reasons, faults.get(`${uid} ${stream}`)).map((reason): Miss => {
-      return { rooftop: name, stream, key: keyOf(reason, uid), text: reason.text }
-    }),
+    // A stream that was never loaded is no problem yet.
+    reasons
+      .filter(({ cause }) => cause !== 'never')
+      .map((reason): Miss => {
+        return { rooftop: name, stream, key: keyOf(reason, uid), text: reason.text }
+      }),
   )
   const first = misses.flatMap(([miss]) => miss ?? [])
   const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
@@ -127,20 +119,8 @@ export function objectiveProblems(
   return { raised, openKeys }
 }
 
-/** Why a stream misses an objective, or what its verification found. */
-type Cause = Pick<Reason, 'text' | 'key'> & { readonly cause: Reason['cause'] | 'verification' }
-
-/** A stream that was never loaded is no problem yet. What a verification found is one until the next, and may cause gaps. */
-function withFault(reasons: readonly Reason[], fault: string | undefined): readonly Cause[] {
-  const own: readonly Cause[] = reasons.filter(({ cause }) => cause !== 'never')
-  if (fault === undefined) return own
-  const position = own.findLastIndex(({ cause }) => cause === 'failed' || cause === 'late') + 1
-  const text = `the last verification found: ${fault}`
-  return own.toSpliced(position, 0, { cause: 'verification', text })
-}
-
 /** The cause of a reason. A refused key is one cause; other failures differ by their words. */
-function keyOf({ cause, text, key }: Cause, uid: string): string {
+function keyOf({ cause, text, key }: Reason, uid: string): string {
   if (cause !== 'failed') return `objective/${cause}`
   if (key !== undefined) return `objective/key/${shortKey(key)}`
   return `objective/failed/${digest(text.replaceAll(uid, ''))}`

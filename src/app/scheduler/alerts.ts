@@ -30,7 +30,6 @@ import {
   objectiveProblems,
   type Problems,
   readFailed,
-  readFaults,
   readWaiting,
 } from './alert-problems.ts'
 import { allRecipients, pageOf, recipientsOf, severityOf, wants } from './alert-routes.ts'
@@ -91,12 +90,11 @@ export class Alerts {
 
   /** Reports streams that miss an objective, or whose verification failed; called after every job, which may have changed them. */
   async reportObjectives(): Promise<void> {
-    const { config, db, pool } = this.#context
+    const { config, db } = this.#context
     if (!this.#isOn) return
-    const faults = await readFaults(pool)
     const rooftops = await findRooftops(db, config.rooftops)
     const status = await readStatus(db, allStreams, rooftops, config)
-    await this.#report('objective/', objectiveProblems(status.rooftops, faults))
+    await this.#report('objective/', objectiveProblems(status.rooftops))
   }
 
   async #report(kind: string, problems: Problems): Promise<void> {

@@ -1,13 +1,10 @@
 import { sql } from 'kysely'
-import type { Config } from '../../app/config/read.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
-import { rereadWithinNights } from '../records/reread.ts'
 import type { Stream } from '../run/stream.ts'
-import { type Verification, verifyStreams } from '../verify/verify.ts'
-import type { WindowedRecords } from '../windows/windowed-records.ts'
+import type { IsoSpan } from '../verify/verify-stored.ts'
 
-/** What the ledger holds of a stream of a rooftop. */
+/** What the warehouse holds of a stream of a rooftop: a row of core.stream_status, and what its last verification found. */
 export interface StreamFacts {
   readonly rooftopId: number
   readonly stream: string
@@ -25,15 +22,16 @@ export interface StreamFacts {
   readonly health: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   readonly quarantined: number
   readonly warnings: number
-  /** Records whose values differed from their payloads when they were last compared. */
-  readonly differing: number
+  readonly verifiedAt: Date | null
+  /** null: nothing, or it was never verified. */
+  readonly fault: string | null
 }
 
-/** What the certificates of a windowed stream show, by rooftop. */
-export interface WindowedFacts {
-  readonly verifications: ReadonlyMap<number, Verification>
-  readonly covered: ReadonlyMap<number, Covered>
-  readonly withinNights: number
+/** A stream of a rooftop that no run has registered. */
+const neverSeen: Omit<StreamFacts, 'rooftopId' | 'stream'> = {
+  ...{ lastStatus: null, lastError: null, refusedKey: null, lastGoodAt: null, readTo: null },
+  ...{ isAtWork: false, isLate: true, health: 'never', quarantined: 0, warnings: 0 },
+  ...{ verifiedAt: null, fault: null },
 }
 
 /** The key of a stream of a rooftop. */
@@ -41,10 +39,7 @@ export function factsKey(stream: string, rooftopId: number): string {
   return `${stream} ${rooftopId}`
 }
 
-/**
- * The newest finished run of each stream for each rooftop, and the newest good one; partial counts as good. A backfill counts only
- * for streams with windows: for others it says nothing about what the nightly runs load.
- */
+/** The facts of each stream for each rooftop. */
 export async function readFacts(
   db: Db,
   streams: readonly Stream[],
@@ -52,65 +47,40 @@ export async function readFacts(
 ): Promise<ReadonlyMap<string, StreamFacts>> {
   const ids = [...new Set(rooftops.map(({ id }) => id))]
   const names = streams.map(({ name }) => name)
-  const isWindowed = streams.map(({ records }) => records !== undefined)
-  const ended = sql`
-    ops.run_stream as part join ops.run using (run_id)
-    where part.stream = known.stream and part.rooftop_id = own.rooftop_id and part.finished_at is not null
-      and arguments ->> 'mode' in ('sync', 'backfill', 'reprice') and (is_windowed or lane <> 'background')`
   const { rows } = await sql<StreamFacts>`
-    select own.rooftop_id as "rooftopId", known.stream, last.status as "lastStatus", last.error as "lastError",
-      case when ops.is_refused(last.refused_key, (select rooftop_uid from core.rooftop where rooftop_id = own.rooftop_id))
-        then last.refused_key end as "refusedKey",
-      good.finished_at as "lastGoodAt", good.source_started_at as "readTo", work.stream is not null as "isAtWork",
-      core.is_late(good.finished_at, work.stream is not null) as "isLate",
-      core.stream_health(last.status, good.finished_at, work.stream is not null, false) as health,
-      (select count(*)::int from ops.quarantine where rooftop_id = own.rooftop_id and stream = known.stream and resolved_at is null)
-        as quarantined,
-      (select count(*)::int from ops.data_quality where rooftop_id = own.rooftop_id and stream = known.stream) as warnings,
-      (select count(*)::int from ops.value_difference where rooftop_id = own.rooftop_id and stream = known.stream) as differing
-    from unnest(${ids}::int[]) as own (rooftop_id)
-    cross join unnest(${names}::text[], ${isWindowed}::boolean[]) as known (stream, is_windowed)
-    left join core.stream_at_work as work on work.rooftop_id = own.rooftop_id and work.stream = known.stream
-    left join lateral (
-      select part.status, part.error, part.refused_key from ${ended} order by part.run_id desc limit 1) as last on true
-    left join lateral (
-      select part.finished_at, source_started_at from ${ended} and part.status in ('ok', 'partial')
-      order by part.run_id desc limit 1) as good on true`.execute(db)
-  return new Map(rows.map((row) => [factsKey(row.stream, row.rooftopId), row]))
+    select rooftop_id as "rooftopId", stream, last_status as "lastStatus", last_error as "lastError", refused_key as "refusedKey",
+      last_good_run_at as "lastGoodAt", read_to as "readTo", is_at_work as "isAtWork", core.is_late(last_good_run_at, is_at_work) as "isLate",
+      core.stream_health(last_status, last_good_run_at, is_at_work, false) as health, quarantined,
+      (select count(*)::int from ops.data_quality as warning
+        where warning.rooftop_id = status.rooftop_id and warning.stream = status.stream) as warnings,
+      verified_at as "verifiedAt", fault
+    from core.stream_status as status left join ops.verification using (rooftop_id, stream)
+    where rooftop_id = any(${ids}::int[]) and stream = any(${names}::text[])`.execute(db)
+  const found = new Map(rows.map((row) => [factsKey(row.stream, row.rooftopId), row]))
+  const all = ids.flatMap((rooftopId) => names.map((stream) => ({ rooftopId, stream })))
+  return new Map(
+    all.map(({ rooftopId, stream }) => {
+      const key = factsKey(stream, rooftopId)
+      return [key, found.get(key) ?? { ...neverSeen, rooftopId, stream }]
+    }),
+  )
 }
 
-/** Verifies the windows of a stream, and reads what they cover. */
-export async function readWindowed(
-  db: Db,
-  records: WindowedRecords,
-  rooftops: readonly RooftopRow[],
-  facts: ReadonlyMap<string, StreamFacts>,
-  { sync }: Config,
-): Promise<WindowedFacts> {
-  const isRun = ({ id }: RooftopRow) => facts.get(factsKey(records.name, id))!.lastStatus !== null
-  const withinNights = rereadWithinNights(sync)
-  const verifications = await verifyStreams(db, records, rooftops.filter(isRun), sync, new Date())
-  return {
-    verifications: new Map(
-      rooftops.filter(isRun).map(({ id }, index) => [id, verifications[index]!]),
-    ),
-    covered: await readCovered(db, records.name, rooftops, sync.start, withinNights),
-    withinNights,
-  }
-}
-
-/** What the certificates of a rooftop cover. */
+/** What the windows of a rooftop cover. */
 export interface Covered {
   readonly rooftopId: number
   /** The end of the listed span, and of the settled span, that contains the start of the sync. */
   readonly listed: Date | null
   readonly settled: Date | null
+  /** Spans that are wanted and not listed, and windows that cannot be proved complete, in order. */
+  readonly gaps: readonly IsoSpan[]
+  readonly unprovable: readonly IsoSpan[]
   /** Records that are known by the list alone, and how many of them are overdue to be read again. */
   readonly records: number
   readonly overdue: number
 }
 
-/** Until when the windows of some rooftops are listed and settled, and what is to be read again; by rooftop id. */
+/** What the windows of a stream cover, and what is to be read again; by rooftop id. A rooftop without a row has listed nothing. */
 export async function readCovered(
   db: Db,
   stream: string,
@@ -120,17 +90,26 @@ export async function readCovered(
 ): Promise<ReadonlyMap<number, Covered>> {
   const endIn = (ranges: string) =>
     sql`(select upper(range) from unnest(${sql.ref(ranges)}) as range where range @> ${start}::timestamptz)`
+  const iso = (time: string) =>
+    sql`to_char(${sql.raw(time)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+  const span = (from: string, until: string) =>
+    sql`jsonb_build_object('from', ${iso(from)}, 'until', ${iso(until)})`
   const { rows } = await sql<Covered>`
-    with certificate as (
-      select rooftop_id, tstzrange(window_from, window_until) as span, settled, loaded, reread_at,
-        max(listed_at) over (partition by rooftop_id) as newest
-      from ops.window_certificate where stream = ${stream} and rooftop_id = any(${rooftops.map(({ id }) => id)}::int[])
-    ), certified as (
-      select rooftop_id, range_agg(span) as listed, range_agg(span) filter (where settled) as settled, sum(loaded)::int as records,
-        coalesce(sum(loaded) filter (where reread_at < newest - make_interval(days => ${withinNights})), 0)::int as overdue
-      from certificate group by rooftop_id
-    )
-    select rooftop_id as "rooftopId", ${endIn('listed')} as listed, ${endIn('settled')} as settled, records, overdue
-    from certified`.execute(db)
+    select rooftop_id as "rooftopId", ${endIn('listed')} as listed, ${endIn('settled')} as settled, reread.*,
+      (select coalesce(jsonb_agg(${span('lower(gap)', 'upper(gap)')} order by gap), '[]') from unnest(gaps) as gap) as gaps,
+      (select coalesce(jsonb_agg(${span('window_from', 'window_until')} order by window_from), '[]') from ops.window_certificate as window_
+        where window_.rooftop_id = now.rooftop_id and window_.stream = now.stream and proof = 'unprovable') as unprovable
+    from core.stream_status as now
+    cross join lateral (
+      select coalesce(sum(loaded), 0)::int as records,
+        coalesce(sum(loaded) filter (where reread_at < newest.at - make_interval(days => ${withinNights})), 0)::int as overdue
+      from ops.window_certificate as known, (
+        select max(listed_at) as at from ops.window_certificate as newest
+        where newest.rooftop_id = now.rooftop_id and newest.stream = now.stream) as newest
+      where known.rooftop_id = now.rooftop_id and known.stream = now.stream
+    ) as reread
+    where listed is not null and stream = ${stream} and rooftop_id = any(${rooftops.map(({ id }) => id)}::int[])`.execute(
+    db,
+  )
   return new Map(rows.map((row) => [row.rooftopId, row]))
 }

@@ -1,20 +1,14 @@
 import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { joinSentences, plural } from '../../values/text.ts'
+import { joinSentences } from '../../values/text.ts'
 import { type RunSource, sourceOfRun } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
+import { rereadWithinNights } from '../records/reread.ts'
 import type { Lane } from '../run/run-ledger.ts'
 import type { Stream } from '../run/stream.ts'
-import { isProved, type Verification } from '../verify/verify.ts'
-import {
-  type Covered,
-  factsKey,
-  readFacts,
-  readWindowed,
-  type StreamFacts,
-  type WindowedFacts,
-} from './status-facts.ts'
+import type { IsoSpan } from '../verify/verify-stored.ts'
+import { type Covered, factsKey, readCovered, readFacts, type StreamFacts } from './status-facts.ts'
 
 /** Hours within which a stream must have had a good run: a night and some margin. As in core.is_late, which is the rule. */
 export const freshWithinHours = 26
@@ -26,6 +20,8 @@ export interface StreamHealth {
   readonly coveredTo: string | null
   readonly settledTo: string | null
   readonly lastGoodRunAt: string | null
+  /** When the stored rows were last compared with what was listed; null: never, or the stream has no windows. */
+  readonly verifiedAt: string | null
   readonly quarantined: number
   readonly gaps: number
   /** Records that contradict themselves or the document; see ops.data_quality. */
@@ -42,7 +38,14 @@ export interface StreamHealth {
 
 /** Why a stream misses an objective. */
 export interface Reason {
-  readonly cause: 'never' | 'failed' | 'late' | 'quarantine' | 'gaps' | 'unprovable' | 'ledger'
+  readonly cause:
+    | 'never'
+    | 'failed'
+    | 'late'
+    | 'verification'
+    | 'quarantine'
+    | 'gaps'
+    | 'unprovable'
   readonly text: string
   /** failed: the refused key that is the cause, as in `ops.rate_budget`. */
   readonly key?: string
@@ -100,7 +103,8 @@ export interface WarehouseStatus {
   readonly running: readonly RunningRun[]
 }
 
-/** Compares the warehouse with its objectives: fresh, covered, nothing in quarantine. All queries use one database snapshot, so
+/** Compares the warehouse with its objectives: fresh, covered, nothing in quarantine, nothing found by the last verification. It compares no
+ *  rows itself. All queries use one database snapshot, so
  *  that no slice commits between them; their number does not grow with the rooftops. */
 export async function readStatus(
   db: Db,
@@ -120,19 +124,19 @@ async function statusOf(
 ): Promise<WarehouseStatus> {
   const zoneChanges = await readZoneChanges(db)
   const facts = await readFacts(db, streams, rooftops)
-  const windowed = new Map<string, WindowedFacts>()
+  const { start } = config.sync
+  const withinNights = rereadWithinNights(config.sync)
+  const covered = new Map<string, ReadonlyMap<number, Covered>>()
   for (const { records } of streams)
     if (records !== undefined)
-      windowed.set(records.name, await readWindowed(db, records, rooftops, facts, config))
+      covered.set(records.name, await readCovered(db, records.name, rooftops, start, withinNights))
   const rooftopStatus: Record<string, WarehouseStatus['rooftops'][string]> = {}
   for (const { id, uid, name } of rooftops) {
-    const byStream = streams.map((stream) => [
-      stream.name,
-      streamHealth(facts.get(factsKey(stream.name, id))!, windowed.get(stream.name) ?? null, {
-        id,
-        syncStart: config.sync.start,
-      }),
-    ])
+    const byStream = streams.map((stream) => {
+      const found = covered.get(stream.name)
+      const windowed = found && { covered: found.get(id) ?? notListed(start), withinNights }
+      return [stream.name, streamHealth(facts.get(factsKey(stream.name, id))!, windowed, start)]
+    })
     const zoneChange = zoneChanges.get(id) ?? null
     rooftopStatus[uid] = { name, streams: Object.fromEntries(byStream), zoneChange }
   }
@@ -159,41 +163,54 @@ async function runningRuns(db: Db): Promise<RunningRun[]> {
   return rows.map((row) => ({ ...row, startedAt: row.startedAt.toISOString() }))
 }
 
+/** Of a rooftop without coverage: everything since the start of the sync is missing. */
+function notListed(start: Date): Omit<Covered, 'rooftopId'> {
+  const until = new Date(Math.max(Date.now(), start.getTime()))
+  const gap = { from: start.toISOString(), until: until.toISOString() }
+  return { ...{ listed: null, settled: null, records: 0, overdue: 0 }, gaps: [gap], unprovable: [] }
+}
+
 function streamHealth(
   facts: StreamFacts,
-  windowed: WindowedFacts | null,
-  { id, syncStart }: { readonly id: number; readonly syncStart: Date },
+  windowed:
+    | { readonly covered: Omit<Covered, 'rooftopId'>; readonly withinNights: number }
+    | undefined,
+  syncStart: Date,
 ): StreamHealth {
-  const verification = windowed?.verifications.get(id) ?? null
-  const covered = windowed?.covered.get(id) ?? null
-  const reasons = whatIsWrong(facts, verification, syncStart)
-  const coveredAt = windowed === null ? facts.readTo : covered?.listed
+  const reasons = whatIsWrong(facts, windowed?.covered, syncStart)
+  const coveredAt = windowed === undefined ? facts.readTo : windowed.covered.listed
   return {
     status: facts.health === 'ok' && reasons.length > 0 ? 'partial' : facts.health,
     coveredTo: coveredAt?.toISOString() ?? null,
-    settledTo: covered?.settled?.toISOString() ?? null,
+    settledTo: windowed?.covered.settled?.toISOString() ?? null,
     lastGoodRunAt: facts.lastGoodAt?.toISOString() ?? null,
+    verifiedAt: facts.verifiedAt?.toISOString() ?? null,
     quarantined: facts.quarantined,
-    gaps: verification?.gaps.length ?? 0,
+    gaps: facts.lastStatus === null ? 0 : (windowed?.covered.gaps.length ?? 0),
     warnings: facts.warnings,
     isAtWork: facts.isAtWork,
-    ...(windowed === null ? {} : { rereads: rereadsOf(covered, windowed.withinNights) }),
+    ...(windowed === undefined ? {} : { rereads: rereadsOf(windowed) }),
     ...(reasons.length > 0 ? { error: joinSentences(reasons.map(({ text }) => text)) } : {}),
     reasons,
   }
 }
 
-function rereadsOf(covered: Covered | null, withinNights: number): Rereads {
-  const { records, overdue } = covered ?? { records: 0, overdue: 0 }
+function rereadsOf({
+  covered: { records, overdue },
+  withinNights,
+}: {
+  readonly covered: Omit<Covered, 'rooftopId'>
+  readonly withinNights: number
+}): Rereads {
   return { records, overdue, withinNights }
 }
 
 function whatIsWrong(
   facts: StreamFacts,
-  verification: Verification | null,
+  covered: Omit<Covered, 'rooftopId'> | undefined,
   syncStart: Date,
 ): Reason[] {
-  const { lastStatus, lastError, refusedKey, isLate, quarantined } = facts
+  const { lastStatus, lastError, refusedKey, isLate, quarantined, fault } = facts
   const reasons: Reason[] = []
   const add = (cause: Reason['cause'], text: string) => reasons.push({ cause, text })
   if (lastStatus === null)
@@ -203,30 +220,24 @@ function whatIsWrong(
     reasons.push({ cause: 'failed', text: lastError, ...key })
   }
   if (isLate) add('late', `no good run within ${freshWithinHours} h`)
+  // It may be the cause of gaps: what it found is listed again.
+  if (fault !== null) add('verification', `the last verification found: ${fault}`)
   if (quarantined > 0)
     add('quarantine', `${quarantined} in quarantine: see "forecourt quarantine list"`)
-  if (facts.differing > 0)
-    add(
-      'ledger',
-      `the values of ${plural(facts.differing, 'record')} differ from the payloads: see "forecourt verify"`,
-    )
-  if (verification === null || isProved(verification)) return reasons
-  if (verification.gaps.length > 0) {
-    const isHistory = verification.gaps.some(({ from }) => new Date(from) < syncStart)
+  if (covered === undefined) return reasons
+  if (covered.gaps.length > 0) {
+    const isHistory = covered.gaps.some(({ from }) => new Date(from) < syncStart)
     reasons.push({
-      ...{ cause: 'gaps', text: `not listed: ${spans(verification.gaps)}` },
+      ...{ cause: 'gaps', text: `not listed: ${spans(covered.gaps)}` },
       ...(isHistory ? { needsBackfill: true } : {}),
     })
   }
-  if (verification.unprovable.length > 0)
-    add('unprovable', `cannot be proved complete: ${spans(verification.unprovable)}`)
-  const { overlaps, brokenSums, uncertified, notStored, orphans } = verification
-  const other = [overlaps, brokenSums, uncertified, notStored].some((list) => list.length > 0)
-  if (other || orphans > 0) add('ledger', 'the ledger and the rows differ: see "forecourt verify"')
+  if (covered.unprovable.length > 0)
+    add('unprovable', `cannot be proved complete: ${spans(covered.unprovable)}`)
   return reasons
 }
 
-function spans(list: readonly { from: string; until: string }[]): string {
+function spans(list: readonly IsoSpan[]): string {
   const shown = list.slice(0, 3).map(({ from, until }) => `${from} to ${until}`)
   return `${shown.join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
 }

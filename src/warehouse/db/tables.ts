@@ -461,6 +461,9 @@ interface CoreStreamStatusTable {
   is_at_work: boolean | null
   read_to: Date | null
   refused_key: string | null
+  listed: string | null
+  settled: string | null
+  gaps: string | null
 }
 
 /** core.user_price */

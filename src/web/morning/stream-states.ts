@@ -11,7 +11,7 @@ export interface StreamState {
   /** The key of the rooftop, by its name in the config. */
   readonly key: string
   readonly stream: string
-  /** As in `forecourt status`, which compares every row itself, and here what the last verification found. */
+  /** As in `forecourt status`. */
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   readonly error: string | null
   /** The key whose refusal that is, if it is refused now, as in `ops.rate_budget`. */

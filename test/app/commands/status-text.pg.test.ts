@@ -104,7 +104,11 @@ const cases: readonly Case[] = [
     plant: async (place) =>
       await query(
         place,
-        `delete from ops.window_certificate where window_from in ('2026-03-04T00:00:00Z', '2026-03-06T00:00:00Z')`,
+        `with gone as (
+           delete from ops.window_certificate where window_from in ('2026-03-04T00:00:00Z', '2026-03-06T00:00:00Z') returning *)
+         update ops.coverage as o set covered = covered - (
+           select range_agg(tstzrange(window_from, window_until)) from gone where rooftop_id = o.rooftop_id and stream = o.stream)
+         where (rooftop_id, stream) in (select rooftop_id, stream from gone)`,
       ),
     code: 1,
     shows: [

@@ -84,20 +84,33 @@ test('status names a run that has not ended', async () => {
   expect(stdout).toMatch(/Not ended: run 1 \(sync\), since 20\d\d-.*, process \d+ on /)
 })
 
-test('status names a window that is gone from the ledger', async () => {
+test('status names a window that is gone from the ledger once it was verified, until it is right again', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
-  await warehouse.night()
+  await warehouse.night(allStreams)
   await warehouse.database.pool.query(
     `delete from ops.window_certificate where window_from = '2026-03-04T00:00:00Z'`,
   )
 
+  const before = await warehouse.run(['status'])
+  const verified = await warehouse.run(['status', '--verify'])
   const { code, stdout } = await warehouse.run(['status'])
+  await warehouse.night(allStreams)
+  const repaired = await warehouse.run(['status'])
+  const after = await warehouse.run(['status', '--verify'])
 
-  expect(code).toBe(1)
+  expect(before.code).toBe(0)
+  expect(flat(before.stdout)).toContain('not verified yet: run "forecourt verify"')
+  expect([verified.code, code, repaired.code]).toEqual([1, 1, 1])
+  expect(verified.stdout).toBe(stdout)
   expect(stdout).toContain('Not fresh or not complete:')
-  expect(stdout).toContain('Run "forecourt sync", then "forecourt verify".')
-  expect(flat(stdout)).toContain('not listed: 2026-03-04 00:00:00 UTC to 2026-03-05 00:00:00 UTC')
+  expect(flat(stdout)).toContain(
+    'evaluations of Rooftop One: the last verification found a fault Rooftop One: the last verification found: 1 certificate cannot be right (see "forecourt verify") Cure: Run "forecourt verify": it names what differs and what sets it right.',
+  )
+  expect(after.code).toBe(0)
+  expect(flat(after.stdout)).toMatch(
+    /evaluations: 1 of 1 rooftop fresh, complete to \S+ \S+ UTC, verified at \S+ \S+ UTC/,
+  )
 })
 
 test('status names a new time zone for a month', async () => {

@@ -159,7 +159,9 @@ test('what is covered ends at the first gap, and a gap is not to be trusted', as
     { rooftop_id: 2, window_from: '2026-01-10Z', window_until: '2026-01-11Z', settled: false },
     { rooftop_id: 2, window_from: '2026-01-20Z', window_until: '2026-01-25Z', settled: false },
   )
-  await world.add('ops.run', { run_id: 2, arguments: { mode: 'backfill', from: 0 } })
+  // The clock of the source had passed all of it.
+  const run = { run_id: 2, arguments: { mode: 'backfill', from: 0 } }
+  await world.add('ops.run', { ...run, source_started_at: '2026-02-01Z' })
   await world.add('ops.run_stream', { run_id: 2, rooftop_id: 2, finished_at: world.ago(1) })
 
   const [whole, torn] = [await report(world), await report(world, 2)]
