@@ -114,7 +114,7 @@ function statusOf(row: Row, left: number): BackfillStatus {
 }
 
 /** Counts the windows that are left of each backfill from the coverage alone, so that it is cheap for any length of history. The few
- *  newest windows that a run has listed, but that are not settled yet, are subtracted as well. */
+ *  newest windows that it or a later run has listed, but that are not settled yet, are subtracted as well. */
 async function windowsLeft(
   db: Db,
   runs: readonly Pick<Row, 'runId' | 'from' | 'until'>[],
@@ -133,7 +133,7 @@ async function windowsLeft(
       - coalesce((
         select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate as listed
         where listed.rooftop_id = run_stream.rooftop_id and listed.stream = run_stream.stream
-          and window_from >= to_timestamp(edge) and listed.run_id = run_stream.run_id), '{}')) as gap
+          and window_from >= to_timestamp(edge) and listed.run_id >= run_stream.run_id), '{}')) as gap
     where run_stream.status in ('waiting', 'running') and start < stop
     group by 1`.execute(db)
   return new Map(rows.map(({ runId, left }) => [runId, left]))

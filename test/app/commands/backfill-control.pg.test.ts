@@ -59,12 +59,16 @@ test('what is resumed is the run with the most left, not the one that others hav
   await json(fixture, [...history, '--detach'])
   await json(fixture, ['backfill', '--pause'])
   await json(fixture, history)
+  const left = (await backfills(fixture)).map(
+    ({ windows }: { windows: { left: number } }) => windows.left,
+  )
   const further = ['backfill', 'evaluations', '--from', '2024-01-01', '--to', '2024-02-01']
   await json(fixture, [...further, '--detach'])
   await fixture.database.pool.query(`update ops.run set status = 'stopped' where run_id = 3`)
 
   const resumed = await json(fixture, ['backfill', '--resume'])
 
+  expect(left).toEqual([0, 0])
   expect(resumed.document).toMatchObject({ runId: 4, status: 'ok' })
   expect((await backfills(fixture))[0]).toMatchObject({ runId: 4, resumes: 3 })
 })
