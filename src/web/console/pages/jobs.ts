@@ -55,7 +55,7 @@ ${nightStrips(nights, zone, now)}`
 const notices: Readonly<Record<SchedulerState, Html | null>> = {
   scheduler: null,
   run: html`<p class="note">No scheduler is alive. The last job was started by <code>forecourt run</code>, as cron does.</p>`,
-  demo: html`<p class="note">The demo has no schedule: a job runs when you start it.</p>`,
+  demo: html`<p class="note">The demo starts no job by itself: start one here. Next is when <code>forecourt schedule</code> would run it.</p>`,
   none: html`<section class="summary bad"><h2>No scheduler is alive</h2>
 <p>No job starts by itself until one is: start <code>forecourt schedule</code>. It runs the newest slot that was missed. Where cron starts <code>forecourt run</code>, this ends with its next run.</p></section>`,
 }
