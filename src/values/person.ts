@@ -22,6 +22,9 @@ export interface PersonRedaction {
   /** The new value of a customer's field, by its path; undefined leaves the field out. null: the fields stay, since they are
    *  another customer's. */
   readonly blank: ((path: string, value: unknown) => unknown) | null
+  /** The new value of a text, or of a number like that of a phone, at a path that neither the documents nor the config name: it may be
+   *  about anyone. Left out: as `blank`, or `redact` where that is null. */
+  readonly unknown?: (path: string, value: string | number) => unknown
 }
 
 /** How to find and remove the people that the payloads of records name. Pure. */

@@ -62,11 +62,27 @@ async function scrubRows(
   const isOfStream = (evaluationRecords.tables as readonly string[]).includes(table.name)
   const terms =
     isOfStream && table.name !== 'core.evaluation' ? erased.terms : withoutWholeTerms(erased.terms)
-  return await rewrite(client, hits, (text, column, hit) =>
-    column.name === 'payload' && isQuarantinedEvaluation(hit)
-      ? scrubPayload(evaluationPeople, evalId, text, wire, erasedIn(text, evalId, wire, erased))
-      : redactColumn(column, text, terms),
-  )
+  return await rewrite(client, hits, (text, column, hit) => {
+    if (column.name === 'payload' && isQuarantinedEvaluation(hit))
+      return scrubPayload(
+        evaluationPeople,
+        evalId,
+        text,
+        wire,
+        erasedIn(text, evalId, wire, erased),
+      )
+    return table.name === 'core.user_price' && column.name === 'body'
+      ? scrubPrice(text, evalId, wire, erased)
+      : redactColumn(column, text, terms)
+  })
+}
+
+/** A user price, scrubbed as in the body that it was loaded from. */
+function scrubPrice(text: string, evalId: number, wire: ErasureWork['wire'], erased: Erased) {
+  const before = `{"UserPrices":[${text}]}`
+  const after = scrubPayload(evaluationPeople, evalId, before, wire, erased)
+  if (after === before) return text
+  return JSON.stringify((JSON.parse(after) as { UserPrices: unknown[] }).UserPrices[0])
 }
 
 /** Whether a row still has data that an erasure removes. Data of the vehicle and of the dealer's

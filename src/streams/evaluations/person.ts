@@ -1,3 +1,5 @@
+import { documentedEvaluationPaths } from '../../api/contract/appraisal/shapes.ts'
+import { parseUtc } from '../../values/instant.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import type { PeopleOfRecords, Person, PersonRedaction } from '../../values/person.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
@@ -29,6 +31,22 @@ const documentedFacts = [
 /** Numbers in these parts are amounts, ids and positions, and stay; texts in them are searched. */
 const documentedParts = new Set(['reconditioning_list', 'UserPrices', 'Photos', 'CarPics'])
 
+const documentedTextPaths = documentedEvaluationPaths
+  .map((path) => path.replaceAll('[]', ''))
+  // A text in place of a list is not what the document names.
+  .filter((path) => !documentedParts.has(path))
+
+function pricePaths({ userPrice }: AppraisalWire): string[] {
+  return [userPrice.amount, userPrice.currency].flat().map((path) => `UserPrices.${path}`)
+}
+
+/** Whether a value at an unknown path can name no one: a time, a code, a number shorter than that of a phone. */
+function isImpersonal(value: string | number): boolean {
+  return typeof value === 'number'
+    ? Math.abs(value) < 1_000_000
+    : /^[A-Z]{0,3}$/.test(value) || parseUtc(value) !== null
+}
+
 /** The customer that the body names; all null when it names none. */
 function personOf(body: unknown, evalId: number, wire: AppraisalWire): Person {
   const item = evaluationOf(body, evalId)
@@ -52,12 +70,16 @@ function withoutPerson(
   redaction: PersonRedaction,
 ): unknown {
   const item = evaluationOf(body, evalId)
-  const pathsOf = (fields: readonly (typeof factFields)[number][]) =>
+  const pathsOf = (fields: readonly (keyof AppraisalWire['evaluation'])[]) =>
     fields.flatMap((field) => wire.evaluation[field])
   const texts = new Set([...documentedTexts, ...pathsOf(textFields)])
   const facts = new Set([...documentedFacts, ...pathsOf(factFields)])
-  const kindOf = (path: string) =>
-    texts.has(path) ? 'text fact' : facts.has(path) || isFieldFact(path, wire) ? 'fact' : 'other'
+  const known = new Set([...documentedTextPaths, ...pathsOf(customerFields), ...pricePaths(wire)])
+  const kindOf = (path: string) => {
+    if (texts.has(path)) return 'text fact'
+    if (facts.has(path) || isFieldFact(path, wire)) return 'fact'
+    return known.has(path) || /^customFields(\.|$)/.test(path) ? 'searched' : 'unknown'
+  }
   const clean = (part: unknown) => redactItem(part, redaction, kindOf)
   const redacted =
     redaction.blank === null ? clean(item) : blanked(item, clean(item), wire, redaction.blank)
@@ -76,25 +98,30 @@ function isFieldFact(path: string, { customField }: AppraisalWire): boolean {
 function redactItem(
   item: unknown,
   redaction: PersonRedaction,
-  kindOf: (path: string) => 'text fact' | 'fact' | 'other',
+  kindOf: (path: string) => 'text fact' | 'fact' | 'searched' | 'unknown',
 ): unknown {
-  const walk = (value: unknown, path: string): unknown => {
+  const unknown = redaction.unknown ?? redaction.blank ?? ((_, value) => redaction.redact(value))
+  /** `path` is without the positions in lists, which `place` has. */
+  const walk = (value: unknown, path: string, place: string): unknown => {
     const kind = kindOf(path)
     if (kind === 'text fact' && typeof value === 'string') return redaction.redactFact(value)
-    if (kind !== 'other') return value
-    if (typeof value === 'string') return redaction.redact(value)
-    if (typeof value === 'number')
-      return documentedParts.has(path.split('.')[0]!) ? value : redaction.redact(value)
+    if (kind === 'text fact' || kind === 'fact') return value
+    if (typeof value === 'string' || typeof value === 'number') {
+      if (kind === 'unknown' && !isImpersonal(value)) return unknown(place, value)
+      const isAmount = typeof value === 'number' && documentedParts.has(path.split('.')[0]!)
+      return isAmount ? value : redaction.redact(value)
+    }
     if (value === null || typeof value !== 'object') return value
-    if (Array.isArray(value)) return value.map((each) => walk(each, path))
+    if (Array.isArray(value))
+      return value.map((each, index) => walk(each, path, `${place}[${index}]`))
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [
         path === 'customFields' ? key : redaction.redact(key),
-        walk(each, path === '' ? key : `${path}.${key}`),
+        walk(each, path === '' ? key : `${path}.${key}`, place === '' ? key : `${place}.${key}`),
       ]),
     )
   }
-  return walk(item, '')
+  return walk(item, '', '')
 }
 
 type Blank = NonNullable<PersonRedaction['blank']>

@@ -32,11 +32,13 @@ interface ShownPayload {
 
 /**
  * Pure. The payloads of one record, fit to be shown: the fields of its customer are hidden, and so is every text that names the
- * customer of any of them, or has an e-mail.
+ * customer of any of them, or has an e-mail, or is at a path that neither the documents nor the config name. `showsUnknown`: the
+ * last are shown, to be reduced to their form.
  */
 export function maskPayloads(
   { people, id, wire }: MaskScope,
   payloads: readonly ShownPayload[],
+  { showsUnknown = false } = {},
 ): unknown[] {
   const bodies = payloads.map(({ body, isRecord }) => ({ body: prunedJson(body), isRecord }))
   const terms = plainTerms(
@@ -58,23 +60,61 @@ export function maskPayloads(
     redactFact: (fact: string) => fact,
     blank: (_: string, value: unknown) =>
       value === undefined || value === null ? value : hide(value),
+    ...(showsUnknown ? { unknown: (_: string, value: string | number) => redact(value) } : {}),
   }
-  const redactAny = (text: string) => (emailsIn(text).length > 0 ? hide(text) : redact(text))
-  const redactEmail = (text: string) => (emailsIn(text).length > 0 ? hide(text) : text)
+  const isContact = (text: string) => emailsIn(text).length > 0
+  const redactAny = (text: string, path: string | null) => {
+    const isUnknown = path !== null && !showsUnknown && !isAnswerText(path, wire)
+    return isContact(text) || (isUnknown && text !== '') ? hide(text) : redact(text)
+  }
+  const redactKey = (key: string) =>
+    isContact(key) || !(showsUnknown || isFieldName(key)) ? hide(key) : key
   return bodies.map(({ body, isRecord }) =>
     isRecord
-      ? withTexts(people.withoutPerson(body, id, wire, redaction), redactEmail)
+      ? withTexts(people.withoutPerson(body, id, wire, redaction), (text, path) =>
+          path === null ? redactKey(text) : isContact(text) ? hide(text) : text,
+        )
       : withTexts(body, redactAny),
   )
 }
 
-function withTexts(value: unknown, redact: (text: string) => unknown): unknown {
-  if (typeof value === 'string') return redact(value)
+/** Names of fields; another key may name a person. */
+function isFieldName(key: string): boolean {
+  return /^[A-Za-z_][\w-]{0,39}$/.test(key)
+}
+
+/** Texts in the answers about an evaluation whose names are documented. */
+const documentedAnswerTexts = [
+  ...['WatchStatus', 'SearchNumber', 'CertificateNumber', 'confidence', 'prediction_date'],
+  ...['currency_symbol', 'reasoning.status', 'reasoning.dealer', 'reasoning.customer'],
+]
+
+/** Whether the documents or the config name the text at a path of an answer about an evaluation. */
+function isAnswerText(path: string, wire: AppraisalWire): boolean {
+  const { checks, ...ofCheck } = wire.watch
+  const lists = [checks].flat().map((list) => (list === '' ? '' : `${list}.`))
+  const known = [
+    ...documentedAnswerTexts,
+    ...[wire.pastCheck, wire.ppsrCertificate, wire.carHistory].flatMap((one) => Object.values(one)),
+    ...Object.values(ofCheck).flatMap((part) =>
+      lists.flatMap((list) => [part].flat().map((each) => `${list}${each}`)),
+    ),
+  ].flat()
+  return known.some((each) => path === each || path.startsWith(`${each}.`))
+}
+
+/** `redact` is called with each text and its path without positions, and with each key and null. */
+function withTexts(
+  value: unknown,
+  redact: (text: string, path: string | null) => unknown,
+  path = '',
+): unknown {
+  if (typeof value === 'string') return redact(value, path)
   if (value === null || typeof value !== 'object' || value instanceof HiddenValue) return value
-  if (Array.isArray(value)) return value.map((each) => withTexts(each, redact))
+  if (Array.isArray(value)) return value.map((each) => withTexts(each, redact, path))
   const entries = Object.entries(value).map(([key, each]) => [
-    String(redact(key)),
-    withTexts(each, redact),
+    path === 'customFields' ? key : String(redact(key, null)),
+    withTexts(each, redact, path === '' ? key : `${path}.${key}`),
   ])
   return Object.fromEntries(entries)
 }

@@ -200,6 +200,25 @@ describe('a masked payload', () => {
     expect(text).toContain('"FinalPrice"')
   })
 
+  test('shows no text at a path that neither the documents nor the config name', () => {
+    const stranger = {
+      ...{ Keeper: 'Pat Planted', Handset: 412345678, Remarks: ['Pat rang'], 'Pat P': 1 },
+      ...{ Owner: { Street: '12 Station Street', Since: '2026-03-01T01:00:00Z', Region: 'VIC' } },
+      UserPrices: [{ price: 21_000, currency: 'AUD', quotedTo: 'Pat Planted' }],
+    }
+
+    const text = JSON.stringify(mask(goldenBody(stranger)))
+    const [, answer] = maskPayloads({ people: evaluationPeople, id: 4711, wire }, [
+      { body: goldenBody(stranger), isRecord: true },
+      { body: [{ ID: 'a-5', CreatedAt: 'noon', keeper: 'Pat Planted' }], isRecord: false },
+    ])
+
+    for (const one of ['Pat', '412', 'rang', 'Station']) expect(text).not.toContain(one)
+    for (const one of ['"VIC"', '2026-03-01T01', '21000', '"AUD"', '"tyres"'])
+      expect(text).toContain(one)
+    expect(JSON.stringify(answer)).toBe('[{"ID":"a-5","CreatedAt":"noon","keeper":"hidden"}]')
+  })
+
   test('shows that a hidden value changed, and that another did not', () => {
     const [old, next] = mask(
       goldenBody(person),

@@ -91,7 +91,14 @@ test('a text that names the customer is hidden wherever it is', () => {
   const masked = maskRecord([record], { stream: 'evaluations', naturalKey: '1001' }, wire)
   const other = maskRecord({ price: 1 }, { stream: 'pricing', naturalKey: '1001' }, wire)
 
-  expect(JSON.stringify(masked)).not.toContain('Pat')
+  const watch = maskRecord(
+    { WatchStatus: 'watching', keeper: 'Pat' },
+    { stream: 'vehicle-checks', naturalKey: '1001/ppsrwatch' },
+    wire,
+  )
+
+  expect(JSON.stringify([masked, watch])).not.toContain('Pat')
+  expect(watch).toMatchObject({ WatchStatus: 'watching' })
   expect(JSON.stringify(masked)).toContain('"Trim":"GX"')
   expect(other).toEqual({ price: 1 })
 })

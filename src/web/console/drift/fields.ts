@@ -117,7 +117,7 @@ async function readExamples(db: Db, wire: Config['wire']) {
     where octet_length(payload.body::text) < ${maxExampleBytes}`.execute(db)
   const records = rows.map(({ naturalKey, body }) =>
     evaluationRecords.recordOf(
-      maskRecord(JSON.parse(body), { stream, naturalKey }, wire.appraisal),
+      maskRecord(JSON.parse(body), { stream, naturalKey }, wire.appraisal, { showsUnknown: true }),
       Number(naturalKey),
     ),
   )

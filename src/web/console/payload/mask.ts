@@ -12,16 +12,23 @@ interface RecordName {
   readonly naturalKey: string
 }
 
-/** The parsed payload of a record with `HiddenValue` for what is a person's. */
+/** The parsed payload of a record with `HiddenValue` for what is a person's, or may be. `showsUnknown`: as in `maskPayloads`. */
 export function maskRecord(
   body: unknown,
   { stream, naturalKey }: RecordName,
   wire: AppraisalWire,
+  options: { readonly showsUnknown?: boolean } = {},
 ): unknown {
-  const people = allStreams.find(({ name }) => name === stream)?.records?.people
-  if (people === undefined || !/^\d{1,15}$/.test(naturalKey)) return maskFields(body, wire)
-  const scope = { people, id: Number(naturalKey), wire }
-  return maskFields(maskPayloads(scope, [{ body, isRecord: true }])[0], wire)
+  const own = allStreams.find(({ name }) => name === stream)
+  const isRecord = own?.records?.people !== undefined
+  // Other answers about an evaluation may name its customer too.
+  const people = (isRecord ? own : allStreams.find(({ records }) => records?.people))?.records
+    ?.people
+  if (people === undefined || !(isRecord || own?.enrichment)) return maskFields(body, wire)
+  const id = /^\d{1,15}(?=$|\/)/.exec(naturalKey)
+  if (id === null) return maskFields(body, wire)
+  const scope = { people, id: Number(id[0]), wire }
+  return maskFields(maskPayloads(scope, [{ body, isRecord }], options)[0], wire)
 }
 
 /** Fields that hold a person, whatever they are part of. */
