@@ -8,6 +8,9 @@ export interface Person {
   readonly address: string | null
   readonly suburb: string | null
   readonly plate: string | null
+  /** Values at paths that neither the documents nor the config name, and that may be an e-mail or a phone number, where the body has none
+   *  at the paths that the config names. */
+  readonly unnamed?: readonly string[]
 }
 
 /** How to remove a person from a payload. */

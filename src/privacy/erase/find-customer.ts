@@ -4,6 +4,7 @@ import {
   distinctTerms,
   isName,
   plainTerms,
+  possibleContactsOf,
   type SearchTerm,
   termId,
   termsOf,
@@ -41,7 +42,7 @@ export interface Findings {
 }
 
 /** Finds the evaluations of a customer by their contact, or starts with those given. Matches whole values of the
- *  customer's fields: a mention in a text does not make someone the customer. */
+ *  customer's fields, or of fields that nothing names where the customer's are empty: a mention in a text does not make someone the customer. */
 export async function findCustomer(
   work: ErasureWork,
   asked: readonly SearchTerm[],
@@ -63,7 +64,7 @@ export async function findCustomer(
   const unknown = candidates.filter((candidate) => !found.has(keyOf(candidate)))
   for (const { key: candidate, named } of await readPersons(work, unknown)) {
     const isTheirs = (person: Person) =>
-      contactsOf(person).some(({ kind, key }) =>
+      (asked.length > 0 ? possibleContactsOf : contactsOf)(person).some(({ kind, key }) =>
         seeds.some((seed) => seed.kind === kind && seed.key === key),
       ) &&
       // An e-mail that was not requested may be shared, so the name must be the same.

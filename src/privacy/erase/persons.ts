@@ -3,7 +3,12 @@ import { evaluationRecords } from '../../streams/evaluations/evaluation-records.
 import { evaluationPeople } from '../../streams/evaluations/person.ts'
 import type { Person } from '../../values/person.ts'
 import { parseJson } from '../screen/scrub-payload.ts'
-import { termId, termsForOwnEvaluation, termsOf } from '../screen/search-terms.ts'
+import {
+  possibleContactsOf,
+  termId,
+  termsForOwnEvaluation,
+  termsOf,
+} from '../screen/search-terms.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 
 /** The people that an evaluation has named as its customer. */
@@ -61,7 +66,10 @@ async function personsOfSome<Key extends EvaluationKey>(
       const body = parseJson(text)
       return body === undefined ? [] : [evaluationPeople.personOf(body, key.evalId, wire)]
     })
-    const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
+    const unnamed = received[0]?.unnamed
+    const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) =>
+      unnamed ? { ...person, unnamed } : person,
+    )
     const asLoaded = rows.filter(isSomebody)
     const current = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
     return [key, { all: [...rows, ...received], current }]
@@ -80,7 +88,7 @@ export function isSamePerson(one: Person, other: Person): boolean {
 }
 
 function namesOf(person: Person): string[] {
-  return termsOf({ ...person, address: null }).map(termId)
+  return [...termsOf({ ...person, address: null }), ...possibleContactsOf(person)].map(termId)
 }
 
 /** The evaluations with that number: one for each dealer group that has it. */

@@ -107,6 +107,22 @@ export function contactsOf(person: Person): SearchTerm[] {
   ])
 }
 
+/** Values of a person without a name that are compared at most: a hostile record may have millions. */
+const mostUnnamed = 1000
+
+/** `contactsOf`, and the values without a name that are a contact as a whole. They prove whose record it is to who has the contact;
+ *  they may be a lender's, so no other record is searched for them. */
+export function possibleContactsOf(person: Person): SearchTerm[] {
+  const unnamed = (person.unnamed ?? []).slice(0, mostUnnamed).flatMap((text) => {
+    const [email, phone] = [emailKey(text), phoneKey(text)]
+    return [
+      ...(email === null ? [] : [term('email', email, email)]),
+      ...(phone === null ? [] : [term('phone', phone, phone)]),
+    ]
+  })
+  return distinctTerms([...contactsOf(person), ...unnamed])
+}
+
 /** The terms that name the person in any text: contacts, the full name, an address line. Never a first name or a suburb alone. */
 export function termsOf(found: Person): SearchTerm[] {
   const person = withoutMarks(found)
@@ -124,6 +140,7 @@ export function termsForOwnEvaluation(found: Person): SearchTerm[] {
   const wholes = [...tokenize(name ?? '').map(({ key }) => key), phraseOf(suburb ?? '')]
   return distinctTerms([
     ...termsOf(person),
+    ...possibleContactsOf(person),
     ...phrases(nameSpellings(name), (words) => letters(words) >= 4),
     ...phrases(addressSpellings(person.address), (words) => words.length >= 2),
     ...phrases(plateSpellings(plate), (words) => letters(words) >= 4 && hasDigit(words)),
@@ -141,8 +158,9 @@ function shortened(person: Person): Person {
 }
 
 function mapFields(person: Person, change: (value: string | null) => string | null): Person {
-  const fields = Object.entries(person).map(([key, value]) => [key, change(value)])
-  return Object.fromEntries(fields) as unknown as Person
+  const { unnamed, ...texts } = person
+  const fields = Object.entries(texts).map(([key, value]) => [key, change(value)])
+  return { ...Object.fromEntries(fields), ...(unnamed ? { unnamed } : {}) } as unknown as Person
 }
 
 function term(kind: SearchTermKind, key: string, spelling: string): SearchTerm {

@@ -10,8 +10,8 @@ import { phonesIn } from './phone.ts'
 import { redactJson, redactText } from './redact.ts'
 import { type Erased, parseJson, scrubAnswer } from './scrub-payload.ts'
 import {
-  contactsOf,
   phraseWordsOf,
+  possibleContactsOf,
   type SearchTerm,
   type SearchTerms,
   termId,
@@ -115,7 +115,7 @@ export async function erasedContacts(db: Db): Promise<ErasedContacts | null> {
       [...listed].every(([digest, id]) => other.listed.get(digest) === id),
     erasureOf,
     erasureOfPerson: (person) =>
-      contactsOf(person).map(erasureOf).find(isListed) ??
+      possibleContactsOf(person).map(erasureOf).find(isListed) ??
       pairsOf(person)
         .map((pair) => find(digestOfPair(secret, pair)))
         .find(isListed),

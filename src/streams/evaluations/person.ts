@@ -52,14 +52,27 @@ function personOf(body: unknown, evalId: number, wire: AppraisalWire): Person {
   const item = evaluationOf(body, evalId)
   const names = wire.evaluation
   const text = (path: JsonPath) => asText(valueAt(item, path))
+  const [email, phone] = [text(names.customerEmail), text(names.customerPhone)]
+  const unnamed = textsAtUnknownPaths(item, wire).filter((value) =>
+    value.includes('@') ? !email : !phone && /(\d\D*){7}/.test(value),
+  )
   return {
     name: text(names.customerName),
-    phone: text(names.customerPhone),
-    email: text(names.customerEmail),
+    phone,
+    email,
     address: text(names.customerAddress),
     suburb: text(names.customerSuburb),
     plate: text(names.registration),
+    ...(unnamed.length > 0 ? { unnamed } : {}),
   }
+}
+
+function textsAtUnknownPaths(item: unknown, wire: AppraisalWire): string[] {
+  const texts: string[] = []
+  const same = <T>(value: T): T => value
+  const unknown = (_: string, value: string | number) => texts.push(String(value))
+  redactItem(item, { redact: same, redactFact: same, blank: null, unknown }, kindsOf(wire))
+  return texts
 }
 
 /** Pure. The body without the person; every other fact is as it was. */
@@ -70,21 +83,28 @@ function withoutPerson(
   redaction: PersonRedaction,
 ): unknown {
   const item = evaluationOf(body, evalId)
-  const pathsOf = (fields: readonly (keyof AppraisalWire['evaluation'])[]) =>
-    fields.flatMap((field) => wire.evaluation[field])
-  const texts = new Set([...documentedTexts, ...pathsOf(textFields)])
-  const facts = new Set([...documentedFacts, ...pathsOf(factFields)])
-  const known = new Set([...documentedTextPaths, ...pathsOf(customerFields), ...pricePaths(wire)])
-  const kindOf = (path: string) => {
-    if (texts.has(path)) return 'text fact'
-    if (facts.has(path) || isFieldFact(path, wire)) return 'fact'
-    return known.has(path) || /^customFields(\.|$)/.test(path) ? 'searched' : 'unknown'
-  }
+  const kindOf = kindsOf(wire)
   const clean = (part: unknown) => redactItem(part, redaction, kindOf)
   const redacted =
     redaction.blank === null ? clean(item) : blanked(item, clean(item), wire, redaction.blank)
   if (!Array.isArray(body)) return redacted
   return body.map((other: unknown) => (other === item ? redacted : clean(other)))
+}
+
+type PathKind = 'text fact' | 'fact' | 'searched' | 'unknown'
+
+/** What the paths of an evaluation hold, without positions in lists. */
+function kindsOf(wire: AppraisalWire): (path: string) => PathKind {
+  const pathsOf = (fields: readonly (keyof AppraisalWire['evaluation'])[]) =>
+    fields.flatMap((field) => wire.evaluation[field])
+  const texts = new Set([...documentedTexts, ...pathsOf(textFields)])
+  const facts = new Set([...documentedFacts, ...pathsOf(factFields)])
+  const known = new Set([...documentedTextPaths, ...pathsOf(customerFields), ...pricePaths(wire)])
+  return (path) => {
+    if (texts.has(path)) return 'text fact'
+    if (facts.has(path) || isFieldFact(path, wire)) return 'fact'
+    return known.has(path) || /^customFields(\.|$)/.test(path) ? 'searched' : 'unknown'
+  }
 }
 
 /** The name or the type of a custom field, in either of their shapes. */
@@ -98,7 +118,7 @@ function isFieldFact(path: string, { customField }: AppraisalWire): boolean {
 function redactItem(
   item: unknown,
   redaction: PersonRedaction,
-  kindOf: (path: string) => 'text fact' | 'fact' | 'searched' | 'unknown',
+  kindOf: (path: string) => PathKind,
 ): unknown {
   const unknown = redaction.unknown ?? redaction.blank ?? ((_, value) => redaction.redact(value))
   /** `path` is without the positions in lists, which `place` has. */
