@@ -127,6 +127,26 @@ test('the shape of the list is a setting: a path to the items, and items that ar
   expect(items.map(({ evalId }) => evalId)).toEqual([5, 6])
 })
 
+test('an empty array beside one that is not empty is no empty list: the path may be wrong', async () => {
+  const bodies = [
+    { data: [], evaluations: [{ EvalID: 1, name: 'Jane' }] },
+    { data: [], result: { ids: [5, 6] } },
+    { data: [], links: [], warnings: ['none found'], total: 0 },
+  ]
+  const { client } = await start((response, _request, n) => json(response, bodies[n - 1]), {
+    wire: { evalList: { items: 'data', id: 'EvalID', updatedAt: 'UpdatedAt' } },
+  })
+  const list = async () => await client.listEvaluations(north, newest)
+
+  for (const _ of ['objects', 'ids']) {
+    const fault = await faultOf(list())
+    expect(fault).toMatchObject({ errorAction: 'abort' })
+    expect(String(fault)).toContain('wire.appraisal.evalList.items')
+    expect(String(fault)).not.toContain('Jane')
+  }
+  expect((await list()).items).toEqual([])
+})
+
 test('a list of another shape aborts and names the setting; one with an error quotes it', async () => {
   const bodies = [{ evals: [], who: 'Jane' }, { error: 'bad key sekret-partner of x@y.test' }]
   const { client } = await start((response, _request, n) => json(response, bodies[n - 1]))
