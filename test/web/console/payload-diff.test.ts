@@ -201,15 +201,15 @@ describe('a masked payload', () => {
   })
 
   test('shows no text at a path that neither the documents nor the config name', () => {
-    const stranger = {
+    const unnamed = {
       ...{ Keeper: 'Pat Planted', Handset: 412345678, Remarks: ['Pat rang'], 'Pat P': 1 },
       ...{ Owner: { Street: '12 Station Street', Since: '2026-03-01T01:00:00Z', Region: 'VIC' } },
       UserPrices: [{ price: 21_000, currency: 'AUD', quotedTo: 'Pat Planted' }],
     }
 
-    const text = JSON.stringify(mask(goldenBody(stranger)))
+    const text = JSON.stringify(mask(goldenBody(unnamed)))
     const [, answer] = maskPayloads({ people: evaluationPeople, id: 4711, wire }, [
-      { body: goldenBody(stranger), isRecord: true },
+      { body: goldenBody(unnamed), isRecord: true },
       { body: [{ ID: 'a-5', CreatedAt: 'noon', keeper: 'Pat Planted' }], isRecord: false },
     ])
 
