@@ -50,7 +50,7 @@ beforeAll(async () => {
   truth.history = await uninterrupted(await copy(yesterday), history)
   world.poison(broken!.evalId, { UpdatedAt: 'never' })
   const spoilt = await fixture.warehouse()
-  expect((await spoilt.run(['sync'])).code).toBe(1)
+  expect((await spoilt.start(['sync']).ended).code).toBe(1)
   today = spoilt.database
   world.removePoison(broken!.evalId)
   truth.healed = await uninterrupted(await copy(today!), ['quarantine', 'retry'])

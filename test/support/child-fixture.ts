@@ -8,7 +8,6 @@ import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import type { RunReport } from '#src/sync/run/run-report.ts'
 import type { Stream } from '#src/sync/run/stream.ts'
-import { runsEveryCase } from './cases.ts'
 import { type Child, type ChildResult, startForecourt } from './child.ts'
 import { runInProcess } from './cli.ts'
 import { runNight } from './fixture.ts'
@@ -30,7 +29,7 @@ export interface ChildWarehouse extends AsyncDisposable {
   night(streams?: readonly Stream[]): Promise<RunReport>
   /** Starts a command in a process of its own. */
   start(args: readonly string[], env?: Readonly<Record<string, string>>): Child
-  /** Runs a command to its end: in a process of its own if it is given an environment, and in CI always. */
+  /** Runs a command to its end: within this process, unless it is given an environment. */
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<ChildResult>
   /** Runs with `--json` and parses stdout, which must be one document and nothing else. */
   json(args: readonly string[]): Promise<{ code: number | null; document: Json; stderr: string }>
@@ -82,7 +81,7 @@ function warehouseOf(database: TestDatabase, file: string, cwd: string): ChildWa
   const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     startForecourt(['--config', file, ...args], { cwd, env })
   const run = async (args: readonly string[], env?: Readonly<Record<string, string>>) => {
-    if (runsEveryCase || env !== undefined) return await start(args, env).ended
+    if (env !== undefined) return await start(args, env).ended
     return { signal: null, ...(await runInProcess(['--config', file, ...args], { cwd })) }
   }
   const night = async (streams?: readonly Stream[]) => {

@@ -64,13 +64,13 @@ test('a call that is interrupted after its reservation and before it was sent is
   expect(fixture.sandbox.requests.count('/ppsrsearch')).toBe(0)
 })
 
-test('when eight processes compete for the last call, exactly one gets it', async () => {
+test('when four processes compete for the last call, exactly one gets it', async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(fixture)
 
-  const racers = await Promise.all(Array.from({ length: 8 }, () => runCli(search(), fixture)))
+  const racers = await Promise.all(Array.from({ length: 4 }, () => runCli(search(), fixture)))
 
-  expect(racers.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2, 2, 2, 2, 2])
+  expect(racers.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2])
   expect(await fixture.bills()).toEqual([['ppsrsearch', '1001', 'committed', 200]])
 })
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configText } from '../../support/child-fixture.ts'
-import { runCli } from '../../support/cli.ts'
+import { runInProcess } from '../../support/cli.ts'
 import { openFixture } from '../../support/fixture.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -25,7 +25,7 @@ test.for(['sync', 'backfill evaluations --from 2024-01-01'])(
       `warehouse: { url: "${database.url}" }\n${access}`,
     )
 
-    const result = await runCli([...args.split(' '), '--json'], { cwd: folder.path })
+    const result = await runInProcess([...args.split(' '), '--json'], { cwd: folder.path })
 
     const error =
       'The source at http://127.0.0.1:1/v1 cannot be reached (the connection was refused): start it, or correct appraisal.baseUrl in the config.'
@@ -44,17 +44,17 @@ test('a source that is down after a good night is exit 1, and the run is in the 
   await writeFile(join(folder.path, 'forecourt.yaml'), config)
   await fixture.sandbox.close()
 
-  const { code, stderr } = await runCli(['sync', 'evaluations'], { cwd: folder.path })
+  const { code, stderr } = await runInProcess(['sync', 'evaluations'], { cwd: folder.path })
 
   const error = /^The source at .* cannot be reached \(.*the connection was refused/
   expect(code).toBe(1)
   expect(stderr).toMatch(error)
-  const { stdout } = await runCli(['runs', 'list', '--json'], { cwd: folder.path })
+  const { stdout } = await runInProcess(['runs', 'list', '--json'], { cwd: folder.path })
   const [last, first] = JSON.parse(stdout).runs
   expect([last.status, first.status]).toEqual(['failed', 'ok'])
-  const shown = await runCli(['runs', 'show', String(last.runId)], { cwd: folder.path })
+  const shown = await runInProcess(['runs', 'show', String(last.runId)], { cwd: folder.path })
   expect(shown.stdout).toMatch(/The source at .* cannot be reached/)
-  const status = await runCli(['status', '--json'], { cwd: folder.path })
+  const status = await runInProcess(['status', '--json'], { cwd: folder.path })
   const [rooftop] = Object.values(JSON.parse(status.stdout).rooftops) as { streams: object }[]
   expect(rooftop!.streams).toMatchObject({
     evaluations: { status: 'failed', error: expect.stringMatching(error) },
@@ -72,7 +72,7 @@ test('a wrong password is reported without the password, and nothing starts', as
     `warehouse: { url: "${wrong.href}" }${access}`,
   )
 
-  const { code, stdout, stderr } = await runCli(['sync'], { cwd: folder.path })
+  const { code, stdout, stderr } = await runInProcess(['sync'], { cwd: folder.path })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   const user = decodeURIComponent(wrong.username)
@@ -90,7 +90,7 @@ test('an address on which something else listens is no reachable source either',
   const config = `warehouse: { url: "${database.url}" }\n${access.replace('http://127.0.0.1:1/v1', baseUrl)}`
   await writeFile(join(folder.path, 'forecourt.yaml'), config)
 
-  const { code, stderr } = await runCli(['sync'], { cwd: folder.path })
+  const { code, stderr } = await runInProcess(['sync'], { cwd: folder.path })
 
   expect(code).toBe(2)
   expect(stderr).toMatch(

@@ -158,7 +158,7 @@ test.for(Object.entries(cases))(
     if (config !== undefined) await writeFile(join(folder.path, 'forecourt.yaml'), config)
     const place = { cwd: folder.path, env: env ?? {} }
 
-    const human = await runCli(args.split(' '), place)
+    const human = await runInProcess(args.split(' '), place)
     const machine = await runInProcess([...args.split(' '), '--json'], place)
 
     const sentence = says.replaceAll('FOLDER', folder.path)
@@ -241,7 +241,7 @@ test('a port that is taken stops the sandbox before it has begun', async () => {
 test.each([[[]], [['stock']], [['runs']], [['links']]])(
   'the command line %j without a command shows the help and exits 2',
   async (args) => {
-    const { code, stdout, stderr } = await runIn(access, args)
+    const { code, stdout, stderr } = await runCli(args, { cwd: '/' })
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^Usage: forecourt .*Name a command: choose one of those above\.\n$/s)
@@ -251,5 +251,5 @@ test.each([[[]], [['stock']], [['runs']], [['links']]])(
 async function runIn(config: string, args: readonly string[]): Promise<CliResult> {
   await using folder = await temporaryFolder()
   await writeFile(join(folder.path, 'forecourt.yaml'), config)
-  return await runCli(args, { cwd: folder.path })
+  return await runInProcess(args, { cwd: folder.path })
 }

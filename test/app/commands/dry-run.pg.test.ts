@@ -2,7 +2,7 @@ import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openChildFixture } from '../../support/child-fixture.ts'
-import { runCli } from '../../support/cli.ts'
+import { runInProcess } from '../../support/cli.ts'
 import { emptyTestDatabase } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { smallFixture } from './sync-fixture.ts'
@@ -130,7 +130,7 @@ rooftops: [{ uid: u1, name: Northside, key: a, timezone: Australia/Sydney, curre
 `,
   )
 
-  const { code, stdout } = await runCli(['sync', '--dry-run'], { cwd: folder.path })
+  const { code, stdout } = await runInProcess(['sync', '--dry-run'], { cwd: folder.path })
 
   expect(code).toBe(0)
   expect(stdout).toContain("by this machine's clock")

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { aVehicle, listOf, vehicles } from '../../stock/import-fixture.ts'
 import { someOf } from '../../support/cases.ts'
 import { forecourt } from '../../support/child.ts'
-import { runCli } from '../../support/cli.ts'
+import { runCli, runInProcess } from '../../support/cli.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -26,7 +26,7 @@ async function openShop() {
     folder: folder.path,
     importing,
     list: (content: string) => writeFile(join(folder.path, 'list.csv'), content),
-    run: (...args: string[]) => runCli([...importing, ...args], { cwd: folder.path }),
+    run: (...args: string[]) => runInProcess([...importing, ...args], { cwd: folder.path }),
     [Symbol.asyncDispose]: async () => {
       await database[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
@@ -117,11 +117,11 @@ test('an unknown rooftop, a wrong mode and a missing file are exit 2, and leave 
   await using shop = await openShop()
   await shop.list(listOf(vehicles(3)))
 
-  const unknown = await runCli(['stock', 'import', 'list.csv', '--rooftop', 'u9'], {
+  const unknown = await runInProcess(['stock', 'import', 'list.csv', '--rooftop', 'u9'], {
     cwd: shop.folder,
   })
   const mode = await shop.run('--mode', 'merge')
-  const missing = await runCli(['stock', 'import', 'none.csv', '--rooftop', 'u1', '--json'], {
+  const missing = await runInProcess(['stock', 'import', 'none.csv', '--rooftop', 'u1', '--json'], {
     cwd: shop.folder,
   })
 
