@@ -1,17 +1,20 @@
 import { z } from 'zod'
 
-/** A dotted path into a JSON answer (`""` is the body itself), or a list of candidates: the first that is present wins. */
+/** A dotted path into a JSON answer (`""` is the body itself), or a list of candidates: the first that is present wins;
+ *  null counts as present only where no other candidate is. */
 export const jsonPath = z.union([z.string(), z.array(z.string()).min(1)])
 export type JsonPath = z.infer<typeof jsonPath>
 
 /** The value at the path; `undefined` when no candidate is present. Own properties only. */
 export function valueAt(body: unknown, path: JsonPath): unknown {
   if (typeof path !== 'string') {
+    let found: unknown
     for (const candidate of path) {
       const value = valueAt(body, candidate)
-      if (value !== undefined) return value
+      if (value !== undefined && value !== null) return value
+      if (value === null) found = null
     }
-    return undefined
+    return found
   }
   if (path === '') return body
   if (!path.includes('.')) return ownValue(body, path)
