@@ -337,6 +337,19 @@ CREATE OR REPLACE FUNCTION core.is_late(last_good_run_at timestamp with time zon
  STABLE PARALLEL SAFE
 RETURN ((NOT is_at_work) AND COALESCE((last_good_run_at < (now() - '26:00:00'::interval)), true))
 
+core.core.late_completions(integer,tstzrange) routine
+CREATE OR REPLACE FUNCTION core.late_completions(of_rooftop integer, covered tstzrange)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select (coalesce(sum(least(extract(epoch from e.completed_at - e.created_at), 5184000)) filter (where e.eval_id is not null), 0) / extract(epoch from k.until - k.since))::numeric(12,1)
+  from (select upper(covered) - interval '1440 hours' as until, greatest(lower(covered), upper(covered) - interval '5760 hours') as since) as k
+  left join core.evaluation as e on e.rooftop_id = of_rooftop and e.entry_at >= k.since and e.entry_at < k.until and e.completed_at >= e.created_at and e.gone_at is null
+  where k.until - k.since >= interval '720 hours'
+  group by k.since, k.until
+$function$
+
 core.core.move_people(integer,integer) routine
 CREATE OR REPLACE FUNCTION core.move_people(moving integer, to_group integer)
  RETURNS void
@@ -1965,6 +1978,7 @@ ops.verification table
   verified_at timestamp with time zone not null
   fault character varying(400) -- What differed, in words; null: nothing
   fault_since timestamp with time zone -- When the first of the verifications that found a fault, without a good one since, was made
+  late_completions numeric(12,1) -- Expected number of evaluations of the last 60 days before the end of the coverage that will still be completed; null: covered for too short a time, or a stream without windows
   constraint verification_pkey PRIMARY KEY (rooftop_id, stream)
   constraint verification_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
   -- The last "forecourt verify" of each windowed stream of a rooftop, by the command or the job.

@@ -91,10 +91,12 @@ export async function recordVerification(
     })
   })
   await sql`
-    insert into ops.verification as last (rooftop_id, stream, verified_at, fault, fault_since)
-    select rooftop_id, stream, now(), fault, case when fault is not null then now() end
+    insert into ops.verification as last (rooftop_id, stream, verified_at, fault, fault_since, late_completions)
+    select rooftop_id, stream, now(), fault, case when fault is not null then now() end, core.late_completions(rooftop_id, covered)
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as found (rooftop_id int, stream text, fault text)
+    left join core.stream_status using (rooftop_id, stream)
     on conflict (rooftop_id, stream) do update set verified_at = excluded.verified_at, fault = excluded.fault,
+      late_completions = excluded.late_completions,
       fault_since = case when excluded.fault is not null then coalesce(last.fault_since, excluded.fault_since) end`.execute(
     db,
   )

@@ -1029,6 +1029,7 @@ interface OpsVerificationTable {
   verified_at: Date
   fault: string | null
   fault_since: Date | null
+  late_completions: string | null
 }
 
 /** ops.webhook_delivery */

@@ -52,6 +52,15 @@ async function aGoodNight(world: SmallWorld): Promise<void> {
   await world.add('ops.coverage', { wanted: range, covered: range })
 }
 
+/** What the verification of each rooftop stores. */
+async function verify(world: SmallWorld): Promise<void> {
+  await world.rows(
+    `insert into ops.verification (rooftop_id, stream, verified_at, late_completions)
+     select rooftop_id, stream, now(), core.late_completions(rooftop_id, covered) from core.stream_status where stream = 'evaluations'
+     on conflict (rooftop_id, stream) do update set late_completions = excluded.late_completions`,
+  )
+}
+
 test('a rooftop without any loaded data has its rows, and is not trusted', async () => {
   await using world = await openSmallWorld()
 
@@ -248,6 +257,7 @@ test('expected late completions follow the late completions of the 180 days befo
     evaluation(day + 1, 2 + 24 * 60 + 24 * (day + 0.5), 48),
   )
   await world.add('core.evaluation', ...daily)
+  await verify(world)
   const [even] = await streamsOf(world)
   await world.add(
     'core.evaluation',
@@ -257,9 +267,12 @@ test('expected late completions follow the late completions of the 180 days befo
     evaluation(1011, 24 * 10, 24 * 9),
     evaluation(1012, 24 * 300, 24 * 59),
   )
+  const [same] = await streamsOf(world)
+  await verify(world)
   const [late] = await streamsOf(world)
 
   expect(even).toHaveProperty('late_completions_expected', '2.0')
+  expect(same).toHaveProperty('late_completions_expected', '2.0')
   expect(late).toHaveProperty('late_completions_expected', '3.0')
 })
 
@@ -269,6 +282,7 @@ test('late completions are not estimated from less than 30 days, and are 0 witho
   const young = `{[${new Date(world.ago(2).getTime() - 80 * 24 * hour).toISOString()},${world.ago(2).toISOString()})}`
   await world.add('ops.coverage', { rooftop_id: 2, wanted: young, covered: young })
 
+  await verify(world)
   const [[old], [fresh]] = [await streamsOf(world), await streamsOf(world, 2)]
 
   expect(old).toHaveProperty('late_completions_expected', '0.0')
