@@ -30,6 +30,14 @@ export function parseUtc(text: string): Date | null {
   return new Date(day.getTime() + ((hours * 60 + minutes) * 60 + seconds) * 1000)
 }
 
+/** Unix seconds or milliseconds from 1990 to 2200, as a number or in a text; null: it is neither. */
+export function parseEpoch(value: unknown): Date | null {
+  const number = typeof value === 'string' && /^\d{9,13}$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number') return null
+  const seconds = number < 100_000_000_000 ? number : number / 1000
+  return seconds >= 631_152_000 && seconds < 7_258_118_400 ? new Date(seconds * 1000) : null
+}
+
 function utc([year, month, day]: number[]): Date | null {
   const date = new Date(Date.UTC(year!, month! - 1, day!))
   return date.getUTCMonth() === month! - 1 && date.getUTCDate() === day ? date : null

@@ -102,10 +102,19 @@ function pastAnswer({ groupId }: RooftopRow, { vin, ask, at, record }: Answered)
 }
 
 function pastResult({ record }: Answered, { outcome, warnings }: Loaded): Loaded {
-  const { itemsWithoutId } = record as CheckRecord & { kind: 'past' }
-  if (itemsWithoutId === 0) return { outcome, warnings }
-  const detail = `${itemsWithoutId} items have no id (wire.appraisal.pastCheck.id) and nothing to use instead: left out`
-  return { outcome, warnings: [...warnings, { check: 'check-without-id', detail }] }
+  const { checks, itemsWithoutId } = record as CheckRecord & { kind: 'past' }
+  const unread = checks.filter((check) => check.hasUnreadableTime).length
+  const found = [
+    itemsWithoutId > 0 && {
+      check: 'check-without-id',
+      detail: `${itemsWithoutId} items have no id (wire.appraisal.pastCheck.id) and nothing to use instead: left out`,
+    },
+    unread > 0 && {
+      check: 'check-time-unreadable',
+      detail: `${unread} items have a value that is no time (wire.appraisal.pastCheck.createdAt)`,
+    },
+  ]
+  return { outcome, warnings: [...warnings, ...found.filter((warning) => warning !== false)] }
 }
 
 function watchResult({ statusChanged, warnings }: WatchLoaded): Loaded {

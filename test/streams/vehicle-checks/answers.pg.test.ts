@@ -280,6 +280,25 @@ test('an item without an id is identified by its number, its time, or the path o
   ])
 })
 
+test('a time in Unix seconds or milliseconds is read, and another value that is no time is reported', async () => {
+  await using fixture = await checkedFixture([{}])
+  const searched = new Date(at(-1))
+  answerWith(fixture, paths.history, [{ ID: 3, CreatedAt: String(searched.getTime()) }])
+  answerWith(fixture, paths.ppsr, [
+    { ID: 1, CreatedAt: searched.getTime() / 1000 },
+    { ID: 2, CreatedAt: '9/3/26' },
+  ])
+
+  await fixture.night()
+
+  expect(
+    await rowsOf(fixture, 'select searched_at as at from core.vehicle_check order by check_ref'),
+  ).toEqual([{ at: searched }, { at: null }, { at: searched }])
+  expect(
+    await rowsOf(fixture, "select from ops.data_quality where check_name like '%unreadable'"),
+  ).toHaveLength(1)
+})
+
 test('an older answer changes no status and replaces no link', async () => {
   await using fixture = await checkedFixture([{}])
   const { id } = addCheck(fixture, -0.5)

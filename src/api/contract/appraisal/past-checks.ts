@@ -1,5 +1,5 @@
 import { contentHash } from '../../../values/content-hash.ts'
-import { isRecordTime, parseUtc } from '../../../values/instant.ts'
+import { isRecordTime, parseEpoch, parseUtc } from '../../../values/instant.ts'
 import { type JsonPath, valueAt } from '../../../values/json-path.ts'
 import { RecordIssues } from '../../../values/record.ts'
 import { storable } from '../../../values/text.ts'
@@ -18,6 +18,8 @@ export interface PastCheck {
   readonly ref: string
   readonly isOfVehicle: boolean
   readonly searchedAt: Date | null
+  /** There is a value at the path of the time, and it is none. */
+  readonly hasUnreadableTime?: true
   readonly watchStatus: string | null
   /** Signed, valid for a week: a secret. */
   readonly pdfUrl: string | null
@@ -71,8 +73,11 @@ function readItem(
 ): Facts {
   const time = valueAt(item, names.createdAt)
   const url = valueAt(item, names.pdfUrl)
+  const searchedAt = timeOf(time)
+  const isEmpty = time === undefined || time === null || time === ''
   return {
-    searchedAt: timeOf(time),
+    searchedAt,
+    ...(searchedAt === null && !isEmpty ? { hasUnreadableTime: true } : {}),
     watchStatus: textAt(item, 'WatchStatus', 40),
     pdfUrl: typeof url === 'string' && /^https?:\/\//i.test(url) ? storable(url) : null,
     searchNumber: textAt(item, 'SearchNumber'),
@@ -82,7 +87,7 @@ function readItem(
 
 /** null: it is no time, or none that a check may have. */
 function timeOf(value: unknown): Date | null {
-  const at = typeof value === 'string' ? parseUtc(value) : null
+  const at = parseEpoch(value) ?? (typeof value === 'string' ? parseUtc(value) : null)
   return at !== null && isRecordTime(at) ? at : null
 }
 

@@ -1,3 +1,4 @@
+import { parseEpoch } from '../../../values/instant.ts'
 import { prunedJson } from '../../../values/json-depth.ts'
 import { valueAt } from '../../../values/json-path.ts'
 import type { AppraisalWire } from '../../../values/wire.ts'
@@ -5,7 +6,7 @@ import { type User, user } from '../../contract/appraisal/shapes.ts'
 import { type AnswerContext, type AnswerHeaders, bodyError, requireJson } from '../http-body.ts'
 import { RequestFault } from '../status-rules.ts'
 
-/** An item of `/getevallist`. `updatedAt` is the text as sent, null when the item has none. */
+/** An item of `/getevallist`. `updatedAt` is the text as sent, or ISO for Unix time; null when the item has none. */
 interface ListedEvaluation {
   readonly evalId: number
   readonly updatedAt: string | null
@@ -91,7 +92,8 @@ function toEvalId(value: unknown): number | null {
 
 function updateOf(item: unknown, wire: AppraisalWire['evalList']): string | null {
   const value = valueAt(item, wire.updatedAt)
-  return typeof value === 'string' && value !== '' ? value : null
+  const text = typeof value === 'string' && value !== '' ? value : null
+  return parseEpoch(value)?.toISOString() ?? text
 }
 
 /** A `/geteval` answer that stayed cut off or broken: the cause of the SyncError `skip`, so that its text can be quarantined. */

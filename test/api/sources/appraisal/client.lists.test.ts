@@ -88,6 +88,8 @@ test('list items: ids once, integer strings accepted, items without an id report
     { EvalID: 3, UpdatedAt: '2026-01-01T00:00:00Z' },
     { EvalID: '4' },
     { EvalID: 3 },
+    { EvalID: 5, UpdatedAt: 1_767_225_600 },
+    { EvalID: 6, UpdatedAt: '1767225600500' },
     { EvalID: 'four', name: 'Jane' },
     null,
   ]
@@ -98,6 +100,8 @@ test('list items: ids once, integer strings accepted, items without an id report
   expect(list.items).toEqual([
     { evalId: 3, updatedAt: '2026-01-01T00:00:00Z' },
     { evalId: 4, updatedAt: null },
+    { evalId: 5, updatedAt: '2026-01-01T00:00:00.000Z' },
+    { evalId: 6, updatedAt: '2026-01-01T00:00:00.500Z' },
   ])
   expect(list.malformed.map(({ text }) => text)).toEqual([
     '{"EvalID":"four","name":"Jane"}',
