@@ -3,10 +3,12 @@ import { parseJson, scrubAnswer, scrubPayload } from '../../privacy/screen/scrub
 import {
   erasedMark,
   type SearchTerm,
+  termsForOwnEvaluation,
   withoutWholeTerms,
 } from '../../privacy/screen/search-terms.ts'
 import {
   contactsIn,
+  digester,
   type ErasedContacts,
   erasedAt,
   erasedContacts,
@@ -14,14 +16,17 @@ import {
   maxCompared,
   type Suppressed,
   type Suppressions,
+  suppress,
   suppressByContact,
   suppressedAmong,
 } from '../../privacy/screen/suppression.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
 import { prunedJson } from '../../values/json-depth.ts'
-import type { PeopleOfRecords } from '../../values/person.ts'
+import type { PeopleOfRecords, Person } from '../../values/person.ts'
 import type { Issue } from '../../values/record.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import { type Answer, readAnswer } from '../enrich/ask-source.ts'
 import type { Enrichment } from '../enrich/enrichment.ts'
@@ -119,6 +124,67 @@ export async function screenRecords(
     )
   }
   return { records: screened, erasedAt: (id) => erasedAt(suppressed, id) }
+}
+
+/**
+ * Puts stored records on the suppression list whose customer only the settings of today name, and scrubs their payloads. While a
+ * contact was at a path that nothing named, it was a mention: only the mark in its place shows that the customer had it. Called
+ * before rows are derived from the payloads, with the lock of `holdErasureLock`.
+ */
+export async function screenStored(
+  tx: Tx,
+  { people, endpoint }: Pick<WindowedRecords, 'people' | 'endpoint'>,
+  { id: rooftopId, groupId }: RooftopRow,
+  keys: readonly string[],
+  wire: AppraisalWire,
+): Promise<void> {
+  const contacts = people === undefined ? null : await erasedContacts(tx.db)
+  if (people === undefined || contacts === null) return
+  const ids = keys.map(Number)
+  const before = await suppressedAmong(tx.db, groupId, ids)
+  const open = keys.filter((key) => before.get(Number(key))?.scope !== 'customer')
+  const { rows } = await tx.client.query<{ ctid: string; id: string; text: string }>(
+    `select ctid::text as ctid, natural_key as id, body::text as text from raw.payload
+     where rooftop_id = $1 and endpoint = $2 and natural_key = any($3::text[])
+     order by fetched_at desc`,
+    [rooftopId, endpoint, open],
+  )
+  const giveWay = keepAlive(tx)
+  // An older payload may name a former customer: the newest decides, as in a load.
+  for (const [id, [newest]] of Map.groupBy(rows, (row) => row.id)) {
+    await giveWay()
+    const { text } = newest!
+    const evalId = Number(id)
+    const person = people.personOf(parseJson(text), evalId, wire)
+    const mention = before.get(evalId)
+    if (mention !== undefined && hasErasedContact(person)) {
+      const { erasureId } = mention
+      const terms = termsForOwnEvaluation(person)
+      const entry = { evalId, scope: 'customer', erasureId, terms } as const
+      await suppress(tx.db, digester(contacts.secret), groupId, entry)
+    } else await suppressByContact(tx.db, contacts, groupId, [{ evalId, person, named: [] }])
+  }
+  const after = await suppressedAmong(tx.db, groupId, open.map(Number))
+  for (const { ctid, id, text } of rows) {
+    const erased = after.get(Number(id))
+    if (erased === undefined) continue
+    await giveWay()
+    const isTheirs =
+      erased.scope === 'customer' ||
+      hasErasedContact(people.personOf(parseJson(text), Number(id), wire))
+    const { terms } = erased
+    const scope = isTheirs ? 'customer' : 'mention'
+    const scrubbed = scrubPayload(people, Number(id), text, wire, { scope, terms })
+    if (scrubbed !== text)
+      await tx.client.query(
+        'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
+        [ctid, scrubbed, bodyHash(scrubbed)],
+      )
+  }
+}
+
+function hasErasedContact({ email, phone }: Person): boolean {
+  return [email, phone].some((contact) => contact?.includes(erasedMark))
 }
 
 /** A result with a payload that will be written. */

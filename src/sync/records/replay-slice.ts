@@ -2,11 +2,12 @@ import { holdErasureLock } from '../../privacy/screen/suppression.ts'
 import { refreshSums } from '../../warehouse/db/sums.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import { commitSlice } from '../run/commit-slice.ts'
-import type { SliceJob, SliceResult } from '../run/stream.ts'
+import type { SliceJob, SliceResult, Stream } from '../run/stream.ts'
 import { rebuildAggregates } from '../verify/verify-aggregates.ts'
 import { forgetDifferences } from '../verify/verify-values.ts'
 import { compareRows, nextKeys, recordsAtOnce, writeDifferences } from './derive-rows.ts'
 import type { PayloadRows } from './payload-rows.ts'
+import { screenStored } from './privacy-gate.ts'
 import { quarantineRecords } from './quarantine.ts'
 
 /**
@@ -14,7 +15,10 @@ import { quarantineRecords } from './quarantine.ts'
  * written. Its position is in ops.stream_state and is committed with the rows, so that a killed replay continues from there. The last
  * slice of a stream with sums compares them all with the facts, and rebuilds those that differ.
  */
-export async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Promise<SliceResult> {
+export async function replaySlice(
+  job: SliceJob<Stream>,
+  payloadRows: PayloadRows,
+): Promise<SliceResult> {
   const { context, stream, rooftop, run } = job
   const position = await readPosition(context.db, job)
   const write = async (tx: Tx) => {
@@ -25,7 +29,9 @@ export async function replaySlice(job: SliceJob, payloadRows: PayloadRows): Prom
     }
     const { after } = position
     const keys = await nextKeys(tx.db, payloadRows.keysOf([rooftop.id]), after, recordsAtOnce)
-    const options = { wire: context.config.wire, mode: 'add' } as const
+    const { wire } = context.config
+    if (stream.records) await screenStored(tx, stream.records, rooftop, keys, wire.appraisal)
+    const options = { wire, mode: 'add' } as const
     const { tables, unfit } = await payloadRows.derive(tx.db, rooftop, keys, options)
     const differences = await compareRows(tx.db, tables)
     await writeDifferences(tx, differences)

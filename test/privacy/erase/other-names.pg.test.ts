@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { runStreams } from '#src/sync/run/run-streams.ts'
 import { defaultWire, type WireSettings } from '#src/values/wire.ts'
 import { anEvaluation, worldOf } from '../../support/build-world.ts'
 import { openFixture } from '../../support/fixture.ts'
@@ -53,4 +55,60 @@ test('an erasure finds and blanks a customer whose fields the config does not na
   const lines = await dumpOf(pool)
   expect(linesWith(lines, [...janesTexts, 'rang', 'Richmond'])).toEqual([])
   expect(linesWith(lines, ['Bob Other'])).toHaveLength(1)
+})
+
+test('a replay with the names of the service keeps a customer out who was erased before they were known', async () => {
+  const customer = { ...jane, email: `Jane <${jane.email}>` }
+  const world = worldOf({
+    evaluations: [
+      anEvaluation({ evalId: 1, createdAt: '2026-03-02T01:00:00Z', customer }),
+      anEvaluation({
+        evalId: 2,
+        createdAt: '2026-03-03T01:00:00Z',
+        customer: { ...customer, name: 'Bob Other', email: 'bob@example.org', phone: null },
+        notes: `from ${jane.email}`,
+      }),
+      anEvaluation({
+        evalId: 3,
+        createdAt: '2026-03-03T01:00:00Z',
+        customer,
+        edits: [
+          {
+            at: '2026-03-10T12:00:00Z',
+            patch: { customer: { name: 'Sam Later', email: 'sam@example.org', phone: null } },
+          },
+        ],
+      }),
+    ],
+  })
+  await using fixture = await openFixture({
+    sandbox: { world, now, wire: otherNames },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = fixture.database
+  await fixture.night()
+  await fixture.nightAfter(1)
+  const receipt = await eraseIn(fixture, byEmail)
+  expect(receipt.mentionedIn.map(({ evalId }) => evalId)).toEqual([1, 2, 3])
+
+  const config = { ...fixture.config, wire: otherNames }
+  const run = async (mode: 'replay' | 'sync') =>
+    mode === 'sync'
+      ? await fixture.nightAfter(1, { config })
+      : await runStreams(
+          { ...fixture.context, config },
+          {
+            plan: { command: mode, mode, from: 0, until: null },
+            streams: [evaluations],
+            rooftops: config.rooftops,
+          },
+        )
+  for (const mode of ['replay', 'sync', 'replay'] as const) {
+    expect((await run(mode)).status).toBe('ok')
+    const { rows } = await pool.query(
+      'select customer_name as name from pii.evaluation_customer order by eval_id',
+    )
+    expect(rows).toEqual([{ name: null }, { name: 'Bob Other' }, { name: 'Sam Later' }])
+    expect(linesWith(await dumpOf(pool), ['Jane Ann Citizen', '0412 345 678'])).toEqual([])
+  }
 })
