@@ -93,10 +93,14 @@ function withoutPerson(
 
 type PathKind = 'text fact' | 'fact' | 'searched' | 'unknown'
 
+function withoutPositions(path: string): string {
+  return path.replaceAll(/\.\d+(?=\.|$)/g, '')
+}
+
 /** What the paths of an evaluation hold, without positions in lists. */
 function kindsOf(wire: AppraisalWire): (path: string) => PathKind {
   const pathsOf = (fields: readonly (keyof AppraisalWire['evaluation'])[]) =>
-    fields.flatMap((field) => wire.evaluation[field])
+    fields.flatMap((field) => wire.evaluation[field]).map(withoutPositions)
   const texts = new Set([...documentedTexts, ...pathsOf(textFields)])
   const facts = new Set([...documentedFacts, ...pathsOf(factFields)])
   const known = new Set([...documentedTextPaths, ...pathsOf(customerFields), ...pricePaths(wire)])
@@ -149,12 +153,12 @@ type Blank = NonNullable<PersonRedaction['blank']>
 /** `clean`, with the customer's fields of `item` blanked. */
 function blanked(item: unknown, clean: unknown, wire: AppraisalWire, blank: Blank): unknown {
   if (clean === null || typeof clean !== 'object' || Array.isArray(clean)) return clean
-  let result = clean as Readonly<Record<string, unknown>>
+  let result = clean as object
   for (const field of customerFields) {
     for (const [index, path] of [wire.evaluation[field]].flat().entries()) {
       const value = valueAt(item, path)
       const next = value === undefined && index > 0 ? undefined : blank(path, value)
-      if (next !== undefined) result = withValue(result, path.split('.'), next)
+      if (next !== undefined) result = withValue(result, path.split('.'), next) as object
     }
   }
   const { customFields } = item as { readonly customFields?: unknown }
@@ -179,15 +183,14 @@ function blankedFields(fields: object, { customField }: AppraisalWire, blank: Bl
   return Array.isArray(fields) ? entries.map(([, field]) => field) : Object.fromEntries(entries)
 }
 
-function withValue(
-  item: Readonly<Record<string, unknown>>,
-  [key = '', ...rest]: readonly string[],
-  value: unknown,
-): Readonly<Record<string, unknown>> {
-  if (rest.length === 0) return { ...item, [key]: value }
-  const held = item[key]
-  const below = held !== null && typeof held === 'object' && !Array.isArray(held) ? held : {}
-  return { ...item, [key]: withValue(below as Readonly<Record<string, unknown>>, rest, value) }
+function withValue(holder: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+  if (key === undefined) return value
+  if (Array.isArray(holder))
+    return holder.map((each: unknown, index) =>
+      String(index) === key ? withValue(each, rest, value) : each,
+    )
+  const item = holder !== null && typeof holder === 'object' ? holder : {}
+  return { ...item, [key]: withValue((item as Record<string, unknown>)[key], rest, value) }
 }
 
 function asText(value: unknown): string | null {

@@ -219,6 +219,22 @@ describe('a masked payload', () => {
     expect(JSON.stringify(answer)).toBe('[{"ID":"a-5","CreatedAt":"noon","keeper":"hidden"}]')
   })
 
+  test('hides what the config names by its position in a list, and keeps the list', () => {
+    const evaluation = {
+      ...wire.evaluation,
+      ...{ customerName: 'Owners.0.Name', make: 'Cars.0.Make', customerPhone: 'Owners.3.Phone' },
+    }
+    const body = { Owners: [{ Name: 'Pat Planted', Since: 2 }], Cars: [{ Make: 'Holden' }] }
+
+    const [shown] = maskPayloads(
+      { people: evaluationPeople, id: 4711, wire: { ...wire, evaluation } },
+      [{ body: goldenBody(body), isRecord: true }],
+    )
+
+    expect(JSON.stringify(shown)).toContain('"Owners":[{"Name":"hidden","Since":2}]')
+    expect(JSON.stringify(shown)).toContain('"Cars":[{"Make":"Holden"}]')
+  })
+
   test('shows that a hidden value changed, and that another did not', () => {
     const [old, next] = mask(
       goldenBody(person),
