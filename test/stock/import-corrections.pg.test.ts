@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { confirmingCommand } from '#src/stock/import/import-command.ts'
+import { confirmingCommand } from '#src/stock/refusal.ts'
 import {
   aVehicle,
   type ImportFixture,

@@ -21,7 +21,11 @@ test.for([
     listOf(vehicles(20).map((unit, index) => ({ ...unit, vin: vinOf(700 + index) }))),
     /20 stock numbers now have another VIN/,
   ],
-  ['a header only', header, /has no vehicle: nothing was imported/],
+  [
+    'a header only',
+    header,
+    /has no vehicle, so all 20 in stock would leave\. Nothing was imported/,
+  ],
   [
     'rows that are all rejected',
     listOf(vehicles(20).map((unit) => ({ ...unit, price: '1x2' }))),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { BusyError } from '#src/errors.ts'
 import { runExport } from '#src/stock/export/export.ts'
 import type { ExportSubject } from '#src/stock/export/subject.ts'
-import type { ListRefused } from '#src/stock/import/list-refused.ts'
+import type { ListRefused } from '#src/stock/refusal.ts'
 import {
   aVehicle,
   type ImportFixture,

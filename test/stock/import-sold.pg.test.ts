@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ListRefused } from '#src/stock/import/list-refused.ts'
+import type { ListRefused } from '#src/stock/refusal.ts'
 import { type ImportFixture, listOf, openImportFixture, vehicles } from './import-fixture.ts'
 import { escapeXml, textRows, workbook } from './workbook/make-workbook.ts'
 
@@ -34,9 +34,10 @@ test('vehicles below a title such as SOLD are not stock, up to the next title', 
       issueCounts: { 'not-in-stock': 8 },
     })
     expect(middle, title).toMatchObject({ accepted: 16, issueCounts: { 'not-in-stock': 8 } })
-    expect(last.issues.find(({ code }) => code === 'not-in-stock')?.hint).toBe(
-      `it is below the title "${title}"; --map sold= ignores that title`,
-    )
+    expect(last.issues.find(({ code }) => code === 'not-in-stock')).toMatchObject({
+      hint: `it is below the title "${title}"`,
+      advice: '--map sold= ignores that title',
+    })
   }
 })
 
@@ -287,8 +288,9 @@ test('rows of a workbook that are struck through are not stock', async () => {
   const all = await fixture.import(book, { dryRun: true, maps: ['sold='] })
 
   expect(report).toMatchObject({ accepted: 16, rejected: 0, issueCounts: { 'not-in-stock': 8 } })
-  expect(report.issues.find(({ code }) => code === 'not-in-stock')?.hint).toBe(
-    'its cells are struck through, as those of sold vehicles are; --map sold= ignores that',
-  )
+  expect(report.issues.find(({ code }) => code === 'not-in-stock')).toMatchObject({
+    hint: 'its cells are struck through, as those of sold vehicles are',
+    advice: '--map sold= ignores that',
+  })
   expect(all).toMatchObject({ accepted: 24, skipped: 0 })
 })

@@ -3,7 +3,6 @@ import { UsageError } from '../../errors.ts'
 import { keepNewSpaceSmall } from '../../heap.ts'
 import { mappingSummary } from '../../stock/csv/map/mapping-text.ts'
 import type { CellIssue } from '../../stock/csv/map/typing/typed-row.ts'
-import { issueLine } from '../../stock/import/guards.ts'
 import { importStock } from '../../stock/import/import-stock.ts'
 import type {
   ChangeKind,
@@ -13,6 +12,7 @@ import type {
   UnitChange,
 } from '../../stock/import/request.ts'
 import { figureNames } from '../../stock/import/unusual-values.ts'
+import { issueLine } from '../../stock/refusal.ts'
 import { chooseRooftops, rooftopLabel } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { crashPointFrom } from './crash-switch.ts'

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { mappingSummary } from '../csv/map/mapping-text.ts'
-import { issueLine } from '../import/guards.ts'
+import { issueLine } from '../refusal.ts'
 import { type FileOutcome, type PartImport, type PartOutcome, shownIssues } from './file-outcome.ts'
 import { folders, type Inbox } from './inbox.ts'
 

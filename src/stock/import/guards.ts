@@ -1,25 +1,24 @@
 import type { Mapping } from '../csv/map/column-mapping.ts'
 import { stockColumns } from '../csv/map/stock-fields.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
+import type { GuardRefusal, Refusal } from '../refusal-kinds.ts'
 import type { Diff } from './diff.ts'
-import { ListRefused } from './list-refused.ts'
 import type { ImportRequest, RowCounts } from './request.ts'
 import type { Staging } from './stage.ts'
 
 const namedUnits = 10
 const shownIssues = 5
 
-/** ListRefused, to be thrown, if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
+/** A refusal if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
 export async function guardRemovals(
   { client }: Staging,
   request: ImportRequest,
   counts: RowCounts,
   issues: readonly CellIssue[],
   diff: Diff,
-): Promise<ListRefused | null> {
+): Promise<Refusal | null> {
   if (request.allowMassRemoval) return null
-  if (counts.accepted === 0 && diff.left === 0)
-    return nothingAccepted(request, counts, issues, diff.onHand)
+  if (counts.accepted === 0 && diff.left === 0) return nothingAccepted(counts, issues, diff.onHand)
   const left = diff.removed
   const isMany = left > 5 && left > diff.onHand / 5
   const isOthers = request.mode === 'snapshot' && left > diff.onHand / 2
@@ -34,51 +33,34 @@ export async function guardRemovals(
 }
 
 function nothingAccepted(
-  { file, rooftop }: ImportRequest,
   { records, skipped }: RowCounts,
   issues: readonly CellIssue[],
   onHand: number,
-): ListRefused {
-  const hint = issues.find(({ code }) => code === 'not-in-stock')?.hint
-  const advice = hint === undefined ? '' : ` (${hint})`
-  if (records === skipped)
-    return new ListRefused(
-      { is: 'removal', count: onHand, would: 'has no vehicle, so all would leave' },
-      `${file} has no vehicle: nothing was imported, and the stock of ${rooftop.name} is unchanged. Export the list again${advice}; if the rooftop really has no stock, add --allow-mass-removal.`,
-    )
-  const first = issues.filter(({ severity }) => severity === 'error').slice(0, shownIssues)
-  const why = `none of its ${records - skipped} rows is valid`
-  const lines = [
-    `${file}: ${why}, so nothing was imported, and the stock of ${rooftop.name} is unchanged. The first errors:`,
-    ...first.map(issueLine),
-  ]
-  return new ListRefused({ is: 'nothing-valid', why }, lines.join('\n'))
+): Refusal {
+  if (records === skipped) {
+    const { hint, advice } = issues.find(({ code }) => code === 'not-in-stock') ?? {}
+    const why = hint === undefined ? '' : ` (${hint})`
+    const would = `has no vehicle${why}, so all ${onHand} in stock would leave`
+    return { is: 'removal', count: onHand, would, ...(advice && { advice }) }
+  }
+  const errors = issues.filter(({ severity }) => severity === 'error').slice(0, shownIssues)
+  return { is: 'nothing-valid', why: `none of its ${records - skipped} rows is valid`, errors }
 }
 
 function tooMany(
-  { file, rooftop, mode }: ImportRequest,
+  { rooftop }: ImportRequest,
   { onHand, missing, reused, left: byStatus }: Diff,
   left: number,
   names: readonly string[],
-): ListRefused {
+): GuardRefusal {
   const parts = [
     ...(missing > byStatus ? [`${missing - byStatus} are not in it`] : []),
     ...(byStatus > 0 ? [`${byStatus} have left by their status`] : []),
     ...(reused > 0 ? [`${reused} stock numbers now have another VIN`] : []),
   ]
   const named = names.join(', ') + (left > names.length ? ', …' : '')
-  const advice = mode === 'snapshot' ? ' If it is part of the stock, add --mode delta;' : ''
   const would = `would remove ${left} of the ${onHand} vehicles in stock at ${rooftop.name} (${parts.join(', ')}): ${named}`
-  const message = `${file} ${would}. Nothing was imported. Is it the list of another rooftop, or incomplete?${advice} if they have really left, add --allow-mass-removal.`
-  return new ListRefused({ is: 'removal', count: left, would }, message)
-}
-
-/** `line 12, Price "abc": this is not … (type-error)` */
-export function issueLine({ line, column, text, hint, code }: CellIssue): string {
-  const place = [line === null ? '' : `line ${line}`, column ?? ''].filter((part) => part !== '')
-  const shown = text === '' ? '' : ` "${text.replaceAll(/\s+/g, ' ').slice(0, 60)}"`
-  const head = place.join(', ') + shown
-  return `${head === '' ? '' : `${head}: `}${hint} (${code})`
+  return { is: 'removal', count: left, would }
 }
 
 /** Values that do not change: one may be corrected, but not most at once. */
@@ -108,7 +90,7 @@ interface MassChange {
 }
 
 /**
- * ListRefused, to be thrown, if the list would change lasting values of most vehicles, or remove a value from most. That is
+ * A refusal if the list would change lasting values of most vehicles, or remove a value from most. That is
  * usually a moved or emptied column, not a correction. Fields that the user maps in this command are not checked.
  */
 export async function guardChanges(
@@ -119,7 +101,7 @@ export async function guardChanges(
     rows,
     diff,
   }: { readonly mapping: Mapping; readonly rows: RowCounts; readonly diff: Diff },
-): Promise<ListRefused | null> {
+): Promise<Refusal | null> {
   if (request.allowMassChange || diff.updated + diff.reappeared < minChanges) return null
   const mapped = mapping.columns.filter(({ source }) => source === 'override')
   const mappedColumns = mapped.map(
@@ -165,16 +147,15 @@ where case when new is null then name <> 'currency_code' when name = any ($2::te
 group by name order by array_position($1::text[], name)`
 
 function massChange(
-  { file, rooftop }: ImportRequest,
+  { rooftop }: ImportRequest,
   mass: readonly MassChange[],
   known: number,
-): ListRefused {
+): GuardRefusal {
   const parts = mass.map(({ name, count, lost, had, example }) => {
     const what = lost === count ? 'remove' : name === 'odometer_km' ? 'reduce' : 'change'
     return `${what} the ${watched[name]} of ${count} of ${had} (${example})`
   })
   const would = `would ${parts.join(', ')}, of ${known} known vehicles at ${rooftop.name}`
   const count = Math.max(...mass.map((change) => change.count))
-  const message = `${file} ${would}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or name its columns with --map. --dry-run --allow-mass-change shows the changes; if they are right, add --allow-mass-change.`
-  return new ListRefused({ is: 'change', count, would }, message)
+  return { is: 'change', count, would }
 }

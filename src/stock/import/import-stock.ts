@@ -6,13 +6,13 @@ import { inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.t
 import type { Mapping } from '../csv/map/column-mapping.ts'
 import type { CsvFile } from '../csv/read/csv-file.ts'
 import { ownMapping } from '../own-columns.ts'
+import { ListRefused } from '../refusal.ts'
 import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
 import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
 import { resolveDuplicates } from './duplicates.ts'
 import { guardOdometers } from './guard-odometers.ts'
 import { guardChanges, guardRemovals } from './guards.ts'
 import { IssueTally } from './issue-tally.ts'
-import { ListRefused } from './list-refused.ts'
 import { type FileDigest, type ListSource, openSource } from './list-source.ts'
 import { guardNewerLists } from './newer-lists.ts'
 import {
@@ -196,8 +196,8 @@ async function loadList(work: Work): Promise<Imported> {
     await guardNewerLists(staging, request, corrects),
   ]) {
     if (objection === null) continue
-    if (services.onGuard === undefined) throw objection
-    services.onGuard(objection.refusal)
+    if (services.onGuard === undefined) throw new ListRefused(objection, request)
+    services.onGuard(objection)
   }
   const { stock, rooftops } = services.warehouse.config
   const warnings = [
@@ -250,10 +250,7 @@ async function stageRows(
   if (!typed.isCut || request.mode !== 'snapshot') return typed
   // The vehicles after the cut would count as gone.
   const { hint } = typed.warnings.find(({ code }) => code === 'TRUNCATED_FILE')!
-  throw new ListRefused(
-    { is: 'cut', why: hint },
-    `${request.file}: ${hint}. Nothing was imported, because missing vehicles would count as sold. To import the rows that exist, add --mode delta.`,
-  )
+  throw new ListRefused({ is: 'cut', why: hint }, request)
 }
 
 type OfList = 'delimiter' | 'sheet' | 'entry' | 'mapping' | 'missing'

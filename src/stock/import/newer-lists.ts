@@ -1,17 +1,17 @@
 import { plural } from '../../values/text.ts'
-import { ListRefused } from './list-refused.ts'
+import type { GuardRefusal } from '../refusal-kinds.ts'
 import type { ImportRequest } from './request.ts'
 import type { Staging } from './stage.ts'
 
 const namedUnits = 10
 
-/** ListRefused, to be thrown, if a correction of an earlier list would change vehicles that a newer list names, or bring one back that a newer list of the
+/** A refusal if a correction of an earlier list would change vehicles that a newer list names, or bring one back that a newer list of the
  *  whole stock no longer has. */
 export async function guardNewerLists(
   { client, tables, rooftopId, importId }: Staging,
-  { allowOlderValues = false, file }: ImportRequest,
+  { allowOlderValues = false }: ImportRequest,
   corrects: number | null,
-): Promise<ListRefused | null> {
+): Promise<GuardRefusal | null> {
   if (corrects === null || allowOlderValues) return null
   const { rows } = await client.query<NewerUnit>(newerQuery(tables.units), [
     rooftopId,
@@ -21,11 +21,9 @@ export async function guardNewerLists(
   if (rows.length === 0) return null
   const first = rows.slice(0, namedUnits)
   const more = rows.length > namedUnits ? '; …' : ''
-  const wouldBe = `would change ${plural(rows.length, 'car')} about which there are newer lists: `
-  const would = `${wouldBe}${first.map(nameOf).join('; ')}${more}`
-  const differences = first.map((unit) => `${nameOf(unit)}${differenceOf(unit)}`).join('; ')
-  const message = `${file} ${wouldBe}${differences}${more}. Nothing was imported. If the older values are right, add --allow-older-values.`
-  return new ListRefused({ is: 'newer', count: rows.length, would }, message)
+  const named = first.map((unit) => `${nameOf(unit)}${differenceOf(unit)}`).join('; ')
+  const would = `would change ${plural(rows.length, 'car')} about which there are newer lists: ${named}${more}`
+  return { is: 'newer', count: rows.length, would }
 }
 
 interface NewerUnit {

@@ -1,8 +1,6 @@
-import { basename } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import type { Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
 import { headerFingerprint } from '../csv/map/header-name.ts'
-import { unsureText } from '../csv/map/mapping-text.ts'
 import { parseOverrides } from '../csv/map/overrides.ts'
 import { withSoldBlocks } from '../csv/map/sold-blocks.ts'
 import { soldQuestions } from '../csv/map/sold-questions.ts'
@@ -10,8 +8,7 @@ import { plainText } from '../csv/map/typing/plain-text.ts'
 import { isSummaryLabel } from '../csv/map/typing/summary-words.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../csv/read/csv-file.ts'
 import { countOwnColumns } from '../own-columns.ts'
-import { confirmingMaps, importCommand } from './import-command.ts'
-import { ListRefused } from './list-refused.ts'
+import { ListRefused } from '../refusal.ts'
 import type { ListSource } from './list-source.ts'
 import { type ListApart, openApart } from './read-apart.ts'
 import type { ImportRequest, ListSample } from './request.ts'
@@ -119,11 +116,11 @@ export function sampleRows({ sample, width }: ListSample): readonly (readonly st
   return withoutTitles(whole.map(({ cells }) => cells.slice(0, width)))
 }
 
-/** Unless the mapping is sure: ListRefused with the proposal and the arguments that confirm it. */
+/** Unless the mapping is sure: ListRefused. */
 export function assertSure({ csv }: OpenList, request: ImportRequest, mapping: Mapping): void {
   if (mapping.status === 'sure') return
   const found = { encoding: csv.encoding.name, delimiter: csv.dialect.delimiter }
-  throw new ListRefused({ is: 'columns', mapping, ...found }, unsureMessage(mapping, request))
+  throw new ListRefused({ is: 'columns', mapping, ...found }, request)
 }
 
 /** Removes titles and footers, which fill a cell or two and are no evidence of the columns' fields. */
@@ -137,15 +134,6 @@ function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly
 
 function isTotal(cells: readonly string[]): boolean {
   return cells.some((cell) => isSummaryLabel(plainText(cell)))
-}
-
-function unsureMessage(mapping: Mapping, request: ImportRequest): string {
-  return [
-    `${basename(request.file)}: nothing was imported, because the meaning of its columns is not certain.`,
-    unsureText(mapping),
-    'The full command:',
-    `  ${importCommand(request, confirmingMaps(mapping, request))}`,
-  ].join('\n')
 }
 
 /** Adds the file's name to a CsvFileError. */

@@ -73,10 +73,17 @@ function warningOf({ name, byVin, all, first }: Found, accepted: number): CellIs
   const count = isMost ? all : byVin
   if (count === 0) return null
   const names = first.join(', ') + (count > first.length ? ', …' : '')
-  const question = isMost
-    ? `is it the list of that rooftop? If so, import the right list with --allow-mass-removal. First of them: ${names}`
-    : names
+  const question = isMost ? `is it the list of that rooftop? First of them: ${names}` : names
   const hint = `${count} of the ${accepted} vehicles are in stock at ${name}: ${question}`
   const code = 'in-stock-elsewhere'
-  return { code, severity: 'warning', line: null, column: null, text: '', hint }
+  const advice = 'if so, import the right list with --allow-mass-removal'
+  return {
+    code,
+    severity: 'warning',
+    line: null,
+    column: null,
+    text: '',
+    hint,
+    ...(isMost && { advice }),
+  }
 }

@@ -5,7 +5,7 @@ import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { ColumnMapping, Mapping, MissingField } from '../csv/map/column-mapping.ts'
 import type { CellIssue, Severity } from '../csv/map/typing/typed-row.ts'
 import type { CsvFile, CsvRecord } from '../csv/read/csv-file.ts'
-import type { Refusal } from './list-refused.ts'
+import type { Refusal } from '../refusal-kinds.ts'
 import type { RowFilter } from './row-filter.ts'
 
 /** The options of one import: one list of one rooftop. */

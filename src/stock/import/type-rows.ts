@@ -187,8 +187,8 @@ function withoutAppended(record: CsvRecord, width: number): CsvRecord {
   return cells.length <= width ? record : { ...record, cells: cells.slice(0, width) }
 }
 
-function asIssue({ code, line, message }: CsvWarning): CellIssue {
-  return { code, severity: 'warning', line, column: null, text: '', hint: message }
+function asIssue({ message: hint, ...warning }: CsvWarning): CellIssue {
+  return { ...warning, severity: 'warning', column: null, text: '', hint }
 }
 
 /** Removes erased customers from a list, as an erasure does: from every stored cell, and from the unit's texts. A stock number that equals a phone number stays. */

@@ -1,4 +1,4 @@
-import { ListRefused } from './list-refused.ts'
+import type { GuardRefusal } from '../refusal-kinds.ts'
 import {
   type ColumnFigures,
   type FigureColumn,
@@ -71,12 +71,12 @@ const mostFactor = 3
 const leastKilometres = 10_000
 const mostYears = 8
 
-/** ListRefused, to be thrown, if a median is far from that of the stock on hand; of a first list, from what cars for sale have. That is
+/** A refusal if a median is far from that of the stock on hand; of a first list, from what cars for sale have. That is
  *  usually another column, unit or currency, or a number that a program read wrongly. */
 export function guardValues(
   figures: readonly ColumnFigures[],
   request: ImportRequest,
-): ListRefused | null {
+): GuardRefusal | null {
   if (request.allowUnusualValues === true) return null
   const year = Number(todayAt(request).slice(0, 4))
   const unusual = figures
@@ -90,12 +90,9 @@ export function guardValues(
     const unit = column === 'odometer_km' ? ' km' : currency === null ? '' : ` ${currency}`
     return `a median ${figureNames[column]} of ${list.median}${unit} (from ${list.minimum} to ${list.maximum}), where ${usual}`
   })
-  const would = `has ${parts.join('; ')}`
+  const would = `has ${parts.join('; ')}, at ${request.rooftop.name}`
   const count = Math.max(...unusual.map(({ column }) => cellsOf(column.list)))
-  return new ListRefused(
-    { is: 'values', count, would },
-    `${request.file} ${would}, at ${request.rooftop.name}. Nothing was imported. Is it another column, unit or currency? If so, correct the list, or name its columns with --map. If the values are right, add --allow-unusual-values.`,
-  )
+  return { is: 'values', count, would }
 }
 
 function cellsOf({ cars, empty }: Figures): number {

@@ -14,17 +14,12 @@ export const fieldChoices: readonly FieldChoice[] = fields
   .map((name) => ({ name, label: fieldLabel(name), isUsed: isStockField(name) }))
   .toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed))
 
-const options = /--(map|mode|rejects|allow-[\w-]+|encoding|delimiter|sheet)\b/
-const sentence = /(?<=[.?!;])\s+/
-
-/** A text of the command line for a person of the console: fields in words, and without sentences about options. */
+/** A text with the names of fields in words of the trade. */
 export function plainWords(text: string): string {
-  const own = text.split(sentence).filter((part) => !options.test(part))
-  const named = fields
+  return fields
     .filter((field) => field.includes('_') || field === 'vin')
     .reduce(
       (all, field) => all.replaceAll(new RegExp(`\\b${field}\\b`, 'g'), fieldLabel(field)),
-      own.join(' '),
+      text,
     )
-  return named.replace(/;$/, '')
 }

@@ -1,8 +1,8 @@
 import { fieldLabel } from '../csv/map/mapping-text.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
-import type { GuardRefusal, Refusal } from '../import/list-refused.ts'
 import type { RowCounts, StockImportReport, UnitChange, UnitCounts } from '../import/request.ts'
-import { type UploadColumn, type UploadColumns, uploadColumn, uploadColumns } from './columns.ts'
+import type { GuardRefusal, Refusal } from '../refusal-kinds.ts'
+import { type UploadColumns, uploadColumn, uploadColumns } from './columns.ts'
 import type { FirstRows, UploadPreview } from './first-rows.ts'
 import { plainWords } from './plain-words.ts'
 
@@ -68,34 +68,41 @@ export function sheetsResult(sheets: readonly string[]): UploadResult {
   return { ...none, state: 'columns', sheets }
 }
 
-/** The result of a list that was refused. */
-export function refusedResult(refusal: Exclude<Refusal, GuardRefusal>): UploadResult {
-  if (refusal.is === 'columns') {
-    const { mapping, encoding, delimiter } = refusal
-    return { ...none, state: 'columns', encoding, delimiter, mapping: uploadColumns(mapping) }
-  }
-  const why =
-    refusal.is === 'cut'
-      ? `${refusal.why}. Cars that it no longer names would count as sold. Export the list again; or import it as a part of the stock, which takes no car out.`
-      : `Its rows cannot be read: ${refusal.why}. The first errors are below: correct them in the list, and upload it again.`
-  return { ...none, state: 'refused', why }
+/** The result of a list that was refused before it was compared with the stock. */
+export function refusedResult(refusal: Refusal): UploadResult {
+  if (refusal.is !== 'columns') return { ...none, state: 'refused', why: whyRefused(refusal) }
+  const { mapping, encoding, delimiter } = refusal
+  return { ...none, state: 'columns', encoding, delimiter, mapping: uploadColumns(mapping) }
 }
 
-/** The result of a dry run that was not refused, or only by guards that a person may lift. */
+/** Why no person can allow it; null: one can. */
+function whyRefused(refusal: Refusal): string | null {
+  if (refusal.is === 'cut')
+    return `${refusal.why}. Cars that it no longer names would count as sold. Export the list again; or import it as a part of the stock, which takes no car out.`
+  if (refusal.is === 'nothing-valid')
+    return `Its rows cannot be read: ${refusal.why}. The first errors are below: correct them in the list, and upload it again.`
+  return null
+}
+
+/** The result of a dry run, with what the guards found. */
 export function checkedResult(
   report: StockImportReport,
-  guards: readonly GuardRefusal[],
-  refused: UploadResult | null,
+  refusals: readonly Refusal[],
 ): UploadResult {
-  const columns = report.mapping.map((column) => uploadColumn(column))
+  const { status, importId, encoding, delimiter, mapping } = report
+  const isKnown = status === 'already-imported'
+  const why = refusals.map(whyRefused).find((text) => text !== null) ?? null
   return {
-    state: refused?.state ?? (report.status === 'already-imported' ? 'same' : 'ready'),
-    ...{ encoding: report.encoding, delimiter: report.delimiter, guards, sheets: [], sheet: null },
-    mapping: mappingOf(columns, report),
-    preview: null,
+    ...none,
+    state: why !== null ? 'refused' : isKnown ? 'same' : 'ready',
+    ...{ encoding, delimiter, why, guards: refusals.filter((refusal) => 'would' in refusal) },
+    mapping: {
+      hasHeader: mapping.some(({ header }) => header !== null),
+      columns: mapping.map((column) => uploadColumn(column)),
+      ...{ questions: [], asked: [] },
+    },
     report: reportOf(report),
-    why: refused?.why ?? null,
-    importId: report.status === 'already-imported' ? report.importId : null,
+    importId: isKnown ? importId : null,
   }
 }
 
@@ -109,14 +116,6 @@ export function withFirstRows(checked: UploadResult, first: FirstRows | null): U
     return { ...column, samples: first.samples[column.index] ?? column.samples }
   })
   return { ...result, mapping: { ...mapping, columns }, preview: first.preview }
-}
-
-function mappingOf(
-  columns: readonly UploadColumn[],
-  { mapping }: StockImportReport,
-): UploadColumns {
-  const hasHeader = mapping.some(({ header }) => header !== null)
-  return { hasHeader, columns, questions: [], asked: [] }
 }
 
 /** Changes of a kind, and issues of a code, that the page shows. */

@@ -160,8 +160,9 @@ export async function unreadSheets(
     const kind = sheet.isHidden ? 'hidden sheet' : 'sheet'
     const most = rows.length === countedRows ? 'at least ' : ''
     const name = JSON.stringify(sheet.name)
-    const message = `the ${kind} ${name} has ${most}${count} ${count === 1 ? 'row' : 'rows'} of vehicles that were not read. If they are stock, import them too, or read both as one list where their headers are the same. Choose it with --sheet ${name}`
-    warnings.push({ code: 'SHEET_NOT_READ', line: 1, message })
+    const message = `the ${kind} ${name} has ${most}${count} ${count === 1 ? 'row' : 'rows'} of vehicles that were not read. If they are stock, import them too, or read both as one list where their headers are the same`
+    const advice = `--sheet ${name} reads it`
+    warnings.push({ code: 'SHEET_NOT_READ', line: 1, message, advice })
   }
   return warnings
 }

@@ -111,7 +111,7 @@ function otherHeader(sheets: readonly SheetPart[]): CsvFileError {
   const names = sheets.map(({ name }) => JSON.stringify(name)).join(' and ')
   return new CsvFileError(
     'which-sheet',
-    `the sheets ${names} do not have the same header, so they are not one list: import each with --sheet and --mode delta, or make their headers equal`,
+    `the sheets ${names} do not have the same header, so they are not one list: import each by itself as a part of the stock, or make their headers equal`,
   )
 }
 
@@ -153,7 +153,7 @@ async function openTable(
   if (first.length === 0)
     throw new CsvFileError(
       'empty',
-      `the sheet ${JSON.stringify(sheet)} of the workbook is empty: export the stock list again. Another sheet is named with --sheet`,
+      `the sheet ${JSON.stringify(sheet)} of the workbook is empty: export the stock list again, or choose another sheet`,
     )
   const layout = layoutOf(first, isKnownName)
   const { preamble, header, width, firstLine } = layout

@@ -71,7 +71,7 @@ function contradicted({
 /** Warns that a cell which is not an amount rejects its row. Without it, a user who only copies the argument gets an error for every row. */
 function withOutcome(field: Field, doubt: MappingQuestion): MappingQuestion {
   if (field !== 'price_asking' && field !== 'cost' && field !== 'odometer') return doubt
-  const outcome = `If it does, correct its cells first: a row whose cell cannot be read is rejected. --map ${field}= leaves the column out.`
+  const outcome = `If it does, correct its cells first: a row whose cell cannot be read is rejected.`
   return { ...doubt, message: `${doubt.message} ${outcome}` }
 }
 
@@ -182,8 +182,8 @@ function reducedPrice({ columns, sample }: Proposal): MappingQuestion[] {
     const [was, now] = [columnName(own, sample), columnName(other, sample)]
     const isWhole = other.profile.filled >= own.profile.filled
     const advice = isWhole
-      ? `Name the one that holds the asking price: --map "price_asking=${now}" or --map "price_asking=${was}".`
-      : `Where it is empty, "${was}" holds the price: put the price of each vehicle into one column and import the list again. --map "price_asking=${was}" imports it without the lower prices.`
+      ? 'Name the one that holds the asking price.'
+      : `Where it is empty, "${was}" holds the price: put the price of each vehicle into one column and import the list again, or name "${was}" to import it without the lower prices.`
     return [
       {
         code: 'MAPPING_LOW_CONFIDENCE' as const,

@@ -1,4 +1,4 @@
-import type { ColumnMapping, Mapping, MissingField } from './column-mapping.ts'
+import type { ColumnMapping, Mapping, MappingQuestion, MissingField } from './column-mapping.ts'
 import { type Field, isStockField, vitalFields } from './stock-fields.ts'
 import { findYearTitle } from './title-year.ts'
 
@@ -139,7 +139,7 @@ export function unsureText(mapping: Mapping): string {
   const confirmation =
     maps.length === 0 ? [] : ['', 'If that is right, confirm it with:', `  ${mapArguments(maps)}`]
   return [
-    ...mapping.questions.map(({ message }) => message),
+    ...mapping.questions.map(questionText),
     '',
     'Proposed columns:',
     ...mappingLines(mapping).map((line) => `  ${line}`),
@@ -147,6 +147,11 @@ export function unsureText(mapping: Mapping): string {
     ...confirmation,
     'Leave a field out with --map <field>= (nothing after the sign). The answer is stored for this rooftop and header.',
   ].join('\n')
+}
+
+function questionText({ message, readings = [] }: MappingQuestion): string {
+  const answers = readings.map(({ map, meaning }) => `--map "${map}" (${meaning})`)
+  return answers.length === 0 ? message : `${message} Answer with ${answers.join(', or ')}.`
 }
 
 /** The arguments that answer the questions. One that says how a column is read also says what it holds. */

@@ -118,6 +118,8 @@ export interface CsvWarning {
     | 'SHEETS_JOINED'
   readonly line: number
   readonly message: string
+  /** The option of a command that changes it. */
+  readonly advice?: string
 }
 
 /** An opened CSV file. Its form is known, and its records are read on demand. */

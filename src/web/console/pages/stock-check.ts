@@ -1,3 +1,4 @@
+import { guardKinds } from '../../../stock/refusal-kinds.ts'
 import type { UploadReport, UploadResult } from '../../../stock/upload/result.ts'
 import { type Content, type Html, html } from '../../../values/html.ts'
 import { plural } from '../../../values/text.ts'
@@ -62,13 +63,6 @@ function shortened(report: UploadReport | null): UploadReport | null {
   return { ...report, changes: [...byKind.values()].flatMap((of) => of.slice(0, shown)) }
 }
 
-const guardQuestions = {
-  removal: 'Is it the list of another rooftop, or incomplete?',
-  change: 'Was a column moved, renamed or emptied?',
-  values: 'Is it another column, unit or currency?',
-  newer: 'Below is what each has now, and what it would have. Is the older value right?',
-} as const satisfies Record<UploadResult['guards'][number]['is'], string>
-
 /** As `missing` names them. */
 const [asking, dateInStock] = ['asking price', 'date in stock']
 
@@ -85,7 +79,7 @@ function nextStep({ state, why, importId, guards, report }: UploadResult, id: st
 ${hasNoPrice && html`<p>No column is the asking price. If one is, ${link('choose it', stepPath(id, 'columns'))}.</p>`}
 ${guards.map(
   ({ is, count, would }) =>
-    html`<p>The list ${would}. ${guardQuestions[is]}</p>
+    html`<p>The list ${would}. ${guardKinds[is].question}</p>
 <p><label>If it is right, type ${count} <input name="typed-${is}" inputmode="numeric" autocomplete="off" required size="6"></label></p>`,
 )}
 <p><button class="main">${importLabel(report)}</button></p></form>`
@@ -141,7 +135,7 @@ async function importList(request: ActionRequest) {
     const text = (request.form[`typed-${name}`] ?? '').replaceAll(/[\s,.]/g, '')
     return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   }
-  const typed = Object.fromEntries(Object.keys(guardQuestions).map((is) => [is, typedOf(is)]))
+  const typed = Object.fromEntries(Object.keys(guardKinds).map((is) => [is, typedOf(is)]))
   const importId = await stockUploads(request).import(id, { email: request.person.email, typed })
   return { location: `/stock/imports/${importId}`, message: `import ${importId}` }
 }

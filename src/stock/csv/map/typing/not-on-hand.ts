@@ -6,12 +6,11 @@ import { isPlaceholder, plainText } from './plain-text.ts'
 import { type FieldColumn, type FieldColumns, fieldColumnsOf } from './row-notes.ts'
 import { hasSoldMark, isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
 import { isPageLine, isSummaryLabel } from './summary-words.ts'
-import type { TypableRecord } from './typed-row.ts'
+import type { CellIssue, TypableRecord } from './typed-row.ts'
 
 /** Why a row is not a vehicle on hand. */
-export interface NotOnHand {
+export interface NotOnHand extends Pick<CellIssue, 'hint' | 'advice'> {
   readonly code: 'blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock'
-  readonly hint: string
 }
 
 /** Fields that name the vehicle in words. */
@@ -271,10 +270,14 @@ function leftStock(
 ): NotOnHand | null {
   if (problem?.repaired === false) return null
   if (soldTitle !== undefined && !absent.includes('sold'))
-    return left(`it is below the title "${soldTitle.slice(0, 60)}"; --map sold= ignores that title`)
+    return left(
+      `it is below the title "${soldTitle.slice(0, 60)}"`,
+      '--map sold= ignores that title',
+    )
   if (isStruck && !absent.includes('sold'))
     return left(
-      'its cells are struck through, as those of sold vehicles are; --map sold= ignores that',
+      'its cells are struck through, as those of sold vehicles are',
+      '--map sold= ignores that',
     )
   for (const field of ['status', 'sold', 'available', ...alsoForOther] as const) {
     const place = layout[field]
@@ -284,14 +287,15 @@ function leftStock(
     if (text === '' || !soldBy[field](text, place.header)) continue
     const how = isForOther ? 'sold' : field
     return left(
-      `"${text}" is not stock on hand; --map ${how}= ignores the column "${place.header}"`,
+      `"${text}" is not stock on hand`,
+      `--map ${how}= ignores the column "${place.header}"`,
     )
   }
   return null
 }
 
-function left(hint: string): NotOnHand {
-  return { code: 'not-in-stock', hint }
+function left(hint: string, advice: string): NotOnHand {
+  return { code: 'not-in-stock', hint, advice }
 }
 
 function textAt(cells: readonly string[], place: FieldColumn | undefined): string {

@@ -1,7 +1,7 @@
 import type { ColumnMapping, Mapping } from '../column-mapping.ts'
 import { type Field, isStockField } from '../stock-fields.ts'
 import { isExcelError, isPlaceholder, notCalculated, plainText } from './plain-text.ts'
-import type { CellIssue, Finding, Severity, TypableRecord, Typed } from './typed-row.ts'
+import type { CellIssue, Finding, TypableRecord, Typed } from './typed-row.ts'
 
 /** The column that holds a field. */
 export interface FieldColumn {
@@ -37,6 +37,8 @@ export function extraColumns(mapping: Mapping): { readonly index: number; readon
 }
 
 const none: readonly CellIssue[] = []
+
+type RowFinding = Pick<CellIssue, 'code' | 'severity' | 'hint' | 'advice'>
 
 /** The cells of one record by field, and the issues found in them. */
 export class RowNotes {
@@ -102,22 +104,13 @@ export class RowNotes {
     this.#add(finding, place.header, this.#record.cells[place.index] ?? '')
   }
 
-  row(finding: {
-    readonly code: string
-    readonly severity: Severity
-    readonly hint: string
-  }): void {
+  row(finding: RowFinding): void {
     this.#add(finding, null, '')
   }
 
-  #add(
-    finding: Omit<Finding, 'code'> & { readonly code: string },
-    column: string | null,
-    text: string,
-  ) {
-    const { code, severity, hint } = finding
+  #add(finding: RowFinding, column: string | null, text: string) {
     this.#issues ??= []
-    this.#issues.push({ code, severity, line: this.#record.line, column, text, hint })
+    this.#issues.push({ ...finding, line: this.#record.line, column, text })
   }
 }
 

@@ -117,10 +117,10 @@ function keyOf(record: TypableRecord, layout: FieldColumns): TypedRow['key'] {
   return { stockNo: draft.stock_no || null, vin: draft.vin }
 }
 
-function skipped(record: TypableRecord, layout: FieldColumns, { code, hint }: NotOnHand): TypedRow {
+function skipped(record: TypableRecord, layout: FieldColumns, why: NotOnHand): TypedRow {
   const notes = new RowNotes(record, layout)
-  notes.row({ code, severity: 'info', hint })
+  notes.row({ ...why, severity: 'info' })
   const left = { status: 'skipped', unit: null, issues: notes.issues } as const
-  if (code !== 'not-in-stock') return { ...left, key: { stockNo: null, vin: null } }
+  if (why.code !== 'not-in-stock') return { ...left, key: { stockNo: null, vin: null } }
   return { ...left, key: keyOf(record, layout), hasLeft: true }
 }

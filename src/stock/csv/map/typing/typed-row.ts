@@ -56,6 +56,8 @@ export interface CellIssue {
   /** The cell as in the file. */
   readonly text: string
   readonly hint: string
+  /** The option of a command that reads or imports it in another way. */
+  readonly advice?: string
 }
 
 /** A typed cell: its value, null for none, and the issues found. */

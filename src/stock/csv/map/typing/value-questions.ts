@@ -73,10 +73,9 @@ export function valueQuestion(
     const answer = readingName(field!, [...known, reading])
     return { name: answer, map: `${answer}=${name}`, meaning }
   })
-  const options = answers.map(({ map, meaning }) => `--map "${map}" (${meaning})`)
   return {
     code: 'TWO_READINGS',
-    message: `The column "${name}" ${doubt.message} Answer with ${options.join(', or ')}.`,
+    message: `The column "${name}" ${doubt.message}`,
     maps: [answers[0]!.map],
     readings: answers,
   }
