@@ -1,7 +1,7 @@
 import type { Config } from '../../app/config/read.ts'
-import { messageOf } from '../../errors.ts'
+import { messageOf, UsageError } from '../../errors.ts'
 import { openOwnFile } from '../import/list-source.ts'
-import { offeredDays, offerList } from '../upload/offer-list.ts'
+import { offeredDays, StockUploads } from '../upload/stock-uploads.ts'
 import type { FileOutcome } from './file-outcome.ts'
 import type { FileWork } from './import-file.ts'
 import type { Inbox } from './inbox.ts'
@@ -25,11 +25,17 @@ export async function offerUpload(
   if (!parts.some(({ uid, outcome }) => outcome === 'refused' && uid === rooftop.uid)) return null
   if (Number(file.bytes) > console.uploadMegabytes * 1024 ** 2) return null
   try {
-    return await offerList(services, {
-      ...{ fileId: file.id, rooftop, fileName: file.name, sheet: inbox.sheet },
+    const uploads = new StockUploads(services)
+    const { id, result } = await uploads.add({
+      ...{ inboxFileId: file.id, rooftop: rooftop.uid, email: 'drop folder', fileName: file.name },
       ...{ content: await readOwnFile(path), mode: plan?.parts[0]?.mode ?? inbox.mode },
+      sheet: inbox.sheet,
     })
+    if (result.state !== 'same') return id
+    await uploads.drop(id)
+    return null
   } catch (error) {
+    if (error instanceof UsageError) return null
     // The report names the command and the page of uploads instead.
     services.log.warn(
       { file: file.name, err: error },

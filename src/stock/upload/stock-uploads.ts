@@ -26,13 +26,15 @@ export interface UploadOptions {
   readonly sheet: string | null
 }
 
-/** A list that a person uploads. */
-interface NewUpload {
+/** A list that a person uploads, or that a drop folder did not import. */
+interface NewUpload extends Pick<UploadOptions, 'mode'> {
   readonly rooftop: string
   readonly email: string
   readonly fileName: string
   readonly content: Buffer
-  readonly mode: UploadOptions['mode']
+  readonly sheet?: string | null
+  /** Of `ops.stock_inbox_file`; the same file is the same upload. */
+  readonly inboxFileId?: number
   /** The import whose rejected rows it has, corrected. */
   readonly corrects?: number
 }
@@ -53,11 +55,12 @@ interface UploadRow {
 /** Characters of a list that is held in memory: a list of a drop folder may have 2 GB. */
 const mostText = 100_000_000
 
-/** Read as detected. */
-export const asFound = { encoding: null, delimiter: null, sheet: null }
-
 /** Lists of one person that wait. */
 const mostWaiting = 10
+/** Lists of a drop folder that wait for one rooftop: the newest. */
+const mostOffered = 5
+/** How many days such a list waits. */
+export const offeredDays = 7
 
 /** Stock lists that wait in Postgres until a person confirms them. Who may do it is decided by the caller. */
 export class StockUploads {
@@ -79,20 +82,24 @@ export class StockUploads {
     }
   }
 
-  async #store({ rooftop, email, fileName, content, mode, corrects }: NewUpload): Promise<string> {
+  async #store(list: NewUpload): Promise<string> {
+    const { rooftop, email, fileName, content, mode, sheet = null, corrects, inboxFileId } = list
     const { pool } = this.#services.warehouse
     await pool.query('delete from ops.stock_upload where ends_at <= now() and import_id is null')
     const [registered] = await registerRooftops(openDb(pool), [this.#rooftop(rooftop)])
-    const options: UploadOptions = { mode, maps: [], ...asFound }
+    const options: UploadOptions = { mode, maps: [], encoding: null, delimiter: null, sheet }
     const values = [
       ...[registered!.id, email, safeFileName(fileName), sha256Of(content), content.length],
-      ...[content, JSON.stringify(options), corrects ?? null],
+      ...[content, JSON.stringify(options), corrects ?? null, inboxFileId ?? null],
     ]
     const { rows } = await inTransaction(pool, async ({ client }) => {
       // Two that are stored at once would not count each other.
       await client.query(`select ${lockSql.wait('uploads', 'hashtext($1)')}`, [email])
-      return await client.query<{ id: string }>(insertUpload, values)
+      const stored = await client.query<{ id: string }>(insertUpload, values)
+      if (inboxFileId !== undefined) await client.query(deleteOlderOffers, [registered!.id])
+      return stored
     })
+    if (inboxFileId !== undefined) this.#services.crashPoint?.('offer-stored')
     if (rows[0] !== undefined) return rows[0].id
     throw new UsageError(
       `${mostWaiting} lists of yours wait already: import one of them or drop it, then upload this one.`,
@@ -257,14 +264,21 @@ export class StockUploads {
 }
 
 /** The newest import of a rooftop, as SQL. */
-export const newestOf = (rooftop: string) =>
+const newestOf = (rooftop: string) =>
   `(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftop}::int)`
 
 const insertUpload = `
-  insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id, corrects_import_id)
-  select $1::int, $2::varchar, $3, $4::bytea, $5::int, $6::bytea, $7::jsonb, ${newestOf('$1')}, $8::bigint
-  where (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${mostWaiting}
+  insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id, corrects_import_id, inbox_file_id, ends_at)
+  select $1::int, $2::varchar, $3, $4::bytea, $5::int, $6::bytea, $7::jsonb, ${newestOf('$1')}, $8::bigint, $9::bigint,
+    now() + case when $9::bigint is null then interval '1 day' else interval '${offeredDays} days' end
+  where $9::bigint is not null or (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${mostWaiting}
+  on conflict (inbox_file_id) where inbox_file_id is not null do update set inbox_file_id = excluded.inbox_file_id
   returning upload_id as id`
+
+const deleteOlderOffers = `
+  delete from ops.stock_upload where upload_id in (
+    select upload_id from ops.stock_upload where rooftop_id = $1 and inbox_file_id is not null and import_id is null
+    order by inbox_file_id desc offset ${mostOffered})`
 
 const finishUpload = `
   update ops.stock_upload as u set import_id = $2::bigint, content = null, result = null, import_began_at = null
@@ -277,7 +291,7 @@ function jsonText(value: UploadOptions | UploadResult): string {
 }
 
 /** The digest under which a list is known. */
-export function sha256Of(content: Buffer): Buffer {
+function sha256Of(content: Buffer): Buffer {
   return createHash('sha256').update(content).digest()
 }
 
