@@ -1,10 +1,11 @@
 import { appraisalKey, shortKey } from '../../api/sources/key-advice.ts'
 import { type InboxStatus, isInboxHealthy } from '../../stock/folders/inbox-status.ts'
-import type {
-  Reason,
-  RunningRun,
-  StreamHealth,
-  WarehouseStatus,
+import {
+  isOldProof,
+  type Reason,
+  type RunningRun,
+  type StreamHealth,
+  type WarehouseStatus,
 } from '../../sync/explain/status.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
 import type { KeyState } from '../../sync/run/key-states.ts'
@@ -315,9 +316,10 @@ function wellLines(status: Status, { config }: Naming, isAll: boolean): string[]
 function verifiedText(streams: readonly StreamHealth[]): string {
   const windowed = streams.filter(({ rereads }) => rereads !== undefined)
   if (windowed.length === 0) return ''
-  if (windowed.some(({ verifiedAt }) => verifiedAt === null))
-    return ', not verified yet: run "forecourt verify"'
-  return `, verified at ${oldest(windowed.map(({ verifiedAt }) => verifiedAt))}`
+  const times = windowed.map(({ verifiedAt }) => verifiedAt)
+  if (times.includes(null)) return ', not verified yet: run "forecourt verify"'
+  const isOld = times.some((at) => at !== null && isOldProof(at))
+  return `, verified at ${oldest(times)}${isOld ? ', more than 2 days ago: run "forecourt verify"' : ''}`
 }
 
 function runningLine(run: RunningRun, config: Config): string {

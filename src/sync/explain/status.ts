@@ -13,6 +13,11 @@ import { type Covered, factsKey, readCovered, readFacts, type StreamFacts } from
 /** Hours within which a stream must have had a good run: a night and some margin. As in core.is_late, which is the rule. */
 export const freshWithinHours = 26
 
+/** Whether a verification is so old that the job `verify`, which runs each night, has missed a night. */
+export function isOldProof(verifiedAt: string): boolean {
+  return Date.now() - Date.parse(verifiedAt) > 48 * 3_600_000
+}
+
 /** How a stream of a rooftop meets its objectives. */
 export interface StreamHealth {
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'

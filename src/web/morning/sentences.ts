@@ -1,5 +1,6 @@
 import type { Config } from '../../app/config/read.ts'
 import { allStreams } from '../../streams/all.ts'
+import { isOldProof } from '../../sync/explain/status.ts'
 import { type Html, html } from '../../values/html.ts'
 import { listText, plural } from '../../values/text.ts'
 import { goodRooftops, type StreamProblem } from './problems.ts'
@@ -113,7 +114,10 @@ function whenVerified(states: readonly StreamState[], place: Place): Html {
   const first = times.filter((time) => time !== null).sort()[0]
   if (first === undefined || times.includes(null))
     return html`Stored rows have not been compared with the lists yet: <code>forecourt verify</code> does.`
-  return html`Ids and sums were compared with the lists at ${place.time(first)}: no difference. ${whichValues(states, place)}`
+  const old = isOldProof(first)
+    ? html` That was more than 2 days ago: <code>forecourt verify</code> does it again.`
+    : ''
+  return html`Ids and sums were compared with the lists at ${place.time(first)}: no difference.${old} ${whichValues(states, place)}`
 }
 
 /** Which values of the rows were compared with their payloads. */

@@ -57,6 +57,18 @@ const cases: readonly Case[] = [
     hides: ['Cure:', 'Well:', 'nights', 'Spent'],
   },
   {
+    name: 'a proof that is old',
+    plant: async (place) =>
+      await query(
+        place,
+        `insert into ops.verification (rooftop_id, stream, verified_at) values (1, 'evaluations', now() - interval '3 days')`,
+      ),
+    code: 0,
+    shows: [
+      /^All objectives are met\. .* verified at \S+ \S+ UTC, more than 2 days ago: run "forecourt verify"/,
+    ],
+  },
+  {
     name: '49 rooftops that are well',
     world: rooftops(49),
     code: 0,

@@ -243,6 +243,8 @@ test('rows that differ from their lists make a rooftop incomplete, from the next
   const never = await head()
   await verify()
   const good = await head()
+  await other.rows(`update ops.verification set verified_at = now() - interval '3 days'`)
+  const old = await head()
   const [{ name }] = (await other.rows<{ name: string }>(
     `delete from core.evaluation where (rooftop_id, eval_id) in (select rooftop_id, min(eval_id) from core.evaluation group by 1 order by 1 limit 1)
      returning (select rooftop_name from core.rooftop where rooftop_id = evaluation.rooftop_id) as name`,
@@ -255,6 +257,10 @@ test('rows that differ from their lists make a rooftop incomplete, from the next
   expect(good).toMatch(
     /^ ?All 6 rooftops .* Ids and sums were compared with the lists at .*: no difference\. No values were compared yet/,
   )
+  expect(old).toMatch(
+    /no difference\. That was more than 2 days ago: ?forecourt verify ?does it again\./,
+  )
+  expect(good).not.toContain('2 days ago')
   expect(before).toContain('All 6 rooftops')
   expect(await head()).toMatch(
     new RegExp(
