@@ -24,8 +24,8 @@ import {
   toleranceMs,
 } from './derive-status.ts'
 import { pastAsks } from './due.ts'
-import { keyOf, knownChecks, ownersOf, watchPeriodMs } from './known-checks.ts'
-import { checkRow, linkLifeMs } from './load-past-checks.ts'
+import { type KnownCheck, keyOf, knownChecks, ownersOf } from './known-checks.ts'
+import { checkRow, linkLifeMs, mergeListed } from './load-past-checks.ts'
 
 const endpoints = [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name]
 
@@ -216,9 +216,9 @@ async function deriveListing(
     const check = { ...found, ref: checkRefOf(found, vin) }
     listed.add(check.ref)
     const row = ofKind.find((own) => own['check_ref'] === check.ref)
+    const answer = { ...listing, groupId, isOfThisVehicle: true }
     if (row === undefined) {
       const [owner] = await ownersOf(db, groupId, [{ vin, at: check.searchedAt ?? at }])
-      const answer = { ...listing, groupId, isOfThisVehicle: true }
       if (!owner) continue
       const made = checkRow({ answer, check }, owner, runId)
       const status = statusOf({ ...made, watch_status: null, watch_status_since: null }, vehicle)
@@ -232,18 +232,12 @@ async function deriveListing(
     }
     // The lists of its own vehicle decide about it.
     if (row['vin'] !== vin && facts.vinsInGroup.has(row['vin'] as string)) continue
-    const { searchedAt } = check
-    const endsAt = searchedAt && new Date(searchedAt.getTime() + watchPeriodMs)
     checks.stored.push(row)
     checks.derived.push({
       ...row,
-      vin,
-      searched_at: searchedAt ?? row['searched_at'],
-      search_number: check.searchNumber ?? row['search_number'],
-      certificate_number: check.certificateNumber ?? row['certificate_number'],
-      gone_at: isLater(row['gone_at']) ? row['gone_at'] : null,
+      ...mergeListed(knownOf(row), { answer, check }),
+      ...(isLater(row['gone_at']) ? { gone_at: row['gone_at'] } : {}),
       watch_status: statusOf(row, vehicle),
-      ...(kind === 'ppsr' && endsAt ? { watch_ends_at: endsAt } : {}),
     })
     deriveLink(vehicle, listing, check, row)
   }
@@ -254,6 +248,15 @@ async function deriveListing(
     checks.stored.push(row)
     checks.derived.push({ ...row, gone_at: at })
   }
+}
+
+function knownOf(row: Row) {
+  return {
+    kind: row['check_kind'],
+    searchedAt: row['searched_at'],
+    searchNumber: row['search_number'],
+    certificateNumber: row['certificate_number'],
+  } as Pick<KnownCheck, 'kind' | 'searchedAt' | 'searchNumber' | 'certificateNumber'>
 }
 
 /** The link of a listed check. A link that was signed after the list is another answer's. */

@@ -114,33 +114,40 @@ function byKey(checks: readonly KnownCheck[]): Map<string, KnownCheck> {
   return new Map(checks.map((check) => [keyOf(check.kind, check.ref), check]))
 }
 
-/** Numbers, times and vehicles that an answer adds or corrects; what it leaves out stays. A check that is listed again is not gone. */
+/** The columns of a known check that an answer lists: what it leaves out stays, and a check that is listed is not gone. Pure. */
+export function mergeListed(
+  known: Pick<KnownCheck, 'kind' | 'searchedAt' | 'searchNumber' | 'certificateNumber'>,
+  { answer, check }: ListedCheck,
+) {
+  const endsAt = check.searchedAt && new Date(check.searchedAt.getTime() + watchPeriodMs)
+  return {
+    gone_at: null,
+    vin: answer.vin,
+    searched_at: check.searchedAt ?? known.searchedAt,
+    search_number: check.searchNumber ?? known.searchNumber,
+    certificate_number: check.certificateNumber ?? known.certificateNumber,
+    ...(known.kind === 'ppsr' && endsAt ? { watch_ends_at: endsAt } : {}),
+  }
+}
+
+/** Numbers, times and vehicles that an answer adds or corrects. */
 async function correctFacts(db: Kysely<Tables>, pairs: readonly Pair[]): Promise<PastAnswer[]> {
-  const corrected = pairs.filter(
-    ({ answer, check, known }) =>
-      (known.goneAt !== null && known.goneAt < answer.at) ||
-      known.vin !== answer.vin ||
-      (check.searchNumber ?? known.searchNumber) !== known.searchNumber ||
-      (check.certificateNumber ?? known.certificateNumber) !== known.certificateNumber ||
-      (check.searchedAt ?? known.searchedAt)?.getTime() !== known.searchedAt?.getTime(),
-  )
-  for (const { answer, check, known } of corrected) {
-    const { kind } = known
-    const searchedAt = check.searchedAt ?? known.searchedAt
+  const corrected = pairs
+    .map((pair) => ({ ...pair, merged: mergeListed(pair.known, pair) }))
+    .filter(
+      ({ answer, known, merged }) =>
+        (known.goneAt !== null && known.goneAt < answer.at) ||
+        known.vin !== merged.vin ||
+        known.searchNumber !== merged.search_number ||
+        known.certificateNumber !== merged.certificate_number ||
+        known.searchedAt?.getTime() !== merged.searched_at?.getTime(),
+    )
+  for (const { answer, known, merged } of corrected) {
     await db
       .updateTable('core.vehicle_check')
-      .set({
-        gone_at: null,
-        vin: answer.vin,
-        searched_at: searchedAt,
-        search_number: check.searchNumber ?? known.searchNumber,
-        certificate_number: check.certificateNumber ?? known.certificateNumber,
-        ...(kind === 'ppsr' && check.searchedAt !== null
-          ? { watch_ends_at: new Date(check.searchedAt.getTime() + watchPeriodMs) }
-          : {}),
-      })
+      .set(merged)
       .where('group_id', '=', answer.groupId)
-      .where('check_kind', '=', kind)
+      .where('check_kind', '=', known.kind)
       .where('check_ref', '=', known.ref)
       .execute()
   }
