@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { readSources } from './imports.ts'
 import { dumpedSchemas } from './schema-dump.ts'
 
 interface Column {
@@ -45,7 +46,13 @@ const scalars: Readonly<Record<string, string>> = {
 /** The text of src/warehouse/db/tables.ts for a migrated database: row types for Kysely and COPY. Types are those that `openPool` hands out. */
 export async function generateTables(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<Column>(columnsQuery, [dumpedSchemas])
-  const relations = [...Map.groupBy(rows, (row) => `${row.schema}.${row.relation}`)]
+  const sources = await readSources(['src', 'test'])
+  sources.delete('src/warehouse/db/tables.ts')
+  const text = [...sources.values()].join('\n')
+  // Most tables are read by plain SQL alone, which needs no type of them.
+  const relations = [...Map.groupBy(rows, (row) => `${row.schema}.${row.relation}`)].filter(
+    ([name]) => text.includes(`'${name}'`) || text.includes(`'${name} as `),
+  )
   return [
     '// Written by `npm run schema` from the migrated database; do not edit.',
     "import type { Generated, GeneratedAlways } from 'kysely'",
@@ -63,7 +70,7 @@ function interfaceOf(name: string, columns: readonly Column[]): string {
 
 function mapOf(names: readonly string[]): string {
   const fields = names.map((name) => `  '${name}': ${interfaceName(name)}`)
-  return `/** Every table and view by its full name. */\nexport interface Tables {\n${fields.join('\n')}\n}\n`
+  return `/** The tables and views that the source names, by their full names. */\nexport interface Tables {\n${fields.join('\n')}\n}\n`
 }
 
 // core.app_user → CoreAppUserTable

@@ -82,19 +82,6 @@ interface CoreAggReconDayTable {
   last_cost: string
 }
 
-/** core.agg_repeat_vehicle */
-interface CoreAggRepeatVehicleTable {
-  group_id: number
-  vin: string
-  currency_code: string
-  evaluations: number
-  rooftops: number
-  first_on: string
-  last_on: string
-  lowest_price: string | null
-  highest_price: string | null
-}
-
 /** core.app_user */
 interface CoreAppUserTable {
   user_id: GeneratedAlways<number>
@@ -199,13 +186,6 @@ interface CoreEvaluationVersionTable {
   run_id: number
 }
 
-/** core.newest_fact */
-interface CoreNewestFactTable {
-  rooftop_id: number | null
-  stream: string | null
-  newest_fact_at: Date | null
-}
-
 /** core.photo */
 interface CorePhotoTable {
   rooftop_id: number
@@ -298,15 +278,6 @@ interface CoreRooftopGroupTable {
   group_code: string
 }
 
-/** core.stock_asking_price */
-interface CoreStockAskingPriceTable {
-  rooftop_id: number | null
-  stock_no: string | null
-  asking_price_first: string | null
-  asking_price_now: string | null
-  price_changes: number | null
-}
-
 /** core.stock_evaluation */
 interface CoreStockEvaluationTable {
   rooftop_id: number | null
@@ -371,16 +342,6 @@ interface CoreStockMarketPriceTable {
   not_priced_reason: string | null
 }
 
-/** core.stock_outcome */
-interface CoreStockOutcomeTable {
-  rooftop_id: number | null
-  stock_no: string | null
-  eval_rooftop_id: number | null
-  eval_id: number | null
-  acquired_on: string | null
-  match_rule: string | null
-}
-
 /** core.stock_price_observation */
 interface CoreStockPriceObservationTable {
   rooftop_id: number
@@ -437,35 +398,6 @@ interface CoreStockUnitChangeTable {
   changes: unknown
 }
 
-/** core.stream_at_work */
-interface CoreStreamAtWorkTable {
-  rooftop_id: number | null
-  stream: string | null
-  held: string | null
-}
-
-/** core.stream_status */
-interface CoreStreamStatusTable {
-  rooftop_id: number | null
-  stream: string | null
-  last_status: string | null
-  last_error: string | null
-  last_attempt_at: Date | null
-  clock_offset: string | null
-  last_good_run_at: Date | null
-  covered: string | null
-  open_gaps: number | null
-  unprovable: number | null
-  quarantined: number | null
-  vanished: number | null
-  is_at_work: boolean | null
-  read_to: Date | null
-  refused_key: string | null
-  listed: string | null
-  settled: string | null
-  gaps: string | null
-}
-
 /** core.user_price */
 interface CoreUserPriceTable {
   rooftop_id: number
@@ -520,45 +452,10 @@ interface CoreWatchStatusChangeTable {
   to_status: string
 }
 
-/** ops.alert */
-interface OpsAlertTable {
-  alert_id: GeneratedAlways<number>
-  alert_key: string
-  detail: string
-  raised_at: Generated<Date>
-  told_at: Date | null
-  resolved_at: Date | null
-  source_id: number | null
-}
-
-/** ops.alert_message */
-interface OpsAlertMessageTable {
-  message_id: Generated<string>
-  target: string
-  recipient: Generated<string>
-  kind: string
-  alert_id: number
-  severity: string
-  made_at: Generated<Date>
-  attempts: Generated<number>
-  tried_at: Date | null
-  retry_at: Date | null
-  paused_until: Date | null
-  sent_at: Date | null
-  error: string | null
-}
-
 /** ops.bi_access */
 interface OpsBiAccessTable {
   role_name: string
   group_code: string
-}
-
-/** ops.bi_login */
-interface OpsBiLoginTable {
-  role_name: string
-  member_of: string
-  granted_at: Generated<Date>
 }
 
 /** ops.billable_call */
@@ -579,55 +476,6 @@ interface OpsBillableCallTable {
   known_refs: string[] | null
   source_at: Date | null
   shown_at: Date | null
-}
-
-/** ops.certified_ids */
-interface OpsCertifiedIdsTable {
-  rooftop_id: number
-  stream: string
-  window_from: Date
-  owner_id: number
-  outcome: string
-  ids: number[]
-}
-
-/** ops.console_action */
-interface OpsConsoleActionTable {
-  action_id: GeneratedAlways<number>
-  at: Generated<Date>
-  email: string
-  role: string
-  action: string
-  target: Generated<unknown>
-  shown_count: number | null
-  outcome: Generated<string>
-  message: string | null
-  run_id: number | null
-}
-
-/** ops.console_link */
-interface OpsConsoleLinkTable {
-  token_hash: Buffer
-  email: string
-  made_at: Generated<Date>
-  ends_at: Date
-}
-
-/** ops.console_session */
-interface OpsConsoleSessionTable {
-  token_hash: Buffer
-  email: string
-  started_at: Generated<Date>
-  seen_at: Generated<Date>
-  ends_at: Date
-  user_agent: string | null
-}
-
-/** ops.console_try */
-interface OpsConsoleTryTable {
-  address: string
-  tried_at: Generated<Date>
-  method: Generated<string>
 }
 
 /** ops.coverage */
@@ -664,80 +512,6 @@ interface OpsEnrichmentStateTable {
   refused_key: string | null
 }
 
-/** ops.field_drift */
-interface OpsFieldDriftTable {
-  stream: string
-  json_path: string
-  json_type: string
-  classification: string
-  first_seen_at: Generated<Date>
-  last_seen_at: Generated<Date>
-  seen: Generated<number>
-}
-
-/** ops.job */
-interface OpsJobTable {
-  job_name: string
-  schedule: string
-  time_zone: string
-  known_since: Generated<Date>
-  source_id: number | null
-}
-
-/** ops.job_fire */
-interface OpsJobFireTable {
-  fire_id: GeneratedAlways<number>
-  job_name: string
-  cause: string
-  slot_at: Date | null
-  status: Generated<string>
-  attempt: Generated<number>
-  made_up: Generated<boolean>
-  claimed_at: Generated<Date>
-  heartbeat_at: Generated<Date>
-  finished_at: Date | null
-  host: string
-  process_id: number
-  run_ids: Generated<number[]>
-  error: string | null
-  source_id: number | null
-}
-
-/** ops.key_refusal */
-interface OpsKeyRefusalTable {
-  key_name: string | null
-  rooftop_uid: string | null
-  operation: string | null
-  refused_since: Date | null
-  refused_at: Date | null
-  refused_calls: number | null
-  status: number | null
-  answer: string | null
-}
-
-/** ops.key_state */
-interface OpsKeyStateTable {
-  key_name: string
-  rooftop_uid: string
-  operation: string
-  good_at: Date | null
-  refused_since: Date | null
-  refused_at: Date | null
-  refused_calls: Generated<number>
-  status: number | null
-  answer: string | null
-}
-
-/** ops.mart_source */
-interface OpsMartSourceTable {
-  reader: string | null
-  source_schema: string | null
-  source_name: string | null
-  source_oid: number | null
-  source_kind: string | null
-  is_direct: boolean | null
-}
-
 /** ops.mart_version */
 interface OpsMartVersionTable {
   version: string
@@ -768,13 +542,6 @@ interface OpsPriceBatchTable {
   detail: string | null
 }
 
-/** ops.price_batch_size */
-interface OpsPriceBatchSizeTable {
-  rooftop_id: number
-  size: number
-  learned_at: Generated<Date>
-}
-
 /** ops.price_batch_unit */
 interface OpsPriceBatchUnitTable {
   batch_no: number
@@ -802,27 +569,6 @@ interface OpsQuarantineTable {
   resolved_at: Date | null
 }
 
-/** ops.rate_budget */
-interface OpsRateBudgetTable {
-  key_name: string
-  rate: number | null
-  next_at: Date | null
-  blocked_until: Date | null
-  throttled_at: Date | null
-  state: Generated<unknown>
-}
-
-/** ops.rate_member */
-interface OpsRateMemberTable {
-  key_name: string
-  member_id: string
-  host: string
-  process_id: number
-  demand: number
-  in_flight: number
-  seen_at: Date
-}
-
 /** ops.run */
 interface OpsRunTable {
   run_id: GeneratedAlways<number>
@@ -841,23 +587,6 @@ interface OpsRunTable {
   heartbeat_at: Generated<Date>
   source_id: number | null
   summary: unknown
-}
-
-/** ops.run_log */
-interface OpsRunLogTable {
-  run_id: number
-  line_id: GeneratedAlways<number>
-  at: Date
-  level: string
-  message: string
-}
-
-/** ops.run_pace */
-interface OpsRunPaceTable {
-  run_id: number
-  minute_at: Date
-  windows: Generated<number>
-  loaded: Generated<number>
 }
 
 /** ops.run_stream */
@@ -890,58 +619,6 @@ interface OpsSchemaMigrationTable {
   name: string
   checksum: string
   applied_at: Generated<Date>
-}
-
-/** ops.source */
-interface OpsSourceTable {
-  source_id: GeneratedAlways<number>
-  appraisal_url: string
-  vehicle_data_url: string
-  is_sandbox: boolean
-  first_used_at: Generated<Date>
-}
-
-/** ops.stock_inbox */
-interface OpsStockInboxTable {
-  inbox: string
-  known_since: Generated<Date>
-  checked_at: Date | null
-  arrived_at: Date | null
-  problem: string | null
-  problem_since: Date | null
-}
-
-/** ops.stock_inbox_file */
-interface OpsStockInboxFileTable {
-  file_id: GeneratedAlways<number>
-  inbox: string
-  folder_id: string
-  name_bytes: Buffer
-  file_name: string
-  state: Generated<string>
-  byte_count: number
-  modified_ns: string
-  seen_at: Generated<Date>
-  unchanged_since: Generated<Date>
-  taken_as: string | null
-  taken_at: Date | null
-  attempts: Generated<number>
-  reason: string | null
-  ended_at: Date | null
-  cleared_at: Date | null
-  alert_key: string | null
-}
-
-/** ops.stock_inbox_part */
-interface OpsStockInboxPartTable {
-  file_id: number
-  rooftop_id: number
-  sha256: Buffer
-  outcome: string
-  import_id: number | null
-  reason: string | null
-  command: string | null
-  decided_at: Generated<Date>
 }
 
 /** ops.stock_mapping */
@@ -982,36 +659,6 @@ interface OpsStreamStateTable {
   state: Generated<unknown>
 }
 
-/** ops.unlisted_record */
-interface OpsUnlistedRecordTable {
-  rooftop_id: number
-  stream: string
-  record_id: number
-  entry_at: Date
-}
-
-/** ops.value_check */
-interface OpsValueCheckTable {
-  rooftop_id: number
-  stream: string
-  round_started_at: Date
-  round_records: number
-  compared: Generated<number>
-  last_key: Generated<string>
-  compared_at: Date | null
-  full_since: Date | null
-}
-
-/** ops.value_difference */
-interface OpsValueDifferenceTable {
-  rooftop_id: number
-  stream: string
-  record_key: string
-  compare_keys: string[]
-  difference: string
-  found_at: Generated<Date>
-}
-
 /** ops.vanished */
 interface OpsVanishedTable {
   rooftop_id: number
@@ -1020,51 +667,6 @@ interface OpsVanishedTable {
   reason: string
   vanished_at: Date
   run_id: number
-}
-
-/** ops.verification */
-interface OpsVerificationTable {
-  rooftop_id: number
-  stream: string
-  verified_at: Date
-  fault: string | null
-  fault_since: Date | null
-  late_completions: string | null
-}
-
-/** ops.webhook_delivery */
-interface OpsWebhookDeliveryTable {
-  delivery_id: GeneratedAlways<number>
-  event: string
-  rooftop_id: number | null
-  eval_id: number | null
-  body_hash: Buffer
-  body: unknown
-  state: string
-  issue: string | null
-  source_event_at: Date | null
-  source_updated_at: Date | null
-  source_received_at: Date
-  received_at: Generated<Date>
-  duplicates: Generated<number>
-  attempts: Generated<number>
-  due_at: Generated<Date>
-  run_id: number | null
-  outcome: string | null
-  processed_at: Date | null
-  not_shown: Generated<number>
-  source_id: number | null
-}
-
-/** ops.webhook_subscription */
-interface OpsWebhookSubscriptionTable {
-  rooftop_id: number
-  event: string
-  subscription_id: number
-  url: string
-  header_hash: Buffer
-  applied_at: Generated<Date>
-  since: Date
 }
 
 /** ops.window_certificate */
@@ -1163,17 +765,6 @@ interface PiiSuppressedContactTable {
   suppressed_at: Generated<Date>
 }
 
-/** pii.suppressed_evaluation */
-interface PiiSuppressedEvaluationTable {
-  group_id: number
-  eval_id: number
-  scope: string
-  erasure_id: number
-  suppressed_at: Generated<Date>
-  digests: Buffer[]
-  phrase_words: number[]
-}
-
 /** raw.payload */
 interface RawPayloadTable {
   rooftop_id: number
@@ -1185,31 +776,18 @@ interface RawPayloadTable {
   run_id: number
 }
 
-/** raw.payload_json */
-interface RawPayloadJsonTable {
-  rooftop_id: number | null
-  endpoint: string | null
-  natural_key: string | null
-  fetched_at: Date | null
-  content_hash: Buffer | null
-  body: unknown
-  run_id: number | null
-}
-
-/** Every table and view by its full name. */
+/** The tables and views that the source names, by their full names. */
 export interface Tables {
   'core.agg_appraisal': CoreAggAppraisalTable
   'core.agg_evaluation_day': CoreAggEvaluationDayTable
   'core.agg_pricing_day': CoreAggPricingDayTable
   'core.agg_recon_day': CoreAggReconDayTable
-  'core.agg_repeat_vehicle': CoreAggRepeatVehicleTable
   'core.app_user': CoreAppUserTable
   'core.app_user_rooftop': CoreAppUserRooftopTable
   'core.custom_field_value': CoreCustomFieldValueTable
   'core.dim_date': CoreDimDateTable
   'core.evaluation': CoreEvaluationTable
   'core.evaluation_version': CoreEvaluationVersionTable
-  'core.newest_fact': CoreNewestFactTable
   'core.photo': CorePhotoTable
   'core.price_insight': CorePriceInsightTable
   'core.price_observation': CorePriceObservationTable
@@ -1217,67 +795,34 @@ export interface Tables {
   'core.ref_watch_status': CoreRefWatchStatusTable
   'core.rooftop': CoreRooftopTable
   'core.rooftop_group': CoreRooftopGroupTable
-  'core.stock_asking_price': CoreStockAskingPriceTable
   'core.stock_evaluation': CoreStockEvaluationTable
   'core.stock_import': CoreStockImportTable
   'core.stock_import_row': CoreStockImportRowTable
   'core.stock_market_price': CoreStockMarketPriceTable
-  'core.stock_outcome': CoreStockOutcomeTable
   'core.stock_price_observation': CoreStockPriceObservationTable
   'core.stock_unit': CoreStockUnitTable
   'core.stock_unit_change': CoreStockUnitChangeTable
-  'core.stream_at_work': CoreStreamAtWorkTable
-  'core.stream_status': CoreStreamStatusTable
   'core.user_price': CoreUserPriceTable
   'core.vehicle_check': CoreVehicleCheckTable
   'core.vehicle_decode': CoreVehicleDecodeTable
   'core.watch_status_change': CoreWatchStatusChangeTable
-  'ops.alert': OpsAlertTable
-  'ops.alert_message': OpsAlertMessageTable
   'ops.bi_access': OpsBiAccessTable
-  'ops.bi_login': OpsBiLoginTable
   'ops.billable_call': OpsBillableCallTable
-  'ops.certified_ids': OpsCertifiedIdsTable
-  'ops.console_action': OpsConsoleActionTable
-  'ops.console_link': OpsConsoleLinkTable
-  'ops.console_session': OpsConsoleSessionTable
-  'ops.console_try': OpsConsoleTryTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
   'ops.enrichment_state': OpsEnrichmentStateTable
-  'ops.field_drift': OpsFieldDriftTable
-  'ops.job': OpsJobTable
-  'ops.job_fire': OpsJobFireTable
-  'ops.key_refusal': OpsKeyRefusalTable
-  'ops.key_state': OpsKeyStateTable
-  'ops.mart_source': OpsMartSourceTable
   'ops.mart_version': OpsMartVersionTable
   'ops.parked': OpsParkedTable
   'ops.price_batch': OpsPriceBatchTable
-  'ops.price_batch_size': OpsPriceBatchSizeTable
   'ops.price_batch_unit': OpsPriceBatchUnitTable
   'ops.quarantine': OpsQuarantineTable
-  'ops.rate_budget': OpsRateBudgetTable
-  'ops.rate_member': OpsRateMemberTable
   'ops.run': OpsRunTable
-  'ops.run_log': OpsRunLogTable
-  'ops.run_pace': OpsRunPaceTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
-  'ops.source': OpsSourceTable
-  'ops.stock_inbox': OpsStockInboxTable
-  'ops.stock_inbox_file': OpsStockInboxFileTable
-  'ops.stock_inbox_part': OpsStockInboxPartTable
   'ops.stock_mapping': OpsStockMappingTable
   'ops.stock_upload': OpsStockUploadTable
   'ops.stream_state': OpsStreamStateTable
-  'ops.unlisted_record': OpsUnlistedRecordTable
-  'ops.value_check': OpsValueCheckTable
-  'ops.value_difference': OpsValueDifferenceTable
   'ops.vanished': OpsVanishedTable
-  'ops.verification': OpsVerificationTable
-  'ops.webhook_delivery': OpsWebhookDeliveryTable
-  'ops.webhook_subscription': OpsWebhookSubscriptionTable
   'ops.window_certificate': OpsWindowCertificateTable
   'pii.app_user_email': PiiAppUserEmailTable
   'pii.archived_pdf': PiiArchivedPdfTable
@@ -1287,7 +832,5 @@ export interface Tables {
   'pii.evaluation_customer': PiiEvaluationCustomerTable
   'pii.signed_link': PiiSignedLinkTable
   'pii.suppressed_contact': PiiSuppressedContactTable
-  'pii.suppressed_evaluation': PiiSuppressedEvaluationTable
   'raw.payload': RawPayloadTable
-  'raw.payload_json': RawPayloadJsonTable
 }
