@@ -215,7 +215,7 @@ function currencyFinding({ column }: Watch, { currency }: TypingOptions): Findin
 }
 
 const withoutTax =
-  /(\b(ex|excl?|excluding|excludes|before|net of|plus)\b|\+)\W*(gst|vat|tax|taxes)\b/i
+  /(\b(ex|excl?|excluding|excludes|before|net of|plus)\b|\+)\W{0,3}(gst|vat|tax|taxes)\b/i
 
 /** A price before tax is lower than what the customer pays. */
 function taxFinding({ column }: Watch): Finding | null {
