@@ -108,12 +108,12 @@ export function contactsOf(person: Person): SearchTerm[] {
 }
 
 /** Values of a person without a name that are compared at most: a hostile record may have millions. */
-const mostUnnamed = 1000
+const unnamedLimit = 1000
 
 /** `contactsOf`, and the values without a name that are a contact as a whole. They prove whose record it is to who has the contact;
  *  they may be a lender's, so no other record is searched for them. */
 export function possibleContactsOf(person: Person): SearchTerm[] {
-  const unnamed = (person.unnamed ?? []).slice(0, mostUnnamed).flatMap((text) => {
+  const unnamed = (person.unnamed ?? []).slice(0, unnamedLimit).flatMap((text) => {
     const [email, phone] = [emailKey(text), phoneKey(text)]
     return [
       ...(email === null ? [] : [term('email', email, email)]),
