@@ -7,7 +7,7 @@ import { patternsIn } from './support/patterns.ts'
 // A pattern for external text must take linear time: a quadratic one would block the process, its heartbeats and its transactions
 // at a text of 100 KB.
 
-// The native program has other seeds for its random texts, and takes a linear pattern with a look-behind for a quadratic one.
+// The native program has other seeds for its random texts, and takes a linear pattern with (?<!…) for a quadratic one.
 vi.stubEnv('RECHECK_BACKEND', 'pure')
 
 const short = {

@@ -24,7 +24,7 @@ import {
   toleranceMs,
 } from './derive-status.ts'
 import { pastAsks } from './due.ts'
-import { type KnownCheck, keyOf, knownChecks, ownersOf } from './known-checks.ts'
+import { keyOf, knownChecks, ownersOf } from './known-checks.ts'
 import { checkRow, linkLifeMs, mergeListed } from './load-past-checks.ts'
 
 const endpoints = [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name]
@@ -256,7 +256,8 @@ function knownOf(row: Row) {
     searchedAt: row['searched_at'],
     searchNumber: row['search_number'],
     certificateNumber: row['certificate_number'],
-  } as Pick<KnownCheck, 'kind' | 'searchedAt' | 'searchNumber' | 'certificateNumber'>
+    goneAt: row['gone_at'],
+  } as Parameters<typeof mergeListed>[0]
 }
 
 /** The link of a listed check. A link that was signed after the list is another answer's. */

@@ -114,14 +114,15 @@ function byKey(checks: readonly KnownCheck[]): Map<string, KnownCheck> {
   return new Map(checks.map((check) => [keyOf(check.kind, check.ref), check]))
 }
 
-/** The columns of a known check that an answer lists: what it leaves out stays, and a check that is listed is not gone. Pure. */
+/** The columns of a known check that an answer lists: what it leaves out stays, and a check that is listed later is not gone. Pure. */
 export function mergeListed(
-  known: Pick<KnownCheck, 'kind' | 'searchedAt' | 'searchNumber' | 'certificateNumber'>,
+  known: Pick<KnownCheck, 'kind' | 'searchedAt' | 'searchNumber' | 'certificateNumber' | 'goneAt'>,
   { answer, check }: ListedCheck,
 ) {
   const endsAt = check.searchedAt && new Date(check.searchedAt.getTime() + watchPeriodMs)
   return {
-    gone_at: null,
+    // A list that is older than the one without it proves nothing.
+    gone_at: known.goneAt !== null && known.goneAt > answer.at ? known.goneAt : null,
     vin: answer.vin,
     searched_at: check.searchedAt ?? known.searchedAt,
     search_number: check.searchNumber ?? known.searchNumber,
