@@ -15,7 +15,7 @@ export const mutants = {
   'checkpoint before rows': {
     file: 'sync/windows/windowed-slice.ts',
     text: 'await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], settleDays)',
-    instead: `const { inTransaction } = await import('../db/transaction.ts')
+    instead: `const { inTransaction } = await import('../../warehouse/db/transaction.ts')
       await inTransaction(context.pool, async (early) =>
       await certify(early, scope, [{ rooftopId: rooftop.id, certificates }], settleDays))`,
   },
