@@ -1,7 +1,7 @@
 import { defineJob } from '../src/app/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Writes what has changed in the marts as Parquet to lake.to',
+  does: 'Writes what has changed in the marts to Delta tables in lake.to',
   schedule: '30 7 * * *',
   timezone: 'Australia/Sydney',
   work: { kind: 'lake' },

@@ -90,11 +90,15 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ...['stock', 'version', 'src/streams/all.ts'],
   ],
   'warehouse/marts': ['warehouse/db', ...base],
-  'warehouse/lake': ['warehouse/marts', 'warehouse/db', ...base],
+  'warehouse/parquet': ['warehouse/marts', ...base],
+  'warehouse/lake': [
+    ...['warehouse/marts', 'warehouse/parquet', 'warehouse/db', 'version', ...base],
+  ],
   stock: [
     'stock/csv',
     'compile-cache',
     'warehouse/marts',
+    'warehouse/parquet',
     'stock/workbook',
     'sync',
     'privacy/erase',

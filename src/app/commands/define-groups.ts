@@ -6,13 +6,18 @@ import { runStatusNames } from './names.ts'
 
 const lakeExport: CommandDefinition = {
   usage: 'export',
-  summary: 'Writes what has changed in the marts as Parquet, by rooftop and month',
+  summary: 'Writes what has changed in the marts to Delta tables',
   options: (command) =>
-    command.option(
-      '--to <address>',
-      'a folder, or s3://bucket/prefix (default: lake.to of the config)',
-      singleValue,
-    ),
+    command
+      .option(
+        '--to <address>',
+        'a folder, or s3://bucket/prefix (default: lake.to of the config)',
+        singleValue,
+      )
+      .option(
+        '--replace',
+        'take over what another warehouse or an earlier version of Forecourt has written there',
+      ),
   examples: [
     'forecourt lake export --to /srv/lake',
     'forecourt lake export --to s3://analytics/forecourt --json',
@@ -22,7 +27,7 @@ const lakeExport: CommandDefinition = {
 
 export const lake: CommandDefinition = {
   usage: 'lake',
-  summary: 'export: the marts as Parquet, in a folder or an S3-compatible store',
+  summary: 'export: the marts as Delta tables, in a folder or an S3-compatible store',
   examples: ['forecourt lake export'],
   subcommands: [lakeExport],
 }

@@ -13,7 +13,9 @@ export const lakeExport: RunCommand = async (session, options) => {
   const crashPoint = crashPointFrom(io.environment)
   const startedAt = performance.now()
   const { pool } = await session.warehouse('read')
-  const report = await exportLake({ pool, log, signal: io.signal, crashPoint, keepHours }, target)
+  const isReplaced = options['replace'] === true
+  const services = { pool, log, signal: io.signal, crashPoint, keepHours, isReplaced }
+  const report = await exportLake(services, target)
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10
   session.result({ ...report, seconds }, () => lines(report, seconds))
   return 0
@@ -30,11 +32,12 @@ function targetOf({ io, config }: Session, to: unknown) {
 }
 
 function lines({ target, files, ...report }: LakeReport, seconds: number): string[] {
-  const { rows, bytes, tables, martVersion, coveredTo } = report
+  const { rows, bytes, tables, martVersion, coveredTo, number } = report
   const megabytes = (bytes / 1e6).toFixed(1)
   return [
     `${target}: ${tables} tables, ${rows} rows, ${megabytes} MB in ${seconds} s.`,
     `Files: ${files.written} written, ${files.unchanged} unchanged, ${files.removed} removed.`,
-    `Marts ${martVersion}, covered to ${coveredTo ?? 'nothing yet'}.`,
+    ...(report.isHistoryRemoved ? ['Earlier versions were deleted.'] : []),
+    `Export ${number}: marts ${martVersion}, covered to ${coveredTo ?? 'nothing yet'}.`,
   ]
 }

@@ -27,9 +27,9 @@ export const lakeSettings = group({
     .describe(
       'When the job lake-export runs, in the zone of jobs.lake-export.timezone; null: as in its file',
     ),
-  keepHours: whole(0, 720)
-    .default(1)
-    .describe('How long a replaced file stays for readers of an earlier manifest'),
+  keepHours: whole(0, 8760)
+    .default(168)
+    .describe('How long an earlier version of a table stays readable'),
   s3,
 })
 

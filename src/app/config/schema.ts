@@ -193,7 +193,7 @@ export const fileSchema = z.strictObject({
     ),
   }),
   verify: verify.describe('The nightly job verify'),
-  lake: lakeSettings.describe('Where "forecourt lake export" writes the marts as Parquet'),
+  lake: lakeSettings.describe('Where "forecourt lake export" writes the marts as Delta tables'),
   retention: group({
     rawDays: whole(0, 36_500)
       .default(90)

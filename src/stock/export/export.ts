@@ -9,7 +9,7 @@ import {
   martQuery,
   readMart,
 } from '../../warehouse/marts/mart.ts'
-import { parquetChunks, parquetExpression } from '../../warehouse/marts/parquet.ts'
+import { parquetChunks } from '../../warehouse/parquet/chunks.ts'
 import { byteOrderMark, type CsvStyle, csvText, defaultStyle } from '../csv/write/csv-text.ts'
 import { escapeFormula } from '../csv/write/escape-formula.ts'
 import { writeWorkbook } from '../workbook/write-workbook.ts'
@@ -157,12 +157,9 @@ async function exportParquet(client: pg.ClientBase, request: ExportRequest): Pro
   if (subject.is !== 'mart') throw new Error('Parquet needs a mart.')
   const mart = await readMart(client, subject.name)
   let rows = 0
-  const pages = async function* () {
-    for await (const page of queryPages<MartRow>(client, martQuery(mart, parquetExpression))) {
-      rows += page.length
-      yield page
-    }
+  const chunks = async function* () {
+    rows = yield* parquetChunks(client, mart)
   }
-  const bytes = await writeTo(request, parquetChunks(mart, pages()))
+  const bytes = await writeTo(request, chunks())
   return { rows, bytes }
 }

@@ -1,9 +1,9 @@
-/** The named points of an export at which a kill must leave the last complete state valid. */
+/** The named points of an export at which a kill must leave every version that readers know whole. */
 export const lakeCrashPoints = [
   'lake-file-made',
   'lake-file-stored',
-  'lake-progress-stored',
   'lake-files-complete',
-  'lake-manifest-stored',
+  'lake-table-committed',
+  'lake-export-committed',
   'lake-file-removed',
 ] as const

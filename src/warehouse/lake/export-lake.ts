@@ -3,20 +3,28 @@ import { BusyError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { lockSql } from '../db/locks.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { LakeWriter } from './lake-writer.ts'
+import { cleanUp } from './clean-up.ts'
+import type { AddedFile, MetaData } from './delta-actions.ts'
+import { DeltaLog } from './delta-log.ts'
+import { exportRows } from './export-table.ts'
 import {
-  assertClaim,
-  claimLake,
-  type Manifest,
-  type ManifestTable,
-  readManifest,
-  removeProgress,
-  writeManifest,
-} from './manifest.ts'
-import { removeUnnamed, supersededFiles } from './superseded.ts'
-import { readLakeTables } from './tables.ts'
+  assertOwn,
+  exportTable,
+  type LakeState,
+  type PastExport,
+  readLakeState,
+} from './lake-state.ts'
+import { changedMetaData } from './metadata.ts'
+import { type Digests, type Month, partOf, readAllDigests } from './partitions.ts'
+import { writeFiles } from './table-writer.ts'
+import { type LakeTable, readLakeTables } from './tables.ts'
 import { type LakeTarget, TargetError } from './target.ts'
-import { readCoverage, readWarehouse } from './warehouse-state.ts'
+import { Tasks } from './tasks.ts'
+import { readWarehouse, type WarehouseState } from './warehouse-state.ts'
+
+/** Files on their way at once. */
+const uploadsAtOnce = 4
+const hourMs = 3_600_000
 
 /** What an export needs. */
 interface LakeServices {
@@ -24,13 +32,17 @@ interface LakeServices {
   readonly log: Log
   readonly signal: AbortSignal
   readonly crashPoint: (name: string) => void
-  /** How long a replaced file stays for readers of an earlier manifest. */
+  /** How long an earlier version stays readable. */
   readonly keepHours: number
+  /** Whether a lake of another warehouse, or of a version before Delta tables, is replaced. */
+  readonly isReplaced?: boolean
 }
 
 /** A finished export. */
 export interface LakeReport {
   readonly target: string
+  /** Of the export: the rows of the table `export` with it name the versions that belong together. */
+  readonly number: number
   readonly martVersion: string
   readonly coveredTo: string | null
   readonly tables: number
@@ -41,13 +53,15 @@ export interface LakeReport {
     readonly unchanged: number
     readonly removed: number
   }
+  /** Whether all earlier versions were deleted, since a customer was erased after the last export. */
+  readonly isHistoryRemoved: boolean
   readonly finishedAt: string
 }
 
 /**
- * Writes the partitions of the marts that differ from the last complete state of the target, then the manifest, then removes what
- * the manifest no longer names. All rows are of one snapshot. BusyError: another export writes to the same target. UsageError: the
- * target cannot be used and nothing was changed.
+ * Writes the months of the marts whose rows differ from the last version of their Delta table, commits them, then records in
+ * the table `export` which versions belong together, then deletes what no readable version has. All rows are of one snapshot.
+ * BusyError: another export writes to the same target. UsageError: the target cannot be used and nothing was changed.
  */
 export async function exportLake(services: LakeServices, target: LakeTarget): Promise<LakeReport> {
   const progress: Progress = { last: null, hasStarted: false }
@@ -69,8 +83,8 @@ export async function exportLake(services: LakeServices, target: LakeTarget): Pr
 }
 
 interface Progress {
-  /** The last complete state. */
-  last: Manifest | null
+  /** When the last complete export ended. */
+  last: string | null
   /** Whether the target may have new files. */
   hasStarted: boolean
 }
@@ -80,6 +94,8 @@ async function prepareSession(client: pg.ClientBase, { name }: LakeTarget): Prom
   // While files are sent, the transaction is idle.
   await client.query("set local idle_in_transaction_session_timeout = '1h'")
   await client.query('set local statement_timeout = 0')
+  // Months are sorted.
+  await client.query("set local work_mem = '64MB'")
   const { rows } = await client.query<{ isFree: boolean }>(
     `select ${lockSql.try('lake', 'hashtext($1)')} as "isFree"`,
     [name],
@@ -90,86 +106,257 @@ async function prepareSession(client: pg.ClientBase, { name }: LakeTarget): Prom
     )
 }
 
+/** One export while it runs. */
+interface Running extends LakeServices {
+  readonly target: LakeTarget
+  readonly client: pg.ClientBase
+  readonly warehouse: WarehouseState
+  readonly state: LakeState
+  readonly scratch: string
+  readonly at: number
+}
+
 async function exportSnapshot(
   services: LakeServices,
   target: LakeTarget,
   client: pg.ClientBase,
   progress: Progress,
 ): Promise<LakeReport> {
-  const { crashPoint } = services
-  const startedAt = new Date().toISOString()
-  const state = await readWarehouse(client)
-  const last = await readManifest(target)
-  progress.last = last
-  const { tables, counts } = await writeTables(
-    { ...services, target, client, last, state },
-    progress,
-  )
-  crashPoint('lake-files-complete')
-  const finishedAt = new Date().toISOString()
-  const all = Object.values(tables)
-  const sum = (of: (table: ManifestTable) => number) =>
-    all.reduce((total, one) => total + of(one), 0)
-  const manifest: Manifest = {
-    ...{ format: 1, ...state, ...(await readCoverage(client)), startedAt, finishedAt },
-    rows: sum(({ rows }) => rows),
-    bytes: sum(({ files }) => files.reduce((total, { bytes }) => total + bytes, 0)),
-    tables,
-    superseded: supersededFiles(last, { ...state, tables, finishedAt }, services.keepHours),
-  }
+  const warehouse = await readWarehouse(client)
+  const state = await readLakeState(target)
+  const last = state.exports.at(-1)
+  progress.last = last?.finishedAt ?? null
+  assertOwn(target, state, warehouse.warehouse, services.isReplaced === true)
+  const scratch = await target.prepare()
+  progress.hasStarted = true
+  const running = { ...services, target, client, warehouse, state, scratch, at: Date.now() }
+  const changes = await writeTables(running)
+  services.crashPoint('lake-files-complete')
   // Fails when the connection, and with it the lock, is lost: then another export may have started.
   await client.query('select 1')
-  await assertClaim(target, state.warehouse)
-  await writeManifest(target, manifest)
-  progress.last = manifest
-  crashPoint('lake-manifest-stored')
-  const removed = await removeUnnamed(target, manifest, crashPoint)
-  await removeProgress(target)
-  const { martVersion, coveredTo, rows, bytes } = manifest
-  return {
-    ...{ target: target.name, martVersion, coveredTo, tables: all.length, rows, bytes },
-    files: { ...counts, removed },
-    finishedAt,
-  }
+  for (const change of changes) await commitTable(running, change)
+  const isHistoryRemoved = last !== undefined && !isReadable(running, last)
+  // Before the export is recorded: the next one must know it when this one is killed.
+  if (isHistoryRemoved) await removeHistory(running, changes)
+  const number = (last?.number ?? 0) + 1
+  const finishedAt = new Date().toISOString()
+  const readable = await recordExport(running, changes, { number, finishedAt, isHistoryRemoved })
+  progress.last = finishedAt
+  services.crashPoint('lake-export-committed')
+  const until = isHistoryRemoved ? running.at : oldestReadable(running)
+  const removed = await removeOld(running, changes, readable, until)
+  return { ...reportOf(running, changes, removed), number, isHistoryRemoved, finishedAt }
 }
 
-interface TableExport extends LakeServices {
-  readonly target: LakeTarget
-  readonly client: pg.ClientBase
-  readonly last: Manifest | null
-  readonly state: Pick<Manifest, 'warehouse' | 'martVersion'>
+/** Whether versions before this export may stay: none once a customer was erased, whose text they may have. */
+function isReadable({ warehouse }: Running, last: LakeState['exports'][number]): boolean {
+  return last.lastErasure === warehouse.lastErasure && last.warehouse === warehouse.warehouse
 }
 
-/** Claims the lake and stores the changed files of every table. */
-async function writeTables({ last, state, ...services }: TableExport, progress: Progress) {
-  const { target, client, log } = services
-  const { scratch, earlier } = await claimLake(target, state.warehouse, last)
-  progress.hasStarted = true
-  services.crashPoint('lake-progress-stored')
-  const stored = await target.list()
-  const writer = new LakeWriter({ ...services, ...state, scratch, stored, earlier })
-  const tables: Record<string, ManifestTable> = {}
+/** Versions that a later one had replaced until this time (ms) need not be readable. */
+function oldestReadable({ at, keepHours }: Running): number {
+  return at - keepHours * hourMs
+}
+
+/** What an export changes in one table. */
+interface TableChange {
+  readonly log: DeltaLog
+  readonly table: LakeTable
+  readonly metaData: MetaData | null
+  readonly added: readonly AddedFile[]
+  readonly removed: readonly AddedFile[]
+  readonly unchanged: readonly AddedFile[]
+}
+
+/** Stores the changed files of every table. No reader sees them yet. */
+async function writeTables(running: Running): Promise<readonly TableChange[]> {
+  const { client, state, log, warehouse } = running
+  const tables = await readLakeTables(client)
+  const known = tables.filter(({ name }) => usableMonths(state, name).size > 0)
+  const digests = await readAllDigests(running, known, warehouse.martVersion)
+  const uploads = new Tasks(uploadsAtOnce)
+  const changes: TableChange[] = []
   try {
-    for (const table of await readLakeTables(client)) {
-      const known = [...(last?.tables[table.name]?.files ?? []), ...(earlier.get(table.name) ?? [])]
+    for (const table of tables) {
       const startedAt = performance.now()
-      tables[table.name] = await writer.write(table, known)
+      const change = await writeTable(running, table, digests.get(table.name), uploads)
+      changes.push(change)
       const ms = Math.round(performance.now() - startedAt)
-      log.debug({ table: table.name, rows: tables[table.name]!.rows, ms }, 'table exported')
+      log.debug({ table: table.name, files: change.added.length, ms }, 'table exported')
     }
-    await writer.end()
   } catch (error) {
-    await writer.abandon()
+    await uploads.settle()
     throw error
   }
-  return { tables, counts: writer.counts }
+  await uploads.end()
+  return changes
+}
+
+/** `digests`: of the rows, undefined when no file can stay: they come with the rows then, so that one scan is enough. */
+async function writeTable(
+  running: Running,
+  table: LakeTable,
+  digests: Digests | undefined,
+  uploads: Tasks,
+): Promise<TableChange> {
+  const { target, state, warehouse, keepHours, at } = running
+  const { martVersion } = warehouse
+  const log = await logOf(state, target, table.name)
+  const metaData = changedMetaData(table, log.metaData, { ...warehouse, keepHours, at })
+  const files = [...log.files.values()]
+  const usable = usableMonths(state, table.name)
+  const isSame = (month: Month) => {
+    const digest = usable.get(month)
+    return digest !== undefined && digests?.get(month) === digest
+  }
+  const [unchanged, removed] = [true, false].map((wanted) =>
+    files.filter((file) => isSame(partOf(file).month) === wanted),
+  )
+  const months = digests && [...digests.keys()].filter((month) => !isSame(month))
+  const added =
+    months?.length === 0
+      ? []
+      : await writeFiles({ ...running, uploads, martVersion }, table, months ?? null)
+  return { log, table, metaData, added, removed: removed!, unchanged: unchanged! }
+}
+
+/** The digests of the months of a table whose files are all there, with their sizes. */
+function usableMonths({ logs, sizes }: LakeState, table: string): Digests {
+  const files = [...(logs.get(table)?.files.values() ?? [])]
+  const usable = new Map<Month, string>()
+  for (const [month, own] of Map.groupBy(files, (file) => partOf(file).month)) {
+    const { digest, parts } = partOf(own[0]!)
+    const isWhole =
+      own.length === parts && own.every(({ path, size }) => sizes.get(`${table}/${path}`) === size)
+    if (digest !== undefined && isWhole) usable.set(month, digest)
+  }
+  return usable
+}
+
+/** The log of a table, which may be new. */
+async function logOf({ logs }: LakeState, target: LakeTarget, table: string): Promise<DeltaLog> {
+  const log =
+    logs.get(table) ?? (await DeltaLog.open(target, table, { commits: [], checkpoints: [] }))
+  logs.set(table, log)
+  return log
+}
+
+async function commitTable(running: Running, change: TableChange): Promise<void> {
+  const { at, crashPoint } = running
+  const { log, metaData, added, removed } = change
+  if (metaData === null && added.length === 0 && removed.length === 0) return
+  await log.commit({ at, metaData, added, removed, removedSince: oldestReadable(running) })
+  crashPoint('lake-table-committed')
+}
+
+interface NewExport {
+  readonly number: number
+  readonly finishedAt: string
+  readonly isHistoryRemoved: boolean
+}
+
+/** Commits the rows of this export to the table `export`, without those of exports whose versions are not readable any more. */
+async function recordExport(
+  running: Running,
+  changes: readonly TableChange[],
+  { number, finishedAt, isHistoryRemoved }: NewExport,
+): Promise<readonly Pick<PastExport, 'versions'>[]> {
+  const { target, state, warehouse, at, keepHours } = running
+  const exportedAt = new Date(at).toISOString()
+  const table = exportRows(
+    changes.map((change) => ({
+      ...{ export_number: number, exported_at: exportedAt, snapshot_at: warehouse.snapshotAt },
+      ...{ warehouse: warehouse.warehouse, mart_version: warehouse.martVersion },
+      ...{ covered_to: warehouse.coveredTo, table_name: change.table.name },
+      ...{ table_version: change.log.version, row_count: rowsOf(change) },
+    })),
+  )
+  const log = await logOf(state, target, exportTable)
+  const uploads = new Tasks(1)
+  const { martVersion, lastErasure } = warehouse
+  const [file] = await writeFiles({ ...running, uploads, martVersion }, table, null)
+  await uploads.end()
+  const versions = versionsOf(changes)
+  const tags = {
+    ...{ number: String(number), at: String(at), finishedAt, warehouse: warehouse.warehouse },
+    ...{ lastErasure: String(lastErasure), versions: JSON.stringify(versions) },
+  }
+  const oldest = oldestReadable(running)
+  // A version is readable as long as it was not replaced before that.
+  const past = state.exports.filter(
+    (_, no, all) => !isHistoryRemoved && (all[no + 1]?.at ?? at) > oldest,
+  )
+  const paths = new Set(past.map(({ path }) => path))
+  await log.commit({
+    ...{ at, added: [{ ...file!, tags }], removedSince: oldest },
+    metaData: changedMetaData(table, log.metaData, { ...warehouse, keepHours, at }),
+    removed: [...log.files.values()].filter(({ path }) => !paths.has(path)),
+  })
+  return [...past, { versions }]
+}
+
+/** Deletes every version before the last one of every table, with its files. */
+async function removeHistory(running: Running, changes: readonly TableChange[]): Promise<void> {
+  for (const { log } of changes) await log.checkpoint(running.at + 1)
+  const heads = { versions: versionsOf(changes) }
+  await removeOld(running, changes, [heads], Number.POSITIVE_INFINITY)
+}
+
+/** Deletes what no version that must stay readable has. */
+async function removeOld(
+  running: Running,
+  changes: readonly TableChange[],
+  readable: readonly Pick<PastExport, 'versions'>[],
+  removedUntil: number,
+) {
+  const { target, state, crashPoint, isReplaced = false } = running
+  const logs = new Map(changes.map((one) => [one.table.name, one.log]))
+  const record = state.logs.get(exportTable)
+  if (record !== undefined) logs.set(exportTable, record)
+  const dropped = new Set([...state.logs.keys()].filter((name) => !logs.has(name)))
+  return await cleanUp({ target, logs, dropped, readable, removedUntil, isReplaced, crashPoint })
+}
+
+function versionsOf(changes: readonly TableChange[]): Record<string, number> {
+  return Object.fromEntries(changes.map(({ table, log }) => [table.name, log.version]))
+}
+
+function rowsOf({ added, unchanged }: TableChange): number {
+  const rows = [...added, ...unchanged].map(
+    ({ stats }) => (JSON.parse(stats ?? '{}') as { numRecords?: number }).numRecords ?? 0,
+  )
+  return rows.reduce((sum, one) => sum + one, 0)
+}
+
+function reportOf(
+  { target, warehouse }: Running,
+  changes: readonly TableChange[],
+  removed: { readonly files: number },
+) {
+  const total = (of: (change: TableChange) => number) =>
+    changes.reduce((sum, change) => sum + of(change), 0)
+  const sizes = ({ added, unchanged }: TableChange) =>
+    [...added, ...unchanged].reduce((sum, { size }) => sum + size, 0)
+  return {
+    target: target.name,
+    martVersion: warehouse.martVersion,
+    coveredTo: warehouse.coveredTo,
+    tables: changes.length,
+    rows: total(rowsOf),
+    bytes: total(sizes),
+    files: {
+      written: total(({ added }) => added.length),
+      unchanged: total(({ unchanged }) => unchanged.length),
+      removed: removed.files,
+    },
+  }
 }
 
 /** One sentence with what failed, where, which state is valid, and what to do. */
 function explain(error: unknown, { last, hasStarted }: Progress): unknown {
   if (!(error instanceof TargetError)) return error
   const state =
-    last === null ? 'There is no complete state yet' : `The state of ${last.finishedAt} stays valid`
+    last === null ? 'There is no complete export yet' : `The export of ${last} stays valid`
   const message = `${error.message}. ${state}: ${error.advice}, then run "forecourt lake export" again.`
   return hasStarted
     ? new Error(message, { cause: error })

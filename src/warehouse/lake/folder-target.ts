@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { explainFileFault, type LakeTarget, TargetError } from './target.ts'
 
@@ -34,11 +34,15 @@ export class FolderTarget implements LakeTarget {
     )
   }
 
+  async readBytes(file: string): Promise<Uint8Array | null> {
+    return await this.#at(file, async () => await readFile(this.#path(file)).catch(ifMissing))
+  }
+
   async list(): Promise<ReadonlyMap<string, number>> {
     return await this.#at('', async () => {
       const sizes = new Map<string, number>()
       const options = { recursive: true, withFileTypes: true } as const
-      for (const entry of await readdir(this.name, options)) {
+      for (const entry of (await readdir(this.name, options).catch(ifMissing)) ?? []) {
         if (!entry.isFile() || entry.parentPath === this.#scratch) continue
         const full = path.join(entry.parentPath, entry.name)
         const found = await stat(full).catch(ifMissing)
@@ -60,17 +64,59 @@ export class FolderTarget implements LakeTarget {
   }
 
   async putText(file: string, text: string): Promise<void> {
+    await this.putBytes(file, Buffer.from(text))
+  }
+
+  async putBytes(file: string, bytes: Uint8Array): Promise<void> {
     await this.#at(file, async () => {
+      const full = this.#path(file)
+      await rename(await this.#unfinished(full, bytes), full)
+      await sync(path.dirname(full))
+    })
+  }
+
+  async create(file: string, text: string): Promise<boolean> {
+    return await this.#at(file, async () => {
       const folders = [...this.#touched]
       this.#touched.clear()
       for (const folder of folders) await sync(folder)
-      const unfinished = path.join(this.#scratch, file)
-      await using handle = await open(unfinished, 'w')
+      const full = this.#path(file)
+      const unfinished = await this.#unfinished(full, Buffer.from(text))
+      // A rename would replace what is there, and a file that is written in place is seen before it is whole.
+      const isNew = await link(unfinished, full).then(
+        () => true,
+        async (error: unknown) => await this.#createInPlace(full, text, error),
+      )
+      await rm(unfinished, { force: true })
+      await sync(path.dirname(full))
+      return isNew
+    })
+  }
+
+  /** Where the file system has no links; the lock of the warehouse lets only one export write. */
+  async #createInPlace(full: string, text: string, cause: unknown): Promise<boolean> {
+    const { code } = cause as { code?: string }
+    if (code === 'EEXIST') return false
+    if (!/^(EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS|EMLINK)$/.test(code ?? '')) throw cause
+    try {
+      await using handle = await open(full, 'wx')
       await handle.writeFile(text)
       await handle.sync()
-      await rename(unfinished, this.#path(file))
-      await sync(this.name)
-    })
+      return true
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'EEXIST') return false
+      throw error
+    }
+  }
+
+  /** The bytes in the local folder, safe on the disk, and a folder for them to go to. */
+  async #unfinished(full: string, bytes: Uint8Array): Promise<string> {
+    await makeFolder(path.dirname(full))
+    const unfinished = path.join(this.#scratch, path.basename(full))
+    await using handle = await open(unfinished, 'w')
+    await handle.writeFile(bytes)
+    await handle.sync()
+    return unfinished
   }
 
   async remove(file: string): Promise<void> {

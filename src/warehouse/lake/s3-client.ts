@@ -23,12 +23,16 @@ interface S3Request {
   readonly body?: Uint8Array<ArrayBuffer>
   /** Answers with 404 instead of an error where there is no such key. */
   readonly mayBeMissing?: boolean
+  /** Stores nothing, and answers with 412, where there is such a key. */
+  readonly ifAbsent?: boolean
 }
 
 /** An answer with its whole body. */
 interface S3Answer {
   readonly status: number
   readonly headers: Headers
+  readonly bytes: Uint8Array
+  /** The bytes as text. */
   readonly text: string
 }
 
@@ -83,11 +87,12 @@ export class S3Client {
     const [code = ''] = text.includes('<Error>') ? textsOf(text, 'Code') : []
     if (status < 300 && code === '') return answer
     if (status === 404 && request.mayBeMissing && code !== 'NoSuchBucket') return answer
+    if (status === 412 && request.ifAbsent) return answer
     if (isTemporary(status, code)) return { failed: `it answered ${status} ${code}`.trim() }
     throw this.#refused(request, answer, code)
   }
 
-  async #exchange({ method, key, query = {}, body }: S3Request): Promise<S3Answer> {
+  async #exchange({ method, key, query = {}, body, ifAbsent }: S3Request): Promise<S3Answer> {
     const url = new URL(this.url + (key === '' ? '' : `/${encodePath(key)}`))
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     const { accessKeyId, secretAccessKey, sessionToken, region } = this.#address
@@ -95,7 +100,10 @@ export class S3Client {
       ...{ method, url: url.href, accessKeyId, secretAccessKey, region, service: 's3' },
       ...(sessionToken === null ? {} : { sessionToken }),
       // The store compares it with what arrived.
-      headers: { 'x-amz-content-sha256': sha256(body ?? new Uint8Array()) },
+      headers: {
+        'x-amz-content-sha256': sha256(body ?? new Uint8Array()),
+        ...(ifAbsent === true ? { 'if-none-match': '*' } : {}),
+      },
     })
     const signed = await signer.sign()
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(timeoutMs)])
@@ -104,7 +112,9 @@ export class S3Client {
       ...{ method, headers, signal, redirect: 'manual' as const },
       ...(body === undefined ? {} : { body }),
     })
-    return { status: response.status, headers: response.headers, text: await response.text() }
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    const text = Buffer.from(bytes).toString()
+    return { status: response.status, headers: response.headers, bytes, text }
   }
 
   #refused({ method, key }: S3Request, answer: S3Answer, code: string): TargetError {
@@ -137,7 +147,9 @@ function isTemporary(status: number, code: string): boolean {
     status >= 500 ||
     status === 408 ||
     status === 429 ||
-    /^(SlowDown|InternalError|RequestTimeout|OperationAborted|IncompleteBody)$/.test(code)
+    /^(SlowDown|InternalError|RequestTimeout|OperationAborted|IncompleteBody|ConditionalRequestConflict)$/.test(
+      code,
+    )
   )
 }
 

@@ -1,4 +1,4 @@
-import { isOwnFile } from './files.ts'
+import { parseLakePath } from './paths.ts'
 import type { S3Client } from './s3-client.ts'
 import { recordsOf, textsOf } from './s3-xml.ts'
 import { TargetError } from './target.ts'
@@ -53,7 +53,7 @@ export async function abortUploads(client: S3Client, prefix: string): Promise<vo
     throw error
   }
   for (const { Key = '', UploadId = '' } of recordsOf(text, 'Upload', ['Key', 'UploadId']))
-    if (Key.startsWith(prefix) && isOwnFile(Key.slice(prefix.length)))
+    if (Key.startsWith(prefix) && parseLakePath(Key.slice(prefix.length)) !== null)
       await client.send({
         ...{ method: 'DELETE', key: Key, mayBeMissing: true },
         query: { uploadId: UploadId },

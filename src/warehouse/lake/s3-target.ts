@@ -40,9 +40,14 @@ export class S3Target implements LakeTarget {
   }
 
   async read(file: string): Promise<string | null> {
+    const bytes = await this.readBytes(file)
+    return bytes === null ? null : Buffer.from(bytes).toString()
+  }
+
+  async readBytes(file: string): Promise<Uint8Array | null> {
     const key = this.#prefix + file
-    const { status, text } = await this.#client.send({ method: 'GET', key, mayBeMissing: true })
-    return status === 404 ? null : text
+    const { status, bytes } = await this.#client.send({ method: 'GET', key, mayBeMissing: true })
+    return status === 404 ? null : bytes
   }
 
   async list(): Promise<ReadonlyMap<string, number>> {
@@ -75,8 +80,21 @@ export class S3Target implements LakeTarget {
   }
 
   async putText(file: string, text: string): Promise<void> {
-    const body = new Uint8Array(Buffer.from(text))
+    await this.putBytes(file, Buffer.from(text))
+  }
+
+  async putBytes(file: string, bytes: Uint8Array): Promise<void> {
+    const body = new Uint8Array(bytes)
     await this.#client.send({ method: 'PUT', key: this.#prefix + file, body })
+  }
+
+  async create(file: string, text: string): Promise<boolean> {
+    // A store that ignores the condition of the request still leaves what is there alone.
+    if ((await this.readBytes(file)) !== null) return false
+    const body = new Uint8Array(Buffer.from(text))
+    const key = this.#prefix + file
+    const { status } = await this.#client.send({ method: 'PUT', key, body, ifAbsent: true })
+    return status !== 412
   }
 
   async remove(file: string): Promise<void> {

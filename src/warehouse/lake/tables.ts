@@ -1,14 +1,25 @@
 import type pg from 'pg'
-import { type Mart, type MartColumn, quotedName, readMart, readMartNames } from '../marts/mart.ts'
+import { type MartColumn, quotedName, readMart, readMartNames } from '../marts/mart.ts'
+import { type ParquetColumn, parquetColumn } from '../parquet/columns.ts'
 
-/** A mart as the lake has it. */
-export interface LakeTable extends Mart {
-  /** SQL for the month (YYYY-MM) of a row `t`; null: the table is one file. */
+/** A column of a table, in Postgres and in its files. */
+interface LakeColumn extends ParquetColumn {
+  /** As Postgres calls its type: a change writes the table again. */
+  readonly sqlType: string
+  readonly comment: string | null
+}
+
+/** A table of the lake: a mart, or the table `export`. */
+export interface LakeTable {
+  readonly name: string
+  readonly comment: string | null
+  readonly columns: readonly LakeColumn[]
+  /** SQL for the month (YYYY-MM) of a row `t`; null: the table is not partitioned. */
   readonly month: string | null
-  /** How `month` is found, for the manifest. */
-  readonly monthOf: string | null
-  /** SQL after `from`: the mart as `t`, and what `month` needs. */
+  /** SQL after `from`: the rows as `t`, and what `month` needs. */
   readonly source: string
+  /** SQL after `order by`, so that a group of rows has neighbours; null: any order. */
+  readonly order: string | null
 }
 
 /** Marts that are about customers. */
@@ -19,39 +30,73 @@ const customerColumn = /^(customer|phone|email|address|postcode|suburb)(_|$)/
 /** The dates that a row has itself, the best first. Without one it has the month of its evaluation. */
 const ownDates = ['month_start', 'completed_date', 'acquired_on', 'moved_on']
 const ownInstants = ['observed_at', 'first_seen_at']
+const keys = ['eval_id', 'stock_no']
 
 /** The facts, dimensions and reports that are exported, sorted by name. */
 export async function readLakeTables(client: pg.ClientBase): Promise<readonly LakeTable[]> {
+  const comments = await readComments(client)
   const tables: LakeTable[] = []
   for (const name of await readMartNames(client)) {
     if (customerMarts.includes(name)) continue
     const { columns } = await readMart(client, name)
-    tables.push(lakeTable(name, columns))
+    tables.push(lakeTable(name, columns, comments.get(name)))
   }
   return tables
 }
 
-/** A table of evaluations or stock units has a file for each rooftop and month. Any other is small: one file. */
-export function lakeTable(name: string, all: readonly MartColumn[]): LakeTable {
-  const columns = all.filter((column) => !customerColumn.test(column.name))
-  const has = (column: string) => columns.some((one) => one.name === column)
-  const mart = `mart.${quotedName(name)} as t`
-  const isLarge = has('rooftop_id') && (has('eval_id') || has('stock_no'))
-  const date = ownDates.find(has)
-  if (isLarge && date !== undefined)
-    return { name, columns, ...ownMonth(date, `t.${date}`), source: mart }
-  if (isLarge && has('eval_id')) {
-    const join =
-      'left join mart.fact_evaluation as e on e.rooftop_id = t.rooftop_id and e.eval_id = t.eval_id'
-    const month = ownMonth('fact_evaluation.completed_date', 'e.completed_date')
-    return { name, columns, ...month, source: `${mart} ${join}` }
-  }
-  const instant = ownInstants.find(has)
-  if (isLarge && instant !== undefined)
-    return { name, columns, ...ownMonth(instant, `t.${instant} at time zone 'UTC'`), source: mart }
-  return { name, columns, month: null, monthOf: null, source: mart }
+/** What the dictionary says of a mart and of its columns. */
+type Comments = Readonly<Record<string, string>>
+
+async function readComments(client: pg.ClientBase): Promise<ReadonlyMap<string, Comments>> {
+  const { rows } = await client.query<{ view: string; comments: Comments }>(
+    `select view_name as view, json_object_agg(coalesce(column_name, ''), coalesce(description, '')) as comments
+     from mart.data_dictionary group by view_name`,
+  )
+  return new Map(rows.map(({ view, comments }) => [view, comments]))
 }
 
-function ownMonth(monthOf: string, expression: string) {
-  return { monthOf, month: `to_char(${expression}, 'YYYY-MM')` }
+/** A table of evaluations or stock units is partitioned by month. Any other is not. */
+export function lakeTable(
+  name: string,
+  all: readonly MartColumn[],
+  comments: Comments = {},
+): LakeTable {
+  const columns = all
+    .filter((column) => !customerColumn.test(column.name))
+    .map((column) => ({
+      ...parquetColumn(column),
+      sqlType: [column.type, column.precision, column.scale]
+        .filter((one) => one !== null)
+        .join(','),
+      comment: comments[column.name] || null,
+    }))
+  const has = (column: string) => columns.some((one) => one.name === column)
+  const isLarge = has('rooftop_id') && keys.some(has)
+  const mart = `mart.${quotedName(name)} as t`
+  const { day, join } = isLarge ? dayOf(has) : { day: null, join: '' }
+  const month =
+    day === null ? null : `case when isfinite(${day}) then to_char(${day}, 'YYYY-MM') end`
+  const sorted = [
+    ...(day === null ? [] : [`date_trunc('month', ${day})`]),
+    ...(has('rooftop_id') ? ['t.rooftop_id'] : []),
+    ...(day === null ? [] : [day]),
+    ...(isLarge ? keys.filter(has).map((key) => `t.${key}`) : []),
+  ]
+  return {
+    ...{ name, columns, month, source: `${mart}${join}`, comment: comments[''] || null },
+    order: sorted.length === 0 ? null : sorted.join(', '),
+  }
+}
+
+/** SQL for the day of a row `t` of a large table, and what it must be joined with. */
+function dayOf(has: (column: string) => boolean) {
+  const date = ownDates.find(has)
+  if (date !== undefined) return { day: `t.${date}`, join: '' }
+  if (has('eval_id')) {
+    const join =
+      ' left join mart.fact_evaluation as e on e.rooftop_id = t.rooftop_id and e.eval_id = t.eval_id'
+    return { day: 'e.completed_date', join }
+  }
+  const instant = ownInstants.find(has)
+  return { day: instant === undefined ? null : `(t.${instant} at time zone 'UTC')`, join: '' }
 }

@@ -6,12 +6,18 @@ export interface LakeTarget {
   prepare(): Promise<string>
   /** The text of a file; null: there is none. */
   read(path: string): Promise<string | null>
+  /** The bytes of a file; null: there is none. */
+  readBytes(path: string): Promise<Uint8Array | null>
   /** The size in bytes of every file, by its path. */
   list(): Promise<ReadonlyMap<string, number>>
   /** Moves a local file into the store, replacing what has that path. */
   put(path: string, localFile: string): Promise<void>
-  /** Stores a text once everything that was put before is safe. */
+  /** Stores a text, replacing what has that path. */
   putText(path: string, text: string): Promise<void>
+  /** Stores bytes, replacing what has that path. */
+  putBytes(path: string, bytes: Uint8Array): Promise<void>
+  /** Stores a text once everything that was put before is safe; false: there is a file with that path, which stays. */
+  create(path: string, text: string): Promise<boolean>
   /** Removes a file; one that is gone already is no error. */
   remove(path: string): Promise<void>
   /** Removes the local folder. */

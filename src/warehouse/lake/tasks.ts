@@ -35,3 +35,14 @@ export class Tasks {
     if (this.#fault !== null) throw this.#fault.error
   }
 }
+
+/** Works on all items, a few at once; throws the first fault when all have ended. */
+export async function inTurns<T>(
+  atOnce: number,
+  items: Iterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const tasks = new Tasks(atOnce)
+  for (const item of items) await tasks.add(async () => await work(item))
+  await tasks.end()
+}

@@ -64,14 +64,14 @@ export function isTextColumn({ type }: MartColumn): boolean {
   return !plainTypes.test(type)
 }
 
-/** SQL for all rows of a mart; `expression` turns a quoted column into the SQL whose text is read. */
+/** SQL for all rows of a mart; `expression` turns a quoted column into the SQL that is read: its text, unless it is given. */
 export function martQuery(
   { name, columns }: Mart,
-  expression: (column: MartColumn, quoted: string) => string = (_, quoted) => quoted,
+  expression: (column: MartColumn, quoted: string) => string = (_, quoted) => `${quoted}::text`,
 ): string {
   const list = columns.map((column) => {
     const quoted = quotedName(column.name)
-    return `(${expression(column, quoted)})::text as ${quoted}`
+    return `${expression(column, quoted)} as ${quoted}`
   })
   return `select ${list.join(', ')} from mart.${quotedName(name)}`
 }

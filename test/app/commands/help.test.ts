@@ -133,8 +133,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     lists in, and priced out again
       reprice                       Prices the stock on hand again, in batches, even
                                     when it was priced lately
-      lake                          export: the marts as Parquet, in a folder or an
-                                    S3-compatible store
+      lake                          export: the marts as Delta tables, in a folder
+                                    or an S3-compatible store
       links                         refresh | show <kind> <id> | archive: signed
                                     links to PDFs and photos
       webhooks                      plan | apply | list | delete <id>: the

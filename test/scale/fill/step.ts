@@ -6,4 +6,4 @@ export interface Step {
   readonly beside?: boolean
 }
 
-export const evaluations = 1_000_000
+export const evaluations = Number(process.env['FORECOURT_SCALE_EVALUATIONS'] ?? 1_000_000)

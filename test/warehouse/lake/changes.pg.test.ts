@@ -1,41 +1,42 @@
-import { createHash } from 'node:crypto'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { byEmail, eraseIn, openJanesFixture } from '../../privacy/erase/erase-fixture.ts'
-import { filesOf, openDuckDb } from './duckdb.ts'
-import { namedFiles, openLakeFixture } from './lake-fixture.ts'
+import { deltaNames, lastExport, readDelta, readLake, rowsOf } from './delta.ts'
+import { openDuckDb } from './duckdb.ts'
+import { openLakeFixture, pathsOf } from './lake-fixture.ts'
 
 /** Reports about today: their rows change without a change of the warehouse. */
-const dailyTables = /^(data_freshness|rpt_15_data_freshness|rpt_08_pricing_coverage|watch_expiry)\//
+const dailyTables =
+  /^(export|data_freshness|rpt_15_data_freshness|rpt_08_pricing_coverage|watch_expiry)\//
 
-test('the manifest names every file with its rows, size and digest, and nothing else is there', async () => {
+test('every table is committed once, with the sizes of its files, and the table "export" names its version', async () => {
   await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
 
   const { stdout } = await lake.run()
 
-  const manifest = await lake.manifest()
-  const named = namedFiles(manifest)
-  const tables = Object.keys(manifest.tables).length
+  const { export: record, ...tables } = await readLake(duck, lake.lake)
+  const named = pathsOf(tables)
+  const rows = Object.values(tables).reduce((sum, table) => sum + table.rows, 0)
   const [what, files, state] = stdout.split('\n')
-  expect(what).toContain(`${lake.lake}: ${tables} tables, ${manifest.rows} rows, `)
+  expect(what).toContain(`${lake.lake}: ${Object.keys(tables).length} tables, ${rows} rows, `)
   expect(files).toBe(`Files: ${named.length} written, 0 unchanged, 0 removed.`)
-  expect(state).toBe(`Marts ${manifest.martVersion}, covered to ${manifest.coveredTo}.`)
-  expect(await lake.files()).toEqual([...named, 'manifest.json'].sort())
-  for (const { files } of Object.values(manifest.tables))
-    for (const { path, bytes, sha256 } of files) {
-      const content = await readFile(join(lake.lake, path))
-      expect([content.length, createHash('sha256').update(content).digest('hex')]).toEqual([
-        bytes,
-        sha256,
-      ])
-    }
-  const { rows } = await lake.fixture.database.pool.query(
+  expect(await lake.dataFiles()).toEqual([...named, ...pathsOf({ record: record! })].sort())
+  for (const { path, size } of Object.values(tables).flatMap((table) => table.files))
+    expect((await stat(join(lake.lake, path))).size).toBe(size)
+  const exported = await lastExport(duck, lake.lake)
+  expect(exported.map((row) => [row.table_name, row.table_version, row.row_count])).toEqual(
+    Object.entries(tables).map(([name, table]) => [name, '0', String(table.rows)]),
+  )
+  const { rows: expected } = await lake.fixture.database.pool.query(
     `select (select version from mart.mart_version where is_current) as version,
        (select min(covered_to) from mart.data_freshness where stream = 'evaluations') as covered`,
   )
-  expect(manifest.martVersion).toBe(rows[0].version)
-  expect(manifest.coveredTo).toBe(rows[0].covered.toISOString())
+  const { version, covered } = expected[0]
+  expect(state).toBe(`Export 1: marts ${version}, covered to ${covered.toISOString()}.`)
+  expect(exported[0]).toMatchObject({ export_number: '1', mart_version: version })
+  expect(new Date(Number(exported[0]!.covered_to))).toEqual(covered)
 })
 
 test('a rooftop that left the config does not hold back how far the data reach', async () => {
@@ -45,81 +46,131 @@ test('a rooftop that left the config does not hold back how far the data reach',
     `update ops.coverage set covered = covered * tstzmultirange(tstzrange(null, upper(covered) - interval '2 days')) where rooftop_id = 1`,
   )
   await pool.query('delete from ops.window_certificate where rooftop_id = 1 and not settled')
-  await lake.export()
-  const before = (await lake.manifest()).coveredTo
+  const before = await lake.export()
   await pool.query('update core.rooftop set left_config_at = now() where rooftop_id = 1')
 
-  await lake.export()
+  const { coveredTo } = await lake.export()
 
   const { rows } = await pool.query(
     "select min(covered_to) as covered from mart.data_freshness where stream = 'evaluations' and rooftop_id > 1",
   )
-  const { coveredTo } = await lake.manifest()
   expect(coveredTo).toBe(rows[0].covered.toISOString())
-  expect(Date.parse(before!)).toBeLessThan(Date.parse(coveredTo!))
+  expect(Date.parse(before.coveredTo!)).toBeLessThan(Date.parse(coveredTo!))
 })
 
-test('a second export writes only what depends on the time', async () => {
+test('a second export commits only what depends on the time', async () => {
   await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
   await lake.export()
-  const before = namedFiles(await lake.manifest()).filter((file) => !dailyTables.test(file))
+  const lasting = (files: readonly string[]) => files.filter((file) => !dailyTables.test(file))
+  const before = lasting(await lake.files())
 
-  const { files } = await lake.export()
+  const { files, number } = await lake.export()
 
-  const after = namedFiles(await lake.manifest())
-  expect(after.filter((file) => !dailyTables.test(file))).toEqual(before)
+  expect(lasting(await lake.files())).toEqual(before)
   expect(files.written).toBeLessThanOrEqual(4)
-  expect(files.unchanged).toBeGreaterThan(50)
+  expect(files.unchanged).toBeGreaterThan(30)
+  expect(number).toBe(2)
+  const exported = await lastExport(duck, lake.lake)
+  expect(exported.find((row) => row.table_name === 'fact_evaluation')!.table_version).toBe('0')
 })
 
-test('an edit writes the files of its rooftop and month again, and no other of the facts', async () => {
-  await using lake = await openLakeFixture()
+test('an edit writes its month again, and no other of the facts; the version before it stays readable', async () => {
+  await using lake = await openLakeFixture({ to: 'lake', keepHours: 24 })
+  await using duck = await openDuckDb()
   const { pool } = lake.fixture.database
   await lake.export()
-  const before = await lake.manifest()
+  const before = await readLake(duck, lake.lake)
+  const sum = async (version: number) => {
+    const table = await readDelta(duck, lake.lake, 'fact_evaluation', version)
+    const [row] = await duck.rows(
+      `select sum(final_price)::varchar as sum from ${rowsOf(lake.lake, table)}`,
+    )
+    return row!['sum']
+  }
+  const { rows: sums } = await pool.query(
+    'select sum(final_price)::text as sum from mart.fact_evaluation',
+  )
   const { rows } = await pool.query(
     `update core.evaluation set final_price = final_price + 1
      where (rooftop_id, eval_id) = (select rooftop_id, eval_id from core.evaluation where final_price is not null and completed_at is not null limit 1)
-     returning rooftop_id, to_char(completed_date_local, 'YYYY-MM') as month`,
+     returning to_char(completed_date_local, 'YYYY-MM') as month`,
   )
 
   await lake.export()
 
-  const after = await lake.manifest()
+  const after = await readLake(duck, lake.lake)
   const changed = (table: string) => {
-    const old = new Set(before.tables[table]!.files.map(({ path }) => path))
-    return after.tables[table]!.files.filter(({ path }) => !old.has(path))
+    const old = new Set(before[table]!.files.map(({ path }) => path))
+    return after[table]!.files.filter(({ path }) => !old.has(path))
   }
-  const { rooftop_id: rooftop, month } = rows[0]
   for (const table of ['fact_evaluation', 'evaluation_wide'])
-    expect(changed(table)).toMatchObject([{ rooftop, month }])
+    expect(changed(table)).toMatchObject([{ month: rows[0].month }])
   for (const table of ['fact_photo', 'fact_reconditioning', 'dim_rooftop', 'dim_date'])
-    expect(changed(table)).toEqual([])
-  expect((await lake.files()).length).toBe(namedFiles(after).length + 1)
+    expect([table, after[table]!.version, changed(table)]).toEqual([table, 0, []])
+  expect(await sum(0)).toBe(sums[0].sum)
+  expect(Number(await sum(1))).toBe(Number(sums[0].sum) + 1)
 })
 
-test('an erased customer is in no file after the next export', async () => {
+test('two rows that exchange their prices are a change', async () => {
+  await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
+  const { pool } = lake.fixture.database
+  await lake.export()
+  const version = async () => (await readDelta(duck, lake.lake, 'fact_evaluation')).version
+  const before = await version()
+  const { rowCount } = await pool.query(
+    `with pair as (
+       select a.eval_id as one, b.eval_id as two, a.final_price as first, b.final_price as second, a.rooftop_id
+       from core.evaluation as a join core.evaluation as b using (rooftop_id)
+       where date_trunc('month', a.completed_date_local) = date_trunc('month', b.completed_date_local)
+         and a.final_price < b.final_price limit 1)
+     update core.evaluation as e set final_price = case when e.eval_id = one then second else first end
+     from pair where e.rooftop_id = pair.rooftop_id and e.eval_id in (one, two)`,
+  )
+
+  await lake.export()
+
+  expect(rowCount).toBe(2)
+  expect(await version()).toBe(before + 1)
+})
+
+test('an erased customer is in no file and no version after the next export', async () => {
   await using lake = await openLakeFixture({ to: 'lake', keepHours: 24 }, await janesWarehouse())
   await using duck = await openDuckDb()
   const texts = async () => {
-    const { files } = (await lake.manifest()).tables['fact_reconditioning']!
-    const source = filesOf(
-      lake.lake,
-      files.map(({ path }) => path),
+    const table = await readDelta(duck, lake.lake, 'fact_reconditioning')
+    return await duck.rows(
+      `select value_text from ${rowsOf(lake.lake, table)} where value_text ilike '%citizen%'`,
     )
-    return await duck.rows(`select value_text from ${source} where value_text ilike '%citizen%'`)
   }
   await lake.export()
+  await lake.fixture.database.pool.query('update core.reconditioning_item set cost = cost + 1')
+  await lake.export()
   const before = await texts()
-  const old = (await lake.files()).filter((file) => file.startsWith('fact_reconditioning/'))
+  const old = (await lake.files()).filter((file) =>
+    /^fact_reconditioning\/.*(part-|json)/.test(file),
+  )
 
   await eraseIn(lake.fixture, byEmail)
-  await lake.export()
+  const report = await lake.export()
 
   expect(before).toHaveLength(1)
+  expect(report.isHistoryRemoved).toBe(true)
   expect(await texts()).toEqual([])
-  expect((await lake.files()).filter((file) => old.includes(file))).toEqual([])
-  expect(await lake.files()).toEqual([...namedFiles(await lake.manifest()), 'manifest.json'].sort())
+  const left = await lake.files()
+  expect(left.filter((file) => old.includes(file))).toEqual([])
+  // The last version is there, from a checkpoint; no table has an older one, nor a file of one.
+  const tables = await readLake(duck, lake.lake)
+  expect(await lake.dataFiles()).toEqual(pathsOf(tables))
+  for (const name of (await deltaNames(lake.lake)).filter((one) => one !== 'export'))
+    expect(left.filter((file) => file.startsWith(`${name}/_delta_log/0`)).sort()).toEqual([
+      expect.stringMatching(/checkpoint\.parquet$/),
+      expect.stringMatching(/\.json$/),
+    ])
+  const exported = await lastExport(duck, lake.lake)
+  for (const { table_name: name, table_version: version } of exported)
+    expect([name, String(tables[name]!.version)]).toEqual([name, version])
 })
 
 async function janesWarehouse() {
@@ -130,18 +181,19 @@ async function janesWarehouse() {
 
 test('a file that someone has removed or cut is written again, and a file of others stays', async () => {
   await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
   await lake.export()
-  const [first, second] = (await lake.manifest()).tables['fact_evaluation']!.files
+  const files = async () => (await readDelta(duck, lake.lake, 'fact_evaluation')).files
+  const [first, second] = await files()
   await rm(join(lake.lake, first!.path))
   await writeFile(join(lake.lake, second!.path), 'cut')
   await writeFile(join(lake.lake, 'notes.txt'), 'mine')
 
   await lake.export()
 
-  const { files } = (await lake.manifest()).tables['fact_evaluation']!
-  for (const { path, bytes } of files)
-    expect((await readFile(join(lake.lake, path))).length).toBe(bytes)
-  expect(await readFile(join(lake.lake, 'notes.txt'), 'utf8')).toBe('mine')
+  for (const { path, size } of await files())
+    expect((await stat(join(lake.lake, path))).size).toBe(size)
+  expect(await lake.files()).toContain('notes.txt')
 })
 
 test('a new target gets everything, whatever another one has', async () => {
@@ -151,4 +203,17 @@ test('a new target gets everything, whatever another one has', async () => {
   const { files } = await lake.export('--to', join(lake.folder, 'other'))
 
   expect(files).toEqual({ written: first.files.written, unchanged: 0, removed: 0 })
+})
+
+test('a mart that is gone leaves the lake', async () => {
+  await using lake = await openLakeFixture()
+  await lake.fixture.database.pool.query('create view mart.old_report as select 1 as value')
+  await lake.export()
+  const before = await deltaNames(lake.lake)
+  await lake.fixture.database.pool.query('drop view mart.old_report')
+
+  await lake.export()
+
+  expect(before).toContain('old_report')
+  expect((await lake.files()).filter((file) => file.startsWith('old_report/'))).toEqual([])
 })

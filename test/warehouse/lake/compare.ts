@@ -1,11 +1,6 @@
 import type pg from 'pg'
-import type { Manifest } from '#src/warehouse/lake/manifest.ts'
-import { type DuckDb, filesOf } from './duckdb.ts'
-
-interface Column {
-  readonly name: string
-  readonly type: string
-}
+import { type DeltaTable, readLake, rowsOf } from './delta.ts'
+import type { DuckDb } from './duckdb.ts'
 
 /** They change with the time of the query. */
 const relativeToNow = new Set(['hours_behind', 'days_left', 'average_age_days'])
@@ -19,7 +14,7 @@ function summary(type: string, name: string, isDuck: boolean): string[] {
   const spread = (expression: string) => [
     ...['sum', 'min', 'max'].map((of) => number(`${of}(${expression})`)),
   ]
-  if (type.startsWith('character')) {
+  if (type === 'string') {
     const plain = isDuck ? column : `${column}::text collate "C"`
     const total = number(`sum(${isDuck ? `strlen(${column})` : `octet_length(${plain})`})`)
     return [total, text(`min(${plain})`), text(`max(${plain})`)]
@@ -27,14 +22,14 @@ function summary(type: string, name: string, isDuck: boolean): string[] {
   if (type === 'boolean') return spread(`${column}::int`)
   if (type === 'date')
     return spread(isDuck ? `epoch(${column})::bigint // 86400` : `${column} - date '1970-01-01'`)
-  if (type.startsWith('timestamp'))
+  if (type === 'timestamp')
     return spread(
       isDuck ? `epoch_us(${column})` : `(extract(epoch from ${column}) * 1000000)::bigint`,
     )
   return spread(`${column}::decimal(38, 6)`)
 }
 
-function query(columns: readonly Column[], source: string, isDuck: boolean): string {
+function query({ columns }: DeltaTable, source: string, isDuck: boolean): string {
   const count = isDuck
     ? (of: string) => `count(${of})::varchar`
     : (of: string) => `count(${of})::text`
@@ -45,33 +40,38 @@ function query(columns: readonly Column[], source: string, isDuck: boolean): str
   return `select ${[count('*'), ...list].map((one, at) => `${one} as c${at}`).join(', ')} from ${source}`
 }
 
-/** What differs between the files of a manifest and the marts: rows, and of every column its values, sum, least and greatest. */
-export async function differences(
+const normal = (value: unknown) =>
+  /^-?\d+(\.\d+)?$/.test(String(value)) ? String(value).replace(/\.0+$/, '') : String(value)
+
+/** What differs between one table of a lake and a relation of Postgres: rows, and of every column its values, sum, least and greatest. */
+export async function tableDifferences(
   pool: pg.Pool,
   duck: DuckDb,
-  folder: string,
-  { tables }: Manifest,
+  lake: string,
+  table: DeltaTable,
+  relation: string,
 ): Promise<string[]> {
+  const { rows } = await pool.query(query(table, relation, false))
+  const right = Object.values(rows[0]!)
+  if (table.files.length === 0)
+    return right[0] === '0' ? [] : [`${relation}: ${right[0]} rows, and none in the lake`]
+  const ours = await duck.rows(query(table, rowsOf(lake, table), true))
+  const left = Object.values(ours[0]!)
+  return [
+    ...(Number(right[0]) === table.rows
+      ? []
+      : [`${relation}: ${table.rows} rows by its statistics`]),
+    ...right.flatMap((value, at) =>
+      normal(value) === normal(left[at]) ? [] : [`${relation} c${at}: ${value} / ${left[at]}`],
+    ),
+  ]
+}
+
+/** What differs between the last version of every table of a lake and the marts. */
+export async function differences(pool: pg.Pool, duck: DuckDb, lake: string): Promise<string[]> {
   const found: string[] = []
-  for (const [name, { columns, files }] of Object.entries(tables)) {
-    const plain = columns.map((one) => ({ ...one, type: one.type.replace(/\(.*/, '') }))
-    const ours = await duck.rows(
-      query(
-        plain,
-        filesOf(
-          folder,
-          files.map(({ path }) => path),
-        ),
-        true,
-      ),
-    )
-    const { rows } = await pool.query(query(plain, `mart."${name}"`, false))
-    const [left, right] = [Object.values(ours[0]!), Object.values(rows[0]!)]
-    const normal = (value: unknown) =>
-      /^-?\d+(\.\d+)?$/.test(String(value)) ? String(value).replace(/\.0+$/, '') : String(value)
-    right.forEach((value, at) => {
-      if (normal(value) !== normal(left[at])) found.push(`${name} c${at}: ${value} / ${left[at]}`)
-    })
-  }
+  for (const [name, table] of Object.entries(await readLake(duck, lake)))
+    if (name !== 'export')
+      found.push(...(await tableDifferences(pool, duck, lake, table, `mart."${name}"`)))
   return found
 }

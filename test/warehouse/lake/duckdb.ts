@@ -8,6 +8,7 @@ export interface DuckDb extends AsyncDisposable {
 export async function openDuckDb(): Promise<DuckDb> {
   const instance = await DuckDBInstance.create(':memory:')
   const connection = await instance.connect()
+  await connection.run("set timezone = 'UTC'")
   return {
     rows: async (query) => (await connection.runAndReadAll(query)).getRowObjectsJson(),
     [Symbol.asyncDispose]: async () => {
@@ -15,10 +16,4 @@ export async function openDuckDb(): Promise<DuckDb> {
       instance.closeSync()
     },
   }
-}
-
-/** A table function over these files. */
-export function filesOf(folder: string, paths: readonly string[]): string {
-  const list = paths.map((file) => `'${folder}/${file}'`).join(', ')
-  return `read_parquet([${list}], hive_partitioning = false, union_by_name = false)`
 }

@@ -1,11 +1,11 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigInput } from '#src/app/config/schema.ts'
-import type { Manifest } from '#src/warehouse/lake/manifest.ts'
 import { type Child, startForecourt } from '../../support/child.ts'
 import { type CliResult, runInProcess } from '../../support/cli.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import type { DeltaTable } from './delta.ts'
 
 /** A warehouse with two rooftops, a folder with a config, and the command. */
 export interface LakeFixture extends AsyncDisposable {
@@ -18,16 +18,18 @@ export interface LakeFixture extends AsyncDisposable {
   /** Its report; throws unless it ended with 0. */
   export(...args: readonly string[]): Promise<Report>
   start(env: Readonly<Record<string, string>>, ...args: readonly string[]): Child
-  /** Of the lake of the config, or of another folder. */
-  manifest(lake?: string): Promise<Manifest>
   /** All files below the lake, sorted. */
   files(): Promise<string[]>
+  /** Those that are data files. */
+  dataFiles(): Promise<string[]>
 }
 
 export interface Report {
   readonly files: { readonly written: number; readonly unchanged: number; readonly removed: number }
   readonly rows: number
   readonly coveredTo: string | null
+  readonly number: number
+  readonly isHistoryRemoved: boolean
 }
 
 export async function openLakeFixture(
@@ -44,6 +46,13 @@ export async function openLakeFixture(
   const folder = join(home.path, 'lake')
   const line = (args: readonly string[]) => ['--config', config, 'lake', 'export', ...args]
   const run = (...args: readonly string[]) => runInProcess(line(args), { cwd: home.path })
+  const files = async () => {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+      .sort()
+  }
   return {
     ...{ fixture, folder: home.path, lake: folder, run },
     export: async (...args) => {
@@ -52,15 +61,8 @@ export async function openLakeFixture(
       return JSON.parse(stdout) as Report
     },
     start: (env, ...args) => startForecourt(line(args), { cwd: home.path, env }),
-    manifest: async (of = folder) =>
-      JSON.parse(await readFile(join(of, 'manifest.json'), 'utf8')) as Manifest,
-    files: async () => {
-      const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-      return entries
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-        .sort()
-    },
+    files,
+    dataFiles: async () => (await files()).filter((file) => /\/part-/.test(file)),
     [Symbol.asyncDispose]: async () => {
       await fixture[Symbol.asyncDispose]()
       await home[Symbol.asyncDispose]()
@@ -83,8 +85,8 @@ async function loadedFixture(): Promise<Fixture> {
   return fixture
 }
 
-/** The paths that a manifest names, sorted. */
-export function namedFiles({ tables }: Manifest): string[] {
+/** The paths of the data files of these tables, sorted. */
+export function pathsOf(tables: Readonly<Record<string, DeltaTable>>): string[] {
   return Object.values(tables)
     .flatMap(({ files }) => files.map(({ path }) => path))
     .sort()

@@ -1,45 +1,63 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Manifest } from '#src/warehouse/lake/manifest.ts'
-import { type LakeFixture, namedFiles, openLakeFixture } from './lake-fixture.ts'
+import { tableDifferences } from './compare.ts'
+import { lastExport, readDelta, readLake, rowsOf } from './delta.ts'
+import { openDuckDb } from './duckdb.ts'
+import { type LakeFixture, openLakeFixture, pathsOf } from './lake-fixture.ts'
 
 const raisePrices = async ({ fixture }: LakeFixture) =>
   await fixture.database.pool.query('update core.evaluation set final_price = final_price + 1')
 
-test('a reader of the last manifest finds its files for an hour, and the first export after that removes them', async () => {
-  await using lake = await openLakeFixture({ to: 'lake', keepHours: 1 })
-  await lake.export()
-  const first = await lake.manifest()
-  await raisePrices(lake)
+test('versions of ten nights stay readable, through checkpoints, until they are older than lake.keepHours', async () => {
+  await using lake = await openLakeFixture({ to: 'lake', keepHours: 24 })
+  await using duck = await openDuckDb()
+  const { pool } = lake.fixture.database
+  const nights = 12
+  for (let night = 0; night < nights; night++) {
+    if (night > 0) await raisePrices(lake)
+    if (night === 7) await pool.query('delete from core.reconditioning_item')
+    if (night === 9)
+      await pool.query(
+        'update core.evaluation set completed_date_local = completed_date_local - 31 where rooftop_id = 2',
+      )
+    await lake.export()
+    await pool.query(`create schema night_${night}`)
+    for (const name of ['fact_evaluation', 'fact_reconditioning', 'rpt_01_appraisal_gap'])
+      await pool.query(`create table night_${night}.${name} as select * from mart.${name}`)
+  }
 
-  await lake.export()
-  const second = await lake.manifest()
-  const afterSecond = await lake.files()
-  await raisePrices(lake)
-  await lake.export()
-  const afterThird = await lake.files()
-  await makeOlder(lake, 61)
-  const { files } = await lake.export()
-
-  const replaced = namedFiles(first).filter((file) => !namedFiles(second).includes(file))
-  expect(replaced.length).toBeGreaterThan(5)
-  expect(second.superseded.map(({ path }) => path).sort()).toEqual(replaced)
-  const all = [...new Set([...namedFiles(first), ...namedFiles(second)])]
-  expect(afterSecond).toEqual([...all, 'manifest.json'].sort())
-  expect(all.filter((file) => !afterThird.includes(file))).toEqual([])
-  expect(files.removed).toBeGreaterThan(replaced.length)
-  const last = await lake.files()
-  expect(replaced.filter((file) => last.includes(file))).toEqual([])
+  const record = rowsOf(lake.lake, await readDelta(duck, lake.lake, 'export'))
+  const rows = await duck.rows(`select * from ${record}`)
+  expect(new Set(rows.map((row) => row['export_number'])).size).toBe(nights)
+  for (const { export_number: number, table_name: name, table_version: version } of rows) {
+    const relation = `night_${Number(number) - 1}.${name}`
+    const { rows: known } = await pool.query('select to_regclass($1) as name', [relation])
+    if (known[0].name === null) continue
+    const table = await readDelta(duck, lake.lake, String(name), Number(version))
+    expect(await tableDifferences(pool, duck, lake.lake, table, relation)).toEqual([])
+  }
+  const log = (await lake.files()).filter((file) => file.startsWith('fact_evaluation/_delta_log/'))
+  expect(
+    log.filter((file) => file.includes('checkpoint')).map((file) => file.split('/')[2]),
+  ).toEqual(['00000000000000000010.checkpoint.parquet', '_last_checkpoint'])
 })
 
-/** As if the files had been replaced earlier. */
-async function makeOlder({ lake }: LakeFixture, minutes: number): Promise<void> {
-  const path = join(lake, 'manifest.json')
-  const manifest = JSON.parse(await readFile(path, 'utf8')) as Manifest
-  const superseded = manifest.superseded.map((file) => ({
-    ...file,
-    since: new Date(Date.parse(file.since) - minutes * 60_000).toISOString(),
-  }))
-  await writeFile(path, JSON.stringify({ ...manifest, superseded }))
-}
+test('with lake.keepHours 0 no file is left that the last versions do not have', async () => {
+  await using lake = await openLakeFixture({ to: 'lake', keepHours: 0 })
+  await using duck = await openDuckDb()
+  for (let night = 0; night < 12; night++) {
+    await raisePrices(lake)
+    await lake.export()
+  }
+
+  const tables = await readLake(duck, lake.lake)
+  expect(await lake.dataFiles()).toEqual(pathsOf(tables))
+  expect(tables['fact_evaluation']!.version).toBe(11)
+  // The log begins at the checkpoint of version 10.
+  const log = (await lake.files()).filter((file) => file.startsWith('fact_evaluation/_delta_log/0'))
+  expect(log.map((file) => file.split('/')[2])).toEqual([
+    '00000000000000000010.checkpoint.parquet',
+    '00000000000000000010.json',
+    '00000000000000000011.json',
+  ])
+  expect((await lastExport(duck, lake.lake))[0]!.export_number).toBe('12')
+})

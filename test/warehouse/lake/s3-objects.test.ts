@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
 import { expect, test, vi } from 'vitest'
-import { pathOf } from '#src/warehouse/lake/files.ts'
+import { DeltaLog } from '#src/warehouse/lake/delta-log.ts'
+import { commitPath, newFilePath } from '#src/warehouse/lake/paths.ts'
 import { until } from '../../support/child.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openS3Store, type S3Store, targetOf } from './s3-store.ts'
@@ -13,7 +14,7 @@ import { openS3Store, type S3Store, targetOf } from './s3-store.ts'
 vi.setConfig({ testTimeout: 120_000 })
 
 const large = 40 * 1024 * 1024 + 17
-const file = pathOf('dim_date', { rooftop: null, month: null }, 'a'.repeat(64))
+const file = `dim_date/${newFilePath(undefined)}`
 
 /** A store, and a local file that is sent in three parts. */
 async function openLarge() {
@@ -90,8 +91,9 @@ test('an endpoint that breaks in the middle of an upload and stays away leaves n
 test('a store with more files than one answer lists is listed whole', async () => {
   await using store = await openS3Store()
   const target = targetOf(store)
-  const paths = Array.from({ length: 1050 }, (_, at) =>
-    pathOf('fact_evaluation', { rooftop: at, month: '2026-02' }, String(at).padStart(64, '0')),
+  const paths = Array.from(
+    { length: 1050 },
+    (_, at) => `fact_evaluation/${newFilePath(`2026-${String((at % 12) + 1).padStart(2, '0')}`)}`,
   )
   for (let at = 0; at < paths.length; at += 50)
     await Promise.all(paths.slice(at, at + 50).map((path) => target.putText(path, path)))
@@ -137,4 +139,68 @@ test('the next export ends the uploads that a killed one left, and those alone',
 
   const ended = store.requests.filter((request) => request.startsWith('DELETE'))
   expect(ended).toEqual([`DELETE /analytics/forecourt/${file}?uploadId=id-0`])
+})
+
+/** A store that knows `If-None-Match`, as Amazon's does: that of the tests ignores it. */
+async function openConditionalStore() {
+  const objects = new Map<string, string>()
+  let cuts = 0
+  const requests: string[] = []
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      const { method, url = '' } = request
+      const key = url.replace('/analytics/forecourt/', '')
+      requests.push(`${method} ${key} ${request.headers['if-none-match'] ?? ''}`.trim())
+      if (method === 'GET') {
+        const found = objects.get(key)
+        response.writeHead(found === undefined ? 404 : 200).end(found)
+        return
+      }
+      if (request.headers['if-none-match'] === '*' && objects.has(key)) {
+        response.writeHead(412).end('<Error><Code>PreconditionFailed</Code></Error>')
+        return
+      }
+      objects.set(key, String(Buffer.concat(pieces)))
+      // The object is stored, and the answer is lost.
+      if (cuts-- > 0) response.destroy()
+      else response.end()
+    })
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const s3 = { endpoint, region: 'us-east-1', accessKeyId: 'key', secretAccessKey: 'secret' }
+  return {
+    ...{ objects, requests, s3, bucket: 'analytics' },
+    cut: (count: number) => {
+      cuts = count
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+test('a commit is stored only where there is none, and meets its own after a cut connection', async () => {
+  await using store = await openConditionalStore()
+  const target = targetOf(store)
+  const log = await DeltaLog.open(target, 'dim_date', { commits: [], checkpoints: [] })
+  const other = await DeltaLog.open(target, 'dim_date', { commits: [], checkpoints: [] })
+  const change = {
+    ...{ at: 1, removedSince: 0, removed: [], added: [] },
+    metaData: { id: 'x', schemaString: '{}', partitionColumns: [], configuration: {} },
+  }
+
+  store.cut(1)
+  await log.commit(change)
+  const own = store.objects.get(`dim_date/${commitPath(0)}`)
+  await expect(other.commit(change)).rejects.toThrow(
+    /^Another program has written version 0 of the table dim_date/,
+  )
+
+  expect(store.objects.get(`dim_date/${commitPath(0)}`)).toBe(own)
+  const puts = store.requests.filter((request) => request.startsWith('PUT'))
+  expect(puts).toEqual([`PUT dim_date/${commitPath(0)} *`, `PUT dim_date/${commitPath(0)} *`])
 })

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Manifest } from '#src/warehouse/lake/manifest.ts'
 import { openScheduleFixture } from '../../app/scheduler/schedule-fixture.ts'
 import { until } from '../../support/child.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { readDelta } from './delta.ts'
+import { openDuckDb } from './duckdb.ts'
 
 test('the scheduler exports to the lake of the config at its time', async () => {
   await using folder = await temporaryFolder()
@@ -21,8 +21,8 @@ test('the scheduler exports to the lake of the config at its time', async () => 
 
   const [first] = (await fixture.jobRuns('lake-export')).filter(({ status }) => status === 'ok')
   expect(first).toMatchObject({ cause: 'schedule', status: 'ok', error: null })
-  const manifest = JSON.parse(await readFile(join(to, 'manifest.json'), 'utf8')) as Manifest
-  expect(manifest.rows).toBeGreaterThan(100)
+  await using duck = await openDuckDb()
+  expect((await readDelta(duck, to, 'dim_date')).rows).toBeGreaterThan(100)
 })
 
 test('a job without lake.to does not run, and a fault of the lake is the fault of the job', async () => {

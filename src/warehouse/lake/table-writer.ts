@@ -1,0 +1,193 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import path from 'node:path'
+import type pg from 'pg'
+import { quotedName } from '../marts/mart.ts'
+import { copyRows } from '../parquet/copy-rows.ts'
+import { type ColumnSummary, ParquetWriter } from '../parquet/writer.ts'
+import type { AddedFile } from './delta-actions.ts'
+import { digestOf, hashOf, type Month } from './partitions.ts'
+import { monthColumn, newFilePath } from './paths.ts'
+import type { LakeTable } from './tables.ts'
+import { explainFileFault, type LakeTarget } from './target.ts'
+import type { Tasks } from './tasks.ts'
+
+/** A larger month has several files. */
+const maxFileBytes = 128 * 1024 * 1024
+/** The month and the hash come before the columns of a row. */
+const fieldsBefore = 2
+
+interface TableWriterOptions {
+  readonly client: pg.ClientBase
+  readonly target: LakeTarget
+  /** The local folder for files that are being made. */
+  readonly scratch: string
+  readonly uploads: Tasks
+  readonly signal: AbortSignal
+  readonly crashPoint: (name: string) => void
+  readonly martVersion: string
+  readonly at: number
+}
+
+/**
+ * Writes the rows of these months (null: all) to new files, which no reader sees before they are committed. They may be on
+ * their way to the target until `uploads` has ended.
+ */
+export async function writeFiles(
+  options: TableWriterOptions,
+  table: LakeTable,
+  months: readonly Month[] | null,
+): Promise<readonly AddedFile[]> {
+  const writer = new MonthWriter(options, table)
+  try {
+    for await (const rows of copyRows(
+      options.client,
+      rowsQuery(table, months),
+      table.columns.length + fieldsBefore,
+    )) {
+      options.signal.throwIfAborted()
+      for (const { buffer, starts, lengths } of rows) {
+        const month = table.month === null ? undefined : textOf(buffer, starts[0]!, lengths[0]!)
+        if (writer.mustWait(month)) await writer.begin(month)
+        writer.add(buffer, starts, lengths)
+      }
+    }
+    return await writer.end()
+  } finally {
+    await writer.close()
+  }
+}
+
+function textOf(buffer: Buffer, at: number, length: number): string | null {
+  return length < 0 ? null : buffer.toString('latin1', at, at + length)
+}
+
+function rowsQuery(table: LakeTable, months: readonly Month[] | null): string {
+  const list = table.columns.map(({ name, expression }) => expression(`t.${quotedName(name)}`))
+  const wanted = months?.map((month) => `'${month ?? ''}'`).join(', ')
+  return [
+    `select ${[`${table.month ?? 'null'}`, hashOf(table), ...list].join(', ')} from ${table.source}`,
+    ...(wanted === undefined || table.month === null
+      ? []
+      : [`where coalesce(${table.month}, '') in (${wanted})`]),
+    ...(table.order === null ? [] : [`order by ${table.order}`]),
+  ].join(' ')
+}
+
+/** Writes the files of one month after another. */
+class MonthWriter {
+  readonly #options: TableWriterOptions
+  readonly #table: LakeTable
+  readonly #added: AddedFile[] = []
+  #month: Month
+  /** The files of the month so far. */
+  #parts: AddedFile[] = []
+  #rows = 0
+  #sum = 0n
+  #file: OpenFile | null = null
+
+  constructor(options: TableWriterOptions, table: LakeTable) {
+    this.#options = options
+    this.#table = table
+  }
+
+  /** Whether `begin` must be called before the next row is added. */
+  mustWait(month: Month): boolean {
+    return this.#file === null || this.#month !== month || this.#file.parquet.isFull
+  }
+
+  /** Writes what is complete, and makes room for a row of this month. */
+  async begin(month: Month): Promise<void> {
+    if (this.#file !== null && this.#month !== month) await this.#endMonth()
+    if (this.#file?.parquet.isFull === true) {
+      await this.#write(this.#file, this.#file.parquet.endGroup())
+      if (this.#file.parquet.bytes >= maxFileBytes) await this.#endFile()
+    }
+    this.#month = month
+    this.#file ??= await this.#openFile()
+  }
+
+  add(buffer: Buffer, starts: Int32Array, lengths: Int32Array): void {
+    this.#rows += 1
+    this.#sum += buffer.readBigInt64BE(starts[1]!)
+    this.#file!.parquet.add(buffer, starts, lengths, fieldsBefore)
+  }
+
+  async end(): Promise<readonly AddedFile[]> {
+    if (this.#file !== null) await this.#endMonth()
+    return this.#added
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.handle.close()
+  }
+
+  async #openFile(): Promise<OpenFile> {
+    const name = newFilePath(this.#month)
+    const local = path.join(this.#options.scratch, path.basename(name))
+    try {
+      const handle = await open(local, 'w')
+      return { name, local, handle, parquet: new ParquetWriter(this.#table.columns) }
+    } catch (error) {
+      throw explainFileFault(error, this.#options.scratch)
+    }
+  }
+
+  async #write({ handle }: OpenFile, bytes: Uint8Array): Promise<void> {
+    try {
+      await handle.writeFile(bytes)
+    } catch (error) {
+      throw explainFileFault(error, this.#options.scratch)
+    }
+  }
+
+  async #endFile(): Promise<void> {
+    const file = this.#file!
+    const { name, local, parquet } = file
+    await this.#write(file, parquet.end())
+    this.#file = null
+    await file.handle.close()
+    const { target, uploads, crashPoint, at } = this.#options
+    crashPoint('lake-file-made')
+    this.#parts.push({
+      ...{ path: name, size: parquet.bytes, modificationTime: at, dataChange: true },
+      partitionValues: this.#month === undefined ? {} : { [monthColumn]: this.#month },
+      stats: statisticsOf(parquet),
+    })
+    await uploads.add(async () => {
+      await target.put(`${this.#table.name}/${name}`, local)
+      crashPoint('lake-file-stored')
+    })
+  }
+
+  async #endMonth(): Promise<void> {
+    await this.#endFile()
+    const digest = digestOf(this.#table, this.#options.martVersion, this.#rows, this.#sum)
+    const tags = { digest, parts: String(this.#parts.length) }
+    for (const part of this.#parts) this.#added.push({ ...part, tags })
+    this.#parts = []
+    this.#rows = 0
+    this.#sum = 0n
+  }
+}
+
+interface OpenFile {
+  readonly name: string
+  readonly local: string
+  readonly handle: FileHandle
+  readonly parquet: ParquetWriter
+}
+
+/** Statistics as Delta writes them (PROTOCOL.md, Per-file Statistics): exact, and none of a text, which may be personal. */
+function statisticsOf({ rows, summaries }: ParquetWriter): string {
+  const least = summaries.flatMap((one) => bound(one, one.least, true))
+  const greatest = summaries.flatMap((one) => bound(one, one.greatest, false))
+  const nulls = summaries.map(
+    ({ column, nulls: count }) => `${JSON.stringify(column.name)}:${count}`,
+  )
+  return `{"numRecords":${rows},"minValues":{${least}},"maxValues":{${greatest}},"nullCount":{${nulls}}}`
+}
+
+function bound({ column, isExact }: ColumnSummary, value: number | null, isMin: boolean): string[] {
+  if (column.statistic === null || value === null || !isExact) return []
+  return [`${JSON.stringify(column.name)}:${column.statistic(value, isMin)}`]
+}
