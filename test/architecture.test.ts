@@ -121,6 +121,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'web/console',
     ],
     ...[
+      'app/mcp',
       'warehouse/access',
       'sandbox',
       'app/billing',
@@ -137,6 +138,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: ['app/commands', 'values', 'errors', 'log', 'version'],
   main: ['bin.cts', 'cli', 'compile-cache', 'heap', 'tracing'],
+  // What a BI login reads, and no more: neither the tables nor the services.
+  'app/mcp': ['api/contract', 'warehouse/db', 'version', ...base],
   jobs: ['src/app/scheduler/job.ts'],
 }
 

@@ -97,7 +97,14 @@ test('every config that a page shows is valid', () => {
         name.endsWith('_URL') ? 'https://hooks.example.com/secret' : 'secret-of-the-test',
       ]),
     )
-    const environment = { cwd: root, variables: { ...variables, DATABASE_URL: 'postgres://h/d' } }
+    const environment = {
+      cwd: root,
+      variables: {
+        ...variables,
+        DATABASE_URL: 'postgres://h/d',
+        FORECOURT_MCP_URL: 'postgres://h/d',
+      },
+    }
     expect(() => parseConfig(text, page, environment), page).not.toThrow()
   }
 })

@@ -59,6 +59,14 @@ export const grant: CommandDefinition = {
   run: lazy(async () => (await import('./grant.ts')).grant),
 }
 
+export const mcp: CommandDefinition = {
+  usage: 'mcp',
+  summary:
+    'Lets an assistant read the marts over stdio (Model Context Protocol), with the BI login of mcp.url',
+  examples: ['forecourt --config /srv/forecourt/forecourt.yaml mcp', 'forecourt mcp'],
+  run: lazy(async () => (await import('./mcp.ts')).mcp),
+}
+
 export const warehouse: CommandDefinition = {
   usage: 'warehouse <action>',
   summary: 'start | stop | url | status of the embedded Postgres',

@@ -136,8 +136,9 @@ export function makeConfig(input: ConfigInput, homeDir: string): Config {
 
 /** Every value of the config that must not appear in logs, errors or output. */
 export function secretsOf(config: Config): string[] {
-  const { url } = config.warehouse
-  const passwords = url ? [new URL(url).password, new URL(url).searchParams.get('password')] : []
+  const passwords = [config.warehouse.url, config.mcp.url].flatMap((url) =>
+    url ? [new URL(url).password, new URL(url).searchParams.get('password')] : [],
+  )
   return [
     ...Object.values(config.keys).map((entry) => entry.value),
     config.vehicleData.apiKey,

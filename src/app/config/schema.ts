@@ -236,6 +236,17 @@ export const fileSchema = z.strictObject({
   console: consoleSettings.describe(
     'The web console of "forecourt serve" and who may open it; left out: there is none',
   ),
+  mcp: group({
+    url: warehouseUrl
+      .nullable()
+      .default(null)
+      .describe(
+        'The warehouse with a login of role bi_reader or bi_tenant; take it from the environment',
+      ),
+    maxRows: whole(1, 10_000).default(500).describe('Rows of one answer, at most'),
+    maxKilobytes: whole(10, 10_000).default(200).describe('Size of one answer, at most'),
+    statementTimeoutSeconds: whole(1, 3600).default(30).describe('A longer query is stopped'),
+  }).describe('What an assistant reads with "forecourt mcp"'),
   operations: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
     port: whole(0, 65_535)

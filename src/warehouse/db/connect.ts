@@ -12,6 +12,10 @@ export interface PoolOptions {
   readonly idleInTransactionTimeoutMs?: number
   /** When Postgres ends a statement; default: the setting of the server. */
   readonly statementTimeoutMs?: number
+  /** Sessions start read-only. */
+  readonly isReadOnly?: true
+  /** The setting that the url is from, for messages: `warehouse.url` unless given. */
+  readonly setting?: string
 }
 
 const oldestServer = 15
@@ -28,7 +32,7 @@ const sortMemoryKb = 32_768
  *  safe, numeric and date are text.
  *  UsageError, without the password, when the url or the server cannot be used. */
 export async function openPool(url: string, options: PoolOptions): Promise<pg.Pool> {
-  const address = parseAddress(url)
+  const address = parseAddress(url, options.setting ?? 'warehouse.url')
   const pool = new pg.Pool({
     connectionString: url,
     application_name: options.applicationName,
@@ -86,6 +90,8 @@ async function prepareSession(client: pg.ClientBase, options: PoolOptions): Prom
      from pg_settings where name = 'work_mem'`,
     values: [String(timeout), sortMemoryKb],
   })
+  if (options.isReadOnly)
+    await client.query({ text: "select set_config('default_transaction_read_only', 'on', false)" })
   if (options.statementTimeoutMs === undefined) return
   const text = `select set_config('statement_timeout', $1::text, false)`
   await client.query({ text, values: [String(options.statementTimeoutMs)] })
@@ -100,7 +106,7 @@ async function assertServer(pool: pg.Pool, address: Address): Promise<void> {
   if (server !== undefined && Number(server.number) >= oldestServer * 10_000) return
   throw new UsageError(
     `The server at ${address.place} is Postgres ${server?.version}: ` +
-      `forecourt needs ${oldestServer} or newer, so upgrade it or name another in warehouse.url.`,
+      `forecourt needs ${oldestServer} or newer, so upgrade it or name another in ${address.setting}.`,
   )
 }
 
@@ -109,24 +115,24 @@ interface Address {
   readonly place: string
   readonly user: string
   readonly database: string
+  readonly setting: string
   /** Texts that must never be shown, in every spelling. */
   readonly secrets: readonly string[]
 }
 
-function parseAddress(url: string): Address {
+function parseAddress(url: string, setting: string): Address {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol))
     throw new UsageError(
-      'The warehouse url is not of the form postgres://user:password@host:5432/database: ' +
-        'correct warehouse.url in the config (a password with special characters is %-encoded).',
+      `The url of ${setting} is not of the form postgres://user:password@host:5432/database: ` +
+        `correct ${setting} in the config (a password with special characters is %-encoded).`,
     )
   const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost'
   const user = decode(parsed.username) || parsed.searchParams.get('user') || 'the default user'
   const database = decode(parsed.pathname.slice(1)) || user
   return {
     place: `${host}:${parsed.port || '5432'}/${database}`,
-    user,
-    database,
+    ...{ user, database, setting },
     secrets: [
       parsed.password,
       decode(parsed.password),
@@ -157,18 +163,22 @@ function explain(error: unknown, address: Address): UsageError {
   return new UnreachableError(shown, isUnknownName(code))
 }
 
-function sentenceFor(code: string, message: string, { place, user, database }: Address): string {
+function sentenceFor(
+  code: string,
+  message: string,
+  { place, user, database, setting }: Address,
+): string {
   if (code === '28P01' || code === '28000')
-    return `Postgres at ${place} refused user ${user} (${message}): correct the user and password in warehouse.url.`
+    return `Postgres at ${place} refused user ${user} (${message}): correct the user and password in ${setting}.`
   if (code === '3D000')
-    return `Postgres at ${place} has no database ${database}: create it, or correct its name in warehouse.url.`
+    return `Postgres at ${place} has no database ${database}: create it, or correct its name in ${setting}.`
   if (code === '53300')
     return `Postgres at ${place} has no connection left (${message}): raise max_connections or stop other programs.`
   if (isTlsFault(code, message))
-    return `No secure connection to Postgres at ${place} (${message}): correct sslmode or the certificates in warehouse.url.`
+    return `No secure connection to Postgres at ${place} (${message}): correct sslmode or the certificates in ${setting}.`
   if (/^E[A-Z_]+$/.test(code) || /timeout|terminated/i.test(message))
-    return `Postgres at ${place} cannot be reached (${message}): start it, or correct host and port in warehouse.url.`
-  return `Postgres at ${place} cannot be used (${message}): correct that, or name another in warehouse.url.`
+    return `Postgres at ${place} cannot be reached (${message}): start it, or correct host and port in ${setting}.`
+  return `Postgres at ${place} cannot be used (${message}): correct that, or name another in ${setting}.`
 }
 
 /** No such host or database: it does not exist yet, or the name is wrong. */

@@ -135,6 +135,9 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     when it was priced lately
       lake                          export: the marts as Delta tables, in a folder
                                     or an S3-compatible store
+      mcp                           Lets an assistant read the marts over stdio
+                                    (Model Context Protocol), with the BI login of
+                                    mcp.url
       links                         refresh | show <kind> <id> | archive: signed
                                     links to PDFs and photos
       webhooks                      plan | apply | list | delete <id>: the

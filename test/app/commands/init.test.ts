@@ -51,10 +51,12 @@ test('the file of init names every section, and its examples in comments hold wh
   const alerts = {
     ...{ FORECOURT_SLACK_URL: 'https://hooks.example.com/x', FORECOURT_SMTP_PASSWORD: 'a-word' },
   }
-  const variables = { DATABASE_URL: 'postgres://h/d', ...secrets, ...passwords, ...alerts }
+  const urls = { DATABASE_URL: 'postgres://h/d', FORECOURT_MCP_URL: 'postgres://bi@h/d' }
+  const variables = { ...urls, ...secrets, ...passwords, ...alerts }
   const config = parseConfig(taken, '/srv/forecourt.yaml', { variables, cwd: '/srv' })
   expect(config.rooftops).toHaveLength(1)
   expect(config.warehouse.url).toBe('postgres://h/d')
+  expect(config.mcp.url).toBe('postgres://bi@h/d')
   expect(config.console?.people.map(({ role }) => role)).toEqual(['engineer', 'stock'])
   expect(config.access.logins.map(({ role }) => role)).toEqual(['bi_reader', 'bi_tenant'])
   expect(config.alerts.targets.map(({ format }) => format)).toEqual(['slack', 'email'])
