@@ -63,7 +63,12 @@ export const mcp: CommandDefinition = {
   usage: 'mcp',
   summary:
     'Lets an assistant read the marts over stdio (Model Context Protocol), with the BI login of mcp.url',
-  examples: ['forecourt --config /srv/forecourt/forecourt.yaml mcp', 'forecourt mcp'],
+  options: (command) =>
+    command.option(
+      '--operator',
+      'also status, runs, why and quarantine, which read the warehouse of the config',
+    ),
+  examples: ['forecourt mcp', 'forecourt --config /srv/forecourt.yaml mcp --operator'],
   run: lazy(async () => (await import('./mcp.ts')).mcp),
 }
 

@@ -6,10 +6,16 @@ import { makeServer } from '../mcp/server.ts'
 import type { RunCommand } from './command.ts'
 
 /** Serves until the client closes the input, or a signal stops it. Stdout belongs to the protocol. */
-export const mcp: RunCommand = async (session) => {
+export const mcp: RunCommand = async (session, options) => {
   const { io, log, config } = session
   await using reader = await openMartReader(config)
   const tools = martTools(reader)
+  if (options['operator'] === true) {
+    // A warehouse that cannot be read, or an embedded one of an older version, is reported or updated now.
+    await session.warehouse('read')
+    const { verbTools } = await import('./mcp-verbs.ts')
+    tools.push(...verbTools(session))
+  }
   const transport = new StdioServerTransport(io.stdin ?? process.stdin, io.stdout)
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const handle = serveStdio(() => makeServer({ reader, tools, log }), {

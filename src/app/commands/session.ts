@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { type Context, noProgress } from '../../context.ts'
 import { type Log, type LogLevel, openLog, scrubber } from '../../log.ts'
 import type { ContextOptions } from '../../open-context.ts'
+import type { PoolOptions } from '../../warehouse/db/connect.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { type Config, type Environment, loadConfig, secretsOf } from '../config/read.ts'
 import type { ProgressLines } from './progress.ts'
@@ -99,10 +100,10 @@ export class Session implements AsyncDisposable {
     return context
   }
 
-  async warehouse(mode: 'read' | 'write'): Promise<Warehouse> {
+  async warehouse(mode: 'read' | 'write', sessions: Partial<PoolOptions> = {}): Promise<Warehouse> {
     await this.#assertWarehouseNamed()
     const { openWarehouse } = await import('../../warehouse/warehouse.ts')
-    const warehouse = await openWarehouse(this.config, this.log, mode)
+    const warehouse = await openWarehouse(this.config, this.log, mode, sessions)
     this.#open.push(warehouse)
     return warehouse
   }

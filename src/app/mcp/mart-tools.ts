@@ -16,18 +16,18 @@ const table = {
 
 /** The tools that need nothing but a BI login. */
 export function martTools(reader: MartReader): Tool[] {
-  const { schema } = reader
+  const { login, schema } = reader
   return [
     defineTool({
-      name: 'query',
+      ...{ login, name: 'query' },
       title: 'Query the marts',
       description: `Runs one SQL query (select, values, with) of Postgres on the views of the schema ${schema}, read-only and with a time limit. Use "describe" first for views and columns, and limit and aggregate in SQL: long answers are cut off.`,
       input: { sql: argumentText(20_000).describe('One statement, without parameters') },
       output: table,
-      read: async ({ sql }) => answer(await reader.read(sql), { sql }),
+      read: async ({ sql }) => answer(await reader.read(sql)),
     }),
     defineTool({
-      name: 'describe',
+      ...{ login, name: 'describe' },
       title: 'Describe a view or a column',
       description:
         'The dictionary of the marts: without arguments every view with its grain and key; with a view its columns with types, meanings, units and joins; with a column the views that have it.',
@@ -39,11 +39,11 @@ export function martTools(reader: MartReader): Tool[] {
       read: async ({ view, column }) => {
         const found = await readDictionary(reader, view, column)
         if (found.rows.length === 0) throw await unknownName(reader, view, column)
-        return answer(found, { view, column })
+        return answer(found)
       },
     }),
     defineTool({
-      name: 'coverage',
+      ...{ login, name: 'coverage' },
       title: 'How fresh and complete the data is',
       description:
         'Per rooftop and stream: until when everything is loaded, gaps, quarantined records, the last good run. What is not ok comes first. Check it before you answer with numbers of the marts.',
@@ -53,17 +53,14 @@ export function martTools(reader: MartReader): Tool[] {
       },
       output: table,
       read: async ({ rooftop, stream }) =>
-        answer(await reader.read(inSchema(freshness, schema), [rooftop ?? null, stream ?? null]), {
-          rooftop,
-          stream,
-        }),
+        answer(await reader.read(inSchema(freshness, schema), [rooftop ?? null, stream ?? null])),
     }),
   ]
 }
 
-function answer(found: MartTable, facts: Readonly<Record<string, unknown>>): ToolAnswer {
+function answer(found: MartTable): ToolAnswer {
   const { truncated, rows } = found
-  return { content: { ...found }, facts: { ...facts, rows: rows.length, truncated } }
+  return { content: { ...found }, facts: { rows: rows.length, truncated } }
 }
 
 /** The dictionary: all views, the columns of one, or the views with a column. */

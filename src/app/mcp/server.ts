@@ -19,7 +19,7 @@ export function makeServer({ reader, tools, log }: ServerParts): McpServer {
     { name: 'forecourt', title: 'Forecourt', version: programVersion() },
     { instructions: instructionsFor(reader) },
   )
-  for (const tool of tools) addTool(server, tool, { log, login: reader.login })
+  for (const tool of tools) addTool(server, tool, log)
   addResources(server, reader)
   return server
 }
@@ -31,12 +31,8 @@ function instructionsFor({ schema }: MartReader): string {
   ].join(' ')
 }
 
-function addTool(
-  server: McpServer,
-  tool: Tool,
-  { log, login }: { readonly log: Log; readonly login: string },
-): void {
-  const { name, title, description, input, output } = tool
+function addTool(server: McpServer, tool: Tool, log: Log): void {
+  const { name, login, title, description, input, output } = tool
   const annotations = {
     ...{ readOnlyHint: true, destructiveHint: false },
     ...{ idempotentHint: true, openWorldHint: false },
@@ -44,7 +40,7 @@ function addTool(
   const config = { title, description, inputSchema: input, outputSchema: output, annotations }
   server.registerTool(name, config, async (given: Readonly<Record<string, unknown>>) => {
     const startedAt = Date.now()
-    const call = () => ({ tool: name, login, milliseconds: Date.now() - startedAt })
+    const call = () => ({ ...given, tool: name, login, milliseconds: Date.now() - startedAt })
     try {
       const { content, facts } = await tool.read(given)
       log.info({ ...call(), ...facts }, `mcp: ${name}`)
@@ -52,7 +48,7 @@ function addTool(
       return { content: [textOf(shown)], structuredContent: shown }
     } catch (error) {
       const message = String(withoutHiddenSigns(messageOf(error)))
-      log.warn({ ...call(), ...given, reason: message }, `mcp: ${name} failed`)
+      log.warn({ ...call(), reason: message }, `mcp: ${name} failed`)
       return { content: [{ type: 'text', text: message }], isError: true }
     }
   })

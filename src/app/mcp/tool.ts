@@ -5,13 +5,15 @@ import type { Effect } from '../../api/contract/operation.ts'
 export interface ToolAnswer {
   /** As its `output` says, but for the note. */
   readonly content: Readonly<Record<string, unknown>>
-  /** For the log. */
+  /** For the log, which also has the arguments. */
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
 /** One tool of the assistant. */
 export interface Tool {
   readonly name: string
+  /** Whose rights it reads with, for the log. */
+  readonly login: string
   readonly title: string
   readonly description: string
   readonly input: z.ZodObject

@@ -68,6 +68,20 @@ test.each(['legacy', 'auto'] as const)(
   },
 )
 
+test('an operator also gets the tools that read the warehouse of the config', async () => {
+  const file = await fixture.writeConfig('tenant')
+  await using session = await spawned(['--config', file, 'mcp', '--operator'])
+
+  const { tools } = await session.client.listTools()
+  const why = await call(session, 'why', { evalId: 1002 })
+
+  expect(tools.map(({ name }) => name)).toEqual([
+    ...['query', 'describe', 'coverage', 'status', 'runs', 'why', 'quarantine'],
+  ])
+  expect(why.document).toMatchObject({ evalId: 1002, found: [{ rooftop: { name: 'Rival' } }] })
+  expect(session.faults).toEqual([])
+})
+
 test('closed input and a signal end it with exit code 0', async () => {
   const file = await fixture.writeConfig('reader')
   const run = async (end: (stdin: PassThrough, stop: AbortController) => void) => {

@@ -6,6 +6,7 @@ import type { ConfigInput } from '#src/app/config/schema.ts'
 import { openMartReader } from '#src/app/mcp/mart-reader.ts'
 import { martTools } from '#src/app/mcp/mart-tools.ts'
 import { makeServer } from '#src/app/mcp/server.ts'
+import type { Tool } from '#src/app/mcp/tool.ts'
 import { openLog } from '#src/log.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
@@ -73,11 +74,11 @@ export async function openMcpFixture() {
     openReader: async (key: string, limits: ConfigInput['mcp'] = {}) =>
       await openMartReader(makeConfig(settingsFor(key, limits), '/nowhere')),
     /** A client of a server in this process that reads as a login. */
-    connect: async (key: string, limits: ConfigInput['mcp'] = {}) => {
+    connect: async (key: string, limits: ConfigInput['mcp'] = {}, more: readonly Tool[] = []) => {
       const reader = await openMartReader(makeConfig(settingsFor(key, limits), '/nowhere'))
       const write = (line: string) => void lines.push(line)
       const log = openLog({ level: 'info', human: false, secrets: [], write })
-      const server = makeServer({ reader, tools: martTools(reader), log })
+      const server = makeServer({ reader, tools: [...martTools(reader), ...more], log })
       const [ours, theirs] = InMemoryTransport.createLinkedPair()
       const client = new Client({ name: 'test', version: '1.0.0' })
       await Promise.all([server.connect(ours), client.connect(theirs)])
