@@ -40,6 +40,8 @@ test('the tarball holds the program, its SQL, the licence and the README, and no
   ])
   expect(packed.files).toContain('sql/migrations/0001_ledger.sql')
   expect(packed.files).toContain('dist/jobs/nightly.js')
+  // A resource of "forecourt mcp".
+  expect(packed.files).toContain('dist/src/glossary.md')
   expect(
     packed.files.filter((file) => /(^|\/)test\/|\.test\.|\.map$|(?<!\.d)\.ts$/.test(file)),
   ).toEqual([])

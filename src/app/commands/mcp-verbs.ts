@@ -36,8 +36,8 @@ const output = {
 /** The tools of an operator: commands that only read, with the document that they print with --json. */
 export function verbTools(session: Session): Tool[] {
   const login = 'operator'
-  const read = async (...[command, options, args]: Verb) => {
-    const { document, config } = await documentOf(session, [command, options, args])
+  const read = async (...verb: Verb) => {
+    const { document, config } = await documentOf(session, verb)
     return { document: maskFields(document, config.wire.appraisal), config }
   }
   return [
@@ -98,10 +98,9 @@ export function verbTools(session: Session): Tool[] {
         }
         const verb: Verb = [quarantine, {}, ['show', [String(one)]]]
         const { document, config } = await documentOf(session, verb)
-        const { wire } = config
         const entry = document as QuarantinedRecord
         const shown = { ...entry, payload: maskPayload(entry, config) }
-        return answer(maskFields(shown, wire.appraisal), config)
+        return answer(maskFields(shown, config.wire.appraisal), config)
       },
     }),
   ]

@@ -69,7 +69,7 @@ const examples: Readonly<Record<string, string>> = {
     # user: forecourt
     # password: "\${FORECOURT_SMTP_PASSWORD}"
     # from: forecourt@example.com`,
-  'mcp.url': `# \${FORECOURT_MCP_URL}`,
+  'mcp.url': `\${FORECOURT_MCP_URL:-}`,
   'webhooks.authHeaderValue': `\${FORECOURT_WEBHOOK_TOKEN:-}`,
 }
 

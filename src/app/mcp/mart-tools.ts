@@ -21,7 +21,7 @@ export function martTools(reader: MartReader): Tool[] {
     defineTool({
       ...{ login, name: 'query' },
       title: 'Query the marts',
-      description: `Runs one SQL query (select, values, with) of Postgres on the views of the schema ${schema}, read-only and with a time limit. Use "describe" first for views and columns, and limit and aggregate in SQL: long answers are cut off.`,
+      description: `Runs one SQL query (select, values, with) of Postgres on the views of the schema ${schema}, read-only and with a time limit. Use "describe" first for views and columns, and limit and aggregate in SQL: long answers are cut off. Beside every amount is its currency_code: never add amounts of several currencies.`,
       input: { sql: argumentText(20_000).describe('One statement, without parameters') },
       output: table,
       read: async ({ sql }) => answer(await reader.read(sql)),
