@@ -23,6 +23,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   'warehouse/queue': base,
   'api/rate': ['api/sources', 'warehouse/db', ...base],
   'api/sources': ['api/contract', ...base],
+  // It compares names and values as stock lists and erasures do.
+  'api/learn': ['api/contract', 'stock/csv', 'privacy/screen', 'values'],
   // What the package exports: it loads neither Postgres nor the console.
   'api/client': source,
   streams: ['sync', 'warehouse/db', ...source],

@@ -1,6 +1,7 @@
 import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { fieldsAt, isCompleted, reconTotal, showPhotos, updatedAt } from './lifecycle.ts'
+import type { Decoys } from './other-names.ts'
 import { photoLinkLifeMs, signLink } from './signed-link.ts'
 import type { World } from './world.ts'
 import type { Evaluation, EvaluationFields, StoredPhoto } from './world-types.ts'
@@ -15,6 +16,8 @@ export interface Rendering {
   photoBaseUrl: string
   /** Whether list items carry an update time; the document does not show them [A §4]. */
   readonly listCarriesUpdatedAt: boolean
+  /** Fields that neither the documents nor the settings name; left out: none. */
+  readonly decoys?: Decoys | undefined
 }
 
 /** One item of the answer of `/geteval` [A §2]. */
@@ -45,17 +48,21 @@ export function renderEvaluation(
     customFields: renderCustomFields(fields, rendering.wire),
   }
   valuesAt(rendering.wire.evaluation, unshownFields(world, evaluation, fields), body)
-  return { ...body, ...fields.extra, ...world.poisonOf(evaluation.evalId) }
+  return {
+    ...rendering.decoys?.evaluation(fields, evaluation),
+    ...body,
+    ...fields.extra,
+    ...world.poisonOf(evaluation.evalId),
+  }
 }
 
 /** An item of the answer of `/getevallist`; an id path of `""` makes it the bare id. */
 export function renderListItem(evaluation: Evaluation, rendering: Rendering, now: Date): unknown {
   const { wire, listCarriesUpdatedAt } = rendering
   if (firstCandidate(wire.evalList.id) === '') return evaluation.evalId
-  return valuesAt(wire.evalList, {
-    id: evaluation.evalId,
-    ...(listCarriesUpdatedAt ? { updatedAt: updatedAt(evaluation, now) } : {}),
-  })
+  const updated = listCarriesUpdatedAt ? { updatedAt: updatedAt(evaluation, now) } : {}
+  const item = { ...rendering.decoys?.listItem(evaluation) }
+  return valuesAt(wire.evalList, { id: evaluation.evalId, ...updated }, item)
 }
 
 /** A photo in `Photos` [A §2]. */

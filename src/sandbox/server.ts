@@ -15,6 +15,7 @@ import { generateWorld } from './generate-world.ts'
 import { Images } from './images.ts'
 import { Jobs } from './jobs.ts'
 import { Limits, type SandboxLimits } from './limits.ts'
+import type { Decoys } from './other-names.ts'
 import { Reasoning } from './reasoning.ts'
 import { readJsonBody } from './request-body.ts'
 import { RequestLog } from './request-log.ts'
@@ -52,6 +53,8 @@ export interface SandboxOptions {
   readonly limits?: Partial<SandboxLimits>
   /** Whether list items carry an update time; default true. */
   readonly listCarriesUpdatedAt?: boolean
+  /** Fields that neither the documents nor the wire settings name; default: none. */
+  readonly decoys?: Decoys | undefined
   /** Start of signed photo links; default: the address of the sandbox, which serves them. */
   readonly photoBaseUrl?: string
 }
@@ -123,6 +126,7 @@ function serviceOf(options: SandboxOptions): SandboxState {
     wire: wire.appraisal,
     photoBaseUrl: options.photoBaseUrl ?? '',
     listCarriesUpdatedAt: options.listCarriesUpdatedAt ?? true,
+    decoys: options.decoys,
   }
   return {
     world,

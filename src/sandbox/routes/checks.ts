@@ -106,11 +106,15 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
   const checks = service.checks.past('ppsr', subjectOf(call), now)
   const statuses = checks.map((check) => statusOf(check, service, now))
   const items = checks.map((check, index) =>
-    valuesAt(names, {
-      checkId: check.id,
-      checkStatus: statuses[index],
-      checkedAt: lastCheckedAt(check, now),
-    }),
+    valuesAt(
+      names,
+      {
+        checkId: check.id,
+        checkStatus: statuses[index],
+        checkedAt: lastCheckedAt(check, now),
+      },
+      { ...service.rendering.decoys?.watched(check) },
+    ),
   )
   return valuesAt(names, { checks: items }, { WatchStatus: mostUrgent(statuses) })
 })
@@ -139,7 +143,8 @@ function renderCheck(
   now: Date,
 ): JsonObject {
   const pdfUrl = signedPdf(check, service, now)
-  return valuesAt(names, { id: check.id, createdAt: check.searchedAt, pdfUrl })
+  const more = { ...service.rendering.decoys?.check(check, pdfUrl) }
+  return valuesAt(names, { id: check.id, createdAt: check.searchedAt, pdfUrl }, more)
 }
 
 /** A link to the PDF at the appraisal service. */

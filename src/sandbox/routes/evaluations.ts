@@ -21,7 +21,8 @@ export const evaluationList = serve(listEvaluations, (call) => {
     )
   }
   const items = capped(listed, call.listCap).map((one) => renderListItem(one, rendering, now))
-  return wrapAtPath(rendering.wire.evalList.items, items)
+  const body = wrapAtPath(rendering.wire.evalList.items, items)
+  return Array.isArray(body) ? body : { ...rendering.decoys?.envelope(), ...(body as object) }
 })
 
 /** Cuts the list without a sign, in its order. */

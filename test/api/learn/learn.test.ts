@@ -1,0 +1,449 @@
+import { expect, test } from 'vitest'
+import type { Answer } from '#src/api/learn/answers.ts'
+import { learn } from '#src/api/learn/learn.ts'
+import { defaultWire, wireSettings } from '#src/values/wire.ts'
+import { caseCount } from '../../support/cases.ts'
+import { otherService, wrongIn } from './other-services.ts'
+
+type Item = Readonly<Record<string, unknown>>
+const makes = ['Toyota', 'Mazda', 'Ford', 'Kia', 'BMW', 'Audi']
+
+/** Evaluations as `/geteval` answers them, each with what `more` gives for its number. */
+function evaluations(
+  count: number,
+  more: (at: number) => Item,
+  request = (id: number): Item => ({ evalid: id }),
+): Answer[] {
+  return Array.from({ length: count }, (_, at) => {
+    const id = 1_000_001 + at * 7
+    const day = String(1 + (at % 28)).padStart(2, '0')
+    const times = {
+      CreatedAt: `2026-02-${day}T01:00:00Z`,
+      EntryDate: `2026-02-${day} 01:00:00`,
+      UpdatedAt: `2026-03-${day}T02:00:${10 + at}Z`,
+    }
+    const vin = `JTMDFREV90D${String(100_000 + at)}`
+    const body = [
+      {
+        EvalID: id,
+        VIN: vin,
+        UserName: `Sales ${at % 3}`,
+        UserEmail: `sales${at % 3}@dealer.example`,
+        ...times,
+        ...more(at),
+      },
+    ]
+    return { operation: 'geteval', request: request(id), body }
+  })
+}
+
+function find(
+  answers: readonly Answer[],
+  setting: string,
+  wire = defaultWire,
+  vehicles: Parameters<typeof learn>[2] = [],
+) {
+  const { state, path, evidence } = learn(answers, wire, vehicles).find(
+    (one) => one.setting === `appraisal.${setting}`,
+  )!
+  return { state, path, evidence }
+}
+
+const idOf = (at: number) => 1_000_001 + at * 7
+
+test('a rare form under a name of the trade is enough, as the only field that has it', () => {
+  const alone = evaluations(8, (at) => ({ Vehicle: { Marque: makes[at % 6] }, Colour: 'c' }))
+  const beside = evaluations(8, (at) => ({ Marque: makes[at % 6], Nameplate: makes[(at + 1) % 6] }))
+  const underDefault = evaluations(8, (at) => ({ Make: 'Toyota', Marque: makes[at % 6] }))
+  const unknownName = evaluations(8, (at) => ({ Fabricant: makes[at % 6] }))
+
+  expect(find(alone, 'evaluation.make')).toMatchObject({
+    state: 'elsewhere',
+    path: 'Vehicle.Marque',
+  })
+  expect(find(beside, 'evaluation.make')).toMatchObject({ state: 'ambiguous', path: null })
+  // All vehicles have one "make": that of the franchise.
+  expect(find(underDefault, 'evaluation.make')).toMatchObject({
+    state: 'elsewhere',
+    path: 'Marque',
+  })
+  expect(find(unknownName, 'evaluation.make')).toMatchObject({
+    state: 'suggested',
+    path: 'Fabricant',
+  })
+})
+
+test('one evaluation that is read often counts once', () => {
+  const one = evaluations(1, () => ({ Marque: 'Toyota', Mail: 'ann@home.example' }))
+
+  const found = learn(Array.from({ length: 30 }, () => one).flat(), defaultWire)
+
+  expect(found.filter(({ state }) => state === 'confirmed' || state === 'elsewhere')).toEqual([])
+})
+
+test('an address of the staff is not that of a customer', () => {
+  const copied = evaluations(9, (at) => ({
+    ContactEmail: `sales${at % 3}@dealer.example`,
+    Electronic: `c${at}@home.example`,
+  }))
+  const right = evaluations(9, (at) => ({
+    AgentEmail: `sales${at % 3}@dealer.example`,
+    ContactEmail: `c${at}@home.example`,
+  }))
+
+  expect(find(copied, 'evaluation.customerEmail')).toMatchObject({
+    state: 'suggested',
+    path: 'Electronic',
+  })
+  expect(find(right, 'evaluation.customerEmail')).toMatchObject({
+    state: 'elsewhere',
+    path: 'ContactEmail',
+  })
+})
+
+test('what was sent proves every field that it comes back in', () => {
+  const sent = (at: number) => ({
+    ...{
+      km: 48_211 + at * 913,
+      condition: (at * 7) % 11,
+      notes: `Note ${at} about a tyre`,
+      cName: `Ann ${'ABCDEFGHIJKLMNO'[at]}lake`,
+      cPhone: `0491 570 ${100 + at}`,
+    },
+    ...{
+      cEmail: `a${at}@home.example`,
+      cPCode: String(2000 + at * 13),
+      cState: ['NSW', 'VIC', 'QLD'][at % 3],
+      cAddress: `${at + 3} Long Road`,
+      cSuburb: `Town ${'ABCDEFGHIJKLMNO'[at]}`,
+    },
+  })
+  const answers = evaluations(15, (at) => {
+    const { km, condition, notes, cName, cPhone, cEmail, cPCode, cState, cAddress, cSuburb } =
+      sent(at)
+    const party = { n: cName, p: cPhone, m: cEmail, z: cPCode, s: cState, a: cAddress, t: cSuburb }
+    return {
+      x1: km,
+      x2: condition,
+      x3: notes,
+      party,
+      Odometer: Math.round(km / 1.609),
+      Condition: 5 - (at % 2),
+    }
+  })
+  const updates = answers.map((_, at) => ({
+    operation: 'dcupdateeval',
+    request: { evalid: idOf(at), ...sent(at) },
+    body: {},
+  }))
+
+  const found = learn([...answers, ...updates], defaultWire)
+
+  const proved = found
+    .filter(({ state }) => state === 'elsewhere')
+    .map(({ setting, path }) => `${setting.split('.').at(-1)} ${path}`)
+  // The state of a plate and a score are worth 2 bits each, so they need more records.
+  expect(proved).toEqual([
+    ...['odometer x1', 'notes x3', 'customerName party.n', 'customerPhone party.p'],
+    ...[
+      'customerEmail party.m',
+      'customerPostcode party.z',
+      'customerAddress party.a',
+      'customerSuburb party.t',
+    ],
+  ])
+})
+
+test('the year of build is not the model year, whatever its name; a factory build or a stock list says which is', () => {
+  const answers = evaluations(14, (at) => ({
+    Year: 2015 + (at % 7),
+    ModelYear: 2015 + (at % 7) + (at % 2),
+  }))
+  const vehicles = answers.map(({ body }, at) => ({
+    vin: (body as { VIN: string }[])[0]!.VIN,
+    facts: { year: 2015 + (at % 7) + (at % 2) },
+  }))
+  const copied = evaluations(14, (at) => ({
+    MY: 2015 + (at % 7) + (at % 2),
+    ModelYear: 2015 + (at % 7) + (at % 2),
+  }))
+
+  expect(find(answers, 'evaluation.year')).toMatchObject({ state: 'ambiguous' })
+  expect(find(answers, 'evaluation.year', defaultWire, vehicles)).toMatchObject({
+    ...{
+      state: 'elsewhere',
+      path: 'ModelYear',
+      evidence: '14 of 14 equal to the stock list of the VIN',
+    },
+  })
+  expect(find(copied, 'evaluation.year', defaultWire, vehicles)).toMatchObject({
+    state: 'ambiguous',
+  })
+})
+
+test('a constant proves nothing, though it is equal to what is known', () => {
+  const answers = evaluations(14, () => ({ Make: 'Toyota', Year: 2020 }))
+  const vehicles = answers.map(({ body }) => ({
+    vin: (body as { VIN: string }[])[0]!.VIN,
+    facts: { make: 'Toyota', year: 2020 },
+  }))
+
+  expect(find(answers, 'evaluation.year', defaultWire, vehicles)).toMatchObject({
+    state: 'suggested',
+  })
+  expect(find(answers, 'evaluation.make', defaultWire, vehicles)).toMatchObject({
+    state: 'suggested',
+  })
+})
+
+test('a plate is proved by asking for it, if another plate does not find the evaluation', () => {
+  const answers = evaluations(6, (at) => ({
+    Rego: `ABC${100 + at}`,
+    StockNo: `S${at}00`,
+    PlateState: at % 2 ? 'NSW' : 'VIC',
+    OwnerState: 'NSW',
+  }))
+  const ask = (at: number, state?: string, isFound = true): Answer => ({
+    ...{
+      operation: 'geteval',
+      request: { reg: `ABC${100 + at}`, ...(state && { state }) },
+      body: isFound ? answers[at]!.body : [],
+    },
+  })
+  const everything = answers.flatMap(({ body }) => body as unknown[])
+  const open = [0, 1].map((at) => ({ ...ask(at), body: everything }))
+  const states = [ask(0, 'VIC'), ask(0, 'NSW', false), ask(1, 'NSW'), ask(1, 'VIC', false)]
+
+  expect(find([...answers, ask(0), ask(1)], 'evaluation.registration')).toMatchObject({
+    state: 'elsewhere',
+    path: 'Rego',
+  })
+  expect(find([...answers, ask(0)], 'evaluation.registration')).toMatchObject({
+    state: 'suggested',
+  })
+  // A service that does not read the plate finds them all.
+  expect(find([...answers, ...open], 'evaluation.registration')).toMatchObject({
+    state: 'suggested',
+  })
+  expect(
+    find([...answers, ...states, ask(0), ask(1)], 'evaluation.registrationState'),
+  ).toMatchObject({ state: 'elsewhere', path: 'PlateState' })
+  expect(
+    find([...answers, ask(0, 'VIC'), ask(1, 'NSW')], 'evaluation.registrationState').state,
+  ).toBe('suggested')
+})
+
+test('the id of a list item is that of an evaluation in the window, not of an earlier one or of a user', () => {
+  const read = evaluations(6, () => ({}))
+  const bounds = { startdate: Date.UTC(2026, 1, 3) / 1000, enddate: Date.UTC(2026, 2, 1) / 1000 }
+  const items = [3, 4, 5].map((at) => ({
+    ref: idOf(at),
+    previous: idOf(at - 3),
+    by: 2000 + at,
+    ts: `2026-03-0${at + 1}T02:00:${10 + at}Z`,
+  }))
+  const list = (body: unknown): Answer => ({ operation: 'getevallist', request: bounds, body })
+  const body = { meta: { n: 3 }, users: [{ id: 2003 }], result: { rows: items } }
+  const configured = wireSettings.parse({
+    appraisal: { evalList: { items: ['data', 'result.rows'], id: 'ref', updatedAt: ['ts'] } },
+  })
+  const answers = [...read, list(body)]
+
+  expect(find(answers, 'evalList.items')).toMatchObject({ state: 'elsewhere', path: 'result.rows' })
+  expect(find(answers, 'evalList.id')).toMatchObject({ state: 'elsewhere', path: 'ref' })
+  expect(find(answers, 'evalList.updatedAt')).toMatchObject({ state: 'elsewhere', path: 'ts' })
+  for (const name of ['items', 'id', 'updatedAt'])
+    expect(find(answers, `evalList.${name}`, configured).state).toBe('confirmed')
+  expect(find([...read, list({ rows: items, recent: items })], 'evalList.items').state).toBe(
+    'ambiguous',
+  )
+  expect(
+    find(
+      [...read, list({ rows: items.map((item) => ({ ...item, key: item.ref })) })],
+      'evalList.id',
+    ).state,
+  ).toBe('ambiguous')
+  expect(find([...read, list({ rows: [] })], 'evalList.items').state).toBe('unseen')
+})
+
+test('the dealer is the one whose list has the evaluation, where another list has not', () => {
+  const of = (dealerId: number, from: number) =>
+    evaluations(
+      4,
+      () => ({ branch: dealerId, group: 7, area: 101 }),
+      (evalid) => ({ evalid }),
+    ).map(({ body, ...answer }, at) => {
+      const [item] = body as Item[]
+      return {
+        ...answer,
+        body: [{ ...item, EvalID: from + at }],
+        rooftop: { uid: `r${dealerId}`, dealerId },
+      }
+    })
+  const list = (dealerId: number): Answer => ({
+    operation: 'getevallist',
+    request: { dealerId: `[${dealerId}]` },
+    body: [],
+  })
+
+  expect(find([...of(101, 10), ...of(102, 20)], 'evaluation.dealerId')).toMatchObject({
+    state: 'elsewhere',
+    path: 'branch',
+  })
+  // At one rooftop every constant with its number fits.
+  expect(find([...of(101, 10), list(101), list(102)], 'evaluation.dealerId')).toMatchObject({
+    state: 'ambiguous',
+  })
+  expect(find(of(102, 10), 'evaluation.dealerId').state).not.toBe('elsewhere')
+})
+
+/** The past checks of three vehicles, the first with two, and what `/ppsrwatch` says about them. */
+function checks(
+  past: (id: number, at: Date) => Item,
+  watched: (id: number, at: Date, word: string) => Item,
+): Answer[] {
+  const vehicles = [[70_011, 70_012], [70_013], [70_014, 70_015]]
+  const words = ['unchanged', 'changed', 'watching']
+  return vehicles.flatMap((ids, vehicle) => {
+    const times = ids.map((_, at) => new Date(Date.UTC(2026, 1, 20 - at * 9 - vehicle)))
+    const request = { evalid: 1000 + vehicle }
+    const statuses = ids.map((_, at) => words[(vehicle + at) % 3]!)
+    const most = statuses.toSorted(
+      (a, b) =>
+        Number(b === 'changed') - Number(a === 'changed') ||
+        Number(b === 'watching') - Number(a === 'watching'),
+    )[0]
+    const pastItems = ids.map((id, at) => ({
+      WatchStatus: statuses[at],
+      CertificateNumber: `C${id}`,
+      ...past(id, times[at]!),
+    }))
+    const items = ids.map((id, at) => watched(id, times[at]!, statuses[at]!))
+    return [
+      { operation: 'getpastppsrsearch', request, body: pastItems },
+      { operation: 'ppsrwatch', request, body: { WatchStatus: most, list: items } },
+    ]
+  })
+}
+
+test('ids of checks are those that the watch has too; the time falls down the list', () => {
+  const answers = checks(
+    (id, at) => ({
+      seq: id,
+      searchedAt: at.toISOString(),
+      reportUrl: `https://x.example/${id}.pdf?sig=1`,
+    }),
+    (id, _, word) => ({ key: id, cert: `C${id}`, word }),
+  )
+  const again = answers.map((answer) => ({
+    ...answer,
+    body: JSON.parse(JSON.stringify(answer.body).replaceAll('sig=1', 'sig=2')) as unknown,
+  }))
+
+  const found = (name: string, from = answers) => find(from, name)
+  expect(found('pastCheck.id')).toMatchObject({ state: 'elsewhere', path: 'seq' })
+  expect(found('watch.checkId')).toMatchObject({ state: 'elsewhere', path: 'key' })
+  expect(found('watch.checks')).toMatchObject({ state: 'elsewhere', path: 'list' })
+  expect(found('watch.checkStatus')).toMatchObject({ state: 'elsewhere', path: 'word' })
+  expect(found('pastCheck.createdAt')).toMatchObject({ state: 'elsewhere', path: 'searchedAt' })
+  expect(found('pastCheck.pdfUrl')).toMatchObject({ state: 'elsewhere', path: 'reportUrl' })
+  expect(found('pastCheck.pdfUrl', [...answers, ...again]).evidence).toBe(
+    '5 links signed again at another read',
+  )
+})
+
+test('the end of a watch is not the time of the search, and the number of a vehicle is not an id', () => {
+  const end = (at: Date) => new Date(at.getTime() + 14 * 86_400_000).toISOString()
+  const answers = checks(
+    (id, at) => ({
+      createdAt: at.toISOString(),
+      until: end(at),
+      vehicle: 500_000 + Math.floor(id / 2),
+      logo: 'https://x.example/logo.png',
+      pdf: `https://x.example/${id}?sig=1`,
+    }),
+    (id, at, word) => ({
+      started: at.toISOString(),
+      vehicle: 500_000 + Math.floor(id / 2),
+      word,
+      state: word,
+    }),
+  )
+
+  expect(find(answers, 'pastCheck.createdAt').state).toBe('ambiguous')
+  expect(find(answers, 'pastCheck.id')).toMatchObject({ path: null })
+  expect(find(answers, 'watch.checkStatus').state).toBe('ambiguous')
+  expect(find(answers, 'pastCheck.pdfUrl')).toMatchObject({ state: 'elsewhere', path: 'pdf' })
+})
+
+test('a path that is null so far, or whose key cannot be shown, keeps a setting from being absent', () => {
+  const without = evaluations(30, (at) => ({ n: at }))
+  const always = evaluations(30, (at) => ({ n: at, x: null }))
+  const odd = evaluations(30, (at) => ({ n: at, 'a.b': `c${at}@home.example` }))
+
+  expect(find(without, 'evaluation.customerEmail').state).toBe('absent')
+  expect(find(always, 'evaluation.customerEmail').state).toBe('unseen')
+  expect(find(odd, 'evaluation.customerEmail')).toMatchObject({
+    state: 'unseen',
+    evidence: '1 path cannot be shown in 30 records',
+  })
+  expect(find(without.slice(0, 10), 'evaluation.customerEmail').state).toBe('unseen')
+})
+
+test('a configured list whose first path holds something else is not confirmed', () => {
+  const answers = evaluations(9, (at) => ({
+    old: at % 2 ? null : `o${at}@home.example`,
+    Mail: `c${at}@home.example`,
+  }))
+  const sent = answers.map((_, at) => ({
+    operation: 'dcupdateeval',
+    request: { evalid: idOf(at), cEmail: `c${at}@home.example` },
+    body: {},
+  }))
+  const wire = wireSettings.parse({ appraisal: { evaluation: { customerEmail: ['old', 'Mail'] } } })
+
+  expect(find([...answers, ...sent], 'evaluation.customerEmail', wire)).toMatchObject({
+    state: 'elsewhere',
+    path: 'Mail',
+  })
+})
+
+test('no finding holds a value, nor a key that may be the name of a person', () => {
+  const canary = 'Canary Wharton'
+  const answers = evaluations(9, (at) => ({
+    ...{
+      Owner: `${canary} ${at}`,
+      Notes: `call ${canary}`,
+      Mail: `canary${at}@home.example`,
+      [`Canary${at}Wharton`]: 'x',
+      'Canary Wharton': 'y',
+    },
+    Addr: `${at} Canary Street`,
+  }))
+
+  expect(JSON.stringify(learn(answers, defaultWire))).not.toMatch(/canary|wharton/i)
+})
+
+test('at no service with other names is a finding wrong, before and after they are set', async () => {
+  const wrong: string[] = []
+  let proved = 0
+  for (let seed = 1; seed <= caseCount(300, 50); seed += 1) {
+    const service = await otherService(seed, { all: seed % 5 === 0 })
+    const [first, then] = [
+      learn(service.answers, defaultWire),
+      learn(service.answers, service.wire),
+    ]
+    proved += first.filter(({ state }) => state === 'elsewhere').length
+    const moved = then
+      .filter(({ state }) => state === 'elsewhere')
+      .map(({ setting }) => `${setting} moved again`)
+    wrong.push(
+      ...[...wrongIn(first, service), ...wrongIn(then, service), ...moved].map(
+        (text) => `seed ${seed}: ${text}`,
+      ),
+    )
+  }
+
+  expect(wrong).toEqual([])
+  expect(proved).toBeGreaterThan(caseCount(300, 50) * 5)
+}, 120_000)
