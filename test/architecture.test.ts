@@ -125,6 +125,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ...[
       'app/mcp',
       'warehouse/access',
+      'api/learn',
       'sandbox',
       'app/billing',
       'web/links',

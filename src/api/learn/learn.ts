@@ -13,7 +13,7 @@ import { refines, type Witness } from './proof.ts'
 import { evaluationRules, sentAs } from './rules.ts'
 
 /** A vehicle that another source knows, e.g. a stock list. Its fields have the names of `wire.appraisal.evaluation`. */
-interface KnownVehicle {
+export interface KnownVehicle {
   readonly vin: string
   readonly facts: Readonly<Record<string, unknown>>
 }

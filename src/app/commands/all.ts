@@ -14,7 +14,7 @@ import {
   why,
   worker,
 } from './define-data.ts'
-import { alerts, api, lake, links, runs, webConsole, webhooks } from './define-groups.ts'
+import { alerts, api, lake, links, runs, webConsole, webhooks, wire } from './define-groups.ts'
 import {
   check,
   completion,
@@ -33,6 +33,7 @@ export const allCommands: readonly CommandDefinition[] = [
   demo,
   init,
   check,
+  wire,
   migrate,
   grant,
   sync,

@@ -80,6 +80,27 @@ const consoleLink: CommandDefinition = {
   run: lazy(async () => (await import('./console-link.ts')).consoleLink),
 }
 
+const learnWire: CommandDefinition = {
+  usage: 'learn [files...]',
+  summary:
+    'What stored or recorded answers say about the wire settings; exit 1 when one must be changed',
+  options: (command) =>
+    rooftopsOption(command).option(
+      '--stored',
+      'from the answers in the warehouse, also those in quarantine and those that were paid for',
+    ),
+  examples: ['forecourt wire learn --stored', 'forecourt wire learn recorded.har answers/ --json'],
+  run: lazy(async () => (await import('./wire.ts')).learn),
+}
+
+export const wire: CommandDefinition = {
+  usage: 'wire',
+  summary:
+    'learn: finds the names that the documents leave open, and proves or refutes the wire settings',
+  examples: ['forecourt wire learn --stored'],
+  subcommands: [learnWire],
+}
+
 export const webConsole: CommandDefinition = {
   usage: 'console',
   summary: 'link: signs a person in to the web console of "forecourt serve"',

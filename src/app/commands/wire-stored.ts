@@ -1,0 +1,70 @@
+import { sql } from 'kysely'
+import { findOperation } from '../../api/contract/operations.ts'
+import type { Answer } from '../../api/learn/answers.ts'
+import type { KnownVehicle } from '../../api/learn/learn.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
+
+/** What the warehouse says about names: its stored answers, and the vehicles of its stock lists. */
+interface StoredAnswers {
+  readonly answers: readonly Answer[]
+  readonly vehicles: readonly KnownVehicle[]
+}
+
+/** Of each operation at each rooftop. */
+const mostAnswers = 500
+const mostVehicles = 20_000
+
+/** Reads the newest stored answers, also those in quarantine and those that were paid for. Oldest first. */
+export async function storedAnswers(
+  db: Db,
+  rooftops: readonly { readonly uid: string; readonly dealerId: number | null }[],
+): Promise<StoredAnswers> {
+  const uids = rooftops.map(({ uid }) => uid)
+  const { rows } = await sql<{ uid: string; operation: string; key: string; text: string }>`
+    select uid, operation, key, text from (
+      select rooftop_uid as uid, endpoint as operation, natural_key as key, body::text as text, fetched_at,
+        row_number() over (partition by rooftop_id, endpoint order by fetched_at desc) as place
+      from raw.payload join core.rooftop using (rooftop_id) where rooftop_uid = any(${uids}::text[])
+    ) as newest where place <= ${mostAnswers}::int order by fetched_at`.execute(db)
+  const { rows: open } = await sql<{ uid: string; key: string; text: string }>`
+    select rooftop_uid as uid, natural_key as key, payload as text
+    from ops.quarantine join core.rooftop using (rooftop_id)
+    where stream = 'evaluations' and resolved_at is null and payload is not null and rooftop_uid = any(${uids}::text[])
+    order by quarantine_id desc limit ${mostAnswers}::int`.execute(db)
+  const { rows: vehicles } = await sql<{
+    vin: string
+    make: string | null
+    model: string | null
+    variant: string | null
+    year: number | null
+    plate: string | null
+  }>`
+    select vin, make, model, variant, model_year as year, plate from core.stock_unit
+    where vin is not null limit ${mostVehicles}::int`.execute(db)
+  const received = [...open.map((row) => ({ ...row, operation: 'geteval' })), ...rows]
+  return {
+    answers: received.flatMap(({ uid, operation, key, text }) => {
+      const body = parsed(text)
+      // A key is the EvalID, with something behind it where there are several answers.
+      const evalId = Number(/^\d{1,15}/.exec(key)?.[0])
+      const known = findOperation(operation)
+      if (body === undefined || known === undefined) return []
+      const isAbout = 'evalid' in known.fields.shape && evalId > 0
+      const rooftop = rooftops.find((one) => one.uid === uid)
+      return [{ operation: known.name, request: isAbout ? { evalid: evalId } : {}, body, rooftop }]
+    }),
+    vehicles: vehicles.map(({ vin, plate: registration, ...facts }) => ({
+      vin,
+      facts: { ...facts, registration },
+    })),
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Answer } from '../../api/learn/answers.ts'
+import type { Finding } from '../../api/learn/decide.ts'
+import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts'
+import { type RecordedBy, readRecording } from '../../api/learn/recorded.ts'
+import { unexaminedGroups } from '../../api/learn/unexamined.ts'
+import { messageOf, UsageError } from '../../errors.ts'
+import { plural } from '../../values/text.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
+import type { Config } from '../config/read.ts'
+import type { RunCommand } from './command.ts'
+import type { Session } from './session.ts'
+import { table } from './table.ts'
+
+/** What the names were learnt from. */
+interface Learnt {
+  readonly answers: readonly Answer[]
+  readonly vehicles?: readonly KnownVehicle[]
+  /** In words. */
+  readonly from: string
+}
+
+export const learn: RunCommand = async (session, options, [paths]) => {
+  const isStored = options['stored'] === true
+  const files = (paths ?? []) as readonly string[]
+  if (!isStored && files.length === 0)
+    throw new UsageError(
+      'Name recorded files or folders, or --stored for the answers in the warehouse.',
+    )
+  const rooftops = chooseRooftops(session.config, (options['rooftop'] ?? []) as string[])
+  const recorded = readFiles(files, session.config)
+  if (!isStored) return showFindings(session, recorded)
+  const { db } = await session.warehouse('read')
+  const { storedAnswers } = await import('./wire-stored.ts')
+  const { answers, vehicles } = await storedAnswers(db, rooftops)
+  return showFindings(session, {
+    answers: [...answers, ...recorded.answers],
+    vehicles,
+    from: `${plural(answers.length, 'stored answer')}${files.length > 0 ? `, ${recorded.from}` : ''}`,
+  })
+}
+
+/** A larger file is no recording of a few answers. */
+const mostBytes = 200_000_000
+
+function readFiles(paths: readonly string[], config: Config): Learnt {
+  const { appraisal, vehicleData, rooftops, wire } = config
+  const by: RecordedBy = {
+    addresses: { appraisal: appraisal.baseUrl, vehicleData: vehicleData.baseUrl },
+    ...{ rooftops, wire },
+  }
+  const recordings = paths.flatMap(filesAt).map((file) => {
+    try {
+      if (statSync(file).size > mostBytes) throw new Error('it has more than 200 MB')
+      return readRecording(basename(file), readFileSync(file, 'utf8'), by)
+    } catch (cause) {
+      // The message of a syntax error quotes the text, which may name a customer.
+      const why = cause instanceof SyntaxError ? 'it is no JSON' : messageOf(cause)
+      throw new UsageError(
+        `${file} cannot be read: ${why}.`,
+        cause instanceof SyntaxError ? {} : { cause },
+      )
+    }
+  })
+  const answers = recordings.flatMap((one) => one.answers)
+  const ignored = recordings.reduce((sum, one) => sum + one.ignored, 0)
+  const others =
+    ignored === 0 ? '' : ` (${plural(ignored, 'entry', 'entries')} of no documented call ignored)`
+  return { answers, from: `${plural(answers.length, 'recorded answer')}${others}` }
+}
+
+function filesAt(path: string): string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path]
+    return readdirSync(path)
+      .filter((name) => /\.(json|har)$/i.test(name))
+      .sort()
+      .map((name) => join(path, name))
+  } catch (cause) {
+    throw new UsageError(`${path} cannot be read: ${messageOf(cause)}.`, { cause })
+  }
+}
+
+/** Prints a line for each setting; the exit code is 1 when something must be changed. */
+function showFindings(session: Session, { answers, vehicles = [], from }: Learnt): number {
+  const { wire } = session.config
+  const findings = learnNames(answers, wire, vehicles)
+  const others = unexaminedGroups(wire, findings)
+  const mustChange = findings.filter((one) => one.mustChange)
+  const unseen = others.flatMap(({ settings, evidence }) =>
+    settings.map((one) => ({
+      ...one,
+      state: 'unseen',
+      path: null,
+      evidence,
+      candidates: [],
+      mustChange: false,
+    })),
+  )
+  const document = { from, mustChange: mustChange.length, settings: [...findings, ...unseen] }
+  session.result(document, () => [
+    `From ${from}:`,
+    ...table(['wire.', 'state', 'configured', 'path', 'evidence'], findings.map(rowOf)),
+    '',
+    ...table(
+      ['not examined', 'settings', 'shown by'],
+      others.map(({ group, settings, evidence }) => [`${group}.*`, settings.length, evidence]),
+    ),
+    '',
+    mustChange.length === 0
+      ? 'Nothing has to be changed.'
+      : `${plural(mustChange.length, 'setting')} must be changed, or decided: nothing is at the configured path.`,
+  ])
+  return mustChange.length === 0 ? 0 : 1
+}
+
+function rowOf({ setting, state, configured, path, evidence, candidates }: Finding): string[] {
+  const shown = candidates.map((one) => `${pathText(one.path)} (${one.form})`)
+  const paths = state === 'ambiguous' ? shown.join(', ') : path === null ? '' : pathText(path)
+  return [setting, state, [configured].flat().map(pathText).join(', '), paths, evidence]
+}
+
+function pathText(path: string): string {
+  return path === '' ? '""' : path
+}

@@ -1,0 +1,164 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { otherNames } from '#src/sandbox/other-names.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { runInProcess } from '../../support/cli.ts'
+import { openFixture } from '../../support/fixture.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const now = new Date('2026-03-10T06:30:00Z')
+
+interface Shown {
+  readonly from: string
+  readonly mustChange: number
+  readonly settings: readonly {
+    setting: string
+    state: string
+    path: string | null
+    evidence: string
+  }[]
+}
+
+/** The findings of these settings, by name. */
+function shownOf(stdout: string, ...names: readonly string[]): Record<string, unknown> {
+  const { settings } = JSON.parse(stdout) as Shown
+  return Object.fromEntries(
+    names.map((name) => {
+      const { state, path } = settings.find(({ setting }) => setting === `appraisal.${name}`)!
+      return [name, [state, path]]
+    }),
+  )
+}
+
+test('names are learnt from the answers in the warehouse, and no text of a customer is shown', async () => {
+  const names = otherNames(7)
+  const wire = {
+    ...names.wire,
+    appraisal: { ...names.wire.appraisal, evalList: defaultWire.appraisal.evalList },
+  }
+  const size = { seed: 7, rooftops: 6, evaluations: 300, days: 20, now }
+  await using fixture = await openFixture({
+    sandbox: { ...size, wire, decoys: names.decoys },
+    sync: { start: '2026-02-20' },
+  })
+  const { evaluation } = wire.appraisal
+  await fixture.night()
+  await using folder = await temporaryFolder()
+  const config = { ...fixture.sandbox.clientConfig(), warehouse: { url: fixture.database.url } }
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
+
+  const asJson = await runInProcess(['wire', 'learn', '--stored', '--json'], { cwd: folder.path })
+  const asText = await runInProcess(['wire', 'learn', '--stored'], { cwd: folder.path })
+
+  expect([asJson.code, asText.code]).toEqual([1, 1])
+  expect(shownOf(asJson.stdout, 'evaluation.make', 'evaluation.dealerId')).toEqual({
+    'evaluation.make': ['elsewhere', evaluation.make],
+    'evaluation.dealerId': ['elsewhere', evaluation.dealerId],
+  })
+  expect(asText.stdout).toMatch(/^From \d+ stored answers:/)
+  expect(asText.stdout).toContain('settings must be changed, or decided')
+  const customers = [...fixture.sandbox.world.evaluations()].flatMap(
+    ({ customer, registration, notes }) =>
+      [customer.name, customer.email, customer.phone, customer.address, registration, notes].filter(
+        (text) => (text?.trim().length ?? 0) > 5,
+      ),
+  )
+  expect(customers.length).toBeGreaterThan(500)
+  const output = [asJson, asText].flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n')
+  expect(customers.filter((text) => output.includes(text!))).toEqual([])
+})
+
+test('names are learnt from recorded files; other addresses, cookies and keys are ignored', async () => {
+  await using folder = await temporaryFolder()
+  const base = 'https://appraisal.example.com/v1'
+  await writeFile(
+    join(folder.path, 'forecourt.yaml'),
+    stringify({
+      appraisal: { baseUrl: base },
+      keys: { au: { value: 'the-key', kind: 'partner', region: 'AU', user: null } },
+      rooftops: [
+        {
+          uid: 'north',
+          name: 'North',
+          dealerId: 101,
+          key: 'au',
+          timezone: 'Australia/Sydney',
+          currency: 'AUD',
+        },
+      ],
+    }),
+  )
+  const makes = ['Toyota', 'Mazda', 'Ford', 'Kia', 'BMW', 'Audi', 'Fiat', 'Seat']
+  const entries = makes.map((make, at) => {
+    const json = (text: unknown) => JSON.stringify(text)
+    const body = [
+      {
+        EvalID: 5001 + at,
+        Marque: make,
+        Owner: `Ann Whartonlake ${at}`,
+        Mail: `ann${at}@home.example`,
+      },
+    ]
+    return {
+      request: {
+        method: 'POST',
+        url: `${base}/geteval`,
+        headers: [{ name: 'Authorization', value: 'the-key' }],
+        postData: { text: json({ evalid: 5001 + at }) },
+      },
+      response: { status: 200, content: { text: json(body) } },
+    }
+  })
+  const bank = {
+    request: { method: 'GET', url: 'https://bank.example/whartonlake' },
+    response: { status: 200, content: { text: '{}' } },
+  }
+  await writeFile(
+    join(folder.path, 'one.har'),
+    JSON.stringify({ log: { entries: [...entries, bank] } }),
+  )
+  await mkdir(join(folder.path, 'answers'))
+  await writeFile(
+    join(folder.path, 'answers', 'geteval-1.json'),
+    JSON.stringify([{ EvalID: 6001, Marque: 'Opel' }]),
+  )
+  await writeFile(
+    join(folder.path, 'answers', 'sent.json'),
+    JSON.stringify({
+      operation: 'geteval',
+      request: { evalid: 6002 },
+      answer: [{ EvalID: 6002, Marque: 'Lexus' }],
+    }),
+  )
+  await writeFile(join(folder.path, 'broken.json'), '{"Whartonlake')
+
+  const learnt = await runInProcess(
+    ['wire', 'learn', 'one.har', 'answers', '--json'].map((arg) =>
+      /^-|wire|learn/.test(arg) ? arg : join(folder.path, arg),
+    ),
+    { cwd: folder.path },
+  )
+  const broken = await runInProcess(['wire', 'learn', join(folder.path, 'broken.json')], {
+    cwd: folder.path,
+  })
+  const nothing = await runInProcess(['wire', 'learn'], { cwd: folder.path })
+
+  expect(learnt.code).toBe(1)
+  expect((JSON.parse(learnt.stdout) as Shown).from).toBe(
+    '10 recorded answers (1 entry of no documented call ignored)',
+  )
+  expect(shownOf(learnt.stdout, 'evaluation.make', 'evaluation.customerEmail')).toEqual({
+    'evaluation.make': ['elsewhere', 'Marque'],
+    'evaluation.customerEmail': ['elsewhere', 'Mail'],
+  })
+  expect(broken).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('broken.json cannot be read: it is no JSON.') as string,
+  })
+  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('--stored') as string })
+  expect([learnt, broken].flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n')).not.toMatch(
+    /whartonlake|the-key/i,
+  )
+})
