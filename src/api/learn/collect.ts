@@ -19,7 +19,7 @@ export interface AskedRooftop {
   readonly region: Region
 }
 
-/** Sends one free, documented read, and returns the parsed body; null: the service refused what was asked for. */
+/** Sends one free, documented read, and returns the parsed body: `[]` where the service refused what was asked for; undefined: no answer. */
 export type Ask = (
   operation: Operation<'read'>,
   fields: FieldValues,
@@ -34,7 +34,7 @@ interface PlannedCalls {
 }
 
 /** Everything that `wire check` may call: reads alone, by the type of their declarations. */
-const plannedCalls: readonly PlannedCalls[] = [
+export const plannedCalls: readonly PlannedCalls[] = [
   { operation: listUsers, most: 2, why: 'who belongs to the staff' },
   { operation: listEvaluations, most: 7, why: 'lists of 30 and 90 days, one of another dealerId' },
   { operation: getEvaluation, most: 9, why: 'evaluations by EvalID' },
@@ -45,12 +45,12 @@ const plannedCalls: readonly PlannedCalls[] = [
 ]
 const mostRooftops = 3
 
-/** Asks what `plannedCalls` states, never more. `now`: Unix seconds of the source. */
+/** Asks what `plannedCalls` states, never more. `now`: the source's time in Unix seconds, known once it has answered. */
 export async function collectAnswers(
   ask: Ask,
   rooftops: readonly AskedRooftop[],
   wire: WireSettings,
-  now: number,
+  now: () => number,
 ): Promise<Answer[]> {
   const answers: Answer[] = []
   const left = plannedCalls.map(({ most }) => most)
@@ -63,11 +63,12 @@ export async function collectAnswers(
     if (left[plan]! <= 0) return null
     left[plan]! -= 1
     const body = await ask(operation, fields, rooftop)
+    if (body === undefined) return null
     const { uid, dealerId } = rooftop
     const answer = {
       operation: operation.name,
       request: fields,
-      body: body ?? [],
+      body,
       rooftop: { uid, dealerId },
     }
     answers.push(answer)
@@ -78,12 +79,16 @@ export async function collectAnswers(
   for (const rooftop of asked) {
     const isFirstOfKey = asked.find(({ keyName }) => keyName === rooftop.keyName) === rooftop
     if (isFirstOfKey) await send(0, { includeInactive: true }, rooftop)
-    const lists = await listsOf(send, rooftop, now)
+    const lists = await listsOf(send, rooftop, now())
     await evaluationsOf(send, rooftop, lists, wire, share)
   }
   const [first] = asked
   if (first?.dealerId != null)
-    await send(1, { startdate: now - 30 * daySeconds, dealerId: `[${first.dealerId + 1}]` }, first)
+    await send(
+      1,
+      { startdate: now() - 30 * daySeconds, dealerId: `[${first.dealerId + 1}]` },
+      first,
+    )
   for (const rooftop of asked) await platesOf(send, rooftop, answers, wire)
   for (const rooftop of asked.filter(({ region }) => region === 'AU'))
     await checksOf(send, rooftop, answers)

@@ -93,12 +93,25 @@ const learnWire: CommandDefinition = {
   run: lazy(async () => (await import('./wire.ts')).learn),
 }
 
+const checkWire: CommandDefinition = {
+  usage: 'check',
+  summary:
+    'Asks the service, in at most 30 free reads, what the wire settings mean; exit 1 when one must be changed',
+  options: (command) =>
+    rooftopsOption(command).option(
+      '--dry-run',
+      'print the calls that it may make, and call nothing',
+    ),
+  examples: ['forecourt wire check --dry-run', 'forecourt wire check --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./wire.ts')).check),
+}
+
 export const wire: CommandDefinition = {
   usage: 'wire',
   summary:
-    'learn: finds the names that the documents leave open, and proves or refutes the wire settings',
-  examples: ['forecourt wire learn --stored'],
-  subcommands: [learnWire],
+    'check | learn: finds the names that the documents leave open, and proves the wire settings',
+  examples: ['forecourt wire check', 'forecourt wire learn --stored'],
+  subcommands: [checkWire, learnWire],
 }
 
 export const webConsole: CommandDefinition = {

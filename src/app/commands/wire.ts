@@ -1,14 +1,20 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { z } from 'zod'
+import { listEvaluations, listUsers } from '../../api/contract/appraisal/evaluations.ts'
+import type { Operation } from '../../api/contract/operation.ts'
 import type { Answer } from '../../api/learn/answers.ts'
+import { type Ask, collectAnswers, plannedCalls } from '../../api/learn/collect.ts'
 import type { Finding } from '../../api/learn/decide.ts'
 import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts'
 import { type RecordedBy, readRecording } from '../../api/learn/recorded.ts'
 import { unexaminedGroups } from '../../api/learn/unexamined.ts'
-import { messageOf, UsageError } from '../../errors.ts'
+import { openServices } from '../../api/sources/open-services.ts'
+import { messageOf, SyncError, UsageError } from '../../errors.ts'
 import { plural } from '../../values/text.ts'
+import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
-import type { Config } from '../config/read.ts'
+import type { Config, RooftopConfig } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -39,6 +45,72 @@ export const learn: RunCommand = async (session, options, [paths]) => {
     vehicles,
     from: `${plural(answers.length, 'stored answer')}${files.length > 0 ? `, ${recorded.from}` : ''}`,
   })
+}
+
+export const check: RunCommand = async (session, options) => {
+  const { config } = session
+  const rooftops = chooseRooftops(config, (options['rooftop'] ?? []) as string[])
+  if (options['dryRun'] === true) return showPlan(session)
+  const { answers, failed } = await askForNames(session, rooftops)
+  const lost = failed === 0 ? '' : `; ${plural(failed, 'call')} without an answer`
+  const from = `${plural(answers.length, 'answer')} to free reads${lost}`
+  return showFindings(session, { answers, from })
+}
+
+function showPlan(session: Session): number {
+  const calls = plannedCalls.map(({ operation: { name, effect, summary }, most, why }) => ({
+    ...{ operation: name, effect, most },
+    summary,
+    why,
+  }))
+  const most = calls.reduce((sum, call) => sum + call.most, 0)
+  session.result({ dryRun: true, most, calls }, () => [
+    `At most ${most} calls, all of them free reads (nothing was called):`,
+    ...table(
+      ['operation', 'effect', 'at most', 'for'],
+      calls.map((one) => [one.operation, one.effect, one.most, one.why]),
+    ),
+  ])
+  return 0
+}
+
+/** Sends the planned calls, each once: a repeat would be one more. */
+async function askForNames(
+  { config, log, io }: Session,
+  rooftops: readonly RooftopConfig[],
+): Promise<{ answers: Answer[]; failed: number }> {
+  let now = new Date()
+  let failed = 0
+  const http = { ...config.http, maxRetries: 0 }
+  await using services = openServices({ ...config, http }, log, ['read'])
+  const ask: Ask = async (operation, fields, { uid, dealerId, keyName }) => {
+    const rooftop = { uid, dealerId, keyName }
+    try {
+      const { body, date } = await services.client.call(
+        operation as Operation<'read', z.ZodRawShape>,
+        { fields, rooftop, signal: io.signal },
+      )
+      now = date ?? now
+      return body
+    } catch (error) {
+      if (!(error instanceof SyncError)) throw error
+      if (error.status === 400 || error.status === 404) return []
+      // Without these two there is nothing to learn from; the message of another may quote a record.
+      if (operation === listUsers || operation === listEvaluations) throw error
+      failed += 1
+      return undefined
+    }
+  }
+  const asked = rooftops.map(({ uid, dealerId, key: keyName, region }) => ({
+    uid,
+    dealerId,
+    keyName,
+    region,
+  }))
+  return {
+    answers: await collectAnswers(ask, asked, config.wire, () => toUnixSeconds(now)),
+    failed,
+  }
 }
 
 /** A larger file is no recording of a few answers. */

@@ -63,7 +63,7 @@ export async function askOther(
       ).body
     } catch (error) {
       if (![400, 404].includes((error as { status?: number }).status ?? 0)) throw error
-      return null
+      return []
     }
   }
   const asked: AskedRooftop[] = config.rooftops.map(({ uid, dealerId, key, region }) => ({
@@ -72,7 +72,7 @@ export async function askOther(
     keyName: key,
     region,
   }))
-  const answers = await collectAnswers(ask, asked, config.wire, toUnixSeconds(now))
+  const answers = await collectAnswers(ask, asked, config.wire, () => toUnixSeconds(now))
   const more: Answer[] = []
   const read = async (
     operation: Operation<'read'>,
@@ -80,7 +80,7 @@ export async function askOther(
     rooftop: AskedRooftop,
   ) => {
     const body = await ask(operation, request, rooftop)
-    if (body !== null) more.push({ operation: operation.name, request, body, rooftop })
+    more.push({ operation: operation.name, request, body, rooftop })
   }
   if (all)
     for (const { evalId, rooftopUid } of sandbox.world.evaluations()) {

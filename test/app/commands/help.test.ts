@@ -96,8 +96,9 @@ test('forecourt --help shows every command in the order of the day', async () =>
       check                         Validates config, warehouse, clock, and each
                                     rooftop's key, zone, currency and dealerId;
                                     bills nothing
-      wire                          learn: finds the names that the documents leave
-                                    open, and proves or refutes the wire settings
+      wire                          check | learn: finds the names that the
+                                    documents leave open, and proves the wire
+                                    settings
       migrate                       Creates or updates the warehouse schema
       grant                         Creates the roles and logins of access: in the
                                     config, and grants their rights

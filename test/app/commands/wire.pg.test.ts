@@ -2,7 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { findOperation } from '#src/api/contract/operations.ts'
 import { otherNames } from '#src/sandbox/other-names.ts'
+import { startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { runInProcess } from '../../support/cli.ts'
 import { openFixture } from '../../support/fixture.ts'
@@ -161,4 +163,73 @@ test('names are learnt from recorded files; other addresses, cookies and keys ar
   expect([learnt, broken].flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n')).not.toMatch(
     /whartonlake|the-key/i,
   )
+})
+
+test('the names of a service are asked for in at most 30 calls, which neither write nor bill', async () => {
+  const names = otherNames(3)
+  const { evaluation, evalList } = names.wire.appraisal
+  await using sandbox = await startSandbox({ seed: 3, evaluations: 400, now, ...names })
+  await using folder = await temporaryFolder()
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(sandbox.clientConfig()))
+
+  const plan = await runInProcess(['wire', 'check', '--dry-run'], { cwd: folder.path })
+  const before = sandbox.requests.count()
+  const checked = await runInProcess(['wire', 'check', '--json', '--log-level', 'debug'], {
+    cwd: folder.path,
+  })
+
+  expect(plan).toMatchObject({ code: 0, stderr: '' })
+  expect(plan.stdout).toMatch(/^At most 30 calls, all of them free reads \(nothing was called\):\n/)
+  expect([before, checked.code]).toEqual([0, 1])
+  expect(
+    shownOf(
+      checked.stdout,
+      'evalList.items',
+      'evalList.id',
+      'evaluation.dealerId',
+      'evaluation.registration',
+    ),
+  ).toEqual({
+    'evalList.items': ['elsewhere', evalList.items],
+    'evalList.id': ['elsewhere', evalList.id],
+    'evaluation.dealerId': ['elsewhere', evaluation.dealerId],
+    'evaluation.registration': ['elsewhere', evaluation.registration],
+  })
+  expect(sandbox.requests.count()).toBeGreaterThan(10)
+  expect(sandbox.requests.count()).toBeLessThanOrEqual(30)
+  const effects = Object.keys(sandbox.requests.counts()).map((path) => findOperation(path)?.effect)
+  expect(new Set(effects)).toEqual(new Set(['read']))
+  const output = `${checked.stdout}\n${checked.stderr}`
+  const customers = [...sandbox.world.evaluations()].flatMap(({ customer }) =>
+    [customer.email, customer.address].filter(Boolean),
+  )
+  expect(customers.filter((text) => output.includes(text!))).toEqual([])
+})
+
+test('where the settings are right, nothing has to be changed', async () => {
+  await using sandbox = await startSandbox({ evaluations: 400, now })
+  await using folder = await temporaryFolder()
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(sandbox.clientConfig()))
+
+  const { code, stdout, stderr } = await runInProcess(['wire', 'check'], { cwd: folder.path })
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/appraisal\.evalList\.id +confirmed +EvalID +EvalID/)
+  expect(stdout).toContain('Nothing has to be changed.')
+})
+
+test('a key that is refused is a message, not a finding', async () => {
+  await using sandbox = await startSandbox({ evaluations: 40 })
+  await using folder = await temporaryFolder()
+  const { keys, ...rest } = sandbox.clientConfig()
+  const wrong = Object.fromEntries(
+    Object.entries(keys).map(([name, key]) => [name, { ...key, value: 'wrong' }]),
+  )
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify({ ...rest, keys: wrong }))
+
+  const { code, stdout, stderr } = await runInProcess(['wire', 'check'], { cwd: folder.path })
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain('Check the value of key')
+  expect(sandbox.requests.count()).toBe(1)
 })
