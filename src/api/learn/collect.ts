@@ -8,7 +8,7 @@ import type { FieldValues, Operation, Region } from '../contract/operation.ts'
 import { type Answer, fieldsOf } from './answers.ts'
 import { type Form, forms } from './forms.ts'
 import { evaluationsIn } from './learn.ts'
-import { possibleIds } from './learn-lists.ts'
+import { isInWindow, possibleIds } from './learn-lists.ts'
 import { evaluationRules } from './rules.ts'
 
 /** A rooftop whose key asks. */
@@ -76,11 +76,12 @@ export async function collectAnswers(
   }
   const asked = spread(rooftops)
   const share = Math.max(2, Math.floor(plannedCalls[2]!.most / asked.length))
+  let known: string | null = null
   for (const rooftop of asked) {
     const isFirstOfKey = asked.find(({ keyName }) => keyName === rooftop.keyName) === rooftop
     if (isFirstOfKey) await send(0, { includeInactive: true }, rooftop)
     const lists = await listsOf(send, rooftop, now())
-    await evaluationsOf(send, rooftop, lists, wire, share)
+    known = await evaluationsOf(send, rooftop, lists, { wire, share, known })
   }
   const [first] = asked
   if (first?.dealerId != null)
@@ -118,28 +119,43 @@ async function listsOf(send: Send, rooftop: AskedRooftop, now: number): Promise<
   return found
 }
 
-/** Reads evaluations spread over a list, by the first place of an id that answers with the id that was asked for. */
+/** Reads evaluations spread over a list, by the first place of an id that answers with the id that was asked for. Returns that place;
+ *  `known`: the one of another list. */
 async function evaluationsOf(
   send: Send,
   rooftop: AskedRooftop,
   lists: readonly Answer[],
-  wire: WireSettings,
-  share: number,
-): Promise<void> {
-  const places = lists.flatMap((list) => possibleIds(list, wire.appraisal))
+  {
+    wire,
+    share,
+    known,
+  }: { readonly wire: WireSettings; readonly share: number; readonly known: string | null },
+): Promise<string | null> {
+  const places = lists.flatMap((list) =>
+    possibleIds(list, wire.appraisal).map((one) => ({ ...one, list })),
+  )
   let sent = 0
-  for (const ids of places) {
-    for (let at = 0; at < ids.length && sent < share; ) {
+  for (const { place, ids, list } of places.toSorted(
+    (a, b) => Number(b.place === known) - Number(a.place === known),
+  )) {
+    let isFound = false
+    for (
+      let at = 0;
+      at < ids.length && sent < share;
+      at += Math.max(1, Math.floor(ids.length / share))
+    ) {
       const id = ids[at]!
       sent += 1
       const answer = await send(2, { evalid: id }, rooftop)
-      if (answer === null) return
-      const isAnswered = evaluationsIn([answer]).some(({ key }) => key === String(id))
-      if (!isAnswered) break
-      at += Math.max(1, Math.floor(ids.length / share))
+      if (answer === null) return known
+      const read = evaluationsIn([answer]).find(({ key }) => key === String(id))
+      // The id of an earlier evaluation answers as well.
+      isFound ||= read !== undefined && isInWindow(read.body, list.request)
+      if (!isFound) break
     }
-    if (sent >= share) return
+    if (isFound) return place
   }
+  return known
 }
 
 /** Paths that may hold a value of this form: as configured or named first. */

@@ -149,7 +149,7 @@ function isRareProof({ form, isDistinct }: Rule, field: Field): boolean {
   // A maker has more colours than we know words for, and an interior has a few of them.
   if (form === 'colour') return size >= 10 && distinct >= 4 && share >= 0.6
   return (
-    size >= fewest &&
+    size >= (isDistinct && form !== 'link' ? 8 : fewest) &&
     share >= (form === 'make' ? 0.8 : 0.95) &&
     distinct >= (isDistinct ? size * 0.8 : 2)
   )

@@ -61,8 +61,11 @@ function idsIn(answer: Answer): ListedId[] {
   )
 }
 
-/** The ids that a list may name, where its settings are not known: of each place as it is configured or named, then of others. */
-export function possibleIds(answer: Answer, { evalList }: AppraisalWire): number[][] {
+/** The ids that a list may name, where its settings are not known: by their place, as it is configured or named first. */
+export function possibleIds(
+  answer: Answer,
+  { evalList }: AppraisalWire,
+): { readonly place: string; readonly ids: readonly number[] }[] {
   const places = Map.groupBy(idsIn(answer), ({ list, path }) => JSON.stringify([list, path]))
   const rank = ({ list, path }: ListedId) =>
     [evalList.items].flat().includes(list) && [evalList.id].flat().includes(path)
@@ -70,14 +73,17 @@ export function possibleIds(answer: Answer, { evalList }: AppraisalWire): number
       : listId.isNamed(path)
         ? 1
         : 2
-  return [...places.values()]
-    .filter((ids) => new Set(ids.map(({ id }) => id)).size === ids.length)
-    .toSorted((a, b) => rank(a[0]!) - rank(b[0]!))
-    .map((ids) => ids.map(({ id }) => id))
+  return [...places]
+    .filter(([, ids]) => new Set(ids.map(({ id }) => id)).size === ids.length)
+    .toSorted(([, a], [, b]) => rank(a[0]!) - rank(b[0]!))
+    .map(([place, ids]) => ({ place, ids: ids.map(({ id }) => id) }))
 }
 
 /** Whether an evaluation was created between the bounds of a request, which are exclusive. */
-function isInWindow(evaluation: unknown, { startdate, enddate }: Answer['request']): boolean {
+export function isInWindow(
+  evaluation: unknown,
+  { startdate, enddate }: Answer['request'],
+): boolean {
   const at =
     instantOf(valueAt(evaluation, 'EntryDate')) ?? instantOf(valueAt(evaluation, 'CreatedAt'))
   if (at === null) return false

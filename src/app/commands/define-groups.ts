@@ -80,15 +80,22 @@ const consoleLink: CommandDefinition = {
   run: lazy(async () => (await import('./console-link.ts')).consoleLink),
 }
 
+const writeNames = [
+  '--write',
+  'show what is proved as a change of the config file, and write it',
+] as const
+
 const learnWire: CommandDefinition = {
   usage: 'learn [files...]',
   summary:
     'What stored or recorded answers say about the wire settings; exit 1 when one must be changed',
   options: (command) =>
-    rooftopsOption(command).option(
-      '--stored',
-      'from the answers in the warehouse, also those in quarantine and those that were paid for',
-    ),
+    rooftopsOption(command)
+      .option(
+        '--stored',
+        'from the answers in the warehouse, also those in quarantine and those that were paid for',
+      )
+      .option(...writeNames),
   examples: ['forecourt wire learn --stored', 'forecourt wire learn recorded.har answers/ --json'],
   run: lazy(async () => (await import('./wire.ts')).learn),
 }
@@ -98,10 +105,9 @@ const checkWire: CommandDefinition = {
   summary:
     'Asks the service, in at most 30 free reads, what the wire settings mean; exit 1 when one must be changed',
   options: (command) =>
-    rooftopsOption(command).option(
-      '--dry-run',
-      'print the calls that it may make, and call nothing',
-    ),
+    rooftopsOption(command)
+      .option('--dry-run', 'print the calls that it may make, and call nothing')
+      .option(...writeNames),
   examples: ['forecourt wire check --dry-run', 'forecourt wire check --rooftop 7f3a --json'],
   run: lazy(async () => (await import('./wire.ts')).check),
 }

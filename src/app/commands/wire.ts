@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { z } from 'zod'
 import { listEvaluations, listUsers } from '../../api/contract/appraisal/evaluations.ts'
@@ -15,6 +15,7 @@ import { plural } from '../../values/text.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
+import { changedLines, UneditableText, withWireValues } from '../config/set-wire.ts'
 import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -36,11 +37,11 @@ export const learn: RunCommand = async (session, options, [paths]) => {
     )
   const rooftops = chooseRooftops(session.config, (options['rooftop'] ?? []) as string[])
   const recorded = readFiles(files, session.config)
-  if (!isStored) return showFindings(session, recorded)
+  if (!isStored) return showFindings(session, options, recorded)
   const { db } = await session.warehouse('read')
   const { storedAnswers } = await import('./wire-stored.ts')
   const { answers, vehicles } = await storedAnswers(db, rooftops)
-  return showFindings(session, {
+  return showFindings(session, options, {
     answers: [...answers, ...recorded.answers],
     vehicles,
     from: `${plural(answers.length, 'stored answer')}${files.length > 0 ? `, ${recorded.from}` : ''}`,
@@ -54,7 +55,7 @@ export const check: RunCommand = async (session, options) => {
   const { answers, failed } = await askForNames(session, rooftops)
   const lost = failed === 0 ? '' : `; ${plural(failed, 'call')} without an answer`
   const from = `${plural(answers.length, 'answer')} to free reads${lost}`
-  return showFindings(session, { answers, from })
+  return showFindings(session, options, { answers, from })
 }
 
 function showPlan(session: Session): number {
@@ -154,8 +155,13 @@ function filesAt(path: string): string[] {
   }
 }
 
-/** Prints a line for each setting; the exit code is 1 when something must be changed. */
-function showFindings(session: Session, { answers, vehicles = [], from }: Learnt): number {
+/** Prints a line for each setting, and writes what is proved into the config where that is asked for. The exit code is 1 when something
+ *  must be changed still. */
+function showFindings(
+  session: Session,
+  options: Readonly<Record<string, unknown>>,
+  { answers, vehicles = [], from }: Learnt,
+): number {
   const { wire } = session.config
   const findings = learnNames(answers, wire, vehicles)
   const others = unexaminedGroups(wire, findings)
@@ -170,7 +176,16 @@ function showFindings(session: Session, { answers, vehicles = [], from }: Learnt
       mustChange: false,
     })),
   )
-  const document = { from, mustChange: mustChange.length, settings: [...findings, ...unseen] }
+  const proposals = findings.filter(({ state }) => state === 'elsewhere')
+  const edit =
+    options['write'] === true && proposals.length > 0 ? editConfig(session.config, proposals) : null
+  const open = edit === null ? mustChange : mustChange.filter((one) => !proposals.includes(one))
+  const document = {
+    from,
+    mustChange: open.length,
+    changes: edit?.lines ?? [],
+    settings: [...findings, ...unseen],
+  }
   session.result(document, () => [
     `From ${from}:`,
     ...table(['wire.', 'state', 'configured', 'path', 'evidence'], findings.map(rowOf)),
@@ -180,11 +195,37 @@ function showFindings(session: Session, { answers, vehicles = [], from }: Learnt
       others.map(({ group, settings, evidence }) => [`${group}.*`, settings.length, evidence]),
     ),
     '',
-    mustChange.length === 0
+    ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines, '']),
+    open.length === 0
       ? 'Nothing has to be changed.'
-      : `${plural(mustChange.length, 'setting')} must be changed, or decided: nothing is at the configured path.`,
+      : `${plural(open.length, 'setting')} must be changed, or decided: nothing is at the configured path.`,
   ])
-  return mustChange.length === 0 ? 0 : 1
+  edit?.write()
+  return open.length === 0 ? 0 : 1
+}
+
+/** The edit of the config file that sets what is proved. Nothing is written yet. */
+function editConfig({ file }: Config, proposals: readonly Finding[]) {
+  if (file === null)
+    throw new UsageError('--write needs a config file: write one with "forecourt init".')
+  const day = new Date().toISOString().slice(0, 10)
+  const values = proposals.map(({ setting, path, evidence }) => ({
+    setting,
+    value: path!,
+    reason: `${evidence}, ${day}`,
+  }))
+  try {
+    const before = readFileSync(file, 'utf8')
+    const after = withWireValues(before, values)
+    accessSync(file, constants.W_OK)
+    return { file, lines: changedLines(before, after), write: () => writeFileSync(file, after) }
+  } catch (cause) {
+    const why = cause instanceof UneditableText ? `it ${cause.message}` : messageOf(cause)
+    const lines = values.map(({ setting, value }) => `  wire.${setting}: ${JSON.stringify(value)}`)
+    throw new UsageError(`${file} was not changed (${why}). Set by hand:\n${lines.join('\n')}`, {
+      cause,
+    })
+  }
 }
 
 function rowOf({ setting, state, configured, path, evidence, candidates }: Finding): string[] {

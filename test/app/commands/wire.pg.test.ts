@@ -1,11 +1,14 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { findOperation } from '#src/api/contract/operations.ts'
+import { loadConfig } from '#src/app/config/read.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
 import { otherNames } from '#src/sandbox/other-names.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire } from '#src/values/wire.ts'
+import { someOf } from '../../support/cases.ts'
 import { runInProcess } from '../../support/cli.ts'
 import { openFixture } from '../../support/fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -232,4 +235,95 @@ test('a key that is refused is a message, not a finding', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toContain('Check the value of key')
   expect(sandbox.requests.count()).toBe(1)
+})
+
+// A window without evaluations stops where the service sends another array beside the list: these have none.
+test.for(someOf([2, 4, 6, 8, 10, 16], 2))(
+  'what is proved at service %i is written; a second check confirms it, and a first sync loads the truth',
+  async (seed) => {
+    const names = otherNames(seed)
+    const size = { seed, rooftops: 6, evaluations: 300, days: 20, now }
+    await using usual = await openFixture({
+      sandbox: { ...size, wire: names.wire },
+      ...{ wire: names.wire, sync: { start: '2026-02-18' } },
+    })
+    await using sandbox = await startSandbox({
+      ...size,
+      ...names,
+      clock: new VirtualClock({ start: now, frozen: true }),
+    })
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'forecourt.yaml')
+    const text = `# mine\n${stringify(sandbox.clientConfig())}sync: { start: 2026-02-18 } # from here\n`
+    await writeFile(file, text)
+    const run = (...args: string[]) => runInProcess(args, { cwd: folder.path })
+
+    const plain = await run('wire', 'check')
+    const unchanged = await readFile(file, 'utf8')
+    const wrote = await run('wire', 'check', '--write')
+    const after = await readFile(file, 'utf8')
+    const again = await run('wire', 'check', '--write', '--json')
+
+    expect([plain.code, unchanged]).toEqual([1, text])
+    expect(wrote.stdout).toContain(`Changes of ${file}:\n+ wire:\n+   appraisal:\n`)
+    expect(after.startsWith(text)).toBe(true)
+    // What was proved once is proved again, and nothing else is proposed.
+    const written = [...wrote.stdout.matchAll(/^ {2}(appraisal\.\S+) +elsewhere /gm)].map(
+      ([, setting]) => setting!,
+    )
+    const settings = new Map(
+      (JSON.parse(again.stdout) as Shown).settings.map(({ setting, state }) => [setting, state]),
+    )
+    expect(written.length).toBeGreaterThan(3)
+    expect(written.map((setting) => settings.get(setting))).toEqual(written.map(() => 'confirmed'))
+    expect(await readFile(file, 'utf8')).toBe(after)
+
+    await using learnt = await openFixture({
+      ...{ sandbox: { ...size, ...names }, sync: { start: '2026-02-18' } },
+      wire: loadConfig(file, { variables: {}, cwd: folder.path }).wire,
+    })
+    expect([(await usual.night()).status, (await learnt.night()).status]).toEqual(['ok', 'ok'])
+    const columns = written.flatMap((setting) => columnOf[setting.split('.').at(-1)!] ?? [])
+    const rowsOf = async ({ database }: typeof usual) =>
+      (
+        await database.pool.query(
+          `select rooftop_uid, eval_id, ${['vin', ...columns].join(', ')} from core.evaluation join core.rooftop using (rooftop_id) join pii.evaluation_customer using (rooftop_id, eval_id) order by eval_id`,
+        )
+      ).rows
+    const rows = await rowsOf(learnt)
+    expect(rows.length).toBeGreaterThan(100)
+    expect(rows).toEqual(await rowsOf(usual))
+  },
+)
+
+const columnOf: Readonly<Record<string, string>> = {
+  ...{
+    make: 'make',
+    model: 'model',
+    variant: 'variant',
+    colour: 'colour',
+    registration: 'registration_plate',
+  },
+  ...{
+    registrationState: 'registration_state',
+    customerEmail: 'email',
+    customerPhone: 'phone',
+    customerAddress: 'address',
+  },
+}
+
+test('a config that cannot be edited without a loss is not changed', async () => {
+  await using sandbox = await startSandbox({ seed: 3, evaluations: 300, now, ...otherNames(3) })
+  await using folder = await temporaryFolder()
+  const file = join(folder.path, 'forecourt.yaml')
+  const text = `${stringify(sandbox.clientConfig())}wire: &names\n  appraisal: { error: error }\n`
+  await writeFile(file, text)
+
+  const { code, stderr } = await runInProcess(['wire', 'check', '--write'], { cwd: folder.path })
+
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    /forecourt\.yaml was not changed \(it has an anchor or a tag there\)\. Set by hand:\n {2}wire\.appraisal\.evalList/,
+  )
+  expect(await readFile(file, 'utf8')).toBe(text)
 })
