@@ -79,8 +79,10 @@ const spellings: readonly Spelling[] = [
   (word) => word.replaceAll(' ', ''),
 ]
 
-/** Fields beside the documented ones and the named ones: each is easily taken for one of them. */
+/** How the service writes what the settings name, and its fields beside them: each is easily taken for one of those. */
 export interface Decoys {
+  /** A value as the service writes it; by the group and the name of its setting. */
+  encode(group: string, name: string, value: unknown): unknown
   evaluation(fields: EvaluationFields, evaluation: Evaluation): JsonObject
   listItem(evaluation: Evaluation): JsonObject
   /** Beside the list of evaluations, where that is not the whole answer. */
@@ -159,10 +161,18 @@ const makers: Readonly<Record<string, Maker>> = {
   'second owner name': (_, { evalId }) => `Canary Person${evalId}`,
   'internal notes': (_, { evalId }) => `Canary note ${evalId}, not for the customer.`,
   'dealer state': ({ userId }) => ((userId ?? 0) % 2 === 0 ? 'NSW' : 'QLD'),
+  'franchise name': (_, { rooftopUid }) =>
+    ['Toyota', 'Mazda', 'Ford', 'Kia'][rooftopUid.length % 4],
+  'trade in make': (_, { evalId }) => ['Toyota', 'Mazda', 'Ford', 'Kia', null][evalId % 5],
+  'finance mobile': (_, { evalId }) => `0491 57${evalId % 10} ${100 + (evalId % 900)}`,
+  'lender email': (_, { evalId }) => (evalId % 3 === 0 ? `lender${evalId}@bank.example` : null),
+  'postal address': (_, { evalId }) => (evalId % 4 === 0 ? `${evalId % 97} Post Street` : null),
+  'vehicle id': (_, { evalId }) => evalId % 499_979,
+  'engine no': (_, { evalId }) => `G${evalId % 997}X`,
   title: ({ year, make, model }) => [year, make, model].filter(Boolean).join(' '),
 }
 const asDefaults: Readonly<Record<string, string>> = {
-  ...{ year: 'build year', customerEmail: 'second owner email', customerPhone: 'dealer phone' },
+  ...{ year: 'build year', customerEmail: 'second owner email', customerPhone: 'finance mobile' },
   ...{ odometer: 'miles', colour: 'interior colour', condition: 'tyres', notes: 'internal notes' },
   ...{
     customerName: 'second owner name',
@@ -170,7 +180,8 @@ const asDefaults: Readonly<Record<string, string>> = {
     model: 'series',
     variant: 'title',
   },
-  ...{ customerAddress: 'dealer address', dealerId: 'group id', registration: 'stock no' },
+  ...{ customerAddress: 'postal address', dealerId: 'vehicle id', registration: 'engine no' },
+  ...{ make: 'trade in make', customerSuburb: 'series', registrationState: 'dealer state' },
 }
 
 function decoysOf(wire: WireSettings, random: SeededRandom, spell: Spelling): Decoys {
@@ -181,7 +192,7 @@ function decoysOf(wire: WireSettings, random: SeededRandom, spell: Spelling): De
     .filter(() => random.chance(0.35))
     .map(([word, make]) => [spell(word), make] as const)
   const defaults = Object.entries(asDefaults)
-    .filter(() => random.chance(0.15))
+    .filter(() => random.chance(0.3))
     .map(([setting, word]) => [firstCandidate(defaultName(setting)), makers[word]!] as const)
   const copied = random.chance(0.3)
     ? random.pick(Object.keys(evaluation) as (keyof typeof evaluation)[])
@@ -192,42 +203,73 @@ function decoysOf(wire: WireSettings, random: SeededRandom, spell: Spelling): De
   const copies: [string, Maker][] =
     copied === null || !(copied in copyable) ? [] : [[copyName, copyable[copied]!]]
   const all = [...chosen, ...defaults, ...copies].filter(([name]) => isFree(name))
-  const has = {
-    previous: random.chance(0.4),
-    people: random.chance(0.4),
-    end: random.chance(0.5),
-    thumbnail: random.chance(0.3),
-    vehicle: random.chance(0.4),
+  const [previous, entered, end, key, status] = (
+    [
+      ['EvalID', 'previous eval id'],
+      ['UpdatedAt', 'entered on'],
+      ['CreatedAt', 'watch end'],
+      ['ID', 'vehicle key'],
+      ['WatchStatus', 'search state'],
+    ] as const
+  ).map(([byDefault, word]) => (random.chance(0.3) ? byDefault : spell(word))) as string[]
+  const some = (share: number, named: () => JsonObject) =>
+    random.chance(share) ? named : () => ({})
+  const { listItem, people, ofCheck, thumbnail, vehicle, copy, word } = {
+    listItem: some(0.5, () => ({ [previous!]: 0, [entered!]: 0 })),
+    people: some(0.4, () => ({
+      [spell('people')]: [2001, 2002].map((id) => ({ [spell('person id')]: id })),
+    })),
+    ofCheck: some(0.5, () => ({ [end!]: 0 })),
+    thumbnail: some(0.3, () => ({ [spell('thumbnail')]: 0 })),
+    vehicle: some(0.4, () => ({ [key!]: 0 })),
+    copy: some(0.15, () => ({ [spell('same number')]: 0 })),
+    word: some(0.2, () => ({ [status!]: 0 })),
   }
+  /** The same names with these values. */
+  const filled = (named: JsonObject, ...values: readonly unknown[]) =>
+    Object.fromEntries(Object.keys(named).map((name, at) => [name, values[at]]))
+  const keyOf = ({ vin }: VehicleCheck) => vin.length * 1000 + (vin.codePointAt(16) ?? 0)
+  const endOf = ({ searchedAt }: VehicleCheck) => new Date(searchedAt.getTime() + 14 * 86_400_000)
   return {
+    encode: encodingOf(random),
     evaluation: (fields, one) =>
       Object.fromEntries(all.map(([name, make]) => [name, make(fields, one)])),
     listItem: ({ evalId, createdAt }) => ({
-      ...(has.previous
-        ? { [spell('previous eval id')]: evalId - 1, [spell('entered on')]: createdAt }
-        : {}),
+      ...filled(listItem(), evalId - 1, createdAt),
+      ...filled(copy(), evalId),
     }),
-    envelope: () => ({
-      [spell('page')]: { [spell('number')]: 1 },
-      ...(has.people
-        ? { [spell('people')]: [{ [spell('person id')]: 2001 }, { [spell('person id')]: 2002 }] }
-        : {}),
+    envelope: () => ({ [spell('page')]: { [spell('number')]: 1 }, ...people() }),
+    check: (check, link) => ({
+      ...filled(ofCheck(), endOf(check)),
+      ...filled(vehicle(), keyOf(check)),
+      ...filled(thumbnail(), link.replace(/\/pdf\/.*/, '/logo.png')),
+      ...filled(copy(), check.id),
     }),
-    check: ({ searchedAt, vin }, link) => ({
-      ...(has.end
-        ? { [spell('watch end')]: new Date(searchedAt.getTime() + 14 * 86_400_000) }
-        : {}),
-      ...(has.vehicle
-        ? { [spell('vehicle key')]: vin.length * 1000 + (vin.codePointAt(16) ?? 0) }
-        : {}),
-      ...(has.thumbnail ? { [spell('thumbnail')]: link.replace(/\/pdf\/.*/, '/logo.png') } : {}),
+    watched: (check) => ({
+      ...filled(ofCheck(), endOf(check)),
+      ...filled(vehicle(), keyOf(check)),
+      ...filled(copy(), check.id),
+      ...filled(word(), 'watching'),
     }),
-    watched: ({ searchedAt, vin }) => ({
-      ...(has.end ? { [spell('started on')]: searchedAt } : {}),
-      ...(has.vehicle
-        ? { [spell('vehicle key')]: vin.length * 1000 + (vin.codePointAt(16) ?? 0) }
-        : {}),
-    }),
+  }
+}
+
+/** How one service writes ids, numbers, times and what it does not know. */
+function encodingOf(random: SeededRandom): Decoys['encode'] {
+  const [idsAsText, numbersAsText, unit] = [0.2, 0.15, 0.1].map((share) => random.chance(share))
+  const unknown = random.pick([null, null, undefined, '', 'N/A'])
+  const time = random.pick(['iso', 'iso', 'iso', 'seconds', 'milliseconds', 'zoneless'])
+  return (_, name, value) => {
+    if (value === null) return unknown
+    if (value instanceof Date) {
+      if (time === 'seconds') return Math.floor(value.getTime() / 1000)
+      if (time === 'milliseconds') return value.getTime()
+      return time === 'zoneless' ? value.toISOString().slice(0, 19).replace('T', ' ') : value
+    }
+    if (typeof value !== 'number') return value
+    if (name === 'odometer' && unit) return `${value.toLocaleString('en')} km`
+    const isId = /id$/i.test(name)
+    return (isId ? idsAsText : numbersAsText) ? String(value) : value
   }
 }
 

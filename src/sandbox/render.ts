@@ -47,7 +47,8 @@ export function renderEvaluation(
     Photos: photos,
     customFields: renderCustomFields(fields, rendering.wire),
   }
-  valuesAt(rendering.wire.evaluation, unshownFields(world, evaluation, fields), body)
+  const unshown = encoded(rendering, 'evaluation', unshownFields(world, evaluation, fields))
+  valuesAt(rendering.wire.evaluation, unshown, body)
   return {
     ...rendering.decoys?.evaluation(fields, evaluation),
     ...body,
@@ -56,13 +57,24 @@ export function renderEvaluation(
   }
 }
 
+/** The values as this service writes them. */
+export function encoded<T extends object>({ decoys }: Rendering, group: string, values: T): T {
+  if (decoys === undefined) return values
+  const entries = Object.entries(values).map(([name, value]) => [
+    name,
+    decoys.encode(group, name, value),
+  ])
+  return Object.fromEntries(entries) as T
+}
+
 /** An item of the answer of `/getevallist`; an id path of `""` makes it the bare id. */
 export function renderListItem(evaluation: Evaluation, rendering: Rendering, now: Date): unknown {
   const { wire, listCarriesUpdatedAt } = rendering
   if (firstCandidate(wire.evalList.id) === '') return evaluation.evalId
   const updated = listCarriesUpdatedAt ? { updatedAt: updatedAt(evaluation, now) } : {}
   const item = { ...rendering.decoys?.listItem(evaluation) }
-  return valuesAt(wire.evalList, { id: evaluation.evalId, ...updated }, item)
+  const values = encoded(rendering, 'evalList', { id: evaluation.evalId, ...updated })
+  return valuesAt(wire.evalList, values, item)
 }
 
 /** A photo in `Photos` [A §2]. */

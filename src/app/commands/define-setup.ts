@@ -105,7 +105,12 @@ export const sandbox: CommandDefinition = {
       .option('--host <host>', 'address to listen on; its links lead there', '127.0.0.1')
       .option('--seed <n>', 'the same seed gives the same data', '1')
       .option('--rooftops <n>', 'how many rooftops', '6')
-      .option('--evals <n>', 'how many evaluations', '2000'),
-  examples: ['forecourt sandbox', 'forecourt sandbox --port 4010 --seed 7 --evals 20000'],
+      .option('--evals <n>', 'how many evaluations', '2000')
+      .option('--names <seed>', 'other names for what the documents leave open (try "wire check")'),
+  examples: [
+    'forecourt sandbox',
+    'forecourt sandbox --port 4010 --seed 7 --evals 20000',
+    'forecourt sandbox --names 4   (then "forecourt wire check" in another terminal)',
+  ],
   run: lazy(async () => (await import('./sandbox.ts')).sandbox),
 }

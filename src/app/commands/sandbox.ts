@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { stringify } from 'yaml'
 import { UsageError } from '../../errors.ts'
+import { otherNames } from '../../sandbox/other-names.ts'
 import { startSandbox } from '../../sandbox/server.ts'
 import type { RunCommand } from './command.ts'
 import { wholeNumberOption } from './option-values.ts'
@@ -9,6 +10,11 @@ import { sandboxAnchor } from './sandbox-anchor.ts'
 export const sandbox: RunCommand = async (session, options) => {
   const port = wholeNumberOption('--port', options['port'], 0, 65_534)
   const { host } = options as { host: string }
+  const named = options['names']
+  const names =
+    named === undefined
+      ? { wire: session.config.wire }
+      : otherNames(wholeNumberOption('--names', named, 0, 2 ** 31))
   const started = await startSandbox({
     host,
     port,
@@ -16,7 +22,7 @@ export const sandbox: RunCommand = async (session, options) => {
     rooftops: wholeNumberOption('--rooftops', options['rooftops'], 1, 5000),
     evaluations: wholeNumberOption('--evals', options['evals'], 0, 2_000_000),
     now: sandboxAnchor(session.config.homeDir),
-    wire: session.config.wire,
+    ...names,
   }).catch((cause: Error) => {
     if ((cause.cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') throw cause
     throw new UsageError(cause.message, { cause })

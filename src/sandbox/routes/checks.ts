@@ -20,7 +20,7 @@ import {
 import { fieldsAt } from '../lifecycle.ts'
 import { checkPdf } from '../pdf.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, valuesAt } from '../render.ts'
+import { encoded, type JsonObject, valuesAt } from '../render.ts'
 import { samples } from '../samples.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 import { pdfLinkLifeMs, serveSigned, signLink } from '../signed-link.ts'
@@ -108,11 +108,11 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
   const items = checks.map((check, index) =>
     valuesAt(
       names,
-      {
+      encoded(service.rendering, 'watch', {
         checkId: check.id,
         checkStatus: statuses[index],
         checkedAt: lastCheckedAt(check, now),
-      },
+      }),
       { ...service.rendering.decoys?.watched(check) },
     ),
   )
@@ -144,7 +144,8 @@ function renderCheck(
 ): JsonObject {
   const pdfUrl = signedPdf(check, service, now)
   const more = { ...service.rendering.decoys?.check(check, pdfUrl) }
-  return valuesAt(names, { id: check.id, createdAt: check.searchedAt, pdfUrl }, more)
+  const values = { id: check.id, createdAt: check.searchedAt, pdfUrl }
+  return valuesAt(names, encoded(service.rendering, 'pastCheck', values), more)
 }
 
 /** A link to the PDF at the appraisal service. */
