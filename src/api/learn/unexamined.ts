@@ -37,9 +37,10 @@ export function unexaminedGroups(
 
 function evidenceOf(group: string): string {
   const operation = findOperation(shownBy[group.split('.')[1]!] ?? '')
-  if (operation === undefined) return 'shown by errors and webhooks alone'
-  const cost = { read: 'is not examined', write: 'writes', bill: 'costs money' }[operation.effect]
-  return `"forecourt api ${operation.name}" shows it (${cost})`
+  if (operation === undefined)
+    return group.endsWith('webhookBody') ? 'a received webhook' : 'forecourt check'
+  const cost = { read: 'reads', write: 'writes', bill: 'costs money' }[operation.effect]
+  return `forecourt api ${operation.name} (${cost})`
 }
 
 function settingsOf(

@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
+import { listPastCarHistory, listPastPpsr, watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import { getEvaluation, listUsers } from '../../api/contract/appraisal/evaluations.ts'
 import { findOperation } from '../../api/contract/operations.ts'
+import { decodeGcc } from '../../api/contract/vehicle-data/decode.ts'
 import type { Answer } from '../../api/learn/answers.ts'
 import type { KnownVehicle } from '../../api/learn/learn.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
@@ -10,9 +13,20 @@ interface StoredAnswers {
   readonly vehicles: readonly KnownVehicle[]
 }
 
-/** Of each operation at each rooftop. */
+/** Of each operation: at one rooftop, and at all of them. */
 const mostAnswers = 500
+const mostOfAll = 3_000
 const mostVehicles = 20_000
+
+/** Those that the learner reads. */
+const operations = [
+  getEvaluation,
+  listUsers,
+  listPastPpsr,
+  listPastCarHistory,
+  watchPpsr,
+  decodeGcc,
+].map(({ name }) => name)
 
 /** Reads the newest stored answers, also those in quarantine and those that were paid for. Oldest first. */
 export async function storedAnswers(
@@ -20,12 +34,15 @@ export async function storedAnswers(
   rooftops: readonly { readonly uid: string; readonly dealerId: number | null }[],
 ): Promise<StoredAnswers> {
   const uids = rooftops.map(({ uid }) => uid)
+  const limit = Math.max(20, Math.min(mostAnswers, Math.floor(mostOfAll / rooftops.length)))
   const { rows } = await sql<{ uid: string; operation: string; key: string; text: string }>`
-    select uid, operation, key, text from (
-      select rooftop_uid as uid, endpoint as operation, natural_key as key, body::text as text, fetched_at,
-        row_number() over (partition by rooftop_id, endpoint order by fetched_at desc) as place
-      from raw.payload join core.rooftop using (rooftop_id) where rooftop_uid = any(${uids}::text[])
-    ) as newest where place <= ${mostAnswers}::int order by fetched_at`.execute(db)
+    select rooftop_uid as uid, asked.name as operation, natural_key as key, text
+    from core.rooftop as rooftop, unnest(${operations}::text[]) as asked (name), lateral (
+      select natural_key, fetched_at, body::text as text from raw.payload
+      where rooftop_id = rooftop.rooftop_id and endpoint = asked.name
+      order by natural_key desc, fetched_at desc limit ${limit}::int
+    ) as newest
+    where rooftop_uid = any(${uids}::text[]) order by fetched_at`.execute(db)
   const { rows: open } = await sql<{ uid: string; key: string; text: string }>`
     select rooftop_uid as uid, natural_key as key, payload as text
     from ops.quarantine join core.rooftop using (rooftop_id)

@@ -192,7 +192,11 @@ function showFindings(
     '',
     ...table(
       ['not examined', 'settings', 'shown by'],
-      others.map(({ group, settings, evidence }) => [`${group}.*`, settings.length, evidence]),
+      others.map(({ group, settings, evidence }) => [
+        settings[0]!.setting === group ? group : `${group}.*`,
+        settings.length,
+        evidence,
+      ]),
     ),
     '',
     ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines, '']),
