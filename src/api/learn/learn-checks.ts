@@ -7,7 +7,7 @@ import { watchStatuses } from '../contract/appraisal/shapes.ts'
 import { type Answer, type Field, type Fields, fieldsOf, type SeenRecord } from './answers.ts'
 import { decide, type Finding, finding, proven, shareOf } from './decide.ts'
 import { bitsOf, comparable, forms, instantOf } from './forms.ts'
-import { listsIn } from './learn-lists.ts'
+import { listField, listsIn, wholeAnswers } from './learn-lists.ts'
 import { pastId, pastLink, pastTime, watchId, watchTime } from './rules.ts'
 
 const documented = ['WatchStatus', 'SearchNumber', 'CertificateNumber']
@@ -205,22 +205,12 @@ function statusesOf(
   items: Fields,
   watch: AppraisalWire['watch'],
 ): Finding[] {
-  const bodies: Fields = {
-    records: watched.map((answer, at) => ({ key: String(at), body: answer.body, answer })),
-    ...{ fields: [], empty: 0, hidden: 0 },
-  }
+  const bodies = wholeAnswers(watched)
   const [ofList, ofStatus] = [
     { setting: 'appraisal.watch.checks' },
     { setting: 'appraisal.watch.checkStatus' },
   ]
-  const listFields = lists.map(({ path }) => ({
-    path,
-    values: new Map(
-      watched
-        .map(({ body }, at) => [String(at), valueAt(body, path)] as const)
-        .filter(([, list]) => Array.isArray(list) && list.length > 0),
-    ),
-  }))
+  const listFields = lists.map(({ path }) => listField(path, watched))
   const [list] = lists
   if (list === undefined || lists.length > 1) {
     const state = list === undefined ? 'unseen' : 'ambiguous'

@@ -104,10 +104,7 @@ export function learnList(
   const known = new Map(evaluations.map(({ key, body }) => [Number(key), body]))
   const places = Map.groupBy(lists.flatMap(idsIn), ({ list, path }) => JSON.stringify([list, path]))
   const proved = [...places.values()].filter((ids) => isId(ids, known))
-  const bodies: Fields = {
-    records: lists.map((answer, at) => ({ key: String(at), body: answer.body, answer })),
-    ...{ fields: [], empty: 0, hidden: 0 },
-  }
+  const bodies = wholeAnswers(lists)
   const arrays = [...new Set(proved.map(([first]) => first!.list))].map((path) =>
     listField(path, lists),
   )
@@ -179,7 +176,14 @@ function unprovenLists(lists: readonly Answer[]): Field[] {
   return [...paths].map((path) => listField(path, lists))
 }
 
-function listField(path: string, lists: readonly Answer[]): Field {
+/** Whole answers as records, by their position. */
+export function wholeAnswers(answers: readonly Answer[]): Fields {
+  const records = answers.map((answer, at) => ({ key: String(at), body: answer.body, answer }))
+  return { records, fields: [], empty: 0, hidden: 0 }
+}
+
+/** The list at a path of whole answers. */
+export function listField(path: string, lists: readonly Answer[]): Field {
   const values = lists.map(({ body }, at) => [String(at), valueAt(body, path)] as const)
   return {
     path,

@@ -1,7 +1,7 @@
 import { valueAt } from '../../values/json-path.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { updateEvaluation } from '../contract/appraisal/creation.ts'
-import { getEvaluation, listUsers } from '../contract/appraisal/evaluations.ts'
+import { getEvaluation, listEvaluations, listUsers } from '../contract/appraisal/evaluations.ts'
 import { documentedEvaluationPaths } from '../contract/appraisal/shapes.ts'
 import { decodeGcc } from '../contract/vehicle-data/decode.ts'
 import { type Answer, type Field, type Fields, fieldsOf, type SeenRecord } from './answers.ts'
@@ -183,15 +183,20 @@ function dealersOf(answers: readonly Answer[], evaluations: readonly SeenRecord[
   const owned = evaluations.flatMap(({ key, answer: { rooftop } }) =>
     rooftop?.dealerId == null ? [] : [{ key, value: rooftop.dealerId, unit: rooftop.uid }],
   )
-  const filters = answers.filter(
-    ({ operation, request }) =>
-      operation === 'getevallist' && typeof request['dealerId'] === 'string',
-  )
-  const isFiltered = new Set(filters.map(({ request }) => request['dealerId'])).size > 1
+  const lists = answers.filter(({ operation }) => operation === listEvaluations.name)
+  const isControlled = owned.every(({ key, value }) => {
+    const others = lists.filter(
+      ({ request }) => ![undefined, `[${value}]`].includes(request['dealerId'] as string),
+    )
+    return (
+      others.length > 0 &&
+      !others.some(({ body }) => new RegExp(`\\b${key}\\b`).test(JSON.stringify(body)))
+    )
+  })
   const dealers = new Set(owned.map(({ value }) => value)).size
   return owned.map((one) => ({
     ...one,
-    bits: one.value < 10 ? 2 : isFiltered && one.value > 99 ? 30 : dealers > 1 ? 15 : 0,
+    bits: one.value < 10 ? 2 : isControlled && one.value > 99 ? 30 : dealers > 1 ? 15 : 0,
   }))
 }
 

@@ -295,6 +295,14 @@ test('the dealer is the one whose list has the evaluation, where another list ha
     state: 'ambiguous',
   })
   expect(find(of(102, 10), 'evaluation.dealerId').state).not.toBe('elsewhere')
+  // A service that does not read the filter lists them for any dealer.
+  const control = { ...list(103), body: { rows: [{ ref: '5' }] } }
+  const open = { ...list(103), body: { rows: [{ ref: '11' }] } }
+  expect(find([...of(102, 10), list(102), control], 'evaluation.dealerId')).toMatchObject({
+    state: 'elsewhere',
+    path: 'branch',
+  })
+  expect(find([...of(102, 10), list(102), open], 'evaluation.dealerId').state).not.toBe('elsewhere')
 })
 
 /** The past checks of three vehicles, the first with two, and what `/ppsrwatch` says about them. */
