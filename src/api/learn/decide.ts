@@ -53,87 +53,107 @@ const fewest = 5
 /** A field that is null in most records would have a value in one of this number. */
 const enoughForAbsent = 20
 
+/** A setting, the path that it has, and the fields that it may mean. */
+export interface Question {
+  readonly setting: string
+  readonly configured: JsonPath
+  readonly all: Fields
+}
+
 /** Decides about one setting. Pure; cautious: without a witness, or a rare form under the right name, there is no more than a suggestion. */
 export function decide(
   rule: Rule,
   configured: JsonPath,
   all: Fields,
-  { witnesses, isOther = () => false }: Knowledge,
+  knowledge: Knowledge,
 ): Finding {
-  const { records, fields } = all
-  if (records.length === 0) return finding(rule, configured, all, 'unseen', 'no answer yet')
+  const question = { setting: rule.setting, configured, all }
+  if (all.records.length === 0) return finding(question, 'unseen', 'no answer yet')
   // Of a rare form even a field that has it at times may be the one.
-  const fits = fields.filter((field) => shareOf(field, rule.form) >= (rule.isRare ? 0.1 : 0.5))
-  const proofs = fits.flatMap((field) =>
-    [...witnesses].map(([source, known]) => ({ field, source, ...agreementOf(field, known) })),
-  )
-  const isWrong = (field: Field) =>
-    proofs.some((one) => one.field === field && one.isRefuted) ||
+  const least = rule.isRare ? 0.1 : 0.5
+  const proofs = all.fields
+    .filter((field) => shareOf(field, rule.form) >= least)
+    .map((field) => proofOf(field, knowledge))
+  const isOther = ({ field, isRefuted }: Proof) =>
+    isRefuted ||
     ((rule.isRare || rule.isDistinct) && isConstant(field)) ||
-    isOther(field)
-  const proved = [
-    ...new Set(
-      proofs
-        .filter(
-          ({ isProved, field }) =>
-            isProved && !proofs.some((one) => one.field === field && one.isRefuted),
-        )
-        .map(({ field }) => field),
-    ),
-  ]
+    knowledge.isOther?.(field)
+  const possible = proofs.filter((one) => !isOther(one)).map(({ field }) => field)
+  return (
+    byWitness(question, proofs) ??
+    byRareForm(rule, question, possible) ??
+    byName(rule, question, possible) ??
+    withoutCandidate(question, proofs.length === 0)
+  )
+}
+
+/** A field, and how it agrees with the witnesses of all sources. */
+interface Proof {
+  readonly field: Field
+  readonly isRefuted: boolean
+  /** In words; null: not proved. */
+  readonly evidence: string | null
+}
+
+function proofOf(field: Field, { witnesses }: Knowledge): Proof {
+  const agreements = [...witnesses].map(([source, known]) => ({
+    source,
+    ...agreementOf(field, known),
+  }))
+  const isRefuted = agreements.some((one) => one.isRefuted)
+  const proof = isRefuted ? undefined : agreements.find(({ isProved }) => isProved)
+  const evidence = proof && `${proof.equal} of ${proof.compared} equal to ${proof.source}`
+  return { field, isRefuted, evidence: evidence ?? null }
+}
+
+function byWitness(question: Question, proofs: readonly Proof[]): Finding | null {
+  const proved = proofs.filter(({ evidence }) => evidence !== null)
   const [only] = proved
-  if (only !== undefined) {
-    const same = fields.filter(
-      (field) => field === only || proved.includes(field) || isCopy(only, field),
-    )
-    if (same.length > 1)
-      return finding(rule, configured, all, 'ambiguous', 'equal values at several paths', same)
-    const { equal, compared, source } = proofs.find(
-      ({ field, isProved }) => field === only && isProved,
-    )!
-    return proven(rule, configured, all, only, `${equal} of ${compared} equal to ${source}`)
-  }
-  const possible = fits.filter((field) => !isWrong(field))
-  const named = possible.filter(({ path }) => rule.isNamed(path))
-  const [first] = named
-  if (rule.isRare && possible.length === 1 && first !== undefined && isRareProof(rule, first)) {
-    const share = `${Math.round(shareOf(first, rule.form) * first.values.size)} of ${first.values.size}`
-    return proven(
-      rule,
-      configured,
-      all,
-      first,
-      `by name, and the only path whose values fit (${share})`,
-    )
-  }
-  const atSet = possible.filter(({ path }) => [configured].flat().includes(path))
-  const rivals = rule.isRare ? possible : [...new Set([...named, ...atSet])]
-  if (rivals.length > 1)
-    return finding(rule, configured, all, 'ambiguous', 'several paths may be it', rivals)
-  if (rivals.length === 1)
-    return finding(rule, configured, all, 'suggested', suggestion(rule, rivals[0]!), rivals)
+  if (only === undefined) return null
+  const copies = question.all.fields.filter(
+    (field) => field !== only.field && isCopy(only.field, field),
+  )
+  const same = new Set([...proved.map(({ field }) => field), ...copies])
+  return provenAs(question, [...same], only.evidence!)
+}
+
+function byRareForm(rule: Rule, question: Question, possible: readonly Field[]): Finding | null {
+  const [only, ...others] = possible
+  const isProof =
+    rule.isRare &&
+    only !== undefined &&
+    others.length === 0 &&
+    rule.isNamed(only.path) &&
+    isRareProof(rule, only)
+  if (!isProof) return null
+  const share = `${Math.round(shareOf(only, rule.form) * only.values.size)} of ${only.values.size}`
+  return proven(question, only, `by name, and the only path whose values fit (${share})`)
+}
+
+function byName(rule: Rule, question: Question, possible: readonly Field[]): Finding | null {
+  const configured = [question.configured].flat()
+  const rivals = possible.filter(
+    ({ path }) => rule.isRare || rule.isNamed(path) || configured.includes(path),
+  )
+  const [only, ...others] = rivals
+  if (only === undefined) return null
+  return others.length === 0
+    ? finding(question, 'suggested', suggestion(rule, only), rivals)
+    : finding(question, 'ambiguous', 'several paths may be it', rivals)
+}
+
+function withoutCandidate(question: Question, isClear: boolean): Finding {
+  const { configured, all } = question
+  const records = plural(all.records.length, 'record')
   if (isFilled(configured, all))
-    return finding(
-      rule,
-      configured,
-      all,
-      'suggested',
-      'has values of another form, or of something else',
-    )
-  const isClear = possible.length === 0 && all.empty === 0 && all.hidden === 0 && fits.length === 0
-  if (isClear && records.length >= enoughForAbsent)
-    return finding(
-      rule,
-      configured,
-      all,
-      'absent',
-      `nothing in ${plural(records.length, 'record')} can be it`,
-    )
+    return finding(question, 'suggested', 'has values of another form, or of something else')
+  if (isClear && all.empty === 0 && all.hidden === 0 && all.records.length >= enoughForAbsent)
+    return finding(question, 'absent', `nothing in ${records} can be it`)
   const why =
     all.hidden > 0
       ? `${plural(all.hidden, 'path')} cannot be shown`
       : 'no path of a known name has values'
-  return finding(rule, configured, all, 'unseen', `${why} in ${plural(records.length, 'record')}`)
+  return finding(question, 'unseen', `${why} in ${records}`)
 }
 
 function suggestion({ isNamed }: Rule, { path, values }: Field): string {
@@ -176,44 +196,45 @@ function isFilled(configured: JsonPath, { records }: Fields): boolean {
   return records.some(({ body }) => (valueAt(body, configured) ?? null) !== null)
 }
 
-/** The finding about a path that is proved. */
-export function proven(
-  rule: Pick<Rule, 'setting'>,
-  configured: JsonPath,
-  all: Fields,
-  field: Field,
+/** The finding about paths that are proved alike: several are ambiguous. null: none is proved. */
+export function provenAs(
+  question: Question,
+  proved: readonly Field[],
   evidence: string,
-): Finding {
+): Finding | null {
+  const [only, ...others] = proved
+  if (only === undefined) return null
+  return others.length === 0
+    ? proven(question, only, evidence)
+    : finding(question, 'ambiguous', 'equal values at several paths', proved)
+}
+
+/** The finding about a path that is proved. */
+export function proven(question: Question, field: Field, evidence: string): Finding {
+  const { configured, all } = question
   // A list whose earlier paths hold something else reads that.
   const isRead = all.records.every(
     ({ key, body }) =>
       !field.values.has(key) || Object.is(valueAt(body, configured), field.values.get(key)),
   )
   const state = isRead ? 'confirmed' : 'elsewhere'
-  return {
-    ...finding(rule, configured, all, state, evidence, [field]),
-    path: field.path,
-    mustChange: !isRead,
-  }
+  return { ...finding(question, state, evidence, [field]), mustChange: !isRead }
 }
 
 /** A finding about paths that may be the one, or about none. */
 export function finding(
-  { setting }: Pick<Rule, 'setting'>,
-  configured: JsonPath,
-  all: Fields,
+  { setting, configured, all }: Question,
   state: FindingState,
   evidence: string,
-  candidates: readonly Field[] = [],
+  fields: readonly Field[] = [],
 ): Finding {
-  const isOpen = candidates.length > 0 && !isFilled(configured, all)
+  const candidates = fields.map(({ path, values }) => ({
+    path,
+    form: formText([...values.values()][0]),
+  }))
   return {
-    ...{ setting, state, configured, evidence },
+    ...{ setting, state, configured, evidence, candidates },
     path: candidates.length === 1 ? candidates[0]!.path : null,
-    candidates: candidates.map(({ path, values }) => ({
-      path,
-      form: formText([...values.values()][0]),
-    })),
-    mustChange: isOpen,
+    mustChange: candidates.length > 0 && !isFilled(configured, all),
   }
 }

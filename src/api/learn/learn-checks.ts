@@ -1,11 +1,11 @@
-import { valueAt } from '../../values/json-path.ts'
+import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import { plural } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { watchPpsr } from '../contract/appraisal/checks.ts'
 import { pastOperations } from '../contract/appraisal/past-checks.ts'
 import { watchStatuses } from '../contract/appraisal/shapes.ts'
 import { type Answer, type Field, type Fields, fieldsOf, type SeenRecord } from './answers.ts'
-import { decide, type Finding, finding, proven, shareOf } from './decide.ts'
+import { decide, type Finding, finding, proven, provenAs, shareOf } from './decide.ts'
 import { bitsOf, comparable, forms, instantOf } from './forms.ts'
 import { listField, listsIn, wholeAnswers } from './learn-lists.ts'
 import { pastId, pastLink, pastTime, watchId, watchTime } from './rules.ts'
@@ -110,24 +110,16 @@ function isId(field: Field): boolean {
 
 function ofPair(
   rule: typeof pastId,
-  configured: AppraisalWire['pastCheck']['id'],
+  configured: JsonPath,
   all: Fields,
   paired: readonly Field[],
   source: string,
 ): Finding {
-  const [only, ...others] = new Set(paired)
-  if (only === undefined) return decide(rule, configured, all, noWitness)
-  if (others.length > 0)
-    return finding(rule, configured, all, 'ambiguous', 'the same ids at several paths', [
-      only,
-      ...others,
-    ])
-  return proven(
-    rule,
-    configured,
-    all,
-    only,
-    `${plural(only.values.size, 'value')}, among ${source}`,
+  const found = [...new Set(paired)]
+  const evidence = `${plural(found[0]?.values.size ?? 0, 'value')}, among ${source}`
+  return (
+    provenAs({ setting: rule.setting, configured, all }, found, evidence) ??
+    decide(rule, configured, all, noWitness)
   )
 }
 
@@ -155,32 +147,19 @@ function linkOf(
   { pdfUrl }: AppraisalWire['pastCheck'],
 ): Finding {
   const links = all.fields.filter((field) => shareOf(field, 'link') === 1)
-  const counted = links.map((field) => {
-    const seen = new Map<string, Set<unknown>>()
-    for (const answer of past)
-      for (const { key, body } of itemsOf([answer], '')) {
-        if (!seen.has(key)) seen.set(key, new Set())
-        seen.get(key)!.add(valueAt(body, field.path))
-      }
-    return {
-      field,
-      count: seen
-        .values()
-        .filter(({ size }) => size > 1)
-        .toArray().length,
-    }
-  })
-  const signed = counted.filter(({ count }) => count > 0)
-  const [only] = signed
-  if (only !== undefined && signed.length === 1)
-    return proven(
-      pastLink,
-      pdfUrl,
-      all,
-      only.field,
-      `${plural(only.count, 'link')} signed again at another read`,
-    )
-  return decide(pastLink, pdfUrl, all, noWitness)
+  const signedIn = (field: Field) => {
+    const seen = past
+      .flatMap((answer) => itemsOf([answer], ''))
+      .map(({ key, body }) => ({ key, link: valueAt(body, field.path) }))
+    const byCheck = Map.groupBy(seen, ({ key }) => key).values()
+    return byCheck.filter((reads) => new Set(reads.map(({ link }) => link)).size > 1).toArray()
+      .length
+  }
+  const signed = links.filter((field) => signedIn(field) > 0)
+  const [only, ...others] = signed
+  if (only === undefined || others.length > 0) return decide(pastLink, pdfUrl, all, noWitness)
+  const evidence = `${plural(signedIn(only), 'link')} signed again at another read`
+  return proven({ setting: pastLink.setting, configured: pdfUrl, all }, only, evidence)
 }
 
 /** A list of `/ppsrwatch` whose items may have one of the documented statuses. */
@@ -205,48 +184,39 @@ function statusesOf(
   items: Fields,
   watch: AppraisalWire['watch'],
 ): Finding[] {
-  const bodies = wholeAnswers(watched)
-  const [ofList, ofStatus] = [
-    { setting: 'appraisal.watch.checks' },
-    { setting: 'appraisal.watch.checkStatus' },
-  ]
-  const listFields = lists.map(({ path }) => listField(path, watched))
-  const [list] = lists
-  if (list === undefined || lists.length > 1) {
-    const state = list === undefined ? 'unseen' : 'ambiguous'
-    const evidence =
-      list === undefined ? 'no item with a documented status' : 'several lists with statuses'
-    return [
-      finding(ofList, watch.checks, bodies, state, evidence, listFields),
-      finding(ofStatus, watch.checkStatus, items, state, evidence),
-    ]
+  const ofList = {
+    setting: 'appraisal.watch.checks',
+    configured: watch.checks,
+    all: wholeAnswers(watched),
   }
-  const proved = list.statuses.filter(({ path }) => isSummed(watched, list.path, path))
-  const [only] = proved
-  if (only === undefined || list.statuses.length > 1)
+  const ofStatus = {
+    setting: 'appraisal.watch.checkStatus',
+    configured: watch.checkStatus,
+    all: items,
+  }
+  const listFields = lists.map(({ path }) => listField(path, watched))
+  const [list, ...others] = lists
+  if (list === undefined || others.length > 0) {
+    const [state, evidence] =
+      list === undefined
+        ? (['unseen', 'no item with a documented status'] as const)
+        : (['ambiguous', 'several lists with statuses'] as const)
+    return [finding(ofList, state, evidence, listFields), finding(ofStatus, state, evidence)]
+  }
+  const { statuses } = list
+  const [only] = statuses
+  if (statuses.length > 1 || !isSummed(watched, list.path, only!.path))
     return [
-      finding(
-        ofList,
-        watch.checks,
-        bodies,
-        'suggested',
-        'the only list with documented statuses',
-        listFields,
-      ),
+      finding(ofList, 'suggested', 'the only list with documented statuses', listFields),
       finding(
         ofStatus,
-        watch.checkStatus,
-        items,
-        list.statuses.length > 1 ? 'ambiguous' : 'suggested',
+        statuses.length > 1 ? 'ambiguous' : 'suggested',
         'documented statuses',
-        list.statuses,
+        statuses,
       ),
     ]
-  const evidence = `the most noteworthy of ${plural(only.values.size, 'item')} is the status of each answer`
-  return [
-    proven(ofList, watch.checks, bodies, listFields[0]!, evidence),
-    proven(ofStatus, watch.checkStatus, items, only, evidence),
-  ]
+  const evidence = `the most noteworthy of ${plural(only!.values.size, 'item')} is the status of each answer`
+  return [proven(ofList, listFields[0]!, evidence), proven(ofStatus, only!, evidence)]
 }
 
 function isSummed(watched: readonly Answer[], list: string, path: string): boolean {

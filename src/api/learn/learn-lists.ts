@@ -10,7 +10,7 @@ import {
   leavesOf,
   type SeenRecord,
 } from './answers.ts'
-import { decide, type Finding, finding, proven } from './decide.ts'
+import { decide, type Finding, finding, provenAs, type Question } from './decide.ts'
 import { forms, instantOf } from './forms.ts'
 import type { Witness } from './proof.ts'
 import { listId, listUpdate } from './rules.ts'
@@ -104,7 +104,6 @@ export function learnList(
   const known = new Map(evaluations.map(({ key, body }) => [Number(key), body]))
   const places = Map.groupBy(lists.flatMap(idsIn), ({ list, path }) => JSON.stringify([list, path]))
   const proved = [...places.values()].filter((ids) => isId(ids, known))
-  const bodies = wholeAnswers(lists)
   const arrays = [...new Set(proved.map(([first]) => first!.list))].map((path) =>
     listField(path, lists),
   )
@@ -120,24 +119,16 @@ export function learnList(
       .map(({ id }) => id),
   ).size
   const evidence = `${plural(confirmed, 'id')} answered by /geteval, created in the window asked for`
+  const ofItems = {
+    setting: 'appraisal.evalList.items',
+    configured: evalList.items,
+    all: wholeAnswers(lists),
+  }
+  const ofId = { setting: listId.setting, configured: evalList.id, all }
   return [
-    found(
-      { setting: 'appraisal.evalList.items' },
-      evalList.items,
-      bodies,
-      arrays,
-      evidence,
-      unprovenLists(lists),
-    ),
-    arrays.length === 1
-      ? found(listId, evalList.id, all, ids, evidence, [])
-      : finding(
-          listId,
-          evalList.id,
-          all,
-          arrays.length > 1 ? 'ambiguous' : 'unseen',
-          'its list is not known',
-        ),
+    provenAs(ofItems, arrays, evidence) ?? unproven(ofItems, lists),
+    (arrays.length === 1 ? provenAs(ofId, ids, evidence) : null) ??
+      finding(ofId, arrays.length > 1 ? 'ambiguous' : 'unseen', 'its list is not known'),
     decide(listUpdate, evalList.updatedAt, all, {
       witnesses: new Map([['UpdatedAt of /geteval', updateWitnesses(known)]]),
     }),
@@ -154,26 +145,11 @@ function isId(ids: readonly ListedId[], known: ReadonlyMap<number, unknown>): bo
   )
 }
 
-function found(
-  rule: { readonly setting: string },
-  configured: JsonPath,
-  all: Fields,
-  proved: readonly Field[],
-  evidence: string,
-  possible: readonly Field[],
-): Finding {
-  const [only] = proved
-  if (only !== undefined && proved.length === 1)
-    return proven(rule, configured, all, only, evidence)
-  if (only !== undefined)
-    return finding(rule, configured, all, 'ambiguous', 'the same ids at several paths', proved)
-  const state = possible.length === 0 ? 'unseen' : possible.length === 1 ? 'suggested' : 'ambiguous'
-  return finding(rule, configured, all, state, 'no evaluation of the list was read', possible)
-}
-
-function unprovenLists(lists: readonly Answer[]): Field[] {
+function unproven(question: Question, lists: readonly Answer[]): Finding {
   const paths = new Set(lists.flatMap(({ body }) => listsIn(body).map(({ path }) => path)))
-  return [...paths].map((path) => listField(path, lists))
+  const possible = [...paths].map((path) => listField(path, lists))
+  const state = possible.length === 0 ? 'unseen' : possible.length === 1 ? 'suggested' : 'ambiguous'
+  return finding(question, state, 'no evaluation of the list was read', possible)
 }
 
 /** Whole answers as records, by their position. */

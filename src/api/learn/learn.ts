@@ -224,9 +224,7 @@ function withModels(found: readonly Finding[], all: Fields): Finding[] {
     const isOpen = one.state === 'suggested' && one.path === field?.path
     if (field === undefined || !isOpen || !rule?.isNamed(field.path)) return one
     return proven(
-      one,
-      one.configured,
-      all,
+      { ...one, all },
       field,
       'by name; of all fields these two alone depend on the make',
     )

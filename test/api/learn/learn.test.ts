@@ -490,6 +490,30 @@ test('a time that rises down the list is not that of the search; a status that d
   expect(find(answers, 'watch.checkStatus').state).toBe('suggested')
 })
 
+test('sources that contradict each other prove nothing, nor do two links that are signed again', () => {
+  const answers = evaluations(14, (at) => ({ ModelYear: 2010 + at }))
+  const vinOf = (at: number) => (answers[at]!.body as { VIN: string }[])[0]!.VIN
+  const vehicles = answers.map((_, at) => ({ vin: vinOf(at), facts: { year: 2010 + at } }))
+  const builds = answers.map((_, at) => ({
+    ...{ operation: 'gccfactoryvinext', request: { vin: vinOf(at) } },
+    body: { VehicleData: { VIN: vinOf(at), MY: String(2009 + at) } },
+  }))
+  const links = (sig: number) =>
+    checks(
+      (id) => ({
+        a: `https://x.example/${id}.pdf?sig=${sig}`,
+        b: `https://x.example/${id}.png?sig=${sig}`,
+      }),
+      (id) => ({ id }),
+    )
+
+  expect(find(answers, 'evaluation.year', defaultWire, vehicles).state).toBe('elsewhere')
+  expect(find([...answers, ...builds], 'evaluation.year', defaultWire, vehicles).state).toBe(
+    'unseen',
+  )
+  expect(find([...links(1), ...links(2)], 'pastCheck.pdfUrl').state).toBe('ambiguous')
+})
+
 test('a path that is null so far, or whose key cannot be shown, keeps a setting from being absent', () => {
   const without = evaluations(30, (at) => ({ n: at }))
   const always = evaluations(30, (at) => ({ n: at, x: null }))
