@@ -57,52 +57,48 @@ const weak: Readonly<Record<number, string>> = {
     dealer price | min price | max price | price from | price to | price range`,
 }
 
-const meanings = buildMeanings()
-/** Meanings by the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words with two meanings are left out. */
-const byWords = buildByWords()
-
-/** Every header of a field, in all languages. */
-function aliasesOf(field: Field): string[] {
-  return [aliasTable[field], aliasLanguages[field]].flatMap((names) => (names ? split(names) : []))
+interface Lookup {
+  readonly meanings: ReadonlyMap<string, readonly Meaning[]>
+  /** By the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words with two meanings are left out. */
+  readonly byWords: ReadonlyMap<string, readonly Meaning[]>
 }
 
-function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
+let built: Lookup | undefined
+/** Built for the first header: most commands read no list. */
+const lookup = () => (built ??= buildLookup())
+
+function buildLookup(): Lookup {
   const confidenceOf = new Map<string, number>()
   for (const lists of [weak, weakLanguages])
     for (const [confidence, names] of Object.entries(lists))
       for (const name of split(names)) confidenceOf.set(headerKey(name), Number(confidence))
-  const found = new Map<string, readonly Meaning[]>()
-  for (const field of fields)
-    for (const alias of aliasesOf(field)) {
-      const { key } = readHeader(alias)
-      const meaning = { field, confidence: confidenceOf.get(key) ?? plain }
-      for (const form of [key, withoutAccents(key)])
-        if (!found.has(form)) found.set(form, [meaning])
-    }
-  for (const [key, entries] of Object.entries({ ...ambiguousLanguages, ...ambiguous }))
-    for (const form of [headerKey(key), withoutAccents(headerKey(key))])
-      found.set(
-        form,
-        Object.entries(entries).map(([field, confidence]) => ({
-          field: field as Field,
-          confidence,
-        })),
-      )
-  return found
-}
-
-function buildByWords(): ReadonlyMap<string, readonly Meaning[]> {
-  const found = new Map<string, readonly Meaning[]>()
-  const twice = new Set<string>()
-  for (const name of fields.flatMap(aliasesOf)) {
-    const known = meanings.get(readHeader(name).key)!
-    const words = wordKey(readHeader(name).words)
-    const before = found.get(words)
-    if (before && before[0]!.field !== known[0]!.field) twice.add(words)
-    if (!before || known[0]!.confidence > before[0]!.confidence) found.set(words, known)
+  const meanings = new Map<string, readonly Meaning[]>()
+  const aliases = fields.flatMap((field) =>
+    split(`${aliasTable[field] ?? ''}|${aliasLanguages[field] ?? ''}`)
+      .filter(Boolean)
+      .map((alias) => ({ field, ...readHeader(alias) })),
+  )
+  for (const { field, key } of aliases) {
+    const meaning = { field, confidence: confidenceOf.get(key) ?? plain }
+    for (const form of [key, withoutAccents(key)])
+      if (!meanings.has(form)) meanings.set(form, [meaning])
   }
-  for (const words of twice) found.delete(words)
-  return found
+  for (const [name, entries] of Object.entries({ ...ambiguousLanguages, ...ambiguous })) {
+    const found = Object.entries(entries) as [Field, number][]
+    const known = found.map(([field, confidence]) => ({ field, confidence }))
+    const key = headerKey(name)
+    for (const form of [key, withoutAccents(key)]) meanings.set(form, known)
+  }
+  const byWords = new Map<string, readonly Meaning[]>()
+  const twice = new Set<string>()
+  for (const alias of aliases) {
+    const [known, words] = [meanings.get(alias.key)!, wordKey(alias.words)]
+    const before = byWords.get(words)
+    if (before && before[0]!.field !== known[0]!.field) twice.add(words)
+    if (!before || known[0]!.confidence > before[0]!.confidence) byWords.set(words, known)
+  }
+  for (const words of twice) byWords.delete(words)
+  return { meanings, byWords }
 }
 
 function wordKey(words: readonly string[]): string {
@@ -117,7 +113,7 @@ function wordKey(words: readonly string[]): string {
 function withoutVehicle(words: readonly string[]): readonly Meaning[] {
   const rest = words.filter((word) => word !== 'vehicle' && word !== 'car')
   if (rest.length === 0 || rest.length === words.length) return []
-  const known = byWords.get(wordKey(rest)) ?? []
+  const known = lookup().byWords.get(wordKey(rest)) ?? []
   return known.some(({ field }) => field === 'row_index' || field === 'days_in_stock') ? [] : known
 }
 
@@ -127,6 +123,7 @@ function split(names: string): string[] {
 
 /** By the whole key, with its accents or without. */
 function meaningOf(key: string): readonly Meaning[] | undefined {
+  const { meanings } = lookup()
   return meanings.get(key) ?? meanings.get(withoutAccents(key))
 }
 
@@ -135,7 +132,7 @@ export function meaningsOf(header: string): readonly Meaning[] {
   const { key, shortKey, words } = readHeader(header)
   const whole = meaningOf(key) ?? (shortKey === null ? undefined : meaningOf(shortKey))
   if (whole) return whole
-  const spelt = byWords.get(wordKey(words)) ?? withoutVehicle(words)
+  const spelt = lookup().byWords.get(wordKey(words)) ?? withoutVehicle(words)
   if (spelt.length > 0) return spelt
   if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', confidence: 0.5 }]
   const sides = header.split(/[/|\n]/).map((side) => meaningOf(readHeader(side).key))
