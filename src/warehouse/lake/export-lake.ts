@@ -125,6 +125,7 @@ async function exportSnapshot(
   const warehouse = await readWarehouse(client)
   const state = await readLakeState(target)
   const last = state.exports.at(-1)
+  const isHistoryRemoved = mustRemoveHistory(state, warehouse)
   progress.last = last?.finishedAt ?? null
   assertOwn(target, state, warehouse.warehouse, services.isReplaced === true)
   const scratch = await target.prepare()
@@ -135,7 +136,6 @@ async function exportSnapshot(
   // Fails when the connection, and with it the lock, is lost: then another export may have started.
   await client.query('select 1')
   for (const change of changes) await commitTable(running, change)
-  const isHistoryRemoved = last !== undefined && !isReadable(running, last)
   // Before the export is recorded: the next one must know it when this one is killed.
   if (isHistoryRemoved) await removeHistory(running, changes)
   const number = (last?.number ?? 0) + 1
@@ -148,9 +148,17 @@ async function exportSnapshot(
   return { ...reportOf(running, changes, removed), number, isHistoryRemoved, finishedAt }
 }
 
-/** Whether versions before this export may stay: none once a customer was erased, whose text they may have. */
-function isReadable({ warehouse }: Running, last: LakeState['exports'][number]): boolean {
-  return last.lastErasure === warehouse.lastErasure && last.warehouse === warehouse.warehouse
+/**
+ * Whether versions before this export must go: a customer was erased since, whose text they may have. Also versions that a killed export
+ * has left before any was recorded: nothing says when they were made.
+ */
+function mustRemoveHistory(
+  { exports, logs }: LakeState,
+  { lastErasure, warehouse }: WarehouseState,
+): boolean {
+  const last = exports.at(-1)
+  if (last === undefined) return logs.size > 0
+  return last.lastErasure !== lastErasure || last.warehouse !== warehouse
 }
 
 /** Versions that a later one had replaced until this time (ms) need not be readable. */

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { lakeCrashPoints } from '#src/warehouse/lake/crash-points.ts'
 import { someOf } from '../../support/cases.ts'
@@ -69,11 +70,8 @@ test('a kill while the versions of an erased customer are deleted: the next expo
   await lake.export()
   await pool.query('update core.evaluation set final_price = final_price + 1')
   await lake.export()
-  // As an erasure records itself.
   await pool.query('update core.evaluation set final_price = final_price + 1')
-  await pool.query(
-    `insert into pii.erasure (subject_kind, subject_masked, requested_by, receipt) values ('eval', '1', 'test', '{}')`,
-  )
+  await recordErasure(pool)
 
   const killed = await lake.start({ FORECOURT_CRASH_AT: 'lake-file-removed:2' }).ended
   const { isHistoryRemoved } = await lake.export()
@@ -82,6 +80,27 @@ test('a kill while the versions of an erased customer are deleted: the next expo
   expect(isHistoryRemoved).toBe(true)
   expect(await lake.dataFiles()).toEqual(pathsOf(await readLake(duck, lake.lake)))
 })
+
+test('an erasure after a first export that was killed while it committed leaves no version before it', async () => {
+  await using lake = await openLakeFixture({ to: 'lake', keepHours: 24 })
+  await using duck = await openDuckDb()
+  const { pool } = lake.fixture.database
+  const killed = await lake.start({ FORECOURT_CRASH_AT: 'lake-table-committed:30' }).ended
+  await pool.query('update core.evaluation set final_price = final_price + 1')
+  await recordErasure(pool)
+
+  await lake.export()
+
+  expect(killed.signal).toBe('SIGKILL')
+  expect(await lake.dataFiles()).toEqual(pathsOf(await readLake(duck, lake.lake)))
+})
+
+/** As an erasure does. */
+async function recordErasure(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `insert into pii.erasure (subject_kind, subject_masked, requested_by, receipt) values ('eval', '1', 'test', '{}')`,
+  )
+}
 
 test('a stopped export ends with 143, and the next one is complete', async () => {
   await using lake = await openLakeFixture()
