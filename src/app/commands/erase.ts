@@ -30,9 +30,9 @@ export const erase: RunCommand = async (session, options) => {
     await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
   if (isDryRun) {
     const receipt = await run(true)
-    session.result({ dryRun: true, ...receipt, notSearched: notSearched(config) }, () => [
+    session.result({ dryRun: true, ...receipt, ...outside(config) }, () => [
       ...linesOf(byLabel(config, receipt), null, allPeople),
-      ...droppedFileLines(config),
+      ...outsideLines(config),
     ])
     return 0
   }
@@ -47,11 +47,11 @@ export const erase: RunCommand = async (session, options) => {
   const files = await removeErasedFiles(db, archiveFolder(config))
   const document = {
     ...{ dryRun: false, ...receipt, filesPending: files.pending },
-    notSearched: notSearched(config),
+    ...outside(config),
   }
   session.result(document, () => [
     ...linesOf(byLabel(config, receipt), files, allPeople),
-    ...droppedFileLines(config),
+    ...outsideLines(config),
   ])
   return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
@@ -121,21 +121,34 @@ function byLabel({ rooftops }: Config, receipt: Receipt): Receipt {
   }
 }
 
-/** The folders of lists as they came. They are files of the dealer: nothing shows whose name is in them. */
-function notSearched(config: Config): string[] {
+/** What the erasure does not reach: lists as they came, which nothing shows whose name they have, and the lake until its next export. */
+function outside(config: Config) {
   const { done, failed } = folders
-  return dropFolders(config).flatMap((folder) => [join(folder, done), join(folder, failed)])
+  const notSearched = dropFolders(config).flatMap((folder) => [
+    join(folder, done),
+    join(folder, failed),
+  ])
+  return { notSearched, untilNextExport: config.lake.to }
 }
 
 function dropFolders(config: Config): string[] {
   return [...new Set(inboxesOf(config).map(({ folder }) => folder))]
 }
 
-function droppedFileLines(config: Config): string[] {
+function outsideLines(config: Config): string[] {
   const dropped = dropFolders(config)
-  if (dropped.length === 0) return []
+  const { to } = config.lake
   return [
-    `Not searched: the stock lists in done/ and failed/ of ${dropped.join(', ')}. Remove those that name the customer.`,
+    ...(dropped.length === 0
+      ? []
+      : [
+          `Not searched: the stock lists in done/ and failed/ of ${dropped.join(', ')}. Remove those that name the customer.`,
+        ]),
+    ...(to === null
+      ? []
+      : [
+          `The lake ${to} may name the customer until its next export, which deletes its earlier versions: run "forecourt lake export".`,
+        ]),
   ]
 }
 

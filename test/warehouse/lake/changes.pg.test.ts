@@ -2,6 +2,7 @@ import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { byEmail, eraseIn, openJanesFixture } from '../../privacy/erase/erase-fixture.ts'
+import { runInProcess } from '../../support/cli.ts'
 import { deltaNames, lastExport, readDelta, readLake, rowsOf } from './delta.ts'
 import { openDuckDb } from './duckdb.ts'
 import { openLakeFixture, pathsOf } from './lake-fixture.ts'
@@ -171,6 +172,26 @@ test('an erased customer is in no file and no version after the next export', as
   const exported = await lastExport(duck, lake.lake)
   for (const { table_name: name, table_version: version } of exported)
     expect([name, String(tables[name]!.version)]).toEqual([name, version])
+})
+
+test('the receipt of an erasure names the lake, which has the texts until its next export', async () => {
+  await using lake = await openLakeFixture({ to: 'lake' }, await janesWarehouse())
+  const erase = async (...args: readonly string[]) => {
+    const config = join(lake.folder, 'forecourt.yaml')
+    return await runInProcess(
+      ['--config', config, 'erase', '--email', 'jane@example.org', '--dry-run', ...args],
+      {
+        cwd: lake.folder,
+      },
+    )
+  }
+
+  const { stdout, stderr } = await erase()
+  const { stdout: json } = await erase('--json')
+
+  expect(stderr).toBe('')
+  expect(stdout).toMatch(/The lake \S*lake may name the customer until its next export/)
+  expect(JSON.parse(json)).toMatchObject({ untilNextExport: expect.stringMatching(/lake$/) })
 })
 
 async function janesWarehouse() {
