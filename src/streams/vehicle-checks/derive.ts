@@ -1,10 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
-import {
-  type CheckKind,
-  checkRefOf,
-  type PastCheck,
-} from '../../api/contract/appraisal/past-checks.ts'
+import { type CheckKind, checkRefOf } from '../../api/contract/appraisal/past-checks.ts'
 import {
   type Derivation,
   type DeriveOptions,
@@ -24,20 +20,21 @@ import {
   toleranceMs,
 } from './derive-status.ts'
 import { pastAsks } from './due.ts'
-import { keyOf, knownChecks, ownersOf } from './known-checks.ts'
-import { checkRow, linkLifeMs, mergeListed } from './load-past-checks.ts'
+import {
+  type KnownCheck,
+  keyOf,
+  knownChecks,
+  type ListedCheck,
+  onePerCheck,
+  ownersOf,
+  type PastAnswer,
+} from './known-checks.ts'
+import { checkRow, linkRow, lostChecks, mergeListed } from './load-past-checks.ts'
 
 const endpoints = [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name]
 
 /** The newest list of the checks of one kind on a vehicle. */
-interface Listing {
-  readonly kind: CheckKind
-  readonly vin: string
-  readonly at: Date
-  readonly runId: number
-  readonly checks: readonly PastCheck[]
-  readonly isComplete: boolean
-}
+type Listing = PastAnswer & { readonly runId: number }
 
 export function checkKeys(rooftopIds: readonly number[]) {
   return payloadKeys(rooftopIds, endpoints)
@@ -70,7 +67,7 @@ export async function deriveChecks(
       const isOfEndpoint = (one: StoredAnswer) => one.endpoint === endpoint
       return answers.findLast(isOfEndpoint)?.readAt === read.findLast(isOfEndpoint)?.readAt
     })
-    if (isNewestRead) listed.push({ answers: read, lists: newestListings(read) })
+    if (isNewestRead) listed.push({ answers: read, lists: newestListings(read, rooftop) })
   }
   const facts = await readFacts(
     db,
@@ -80,8 +77,7 @@ export async function deriveChecks(
   const checks: Pairs = { stored: [], derived: [] }
   const links: Pairs = { stored: [], derived: [] }
   for (const { answers, lists } of listed)
-    for (const list of lists)
-      await deriveListing(db, rooftop.groupId, list, { answers, facts, checks, links })
+    for (const list of lists) await deriveListing(db, list, { answers, facts, checks, links })
   const recordOf = (row: Row) => String(row['eval_id'])
   return {
     tables: [
@@ -136,18 +132,19 @@ function readOrReject(
   }
 }
 
-function newestListings(answers: readonly ReadAnswer[]): Listing[] {
+function newestListings(answers: readonly ReadAnswer[], { groupId }: RooftopRow): Listing[] {
   return (['ppsr', 'car_history'] as const).flatMap((kind) => {
     const newest = answers.findLast(({ endpoint }) => endpoint === pastAsks[kind])
     if (!newest?.listed) return []
     const { vin, readAt: at, runId, listed } = newest
-    return [{ kind, vin, at, runId, ...listed }]
+    return [{ groupId, kind, vin, at, runId, isOfThisVehicle: true, ...listed }]
   })
 }
 
 /** What is stored about the vehicles. */
 interface Facts extends StatusFacts {
-  readonly checks: readonly Row[]
+  /** The rows of the known checks, by `keyOf`. */
+  readonly rows: ReadonlyMap<string, Row>
   readonly links: readonly Row[]
   readonly vinsInGroup: ReadonlySet<string>
   /** Evaluations whose customer was erased, with the links of their checks. */
@@ -180,16 +177,18 @@ async function readFacts(
     select check_kind, check_ref from core.vehicle_check as own
     join core.watch_status_change as change using (rooftop_id, eval_id, check_kind, check_ref)
     where ${ofVehicles} and (to_status, observed_at) = (watch_status, watch_status_since)`)
+  const keyOfRow = (row: Row) => keyOf(row['check_kind'] as CheckKind, row['check_ref'] as string)
+  const rows = new Map(checks.map((row) => [keyOfRow(row), row]))
+  const known = await knownChecks(db, groupId, vins, refs)
   return {
-    checks,
+    rows,
     links,
-    known: await knownChecks(db, groupId, vins),
+    // Without those that another process has added between the two reads.
+    known: known.filter(({ kind, ref }) => rows.has(keyOf(kind, ref))),
     vinsInGroup: new Set(named.map((row) => row['vin'] as string)),
     erased: new Set(erased.map((row) => row['eval_id'] as number)),
     terminal: new Set(terminal.map((row) => row['watch_status'] as string)),
-    recorded: new Set(
-      recorded.map((row) => keyOf(row['check_kind'] as CheckKind, row['check_ref'] as string)),
-    ),
+    recorded: new Set(recorded.map(keyOfRow)),
   }
 }
 
@@ -203,80 +202,56 @@ interface Vehicle {
 /** The rows of the checks that a list shows, and of those that it no longer shows. */
 async function deriveListing(
   db: Kysely<Tables>,
-  groupId: number,
   listing: Listing,
   vehicle: Vehicle,
 ): Promise<void> {
-  const { kind, vin, at, runId } = listing
+  const { groupId, kind, vin, at, runId } = listing
   const { facts, checks } = vehicle
-  const ofKind = facts.checks.filter((row) => row['check_kind'] === kind)
-  const isLater = (time: unknown) => time !== null && Number(time) > at.getTime() + toleranceMs
-  const listed = new Set<unknown>()
-  for (const found of listing.checks) {
-    const check = { ...found, ref: checkRefOf(found, vin) }
-    listed.add(check.ref)
-    const row = ofKind.find((own) => own['check_ref'] === check.ref)
-    const answer = { ...listing, groupId, isOfThisVehicle: true }
-    if (row === undefined) {
+  for (const listed of onePerCheck([listing])) {
+    const { check } = listed
+    const key = keyOf(kind, check.ref)
+    const known = facts.known.find((one) => keyOf(one.kind, one.ref) === key)
+    if (known === undefined) {
       const [owner] = await ownersOf(db, groupId, [{ vin, at: check.searchedAt ?? at }])
       if (!owner) continue
-      const made = checkRow({ answer, check }, owner, runId)
+      const made = checkRow(listed, owner, runId)
       const status = statusOf({ ...made, watch_status: null, watch_status_since: null }, vehicle)
       const since = status === null ? null : at
       // Only a paid answer holds the results.
       const unknown = { security_interest_count: null, written_off_count: null, stolen_count: null }
       const watch = { watch_status: status, watch_status_since: since, gone_at: null }
       checks.derived.push({ ...made, ...unknown, ...watch })
-      deriveLink(vehicle, listing, check, made)
+      deriveLink(vehicle, listed, owner)
       continue
     }
     // The lists of its own vehicle decide about it.
-    if (row['vin'] !== vin && facts.vinsInGroup.has(row['vin'] as string)) continue
+    if (known.vin !== vin && facts.vinsInGroup.has(known.vin)) continue
+    const row = facts.rows.get(key)!
     checks.stored.push(row)
-    checks.derived.push({
-      ...row,
-      ...mergeListed(knownOf(row), { answer, check }),
-      ...(isLater(row['gone_at']) ? { gone_at: row['gone_at'] } : {}),
-      watch_status: statusOf(row, vehicle),
-    })
-    deriveLink(vehicle, listing, check, row)
+    const merged = mergeListed(known, listed)
+    checks.derived.push({ ...row, ...merged, watch_status: statusOf(row, vehicle) })
+    deriveLink(vehicle, listed, known)
   }
-  if (!listing.isComplete) return
-  for (const row of ofKind) {
-    if (row['vin'] !== vin || listed.has(row['check_ref']) || row['gone_at'] !== null) continue
-    if (isLater(row['first_seen_at'])) continue
+  const latest = new Date(at.getTime() + toleranceMs)
+  for (const lost of lostChecks({ ...listing, at: latest }, facts.known)) {
+    const row = facts.rows.get(keyOf(kind, lost.ref))!
     checks.stored.push(row)
     checks.derived.push({ ...row, gone_at: at })
   }
 }
 
-function knownOf(row: Row) {
-  return {
-    kind: row['check_kind'],
-    searchedAt: row['searched_at'],
-    searchNumber: row['search_number'],
-    certificateNumber: row['certificate_number'],
-    goneAt: row['gone_at'],
-  } as Parameters<typeof mergeListed>[0]
-}
-
 /** The link of a listed check. A link that was signed after the list is another answer's. */
 function deriveLink(
   { facts, links }: Vehicle,
-  { kind, at }: Listing,
-  { ref, pdfUrl }: PastCheck,
-  { rooftop_id, eval_id }: Row,
+  listed: ListedCheck,
+  owner: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
 ): void {
-  if (facts.erased.has(eval_id as number)) return
-  const key = { rooftop_id, eval_id, link_kind: `${kind}_pdf`, link_ref: ref }
-  const link = facts.links.find((row) =>
-    Object.entries(key).every(([name, value]) => row[name] === value),
-  )
-  const isLater = link && Number(link['signed_at']) > at.getTime() + toleranceMs
+  if (facts.erased.has(owner.evalId)) return
+  const made = linkRow(listed, owner)
+  const key = ['rooftop_id', 'eval_id', 'link_kind', 'link_ref'] as const
+  const link = facts.links.find((row) => key.every((name) => row[name] === made[name]))
   if (link) links.stored.push(link)
-  if (isLater) links.derived.push(link)
-  else if (pdfUrl !== null) {
-    const times = { signed_at: at, expires_at: new Date(at.getTime() + linkLifeMs) }
-    links.derived.push({ ...key, ...times, ...link, url: pdfUrl })
-  }
+  if (link && Number(link['signed_at']) > made.signed_at.getTime() + toleranceMs)
+    links.derived.push(link)
+  else if (made.url !== null) links.derived.push({ ...made, ...link, url: made.url })
 }

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { type CheckKind, checkRefOf } from '../../api/contract/appraisal/past-checks.ts'
+import { partition } from '../../values/partition.ts'
 import type { LoadOutcome, RecordWarning } from '../../values/record.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import {
@@ -155,25 +156,29 @@ async function correctFacts(db: Kysely<Tables>, pairs: readonly Pair[]): Promise
   return corrected.map(({ answer }) => answer)
 }
 
+/** The known checks of the vehicle that its list no longer shows. A check that was added after the list is not gone. Pure. */
+export function lostChecks(answer: PastAnswer, known: readonly KnownCheck[]): KnownCheck[] {
+  if (!answer.isOfThisVehicle || answer.isComplete === false) return []
+  const listed = new Set(answer.checks.map((check) => checkRefOf(check, answer.vin)))
+  return known.filter(
+    ({ kind, ref, vin, goneAt, firstSeenAt }) =>
+      kind === answer.kind &&
+      vin === answer.vin &&
+      !listed.has(ref) &&
+      goneAt === null &&
+      firstSeenAt < answer.at,
+  )
+}
+
 /** Marks the checks of the vehicle that its list no longer shows. */
 async function markGone(
   db: Kysely<Tables>,
   answers: readonly PastAnswer[],
   known: readonly KnownCheck[],
 ): Promise<PastAnswer[]> {
-  const lost = answers.flatMap((answer) => {
-    if (!answer.isOfThisVehicle || answer.isComplete === false) return []
-    const listed = new Set(answer.checks.map((check) => checkRefOf(check, answer.vin)))
-    return (
-      known
-        .filter(({ kind, ref }) => kind === answer.kind && !listed.has(ref))
-        // A check that was added after this answer is not gone.
-        .filter(({ vin, goneAt, firstSeenAt }) => {
-          return vin === answer.vin && goneAt === null && firstSeenAt < answer.at
-        })
-        .map((check) => ({ answer, check }))
-    )
-  })
+  const lost = answers.flatMap((answer) =>
+    lostChecks(answer, known).map((check) => ({ answer, check })),
+  )
   if (lost.length === 0) return []
   const { rooftopIds, evalIds, kinds, refs } = keyColumns(lost.map(({ check }) => check))
   await sql`
@@ -260,24 +265,30 @@ function byRowKey(a: CheckRow, b: CheckRow): number {
 }
 
 /** How long a signed link lives [A §8]. */
-export const linkLifeMs = 7 * 86_400_000
+const linkLifeMs = 7 * 86_400_000
+
+/** The row of the link that a list shows for a check. Pure. */
+export function linkRow(
+  { answer: { kind, at }, check }: ListedCheck,
+  { rooftopId, evalId }: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
+) {
+  return {
+    ...{ rooftop_id: rooftopId, eval_id: evalId, link_kind: `${kind}_pdf`, link_ref: check.ref },
+    ...{ url: check.pdfUrl, signed_at: at, expires_at: new Date(at.getTime() + linkLifeMs) },
+  }
+}
 
 /** Stores the newest link of each check; removes the link of a check that is listed without one. */
 async function signLinks(db: Kysely<Tables>, listed: readonly Pair[]): Promise<void> {
-  const signed = listed
-    .filter(({ check }) => check.pdfUrl !== null)
-    .sort((a, b) => compareKeys(a.known, b.known))
-  await dropLinks(
-    db,
-    listed.filter(({ check }) => check.pdfUrl === null),
-  )
-  if (signed.length === 0) return
+  const [signed, bare] = partition(listed, ({ check }) => check.pdfUrl !== null)
+  await dropLinks(db, bare)
+  const rows = signed
+    .toSorted((a, b) => compareKeys(a.known, b.known))
+    .map((pair) => linkRow(pair, pair.known))
+  if (rows.length === 0) return
   await sql`
-    insert into pii.signed_link as link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
-    select * from unnest(${signed.map(({ known }) => known.rooftopId)}::int[], ${signed.map(({ known }) => known.evalId)}::bigint[],
-      ${signed.map(({ known }) => `${known.kind}_pdf`)}::text[], ${signed.map(({ known }) => known.ref)}::text[],
-      ${signed.map(({ check }) => check.pdfUrl)}::text[], ${signed.map(({ answer }) => answer.at)}::timestamptz[],
-      ${signed.map(({ answer }) => new Date(answer.at.getTime() + linkLifeMs))}::timestamptz[])
+    insert into pii.signed_link as link
+    select * from jsonb_populate_recordset(null::pii.signed_link, ${JSON.stringify(rows)}::jsonb)
     on conflict (rooftop_id, eval_id, link_kind, link_ref) do update
     set url = excluded.url, signed_at = excluded.signed_at, expires_at = excluded.expires_at
     where excluded.signed_at >= link.signed_at`.execute(db)
