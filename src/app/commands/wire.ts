@@ -82,10 +82,13 @@ async function askForNames(
 ): Promise<{ answers: Answer[]; failed: number }> {
   let now = new Date()
   let failed = 0
+  /** By key: a service may lock a key that is refused often. */
+  const refused = new Map<string, SyncError>()
   const http = { ...config.http, maxRetries: 0 }
   await using services = openServices({ ...config, http }, log, ['read'])
   const ask: Ask = async (operation, fields, { uid, dealerId, keyName }) => {
     const rooftop = { uid, dealerId, keyName }
+    if (refused.has(keyName)) return undefined
     try {
       const { body, date } = await services.client.call(
         operation as Operation<'read', z.ZodRawShape>,
@@ -96,9 +99,9 @@ async function askForNames(
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
       if (error.status === 400 || error.status === 404) return []
-      // Without these two there is nothing to learn from; the message of another may quote a record.
-      if (operation === listUsers || operation === listEvaluations) throw error
       failed += 1
+      // Without these two there is nothing to learn from; the message of another may quote a record.
+      if (operation === listUsers || operation === listEvaluations) refused.set(keyName, error)
       return undefined
     }
   }
@@ -108,10 +111,12 @@ async function askForNames(
     keyName,
     region,
   }))
-  return {
-    answers: await collectAnswers(ask, asked, config.wire, () => toUnixSeconds(now)),
-    failed,
-  }
+  const answers = await collectAnswers(ask, asked, config.wire, () => toUnixSeconds(now))
+  const [first] = refused.values()
+  if (first !== undefined && !answers.some((one) => one.operation === listEvaluations.name))
+    throw first
+  for (const { message } of refused.values()) log.warn(message)
+  return { answers, failed }
 }
 
 /** A larger file is no recording of a few answers. */

@@ -234,7 +234,23 @@ test('a key that is refused is a message, not a finding', async () => {
 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toContain('Check the value of key')
-  expect(sandbox.requests.count()).toBe(1)
+  // Once for each key: a service may lock a key that is refused often.
+  expect(sandbox.requests.count()).toBe(Object.keys(keys).length)
+})
+
+test('a key that is refused does not stop the others', async () => {
+  await using sandbox = await startSandbox({ evaluations: 40 })
+  await using folder = await temporaryFolder()
+  const { keys, ...rest } = sandbox.clientConfig()
+  const [dead] = Object.keys(keys)
+  const some = { ...keys, [dead!]: { ...keys[dead!]!, value: 'wrong' } }
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify({ ...rest, keys: some }))
+
+  const { code, stdout, stderr } = await runInProcess(['wire', 'check'], { cwd: folder.path })
+
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/appraisal\.evalList\.id +confirmed/)
+  expect(stderr).toContain(`keys.${dead}.value`)
 })
 
 // A window without evaluations stops where the service sends another array beside the list: these have none.
