@@ -41,7 +41,7 @@ const mostPaths = 500
 
 /** Whether a value says nothing: null, an empty text, or a word for it. */
 function isEmpty(value: unknown): boolean {
-  if (typeof value === 'string') return /^\s*(n\/?a|null|none|-*)\s*$/i.test(value)
+  if (typeof value === 'string') return /^(n\/?a|null|none|-*)$/i.test(value.trim())
   if (value === null || value === undefined) return true
   return typeof value === 'object' && Object.keys(value).length === 0
 }

@@ -14,12 +14,17 @@ const documented = ['WatchStatus', 'SearchNumber', 'CertificateNumber']
 const pastNames: readonly string[] = Object.values(pastOperations).map(({ name }) => name)
 const noWitness = { witnesses: new Map<string, never[]>() }
 
+/** A link without what is signed. */
+function withoutQuery(_: string, value: unknown): unknown {
+  return typeof value === 'string' && /^https?:/i.test(value) ? value.split(/[?#]/, 1)[0] : value
+}
+
 /** The items of lists of checks; a check that was listed twice counts once, though its link was signed again. */
 function itemsOf(answers: readonly Answer[], path: string): SeenRecord[] {
   const records = answers.flatMap((answer) => {
     const items = valueAt(answer.body, path)
     return (Array.isArray(items) ? items : []).map((body: unknown) => {
-      const text = JSON.stringify(body).replaceAll(/(https?:[^"?#]*)[?#][^"]*/g, '$1')
+      const text = JSON.stringify(body, withoutQuery)
       return { key: `${answer.operation} ${text}`, body, answer }
     })
   })

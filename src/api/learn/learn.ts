@@ -190,7 +190,7 @@ function dealersOf(answers: readonly Answer[], evaluations: readonly SeenRecord[
     )
     return (
       others.length > 0 &&
-      !others.some(({ body }) => new RegExp(`\\b${key}\\b`).test(JSON.stringify(body)))
+      !others.some(({ body }) => JSON.stringify(body).split(/\D/).includes(key))
     )
   })
   const dealers = new Set(owned.map(({ value }) => value)).size

@@ -37,7 +37,7 @@ export function readRecording(fileName: string, text: string, by: RecordedBy): R
     return recordingOf(entries.map((entry) => fromHar(entry as HarEntry, by)))
   const items = Array.isArray(value) ? (value as unknown[]) : [value]
   if (items.length > 0 && items.every(isCall)) return recordingOf(items.map(fromCall))
-  const name = fileName.replace(/(?:[._-]?\d+)?\.json$/i, '')
+  const [name = ''] = fileName.split(/\.|[_-](?=\d)/, 1)
   return recordingOf([operationAnswer(findOperation(name), {}, value)])
 }
 

@@ -186,7 +186,8 @@ function replaced(text: string, pair: Pair, value: string, comment: string): str
   const [start, end] = node!.range as [number, number]
   if (/(^|\s)#/.test(text.slice(start, end)))
     throw new UneditableText('has a comment inside of the value')
-  const tail = /\s*$/.exec(text.slice(start, end))![0]
+  const old = text.slice(start, end)
+  const tail = old.slice(old.trimEnd().length)
   return commented(text.slice(0, start) + written + tail + text.slice(end), key.range[0]!, comment)
 }
 
@@ -252,7 +253,8 @@ function setAt(
 function commentsOf(text: string): string[] {
   return text
     .split(/\r?\n/)
-    .flatMap((line) => /(?:^|\s)#.*$/.exec(line)?.[0].trim() ?? [])
+    .map((line) => [line, line.search(/(?:^|\s)#/)] as const)
+    .flatMap(([line, at]) => (at < 0 ? [] : line.slice(at).trim()))
     .filter((line) => !line.endsWith(mark))
 }
 
