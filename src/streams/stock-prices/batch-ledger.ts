@@ -7,13 +7,19 @@ import type { BatchUnit } from './batch.ts'
 
 // ops.price_batch records each batch that was sent, and its result. Its times are by the warehouse's clock.
 
-/** A batch that has not ended. */
-export interface OpenBatch {
+/** A batch that the service has accepted. Next: complete, stuck (no progress), or lost (the service no longer knows it). */
+export interface SubmittedBatch {
+  readonly state: 'submitted'
   readonly batchNo: number
-  /** null: it was about to be sent, and whether it was is not known. */
-  readonly batchId: string | null
+  readonly batchId: string
   readonly units: number
 }
+
+/** A batch that has not ended. `submitting`: recorded, and whether it was sent is not known. Next: submitted, refused or lost; a
+ *  lost one is submitted when its answer comes after all. */
+export type OpenBatch =
+  | SubmittedBatch
+  | (Omit<SubmittedBatch, 'state' | 'batchId'> & { readonly state: 'submitting' })
 
 /** Counts of a run's batches so far. */
 export interface RunBatches {
@@ -32,13 +38,10 @@ export async function lockBatches({ client }: Tx, { rooftop }: SliceJob): Promis
 
 /** All batches of the rooftop that have not ended, also those of earlier runs. */
 export async function openBatches(db: Db, { rooftop }: SliceJob): Promise<OpenBatch[]> {
-  return await db
-    .selectFrom('ops.price_batch')
-    .select(['batch_no as batchNo', 'batch_id as batchId', 'units'])
-    .where('rooftop_id', '=', rooftop.id)
-    .where('finished_at', 'is', null)
-    .orderBy('batch_no')
-    .execute()
+  const { rows } = await sql<OpenBatch>`
+    select state, batch_no as "batchNo", batch_id as "batchId", units from ops.price_batch
+    where rooftop_id = ${rooftop.id} and finished_at is null order by batch_no`.execute(db)
+  return rows
 }
 
 function ofRun({ run, rooftop }: SliceJob) {

@@ -23,21 +23,20 @@ import {
 import {
   completeBatch,
   endBatch,
-  type OpenBatch,
   readBatchUnits,
   recordOutcomes,
   recordProgress,
+  type SubmittedBatch,
   takeOverBatches,
   type UnitOutcome,
 } from './batch-ledger.ts'
 import { reportUnits, reportUnknown } from './batch-reports.ts'
 import { observeStockPrices } from './observe.ts'
 
-type Submitted = OpenBatch & { readonly batchId: string }
 type Complete = BatchProgress & { readonly results: NonNullable<BatchProgress['results']> }
 
 /** What a poll found. gone: the service no longer knows the batch. */
-type PollResult = { readonly batch: Submitted } & (
+type PollResult = { readonly batch: SubmittedBatch } & (
   | {
       readonly kind: 'complete'
       readonly found: Complete
@@ -53,13 +52,12 @@ type PollResult = { readonly batch: Submitted } & (
 /** Polls the batches. Rejects with SyncError when the key is refused; the batches then stay open for the next run. */
 export async function pollBatches(
   job: SliceJob,
-  batches: readonly OpenBatch[],
+  batches: readonly SubmittedBatch[],
 ): Promise<PollResult[]> {
-  const submitted = batches.filter((batch): batch is Submitted => batch.batchId !== null)
-  return await Promise.all(submitted.map((batch) => pollOne(job, batch)))
+  return await Promise.all(batches.map((batch) => pollOne(job, batch)))
 }
 
-async function pollOne(job: SliceJob, batch: Submitted): Promise<PollResult> {
+async function pollOne(job: SliceJob, batch: SubmittedBatch): Promise<PollResult> {
   const { context } = job
   const options = callOptions(job)
   try {
@@ -80,7 +78,7 @@ async function pollOne(job: SliceJob, batch: Submitted): Promise<PollResult> {
 /** MissingField when the answer does not hold what the wire settings name. */
 async function pollBatch(
   { services }: Sources,
-  { batchNo, batchId }: Submitted,
+  { batchNo, batchId }: SubmittedBatch,
   options: CallOptions,
 ): Promise<BatchProgress> {
   const { answer, text, date } = await services.call(pollPriceBatch, {
@@ -145,15 +143,19 @@ export async function writePollResults(
   let inProgress = false
   for (const poll of polls) {
     const { batchNo } = poll.batch
-    if (poll.kind === 'gone') await endBatch(tx, batchNo, 'lost', poll.reason)
-    else if (poll.kind === 'underway') {
-      const isStuck = await recordProgress(tx, job, batchNo, poll)
-      inProgress ||= !isStuck
-    } else
-      for (const { outcome } of await writeComplete(tx, job, poll)) {
-        counts.hydrated += 1
-        counts[outcome] += 1
-      }
+    switch (poll.kind) {
+      case 'gone':
+        await endBatch(tx, batchNo, 'lost', poll.reason)
+        break
+      case 'underway':
+        if (!(await recordProgress(tx, job, batchNo, poll))) inProgress = true
+        break
+      case 'complete':
+        for (const { outcome } of await writeComplete(tx, job, poll)) {
+          counts.hydrated += 1
+          counts[outcome] += 1
+        }
+    }
   }
   return { counts, inProgress }
 }

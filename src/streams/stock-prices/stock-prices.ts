@@ -1,6 +1,6 @@
 import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import type { PayloadRows } from '../../sync/records/payload-rows.ts'
-import { commitSlice, readRunStream, type SliceWritten } from '../../sync/run/commit-slice.ts'
+import { commitSlice, readRunStream } from '../../sync/run/commit-slice.ts'
 import type { CallPlan, PlanScope, SliceJob, SliceResult, Stream } from '../../sync/run/stream.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Tx } from '../../warehouse/db/transaction.ts'
@@ -11,6 +11,7 @@ import {
   type RunBatches,
   readRunBatches,
   readRunFaults,
+  type SubmittedBatch,
 } from './batch-ledger.ts'
 import {
   type PollItem,
@@ -32,15 +33,6 @@ import { countOnHand, dueUnits, skippedUnits } from './due.ts'
 import { skipReasonOf } from './market.ts'
 import { deriveStockPrices, pricedKeys } from './observe.ts'
 import { lookUpAll, storeLookUps, vinsToDecode } from './vin-lookups.ts'
-
-/** Writes what a slice did in its transaction; the result says what is left to do. */
-type Writes = (tx: Tx, items: readonly PollItem[]) => Promise<SliceWritten>
-
-/** A step that writes single results; each of them may fail to be stored. */
-interface Step {
-  readonly items: readonly PollItem[]
-  readonly write: Writes
-}
 
 const lookUpsPerSlice = 200
 /** Batches in progress at the source at once, at most. */
@@ -65,17 +57,38 @@ export const stockPrices: Stream = {
 }
 
 /**
- * Looks up VINs, or sends a batch, or polls the open batches. A batch is recorded and committed before it is sent. Between two
- * polls the run holds no worker slot. Batches that an earlier run left open are polled too.
+ * A slice does the first of these that there is to do: end batches that were left in `submitting`, look up VINs, send a batch, poll
+ * the batches in `submitted`, also those that an earlier run left open, or conclude. A batch is recorded and committed before it is
+ * sent. Between two polls the run holds no worker slot.
  */
 async function priceStock(job: SliceJob): Promise<SliceResult> {
   const { context, rooftop } = job
   const open = await openBatches(context.db, job)
-  if (open.length === 0 && (await countOnHand(context.db, rooftop)) === 0)
-    return await commit(job, (tx) => nothingToAsk(tx, job, null))
-  const refusal = skipReasonOf(rooftop, context.config)
-  if (refusal !== null) return await commit(job, (tx) => nothingToAsk(tx, job, refusal))
-  return await commit(job, await nextStep(job, open))
+  const isEmpty = open.length === 0 && (await countOnHand(context.db, rooftop)) === 0
+  const refusal = isEmpty ? null : skipReasonOf(rooftop, context.config)
+  if (isEmpty || refusal !== null)
+    return await commitSlice(job, { write: (tx) => nothingToAsk(tx, job, refusal) })
+  const submitting = open.filter(({ state }) => state === 'submitting')
+  const submitted = open.filter((batch) => batch.state === 'submitted')
+  if (submitting.length > 0)
+    return await commitSlice(job, { write: (tx) => markLost(tx, submitting) })
+  const made = await readRunBatches(context.db, job)
+  if (!made.any) {
+    const now = context.appraisal.clock.now()
+    const vins = await vinsToDecode(context.db, rooftop, lookUpsPerSlice, now)
+    const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
+    const write = async ({ db }: Tx) => {
+      await storeLookUps(db, rooftop, found, now)
+      return { more: true }
+    }
+    // VINs without any answer are not tried again in this run.
+    if (found.length > 0) return await commitSlice(job, { write })
+  }
+  const maySend = made.lost < lossesAllowed && made.refused < refusalsAllowed
+  const batch = maySend && submitted.length < maxOpen ? await recordNextBatch(job) : null
+  if (batch !== null) return await send(job, batch)
+  if (submitted.length > 0) return await poll(job, submitted)
+  return await commitSlice(job, { write: (tx) => conclude(tx, job, made) })
 }
 
 /** Look-ups, and of every batch that it is sent and asked for once at least. */
@@ -86,30 +99,6 @@ async function planBatches({ db, config, run, rooftop }: PlanScope): Promise<Cal
   const vins = await vinsToDecode(db, rooftop, all, fromUnixSeconds(run.sourceStart))
   const units = await dueUnits(db, rooftop, dueRequest(run, all))
   return { lists: 0, reads: vins.length + 2 * Math.ceil(units.length / config.prices.batchSize) }
-}
-
-/** Chooses the step: end lost batches, look up VINs, send a batch, conclude, or poll. */
-async function nextStep(job: SliceJob, open: readonly OpenBatch[]): Promise<Writes | Step> {
-  const { context, rooftop } = job
-  const orphans = open.filter(({ batchId }) => batchId === null)
-  if (orphans.length > 0) return (tx) => markLost(tx, orphans)
-  const made = await readRunBatches(context.db, job)
-  if (!made.any) {
-    const now = context.appraisal.clock.now()
-    const vins = await vinsToDecode(context.db, rooftop, lookUpsPerSlice, now)
-    const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
-    // VINs without any answer are not tried again in this run.
-    if (found.length > 0)
-      return async ({ db }) => {
-        await storeLookUps(db, rooftop, found, now)
-        return { more: true }
-      }
-  }
-  const maySend = made.lost < lossesAllowed && made.refused < refusalsAllowed
-  const batch = maySend && open.length < maxOpen ? await recordNextBatch(job) : null
-  if (batch !== null) return await send(job, batch)
-  if (open.length === 0) return (tx) => conclude(tx, job, made)
-  return await poll(job, open)
 }
 
 /** Marks batches as lost whose process ended before their answer came. */
@@ -123,31 +112,33 @@ async function markLost(tx: Tx, orphans: readonly OpenBatch[]) {
 }
 
 /** Sends a batch. An accepted one was recorded when it was sent; the others are recorded in the slice's transaction. */
-async function send(job: SliceJob, batch: RecordedBatch): Promise<Writes> {
+async function send(job: SliceJob, batch: RecordedBatch): Promise<SliceResult> {
   const sent = await sendBatch(job, batch)
   const counts = { listed: batch.units.length }
-  if (sent.kind === 'taken') return async () => ({ more: true, counts })
-  const pause = sent.kind === 'tooLarge' ? {} : { delaySeconds: refusalPauseSeconds }
-  return async (tx) => {
-    await writeNotTaken(tx, job, batch, sent)
-    const refusedKey = (sent.kind !== 'tooLarge' && sent.refusedKey) || null
-    return { more: true, ...pause, refusedKey, ...(sent.kind === 'lost' ? { counts } : {}) }
-  }
+  return await commitSlice(job, {
+    write: async (tx) => {
+      if (sent.kind === 'taken') return { more: true, counts }
+      await writeNotTaken(tx, job, batch, sent)
+      if (sent.kind === 'tooLarge') return { more: true }
+      const { kind, refusedKey = null } = sent
+      const next = { more: true, delaySeconds: refusalPauseSeconds, refusedKey }
+      return kind === 'lost' ? { ...next, counts } : next
+    },
+  })
 }
 
-async function poll(job: SliceJob, open: readonly OpenBatch[]): Promise<Step> {
-  const polls = await pollBatches(job, open)
+async function poll(job: SliceJob, submitted: readonly SubmittedBatch[]): Promise<SliceResult> {
+  const polls = await pollBatches(job, submitted)
   const { everySeconds } = submitPriceBatch.polling!
-  return {
-    items: pollItems(polls),
-    write: async (tx, items) => {
-      const { counts, inProgress } = await writePollResults(tx, job, withPollItems(polls, items))
-      const unstored = items.filter(({ issues }) => issues !== null).length
-      const error = `${unstored} prices cannot be stored: see ops.data_quality`
-      const why = unstored > 0 ? { error } : {}
-      return { more: true, counts, ...why, ...(inProgress ? { delaySeconds: everySeconds } : {}) }
-    },
+  const write = async (tx: Tx, items: readonly PollItem[]) => {
+    const { counts, inProgress } = await writePollResults(tx, job, withPollItems(polls, items))
+    const unstored = items.filter(({ issues }) => issues !== null).length
+    const error = `${unstored} prices cannot be stored: see ops.data_quality`
+    const why = unstored > 0 ? { error } : {}
+    return { more: true, counts, ...why, ...(inProgress ? { delaySeconds: everySeconds } : {}) }
   }
+  const reject = (item: PollItem, issues: PollItem['issues']) => ({ ...item, issues })
+  return await commitSlice(job, { items: pollItems(polls), store: write, reject, write })
 }
 
 /** Ends the stream for this run, and reports everything that is missing. */
@@ -174,15 +165,4 @@ async function nothingToAsk(tx: Tx, job: SliceJob, refusal: string | null) {
   const warning = { naturalKey: rooftop.uid, check: 'not-priced', detail: refusal ?? '' }
   await reportNotAsked(tx, job, refusal === null ? [] : [warning])
   return { more: false }
-}
-
-/** Commits a step. */
-async function commit(job: SliceJob, step: Writes | Step): Promise<SliceResult> {
-  const { items, write } = typeof step === 'function' ? { items: [], write: step } : step
-  return await commitSlice<PollItem>(job, {
-    items,
-    store: write,
-    reject: (item, issues) => ({ ...item, issues }),
-    write,
-  })
 }

@@ -15,7 +15,7 @@ import type { SliceJob, SliceResult } from './stream.ts'
 import { completeWork, postpone } from './work-queue.ts'
 
 /** A result before its requests are counted; a count that is left out is 0. */
-export type SliceWritten = Omit<SliceResult, 'counts'> & { readonly counts?: Partial<Counts> }
+type SliceWritten = Omit<SliceResult, 'counts'> & { readonly counts?: Partial<Counts> }
 
 /** What is special about a slice. `store` and `reject` only where single items may fail to be stored. */
 interface SliceWrites<Item> extends Partial<Omit<IsolatedWrite<Item, unknown>, 'write'>> {
