@@ -17,6 +17,7 @@ const exclude = [
     'test/bi/**',
     'test/browser/**',
     'test/containers/**',
+    'test/ecosystem/**',
     'test/package/**',
     'test/faults/full/**',
   ],

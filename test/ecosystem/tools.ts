@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { access, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'vitest'
+import { runsEveryCase } from '../support/cases.ts'
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** The programs of one virtual environment. */
+export interface Tools {
+  /** Why its tests are skipped; null: it is installed. */
+  readonly reason: string | null
+  run(program: string, words: readonly string[], options?: RunOptions): Promise<Ended>
+  /** A test with these tools. If they cannot be installed, it is skipped and its name says why. */
+  test(name: string, body: () => Promise<void>): void
+}
+
+/** No tool reports its use: without a network that would also take its time-outs. */
+const quiet = {
+  DO_NOT_TRACK: '1',
+  DBT_SEND_ANONYMOUS_USAGE_STATS: 'false',
+  AIRFLOW__USAGE_DATA_COLLECTION__ENABLED: 'false',
+  SCARF_ANALYTICS: 'false',
+}
+
+/**
+ * Installs `requirements/<name>.txt` into a virtual environment, once: a change of the file makes another one. Where that fails, the
+ * tests are skipped; with FORECOURT_TEST_ALL=1 it throws.
+ */
+export async function installTools(name: string): Promise<Tools> {
+  const requirements = fileURLToPath(new URL(`requirements/${name}.txt`, import.meta.url))
+  const digest = createHash('sha256')
+    .update(await readFile(requirements))
+    .digest('hex')
+  const cache = fileURLToPath(new URL('../../node_modules/.cache/ecosystem', import.meta.url))
+  const folder = join(cache, `${name}-${digest.slice(0, 12)}`)
+  const reason = await install(folder, requirements)
+  if (reason !== null && runsEveryCase) throw new Error(reason)
+  return {
+    reason,
+    run: async (program, words, { cwd, env } = {}) =>
+      await run(join(folder, 'bin', program), words, { cwd, env: { ...quiet, ...env } }),
+    test: (title, body) => {
+      if (reason === null) test(title, body)
+      else test.skip(`${title} (skipped: ${reason})`, body)
+    },
+  }
+}
+
+async function install(folder: string, requirements: string): Promise<string | null> {
+  const complete = join(folder, 'complete')
+  const isComplete = await access(complete).then(
+    () => true,
+    () => false,
+  )
+  if (isComplete) return null
+  console.log(`Installing ${requirements}`)
+  await rm(folder, { recursive: true, force: true })
+  for (const [program, ...words] of [
+    ['python3', '-m', 'venv', folder],
+    [join(folder, 'bin/pip'), 'install', '--quiet', '--requirement', requirements],
+  ] as const) {
+    const { code, stderr } = await run(program, words)
+    if (code !== 0)
+      return `${program} ${words.join(' ')} ended with ${code}: ${stderr.trim().split('\n').at(-1)}`
+  }
+  await writeFile(complete, '')
+  return null
+}
+
+async function run(
+  program: string,
+  words: readonly string[],
+  { cwd, env }: { cwd?: string | undefined; env?: Readonly<Record<string, string>> } = {},
+): Promise<Ended> {
+  const child = spawn(program, words, {
+    ...{ cwd, env: { ...process.env, ...env } },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (part) => (stdout += part))
+  child.stderr.on('data', (part) => (stderr += part))
+  return await new Promise((done) => {
+    child.on('error', ({ message }) => done({ code: null, stdout, stderr: message }))
+    child.on('close', (code) => done({ code, stdout, stderr }))
+  })
+}
