@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 import { installTools } from './tools.ts'
-import { type EcosystemWarehouse, loginParts, openEcosystemWarehouse } from './warehouse.ts'
+import { type EcosystemWarehouse, loginVariables, openEcosystemWarehouse } from './warehouse.ts'
 
 const dbt = await installTools('dbt')
 
@@ -51,11 +51,10 @@ async function makeRunner(statements: string): Promise<void> {
 
 /** A command of dbt as a login: its exit code, and the status of each node of `target/<results>`. */
 async function run(login: string, command: string, ...words: string[]) {
-  const { host, port, database, user, password } = loginParts(warehouse.logins.url(login))
   const ended = await dbt.run('dbt', [...command.split(' '), '--no-use-colors', ...words], {
     cwd: project(),
     env: {
-      ...{ PGHOST: host, PGPORT: port, PGDATABASE: database, PGUSER: user, PGPASSWORD: password },
+      ...loginVariables(warehouse.logins.url(login)),
       ...{ DBT_PROFILES_DIR: project(), DBT_SCHEMA: runner },
     },
   })

@@ -31,11 +31,11 @@ export async function openEcosystemWarehouse(): Promise<EcosystemWarehouse> {
   }
 }
 
-/** Host, port, database, user and password of a login. */
-export function loginParts(url: string) {
+/** A login as the variables that every client of libpq reads. */
+export function loginVariables(url: string): Record<string, string> {
   const { hostname, port, pathname, username, password } = new URL(url)
   return {
-    ...{ host: hostname, port, database: pathname.slice(1), user: username },
-    password: decodeURIComponent(password),
+    ...{ PGHOST: hostname, PGPORT: port, PGDATABASE: pathname.slice(1), PGUSER: username },
+    PGPASSWORD: decodeURIComponent(password),
   }
 }
