@@ -40,12 +40,7 @@ const quiet = {
  */
 export async function installTools(name: string): Promise<Tools> {
   const requirements = fileURLToPath(new URL(`requirements/${name}.txt`, import.meta.url))
-  const digest = createHash('sha256')
-    .update(await readFile(requirements))
-    .digest('hex')
-  const cache = fileURLToPath(new URL('../../node_modules/.cache/ecosystem', import.meta.url))
-  const folder = join(cache, `${name}-${digest.slice(0, 12)}`)
-  const reason = await install(folder, requirements)
+  const { folder, reason } = await installEnvironment(name, requirements)
   if (reason !== null && runsEveryCase) throw new Error(reason)
   return {
     reason,
@@ -56,6 +51,19 @@ export async function installTools(name: string): Promise<Tools> {
       else test.skip(`${title} (skipped: ${reason})`, body)
     },
   }
+}
+
+/** A virtual environment with the packages of a file of requirements; `reason`: why there is none. */
+export async function installEnvironment(
+  name: string,
+  requirements: string,
+): Promise<{ readonly folder: string; readonly reason: string | null }> {
+  const digest = createHash('sha256')
+    .update(await readFile(requirements))
+    .digest('hex')
+  const cache = fileURLToPath(new URL('../../node_modules/.cache/ecosystem', import.meta.url))
+  const folder = join(cache, `${name}-${digest.slice(0, 12)}`)
+  return { folder, reason: await install(folder, requirements) }
 }
 
 async function install(folder: string, requirements: string): Promise<string | null> {

@@ -1,11 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { installEnvironment } from '../ecosystem/tools.ts'
 
 const run = promisify(execFile)
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -36,35 +35,17 @@ interface Installed {
 
 /** Installs the engines once for all runs. Never rejects: what cannot be installed is named. */
 export async function installEngines(): Promise<Installed> {
-  const wanted = [
-    await readFile(join(here, 'requirements.txt')),
-    await readFile(join(here, 'pom.xml')),
-  ]
-  const digest = createHash('sha256').update(Buffer.concat(wanted)).digest('hex').slice(0, 12)
-  const home = join(tmpdir(), `forecourt-lake-engines-${digest}`)
-  const python = join(home, 'bin/python')
-  const jars = join(home, 'jars')
-  const all = (reason: string) => Object.fromEntries(engines.map((engine) => [engine, reason]))
-  const isDone = await readFile(join(home, 'done')).then(
-    () => true,
-    () => false,
-  )
+  const { folder, reason } = await installEnvironment('lake', join(here, 'requirements.txt'))
+  const python = join(folder, 'bin/python')
+  const jars = join(folder, 'jars')
+  if (reason !== null)
+    return { python, jars, missing: Object.fromEntries(engines.map((one) => [one, reason])) }
   try {
-    if (!isDone) {
-      await rm(home, { recursive: true, force: true })
-      await run('python3', ['-m', 'venv', home])
-      await run(python, ['-m', 'pip', 'install', '--quiet', '-r', join(here, 'requirements.txt')])
-      await writeFile(join(home, 'done'), '')
-    }
-  } catch (error) {
-    return { python, jars, missing: all(`the packages of Python cannot be installed: ${error}`) }
-  }
-  try {
-    if (!(await readdir(jars).catch(() => []))[0]) await installJars(home, jars)
+    if (!(await readdir(jars).catch(() => []))[0]) await installJars(folder, jars)
     return { python, jars, missing: {} }
   } catch (error) {
-    const reason = `Spark needs Java and the jars of Delta by Maven, which cannot be fetched: ${error}`
-    return { python, jars, missing: { spark: reason } }
+    const spark = `Spark needs Java and the jars of Delta by Maven, which cannot be fetched: ${error}`
+    return { python, jars, missing: { spark } }
   }
 }
 
