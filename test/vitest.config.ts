@@ -18,6 +18,7 @@ const exclude = [
     'test/browser/**',
     'test/containers/**',
     'test/ecosystem/**',
+    'test/lake/**',
     'test/package/**',
     'test/faults/full/**',
   ],
