@@ -70,3 +70,8 @@ export function joinsOf(view: MartView): { column: string; toView: string; toCol
     return toView && toColumn ? [{ column: name, toView, toColumn }] : []
   })
 }
+
+/** Whether a column of a key may be null: then its comment says what null means. */
+export function mayBeNull({ comment }: MartColumn): boolean {
+  return /\bnull\b/.test(comment.text)
+}

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { freshWithinHours } from '#src/sync/explain/status.ts'
-import { joinsOf, keyOf, type MartColumn, type MartView } from './marts-catalogue.ts'
+import { joinsOf, keyOf, type MartColumn, type MartView, mayBeNull } from './marts-catalogue.ts'
 
 const heading =
   '# Written by `npm run marts` from the comments in sql/marts; do not edit. Fields are those of dbt 1.10.5 and newer.\n'
@@ -82,9 +82,10 @@ function tableOf(view: MartView): object {
   }
 }
 
-function columnOf(view: MartView, { name, type, comment }: MartColumn): object {
+function columnOf(view: MartView, column: MartColumn): object {
+  const { name, type, comment } = column
   const { joins: _, ...meta } = comment.parts
-  const tests = [...keyTests(view, name, comment.text), ...relationships(view, name)]
+  const tests = [...keyTests(view, column), ...relationships(view, name)]
   return {
     name,
     description: comment.text,
@@ -94,11 +95,10 @@ function columnOf(view: MartView, { name, type, comment }: MartColumn): object {
   }
 }
 
-/** A column of a key may be null where its comment says what null means. */
-function keyTests(view: MartView, column: string, text: string): string[] {
+function keyTests(view: MartView, column: MartColumn): string[] {
   const key = keyOf(view)
-  if (!key.includes(column)) return []
-  return [...(key.length === 1 ? ['unique'] : []), ...(/\bnull\b/.test(text) ? [] : ['not_null'])]
+  if (!key.includes(column.name)) return []
+  return [...(key.length === 1 ? ['unique'] : []), ...(mayBeNull(column) ? [] : ['not_null'])]
 }
 
 /** Another stream may store a check or a price before its evaluation is loaded: a warning. Everything else is stored together. */

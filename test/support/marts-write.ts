@@ -1,4 +1,5 @@
-// npm run marts: rewrites test/warehouse/marts/columns.txt, sql/marts/DICTIONARY.md and sql/bi/dbt from sql/marts.
+// npm run marts: rewrites test/warehouse/marts/columns.txt, sql/marts/DICTIONARY.md, sql/bi/dbt and
+// sql/bi/contract from sql/marts.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
@@ -14,6 +15,7 @@ import {
   snapshotOf,
   snapshotText,
 } from './marts-columns.ts'
+import { contractFile } from './marts-contract.ts'
 import { dbtFiles } from './marts-dbt.ts'
 import { dictionaryPage } from './marts-dictionary.ts'
 import { startServer } from './postgres-server.ts'
@@ -62,6 +64,8 @@ async function write(pool: pg.Pool): Promise<void> {
     await writeFile(pathOf(`../../sql/bi/dbt/${name}`), text)
     console.log(`Wrote sql/bi/dbt/${name}`)
   }
+  await writeFile(pathOf('../../sql/bi/contract/forecourt.odcs.yaml'), contractFile(version, views))
+  console.log('Wrote sql/bi/contract/forecourt.odcs.yaml')
   await writeFile(file, snapshotText(today))
   console.log('Wrote test/warehouse/marts/columns.txt')
 }

@@ -8,6 +8,7 @@ import { registerRooftops } from '#src/sync/run/rooftops.ts'
 import { readMarts } from '#src/warehouse/db/mart-files.ts'
 import { type Fixture, runNight } from '../../support/fixture.ts'
 import { readCatalogue } from '../../support/marts-catalogue.ts'
+import { contractFile } from '../../support/marts-contract.ts'
 import { dbtFiles } from '../../support/marts-dbt.ts'
 import { reportedFixture } from '../../support/reports-fixture.ts'
 import { openLogins } from '../access/logins.ts'
@@ -81,6 +82,14 @@ async function tablesOf(schema: string): Promise<readonly Table[]> {
   expect(sources.map((source) => withDefaults(source.schema))).toEqual([schema])
   return sources[0]!.tables
 }
+
+test('sql/bi/contract says what the comments of the views say (else: npm run marts)', async () => {
+  const { version } = await readMarts()
+  const views = await readCatalogue(fixture.database.pool, ['mart'])
+  const file = new URL('../../../sql/bi/contract/forecourt.odcs.yaml', import.meta.url)
+
+  expect(contractFile(version, views)).toBe(await readFile(file, 'utf8'))
+})
 
 test('sql/bi/dbt says what the comments of the views say (else: npm run marts)', async () => {
   const { version } = await readMarts()
