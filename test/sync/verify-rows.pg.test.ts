@@ -334,12 +334,10 @@ test('replay writes the JSON of a payload, whatever JSON is stored in its place'
   const bodies = async () =>
     (await pool.query('select eval_id, body from core.user_price order by 1')).rows
   const before = await bodies()
-  const plan = { command: 'replay', mode: 'replay', from: 0, until: 0 } as const
-  const request = { plan, streams: allStreams, rooftops: fixture.config.rooftops }
 
   for (const wrong of ['null', '"text"', '5', 'true', '[]', '{}']) {
     await pool.query('update core.user_price set body = $1::jsonb', [wrong])
-    await runStreams(fixture.context, request)
+    await replay(fixture, 'evaluations')
     expect({ wrong, bodies: await bodies() }).toEqual({ wrong, bodies: before })
   }
 })
