@@ -66,7 +66,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   sync: [...upToSync, 'privacy/screen'],
   'web/morning': [...upToSync, 'sync', 'src/streams/all.ts'],
   'app/scheduler': [
-    ...[...upToSync, 'sync', 'web/morning', 'privacy/retain', 'warehouse/lake'],
+    ...[...upToSync, 'sync', 'web/morning', 'privacy/retain', 'warehouse/lake', 'warehouse/store'],
     ...['src/streams/all.ts', 'src/stock/folders/*.ts'],
   ],
   'web/webhook': [
@@ -93,8 +93,10 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   ],
   'warehouse/marts': ['warehouse/db', ...base],
   'warehouse/parquet': ['warehouse/marts', ...base],
+  'warehouse/store': base,
   'warehouse/lake': [
-    ...['warehouse/marts', 'warehouse/parquet', 'warehouse/db', 'version', ...base],
+    ...['warehouse/marts', 'warehouse/parquet', 'warehouse/store', 'warehouse/db'],
+    ...['version', ...base],
   ],
   stock: [
     'stock/csv',
@@ -137,6 +139,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'web/operations',
       'web/serve',
       'warehouse/lake',
+      'warehouse/store',
     ],
   ],
   cli: ['app/commands', 'values', 'errors', 'log', 'version'],

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { exportLake, type LakeReport } from '../../warehouse/lake/export-lake.ts'
-import { openTarget } from '../../warehouse/lake/open-target.ts'
+import { openStore } from '../../warehouse/store/open-store.ts'
 import type { RunCommand } from './command.ts'
 import { crashPointFrom } from './crash-switch.ts'
 import type { Session } from './session.ts'
@@ -24,8 +24,8 @@ export const lakeExport: RunCommand = async (session, options) => {
 function targetOf({ io, config }: Session, to: unknown) {
   const { lake, homeDir } = config
   const settings = [lake.s3, io.signal] as const
-  if (typeof to === 'string') return openTarget(to, io.environment.cwd, ...settings)
-  if (lake.to !== null) return openTarget(lake.to, homeDir, ...settings)
+  if (typeof to === 'string') return openStore(to, io.environment.cwd, ...settings)
+  if (lake.to !== null) return openStore(lake.to, homeDir, ...settings)
   throw new UsageError(
     'Name where to: --to <folder or s3://bucket/prefix>, or set lake.to in the config.',
   )

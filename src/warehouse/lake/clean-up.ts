@@ -1,15 +1,16 @@
+import type { FileStore } from '../store/file-store.ts'
 import type { DeltaLog } from './delta-log.ts'
 import type { PastExport } from './lake-state.ts'
 import { parseLakePath } from './paths.ts'
-import type { LakeTarget } from './target.ts'
 import { inTurns } from './tasks.ts'
 
 const removalsAtOnce = 8
 
 interface CleanUp {
-  readonly target: LakeTarget
+  readonly target: FileStore
+  /** Of the tables that some readable export has. */
   readonly logs: ReadonlyMap<string, DeltaLog>
-  /** Tables that are no marts any more. */
+  /** Tables that no readable export has any more. */
   readonly dropped: ReadonlySet<string>
   /** The exports whose versions must stay readable. */
   readonly readable: readonly Pick<PastExport, 'versions'>[]
@@ -22,30 +23,36 @@ interface CleanUp {
 
 /**
  * Deletes data files that no readable version has, files that a killed export has left, log entries below the oldest readable
- * version, and tables that were dropped. Files of others stay. Returns the number of data files, and of log entries.
+ * version, and dropped tables. Files of others stay. Returns the number of data files.
  */
-export async function cleanUp(request: CleanUp): Promise<{ files: number; entries: number }> {
-  const { target, logs, readable, removedUntil, crashPoint } = request
+export async function cleanUp(request: CleanUp): Promise<number> {
+  const { target, logs, dropped, readable, removedUntil, crashPoint } = request
   const paths = [...(await target.list()).keys()]
   const firsts = firstEntries(paths, logs, readable)
+  // Without its manifest such a lake was half deleted.
+  const isReplaced = request.isReplaced || !paths.includes('manifest.json')
   const isGone = (path: string): boolean => {
     const parsed = parseLakePath(path)
     if (parsed === null) return false
-    if (parsed.is === 'earlier format') return request.isReplaced
+    if (parsed.is === 'earlier format') return isReplaced
     const log = logs.get(parsed.table)
-    if (log === undefined) return parsed.is === 'data' || request.dropped.has(parsed.table)
+    if (log === undefined) return parsed.is === 'data' || dropped.has(parsed.table)
     if (parsed.is === 'last checkpoint') return false
     if (parsed.is !== 'data') return parsed.version < firsts.get(parsed.table)!
     if (log.files.has(parsed.path)) return false
-    return (log.removed.get(parsed.path) ?? Number.NEGATIVE_INFINITY) <= removedUntil
+    return (log.tombstones.get(parsed.path) ?? Number.NEGATIVE_INFINITY) <= removedUntil
   }
-  const removed = { files: 0, entries: 0 }
-  await inTurns(removalsAtOnce, paths.filter(isGone), async (path) => {
+  const remove = async (path: string) => {
     await target.remove(path)
-    removed[path.includes('/_delta_log/') ? 'entries' : 'files'] += 1
     crashPoint('lake-file-removed')
-  })
-  return removed
+  }
+  const [entries = [], files = []] = [true, false].map((isEntry) =>
+    paths.filter((path) => path.includes('/_delta_log/') === isEntry && isGone(path)),
+  )
+  await inTurns(removalsAtOnce, files, remove)
+  // The newest first, one after another: what a kill leaves is a log without a gap.
+  for (const path of entries.toSorted().toReversed()) await remove(path)
+  return files.length
 }
 
 /** The first log entry of each table that must stay: the newest checkpoint that every readable version is built on. */

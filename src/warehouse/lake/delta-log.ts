@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { programVersion } from '../../version.ts'
+import { type FileStore, StoreError } from '../store/file-store.ts'
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts'
 import { type Action, type AddedFile, action, type MetaData, withFormat } from './delta-actions.ts'
 import { checkpointPath, commitPath, lastCheckpoint } from './paths.ts'
-import { type LakeTarget, TargetError } from './target.ts'
 
 /** What a commit changes. */
 interface Change {
@@ -11,8 +11,8 @@ interface Change {
   readonly metaData: MetaData | null
   readonly removed: readonly AddedFile[]
   readonly added: readonly AddedFile[]
-  /** Removals before this time (ms) may be forgotten. */
-  readonly removedSince: number
+  /** Files that were removed up to this time (ms) are in no readable version. */
+  readonly removedUntil: number
 }
 
 const protocol = { minReaderVersion: 1, minWriterVersion: 2 }
@@ -21,26 +21,26 @@ const versionsOfACheckpoint = 10
 
 /** The state of a Delta table at its last version, and its next commit. */
 export class DeltaLog {
-  readonly #target: LakeTarget
+  readonly #target: FileStore
   readonly #table: string
   /** -1: there is no table yet. */
   version = -1
   metaData: MetaData | null = null
   /** By path. */
   readonly files = new Map<string, AddedFile>()
-  /** Removed files that an earlier version has, by path, with the time of their removal in ms. */
-  readonly removed = new Map<string, number>()
+  /** Files that only earlier versions have, by path, with the time of their removal in ms. */
+  readonly tombstones = new Map<string, number>()
   /** An engine that is not ours and has committed; null: none. */
   foreign: { readonly version: number; readonly engine: string } | null = null
 
-  private constructor(target: LakeTarget, table: string) {
+  private constructor(target: FileStore, table: string) {
     this.#target = target
     this.#table = table
   }
 
-  /** Replays the log from its newest checkpoint. TargetError when it cannot be read or has a gap. */
+  /** Replays the log from its newest checkpoint. StoreError when it cannot be read or has a gap. */
   static async open(
-    target: LakeTarget,
+    target: FileStore,
     table: string,
     entries: { readonly commits: readonly number[]; readonly checkpoints: readonly number[] },
   ): Promise<DeltaLog> {
@@ -52,15 +52,15 @@ export class DeltaLog {
     log.version = from
     for (const version of entries.commits.filter((one) => one > from).toSorted((a, b) => a - b)) {
       if (version !== log.version + 1) throw log.#broken(`version ${log.version + 1} is missing`)
-      log.#replay(version, await target.read(log.#path(commitPath(version))))
+      log.#replay(version, String(await log.#bytes(commitPath(version))))
     }
     return log
   }
 
-  #replay(version: number, text: string | null): void {
+  #replay(version: number, text: string): void {
     let actions: Action[]
     try {
-      actions = (text ?? '')
+      actions = text
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => action.parse(JSON.parse(line)))
@@ -77,16 +77,16 @@ export class DeltaLog {
     if (found) this.metaData = found
     if (gone) {
       this.files.delete(gone.path)
-      this.removed.set(gone.path, gone.deletionTimestamp ?? 0)
+      this.tombstones.set(gone.path, gone.deletionTimestamp ?? 0)
     }
     if (added) {
       this.files.set(added.path, added)
-      this.removed.delete(added.path)
+      this.tombstones.delete(added.path)
     }
   }
 
   /**
-   * Writes the next version. It exists whole or not at all, and never replaces one of another writer: TargetError then.
+   * Writes the next version. It exists whole or not at all, and never replaces one of another writer: StoreError then.
    * Readers see it at once.
    */
   async commit(change: Change): Promise<void> {
@@ -113,14 +113,14 @@ export class DeltaLog {
     const path = this.#path(commitPath(version))
     const text = actions.map((one) => `${JSON.stringify(withFormat(one))}\n`).join('')
     if (!(await this.#target.create(path, text)) && !(await this.#isOurs(path, txnId)))
-      throw new TargetError(
+      throw new StoreError(
         `Another program has written version ${version} of the table ${this.#table} in ${this.#target.name}`,
         'let only one warehouse write to this lake',
       )
     for (const one of actions) this.#apply(one)
     this.version = version
     if (version > 0 && version % versionsOfACheckpoint === 0)
-      await this.checkpoint(change.removedSince)
+      await this.checkpoint(change.removedUntil)
   }
 
   /** A put that is repeated after a cut connection meets what it has stored. */
@@ -128,10 +128,10 @@ export class DeltaLog {
     return (await this.#target.read(path))?.includes(txnId) === true
   }
 
-  /** Writes the state, with the removals since `removedSince` (ms): what is below it can be deleted then. */
-  async checkpoint(removedSince: number): Promise<void> {
+  /** Writes the state, with the files that were removed after `removedUntil` (ms): what is below it can be deleted then. */
+  async checkpoint(removedUntil: number): Promise<void> {
     const adds = [...this.files.values()].map((file) => ({ ...file, dataChange: false }))
-    const removals = [...this.removed].filter(([, at]) => at >= removedSince)
+    const removals = [...this.tombstones].filter(([, at]) => at > removedUntil)
     const actions = [
       { protocol },
       { metaData: this.metaData! },
@@ -143,7 +143,7 @@ export class DeltaLog {
     const bytes = writeCheckpoint(actions)
     await this.#target.putBytes(this.#path(checkpointPath(this.version)), bytes)
     const hint = { version: this.version, size: actions.length, numOfAddFiles: adds.length }
-    await this.#target.putText(this.#path(lastCheckpoint), JSON.stringify(hint))
+    await this.#target.putBytes(this.#path(lastCheckpoint), Buffer.from(JSON.stringify(hint)))
   }
 
   #path(path: string): string {
@@ -151,13 +151,13 @@ export class DeltaLog {
   }
 
   async #bytes(path: string): Promise<Uint8Array> {
-    const found = await this.#target.readBytes(this.#path(path))
+    const found = await this.#target.read(this.#path(path))
     if (found === null) throw this.#broken(`${path} is missing`)
     return found
   }
 
-  #broken(what: string): TargetError {
-    return new TargetError(
+  #broken(what: string): StoreError {
+    return new StoreError(
       `The log of the table ${this.#table} in ${this.#target.name} is damaged: ${what}`,
       'restore it, or remove the folder of the table to export it again',
     )

@@ -3,6 +3,7 @@ import { BusyError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { lockSql } from '../db/locks.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { type FileStore, StoreError } from '../store/file-store.ts'
 import { cleanUp } from './clean-up.ts'
 import type { AddedFile, MetaData } from './delta-actions.ts'
 import { DeltaLog } from './delta-log.ts'
@@ -16,9 +17,9 @@ import {
 } from './lake-state.ts'
 import { changedMetaData } from './metadata.ts'
 import { type Digests, type Month, partOf, readAllDigests } from './partitions.ts'
+import { parseLakePath } from './paths.ts'
 import { writeFiles } from './table-writer.ts'
 import { type LakeTable, readLakeTables } from './tables.ts'
-import { type LakeTarget, TargetError } from './target.ts'
 import { Tasks } from './tasks.ts'
 import { readWarehouse, type WarehouseState } from './warehouse-state.ts'
 
@@ -63,8 +64,8 @@ export interface LakeReport {
  * the table `export` which versions belong together, then deletes what no readable version has. All rows are of one snapshot.
  * BusyError: another export writes to the same target. UsageError: the target cannot be used and nothing was changed.
  */
-export async function exportLake(services: LakeServices, target: LakeTarget): Promise<LakeReport> {
-  const progress: Progress = { last: null, hasStarted: false }
+export async function exportLake(services: LakeServices, target: FileStore): Promise<LakeReport> {
+  const progress: Progress = { last: undefined, hasStarted: false }
   try {
     return await inTransaction(
       services.pool,
@@ -83,14 +84,14 @@ export async function exportLake(services: LakeServices, target: LakeTarget): Pr
 }
 
 interface Progress {
-  /** When the last complete export ended. */
-  last: string | null
+  /** When the last complete export ended; null: none has; undefined: that is not known yet. */
+  last: string | null | undefined
   /** Whether the target may have new files. */
   hasStarted: boolean
 }
 
 /** The lock ends with the transaction, so a process that has lost its connection can read nothing more. */
-async function prepareSession(client: pg.ClientBase, { name }: LakeTarget): Promise<void> {
+async function prepareSession(client: pg.ClientBase, { name }: FileStore): Promise<void> {
   // While files are sent, the transaction is idle.
   await client.query("set local idle_in_transaction_session_timeout = '1h'")
   await client.query('set local statement_timeout = 0')
@@ -108,17 +109,22 @@ async function prepareSession(client: pg.ClientBase, { name }: LakeTarget): Prom
 
 /** One export while it runs. */
 interface Running extends LakeServices {
-  readonly target: LakeTarget
+  readonly target: FileStore
   readonly client: pg.ClientBase
   readonly warehouse: WarehouseState
   readonly state: LakeState
   readonly scratch: string
+  /** Its time, in ms: later than that of the last export, whatever the clock says. */
   readonly at: number
+  /** Past exports whose versions stay readable. */
+  readonly past: readonly PastExport[]
+  /** A file that was removed from its table up to this time (ms) is in none of their versions. */
+  readonly removedUntil: number
 }
 
 async function exportSnapshot(
   services: LakeServices,
-  target: LakeTarget,
+  target: FileStore,
   client: pg.ClientBase,
   progress: Progress,
 ): Promise<LakeReport> {
@@ -128,9 +134,16 @@ async function exportSnapshot(
   const isHistoryRemoved = mustRemoveHistory(state, warehouse)
   progress.last = last?.finishedAt ?? null
   assertOwn(target, state, warehouse.warehouse, services.isReplaced === true)
-  const scratch = await target.prepare()
+  const scratch = await target.prepare((path) => parseLakePath(path) !== null)
   progress.hasStarted = true
-  const running = { ...services, target, client, warehouse, state, scratch, at: Date.now() }
+  const at = Math.max(Date.now(), (last?.at ?? 0) + 1)
+  const oldest = at - services.keepHours * hourMs
+  // A version is readable as long as it was not replaced before that.
+  const past = isHistoryRemoved
+    ? []
+    : state.exports.filter((_, no, all) => (all[no + 1]?.at ?? at) > oldest)
+  const removedUntil = past[0]?.at ?? at
+  const running = { ...services, target, client, warehouse, state, scratch, at, past, removedUntil }
   const changes = await writeTables(running)
   services.crashPoint('lake-files-complete')
   // Fails when the connection, and with it the lock, is lost: then another export may have started.
@@ -140,11 +153,10 @@ async function exportSnapshot(
   if (isHistoryRemoved) await removeHistory(running, changes)
   const number = (last?.number ?? 0) + 1
   const finishedAt = new Date().toISOString()
-  const readable = await recordExport(running, changes, { number, finishedAt, isHistoryRemoved })
+  await recordExport(running, changes, { number, finishedAt })
   progress.last = finishedAt
   services.crashPoint('lake-export-committed')
-  const until = isHistoryRemoved ? running.at : oldestReadable(running)
-  const removed = await removeOld(running, changes, readable, until)
+  const removed = await removeOld(running, changes)
   return { ...reportOf(running, changes, removed), number, isHistoryRemoved, finishedAt }
 }
 
@@ -161,18 +173,13 @@ function mustRemoveHistory(
   return last.lastErasure !== lastErasure || last.warehouse !== warehouse
 }
 
-/** Versions that a later one had replaced until this time (ms) need not be readable. */
-function oldestReadable({ at, keepHours }: Running): number {
-  return at - keepHours * hourMs
-}
-
 /** What an export changes in one table. */
 interface TableChange {
   readonly log: DeltaLog
   readonly table: LakeTable
   readonly metaData: MetaData | null
   readonly added: readonly AddedFile[]
-  readonly removed: readonly AddedFile[]
+  readonly replaced: readonly AddedFile[]
   readonly unchanged: readonly AddedFile[]
 }
 
@@ -209,7 +216,7 @@ async function writeTable(
 ): Promise<TableChange> {
   const { target, state, warehouse, keepHours, at } = running
   const { martVersion } = warehouse
-  const log = await logOf(state, target, table.name)
+  const log = await ensureLog(state, target, table.name)
   const metaData = changedMetaData(table, log.metaData, { ...warehouse, keepHours, at })
   const files = [...log.files.values()]
   const usable = usableMonths(state, table.name)
@@ -217,15 +224,14 @@ async function writeTable(
     const digest = usable.get(month)
     return digest !== undefined && digests?.get(month) === digest
   }
-  const [unchanged, removed] = [true, false].map((wanted) =>
-    files.filter((file) => isSame(partOf(file).month) === wanted),
-  )
+  const unchanged = files.filter((file) => isSame(partOf(file).month))
+  const replaced = files.filter((file) => !isSame(partOf(file).month))
   const months = digests && [...digests.keys()].filter((month) => !isSame(month))
   const added =
     months?.length === 0
       ? []
       : await writeFiles({ ...running, uploads, martVersion }, table, months ?? null)
-  return { log, table, metaData, added, removed: removed!, unchanged: unchanged! }
+  return { log, table, metaData, added, replaced, unchanged }
 }
 
 /** The digests of the months of a table whose files are all there, with their sizes. */
@@ -242,7 +248,7 @@ function usableMonths({ logs, sizes }: LakeState, table: string): Digests {
 }
 
 /** The log of a table, which may be new. */
-async function logOf({ logs }: LakeState, target: LakeTarget, table: string): Promise<DeltaLog> {
+async function ensureLog({ logs }: LakeState, target: FileStore, table: string): Promise<DeltaLog> {
   const log =
     logs.get(table) ?? (await DeltaLog.open(target, table, { commits: [], checkpoints: [] }))
   logs.set(table, log)
@@ -250,26 +256,25 @@ async function logOf({ logs }: LakeState, target: LakeTarget, table: string): Pr
 }
 
 async function commitTable(running: Running, change: TableChange): Promise<void> {
-  const { at, crashPoint } = running
-  const { log, metaData, added, removed } = change
-  if (metaData === null && added.length === 0 && removed.length === 0) return
-  await log.commit({ at, metaData, added, removed, removedSince: oldestReadable(running) })
+  const { at, removedUntil, crashPoint } = running
+  const { log, metaData, added, replaced } = change
+  if (metaData === null && added.length === 0 && replaced.length === 0) return
+  await log.commit({ at, metaData, added, removed: replaced, removedUntil })
   crashPoint('lake-table-committed')
 }
 
 interface NewExport {
   readonly number: number
   readonly finishedAt: string
-  readonly isHistoryRemoved: boolean
 }
 
 /** Commits the rows of this export to the table `export`, without those of exports whose versions are not readable any more. */
 async function recordExport(
   running: Running,
   changes: readonly TableChange[],
-  { number, finishedAt, isHistoryRemoved }: NewExport,
-): Promise<readonly Pick<PastExport, 'versions'>[]> {
-  const { target, state, warehouse, at, keepHours } = running
+  { number, finishedAt }: NewExport,
+): Promise<void> {
+  const { target, state, warehouse, at, keepHours, past, removedUntil } = running
   const exportedAt = new Date(at).toISOString()
   const table = exportRows(
     changes.map((change) => ({
@@ -279,50 +284,40 @@ async function recordExport(
       ...{ table_version: change.log.version, row_count: rowsOf(change) },
     })),
   )
-  const log = await logOf(state, target, exportTable)
+  const log = await ensureLog(state, target, exportTable)
   const uploads = new Tasks(1)
   const { martVersion, lastErasure } = warehouse
   const [file] = await writeFiles({ ...running, uploads, martVersion }, table, null)
   await uploads.end()
-  const versions = versionsOf(changes)
   const tags = {
     ...{ number: String(number), at: String(at), finishedAt, warehouse: warehouse.warehouse },
-    ...{ lastErasure: String(lastErasure), versions: JSON.stringify(versions) },
+    ...{ lastErasure: String(lastErasure), versions: JSON.stringify(versionsOf(changes)) },
   }
-  const oldest = oldestReadable(running)
-  // A version is readable as long as it was not replaced before that.
-  const past = state.exports.filter(
-    (_, no, all) => !isHistoryRemoved && (all[no + 1]?.at ?? at) > oldest,
-  )
   const paths = new Set(past.map(({ path }) => path))
   await log.commit({
-    ...{ at, added: [{ ...file!, tags }], removedSince: oldest },
+    ...{ at, removedUntil, added: [{ ...file!, tags }] },
     metaData: changedMetaData(table, log.metaData, { ...warehouse, keepHours, at }),
     removed: [...log.files.values()].filter(({ path }) => !paths.has(path)),
   })
-  return [...past, { versions }]
 }
 
 /** Deletes every version before the last one of every table, with its files. */
 async function removeHistory(running: Running, changes: readonly TableChange[]): Promise<void> {
-  for (const { log } of changes) await log.checkpoint(running.at + 1)
-  const heads = { versions: versionsOf(changes) }
-  await removeOld(running, changes, [heads], Number.POSITIVE_INFINITY)
+  for (const { log } of changes) await log.checkpoint(running.at)
+  await removeOld(running, changes)
 }
 
-/** Deletes what no version that must stay readable has. */
-async function removeOld(
-  running: Running,
-  changes: readonly TableChange[],
-  readable: readonly Pick<PastExport, 'versions'>[],
-  removedUntil: number,
-) {
-  const { target, state, crashPoint, isReplaced = false } = running
-  const logs = new Map(changes.map((one) => [one.table.name, one.log]))
-  const record = state.logs.get(exportTable)
-  if (record !== undefined) logs.set(exportTable, record)
-  const dropped = new Set([...state.logs.keys()].filter((name) => !logs.has(name)))
-  return await cleanUp({ target, logs, dropped, readable, removedUntil, isReplaced, crashPoint })
+/** Deletes what no version that must stay readable has. Returns the number of data files. */
+async function removeOld(running: Running, changes: readonly TableChange[]): Promise<number> {
+  const { target, state, past, removedUntil, crashPoint, isReplaced = false } = running
+  const readable = [...past, { versions: versionsOf(changes) }]
+  const isReadable = (table: string) =>
+    table === exportTable || readable.some(({ versions }) => table in versions)
+  return await cleanUp({
+    ...{ target, readable, removedUntil, isReplaced, crashPoint },
+    logs: new Map([...state.logs].filter(([table]) => isReadable(table))),
+    dropped: new Set([...state.logs.keys()].filter((table) => !isReadable(table))),
+  })
 }
 
 function versionsOf(changes: readonly TableChange[]): Record<string, number> {
@@ -339,7 +334,7 @@ function rowsOf({ added, unchanged }: TableChange): number {
 function reportOf(
   { target, warehouse }: Running,
   changes: readonly TableChange[],
-  removed: { readonly files: number },
+  removed: number,
 ) {
   const total = (of: (change: TableChange) => number) =>
     changes.reduce((sum, change) => sum + of(change), 0)
@@ -355,17 +350,18 @@ function reportOf(
     files: {
       written: total(({ added }) => added.length),
       unchanged: total(({ unchanged }) => unchanged.length),
-      removed: removed.files,
+      removed,
     },
   }
 }
 
 /** One sentence with what failed, where, which state is valid, and what to do. */
 function explain(error: unknown, { last, hasStarted }: Progress): unknown {
-  if (!(error instanceof TargetError)) return error
+  if (!(error instanceof StoreError)) return error
   const state =
-    last === null ? 'There is no complete export yet' : `The export of ${last} stays valid`
-  const message = `${error.message}. ${state}: ${error.advice}, then run "forecourt lake export" again.`
+    last === null ? '. There is no complete export yet' : `. The export of ${last} stays valid`
+  const known = last === undefined ? '' : state
+  const message = `${error.message}${known}: ${error.advice}, then run "forecourt lake export" again.`
   return hasStarted
     ? new Error(message, { cause: error })
     : new UsageError(message, { cause: error })

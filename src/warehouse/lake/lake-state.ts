@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { type FileStore, StoreError } from '../store/file-store.ts'
 import { DeltaLog } from './delta-log.ts'
 import { parseLakePath } from './paths.ts'
-import { type LakeTarget, TargetError } from './target.ts'
 import { inTurns } from './tasks.ts'
 
 /** The table that names the versions of all tables which belong together. */
@@ -36,8 +36,8 @@ export interface LakeState {
   readonly earlier: readonly string[]
 }
 
-/** Reads the logs of all tables. TargetError when one is damaged. */
-export async function readLakeState(target: LakeTarget): Promise<LakeState> {
+/** Reads the logs of all tables. StoreError when one is damaged. */
+export async function readLakeState(target: FileStore): Promise<LakeState> {
   const sizes = new Map<string, number>()
   const earlier: string[] = []
   const entries = new Map<string, { commits: number[]; checkpoints: number[] }>()
@@ -71,11 +71,11 @@ function exportsOf(log: DeltaLog | undefined): PastExport[] {
 export const ownerSetting = 'forecourt.warehouse'
 
 /**
- * TargetError unless this warehouse may write to the lake. `isReplaced`: it also may where another warehouse, or a version before
+ * StoreError unless this warehouse may write to the lake. `isReplaced`: it also may where another warehouse, or a version before
  * Delta tables, has written.
  */
 export function assertOwn(
-  { name }: LakeTarget,
+  { name }: FileStore,
   state: LakeState,
   warehouse: string,
   isReplaced: boolean,
@@ -84,18 +84,18 @@ export function assertOwn(
     const owner = metaData?.configuration[ownerSetting]
     const engine = foreign?.engine ?? (owner === undefined ? 'another program' : null)
     if (engine !== null)
-      throw new TargetError(
+      throw new StoreError(
         `The table ${table} in ${name} has a version of ${engine}`,
         'let only Forecourt write there: name another folder or prefix, or remove the folder of the table to export it again',
       )
     if (owner !== warehouse && !isReplaced)
-      throw new TargetError(
+      throw new StoreError(
         `${name} is the lake of another warehouse (${owner}; this one is ${warehouse})`,
         'name another folder or prefix, or add --replace if that warehouse has moved here',
       )
   }
   if (state.earlier.includes('manifest.json') && !isReplaced)
-    throw new TargetError(
+    throw new StoreError(
       `${name} has files of an earlier version of Forecourt (manifest.json), which are not Delta tables`,
       'name another folder or prefix, or add --replace to export everything again and remove them',
     )

@@ -17,7 +17,13 @@ const fileFormat = 2
  * it is hashed again: else two rows that exchange a value would have the same sum.
  */
 export function hashOf({ columns }: Pick<LakeTable, 'columns'>): string {
-  const row = columns.map(({ name }) => `t.${quotedName(name)}`).join(', ')
+  const row = columns
+    .map(({ name, deltaType, expression }) => {
+      const column = `t.${quotedName(name)}`
+      // JSON and arrays can be equal and have other texts.
+      return deltaType === 'string' ? expression(column) : column
+    })
+    .join(', ')
   return `hashint8extended(hash_record_extended(row(${row}), 0), 1)`
 }
 
@@ -53,7 +59,13 @@ export async function readAllDigests(
   const waiting = [...tables]
   const work = async (session: pg.ClientBase) => {
     for (let table = waiting.shift(); table !== undefined; table = waiting.shift())
-      found.set(table.name, await readDigests(session, table, martVersion))
+      try {
+        found.set(table.name, await readDigests(session, table, martVersion))
+      } catch (error) {
+        // The other session must not read on.
+        waiting.length = 0
+        throw error
+      }
   }
   const { rows } = await client.query<{ id: string }>('select pg_export_snapshot() as id')
   const beside = inTransaction(

@@ -4,11 +4,11 @@ import type pg from 'pg'
 import { quotedName } from '../marts/mart.ts'
 import { copyRows } from '../parquet/copy-rows.ts'
 import { type ColumnSummary, ParquetWriter } from '../parquet/writer.ts'
+import { explainFileFault, type FileStore } from '../store/file-store.ts'
 import type { AddedFile } from './delta-actions.ts'
 import { digestOf, hashOf, type Month } from './partitions.ts'
 import { monthColumn, newFilePath } from './paths.ts'
 import type { LakeTable } from './tables.ts'
-import { explainFileFault, type LakeTarget } from './target.ts'
 import type { Tasks } from './tasks.ts'
 
 /** A larger month has several files. */
@@ -18,7 +18,7 @@ const fieldsBefore = 2
 
 interface TableWriterOptions {
   readonly client: pg.ClientBase
-  readonly target: LakeTarget
+  readonly target: FileStore
   /** The local folder for files that are being made. */
   readonly scratch: string
   readonly uploads: Tasks
@@ -52,6 +52,10 @@ export async function writeFiles(
       }
     }
     return await writer.end()
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new Error(`The mart ${table.name} cannot be exported: ${error.message}.`)
+    throw error
   } finally {
     await writer.close()
   }
@@ -188,6 +192,6 @@ function statisticsOf({ rows, summaries }: ParquetWriter): string {
 }
 
 function bound({ column, isExact }: ColumnSummary, value: number | null, isMin: boolean): string[] {
-  if (column.statistic === null || value === null || !isExact) return []
-  return [`${JSON.stringify(column.name)}:${column.statistic(value, isMin)}`]
+  const text = value === null || !isExact ? null : (column.statistic?.(value, isMin) ?? null)
+  return text === null ? [] : [`${JSON.stringify(column.name)}:${text}`]
 }

@@ -1,6 +1,8 @@
 import type pg from 'pg'
+import { UsageError } from '../../errors.ts'
 import { type MartColumn, quotedName, readMart, readMartNames } from '../marts/mart.ts'
 import { type ParquetColumn, parquetColumn } from '../parquet/columns.ts'
+import { monthColumn } from './paths.ts'
 
 /** A column of a table, in Postgres and in its files. */
 interface LakeColumn extends ParquetColumn {
@@ -26,6 +28,9 @@ export interface LakeTable {
 const customerMarts = ['dim_customer_masked']
 /** Columns that are about customers, in whatever mart. */
 const customerColumn = /^(customer|phone|email|address|postcode|suburb)(_|$)/
+
+/** Engines take no difference of case, and some no other signs. */
+const ownName = /^[a-z_][a-z\d_]*$/
 
 /** The dates that a row has itself, the best first. Without one it has the month of its evaluation. */
 const ownDates = ['month_start', 'completed_date', 'acquired_on', 'moved_on']
@@ -70,14 +75,21 @@ export function lakeTable(
         .join(','),
       comment: comments[column.name] || null,
     }))
+  const odd = columns.find((column) => !ownName.test(column.name) || column.name === monthColumn)
+  if (odd !== undefined)
+    throw new UsageError(
+      `The mart ${name} cannot be exported: engines refuse its column ${odd.name}. Use small letters, digits and underscores, and not ${monthColumn}.`,
+    )
   const has = (column: string) => columns.some((one) => one.name === column)
   const isLarge = has('rooftop_id') && keys.some(has)
   const mart = `mart.${quotedName(name)} as t`
   const { day, join } = isLarge ? dayOf(has) : { day: null, join: '' }
-  const month =
-    day === null ? null : `case when isfinite(${day}) then to_char(${day}, 'YYYY-MM') end`
+  // Others, as infinity, are rows without a month.
+  const inCalendar = (expression: string) =>
+    `case when ${day} between '0001-01-01' and '9999-12-31' then ${expression} end`
+  const month = day === null ? null : inCalendar(`to_char(${day}, 'YYYY-MM')`)
   const sorted = [
-    ...(day === null ? [] : [`date_trunc('month', ${day})`]),
+    ...(day === null ? [] : [inCalendar(`date_trunc('month', ${day})`)]),
     ...(has('rooftop_id') ? ['t.rooftop_id'] : []),
     ...(day === null ? [] : [day]),
     ...(isLarge ? keys.filter(has).map((key) => `t.${key}`) : []),

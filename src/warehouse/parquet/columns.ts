@@ -22,12 +22,14 @@ export interface ParquetColumn {
   /** The name of its type in Delta Lake (PROTOCOL.md, Primitive Types). */
   readonly deltaType: string
   /** Its value as Delta's statistics write it, from the number that `make` compares; `isMin`: round down, else up. null: it has none. */
-  readonly statistic: ((value: number, isMin: boolean) => string) | null
+  readonly statistic: ((value: number, isMin: boolean) => string | null) | null
 }
 
 /** Precision for a `numeric` without one, as in sums and means of a view. */
 const openPrecision = { precision: 38, scale: 9 }
 const dayMs = 86_400_000
+/** 0001-01-01 and 9999-12-31: other years have no form in JSON. */
+const [firstDay, lastDay] = [-719_162, 2_932_896]
 
 /** Money is exact, instants are in UTC with microseconds. A value that Parquet cannot express (NaN, infinity) is null. */
 export function parquetColumn(column: MartColumn): ParquetColumn {
@@ -99,7 +101,10 @@ const kinds: Readonly<Record<string, Kind>> = {
     expression: (quoted) => `case when isfinite(${quoted}) then ${quoted} - date '1970-01-01' end`,
     make: () => new IntegerValues(),
     deltaType: 'date',
-    statistic: (days) => JSON.stringify(new Date(days * dayMs).toISOString().slice(0, 10)),
+    statistic: (days) =>
+      days < firstDay || days > lastDay
+        ? null
+        : JSON.stringify(new Date(days * dayMs).toISOString().slice(0, 10)),
   },
   'timestamp with time zone': timestamp,
   // The versions of Delta that every engine reads have no local time: the text is exact.

@@ -144,8 +144,9 @@ export class TimestampValues extends FixedValues {
     const low = buffer.readUInt32BE(at + 4)
     if ((high === 0x7fffffff && low === 0xffffffff) || (high === -0x80000000 && low === 0))
       return false
-    const value = high * word + low + epochMicros
-    if (Number.isSafeInteger(value)) {
+    const raw = high * word + low
+    const value = raw + epochMicros
+    if (Number.isSafeInteger(raw) && Number.isSafeInteger(value)) {
       this.writeLong(value)
       this.compare(value)
     } else {
@@ -208,7 +209,7 @@ export class WideDecimalValues extends FixedValues {
     if (units === null) return false
     const exact = BigInt(units)
     if (BigInt.asIntN(128, exact) !== exact || exact >= greatestUnits || exact <= -greatestUnits)
-      throw new RangeError(`${exact} has more than 38 digits, so Parquet cannot express it.`)
+      throw new RangeError('has a number of more than 38 digits, which Parquet cannot express')
     const to = this.next(16)
     this.bytes.writeBigInt64BE(exact >> 64n, to)
     this.bytes.writeBigUInt64BE(BigInt.asUintN(64, exact), to + 8)

@@ -3,11 +3,14 @@ import type { ColumnChunk, CompressionCodec, Encoding, RowGroup, SchemaElement }
 import { ByteWriter } from 'hyparquet-writer'
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js'
+import { messageOf } from '../../errors.ts'
 import type { ParquetColumn } from './columns.ts'
 import type { ColumnValues } from './values.ts'
 
 /** Rows that are held and compressed at a time: what a reader reads at least. */
 const rowsOfAGroup = 65_536
+/** Of long texts there are fewer. */
+const bytesOfAGroup = 64 * 1024 * 1024
 
 const codec: CompressionCodec = 'ZSTD'
 const magic = 0x31524150
@@ -33,6 +36,7 @@ export class ParquetWriter {
   readonly #columns: readonly { readonly column: ParquetColumn; readonly values: ColumnValues }[]
   readonly #groups: RowGroup[] = []
   #rowsOfGroup = 0
+  #bytesOfGroup = 0
 
   constructor(columns: readonly ParquetColumn[]) {
     this.#columns = columns.map((column) => ({ column, values: column.make() }))
@@ -44,14 +48,22 @@ export class ParquetWriter {
   /** The fields of a row begin at `first` of `starts` and `lengths`. */
   add(buffer: Buffer, starts: Int32Array, lengths: Int32Array, first: number): void {
     const columns = this.#columns
-    for (let no = 0; no < columns.length; no++)
-      columns[no]!.values.add(buffer, starts[first + no]!, lengths[first + no]!)
+    let no = 0
+    try {
+      for (; no < columns.length; no++) {
+        const length = lengths[first + no]!
+        columns[no]!.values.add(buffer, starts[first + no]!, length)
+        if (length > 0) this.#bytesOfGroup += length
+      }
+    } catch (error) {
+      throw new RangeError(`the column ${columns[no]!.column.name} ${messageOf(error)}`)
+    }
     this.#rowsOfGroup += 1
     this.rows += 1
   }
 
   get isFull(): boolean {
-    return this.#rowsOfGroup === rowsOfAGroup
+    return this.#rowsOfGroup === rowsOfAGroup || this.#bytesOfGroup >= bytesOfAGroup
   }
 
   /** The bytes of the rows since the last group; none when there are none. */
@@ -77,6 +89,7 @@ export class ParquetWriter {
       total_compressed_size: BigInt(writer.offset - start),
     })
     this.#rowsOfGroup = 0
+    this.#bytesOfGroup = 0
     return this.#close(writer)
   }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openLog } from '#src/log.ts'
 import { exportLake } from '#src/warehouse/lake/export-lake.ts'
-import { FolderTarget } from '#src/warehouse/lake/folder-target.ts'
+import { FolderStore } from '#src/warehouse/store/folder-store.ts'
 import { openMartFixture } from '../../support/marts-fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { differences } from './compare.ts'
@@ -20,7 +20,7 @@ test('DuckDB reads every fact, dimension and report as the marts have it, and no
   const { signal } = new AbortController()
   const services = { pool, log, signal, crashPoint: () => {}, keepHours: 1 }
 
-  const report = await exportLake(services, new FolderTarget(folder))
+  const report = await exportLake(services, new FolderStore(folder))
 
   const { export: record, ...tables } = await readLake(duck, folder)
   const views = await pool.query<{ name: string }>(

@@ -238,3 +238,83 @@ test('a mart that is gone leaves the lake', async () => {
   expect(before).toContain('old_report')
   expect((await lake.files()).filter((file) => file.startsWith('old_report/'))).toEqual([])
 })
+
+test('a mart that is gone stays as long as an earlier export names it', async () => {
+  await using lake = await openLakeFixture({ to: 'lake', keepHours: 24 })
+  await using duck = await openDuckDb()
+  const { pool } = lake.fixture.database
+  await pool.query('create view mart.old_report as select 1 as value')
+  await lake.export()
+  await pool.query('drop view mart.old_report')
+
+  await lake.export()
+
+  expect((await readDelta(duck, lake.lake, 'old_report', 0)).rows).toBe(1)
+  const last = await lastExport(duck, lake.lake)
+  expect(last.map((row) => row.table_name)).not.toContain('old_report')
+})
+
+test('every change of a value that is written as text is noticed, and a type without a hash is exported', async () => {
+  await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
+  const { pool } = lake.fixture.database
+  const pairs = [
+    ...[
+      [`'{"a": 1.0}'::jsonb`, `'{"a": 1.00}'::jsonb`],
+      ['array[1.0]', 'array[1.00]'],
+    ],
+    ...[
+      ["interval '1 month'", "interval '30 days'"],
+      [`'{"a":1}'::json`, `'{"a":2}'::json`],
+    ],
+  ] as const
+  const write = async (at: 0 | 1) => {
+    const columns = pairs.map((pair, no) => `${pair[at]} as c${no}`)
+    for (const [no, column] of columns.entries())
+      await pool.query(`create or replace view mart.plan_${no} as select 1 as plan_id, ${column}`)
+    await lake.export()
+  }
+
+  await write(0)
+  await write(1)
+
+  for (const no of pairs.keys())
+    expect([no, (await readDelta(duck, lake.lake, `plan_${no}`)).version]).toEqual([no, 1])
+})
+
+test('a date out of the calendar has no statistic and no month, and other rows have theirs', async () => {
+  await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
+  await lake.fixture.database.pool.query(
+    `create view mart.plan as select 1 as rooftop_id, n as eval_id, day as completed_date
+     from (values (1, date '5874897-01-01'), (2, '0044-03-15 BC'), (3, 'infinity'), (4, '2026-02-03'), (5, null)) as t (n, day)`,
+  )
+
+  await lake.export()
+
+  const { files } = await readDelta(duck, lake.lake, 'plan')
+  const found = files.map(({ month, stats }) => [month, stats.numRecords, stats.minValues])
+  expect(found).toEqual([
+    ['2026-02', 1, { rooftop_id: 1, eval_id: 4, completed_date: '2026-02-03' }],
+    [null, 4, { rooftop_id: 1, eval_id: 1 }],
+  ])
+})
+
+test('a mart that engines cannot read is refused with its name', async () => {
+  await using lake = await openLakeFixture()
+  const { pool } = lake.fixture.database
+  const refused = async (columns: string) => {
+    await pool.query('drop view if exists mart.plan')
+    await pool.query(`create view mart.plan as select ${columns}`)
+    const { code, stderr } = await lake.run()
+    expect(code).toBeGreaterThan(0)
+    return stderr
+  }
+
+  expect(await refused('1 as a, 2 as "A"')).toContain('The mart plan cannot be exported')
+  expect(await refused('1 as "Order By"')).toContain('its column Order By')
+  expect(await refused("'2026-01' as lake_month")).toContain('not lake_month')
+  expect(await refused('10::numeric ^ 40 as great')).toMatch(
+    /The mart plan cannot be exported: the column great has a number of more than 38 digits/,
+  )
+})

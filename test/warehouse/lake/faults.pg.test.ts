@@ -47,7 +47,7 @@ test('a target that cannot be used is refused with what and where, and exit 2', 
   }
 
   expect(await refused('file')).toMatch(
-    /\/file cannot be used: .*\(E\w+\)\. There is no complete export yet: .+, then run/,
+    /\/file cannot be used: .*\(E\w+\): name another folder, then run/,
   )
   expect(await refused('ftp://host/x')).toBe(
     'ftp://host/x is no folder and no s3:// address: write s3://bucket/prefix.',

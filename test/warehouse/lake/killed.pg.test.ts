@@ -1,9 +1,11 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { lakeCrashPoints } from '#src/warehouse/lake/crash-points.ts'
 import { someOf } from '../../support/cases.ts'
 import { differences, tableDifferences } from './compare.ts'
-import { lastExport, readDelta, readLake } from './delta.ts'
+import { lastExport, readDelta, readLake, rowsOf } from './delta.ts'
 import { openDuckDb } from './duckdb.ts'
 import { openLakeFixture, pathsOf } from './lake-fixture.ts'
 
@@ -94,6 +96,78 @@ test('an erasure after a first export that was killed while it committed leaves 
   expect(killed.signal).toBe('SIGKILL')
   expect(await lake.dataFiles()).toEqual(pathsOf(await readLake(duck, lake.lake)))
 })
+
+test('a kill while --replace deletes the files of the earlier format: the next export deletes the rest', async () => {
+  await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
+  const old = Array.from(
+    { length: 30 },
+    (_, at) => `rpt_01/${String(at).padStart(24, '0')}.parquet`,
+  )
+  await mkdir(join(lake.lake, 'rpt_01'), { recursive: true })
+  for (const path of [...old, 'manifest.json']) await writeFile(join(lake.lake, path), '{}')
+
+  const env = { FORECOURT_CRASH_AT: 'lake-file-removed:3' }
+  const { signal } = await lake.start(env, '--replace').ended
+  await rm(join(lake.lake, 'manifest.json'), { force: true })
+  await lake.export()
+
+  expect(signal).toBe('SIGKILL')
+  expect((await lake.files()).filter((file) => old.includes(file))).toEqual([])
+  expect(await differences(lake.fixture.database.pool, duck, lake.lake)).toEqual([])
+})
+
+test('a kill while a mart that is gone is deleted leaves a log that can be read', async () => {
+  await using lake = await openLakeFixture()
+  const { pool } = lake.fixture.database
+  for (let night = 0; night < 5; night++) {
+    await pool.query(`create or replace view mart.rpt_zz as select ${night} as value`)
+    await lake.export()
+  }
+  await pool.query('drop view mart.rpt_zz')
+  // The files of the other tables come first.
+  const { signal } = await lake.start({ FORECOURT_CRASH_AT: 'lake-file-removed:6' }).ended
+  const left = (await lake.files()).filter((file) => file.startsWith('rpt_zz/'))
+
+  await lake.export()
+
+  expect(signal).toBe('SIGKILL')
+  expect(left.length).toBeGreaterThan(0)
+  expect((await lake.files()).filter((file) => file.startsWith('rpt_zz/'))).toEqual([])
+})
+
+test('what a killed export has replaced stays as long as the table "export" names it', async () => {
+  await using lake = await openLakeFixture({ to: 'lake', keepHours: 1 })
+  await using duck = await openDuckDb()
+  const { pool } = lake.fixture.database
+  await lake.export()
+  await pool.query('create table night_0 as select * from mart.evaluation_wide')
+  await pool.query('update core.evaluation set final_price = final_price + 1')
+  const { signal } = await lake.start({ FORECOURT_CRASH_AT: 'lake-table-committed:2' }).ended
+  expect((await readDelta(duck, lake.lake, 'evaluation_wide')).version).toBe(1)
+  await makeOlder(lake.lake, 2)
+  await pool.query('update core.evaluation set final_price = final_price + 1')
+
+  await lake.export()
+
+  expect(signal).toBe('SIGKILL')
+  const named = await duck.rows(
+    `select * from ${rowsOf(lake.lake, await readDelta(duck, lake.lake, 'export'))} where table_name = 'evaluation_wide'`,
+  )
+  expect(named.map((row) => row['export_number'])).toContain('1')
+  const first = await readDelta(duck, lake.lake, 'evaluation_wide', 0)
+  expect(await tableDifferences(pool, duck, lake.lake, first, 'night_0')).toEqual([])
+})
+
+/** As if all commits had been made some hours earlier. */
+async function makeOlder(lake: string, hours: number): Promise<void> {
+  for (const path of await readdir(lake, { recursive: true })) {
+    if (!path.endsWith('.json')) continue
+    const text = await readFile(join(lake, path), 'utf8')
+    const older = text.replace(/\b1[6-9]\d{11}\b/g, (ms) => String(Number(ms) - hours * 3_600_000))
+    await writeFile(join(lake, path), older)
+  }
+}
 
 /** As an erasure does. */
 async function recordErasure(pool: pg.Pool): Promise<void> {

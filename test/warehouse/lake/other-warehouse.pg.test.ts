@@ -108,10 +108,8 @@ test('a log with a gap, or that is cut, is refused with the table and the versio
   const again = await lake.run()
 
   expect([gap.code, cut.code, again.code]).toEqual([2, 2, 0])
-  expect(gap.stderr).toMatch(/The log of the table fact_evaluation in .* version 1 is missing\./)
-  expect(cut.stderr).toMatch(
-    /The log of the table fact_evaluation in .* version 1 cannot be read\./,
-  )
+  expect(gap.stderr).toMatch(/The log of the table fact_evaluation in .* version 1 is missing:/)
+  expect(cut.stderr).toMatch(/The log of the table fact_evaluation in .* version 1 cannot be read:/)
 })
 
 test('a version that another program has written meanwhile is never replaced', async () => {

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { fill, mayMount, openDisk } from '../../faults/small-disk.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openS3Store } from '../store/s3-store.ts'
 import { openLakeFixture, shared } from './lake-fixture.ts'
-import { openS3Store } from './s3-store.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
 

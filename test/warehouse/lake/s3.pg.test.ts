@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openS3Store, type S3Store, targetOf } from '../store/s3-store.ts'
 import { differences } from './compare.ts'
 import { readLake } from './delta.ts'
 import { openDuckDb } from './duckdb.ts'
 import { openLakeFixture, pathsOf, shared } from './lake-fixture.ts'
-import { openS3Store, type S3Store, targetOf } from './s3-store.ts'
 
 /** Read by another client than ours. */
 async function bytesOf({ s3, bucket }: S3Store, path: string): Promise<Buffer> {

@@ -1,20 +1,20 @@
 import path from 'node:path'
 import type { S3Settings } from '../../app/config/lake.ts'
 import { UsageError } from '../../errors.ts'
-import { FolderTarget } from './folder-target.ts'
+import type { FileStore } from './file-store.ts'
+import { FolderStore } from './folder-store.ts'
 import { S3Client } from './s3-client.ts'
-import { S3Target } from './s3-target.ts'
-import type { LakeTarget } from './target.ts'
+import { S3FileStore } from './s3-store.ts'
 
 /** Opens a folder (relative to `base`) or s3://bucket/prefix. UsageError when the address or its settings cannot be used. */
-export function openTarget(
+export function openStore(
   to: string,
   base: string,
   settings: S3Settings,
   signal: AbortSignal,
-): LakeTarget {
+): FileStore {
   const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(to)?.[1]?.toLowerCase()
-  if (scheme === undefined) return new FolderTarget(path.resolve(base, to))
+  if (scheme === undefined) return new FolderStore(path.resolve(base, to))
   if (scheme !== 's3')
     throw new UsageError(`${to} is no folder and no s3:// address: write s3://bucket/prefix.`)
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]*)\/?(.*)$/i.exec(to) ?? []
@@ -28,5 +28,5 @@ export function openTarget(
       `${to} needs a key: set lake.s3.accessKeyId and lake.s3.secretAccessKey in the config.`,
     )
   const client = new S3Client({ ...settings, accessKeyId, secretAccessKey, bucket }, signal)
-  return new S3Target(client, prefix.replace(/\/+$/, ''))
+  return new S3FileStore(client, prefix.replace(/\/+$/, ''))
 }

@@ -1,7 +1,6 @@
-import { parseLakePath } from './paths.ts'
+import { StoreError } from './file-store.ts'
 import type { S3Client } from './s3-client.ts'
 import { recordsOf, textsOf } from './s3-xml.ts'
-import { TargetError } from './target.ts'
 
 /** Stores one object from parts of at least 5 MiB (the last may be smaller). It appears when all have arrived. */
 export async function putInParts(
@@ -12,7 +11,7 @@ export async function putInParts(
   const started = await client.send({ method: 'POST', key, query: { uploads: '' } })
   const [uploadId] = textsOf(started.text, 'UploadId')
   if (uploadId === undefined)
-    throw new TargetError(
+    throw new StoreError(
       `${client.name}/${key} cannot be written: the store started no upload`,
       'check that lake.s3.endpoint is an S3-compatible store',
     )
@@ -42,18 +41,22 @@ function completeBody(tags: readonly string[]): string {
 }
 
 /** Ends uploads below the prefix that a killed export has left: the store would charge for their parts. */
-export async function abortUploads(client: S3Client, prefix: string): Promise<void> {
+export async function abortUploads(
+  client: S3Client,
+  prefix: string,
+  isOwn: (path: string) => boolean,
+): Promise<void> {
   const query = { uploads: '', prefix }
   let text: string
   try {
     text = (await client.send({ method: 'GET', key: '', query })).text
   } catch (error) {
     // Not every store can list them. A wrong key or bucket shows at the next request.
-    if (error instanceof TargetError) return
+    if (error instanceof StoreError) return
     throw error
   }
   for (const { Key = '', UploadId = '' } of recordsOf(text, 'Upload', ['Key', 'UploadId']))
-    if (Key.startsWith(prefix) && parseLakePath(Key.slice(prefix.length)) !== null)
+    if (Key.startsWith(prefix) && isOwn(Key.slice(prefix.length)))
       await client.send({
         ...{ method: 'DELETE', key: Key, mayBeMissing: true },
         query: { uploadId: UploadId },

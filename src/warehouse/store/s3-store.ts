@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { explainFileFault, type FileStore } from './file-store.ts'
 import type { S3Client } from './s3-client.ts'
 import { abortUploads, putInParts } from './s3-multipart.ts'
 import { recordsOf, textsOf } from './s3-xml.ts'
-import { explainFileFault, type LakeTarget } from './target.ts'
 
 /** The size from which a file is sent in parts. */
 const partBytes = 16 * 1024 * 1024
 
 /** A lake below a prefix of a bucket. S3 stores an object whole or not at all. */
-export class S3Target implements LakeTarget {
+export class S3FileStore implements FileStore {
   readonly name: string
   readonly #client: S3Client
   readonly #prefix: string
@@ -27,7 +27,7 @@ export class S3Target implements LakeTarget {
     this.#scratch = path.join(tmpdir(), `forecourt-lake-${address.slice(0, 16)}`)
   }
 
-  async prepare(): Promise<string> {
+  async prepare(isOwn: (path: string) => boolean): Promise<string> {
     try {
       await rm(this.#scratch, { recursive: true, force: true })
       await mkdir(this.#scratch, { mode: 0o700 })
@@ -35,16 +35,11 @@ export class S3Target implements LakeTarget {
     } catch (error) {
       throw explainFileFault(error, this.#scratch)
     }
-    await abortUploads(this.#client, this.#prefix)
+    await abortUploads(this.#client, this.#prefix, isOwn)
     return this.#scratch
   }
 
-  async read(file: string): Promise<string | null> {
-    const bytes = await this.readBytes(file)
-    return bytes === null ? null : Buffer.from(bytes).toString()
-  }
-
-  async readBytes(file: string): Promise<Uint8Array | null> {
+  async read(file: string): Promise<Buffer | null> {
     const key = this.#prefix + file
     const { status, bytes } = await this.#client.send({ method: 'GET', key, mayBeMissing: true })
     return status === 404 ? null : bytes
@@ -79,10 +74,6 @@ export class S3Target implements LakeTarget {
     await rm(localFile, { force: true })
   }
 
-  async putText(file: string, text: string): Promise<void> {
-    await this.putBytes(file, Buffer.from(text))
-  }
-
   async putBytes(file: string, bytes: Uint8Array): Promise<void> {
     const body = new Uint8Array(bytes)
     await this.#client.send({ method: 'PUT', key: this.#prefix + file, body })
@@ -90,7 +81,7 @@ export class S3Target implements LakeTarget {
 
   async create(file: string, text: string): Promise<boolean> {
     // A store that ignores the condition of the request still leaves what is there alone.
-    if ((await this.readBytes(file)) !== null) return false
+    if ((await this.read(file)) !== null) return false
     const body = new Uint8Array(Buffer.from(text))
     const key = this.#prefix + file
     const { status } = await this.#client.send({ method: 'PUT', key, body, ifAbsent: true })

@@ -3,9 +3,9 @@ import { AwsV4Signer } from 'aws4fetch'
 import type { S3Settings } from '../../app/config/lake.ts'
 import { messageOf } from '../../errors.ts'
 import { sleep } from '../../values/sleep.ts'
+import { StoreError } from './file-store.ts'
 import { adviceFor } from './s3-faults.ts'
 import { textsOf } from './s3-xml.ts'
-import { TargetError } from './target.ts'
 
 /** A bucket and the key to it. */
 interface S3Address extends S3Settings {
@@ -31,7 +31,7 @@ interface S3Request {
 interface S3Answer {
   readonly status: number
   readonly headers: Headers
-  readonly bytes: Uint8Array
+  readonly bytes: Buffer
   /** The bytes as text. */
   readonly text: string
 }
@@ -60,7 +60,7 @@ export class S3Client {
     this.#signal = signal
   }
 
-  /** Sends a request until it is answered; TargetError when it is refused, or still fails after all tries. */
+  /** Sends a request until it is answered; StoreError when it is refused, or still fails after all tries. */
   async send(request: S3Request): Promise<S3Answer> {
     for (let tries = 1; ; tries++) {
       const answer = await this.#try(request)
@@ -112,18 +112,17 @@ export class S3Client {
       ...{ method, headers, signal, redirect: 'manual' as const },
       ...(body === undefined ? {} : { body }),
     })
-    const bytes = new Uint8Array(await response.arrayBuffer())
-    const text = Buffer.from(bytes).toString()
-    return { status: response.status, headers: response.headers, bytes, text }
+    const bytes = Buffer.from(await response.arrayBuffer())
+    return { status: response.status, headers: response.headers, bytes, text: String(bytes) }
   }
 
-  #refused({ method, key }: S3Request, answer: S3Answer, code: string): TargetError {
+  #refused({ method, key }: S3Request, answer: S3Answer, code: string): StoreError {
     const { status, text, headers } = answer
     const [detail = ''] = code === '' ? [] : textsOf(text, 'Message')
     const { bucket, region } = this.#address
     const what = method === 'GET' ? 'read' : method === 'DELETE' ? 'removed' : 'written'
     const reason = [String(status), code, detail && `(${detail})`].filter(Boolean).join(' ')
-    return new TargetError(
+    return new StoreError(
       `${this.name}/${key} cannot be ${what}: the store answered ${reason}`,
       adviceFor(code, status, {
         ...{ bucket, region },
@@ -132,9 +131,9 @@ export class S3Client {
     )
   }
 
-  #unanswered({ key }: S3Request, reason: string): TargetError {
+  #unanswered({ key }: S3Request, reason: string): StoreError {
     const { origin } = new URL(this.url)
-    return new TargetError(
+    return new StoreError(
       `${this.name}/${key} failed ${maxTries} times at ${origin}: ${reason}`,
       'check that the store runs, lake.s3.endpoint and lake.s3.region',
     )

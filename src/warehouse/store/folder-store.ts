@@ -1,12 +1,12 @@
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { explainFileFault, type LakeTarget, TargetError } from './target.ts'
+import { explainFileFault, type FileStore, StoreError } from './file-store.ts'
 
 /** Where files are made: on the same file system, so that a rename stores them. Readers skip names that begin with an underscore. */
 const scratchName = '_unfinished'
 
 /** A lake in a folder, which is created when it does not exist. */
-export class FolderTarget implements LakeTarget {
+export class FolderStore implements FileStore {
   readonly name: string
   readonly #scratch: string
   /** Folders with new entries that are not yet synced to disk. */
@@ -27,14 +27,7 @@ export class FolderTarget implements LakeTarget {
     })
   }
 
-  async read(file: string): Promise<string | null> {
-    return await this.#at(
-      file,
-      async () => await readFile(this.#path(file), 'utf8').catch(ifMissing),
-    )
-  }
-
-  async readBytes(file: string): Promise<Uint8Array | null> {
+  async read(file: string): Promise<Buffer | null> {
     return await this.#at(file, async () => await readFile(this.#path(file)).catch(ifMissing))
   }
 
@@ -61,10 +54,6 @@ export class FolderTarget implements LakeTarget {
       for (let at = path.dirname(full); at !== this.name; at = path.dirname(at))
         this.#touched.add(at)
     })
-  }
-
-  async putText(file: string, text: string): Promise<void> {
-    await this.putBytes(file, Buffer.from(text))
   }
 
   async putBytes(file: string, bytes: Uint8Array): Promise<void> {
@@ -160,7 +149,7 @@ async function makeFolder(folder: string): Promise<void> {
       const reason = (cause as { code?: unknown }).code
       if (reason === 'EEXIST') return
       if (reason !== 'ENOENT') throw cause
-      throw new TargetError(
+      throw new StoreError(
         `${folder} cannot be created: its file system takes no folders (ENOENT)`,
         'name another folder',
         { cause },

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { S3Client } from '#src/warehouse/lake/s3-client.ts'
-import { S3Target } from '#src/warehouse/lake/s3-target.ts'
+import { S3Client } from '#src/warehouse/store/s3-client.ts'
+import { S3FileStore } from '#src/warehouse/store/s3-store.ts'
 import { endsWithParent } from '../../support/child.ts'
 import { type FaultProxy, openFaultProxy } from '../../support/fault-proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -51,7 +51,7 @@ export async function openS3Store(): Promise<S3Store> {
 }
 
 /** The lake below the prefix `forecourt` of a store. */
-export function targetOf({ s3, bucket }: Pick<S3Store, 's3' | 'bucket'>): S3Target {
+export function targetOf({ s3, bucket }: Pick<S3Store, 's3' | 'bucket'>): S3FileStore {
   const address = { ...s3, bucket, sessionToken: null, pathStyle: null }
-  return new S3Target(new S3Client(address, new AbortController().signal), 'forecourt')
+  return new S3FileStore(new S3Client(address, new AbortController().signal), 'forecourt')
 }

@@ -96,7 +96,9 @@ test('a store with more files than one answer lists is listed whole', async () =
     (_, at) => `fact_evaluation/${newFilePath(`2026-${String((at % 12) + 1).padStart(2, '0')}`)}`,
   )
   for (let at = 0; at < paths.length; at += 50)
-    await Promise.all(paths.slice(at, at + 50).map((path) => target.putText(path, path)))
+    await Promise.all(
+      paths.slice(at, at + 50).map((path) => target.putBytes(path, Buffer.from(path))),
+    )
 
   const sizes = await target.list()
 
@@ -134,7 +136,7 @@ test('the next export ends the uploads that a killed one left, and those alone',
   await using store = await openListingStore([`forecourt/${file}`, 'forecourt/backup.zip', file])
   const target = targetOf(store)
 
-  await target.prepare()
+  await target.prepare((path) => path === file)
   await target.close()
 
   const ended = store.requests.filter((request) => request.startsWith('DELETE'))
@@ -189,7 +191,7 @@ test('a commit is stored only where there is none, and meets its own after a cut
   const log = await DeltaLog.open(target, 'dim_date', { commits: [], checkpoints: [] })
   const other = await DeltaLog.open(target, 'dim_date', { commits: [], checkpoints: [] })
   const change = {
-    ...{ at: 1, removedSince: 0, removed: [], added: [] },
+    ...{ at: 1, removedUntil: 0, removed: [], added: [] },
     metaData: { id: 'x', schemaString: '{}', partitionColumns: [], configuration: {} },
   }
 
