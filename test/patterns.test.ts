@@ -56,7 +56,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'src/app/billing/recover.ts': { '[.\\s]*$': short.quoted },
   'src/app/config/lake.ts': { '\\/+$': short.config },
-  'src/warehouse/store/open-target.ts': {
+  'src/warehouse/store/open-store.ts': {
     '\\/+$': short.config,
     '^s3:\\/\\/([^/]*)\\/?(.*)$': short.config,
   },

@@ -131,7 +131,8 @@ async function readTable(client: pg.ClientBase, request: ReadRequest): Promise<M
   await client.query('begin read only')
   await client.query("select set_config('search_path', $1, true)", [schema])
   await limitTime()
-  const sql = request.sql.replace(/[;\s]+$/, '')
+  let sql = request.sql.trimEnd()
+  while (sql.endsWith(';')) sql = sql.slice(0, -1).trimEnd()
   // First by itself: only a text that is one statement is put into another one.
   await declare(`declare shape no scroll cursor for ${sql}`)
   const { fields } = await client.query('fetch 0 from shape')

@@ -35,10 +35,8 @@ type LakePath =
   | { readonly is: 'last checkpoint'; readonly table: string }
   | { readonly is: 'earlier format' }
 
-const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/.source
-const data = new RegExp(
-  `^(\\w+)/((?:${monthColumn}=(?:\\d{4,6}-\\d\\d|${noMonth})/)?part-${uuid}\\.zstd\\.parquet)$`,
-)
+const data =
+  /^(\w+)\/((?:lake_month=(?:\d{4,6}-\d\d|__HIVE_DEFAULT_PARTITION__)\/)?part-[\da-f-]{36}\.zstd\.parquet)$/
 const log = /^(\w+)\/_delta_log\/(\d{20})\.(json|checkpoint\.parquet)$/
 const last = /^(\w+)\/_delta_log\/_last_checkpoint$/
 /** Up to version 1.0: files named by their digest, a manifest, and a record of an unfinished export. */
