@@ -6,7 +6,7 @@ with summed as (
     date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
     count(*) as evaluations,
     count(*) filter (where e.completed_at - e.created_at > interval '1 day') as over_a_day,
-    percentile_cont(array[0.5, 0.9]) within group (order by extract(epoch from e.completed_at - e.created_at)::float8 / 60) as minutes
+    percentile_cont(array[0.5, 0.9]) within group (order by extract(epoch from e.completed_at - e.created_at)::float8 * 1000) as ms
   from core.evaluation as e
   where e.gone_at is null and e.completed_date_local is not null and e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at
   group by e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date
@@ -16,8 +16,9 @@ select
   r.rooftop_name,
   s.month_start,
   s.evaluations::int as evaluations,
-  s.minutes[1]::numeric(12,2) as median_minutes,
-  s.minutes[2]::numeric(12,2) as p90_minutes,
+  -- Between two times of whole milliseconds a percentile has two decimals: without what a float adds, halves are rounded up.
+  (round(s.ms[1]::numeric, 2) / 60000)::numeric(12,2) as median_minutes,
+  (round(s.ms[2]::numeric, 2) / 60000)::numeric(12,2) as p90_minutes,
   s.over_a_day::int as over_a_day,
   (s.over_a_day::numeric / s.evaluations)::numeric(7,4) as over_a_day_share
 from summed as s

@@ -38,7 +38,7 @@ with bought as (
     e.rooftop_id,
     date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
     coalesce(u.is_generated_link_account, false) as is_link_captured,
-    percentile_cont(0.5) within group (order by extract(epoch from e.completed_at - e.created_at)::float8 / 60) as minutes
+    percentile_cont(0.5) within group (order by extract(epoch from e.completed_at - e.created_at)::float8 * 1000) as ms
   from core.evaluation as e
   left join core.app_user as u using (user_id)
   where e.gone_at is null and e.completed_date_local is not null and e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at
@@ -53,7 +53,8 @@ select
   s.photos,
   (s.photos::numeric / nullif(s.evaluations, 0))::numeric(12,2) as average_photos,
   (s.no_photo::numeric / nullif(s.evaluations, 0))::numeric(7,4) as no_photo_share,
-  t.minutes::numeric(12,2) as median_minutes,
+  -- As in rpt_04_time_to_complete.
+  (round(t.ms::numeric, 2) / 60000)::numeric(12,2) as median_minutes,
   s.bought,
   (s.bought::numeric / nullif(s.evaluations, 0))::numeric(7,4) as bought_share
 from summed as s
