@@ -41,8 +41,7 @@ export function listBounds(range: { readonly from: number; readonly until: numbe
   return { startdate: from - 1, ...(until === null ? {} : { enddate: until }) }
 }
 
-/** Reads the items of a parsed answer by the wire settings. SyncError `abort` when there is no array at the path. The same when the
- *  array is empty and another one has what could be evaluations: an empty list would certify its window. The same when
+/** Reads the items of a parsed answer by the wire settings. SyncError `abort` when there is no array at the path. The same when
  *  half of the items or more have no id: the setting must be wrong, and a short list would pass for the whole one. */
 export function readList(
   body: unknown,
@@ -51,7 +50,6 @@ export function readList(
 ): Omit<EvaluationList, 'listedAt'> {
   const found = valueAt(body, wire.items)
   if (!Array.isArray(found)) throw bodyError('abort', body, noArray, context)
-  if (found.length === 0 && hasRecords(body)) throw bodyError('abort', body, otherArray, context)
   const items = new Map<number, ListedEvaluation>()
   const malformed: MalformedItem[] = []
   found.forEach((item: unknown) => {
@@ -67,25 +65,15 @@ export function readList(
 
 const noArray =
   'holds no array of evaluations. Set wire.appraisal.evalList.items to the path of the array in the answer.'
-const otherArray =
+/** What is wrong with an empty list while nothing shows that its path is right. */
+export const otherArray =
   'holds an empty array of evaluations, and another array that is not empty. Set wire.appraisal.evalList.items to the path of the evaluations.'
 const noIds = (without: number, all: number) =>
   `has ${without} of ${all} items without a positive integer as id. Set wire.appraisal.evalList.id to the path of the id in an item.`
 const noId = 'no positive integer at the path that wire.appraisal.evalList.id gives for the id'
 
-/** Whether any array of an answer holds objects or ids. */
-function hasRecords(body: unknown): boolean {
-  const inside = (value: unknown): boolean => {
-    if (value === null || typeof value !== 'object') return false
-    const below = Object.values(value) as unknown[]
-    const isRecord = (item: unknown) =>
-      (typeof item === 'object' && item !== null) || toEvalId(item) !== null
-    return (Array.isArray(value) && below.some(isRecord)) || below.some(inside)
-  }
-  return inside(prunedJson(body))
-}
-
-function toEvalId(value: unknown): number | null {
+/** The id of an evaluation; null for any other value. */
+export function toEvalId(value: unknown): number | null {
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   return typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? id : null
 }

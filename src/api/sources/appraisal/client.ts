@@ -1,4 +1,6 @@
 import { type ErrorDetails, SyncError } from '../../../errors.ts'
+import { valueAt } from '../../../values/json-path.ts'
+import { toUnixSeconds } from '../../../values/unix-seconds.ts'
 import { type AppraisalWire, defaultWire } from '../../../values/wire.ts'
 import { getEvaluation, listEvaluations, listUsers } from '../../contract/appraisal/evaluations.ts'
 import type { User } from '../../contract/appraisal/shapes.ts'
@@ -11,7 +13,7 @@ import {
   type ServiceCalls,
 } from '../calls.ts'
 import { type CallOptions, HttpSource, type HttpSourceOptions } from '../http.ts'
-import { type AnswerContext, jsonBody, quoteError } from '../http-body.ts'
+import { type AnswerContext, bodyError, jsonBody, quoteError } from '../http-body.ts'
 import { KeyLimiter } from '../limiter.ts'
 import { SourceClock } from '../source-clock.ts'
 import {
@@ -19,9 +21,12 @@ import {
   type EvaluationList,
   isEmptyArray,
   listBounds,
+  otherArray,
   readList,
   readUsers,
+  toEvalId,
 } from './answers.ts'
+import { ListPath } from './list-path.ts'
 
 /** The answer of `/geteval` as received; *vanished*: the source does not know it (400, or an empty array) [A §4]. */
 type FetchedEvaluation =
@@ -100,6 +105,9 @@ export class AppraisalClient {
   readonly #keys: ReadonlyMap<string, AccessKey>
   readonly #wire: AppraisalWire
   readonly #now: () => Date
+  readonly #listPath: ListPath
+  /** By key: its newest evaluations were asked for, to see where a list has its items. */
+  readonly #newestListed = new Map<string, Promise<void>>()
 
   /** `opened`: the calls of a client that does more; default: its own. */
   constructor(
@@ -113,6 +121,7 @@ export class AppraisalClient {
     this.#calls = calls
     this.#wire = wire
     this.#now = now
+    this.#listPath = new ListPath(wire.evalList)
     this.clock = new SourceClock(now)
   }
 
@@ -155,6 +164,23 @@ export class AppraisalClient {
     range: { readonly from: number; readonly until: number | null },
     options: CallOptions = {},
   ): Promise<EvaluationList> {
+    const { body, ...list } = await this.#list(rooftop, range, options)
+    if (list.items.length > 0) return list
+    const isEmpty = await this.#listPath.isEmpty(
+      body,
+      async () => await this.#listNewest(rooftop, options),
+      async (at, evalId) => await this.#isKnown(at, evalId, options),
+    )
+    if (isEmpty) return list
+    const call = { operation: listEvaluations, rooftop }
+    throw bodyError('abort', body, otherArray, this.#calls.context(call))
+  }
+
+  async #list(
+    rooftop: RooftopAccess,
+    range: { readonly from: number; readonly until: number | null },
+    options: CallOptions,
+  ): Promise<EvaluationList & { readonly body: unknown }> {
     const { dealerId } = rooftop
     let body: unknown
     const answer = await this.#calls.send({
@@ -172,7 +198,40 @@ export class AppraisalClient {
       this.#wire.evalList,
       this.#calls.context({ operation: listEvaluations, rooftop }),
     )
-    return { ...list, listedAt: answer.date ?? this.clock.now() }
+    this.#listPath.add(body, list, rooftop)
+    return { ...list, listedAt: answer.date ?? this.clock.now(), body }
+  }
+
+  /** Lists the newest evaluations of all rooftops of the key, once: longer spans until one has any. */
+  async #listNewest({ uid, keyName }: RooftopAccess, options: CallOptions): Promise<void> {
+    const list = async () => {
+      const now = toUnixSeconds(this.clock.now())
+      for (const days of [7, 60, 730]) {
+        const range = { from: now - days * 86_400, until: null }
+        const { items } = await this.#list({ uid, keyName, dealerId: null }, range, options)
+        if (items.length > 0) return
+      }
+    }
+    const listed = this.#newestListed.get(keyName) ?? list()
+    this.#newestListed.set(keyName, listed)
+    try {
+      await listed
+    } catch (error) {
+      this.#newestListed.delete(keyName)
+      throw error
+    }
+  }
+
+  /** Whether `/geteval` answers this id with its evaluation. */
+  async #isKnown(rooftop: RooftopAccess, evalId: number, options: CallOptions): Promise<boolean> {
+    try {
+      const found = await this.getEvaluation(rooftop, evalId, options)
+      if (found.kind !== 'found') return false
+      return toEvalId(valueAt(JSON.parse(found.text), '0.EvalID')) === evalId
+    } catch (error) {
+      if (error instanceof SyncError && error.errorAction === 'skip') return false
+      throw error
+    }
   }
 
   /** One evaluation, as text. SyncError: `skip` on a 2xx that is no evaluation (an `error`, an object) or stays truncated (its `cause` is UnreadableBody);

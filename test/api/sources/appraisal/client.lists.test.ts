@@ -151,6 +151,131 @@ test('an empty array beside one that is not empty is no empty list: the path may
   expect((await list()).items).toEqual([])
 })
 
+/** A service that sends its users beside each list; `list` makes the answer. It reads evaluations up to 99. */
+async function startWithUsers(
+  list: (sent: { enddate?: number; dealerId?: string }, n: number) => object,
+  items = 'data',
+) {
+  const { client, source } = await start(
+    (response, { path, body }, n) => {
+      const sent = JSON.parse(body)
+      if (path.endsWith('getevallist')) return json(response, list(sent, n))
+      const { evalid: EvalID } = sent
+      json(response, EvalID < 100 ? [{ EvalID }] : [], EvalID < 100 ? 200 : 400)
+    },
+    { wire: { evalList: { items, id: 'id', updatedAt: 'UpdatedAt' } } },
+  )
+  const sentTo = (end: string) => source.received.filter(({ path }) => path.endsWith(end))
+  return { client, sentTo }
+}
+
+const users = [{ userId: 900, Name: 'Jane' }]
+const closed = { from: 1_600_000_000, until: 1_600_086_400 }
+
+test('an empty list beside other records counts where the same path had evaluations beside the same records', async () => {
+  const bodies = [{ data: [{ id: 7 }], users }, ...Array(3).fill({ data: [], users })]
+  const { client, sentTo } = await startWithUsers(() => bodies.shift())
+
+  const lists = [newest, closed, closed, closed].map(
+    (range) => () => client.listEvaluations(north, range),
+  )
+  const counts: number[] = []
+  for (const list of lists) counts.push((await list()).items.length)
+
+  expect(counts).toEqual([1, 0, 0, 0])
+  expect(sentTo('getevallist')).toHaveLength(4)
+  // The listed id is read once: an evaluation has it.
+  expect(sentTo('geteval').map(({ body }) => JSON.parse(body).evalid)).toEqual([7])
+})
+
+test('where the first list is empty, the evaluations of the key are asked for, once for all windows', async () => {
+  const { client, sentTo } = await startWithUsers(({ enddate, dealerId }) => ({
+    data: enddate === undefined && dealerId === undefined ? [{ id: 7 }] : [],
+    users,
+  }))
+
+  const lists = await Promise.all([
+    client.listEvaluations(north, closed),
+    client.listEvaluations(north, closed),
+  ])
+
+  expect(lists.map(({ items }) => items)).toEqual([[], []])
+  expect(sentTo('getevallist')).toHaveLength(3)
+  expect(sentTo('geteval')).toHaveLength(1)
+})
+
+test.for<[string, string, () => (sent: object, n: number) => object]>([
+  [
+    'of deleted evaluations',
+    'gone',
+    () => {
+      const bodies = [{ gone: [{ id: 700 }], data: [{ id: 7 }] }]
+      return () => bodies.shift() ?? { gone: [], data: [{ id: 8 }] }
+    },
+  ],
+  [
+    'of users',
+    'users',
+    () => {
+      const bodies = [{ users: [{ id: 900 }], data: [{ EvalID: 7 }] }]
+      return () => bodies.shift() ?? { users: [], data: [{ EvalID: 8 }] }
+    },
+  ],
+  [
+    'of a part of the evaluations',
+    'recent',
+    () => {
+      const bodies = [{ recent: [{ id: 7 }], data: [{ id: 7 }] }]
+      return () => bodies.shift() ?? { recent: [], data: [{ id: 8 }] }
+    },
+  ],
+  ['that has never held anything', 'errors', () => () => ({ errors: [], data: [{ id: 7 }] })],
+  [
+    'that was right until the service moved its evaluations',
+    'data',
+    () => {
+      const bodies = [
+        { data: [{ id: 7 }], users },
+        { data: [], users },
+      ]
+      return () => bodies.shift() ?? { data: [], users, evaluations: [{ EvalID: 8 }] }
+    },
+  ],
+  [
+    'that was right until the service moved them to where others were',
+    'data',
+    () => {
+      const bodies = [
+        { data: [{ id: 7 }], users },
+        { data: [], users },
+      ]
+      return () => bodies.shift() ?? { data: [], users: [{ EvalID: 8 }] }
+    },
+  ],
+])('an empty list is refused at a path %s', async ([, items, answers]) => {
+  const list = answers()
+  const { client } = await startWithUsers(list, items)
+
+  const faults: string[] = []
+  for (let at = 0; at < 4; at += 1)
+    await client.listEvaluations(north, closed).then(
+      (answer) => expect(at === 0 || answer.items.length === 0).toBe(true),
+      (error: unknown) => faults.push(String(error)),
+    )
+
+  expect(faults.length).toBeGreaterThanOrEqual(2)
+  expect(faults.at(-1)).toContain('wire.appraisal.evalList.items')
+})
+
+test('a path that is changed to a wrong one starts without a proof', async () => {
+  const { client } = await startWithUsers(() => ({ data: [{ id: 7 }], users, none: [] }))
+  const changed = await startWithUsers(() => ({ data: [{ id: 7 }], users, none: [] }), 'none')
+
+  expect((await client.listEvaluations(north, closed)).items).toHaveLength(1)
+  const fault = await faultOf(changed.client.listEvaluations(north, closed))
+  expect(fault.message).toContain('wire.appraisal.evalList.items')
+})
+
 test('a list of another shape aborts and names the setting; one with an error quotes it', async () => {
   const bodies = [{ evals: [], who: 'Jane' }, { error: 'bad key sekret-partner of x@y.test' }]
   const { client } = await start((response, _request, n) => json(response, bodies[n - 1]))
