@@ -1,0 +1,89 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { type Decoys, otherNames } from '#src/sandbox/other-names.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { someOf } from '../../support/cases.ts'
+import { runInProcess } from '../../support/cli.ts'
+import { type Fixture, openFixture } from '../../support/fixture.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const now = new Date('2026-03-10T06:30:00Z')
+
+/** The columns of the settings that are proved at these services. */
+const columnOf = { make: 'make', colour: 'colour', model: 'model', customerEmail: 'email' }
+
+/** A third of the evaluations have an object under the default name of the make, which fits no text: they go into quarantine. */
+const withOtherMakes = ({ evaluation, ...decoys }: Decoys): Decoys => ({
+  ...decoys,
+  evaluation: (fields, one) => ({
+    ...evaluation(fields, one),
+    Make: one.evalId % 3 === 0 ? { code: 7 } : null,
+  }),
+})
+
+test.for(someOf([10, 9, 12], 1))(
+  'what service %i sent before its names were known is loaded again, and no evaluation is asked for',
+  async (seed) => {
+    const names = otherNames(seed)
+    const { evalList } = defaultWire.appraisal
+    const wire = { ...names.wire, appraisal: { ...names.wire.appraisal, evalList } }
+    const size = { seed, rooftops: 6, evaluations: 300, days: 20, now }
+    const sync = { start: '2026-02-18' }
+    await using usual = await openFixture({ sandbox: { ...size, wire }, sync, wire })
+    const sandbox = { ...size, wire, decoys: withOtherMakes(names.decoys) }
+    await using fixture = await openFixture({ sandbox, sync })
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'forecourt.yaml')
+    const warehouse = { url: fixture.database.url }
+    await writeFile(file, stringify({ ...fixture.sandbox.clientConfig(), sync, warehouse }))
+    const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
+    const settings = () =>
+      Object.keys(columnOf).filter((name) =>
+        written.includes(`${name}: `),
+      ) as (keyof typeof columnOf)[]
+
+    await usual.night()
+    await fixture.night()
+    const unfit = await openEntries(fixture)
+    const asked = fixture.sandbox.requests.count()
+    await run('wire', 'learn', '--stored', '--write')
+    const written = await readFile(file, 'utf8')
+    const replayed = await run('replay', 'evaluations')
+    const afterReplay = fixture.sandbox.requests.count()
+    const retried = await run('quarantine', 'retry')
+    const verified = await run('verify', '--rows')
+    const again = await run('wire', 'learn', '--stored', '--json')
+
+    expect(unfit).toBeGreaterThan(50)
+    expect([replayed.code, retried.code, verified.code]).toEqual([0, 0, 0])
+    expect(await openEntries(fixture)).toBe(0)
+    // The retry asks for the clock of the source; the replay asks for nothing.
+    expect([afterReplay - asked, fixture.sandbox.requests.count() - asked]).toEqual([0, 1])
+    expect(verified.stdout).toContain(': 0 differ.')
+    expect(settings()).toContain('make')
+    const columns = settings().map((name) => columnOf[name])
+    const rows = await rowsOf(fixture, columns)
+    expect(rows.length).toBeGreaterThan(200)
+    expect(rows).toEqual(await rowsOf(usual, columns))
+    // What was learnt is confirmed now: nothing else is proposed.
+    const states = (JSON.parse(again.stdout) as { settings: { state: string }[] }).settings
+    expect(states.filter(({ state }) => state === 'elsewhere')).toEqual([])
+  },
+)
+
+async function openEntries({ database }: Fixture): Promise<number> {
+  const { rows } = await database.pool.query<{ open: number }>(
+    'select count(*)::int as open from ops.quarantine where resolved_at is null',
+  )
+  return rows[0]!.open
+}
+
+async function rowsOf({ database }: Fixture, columns: readonly string[]): Promise<unknown[]> {
+  const { rows } = await database.pool.query(
+    `select rooftop_uid, eval_id, vin, ${columns.join(', ')} from core.evaluation join core.rooftop using (rooftop_id)
+     join pii.evaluation_customer using (rooftop_id, eval_id) order by eval_id`,
+  )
+  return rows
+}
