@@ -131,14 +131,18 @@ function serverEntry(servers: OpenApiInput['servers'], name: ServiceName): Json 
 
 function operationEntry(operation: Operation, input: OpenApiInput): Json {
   const { service, effect, region, budget, source } = operation
+  const request = requestParts(operation, input)
   return {
     operationId: operation.name,
     summary: operation.summary,
     description: description(operation),
     servers: [serverEntry(input.servers, service)],
     security: [{ [service]: [] }],
-    ...requestParts(operation, input),
-    responses: responsesOf(operation, answerSchema(operation, input.wire)),
+    ...request,
+    responses: responsesOf(operation, {
+      answer: answerSchema(operation, input.wire),
+      takesBody: 'requestBody' in request,
+    }),
     'x-effect': effect,
     'x-source': source,
     ...(region === null ? {} : { 'x-region': region }),
@@ -249,8 +253,16 @@ function errorOf({ service, shownErrors }: Operation, status: string): JsonSchem
   return refTo(service === 'appraisal' ? 'AppraisalError' : 'VehicleDataError')
 }
 
-function responsesOf(operation: Operation, answer: JsonSchema): Json {
-  const { status, statuses } = operation
+/** The documented statuses, and 400 for a body that the sandbox cannot read: the documents state it only for some operations. */
+function responsesOf(
+  operation: Operation,
+  { answer, takesBody }: { readonly answer: JsonSchema; readonly takesBody: boolean },
+): Json {
+  const { status } = operation
+  const statuses = {
+    ...(takesBody ? { 400: 'the body is not a JSON object' } : {}),
+    ...operation.statuses,
+  }
   const success = (text: string) => ({
     description: text,
     content: { 'application/json': { schema: answer } },
