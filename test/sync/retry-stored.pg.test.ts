@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
 import { planRetry } from '#src/sync/records/retry-quarantined.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
+import type { AppraisalWire } from '#src/values/wire.ts'
+import { eraseIn } from '../privacy/erase/erase-fixture.ts'
 import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { morning, rowsOf } from '../support/pricing-fixture.ts'
@@ -20,10 +22,13 @@ async function openNorth(): Promise<Fixture> {
   return await openFixture({ sandbox: { world, now: morning } })
 }
 
-/** Retries all, with `make` as the path of the make; how often the source was asked for an evaluation. */
-async function retry({ context, sandbox }: Fixture, make = 'Make'): Promise<number> {
+/** Retries all, with other paths in the evaluation; how often the source was asked for one. */
+async function retry(
+  { context, sandbox }: Fixture,
+  paths: Partial<AppraisalWire['evaluation']> = {},
+): Promise<number> {
   const { wire } = context.config
-  const evaluation = { ...wire.appraisal.evaluation, make }
+  const evaluation = { ...wire.appraisal.evaluation, ...paths }
   const config = {
     ...context.config,
     wire: { ...wire, appraisal: { ...wire.appraisal, evaluation } },
@@ -49,7 +54,7 @@ test('a record that fits after a setting was corrected is loaded as it was store
   await fixture.night()
 
   const still = [await retry(fixture), await open(fixture)]
-  const asked = await retry(fixture, 'Marque')
+  const asked = await retry(fixture, { make: 'Marque' })
 
   expect(still).toEqual([1, 1])
   expect([asked, await open(fixture), await makes(fixture)]).toEqual([0, 0, [{ make: 'Ford' }]])
@@ -64,7 +69,7 @@ test('a record that was loaded before is read from the source: what is in quaran
   expect(await open(fixture)).toBe(1)
   fixture.sandbox.world.poison(other, { Make: { code: 7 }, Marque: 'Kia' })
 
-  expect(await retry(fixture, 'Marque')).toBe(1)
+  expect(await retry(fixture, { make: 'Marque' })).toBe(1)
   expect([await open(fixture), await makes(fixture)]).toEqual([0, [{ make: 'Kia' }]])
 })
 
@@ -78,4 +83,23 @@ test('a record that Postgres refused is read from the source: it would be refuse
 
   expect(await retry(fixture)).toBe(1)
   expect([await open(fixture), await makes(fixture)]).toEqual([0, [{ make: 'Kia' }]])
+})
+
+test('a record that an erasure has changed is read from the source: the mark hides whose contact it was', async () => {
+  await using fixture = await openNorth()
+  fixture.sandbox.world.poison(other, {
+    ...{ Make: { code: 7 }, Marque: 'Ford' },
+    ...{ Contact: 'Mail to jane@home.example', Party: 'Jane Whartonlake' },
+  })
+  await fixture.night()
+  await eraseIn(fixture, { kind: 'email', value: 'jane@home.example' })
+
+  const paths = { make: 'Marque', customerEmail: 'Contact', customerName: 'Party' }
+  expect(await retry(fixture, paths)).toBe(1)
+  const stored = await rowsOf<{ text: string }>(
+    fixture,
+    `select customer::text as text from pii.evaluation_customer as customer
+     union all select body::text from raw.payload`,
+  )
+  expect(stored.filter(({ text }) => /jane|whartonlake/i.test(text))).toEqual([])
 })

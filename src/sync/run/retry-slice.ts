@@ -34,7 +34,7 @@ export async function retryRecords(job: SliceJob<WindowedRecords>): Promise<Slic
 
 /** Records whose payload in quarantine fits today, because a wire setting or this program was corrected. Only what was refused for values
  *  at paths of the payload counts: what Postgres refuses would fit again and be refused again. Where there is an older payload, the
- *  source is asked: the one in quarantine may be older still. */
+ *  source is asked: the one in quarantine may be older still. So it is where something was erased: the mark hides whose contact it was. */
 async function readFitting(
   job: SliceJob<WindowedRecords>,
   ids: readonly number[],
@@ -47,7 +47,7 @@ async function readFitting(
         array(select issue->>'path' from jsonb_array_elements(issues) as issue) as paths
       from ops.quarantine as entry
       where rooftop_id = ${rooftop.id} and stream = ${stream.name} and resolved_at is null
-        and natural_key = any(${ids.map(String)}::text[]) and payload is not null
+        and natural_key = any(${ids.map(String)}::text[]) and strpos(payload, '[erased') = 0
         and not exists (
           select from raw.payload as older
           where older.rooftop_id = entry.rooftop_id and older.endpoint = ${stream.endpoint} and older.natural_key = entry.natural_key)

@@ -73,6 +73,50 @@ test.for(someOf([10, 9, 12], 1))(
   },
 )
 
+test('a customer who was erased before the names were known stays erased', async () => {
+  const names = otherNames(12)
+  const { evalList } = defaultWire.appraisal
+  const wire = { ...names.wire, appraisal: { ...names.wire.appraisal, evalList } }
+  const size = { seed: 12, rooftops: 6, evaluations: 300, days: 20, now }
+  const sync = { start: '2026-02-18' }
+  const sandbox = { ...size, wire, decoys: withOtherMakes(names.decoys) }
+  await using fixture = await openFixture({ sandbox, sync })
+  await using folder = await temporaryFolder()
+  const warehouse = { url: fixture.database.url }
+  const config = { ...fixture.sandbox.clientConfig(), sync, warehouse }
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
+  const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
+  await fixture.night()
+  const { pool } = fixture.database
+  const { rows } = await pool.query<{ id: string }>(
+    'select natural_key as id from ops.quarantine where resolved_at is null order by 1',
+  )
+  const unfit = new Set(rows.map(({ id }) => Number(id)))
+  const erased = [...fixture.sandbox.world.evaluations()].find(
+    ({ evalId, customer }) =>
+      unfit.has(evalId) && customer.email && customer.address && customer.name,
+  )!
+
+  const erasure = await run('erase', '--email', erased.customer.email!, '--yes')
+  await run('wire', 'learn', '--stored', '--write')
+  const codes = [await run('replay', 'evaluations'), await run('quarantine', 'retry')].map(
+    ({ code }) => code,
+  )
+
+  expect(erasure.stdout).not.toBe('')
+  expect(codes).toEqual([0, 0])
+  const { rows: loaded } = await pool.query(
+    `select (customer.*)::text as customer from pii.evaluation_customer as customer where eval_id = ${erased.evalId}`,
+  )
+  const { rows: stored } = await pool.query<{ text: string }>(
+    `select body::text as text from raw.payload where endpoint = 'geteval' and natural_key = '${erased.evalId}'
+     union all select payload from ops.quarantine where natural_key = '${erased.evalId}' and resolved_at is null`,
+  )
+  const { name, email, phone, address } = erased.customer
+  const texts = JSON.stringify([loaded, stored])
+  expect([name, email, phone, address].filter((text) => text && texts.includes(text))).toEqual([])
+})
+
 async function openEntries({ database }: Fixture): Promise<number> {
   const { rows } = await database.pool.query<{ open: number }>(
     'select count(*)::int as open from ops.quarantine where resolved_at is null',
