@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type pg from 'pg'
 import { to } from 'pg-copy-streams'
 
@@ -24,7 +26,7 @@ export async function* copyRows(
   const lengths = new Int32Array(fields)
   let rest: Buffer = Buffer.alloc(0)
   let hasBegun = false
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  for await (const chunk of readToEnd(stream)) {
     const buffer: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let at = 0
     if (!hasBegun) {
@@ -45,6 +47,22 @@ export async function* copyRows(
       }
     })()
     rest = buffer.subarray(at)
+  }
+}
+
+/**
+ * The data of a COPY. When its reader stops half-way, the rest is read and dropped: before its end, the connection can do nothing else.
+ */
+async function* readToEnd(stream: Readable): AsyncGenerator<Buffer> {
+  let hasEnded = false
+  try {
+    for await (const chunk of stream.iterator({ destroyOnReturn: false })) yield chunk as Buffer
+    hasEnded = true
+  } catch (error) {
+    hasEnded = true
+    throw error
+  } finally {
+    if (!hasEnded) await finished(stream.resume()).catch(() => undefined)
   }
 }
 

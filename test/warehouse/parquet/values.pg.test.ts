@@ -207,3 +207,19 @@ test('a mart without rows is a file without rows', async () => {
   ])
   expect([file.rows, file.metadata.schema.length]).toEqual([0, 3])
 })
+
+test('who stops reading half-way leaves a connection that works', async () => {
+  await using database = await createTestDatabase()
+  await database.pool.query(
+    'create view mart.sample as select md5(n::text) as text from generate_series(1, 400000) as n',
+  )
+
+  const rows = await inTransaction(database.pool, async ({ client }) => {
+    const chunks = parquetChunks(client, await readMart(client, 'sample'))
+    await chunks.next()
+    await chunks.return(0)
+    return (await client.query('select 1 as one')).rows
+  })
+
+  expect(rows).toEqual([{ one: 1 }])
+}, 20_000)
