@@ -121,3 +121,16 @@ test('a day has a column of its parts, one on the other, and a day without any i
     ['2026-11-23', '1 calls', '0 calls'],
   ])
 })
+
+test('the label of a midnight just before the end does not leave the chart', () => {
+  const points = [
+    { at: day(20), value: 10 },
+    { at: new Date(day(27).getTime() + 1000), value: 20 },
+  ]
+
+  const { svg } = lines({ title: 'Asking', unit: 'AUD', lines: [{ name: 'asking', points }] })
+
+  const [, middle] = /<text x="([\d.]+)" [^>]*text-anchor="middle">27 Nov</.exec(svg.text)!
+  // Chromium draws it 39.5 wide.
+  expect(Number(middle) + 39.5 / 2).toBeLessThanOrEqual(600)
+})

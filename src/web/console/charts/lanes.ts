@@ -1,7 +1,7 @@
 import { type Html, html } from '../../../values/html.ts'
 import type { Tone } from '../parts/badge.ts'
 import { instantText } from '../parts/instant.ts'
-import { chartWidth, shortText, textWidth } from './plot.ts'
+import { chartWidth, labelMiddle, shortText, textWidth } from './plot.ts'
 import { type TimeSpan, timeTicks, timeX } from './scale.ts'
 
 /** What was done for one thing, and when. */
@@ -43,7 +43,7 @@ export function laneChart({ title, span, now, zone, lanes }: LaneChart): Html {
   })
   const ticks = timeTicks(span, zone).map(
     ({ at, label }) =>
-      html`<path class="axis" d="M${x(at)} 0V${bottom}"/><text x="${x(at)}" y="${bottom + 14}" text-anchor="middle">${label}</text>`,
+      html`<path class="axis" d="M${x(at)} 0V${bottom}"/><text x="${labelMiddle(x(at), label)}" y="${bottom + 14}" text-anchor="middle">${label}</text>`,
   )
   return html`<figure><figcaption>${title}</figcaption><div class="scroll" role="group" tabindex="0" aria-label="${title}"><svg class="chart" role="img" aria-label="${summaryOf(title, lanes)}" viewBox="0 0 ${chartWidth} ${bottom + 22}" width="${chartWidth}" height="${bottom + 22}">${ticks}${rows}</svg></div></figure>`
 }

@@ -23,9 +23,17 @@ export const tones = ['accent', 'warn', 'ok', 'bad', 'quiet', 'muted'] as const
 /** A text of an axis or a legend takes about this much. */
 const letterWidth = 6.1
 
+/** What short texts with wide letters take more, on one side. */
+const edge = 4
+
 /** About how wide a text is drawn. */
 export function textWidth(text: string): number {
   return text.length * letterWidth
+}
+
+/** Where the middle of a label is drawn: at its x, or further left where the label would leave the chart. */
+export function labelMiddle(x: number, label: string): number {
+  return round(Math.min(x, chartWidth - textWidth(label) / 2 - edge))
 }
 
 /** A text that is cut where it would be wider; the table below the chart has the whole. */
@@ -103,7 +111,7 @@ export function timeAxis(
   return html`<path class="axis" d="M${x(span.from)} ${bottom}H${x(span.until)}"/>${ticks.map(
     ({ at, label }, index) =>
       index % every === 0 &&
-      html`<path class="axis" d="M${x(at)} ${top}V${bottom + 4}"/><text x="${x(at)}" y="${bottom + 17}" text-anchor="middle">${label}</text>`,
+      html`<path class="axis" d="M${x(at)} ${top}V${bottom + 4}"/><text x="${labelMiddle(x(at), label)}" y="${bottom + 17}" text-anchor="middle">${label}</text>`,
   )}`
 }
 
