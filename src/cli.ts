@@ -2,7 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { allCommands } from './app/commands/all.ts'
 import type { CommandDefinition } from './app/commands/command.ts'
 import type { CommandIo } from './app/commands/session.ts'
-import { BusyError, framesOf, messageOf, UsageError } from './errors.ts'
+import { BusyError, errorText, stackFrames, UsageError } from './errors.ts'
 import type { LogLevel } from './log.ts'
 import { nearestName } from './values/nearest-name.ts'
 import { programVersion } from './version.ts'
@@ -177,12 +177,12 @@ function commandPath(parent: Command, args: readonly string[]): string[] {
 function report(error: unknown, args: readonly string[], io: CommandIo): number {
   const known = error instanceof UsageError || error instanceof BusyError
   const hide = io.hide ?? ((text: string) => text)
-  const message = error instanceof UsageError ? error.message : messageOf(error)
+  const message = error instanceof UsageError ? error.message : errorText(error)
   // A result that is already out stays the one document.
   if (args.includes('--json') && !io.hasResult)
     io.stdout.write(`${JSON.stringify({ error: hide(message) })}\n`)
   const isDebug = /--log-level[ =]debug( |$)/.test(args.join(' '))
-  const frames = isDebug ? framesOf(error) : ''
+  const frames = isDebug ? stackFrames(error) : ''
   io.stderr.write(`${hide(frames === '' ? message : `${message}\n${frames}`)}\n`)
   if (error instanceof BusyError) return exitCodes.busy
   return known ? exitCodes.usage : exitCodes.failed
@@ -192,6 +192,6 @@ function report(error: unknown, args: readonly string[], io: CommandIo): number 
  *  it is about. */
 export function reportUncaught(error: unknown, io: CommandIo): number {
   const { hide = (text: string) => text } = io
-  io.stderr.write(`${hide(`${messageOf(error)}\n${framesOf(error)}`)}\n`)
+  io.stderr.write(`${hide(`${errorText(error)}\n${stackFrames(error)}`)}\n`)
   return exitCodes.failed
 }

@@ -101,9 +101,9 @@ export class OutdatedError extends Error {
 }
 
 /** The message of anything that was thrown, on one line and without the values of a record that it quotes. */
-export function messageOf(error: unknown): string {
+export function errorText(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0)
-    return error.errors.map(messageOf).join('; ')
+    return error.errors.map(errorText).join('; ')
   const text = withoutQuotation(
     error,
     error instanceof Error ? error.message || error.name : String(error),
@@ -128,7 +128,7 @@ function isPostgresError(error: unknown): error is Error & { readonly code: stri
 }
 
 /** The stack of an error without its beginning, which is the message and may quote a record. */
-export function framesOf(error: unknown): string {
+export function stackFrames(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const { stack = '', message } = error
   const at = stack.indexOf(message)

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Writable } from 'node:stream'
 import pino, { type Logger } from 'pino'
 import pretty from 'pino-pretty'
-import { framesOf, messageOf } from './errors.ts'
+import { errorText, stackFrames } from './errors.ts'
 
 export type Log = Logger
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -53,7 +53,7 @@ export function openLog(options: LogOptions): Log {
         logMethod([first, ...rest]: unknown[], method) {
           const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
           const fields = first instanceof Error ? { err: first } : first
-          const message = error instanceof Error && rest.length === 0 ? [messageOf(error)] : rest
+          const message = error instanceof Error && rest.length === 0 ? [errorText(error)] : rest
           return method.apply(this, [fields, ...message] as Parameters<typeof method>)
         },
       },
@@ -90,7 +90,7 @@ const loggedFields = [
 const maxCauses = 5
 
 function loggedError(error: unknown, depth = 0): object {
-  if (!(error instanceof Error)) return { message: messageOf(error) }
+  if (!(error instanceof Error)) return { message: errorText(error) }
   const fields = error as unknown as Readonly<Record<string, unknown>>
   const known = loggedFields.flatMap((name) => {
     const value = fields[name]
@@ -100,9 +100,9 @@ function loggedError(error: unknown, depth = 0): object {
   const { cause } = error
   return {
     type: error.name,
-    message: messageOf(error),
+    message: errorText(error),
     ...Object.fromEntries(known),
-    stack: framesOf(error),
+    stack: stackFrames(error),
     ...(inner && cause !== undefined ? { cause: loggedError(cause, depth + 1) } : {}),
     ...(inner && error instanceof AggregateError
       ? { errors: error.errors.slice(0, 10).map((each) => loggedError(each, depth + 1)) }

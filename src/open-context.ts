@@ -3,7 +3,7 @@ import { FairReadQueue } from './api/sources/fair-read-queue.ts'
 import { openReads } from './api/sources/open-services.ts'
 import type { Config } from './app/config/read.ts'
 import { type Context, noProgress, type Progress } from './context.ts'
-import { messageOf } from './errors.ts'
+import { errorText } from './errors.ts'
 import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
 import { defaultSliceLimits, type SliceLimits } from './values/slice-limits.ts'
@@ -53,7 +53,7 @@ export async function openContext(
   const sourceId = await registerSource(warehouse.db, readSource(config, options.isSandbox))
   const queue = await openQueue(warehouse.pool, sourceId, (error) => {
     // The work logs an unreachable Postgres once; the work queue would log it every second.
-    if (isConnectionLoss(error)) log.debug(`work queue: ${messageOf(error)}`)
+    if (isConnectionLoss(error)) log.debug(`work queue: ${errorText(error)}`)
     else log.warn({ err: error }, 'work queue')
   })
   const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)

@@ -30,7 +30,7 @@ export async function answerRequest(
   const { operation } = endpoint
   const path = loggedPath(operation.transport(service.wire).path)
   const body = await readBody(service, endpoint, request)
-  const claim = claimOf(service, endpoint, request)
+  const claim = resolveClaim(service, endpoint, request)
   const { rooftopUid, name: key } = claim
   const end = service.requests.begin(key)
   let status = 0
@@ -81,7 +81,7 @@ function readBody(
   return encoding === 'form' ? readFormBody(body, type) : readJsonBody(body, type)
 }
 
-function claimOf(
+function resolveClaim(
   service: SandboxState,
   { operation }: Endpoint,
   { headers }: FastifyRequest,
@@ -105,7 +105,7 @@ async function answerCall(
 ): Promise<Reply> {
   const { operation } = endpoint
   try {
-    const call = callOf(service, endpoint, arrived, fault)
+    const call = buildCall(service, endpoint, arrived, fault)
     const answer = await endpoint.answer(call)
     return answer instanceof Answer
       ? { status: answer.status, text: JSON.stringify(answer.body) }
@@ -125,7 +125,7 @@ function errorBody({ wire }: SandboxState, operation: Operation, { status, messa
 }
 
 /** Throws the refusal that follows from the key, the region or the fields. */
-function callOf(
+function buildCall(
   service: SandboxState,
   endpoint: Endpoint,
   { request, body, claim }: Arrived,
@@ -243,7 +243,7 @@ const lenient = new WeakMap<Operation, z.ZodObject>()
 /** The fields in the shape of the operation. Refusal names every invalid field, with 400 or the status that the endpoint has for
  *  the field. */
 function validFields({ operation, invalid }: Endpoint, fields: unknown): Record<string, unknown> {
-  const result = schemaOf(operation).safeParse(fields)
+  const result = lenientSchema(operation).safeParse(fields)
   if (result.success) return result.data
   const { issues } = result.error
   const status = issues.map(({ path }) => invalid[String(path[0])]).find((one) => one !== undefined)
@@ -251,7 +251,7 @@ function validFields({ operation, invalid }: Endpoint, fields: unknown): Record<
   throw new Refusal(status ?? 400, texts.join('; '))
 }
 
-function schemaOf(operation: Operation): z.ZodObject {
+function lenientSchema(operation: Operation): z.ZodObject {
   const known = lenient.get(operation)
   if (known) return known
   const schema = operation.fields.strip()

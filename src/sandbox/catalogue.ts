@@ -256,7 +256,7 @@ const models: readonly CatalogueModel[] = [
 ]
 
 /** Every vehicle, by region and model. Make, model and variant are unique within a region. */
-export const catalogue: readonly CatalogueVehicle[] = models.flatMap(vehiclesOf)
+export const catalogue: readonly CatalogueVehicle[] = models.flatMap(buildVehicles)
 
 /** The models that generated evaluations are of. Those of the RAV4 are made by tests alone. */
 export const generatedModels = models.filter(({ badge }) => badge.model !== 'RAV4')
@@ -276,7 +276,7 @@ export function lastSoldYear({ firstYear, lastYear }: CatalogueVehicle, now: Dat
   return Math.max(firstYear, Math.min(lastYear, now.getUTCFullYear()))
 }
 
-function vehiclesOf(entry: CatalogueModel, index: number): CatalogueVehicle[] {
+function buildVehicles(entry: CatalogueModel, index: number): CatalogueVehicle[] {
   const { badge, build, drive, sold, options, variants } = entry
   const { stem, ...name } = badge
   return variants.map(([variant, newPrice, differences], at) => ({

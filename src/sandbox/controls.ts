@@ -34,7 +34,7 @@ const deliveryShares = z.strictObject({
 type Control = (body: unknown) => unknown
 
 /** The controls by method and path; what each answers is JSON. */
-function controlsOf(service: SandboxState): Readonly<Record<string, Control>> {
+function buildControls(service: SandboxState): Readonly<Record<string, Control>> {
   const { clock, faults, limits, requests, webhooks } = service
   return {
     'GET /clock': () => ({ now: clock.now() }),
@@ -47,7 +47,7 @@ function controlsOf(service: SandboxState): Readonly<Record<string, Control>> {
     'GET /deliveries': () => ({ deliveries: webhooks.deliveries() }),
     'POST /deliveries': (body) => {
       const shares = fitting(deliveryShares, body)
-      webhooks.plan = planOf(shares)
+      webhooks.plan = planDeliveries(shares)
       return shares
     },
     'GET /requests': () => ({ total: requests.count(), paths: requests.counts() }),
@@ -70,7 +70,7 @@ function controlsOf(service: SandboxState): Readonly<Record<string, Control>> {
 
 /** Serves the controls under `/sandbox/`: JSON without a key, only to this machine, not in the request log. */
 export function serveControls(app: FastifyInstance, service: SandboxState): void {
-  for (const [name, control] of Object.entries(controlsOf(service))) {
+  for (const [name, control] of Object.entries(buildControls(service))) {
     const [method, path] = name.split(' ') as [string, string]
     app.route({
       method,
@@ -127,7 +127,12 @@ function moveClock({ clock }: SandboxState, move: z.infer<typeof clockMove>): vo
 }
 
 /** A plan that loses, doubles and delays shares of the deliveries; the same seed selects the same deliveries. */
-function planOf({ lose, double, late, seed }: z.infer<typeof deliveryShares>): DeliveryPlan {
+function planDeliveries({
+  lose,
+  double,
+  late,
+  seed,
+}: z.infer<typeof deliveryShares>): DeliveryPlan {
   const random = seededRandom(seed, 'deliveries')
   return () => {
     const drawn = random.next()

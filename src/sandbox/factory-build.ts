@@ -26,7 +26,7 @@ const exteriorColours = [
 const interiorColours = ['Black', 'Beige', 'Grey', 'Saddle brown']
 
 /** Always the same for a VIN. */
-export function factoryBuildOf(
+export function findFactoryBuild(
   vin: string,
   { options }: CatalogueVehicle,
   year: number,
@@ -44,7 +44,10 @@ export function factoryBuildOf(
 }
 
 /** False for a GCC vehicle that the factory built for another market: about one VIN in eight. */
-export function specOf({ region }: CatalogueVehicle, vin: string | null | undefined): boolean {
+export function isRegionalSpec(
+  { region }: CatalogueVehicle,
+  vin: string | null | undefined,
+): boolean {
   return region !== 'GCC' || typeof vin !== 'string' || isGccSpec(vin)
 }
 

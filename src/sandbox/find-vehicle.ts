@@ -45,10 +45,10 @@ const sampleVehicle: Readonly<Record<Region, CatalogueVehicle>> = {
 export function decodeVin(vin: string, region: Region): Decoded {
   const text = plainVin(vin)
   if (!/^[A-HJ-NPR-Z0-9]{17}$/.test(text)) return unknown
-  const sample = sampleOf(text)
+  const sample = findSample(text)
   if (sample !== undefined) return decodeSample(sample, region)
   const sold = catalogue.filter((vehicle) => vehicle.region === region)
-  const make = makeOf(text)
+  const make = findMake(text)
   const ofMake = sold.filter((vehicle) => vehicle.make === make)
   const known = ofMake.length > 0 ? ofMake : sold
   const vehicle = known[hash32(`vehicle of ${text}`) % known.length]!
@@ -56,12 +56,12 @@ export function decodeVin(vin: string, region: Region): Decoded {
 }
 
 /** Undefined for makers that are not in the catalogue. */
-function makeOf(vin: string): string | undefined {
+function findMake(vin: string): string | undefined {
   return makerCodes[vin.slice(0, 3)] ?? makerCodes[vin.slice(0, 2)]
 }
 
 /** The sample with this VIN, in upper or lower case. */
-export function sampleOf(vin: string | null | undefined): Sample | undefined {
+export function findSample(vin: string | null | undefined): Sample | undefined {
   const text = plainVin(vin ?? '')
   return Object.values(samples).find((sample) => sample.vin === text)
 }
@@ -109,7 +109,7 @@ export interface KnownVehicle {
 
 /** The vehicle of the VIN according to its evaluations, so that both services describe the same vehicle; undefined for samples. */
 export function findKnownVehicle(vin: string, world: World, now: Date): KnownVehicle | undefined {
-  if (sampleOf(vin) !== undefined) return undefined
+  if (findSample(vin) !== undefined) return undefined
   for (const evaluation of world.withVin(vin, now)) {
     const { make, model, variant, year } = fieldsAt(evaluation, now)
     const region = world.rooftop(evaluation.rooftopUid)?.region
@@ -148,7 +148,7 @@ const markets: Readonly<Record<string, Market>> = {
 const coveredRegions: readonly Region[] = ['GCC', 'AU']
 
 /** The market of a two-letter country code; undefined without one, 400 for a country without coverage. */
-export function marketOf(country: string | undefined): Market | undefined {
+export function findMarket(country: string | undefined): Market | undefined {
   if (country === undefined) return undefined
   const code = country.trim().toUpperCase()
   if (!Object.hasOwn(markets, code))
@@ -160,7 +160,7 @@ export function marketOf(country: string | undefined): Market | undefined {
 }
 
 /** The currency of the market, else of the vehicle's region. */
-export function currencyOf({ region }: CatalogueVehicle, market: Market | undefined): string {
+export function marketCurrency({ region }: CatalogueVehicle, market: Market | undefined): string {
   return market?.currency ?? regionCurrency[region]
 }
 

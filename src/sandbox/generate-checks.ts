@@ -30,8 +30,8 @@ function checksOn(evaluation: Evaluation, rooftop: Rooftop, random: SeededRandom
   const reportMs = share < 0.2 ? [firstMs + random.int(1, 90) * minuteMs] : []
   const searches = share < 0.05 ? [] : [firstMs, ...again]
   return [
-    ...searches.map((ms) => draftOf('ppsr', evaluation, rooftop, new Date(ms))),
-    ...reportMs.map((ms) => draftOf('car_history', evaluation, rooftop, new Date(ms))),
+    ...searches.map((ms) => draftCheck('ppsr', evaluation, rooftop, new Date(ms))),
+    ...reportMs.map((ms) => draftCheck('car_history', evaluation, rooftop, new Date(ms))),
   ].filter((draft) => draft !== null)
 }
 
@@ -42,7 +42,7 @@ function delayMs(random: SeededRandom): number {
 }
 
 /** Null when the evaluation has vanished by then, or has no VIN. */
-function draftOf(
+function draftCheck(
   kind: CheckDraft['kind'],
   evaluation: Evaluation,
   { uid: rooftopUid, groupId }: Rooftop,

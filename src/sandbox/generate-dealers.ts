@@ -84,11 +84,11 @@ export function generateDealers(
       return keyOver(name, coveredRooftops, users, seed)
     })
     .toArray()
-  return { groups: groupsOf(rooftops), rooftops, users, keys }
+  return { groups: groupRooftops(rooftops), rooftops, users, keys }
 }
 
 /** One group for each `groupId` of the rooftops. */
-export function groupsOf(rooftops: readonly Rooftop[]): DealerGroup[] {
+export function groupRooftops(rooftops: readonly Rooftop[]): DealerGroup[] {
   return Map.groupBy(rooftops, ({ groupId }) => groupId)
     .entries()
     .map(([id, members]) => ({ id, name: `${id} group`, region: members[0]!.region }))

@@ -85,7 +85,7 @@ interface Draft {
 function evaluationAt({ rooftop, atMs }: Moment, draft: Draft): Evaluation {
   const { index, evalId, userId, random } = draft
   const vehicle = vehicleAt(rooftop, new Date(atMs), random)
-  const completedAt = completionOf(atMs, index, random)
+  const completedAt = drawCompletion(atMs, index, random)
   const price = priceAt(rooftop, vehicle, new Date(atMs), random)
   return {
     evalId,
@@ -94,13 +94,13 @@ function evaluationAt({ rooftop, atMs }: Moment, draft: Draft): Evaluation {
     completedAt,
     userId,
     ...vehicle,
-    notes: noteOf(index, random),
+    notes: drawNote(index, random),
     finalPrice: index % 60 === 7 ? 0 : random.chance(0.03) ? null : price,
-    photos: photosOf(index, atMs, random),
-    userPrices: userPricesOf(rooftop, price, random),
-    customFields: customFieldsOf(index, random),
-    customer: customerOf(rooftop, index, random),
-    extra: extraOf(index, random),
+    photos: drawPhotos(index, atMs, random),
+    userPrices: drawUserPrices(rooftop, price, random),
+    customFields: drawCustomFields(index, random),
+    customer: drawCustomer(rooftop, index, random),
+    extra: drawExtraFields(index, random),
     edits: completedAt === null ? [] : editsAfter(completedAt, price, random),
     vanishedAt:
       index % 180 === 11 && completedAt !== null
@@ -111,7 +111,7 @@ function evaluationAt({ rooftop, atMs }: Moment, draft: Draft): Evaluation {
 }
 
 /** Time of completion: usually within two hours; one in twelve days later, one in fifty weeks later, one in twenty-five never. */
-function completionOf(atMs: number, index: number, random: SeededRandom): Date | null {
+function drawCompletion(atMs: number, index: number, random: SeededRandom): Date | null {
   if (index % 25 === 9) return null
   const delayMs =
     index % 50 === 3
@@ -129,14 +129,14 @@ function priceAt(rooftop: Rooftop, vehicle: VehicleFields, at: Date, random: See
   return rooftop.currency === 'KWD' ? Math.round(price * 1000) / 1000 : Math.round(price)
 }
 
-function noteOf(index: number, random: SeededRandom): OptionalText {
+function drawNote(index: number, random: SeededRandom): OptionalText {
   if (index % 400 === 17) return longNote
   if (index % 15 === 4) return awkwardTexts[Math.floor(index / 15) % awkwardTexts.length]
   return random.pick([...notes, null, undefined])
 }
 
 /** Photos in all variants: pinned, default or no hero; all, some, no or duplicate order numbers; no photos. */
-function photosOf(index: number, atMs: number, random: SeededRandom): StoredPhoto[] {
+function drawPhotos(index: number, atMs: number, random: SeededRandom): StoredPhoto[] {
   const count = index % 9 === 2 ? 0 : random.int(1, 12)
   const pinned = random.chance(0.4) ? random.int(0, count - 1) : -1
   const numbering = random.pick(['all', 'some', 'none', 'double'])
@@ -155,7 +155,7 @@ function photosOf(index: number, atMs: number, random: SeededRandom): StoredPhot
   }))
 }
 
-function userPricesOf(rooftop: Rooftop, price: number, random: SeededRandom): UserPrice[] {
+function drawUserPrices(rooftop: Rooftop, price: number, random: SeededRandom): UserPrice[] {
   if (random.chance(0.75)) return []
   return Array.from({ length: random.int(1, 4) }, (_, at) => ({
     amount: random.chance(0.05) ? null : Math.round(price * (90 + at * 4) * 10) / 1000,
@@ -164,7 +164,7 @@ function userPricesOf(rooftop: Rooftop, price: number, random: SeededRandom): Us
   }))
 }
 
-function customFieldsOf(index: number, random: SeededRandom): Record<string, CustomField> {
+function drawCustomFields(index: number, random: SeededRandom): Record<string, CustomField> {
   if (index % 3 === 0) return {}
   const sources = ['Walk-in', 'Phone', 'Web', 'Service lane']
   const plain = {
@@ -181,7 +181,7 @@ function customFieldsOf(index: number, random: SeededRandom): Record<string, Cus
   }
 }
 
-function customerOf(rooftop: Rooftop, index: number, random: SeededRandom): Customer {
+function drawCustomer(rooftop: Rooftop, index: number, random: SeededRandom): Customer {
   const texts = regionTexts[rooftop.region]
   const name = `${random.pick(texts.firstNames)} ${random.pick(texts.lastNames)}`
   if (index % 11 === 6) {
@@ -212,7 +212,7 @@ function customerOf(rooftop: Rooftop, index: number, random: SeededRandom): Cust
 }
 
 /** Fields that no document names: a reader must store them and continue. */
-function extraOf(index: number, random: SeededRandom): Record<string, unknown> {
+function drawExtraFields(index: number, random: SeededRandom): Record<string, unknown> {
   const common = { sparekey: random.pick([0, 1, null]), service: random.int(2, 6) }
   if (index % 8 !== 5) return common
   return { ...common, AuctionLot: `L-${index}`, internal: { flags: ['a', null], depth: { n: 1 } } }
@@ -264,14 +264,16 @@ function vehicleAt(rooftop: Rooftop, at: Date, random: SeededRandom): VehicleFie
   const lines = random.chance(0.04) ? null : reconLines(rooftop, { make, ...build }, random)
   const vin = vinAt(rooftop, random)
   const variant = random.chance(0.02) ? random.pick(awkwardTexts) : random.pick(variants)[0]
-  const year = random.chance(0.02) ? null : yearOf(rooftop, { make, model, variant }, at, random)
+  const year = random.chance(0.02)
+    ? null
+    : drawModelYear(rooftop, { make, model, variant }, at, random)
   return {
     vin,
     ...{ make, model, variant },
     year,
     registration: random.chance(0.06) ? null : plateAt(random),
     registrationState: random.pick(texts.states),
-    odometer: random.chance(0.01) ? 0 : odometerOf(rooftop, year, at, random),
+    odometer: random.chance(0.01) ? 0 : drawOdometer(rooftop, year, at, random),
     colour: random.pick([...colours, null, undefined]),
     condition: random.chance(0.1) ? null : random.int(0, 10),
     reconditioning: lines,
@@ -281,7 +283,7 @@ function vehicleAt(rooftop: Rooftop, at: Date, random: SeededRandom): VehicleFie
 }
 
 /** A model year in which the variant was sold, not after the appraisal. */
-function yearOf(
+function drawModelYear(
   { region }: Rooftop,
   { make, model, variant }: Pick<CatalogueVehicle, 'make' | 'model' | 'variant'>,
   at: Date,
@@ -295,7 +297,7 @@ function yearOf(
 }
 
 /** 0.25 to 1.75 of the average for its age, in the unit of the region. */
-function odometerOf(
+function drawOdometer(
   { region }: Rooftop,
   year: number | null,
   at: Date,

@@ -37,11 +37,11 @@ const dayMs = 86_400_000
 const newestRecordMs = Date.UTC(2026, 0)
 
 /** Always the same for a VIN, at any time; theft and lien records match the PPSR counts of the VIN. */
-export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryReport {
+export function buildHistory(vin: string, known: KnownVehicle, now: Date): HistoryReport {
   const draw = (what: string, choices: number) => hash32(`${what} of ${vin}`) % choices
   const several = (what: string, count: number, texts: readonly string[]): HistoryRecord[] =>
     Array.from({ length: count }, (_, at) => ({
-      ...placeOf(`${what} ${at}`, vin, known, now),
+      ...drawLocation(`${what} ${at}`, vin, known, now),
       description: texts[draw(`${what} text ${at}`, texts.length)]!,
     })).sort((a, b) => (a.date < b.date ? -1 : 1))
   const counts = countsFor(vin)
@@ -51,7 +51,7 @@ export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryR
   const accidents = draw('accidents', 3) === 0 ? 1 + draw('crashes', 2) : 0
   return {
     clean: brands.length === 0 && salvage.length === 0,
-    titles: titlesOf(vin, known, now),
+    titles: drawTitles(vin, known, now),
     brands,
     salvage,
     accidents: several('accident', accidents, accidentTexts),
@@ -61,9 +61,9 @@ export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryR
 }
 
 /** One to three titles with rising odometer readings, in the unit of the country. */
-function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
+function drawTitles(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
   const count = 1 + (hash32(`titles of ${vin}`) % 3)
-  const { country } = placeOf('title', vin, known, now)
+  const { country } = drawLocation('title', vin, known, now)
   const firstMs = firstDayMs(known, now)
   const share = 0.7 + (hash32(`driving of ${vin}`) % 60) / 100
   return Array.from({ length: count }, (_, at) => {
@@ -71,7 +71,7 @@ function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
     const km = averageKm((dateMs - firstMs) / (365 * dayMs)) * share
     const isUs = country === 'US'
     return {
-      date: dayOf(dateMs),
+      date: isoDay(dateMs),
       country,
       description: at === 0 ? 'First title' : 'Transfer of title',
       odometer: Math.round(isUs ? km / 1.609_344 : km),
@@ -80,11 +80,11 @@ function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
   })
 }
 
-function placeOf(what: string, vin: string, known: KnownVehicle, now: Date) {
+function drawLocation(what: string, vin: string, known: KnownVehicle, now: Date) {
   const firstMs = firstDayMs(known, now)
   const share = (1 + (hash32(`${what} date of ${vin}`) % 98)) / 100
   return {
-    date: dayOf(recordedMs(firstMs, share, now)),
+    date: isoDay(recordedMs(firstMs, share, now)),
     country: countries[hash32(`country of ${vin}`) % countries.length]!,
   }
 }
@@ -101,6 +101,6 @@ function recordedMs(firstMs: number, share: number, now: Date): number {
   return Math.min(firstMs + (newestMs - firstMs) * share, now.getTime())
 }
 
-function dayOf(ms: number): string {
+function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }

@@ -1,7 +1,7 @@
 import { hash32 } from '../values/hash32.ts'
 import type { KnownVehicle } from './find-vehicle.ts'
 import type { ModelPrices } from './price-model.ts'
-import { type ReasoningStatus, statusOf } from './reasoning.ts'
+import { type ReasoningStatus, reasoningStatus } from './reasoning.ts'
 
 /** A vehicle of a batch: prices, or why there are none. */
 export interface PricedVehicle {
@@ -89,7 +89,7 @@ export class Jobs {
 export function predictionStatusAt(prediction: Prediction, now: Date): ReasoningStatus {
   if (!prediction.withReasoning) return 'completed'
   const elapsedMs = now.getTime() - prediction.askedAt.getTime()
-  return statusOf(`prediction ${prediction.id}`, prediction.vin, elapsedMs)
+  return reasoningStatus(`prediction ${prediction.id}`, prediction.vin, elapsedMs)
 }
 
 /** One second per 50 vehicles, and at least one second in which a poll finds it incomplete. */

@@ -58,7 +58,7 @@ const components = z.registry<{ id: string }>()
 for (const [id, shape] of Object.entries(shared)) components.add(shape, { id })
 
 /** The JSON schema of an answer. A shared shape is a reference to its component. */
-function jsonSchemaOf(shape: z.ZodType): JsonSchema {
+function toJsonSchema(shape: z.ZodType): JsonSchema {
   const known = components.get(shape)
   if (known !== undefined) return refTo(known.id)
   const {
@@ -79,11 +79,11 @@ export function componentSchemas(wire: WireSettings): Record<string, JsonSchema>
     Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
   ) as unknown as Record<keyof typeof shared, JsonSchema>
   const { enterVin } = wire.appraisal
-  const option = listOf(objectOf([[enterVin.description, { type: 'string' }]]))
+  const option = listSchema(nestedSchema([[enterVin.description, { type: 'string' }]]))
   return {
     ...made,
-    Evaluation: objectOf(evaluationFields(wire.appraisal), made.Evaluation),
-    StyleOptions: listOf(objectOf([[enterVin.options, option]], made.StyleOptions.items)),
+    Evaluation: nestedSchema(evaluationFields(wire.appraisal), made.Evaluation),
+    StyleOptions: listSchema(nestedSchema([[enterVin.options, option]], made.StyleOptions.items)),
     // An undecodable VIN is a success with an error [A §4 /entervin].
     DecodeAnswer: { anyOf: [made.DecodeAnswer, refTo('ErrorBody')] },
   }
@@ -96,7 +96,7 @@ function evaluationFields({ evaluation: names }: WireSettings['appraisal']): Pat
     ...{ year: number, odometer: number, condition: number },
   }
   return [
-    ['CarPics', listOf(refTo('CarPic'))],
+    ['CarPics', listSchema(refTo('CarPic'))],
     ...(Object.keys(names) as (keyof typeof names)[]).map(
       (field) => [names[field], kinds[field] ?? { type: ['string', 'null'] }] as const,
     ),
@@ -106,17 +106,19 @@ function evaluationFields({ evaluation: names }: WireSettings['appraisal']): Pat
 /** The answer of an operation; anything where nothing of it is documented. */
 export function answerSchema({ read }: Operation, wire: WireSettings): JsonSchema {
   const { shape, placed } = read as ShownAnswer
-  const base = shape === undefined ? undefined : jsonSchemaOf(shape)
+  const base = shape === undefined ? undefined : toJsonSchema(shape)
   if (placed === undefined) return base ?? {}
   const fields = schemasAt(placed(wire))
-  if (base?.['$ref'] !== undefined) return { allOf: [base, objectOf(fields)] }
-  return base?.type === 'array' ? listOf(objectOf(fields, base.items)) : objectOf(fields, base)
+  if (base?.['$ref'] !== undefined) return { allOf: [base, nestedSchema(fields)] }
+  return base?.type === 'array'
+    ? listSchema(nestedSchema(fields, base.items))
+    : nestedSchema(fields, base)
 }
 
 function schemasAt(shapes: PathShapes): PathSchemas {
   return shapes.map(([path, shape]) => [
     path,
-    shape instanceof z.ZodType ? jsonSchemaOf(shape) : listOf(objectOf(schemasAt(shape))),
+    shape instanceof z.ZodType ? toJsonSchema(shape) : listSchema(nestedSchema(schemasAt(shape))),
   ])
 }
 
@@ -128,12 +130,15 @@ export function refTo(component: string): JsonSchema {
   return { $ref: componentUri(component) }
 }
 
-function listOf(items: JsonSchema): JsonSchema {
+function listSchema(items: JsonSchema): JsonSchema {
   return { type: 'array', items }
 }
 
 /** An object schema with these values, each at the first path where a reader expects it; `""` is the body itself. */
-export function objectOf(placed: PathSchemas, base: JsonSchema = { type: 'object' }): JsonSchema {
+export function nestedSchema(
+  placed: PathSchemas,
+  base: JsonSchema = { type: 'object' },
+): JsonSchema {
   return placed.reduce<JsonSchema>((whole, [path, schema]) => {
     const name = firstCandidate(path)
     return name === '' ? schema : withProperty(whole, name.split('.'), schema)
@@ -183,8 +188,10 @@ export function wireFields(operation: Operation, wire: WireSettings): WireFields
   const schema = z.toJSONSchema(operation.fields, makeOptions) as JsonSchema
   const { path, rest } = splitFields(carriers(schema), named)
   return {
-    path: Object.entries(path).map(([name, value]) => fieldOf(name, value)),
-    rest: Object.entries(operation.toWire(rest, wire)).map(([name, value]) => fieldOf(name, value)),
+    path: Object.entries(path).map(([name, value]) => describeField(name, value)),
+    rest: Object.entries(operation.toWire(rest, wire)).map(([name, value]) =>
+      describeField(name, value),
+    ),
   }
 }
 
@@ -218,13 +225,13 @@ function carriers(schema: JsonSchema, within: Carried | null = null): FieldValue
   )
 }
 
-function fieldOf(name: string, value: unknown): WireField {
+function describeField(name: string, value: unknown): WireField {
   if (value instanceof Carried) return { name, schema: value.schema, required: value.required }
   const inner = Object.entries(Object(Array.isArray(value) ? value[0] : value))
   const carried = inner.map(([, one]) => one).find((one) => one instanceof Carried)
   if (!carried?.within) throw new Error(`toWire does not carry the value of ${name}`)
   const { schema, required } = carried.within
-  const items = objectSchema(inner.map(([innerName, one]) => fieldOf(innerName, one)))
+  const items = objectSchema(inner.map(([innerName, one]) => describeField(innerName, one)))
   return { name, required, schema: { ...schema, items } }
 }
 

@@ -12,7 +12,7 @@ import {
   answerSchema,
   componentSchemas,
   type JsonSchema,
-  objectOf,
+  nestedSchema,
   objectSchema,
   refTo,
   type WireField,
@@ -87,9 +87,9 @@ function errorBodies({ appraisal, vehicleData }: WireSettings): Record<string, J
   const about = (description: string): JsonSchema => ({ type: 'object', description })
   const unshown = about('Not shown by the document: its place is a wire setting.')
   return {
-    ErrorBody: objectOf([['error', text]], about('Shown by the document [A §7].')),
-    AppraisalError: objectOf([[appraisal.error, text]], unshown),
-    VehicleDataError: objectOf([[vehicleData.error, text]], unshown),
+    ErrorBody: nestedSchema([['error', text]], about('Shown by the document [A §7].')),
+    AppraisalError: nestedSchema([[appraisal.error, text]], unshown),
+    VehicleDataError: nestedSchema([[vehicleData.error, text]], unshown),
   }
 }
 
@@ -139,7 +139,7 @@ function operationEntry(operation: Operation, input: OpenApiInput): Json {
     servers: [serverEntry(input.servers, service)],
     security: [{ [service]: [] }],
     ...request,
-    responses: responsesOf(operation, {
+    responses: describeResponses(operation, {
       answer: answerSchema(operation, input.wire),
       takesBody: 'requestBody' in request,
     }),
@@ -173,7 +173,7 @@ function requestParts(operation: Operation, { wire, exampleOf }: OpenApiInput): 
     ...query.map((field) => parameter('query', field, example.rest[field.name])),
     ...(service === 'appraisal' ? [{ $ref: '#/components/parameters/dealerId' }] : []),
   ]
-  const body = encoding === 'query' ? {} : bodyOf(operation, fields.rest, { example, wire })
+  const body = encoding === 'query' ? {} : requestBody(operation, fields.rest, { example, wire })
   return { ...(parameters.length === 0 ? {} : { parameters }), ...body }
 }
 
@@ -196,7 +196,7 @@ function parameter(place: 'path' | 'query', field: WireField, example: unknown):
   }
 }
 
-function bodyOf(
+function requestBody(
   operation: Operation,
   fields: readonly WireField[],
   {
@@ -248,13 +248,13 @@ function fileFields({ file }: Operation, wire: WireSettings): WireField[] {
   return [{ name: name(wire), required, schema: { ...schema, description: text } }]
 }
 
-function errorOf({ service, shownErrors }: Operation, status: string): JsonSchema {
+function errorSchema({ service, shownErrors }: Operation, status: string): JsonSchema {
   if (shownErrors.includes(Number(status))) return refTo('ErrorBody')
   return refTo(service === 'appraisal' ? 'AppraisalError' : 'VehicleDataError')
 }
 
 /** The documented statuses, and 400 for a body that the sandbox cannot read: the documents state it only for some operations. */
-function responsesOf(
+function describeResponses(
   operation: Operation,
   { answer, takesBody }: { readonly answer: JsonSchema; readonly takesBody: boolean },
 ): Json {
@@ -273,7 +273,7 @@ function responsesOf(
       ? success(when)
       : {
           description: when,
-          content: { 'application/json': { schema: errorOf(operation, code) } },
+          content: { 'application/json': { schema: errorSchema(operation, code) } },
         },
   ])
   return { ...Object.fromEntries(others), [status]: success('Success') }

@@ -138,7 +138,7 @@ export function otherNames(seed: number): OtherNames {
   const wire = wireSettings.parse({
     appraisal: { ...appraisal, evalList: { ...appraisal.evalList, items } },
   })
-  return { wire, decoys: decoysOf(wire, random, spell) }
+  return { wire, decoys: drawDecoys(wire, random, spell) }
 }
 
 type Maker = (fields: EvaluationFields, evaluation: Evaluation) => unknown
@@ -184,7 +184,7 @@ const asDefaults: Readonly<Record<string, string>> = {
   ...{ make: 'trade in make', customerSuburb: 'series', registrationState: 'dealer state' },
 }
 
-function decoysOf(wire: WireSettings, random: SeededRandom, spell: Spelling): Decoys {
+function drawDecoys(wire: WireSettings, random: SeededRandom, spell: Spelling): Decoys {
   const { evaluation } = wire.appraisal
   const used = new Set(Object.values(evaluation).map((path) => firstCandidate(path).toLowerCase()))
   const isFree = (name: string) => !used.has(name.toLowerCase())
@@ -231,7 +231,7 @@ function decoysOf(wire: WireSettings, random: SeededRandom, spell: Spelling): De
   const keyOf = ({ vin }: VehicleCheck) => vin.length * 1000 + (vin.codePointAt(16) ?? 0)
   const endOf = ({ searchedAt }: VehicleCheck) => new Date(searchedAt.getTime() + 14 * 86_400_000)
   return {
-    encode: encodingOf(random),
+    encode: drawEncoding(random),
     evaluation: (fields, one) =>
       Object.fromEntries(all.map(([name, make]) => [name, make(fields, one)])),
     listItem: ({ evalId, createdAt }) => ({
@@ -255,7 +255,7 @@ function decoysOf(wire: WireSettings, random: SeededRandom, spell: Spelling): De
 }
 
 /** How one service writes ids, numbers, times and what it does not know. */
-function encodingOf(random: SeededRandom): Decoys['encode'] {
+function drawEncoding(random: SeededRandom): Decoys['encode'] {
   const [idsAsText, numbersAsText, unit] = [0.2, 0.15, 0.1].map((share) => random.chance(share))
   const unknown = random.pick([null, null, undefined, '', 'N/A'])
   const time = random.pick(['iso', 'iso', 'iso', 'seconds', 'milliseconds', 'zoneless'])

@@ -6,7 +6,7 @@ const titles = { ppsr: 'PPSR search certificate', car_history: 'Car History repo
 export function checkPdf(check: VehicleCheck): Buffer {
   const lines = [
     titles[check.kind],
-    ...linesOf(check),
+    ...pdfLines(check),
     'Made by the Forecourt sandbox: this is not a real search.',
   ]
   const shown = lines.map((line) => `(${line.replaceAll(/[\\()]/g, '\\$&')}) Tj T*`)
@@ -29,7 +29,7 @@ export function checkPdf(check: VehicleCheck): Buffer {
   return Buffer.from(body + table + trailer, 'latin1')
 }
 
-function linesOf({ vin, certificateNumber, searchedAt, counts }: VehicleCheck): string[] {
+function pdfLines({ vin, certificateNumber, searchedAt, counts }: VehicleCheck): string[] {
   return [
     `VIN: ${vin}`,
     ...(certificateNumber === null ? [] : [`Certificate number: ${certificateNumber}`]),

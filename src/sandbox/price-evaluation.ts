@@ -8,7 +8,7 @@ import {
   currencySymbol,
   kmPerUnit,
   type ModelPrices,
-  priceOf,
+  modelPrices,
 } from './price-model.ts'
 import { type InsightSubject, insightsFor } from './reasoning.ts'
 import type { JsonObject } from './render.ts'
@@ -47,11 +47,11 @@ export function priceVehicle(
   { region, currency }: Pick<Rooftop, 'region' | 'currency'>,
   at: Date,
 ): Pick<PricedEvaluation, 'vehicle' | 'year' | 'prices'> {
-  const vehicle = vehicleOf(fields, region)
+  const vehicle = findPricedVehicle(fields, region)
   const year = fields.year ?? Math.round((vehicle.firstYear + vehicle.lastYear) / 2)
   const odometer = fields.odometer ?? null
   const km = odometer === null ? null : odometer * kmPerUnit(region)
-  return { vehicle, year, prices: priceOf({ vehicle, year, km, at, currency }) }
+  return { vehicle, year, prices: modelPrices({ vehicle, year, km, at, currency }) }
 }
 
 /** PricingAiPayload with its exact field names [A §2]; a request for the reasoning starts it. */
@@ -65,7 +65,9 @@ export function pricingPayload(
   const { evalId } = evaluation
   const status = withReasoning ? reasoning.start(evalId, fields.vin, now) : null
   const insights =
-    status === 'completed' ? insightsFor(subjectOf(priced, now)) : { dealer: null, customer: null }
+    status === 'completed'
+      ? insightsFor(insightSubject(priced, now))
+      : { dealer: null, customer: null }
   return {
     confidence: prices.confidence,
     prediction_date: now.toISOString().slice(0, 10),
@@ -85,7 +87,7 @@ export function pricingPayload(
 }
 
 /** Finds the vehicle by make, model and variant, else by make and model, else by VIN, else any vehicle of the region. */
-function vehicleOf({ vin, make, model, variant }: DescribedVehicle, region: Region) {
+function findPricedVehicle({ vin, make, model, variant }: DescribedVehicle, region: Region) {
   const known = catalogue.filter((vehicle) => vehicle.region === region)
   const alike = known.filter((vehicle) => vehicle.make === make && vehicle.model === model)
   const named = alike.find((vehicle) => vehicle.variant === variant) ?? alike[0]
@@ -96,7 +98,7 @@ function vehicleOf({ vin, make, model, variant }: DescribedVehicle, region: Regi
   return known[hash32(`price of ${make} ${model}`) % known.length]!
 }
 
-function subjectOf(priced: PricedEvaluation, now: Date): InsightSubject {
+function insightSubject(priced: PricedEvaluation, now: Date): InsightSubject {
   const { rooftop, fields, vehicle, year, prices } = priced
   const { make = vehicle.make, model = vehicle.model, variant = vehicle.variant } = fields
   return {

@@ -65,7 +65,7 @@ const spreads = { high: 0.05, medium: 0.08, low: 0.13 } as const
 const nonGccShare = 0.82
 
 /** Prices as a pure function: age and kilometres never raise a price, and the market changes each month. */
-export function priceOf(ask: PriceRequest): ModelPrices {
+export function modelPrices(ask: PriceRequest): ModelPrices {
   const { vehicle, at, currency } = ask
   const age = ageAt(ask)
   const whenNew = convert(vehicle.newPrice, regionCurrency[vehicle.region], currency)

@@ -1,5 +1,5 @@
 import { hash32 } from '../values/hash32.ts'
-import { sampleOf } from './find-vehicle.ts'
+import { findSample } from './find-vehicle.ts'
 import type { ModelPrices } from './price-model.ts'
 import { samples } from './samples.ts'
 
@@ -14,7 +14,7 @@ export class Reasoning {
   start(evalId: number, vin: string | null | undefined, now: Date): ReasoningStatus {
     const askedAt = this.#askedAt.get(evalId) ?? now.getTime()
     this.#askedAt.set(evalId, askedAt)
-    return statusOf(`evaluation ${evalId}`, vin, now.getTime() - askedAt)
+    return reasoningStatus(`evaluation ${evalId}`, vin, now.getTime() - askedAt)
   }
 
   /** Whether the reasoning was started and is not finished. */
@@ -26,13 +26,13 @@ export class Reasoning {
 
 /** `processing` for 10 to 90 seconds [A §8], then `completed`; `unavailable` for the sample and about one in twenty.
  *  A function of the subject and the elapsed time. */
-export function statusOf(
+export function reasoningStatus(
   subject: string,
   vin: string | null | undefined,
   elapsedMs: number,
 ): ReasoningStatus {
   if (isRunning(subject, elapsedMs)) return 'processing'
-  const sample = sampleOf(vin)
+  const sample = findSample(vin)
   const fails =
     sample === undefined
       ? hash32(`reasoning on ${subject} ends`) % 20 === 0

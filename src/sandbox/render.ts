@@ -176,11 +176,11 @@ export function valuesAt<N extends string>(
   values: { readonly [name in NoInfer<N>]?: unknown },
   body: JsonObject = {},
 ): JsonObject {
-  for (const [name, path] of entriesOf(values, paths)) setAtPath(body, path, values[name])
+  for (const [name, path] of fieldEntries(values, paths)) setAtPath(body, path, values[name])
   return body
 }
 
-function entriesOf<N extends string>(values: object, paths: Readonly<Record<N, JsonPath>>) {
+function fieldEntries<N extends string>(values: object, paths: Readonly<Record<N, JsonPath>>) {
   const names = Object.keys(values) as N[]
   return names
     .filter((name) => Object.hasOwn(paths, name))

@@ -79,7 +79,7 @@ export interface Sandbox
 /** Starts both documented services on loopback [A §4 to §7, V §4 to §7]. Error when a port is taken. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = '127.0.0.1', port = 0 } = options
-  const service = serviceOf(options)
+  const service = createService(options)
   const { world, clock, faults, requests, checks, webhooks, vehicleDataKey } = service
   const appraisal = serverFor(service, 'appraisal')
   const vehicleData = serverFor(service, 'vehicleData')
@@ -114,7 +114,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-function serviceOf(options: SandboxOptions): SandboxState {
+function createService(options: SandboxOptions): SandboxState {
   const { seed = 1, wire = defaultWire } = options
   const now = options.now ?? options.clock?.now() ?? new Date()
   const { rooftops = 6, evaluations = 2000, days = 90 } = options
@@ -184,7 +184,7 @@ function serverFor(service: SandboxState, name: ServiceName): FastifyInstance {
     const { method, path, encoding } = endpoint.operation.transport(service.wire)
     app.route({
       method,
-      url: routeOf(name, path),
+      url: routePath(name, path),
       bodyLimit: encoding === 'form' ? formBytes : jsonBytes,
       handler: (request, reply) => answerRequest(service, endpoint, request, reply),
     })
@@ -198,7 +198,7 @@ function serverFor(service: SandboxState, name: ServiceName): FastifyInstance {
 }
 
 /** Paths of the appraisal service are relative to {base_url}, which ends in /v1; paths of the vehicle-data APIs begin with /v1. */
-function routeOf(name: ServiceName, path: string): string {
+function routePath(name: ServiceName, path: string): string {
   const bare = barePath(path)
   const named = pathFields(bare).reduce(
     (url, field) => url.replace(`{${field}}`, `:${field}`),

@@ -21,20 +21,20 @@ const usCodeTypes = ['ProviderAStyle', 'ProviderBStyle'] as const
 /** The vehicle as an option of an ambiguous VIN of that year. */
 export function styleOption(vehicle: CatalogueVehicle, year: number): StyleOption {
   return {
-    code: codeOf(vehicle),
-    codeType: codeTypeOf(vehicle),
+    code: styleCode(vehicle),
+    codeType: styleCodeType(vehicle),
     fullDescription: describe(vehicle, year),
     highlight: vehicle.variant,
   }
 }
 
 /** US: the style id; other regions: the ADCode. */
-function codeOf({ region, styleId, adcode }: CatalogueVehicle): string {
+function styleCode({ region, styleId, adcode }: CatalogueVehicle): string {
   return region === 'US' ? styleId : adcode
 }
 
 /** Of the two US providers, the first knows pickups, the second all others. */
-export function codeTypeOf({ region, body }: CatalogueVehicle): string {
+export function styleCodeType({ region, body }: CatalogueVehicle): string {
   if (region !== 'US') return gccCodeType
   return usCodeTypes[body.includes('pickup') ? 0 : 1]
 }
@@ -42,7 +42,7 @@ export function codeTypeOf({ region, body }: CatalogueVehicle): string {
 /** The region's vehicle of that code. */
 export function vehicleByStyle(region: Region, code: string): CatalogueVehicle | undefined {
   const wanted = code.trim().toUpperCase()
-  return catalogue.find((vehicle) => vehicle.region === region && codeOf(vehicle) === wanted)
+  return catalogue.find((vehicle) => vehicle.region === region && styleCode(vehicle) === wanted)
 }
 
 /** The vehicle of the region with this description, and the year if it begins with one; case and spaces are ignored. */

@@ -165,7 +165,7 @@ export class Webhooks {
   #bodyOf(event: WebhookEvent, evaluation: Evaluation, now: Date): unknown {
     const { world, rendering } = this.#source
     if (event === 'ON_DRIVE_COMPLETED')
-      return renderDrive(driveOf(evaluation, now), { world, rendering })
+      return renderDrive(drawDrive(evaluation, now), { world, rendering })
     const rendered = renderEvaluation(world, evaluation, rendering, now)
     return wrapAtPath(rendering.wire.webhookBody.evaluation, rendered)
   }
@@ -233,17 +233,17 @@ export class Webhooks {
       answer.body.on('error', () => {}).destroy()
       this.#note(delivery, { status: answer.statusCode, error: null })
     } catch (error) {
-      this.#note(delivery, { status: null, error: reasonOf(error) })
+      this.#note(delivery, { status: null, error: deliveryFailure(error) })
     }
   }
 }
 
-function reasonOf(error: unknown): string {
+function deliveryFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return 'The receiver took too long'
   if ('code' in error && error.code === 'UND_ERR_DESTROYED') return 'The sandbox was closed'
   // Several addresses were tried: only the inner errors have a message.
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
+  if (error instanceof AggregateError) return error.errors.map(deliveryFailure).join('; ')
   return error.message
 }
 
@@ -260,7 +260,7 @@ interface Drive {
 }
 
 /** The drive that ends now; the same evaluation and instant always give the same drive. */
-function driveOf(evaluation: Evaluation, now: Date): Drive {
+function drawDrive(evaluation: Evaluation, now: Date): Drive {
   const { evalId } = evaluation
   const random = seededRandom(evalId, `drive until ${now.toISOString()}`)
   return {

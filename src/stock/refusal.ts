@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { UsageError } from '../errors.ts'
 import type { Mapping } from './csv/map/column-mapping.ts'
-import { answersOf, mapArguments, shellQuoted, unsureText } from './csv/map/mapping-text.ts'
+import { mapArguments, possibleAnswers, shellQuoted, unsureText } from './csv/map/mapping-text.ts'
 import { splitReading } from './csv/map/overrides.ts'
 import type { CellIssue } from './csv/map/typing/typed-row.ts'
 import type { ImportRequest } from './import/request.ts'
@@ -77,7 +77,7 @@ function importCommand(
 
 /** The options that confirm a proposed mapping. */
 function confirmingMaps({ questions }: Mapping, { maps }: ImportRequest): string {
-  const answers = answersOf(questions)
+  const answers = possibleAnswers(questions)
   const field = (map: string) => splitReading(map.slice(0, map.indexOf('=')))[0]
   const answered = answers.map(field)
   const wanted = new Set([...maps.filter((map) => !answered.includes(field(map))), ...answers])

@@ -15,17 +15,17 @@ export type Content = Html | string | number | false | null | undefined | readon
  *  as `href="${url}"`, becomes `#` where it would run a script. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Html {
   const texts = contents.map((content, at) =>
-    addressEnd.test(strings[at]!) && isScript(textOf(content)) ? '#' : textOf(content),
+    addressEnd.test(strings[at]!) && isScript(contentText(content)) ? '#' : contentText(content),
   )
   return new Html(String.raw({ raw: strings }, ...texts))
 }
 
 const signs = /[&<>"'`]/g
 
-function textOf(content: Content): string {
+function contentText(content: Content): string {
   if (content === null || content === undefined || content === false) return ''
   if (content instanceof Html) return content.text
-  if (typeof content === 'object') return content.map(textOf).join('')
+  if (typeof content === 'object') return content.map(contentText).join('')
   return String(content).replace(signs, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 

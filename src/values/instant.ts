@@ -55,12 +55,12 @@ const maxQuarters = 50_000
 
 /** The calendar day of an instant in a zone, as `YYYY-MM-DD`. */
 export function localDay(at: Date, timeZone: string): string {
-  const known = quartersOf(timeZone)
+  const known = cachedQuarters(timeZone)
   const quarter = Math.floor(at.getTime() / quarterMs)
   const found = known.get(quarter)
   if (typeof found === 'string') return found
   if (found === undefined) known.set(quarter, dayOfQuarter(quarter, timeZone))
-  return formatOf(timeZone).format(at)
+  return dateTimeFormat(timeZone).format(at)
 }
 
 /** The first instant of a calendar day (`YYYY-MM-DD`) in a zone, also where its midnight does not exist. */
@@ -95,7 +95,7 @@ export function localTime(at: Date, timeZone: string): string {
 }
 
 /** A cache: formatting takes longer than everything else that is done with a time, and a load has many of the same hour. */
-function quartersOf(timeZone: string): Map<number, string | null> {
+function cachedQuarters(timeZone: string): Map<number, string | null> {
   let known = days.get(timeZone)
   if (!known || known.size >= maxQuarters) {
     known = new Map()
@@ -105,12 +105,12 @@ function quartersOf(timeZone: string): Map<number, string | null> {
 }
 
 function dayOfQuarter(quarter: number, timeZone: string): string | null {
-  const format = formatOf(timeZone)
+  const format = dateTimeFormat(timeZone)
   const first = format.format(quarter * quarterMs)
   return first === format.format((quarter + 1) * quarterMs - 1) ? first : null
 }
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
+function dateTimeFormat(timeZone: string): Intl.DateTimeFormat {
   let format = formats.get(timeZone)
   if (!format) {
     format = new Intl.DateTimeFormat('en-CA', {

@@ -14,13 +14,13 @@ export function onAbort(
   signals: readonly (AbortSignal | undefined)[],
   callback: Callback,
 ): () => void {
-  for (const signal of signals) if (signal) watchOf(signal).callbacks.add(callback)
+  for (const signal of signals) if (signal) watchSignal(signal).callbacks.add(callback)
   return () => {
     for (const signal of signals) if (signal) removeCallback(signal, callback)
   }
 }
 
-function watchOf(signal: AbortSignal): Watch {
+function watchSignal(signal: AbortSignal): Watch {
   const found = watches.get(signal)
   if (found) return found
   const callbacks = new Set<Callback>()

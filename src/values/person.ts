@@ -33,7 +33,7 @@ export interface PersonRedaction {
 /** How to find and remove the people that the payloads of records name. Pure. */
 export interface PeopleOfRecords {
   /** The customer that the parsed payload names. */
-  personOf(body: unknown, id: number, wire: AppraisalWire): Person
+  readPerson(body: unknown, id: number, wire: AppraisalWire): Person
   /** The parsed payload without the person, so that it makes the same facts. */
   withoutPerson(body: unknown, id: number, wire: AppraisalWire, redaction: PersonRedaction): unknown
 }

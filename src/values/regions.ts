@@ -25,18 +25,18 @@ type Region = keyof typeof currencies
 /** The country of the region whose clocks the time zone is for; null: none of them. */
 export function countryOfZone(region: Region, timeZone: string): string | null {
   const wanted = canonicalZone(timeZone)
-  return Object.keys(currencies[region]).find((country) => zonesOf(country).has(wanted)) ?? null
+  return Object.keys(currencies[region]).find((country) => findZones(country).has(wanted)) ?? null
 }
 
 /** The currencies that are used in a country of the region, or, with null, in any of them. */
-export function currenciesOf(region: Region, country: string | null): ReadonlySet<string> {
+export function findCurrencies(region: Region, country: string | null): ReadonlySet<string> {
   const ofCountries: Readonly<Record<string, string>> = currencies[region]
   return new Set(country === null ? Object.values(ofCountries) : [ofCountries[country]!])
 }
 
 const zones = new Map<string, ReadonlySet<string>>()
 
-function zonesOf(country: string): ReadonlySet<string> {
+function findZones(country: string): ReadonlySet<string> {
   const known = zones.get(country)
   if (known !== undefined) return known
   // A method since Node 24, a property in Node 22; TypeScript knows neither.

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { readList } from '#src/api/sources/appraisal/answers.ts'
-import { messageOf } from '#src/errors.ts'
+import { errorText } from '#src/errors.ts'
 import { openLog, scrubber } from '#src/log.ts'
-import { patternsOf } from '#src/privacy/erase/pattern.ts'
+import { buildPatterns } from '#src/privacy/erase/pattern.ts'
 import { redactText } from '#src/privacy/screen/redact.ts'
-import { plainTerms, termsForOwnEvaluation, termsOf } from '#src/privacy/screen/search-terms.ts'
+import { personTerms, plainTerms, termsForOwnEvaluation } from '#src/privacy/screen/search-terms.ts'
 import { escapeFormula, unescapeFormula } from '#src/stock/csv/write/escape-formula.ts'
 import { bodyHash } from '#src/values/content-hash.ts'
 import { parseInstant, parseUtc } from '#src/values/instant.ts'
@@ -41,7 +41,7 @@ test.each(hostileTexts)(
     const terms = termsForOwnEvaluation(person)
 
     expect(terms.length).toBeLessThan(5_000)
-    expect(patternsOf(termsOf(person)).texts.length).toBeLessThan(5_000)
+    expect(buildPatterns(personTerms(person)).texts.length).toBeLessThan(5_000)
   },
 )
 
@@ -56,7 +56,7 @@ test.each(hostileTexts)('a megabyte of %s is logged', (_, text) => {
   log.warn({ err: new Error(text), reason: text }, text)
 
   expect(lines).toHaveLength(1)
-  expect(messageOf(new Error(text)).length).toBeLessThanOrEqual(text.length)
+  expect(errorText(new Error(text)).length).toBeLessThanOrEqual(text.length)
 })
 
 test.each(hostileTexts)('a cell of a megabyte of %s is written for a spreadsheet', (_, text) => {

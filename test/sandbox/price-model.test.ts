@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogue, describe, generatedModels, vehicleByCode } from '#src/sandbox/catalogue.ts'
 import { decodeVin } from '#src/sandbox/find-vehicle.ts'
-import { currencySymbol, type PriceRequest, priceOf } from '#src/sandbox/price-model.ts'
+import { currencySymbol, modelPrices, type PriceRequest } from '#src/sandbox/price-model.ts'
 
 const regions = ['AU', 'US', 'GCC'] as const
 const asks: fc.Arbitrary<PriceRequest> = fc.record({
@@ -22,7 +22,7 @@ const vins = fc.string({
 test('prices are whole, in order and within their ranges', () => {
   fc.assert(
     fc.property(asks, (ask) => {
-      const { confidence, ...prices } = priceOf(ask)
+      const { confidence, ...prices } = modelPrices(ask)
 
       const { quickSale, wholesale, buyToRetail, sweetSpot, retail } = prices
       const ladder = [0, quickSale, wholesale, buyToRetail, sweetSpot, retail]
@@ -42,10 +42,10 @@ test('prices are whole, in order and within their ranges', () => {
 test('neither a year of age nor more kilometres raise a price', () => {
   fc.assert(
     fc.property(asks, fc.integer({ min: 1, max: 200_000 }), (ask, more) => {
-      const { retail } = priceOf(ask)
+      const { retail } = modelPrices(ask)
 
-      const older = priceOf({ ...ask, year: ask.year - 1 })
-      const driven = priceOf({ ...ask, km: (ask.km ?? 250_000) + more })
+      const older = modelPrices({ ...ask, year: ask.year - 1 })
+      const driven = modelPrices({ ...ask, km: (ask.km ?? 250_000) + more })
       expect(older.retail).toBeLessThanOrEqual(retail)
       expect(driven.retail).toBeLessThanOrEqual(retail)
     }),
@@ -56,13 +56,13 @@ test('a vehicle that was not built for the GCC is worth less there', () => {
   const vehicle = vehicleByCode('GC0TOYLANDC01')!
   const ask = { vehicle, year: 2020, km: 90_000, at: new Date('2026-03-10'), currency: 'AED' }
 
-  expect(priceOf({ ...ask, gccSpec: false }).retail).toBeLessThan(priceOf(ask).retail * 0.9)
+  expect(modelPrices({ ...ask, gccSpec: false }).retail).toBeLessThan(modelPrices(ask).retail * 0.9)
 })
 
 test('the market changes each month and is constant within a month', () => {
   const vehicle = vehicleByCode('AU0TOYHILUX01')!
   const retailAt = (at: string) =>
-    priceOf({ vehicle, year: 2027, km: 0, at: new Date(at), currency: 'AUD' }).retail
+    modelPrices({ vehicle, year: 2027, km: 0, at: new Date(at), currency: 'AUD' }).retail
 
   expect(retailAt('2026-03-01')).toBe(retailAt('2026-03-31'))
   expect(retailAt('2026-03-01')).not.toBe(retailAt('2026-04-01'))
@@ -72,7 +72,7 @@ test('a dinar is worth more than a dirham, and has no symbol but its code', () =
   const vehicle = vehicleByCode('GC0NISPATRL01')!
   const ask = { vehicle, year: 2020, km: null, at: new Date('2026-03-10') }
 
-  const [dinars, dirhams] = ['KWD', 'AED'].map((currency) => priceOf({ ...ask, currency }))
+  const [dinars, dirhams] = ['KWD', 'AED'].map((currency) => modelPrices({ ...ask, currency }))
   expect(dirhams!.retail / dinars!.retail).toBeCloseTo(11.97, 1)
   expect(['AUD', 'KWD'].map(currencySymbol)).toEqual(['$', 'KWD'])
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type PricingPayload, pricingPayload } from '#src/api/contract/appraisal/shapes.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import type { SandboxLimits } from '#src/sandbox/limits.ts'
-import { statusOf } from '#src/sandbox/reasoning.ts'
+import { reasoningStatus } from '#src/sandbox/reasoning.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import { anEvaluation, aRooftop, type EvaluationDraft, worldOf } from '../support/build-world.ts'
@@ -83,7 +83,9 @@ test('a vehicle that the catalogue lacks and one without a year have prices too'
 })
 
 test('about one reasoning in twenty ends unavailable', () => {
-  const ends = Array.from({ length: 2000 }, (_, at) => statusOf(`subject ${at}`, null, 90_001))
+  const ends = Array.from({ length: 2000 }, (_, at) =>
+    reasoningStatus(`subject ${at}`, null, 90_001),
+  )
 
   const share = ends.filter((status) => status === 'unavailable').length / ends.length
   expect(share).toBeGreaterThan(0.03)

@@ -1,4 +1,4 @@
-import { groupsOf } from '#src/sandbox/generate-dealers.ts'
+import { groupRooftops } from '#src/sandbox/generate-dealers.ts'
 import { World } from '#src/sandbox/world.ts'
 import type {
   ApiKey,
@@ -142,7 +142,7 @@ export interface WorldDraft {
 export function worldOf(draft: WorldDraft = {}): World {
   const rooftops = draft.rooftops ?? [aRooftop()]
   return new World({
-    groups: draft.groups ?? groupsOf(rooftops),
+    groups: draft.groups ?? groupRooftops(rooftops),
     rooftops,
     users: draft.users ?? [],
     keys: draft.keys ?? partnerKeys(rooftops),

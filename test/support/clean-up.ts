@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { messageOf } from '#src/errors.ts'
+import { errorText } from '#src/errors.ts'
 import { stopEmbedded } from '#src/warehouse/db/embedded.ts'
 import { folderPrefix } from './temporary-folder.ts'
 
@@ -44,7 +44,7 @@ export async function removeLeftOvers(): Promise<void> {
       const pid = new RegExp(`^${folderPrefix}(\\d+)-`).exec(name)?.[1]
       if (pid === undefined || isAlive(Number(pid))) continue
       await removeFolder(join(parent, name)).catch((error: unknown) => {
-        console.log(`Left ${name} in place (${messageOf(error)})`)
+        console.log(`Left ${name} in place (${errorText(error)})`)
       })
     }
 }

@@ -1,7 +1,7 @@
 import { lastSoldYear, vehicleByCode } from '#src/sandbox/catalogue.ts'
-import { specOf } from '#src/sandbox/factory-build.ts'
-import { marketOf, requireDecoded } from '#src/sandbox/find-vehicle.ts'
-import { priceOf } from '#src/sandbox/price-model.ts'
+import { isRegionalSpec } from '#src/sandbox/factory-build.ts'
+import { findMarket, requireDecoded } from '#src/sandbox/find-vehicle.ts'
+import { modelPrices } from '#src/sandbox/price-model.ts'
 import { Refusal } from '#src/sandbox/refusal.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
@@ -87,16 +87,16 @@ function askMarket(world: World, { listed, market }: Unit, { rooftop, pricedAt }
   const { vin, adcode, km } = listed
   if (pricedAt === null || (adcode === null && vin?.length !== 17)) return
   const country = rooftop.region === 'AU' ? 'AU' : rooftop.currency.slice(0, 2)
-  const place = marketOf(country)!
+  const place = findMarket(country)!
   const vehicle =
     vehicleByCode(adcode ?? '') ?? decoded(world, vin!, rooftop.region, pricedAt)?.vehicle
   const retail =
     vehicle === undefined
       ? null
-      : priceOf({
+      : modelPrices({
           ...{ vehicle, km, at: pricedAt, currency: place.currency },
           year: lastSoldYear(vehicle, pricedAt),
-          gccSpec: specOf(vehicle, vin?.length === 17 ? vin : null),
+          gccSpec: isRegionalSpec(vehicle, vin?.length === 17 ? vin : null),
         }).retail
   market.push({ at: pricedAt, vin, retail })
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type pg from 'pg'
-import { messageOf } from '#src/errors.ts'
+import { errorText } from '#src/errors.ts'
 import { openPool } from '#src/warehouse/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/warehouse/db/embedded.ts'
 import { cleanUpAfter, fastFolder, removeLeftOvers } from './clean-up.ts'
@@ -49,7 +49,7 @@ export async function startServer(options: { durable?: boolean } = {}): Promise<
     try {
       return await startContainer(settings)
     } catch (error) {
-      console.log(`No container for the tests (${messageOf(error)}), taking embedded Postgres`)
+      console.log(`No container for the tests (${errorText(error)}), taking embedded Postgres`)
     }
   }
   return startEmbedded(settings, isDurable ? tmpdir() : await fastFolder())

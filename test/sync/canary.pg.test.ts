@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { makeConfig } from '#src/app/config/read.ts'
-import { messageOf } from '#src/errors.ts'
+import { errorText } from '#src/errors.ts'
 import { openLog } from '#src/log.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { readRecord } from '#src/sync/records/hydrate.ts'
@@ -138,8 +138,8 @@ function expectUnnamed(error: unknown): void {
   const wrapped = new Error('outer', { cause: new AggregateError([error], 'several') })
   for (const one of [error, wrapped, wrapped.cause]) {
     expect(logged(one)).not.toContain('Canary')
-    expect(messageOf(one)).not.toContain('Canary')
-    expect(messageOf(one)).not.toBe('')
+    expect(errorText(one)).not.toContain('Canary')
+    expect(errorText(one)).not.toBe('')
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { shareOf } from '#src/sync/verify/verify-values.ts'
+import { nightShare } from '#src/sync/verify/verify-values.ts'
 
 test.each([1, 27, 28, 29, 1000, 12_345])('%i records come round within 28 nights', (records) => {
   let compared = 0
   const shares: number[] = []
   for (let nights = 0; nights < 28; nights++) {
-    const share = Math.min(records - compared, shareOf({ records, compared, nights }, 28))
+    const share = Math.min(records - compared, nightShare({ records, compared, nights }, 28))
     shares.push(share)
     compared += share
   }
@@ -15,7 +15,7 @@ test.each([1, 27, 28, 29, 1000, 12_345])('%i records come round within 28 nights
 })
 
 test('nights that were missed are made good in the nights that are left', () => {
-  expect(shareOf({ records: 280, compared: 10, nights: 18 }, 28)).toBe(27)
-  expect(shareOf({ records: 280, compared: 10, nights: 27 }, 28)).toBe(Infinity)
-  expect(shareOf({ records: 280, compared: 10, nights: 40 }, 28)).toBe(Infinity)
+  expect(nightShare({ records: 280, compared: 10, nights: 18 }, 28)).toBe(27)
+  expect(nightShare({ records: 280, compared: 10, nights: 27 }, 28)).toBe(Infinity)
+  expect(nightShare({ records: 280, compared: 10, nights: 40 }, 28)).toBe(Infinity)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { prefersJson } from '#src/values/accept.ts'
-import { tokenCheck, tokenOf } from '#src/web/links/token.ts'
+import { findToken, tokenCheck } from '#src/web/links/token.ts'
 
 test.each([
   [undefined, false],
@@ -26,8 +26,8 @@ test('only the exact token is right', () => {
 })
 
 test('a token is a bearer, else the one in the query', () => {
-  expect(tokenOf('Bearer a b ', 'c')).toBe('a b')
-  expect(tokenOf('Basic abc', 'c')).toBe('c')
-  expect(tokenOf(undefined, ['c', 'd'])).toBe(null)
-  expect(tokenOf(undefined, undefined)).toBe(null)
+  expect(findToken('Bearer a b ', 'c')).toBe('a b')
+  expect(findToken('Basic abc', 'c')).toBe('c')
+  expect(findToken(undefined, ['c', 'd'])).toBe(null)
+  expect(findToken(undefined, undefined)).toBe(null)
 })

@@ -101,7 +101,7 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
     options: CallOptions = {},
   ): Promise<ServiceAnswer<AnswerOf<N>>> {
     const { services, allow } = this.#parts
-    const { operation, call } = callOf(name, fields, requireShape(name, callOptions, options))
+    const { operation, call } = buildCall(name, fields, requireShape(name, callOptions, options))
     requireAllowed(operation, allow)
     // The names of Allowed are those of operations with its effects.
     const answer = await services.client.call(operation as Operation<Allowed>, call)
@@ -121,7 +121,7 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
     } = requireShape(name, waitOptions, options)
     const { signal = new AbortController().signal } = options
     if (everySeconds !== null) assertInterval(everySeconds, `everySeconds (${everySeconds})`)
-    const { operation, call } = callOf(name, fields, rest)
+    const { operation, call } = buildCall(name, fields, rest)
     requireAllowed(operation, this.#parts.allow)
     if (!Object.hasOwn(polledBy, name))
       throw new UsageError(
@@ -146,7 +146,7 @@ export class Client<Allowed extends 'write' | 'bill' = never> implements AsyncDi
     const { from, until } = requireShape('listWindow', spanShape, span)
     const { signal } = requireShape('listWindow', signalOnly, options)
     const range = { from: toUnixSeconds(from), until: until ? toUnixSeconds(until) : null }
-    return await this.#parts.services.appraisal.listEvaluations(accessOf(rooftop), range, {
+    return await this.#parts.services.appraisal.listEvaluations(rooftopAccess(rooftop), range, {
       signal,
     })
   }
@@ -190,17 +190,17 @@ const spanShape = z.strictObject({ from: aDate, until: aDate.optional() })
 function requireShape<T>(called: unknown, shape: z.ZodType, value: T): T {
   const { error } = shape.safeParse(value)
   if (error === undefined) return value
-  throw new UsageError(`${String(called)} was not called: ${textOf(error)}.`)
+  throw new UsageError(`${String(called)} was not called: ${issuesText(error)}.`)
 }
 
-function textOf({ issues }: z.ZodError): string {
+function issuesText({ issues }: z.ZodError): string {
   return issues
     .map((issue) => `${issue.path.join('.') || 'its argument'} ${issueText(issue)}`)
     .join('; ')
 }
 
 /** The operation and its call. UsageError names the fields that do not fit, without their values. */
-function callOf(name: keyof typeof operations, fields: unknown, options: CallOptions) {
+function buildCall(name: keyof typeof operations, fields: unknown, options: CallOptions) {
   if (!Object.hasOwn(operations, name))
     throw new UsageError(
       `There is no operation ${String(name)}: nothing was called. There are ${Object.keys(operations).join(', ')}.`,
@@ -208,7 +208,7 @@ function callOf(name: keyof typeof operations, fields: unknown, options: CallOpt
   const operation: Operation = operations[name]
   const { rooftop, files = [], signal } = options
   const parsed = operation.fields.safeParse(fields)
-  const problem = problemOf(operation, parsed, options)
+  const problem = findProblem(operation, parsed, options)
   if (!parsed.success || problem !== null)
     throw new UsageError(
       `${name} was not called: ${problem}. It does this: ${operation.summary} ${operation.source}.`,
@@ -218,7 +218,7 @@ function callOf(name: keyof typeof operations, fields: unknown, options: CallOpt
   const call = {
     ...{ fields: parsed.data, files, signal },
     ...(subject === undefined ? {} : { naturalKey: String(subject) }),
-    ...(rooftop && { rooftop: accessOf(rooftop) }),
+    ...(rooftop && { rooftop: rooftopAccess(rooftop) }),
   }
   return { operation, call }
 }
@@ -231,18 +231,18 @@ function requireAllowed({ name, effect }: Operation, allow: readonly string[]): 
   )
 }
 
-function problemOf(
+function findProblem(
   { service, problem }: Operation,
   { data, error }: z.ZodSafeParseResult<FieldValues>,
   { rooftop, files = [] }: CallOptions,
 ): string | null {
   if (service === 'appraisal' && rooftop === undefined) return 'give its rooftop, { uid, key }'
-  if (error !== undefined) return textOf(error)
+  if (error !== undefined) return issuesText(error)
   // The contract names fields as flags of the command line.
   const found = problem(data, files.length)
   return found === null ? null : `it ${found.replaceAll('--', '')}`
 }
 
-function accessOf({ uid, key, dealerId = null }: Rooftop): RooftopAccess {
+function rooftopAccess({ uid, key, dealerId = null }: Rooftop): RooftopAccess {
   return { uid, dealerId, keyName: key }
 }

@@ -175,7 +175,7 @@ export function receivedFields(
 }
 
 /** The problem of a call that gives none of these fields. */
-export function needsOneOf(...names: readonly string[]): Operation['problem'] {
+export function requiresOneField(...names: readonly string[]): Operation['problem'] {
   const flags = names.map((name) => `--${name}`)
   return (fields) =>
     names.some((name) => fields[name] !== undefined) ? null : `needs ${flags.join(' or ')}`

@@ -6,7 +6,7 @@ import type { z } from 'zod'
 export type TextKind = 'number' | 'boolean' | 'list' | 'object' | 'text'
 
 /** The kind of a field, whatever it is wrapped in (optional, default, nullable). */
-export function kindOf(field: z.core.$ZodType): TextKind {
+export function textKind(field: z.core.$ZodType): TextKind {
   const def = field._zod.def as unknown as Record<string, unknown>
   switch (def['type']) {
     case 'optional':
@@ -14,11 +14,11 @@ export function kindOf(field: z.core.$ZodType): TextKind {
     case 'default':
     case 'prefault':
     case 'readonly':
-      return kindOf(def['innerType'] as z.core.$ZodType)
+      return textKind(def['innerType'] as z.core.$ZodType)
     case 'pipe':
-      return kindOf(def['in'] as z.core.$ZodType)
+      return textKind(def['in'] as z.core.$ZodType)
     case 'union':
-      return kindOf((def['options'] as z.core.$ZodType[])[0]!)
+      return textKind((def['options'] as z.core.$ZodType[])[0]!)
     case 'number':
     case 'int':
       return 'number'
@@ -40,15 +40,15 @@ export function holdsObjects(field: z.core.$ZodType): boolean {
     element?: z.core.$ZodType
     innerType?: z.core.$ZodType
   }
-  if (element !== undefined) return kindOf(element) === 'object'
+  if (element !== undefined) return textKind(element) === 'object'
   return innerType !== undefined && holdsObjects(innerType)
 }
 
 /** The values that a field may have, where it has a few; else null. */
-export function choicesOf(field: z.core.$ZodType): readonly string[] | null {
+export function fieldChoices(field: z.core.$ZodType): readonly string[] | null {
   const def = field._zod.def as unknown as Record<string, unknown>
   if (def['type'] === 'enum') return Object.values(def['entries'] as Record<string, string>)
-  return def['innerType'] === undefined ? null : choicesOf(def['innerType'] as z.core.$ZodType)
+  return def['innerType'] === undefined ? null : fieldChoices(def['innerType'] as z.core.$ZodType)
 }
 
 /** Texts by field name, turned into what the fields hold. What cannot be read stays text, so that the schema names it. */
@@ -59,7 +59,7 @@ export function fromText(
   return Object.fromEntries(
     Object.entries(texts).map(([name, value]) => {
       const field = Object.hasOwn(fields.shape, name) ? fields.shape[name] : undefined
-      return [name, field && typeof value === 'string' ? readText(kindOf(field), value) : value]
+      return [name, field && typeof value === 'string' ? readText(textKind(field), value) : value]
     }),
   )
 }

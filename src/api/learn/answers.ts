@@ -47,12 +47,15 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** The fields of records, without those at the paths that the documents name. */
-export function fieldsOf(records: readonly SeenRecord[], documented: readonly string[]): Fields {
+export function collectFields(
+  records: readonly SeenRecord[],
+  documented: readonly string[],
+): Fields {
   const found = new Map<string, Map<string, unknown>>()
   const seen = new Map<string, number>()
   const hidden = new Set<string>()
   for (const { key, body } of records) {
-    for (const [path, value] of leavesOf(body)) {
+    for (const [path, value] of collectLeaves(body)) {
       if (documented.some((one) => path === one || path.startsWith(`${one}.`))) continue
       seen.set(path, (seen.get(path) ?? 0) + 1)
       if (!found.has(path)) found.set(path, new Map())
@@ -76,7 +79,7 @@ function isNameable(part: string): boolean {
 }
 
 /** Every value that is no object, by its path; a list of texts is one value, the only object of a list has the position 0. */
-export function leavesOf(value: unknown): Map<string, unknown> {
+export function collectLeaves(value: unknown): Map<string, unknown> {
   const leaves = new Map<string, unknown>()
   const walk = (part: unknown, path: string, left: number) => {
     if (leaves.size >= mostPaths || left === 0) return

@@ -5,7 +5,7 @@ import { listPastCarHistory, listPastPpsr, watchPpsr } from '../contract/apprais
 import { getEvaluation, listEvaluations, listUsers } from '../contract/appraisal/evaluations.ts'
 import { documentedEvaluationPaths } from '../contract/appraisal/shapes.ts'
 import type { FieldValues, Operation, Region } from '../contract/operation.ts'
-import { type Answer, fieldsOf } from './answers.ts'
+import { type Answer, collectFields } from './answers.ts'
 import { type Form, forms } from './forms.ts'
 import { evaluationsIn } from './learn.ts'
 import { isInWindow, possibleIds } from './learn-lists.ts'
@@ -80,8 +80,8 @@ export async function collectAnswers(
   for (const rooftop of asked) {
     const isFirstOfKey = asked.find(({ keyName }) => keyName === rooftop.keyName) === rooftop
     if (isFirstOfKey) await send(0, { includeInactive: true }, rooftop)
-    const lists = await listsOf(send, rooftop, now())
-    known = await evaluationsOf(send, rooftop, lists, { wire, share, known })
+    const lists = await requestLists(send, rooftop, now())
+    known = await requestEvaluations(send, rooftop, lists, { wire, share, known })
   }
   const [first] = asked
   if (first?.dealerId != null)
@@ -90,9 +90,9 @@ export async function collectAnswers(
       { startdate: now() - 30 * daySeconds, dealerId: `[${first.dealerId + 1}]` },
       first,
     )
-  for (const rooftop of asked) await platesOf(send, rooftop, answers, wire)
+  for (const rooftop of asked) await requestPlates(send, rooftop, answers, wire)
   for (const rooftop of asked.filter(({ region }) => region === 'AU'))
-    await checksOf(send, rooftop, answers)
+    await requestChecks(send, rooftop, answers)
   return answers
 }
 
@@ -107,7 +107,7 @@ function spread(rooftops: readonly AskedRooftop[]): AskedRooftop[] {
     .slice(0, mostRooftops)
 }
 
-async function listsOf(send: Send, rooftop: AskedRooftop, now: number): Promise<Answer[]> {
+async function requestLists(send: Send, rooftop: AskedRooftop, now: number): Promise<Answer[]> {
   const found: Answer[] = []
   for (const days of [30, 90]) {
     const dealer = rooftop.dealerId === null ? {} : { dealerId: `[${rooftop.dealerId}]` }
@@ -121,7 +121,7 @@ async function listsOf(send: Send, rooftop: AskedRooftop, now: number): Promise<
 
 /** Reads evaluations spread over a list, by the first place of an id that answers with the id that was asked for. Returns that place;
  *  `known`: the one of another list. */
-async function evaluationsOf(
+async function requestEvaluations(
   send: Send,
   rooftop: AskedRooftop,
   lists: readonly Answer[],
@@ -159,14 +159,14 @@ async function evaluationsOf(
 }
 
 /** Paths that may hold a value of this form: as configured or named first. */
-function pathsOf(
+function possiblePaths(
   answers: readonly Answer[],
   setting: 'registration' | 'registrationState',
   wire: WireSettings,
 ): string[] {
   const rule = evaluationRules.find((one) => one.setting === `appraisal.evaluation.${setting}`)!
   const tops = documentedEvaluationPaths.map((path) => path.split(/[.[]/)[0]!)
-  const { fields } = fieldsOf(evaluationsIn(answers), tops)
+  const { fields } = collectFields(evaluationsIn(answers), tops)
   const fits = fields.filter(({ values }) =>
     values.values().some((value) => forms[rule.form as Form](value)),
   )
@@ -176,15 +176,15 @@ function pathsOf(
 }
 
 /** Two evaluations by their plates, with a right and a wrong state: the one of each is the control of the other. */
-async function platesOf(
+async function requestPlates(
   send: Send,
   rooftop: AskedRooftop,
   answers: readonly Answer[],
   wire: WireSettings,
 ): Promise<void> {
   const own = evaluationsIn(answers).filter(({ answer }) => answer.rooftop?.uid === rooftop.uid)
-  const [plates] = pathsOf(answers, 'registration', wire)
-  const states = pathsOf(answers, 'registrationState', wire).slice(0, 3)
+  const [plates] = possiblePaths(answers, 'registration', wire)
+  const states = possiblePaths(answers, 'registrationState', wire).slice(0, 3)
   if (plates === undefined) return
   const statesOf = (body: unknown) =>
     [...new Set(states.map((path) => valueAt(body, path)).filter(forms.state))] as string[]
@@ -203,7 +203,7 @@ async function platesOf(
   }
 }
 
-async function checksOf(
+async function requestChecks(
   send: Send,
   rooftop: AskedRooftop,
   answers: readonly Answer[],

@@ -4,7 +4,7 @@ import type { AppraisalWire } from '../../values/wire.ts'
 import { watchPpsr } from '../contract/appraisal/checks.ts'
 import { pastOperations } from '../contract/appraisal/past-checks.ts'
 import { watchStatuses } from '../contract/appraisal/shapes.ts'
-import { type Answer, type Field, type Fields, fieldsOf, type SeenRecord } from './answers.ts'
+import { type Answer, collectFields, type Field, type Fields, type SeenRecord } from './answers.ts'
 import { decide, type Finding, finding, proven, provenAs, shareOf } from './decide.ts'
 import { bitsOf, comparable, forms, instantOf } from './forms.ts'
 import { listField, listsIn, wholeAnswers } from './learn-lists.ts'
@@ -38,11 +38,11 @@ export function learnChecks(
 ): Finding[] {
   const past = answers.filter(({ operation }) => pastNames.includes(operation))
   const watched = answers.filter(({ operation }) => operation === watchPpsr.name)
-  const pastFields = fieldsOf(itemsOf(past, ''), documented)
+  const pastFields = collectFields(itemsOf(past, ''), documented)
   const lists = watchLists(watched)
   const [list] = lists
   const items = itemsOf(watched, lists.length === 1 ? list!.path : ([watch.checks].flat()[0] ?? ''))
-  const watchFields = fieldsOf(items, [])
+  const watchFields = collectFields(items, [])
   const pairs = idPairs(pastFields, watchFields)
   return [
     ofPair(
@@ -176,7 +176,7 @@ interface WatchList {
 function watchLists(watched: readonly Answer[]): WatchList[] {
   const paths = new Set(watched.flatMap(({ body }) => listsIn(body).map(({ path }) => path)))
   return [...paths].flatMap((path) => {
-    const { fields } = fieldsOf(itemsOf(watched, path), [])
+    const { fields } = collectFields(itemsOf(watched, path), [])
     const statuses = fields.filter((field) => shareOf(field, 'watchStatus') === 1)
     return statuses.length > 0 ? [{ path, statuses }] : []
   })

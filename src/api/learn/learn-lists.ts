@@ -4,10 +4,10 @@ import { plural } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import {
   type Answer,
+  collectFields,
+  collectLeaves,
   type Field,
   type Fields,
-  fieldsOf,
-  leavesOf,
   type SeenRecord,
 } from './answers.ts'
 import { decide, type Finding, finding, provenAs, type Question } from './decide.ts'
@@ -54,7 +54,7 @@ interface ListedId {
 function idsIn(answer: Answer): ListedId[] {
   return listsIn(answer.body).flatMap(({ path: list, items }) =>
     items.flatMap((item) =>
-      [...leavesOf(item)]
+      [...collectLeaves(item)]
         .filter(([, value]) => forms.number(value))
         .map(([path, value]) => ({ list, path, id: Number(value), item, answer })),
     ),
@@ -108,7 +108,7 @@ export function learnList(
     listField(path, lists),
   )
   const itemsOf: JsonPath = arrays.length === 1 ? arrays[0]!.path : evalList.items
-  const all = fieldsOf(itemRecords(lists, itemsOf, proved[0]), [])
+  const all = collectFields(itemRecords(lists, itemsOf, proved[0]), [])
   const ids = proved
     .map(([first]) => all.fields.find(({ path }) => path === first!.path))
     .filter((field) => field !== undefined)

@@ -4,7 +4,7 @@ import { updateEvaluation } from '../contract/appraisal/creation.ts'
 import { getEvaluation, listEvaluations, listUsers } from '../contract/appraisal/evaluations.ts'
 import { documentedEvaluationPaths } from '../contract/appraisal/shapes.ts'
 import { decodeGcc } from '../contract/vehicle-data/decode.ts'
-import { type Answer, type Field, type Fields, fieldsOf, type SeenRecord } from './answers.ts'
+import { type Answer, collectFields, type Field, type Fields, type SeenRecord } from './answers.ts'
 import { decide, type Finding, proven } from './decide.ts'
 import { comparable } from './forms.ts'
 import { learnChecks } from './learn-checks.ts'
@@ -58,7 +58,7 @@ function learnEvaluation(
   names: WireSettings['appraisal']['evaluation'],
   vehicles: readonly KnownVehicle[],
 ): Finding[] {
-  const all = fieldsOf(evaluations, documented)
+  const all = collectFields(evaluations, documented)
   const witnessesOf = witnessesIn(answers, evaluations, vehicles)
   const staff = staffIn(answers, evaluations)
   const ofStaff = ({ values }: Field) =>

@@ -96,11 +96,11 @@ function fromHar(
   if (operation === undefined) return null
   const uid = request?.headers?.find(({ name }) => name.toLowerCase() === 'x-dealer-id')?.value
   const rooftop = rooftops.find((one) => one.uid === uid)
-  const body = bodyOf(response)
+  const body = responseBody(response)
   const answer =
     body === undefined
       ? null
-      : operationAnswer(operation, fieldsOf(operation, path, request, wire), body)
+      : operationAnswer(operation, requestFields(operation, path, request, wire), body)
   return answer === null || rooftop === undefined ? answer : { ...answer, rooftop }
 }
 
@@ -122,7 +122,7 @@ function isPathOf(
   )
 }
 
-function fieldsOf(
+function requestFields(
   operation: Operation,
   path: string,
   request: HarEntry['request'],
@@ -148,7 +148,7 @@ function fieldsOf(
 }
 
 /** The body of a success, or `[]` where what was asked for is unknown; undefined: neither. */
-function bodyOf(response: HarEntry['response']): unknown {
+function responseBody(response: HarEntry['response']): unknown {
   const { status = 0, content } = response ?? {}
   if (status === 400 || status === 404) return []
   if (status < 200 || status > 299) return undefined

@@ -1,4 +1,4 @@
-import { meaningsOf } from '../../stock/csv/map/aliases.ts'
+import { findMeanings } from '../../stock/csv/map/aliases.ts'
 import { headerKey } from '../../stock/csv/map/header-name.ts'
 import type { Field as StockField } from '../../stock/csv/map/stock-fields.ts'
 import type { Rule } from './decide.ts'
@@ -6,7 +6,7 @@ import type { Rule } from './decide.ts'
 // The names that the trade uses. A name ranks and explains: alone it proves nothing.
 
 /** The last key of a path, alone and behind the key above it: `Owner.Name` is `name` and `ownername`. */
-function namesOf(path: string): string[] {
+function pathNames(path: string): string[] {
   const parts = path.split('.').filter((part) => part !== '0')
   const key = headerKey(parts.at(-1)!)
   return [
@@ -18,13 +18,13 @@ function namesOf(path: string): string[] {
 
 function named(list: string): Rule['isNamed'] {
   const names = new Set(list.split(/\s+/))
-  return (path) => namesOf(path).some((name) => names.has(name))
+  return (path) => pathNames(path).some((name) => names.has(name))
 }
 
 /** Named as in the stock lists of dealers. */
 function asInStock(...fields: readonly StockField[]): Rule['isNamed'] {
   return (path) =>
-    meaningsOf(
+    findMeanings(
       path
         .split('.')
         .at(-1)!

@@ -30,12 +30,16 @@ export function unexaminedGroups(
   found: readonly { readonly setting: string }[],
 ): UnexaminedGroup[] {
   const examined = new Set(found.map(({ setting }) => setting))
-  const left = settingsOf(defaultWire, wire, '').filter(({ setting }) => !examined.has(setting))
+  const left = listSettings(defaultWire, wire, '').filter(({ setting }) => !examined.has(setting))
   const groups = Map.groupBy(left, ({ setting }) => setting.split('.').slice(0, 2).join('.'))
-  return [...groups].map(([group, settings]) => ({ group, settings, evidence: evidenceOf(group) }))
+  return [...groups].map(([group, settings]) => ({
+    group,
+    settings,
+    evidence: missingEvidence(group),
+  }))
 }
 
-function evidenceOf(group: string): string {
+function missingEvidence(group: string): string {
   const operation = findOperation(shownBy[group.split('.')[1]!] ?? '')
   if (operation === undefined)
     return group.endsWith('webhookBody') ? 'a received webhook' : 'forecourt check'
@@ -43,7 +47,7 @@ function evidenceOf(group: string): string {
   return `forecourt api ${operation.name} (${cost})`
 }
 
-function settingsOf(
+function listSettings(
   tree: object,
   configured: object,
   prefix: string,
@@ -51,7 +55,7 @@ function settingsOf(
   return Object.entries(tree).flatMap(([name, value]: [string, unknown]) => {
     const own = (configured as Record<string, unknown>)[name]
     return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? settingsOf(value, own as object, `${prefix}${name}.`)
+      ? listSettings(value, own as object, `${prefix}${name}.`)
       : [{ setting: prefix + name, configured: own as JsonPath }]
   })
 }

@@ -1,11 +1,11 @@
 import type pg from 'pg'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { type KeyAnswer, KeyRate } from '../sources/key-rate.ts'
 import type { KeyLimiter } from '../sources/limiter.ts'
-import { advance, noAnswers, type RateEvent, sumOf } from '../sources/rate-law.ts'
+import { addEvents, advance, noAnswers, type RateEvent } from '../sources/rate-law.ts'
 import { type BudgetRow, BudgetRows, type KeyUsage, type OtherUsage } from './budget-rows.ts'
-import { sharesOf } from './share.ts'
+import { divideCap } from './share.ts'
 
 /** What a process knows about a key, for metrics. */
 export interface RateReading {
@@ -88,7 +88,7 @@ export class RateBudgets implements AsyncDisposable {
 
   /** Reports that Postgres did not answer. Until it does, the last known limits are used. */
   onConnectionLost(error: unknown): void {
-    const reason = messageOf(error)
+    const reason = errorText(error)
     if (!this.isDisconnected && !this.isClosed)
       this.#log.warn({ reason }, 'rate budgets unavailable; using last known limits')
     this.isDisconnected = true
@@ -221,7 +221,7 @@ class SharedKey extends KeyRate {
     const { restUntil, cutAt } = this.state
     const event = super.record(answer)
     // The warehouse learns nothing of what happens while it is away.
-    if (!this.#budgets.isDisconnected) this.#unstored = sumOf(this.#unstored, event)
+    if (!this.#budgets.isDisconnected) this.#unstored = addEvents(this.#unstored, event)
     const isNews = this.state.restUntil > restUntil || this.state.cutAt !== cutAt
     if (isNews) void this.#budgets.refreshAtOnce()
     return event
@@ -239,7 +239,7 @@ class SharedKey extends KeyRate {
     this.#refreshedAt = performance.now()
     this.#clockOffset = row.now - this.#refreshedAt
     this.#processes = others.length + 1
-    this.#share = sharesOf(this.#limiter.max, [{ memberId: rows.memberId, demand }, ...others])[0]!
+    this.#share = divideCap(this.#limiter.max, [{ memberId: rows.memberId, demand }, ...others])[0]!
     this.#limiter.setShare(this.#share)
 
     const unstored = this.#unstored
@@ -249,7 +249,7 @@ class SharedKey extends KeyRate {
     const next = advance(row.state, event, row.now)
     const isStored = next === row.state || (await rows.store(row, next))
     if (!isStored) {
-      this.#unstored = sumOf(unstored, this.#unstored)
+      this.#unstored = addEvents(unstored, this.#unstored)
       void this.#budgets.refreshAtOnce()
       return
     }

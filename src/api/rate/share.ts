@@ -1,7 +1,7 @@
 /** How many of the `cap` calls in flight each member may have, in the given order. Each gets at least 1, so the sum exceeds `cap`
  *  only when there are more members than that. `demand`: calls in flight or waiting. Members with low demand leave the rest to others; what remains is divided evenly.
  *  The result does not depend on the order of the members. */
-export function sharesOf(
+export function divideCap(
   cap: number,
   members: readonly { readonly memberId: string; readonly demand: number }[],
 ): number[] {

@@ -126,7 +126,7 @@ export class ServiceCalls<Reach extends Effect> {
     const { method, path } = operation.transport(this.#wire)
     const { subjectOf, secret, key } = this.#accessOf(operation, rooftop)
     const where = [method, path, subjectOf(naturalKey)].filter(Boolean).join(' ')
-    return { where, details: { ...detailsOf(call), key }, secrets: [secret] }
+    return { where, details: { ...errorDetails(call), key }, secrets: [secret] }
   }
 
   /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
@@ -135,11 +135,11 @@ export class ServiceCalls<Reach extends Effect> {
     const access = this.#accessOf(operation, rooftop)
     const { limiter, keyAdvice, key } = access
     const send = async () => {
-      const request = await requestOf(call, access, this.#wire)
+      const request = await buildRequest(call, access, this.#wire)
       const subject = access.subjectOf(naturalKey)
       return await this.#http.request({
         ...request,
-        ...{ limiter, keyAdvice, subject, details: { ...detailsOf(call), key } },
+        ...{ limiter, keyAdvice, subject, details: { ...errorDetails(call), key } },
       })
     }
     const use = { key, rooftopUid: access.rooftopUid, operation: operation.name }
@@ -248,7 +248,7 @@ function openLimiter(
   })
 }
 
-function detailsOf({
+function errorDetails({
   rooftop,
   naturalKey,
 }: Pick<Call<Effect>, 'rooftop' | 'naturalKey'>): ErrorDetails {
@@ -257,7 +257,7 @@ function detailsOf({
 
 /** Makes the request of a call with the configured wire names. Files are streamed from the disk when it is sent.
  *  Rejects with the file's error when one cannot be opened. */
-async function requestOf<Reach extends Effect>(
+async function buildRequest<Reach extends Effect>(
   { operation, fields: given, files = [], naturalKey: _, rooftop: __, ...call }: Call<Reach>,
   { headers, user }: Access,
   wire: WireSettings,
@@ -272,14 +272,14 @@ async function requestOf<Reach extends Effect>(
   const request = { ...call, contract: operation, timeoutSeconds, method, path, route, headers }
   switch (encoding) {
     case 'query':
-      return { ...request, path: withQuery(path, queryOf(sent)) }
+      return { ...request, path: withQuery(path, queryText(sent)) }
     case 'json': {
       const type = { 'content-type': 'application/json' }
       return { ...request, headers: { ...headers, ...type }, body: JSON.stringify(sent) }
     }
     case 'form':
       // The form sets its own content type, with the boundary.
-      return { ...request, body: await formOf(operation, sent, files, wire) }
+      return { ...request, body: await buildForm(operation, sent, files, wire) }
   }
 }
 
@@ -299,19 +299,19 @@ function splitPath(
   return { path, rest: Object.fromEntries(rest) }
 }
 
-function queryOf(sent: FieldValues): string {
-  const texts = Object.entries(sent).map(([name, value]) => [name, textOf(value)])
+function queryText(sent: FieldValues): string {
+  const texts = Object.entries(sent).map(([name, value]) => [name, fieldText(value)])
   return new URLSearchParams(texts).toString()
 }
 
-async function formOf(
+async function buildForm(
   { file }: Operation,
   sent: FieldValues,
   files: readonly string[],
   wire: WireSettings,
 ): Promise<FormData> {
   const form = new FormData()
-  for (const [name, value] of Object.entries(sent)) form.append(name, textOf(value))
+  for (const [name, value] of Object.entries(sent)) form.append(name, fieldText(value))
   for (const path of files)
     form.append(file!.name(wire), await openAsBlob(path, { type: imageType(path) }), basename(path))
   return form
@@ -322,6 +322,6 @@ function imageType(path: string): string {
   return /\.jpe?g$/i.test(path) ? 'image/jpeg' : 'application/octet-stream'
 }
 
-function textOf(value: unknown): string {
+function fieldText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -123,7 +123,7 @@ export function bodyError(
   otherwise: string,
   { where, details, secrets }: AnswerContext,
 ): SyncError {
-  const text = errorText(body, secrets)
+  const text = reportedErrors(body, secrets)
   const fault = text === null ? otherwise : `is an error: "${text}".`
   return new SyncError(errorAction, `The answer of ${where} ${fault}`, { ...details, status: 200 })
 }
@@ -136,14 +136,14 @@ export function quoteError(
 ): string | null {
   if (text.length > maxErrorBytes || !/^\s*\{/.test(text)) return null
   try {
-    return errorText(JSON.parse(text), secrets, path)
+    return reportedErrors(JSON.parse(text), secrets, path)
   } catch {
     // Not JSON, so nothing in it may be quoted.
     return null
   }
 }
 
-function errorText(
+function reportedErrors(
   body: unknown,
   secrets: readonly string[],
   path: JsonPath = 'error',

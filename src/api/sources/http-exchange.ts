@@ -28,8 +28,8 @@ export class TransportFault extends RequestFault {
   readonly syscall: string | null
 
   constructor(error: unknown) {
-    const code = codeOf(error)
-    const syscall = syscallOf(error)
+    const code = errorCode(error)
+    const syscall = findSyscall(error)
     super(meaningOfTransport(code, syscall), phrases[code] ?? `the connection failed (${code})`)
     this.code = code
     this.syscall = syscall
@@ -43,7 +43,7 @@ function meaningOfTransport(code: string, syscall: string | null): Meaning {
   return isUnconnected || code === 'UND_ERR_CONNECT_TIMEOUT' ? 'noConnection' : 'noAnswer'
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   // The socket's code says more than undici's wrapper of it.
   const inner = ((error as Error | undefined)?.cause as { code?: unknown } | undefined)?.code
@@ -51,12 +51,12 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }
 
-function syscallOf(error: unknown): string | null {
+function findSyscall(error: unknown): string | null {
   const { syscall, cause, errors } = (error ?? {}) as Record<string, unknown>
   if (typeof syscall === 'string') return syscall
-  if (cause instanceof Error) return syscallOf(cause)
+  if (cause instanceof Error) return findSyscall(cause)
   // A name with several addresses has one fault for each address that was tried.
-  const tried = new Set(Array.isArray(errors) ? errors.map(syscallOf) : [])
+  const tried = new Set(Array.isArray(errors) ? errors.map(findSyscall) : [])
   const [only = null] = tried
   return tried.size === 1 ? only : null
 }

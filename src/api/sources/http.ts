@@ -14,11 +14,11 @@ import {
 import { exchange, type RawAnswer } from './http-exchange.ts'
 import type { KeyLimiter } from './limiter.ts'
 import {
-  meaningOf,
   plainRead,
   RequestFault,
   rules,
   type StatusContract,
+  statusMeaning,
   unknownOutcome,
   waitBeforeRepeat,
 } from './status-rules.ts'
@@ -251,7 +251,7 @@ export class HttpSource {
         return failure
       }
       limiter.onSuccess(generation)
-      const date = httpDateOf(raw.headers)
+      const date = readHttpDate(raw.headers)
       const times = { date, requestedAt, receivedAt: now() }
       return { status, headers: raw.headers, text, attempts: attempt, ...times }
     } catch (cause) {
@@ -298,7 +298,7 @@ export class HttpSource {
     const body = await decodeErrorBody(bytes, headers)
     const text = quoteError(body, secretsIn(request.headers), errorPath)
     const what = `answered ${status}${text === null ? '' : `: "${text}"`}`
-    const meaning = meaningOf(request.contract ?? plainRead, { status, text, retryAfterMs })
+    const meaning = statusMeaning(request.contract ?? plainRead, { status, text, retryAfterMs })
     return { meaning, status, what, retryAfterMs }
   }
 
@@ -371,7 +371,7 @@ function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return named.flatMap(([, value]) => [value, ...value.split(' ')])
 }
 
-function httpDateOf(headers: AnswerHeaders): Date | null {
+function readHttpDate(headers: AnswerHeaders): Date | null {
   const date = one(headers.date)
   return date === undefined ? null : parseHttpDate(date)
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../app/config/read.ts'
-import { messageOf, SyncError, UsageError } from '../../errors.ts'
+import { errorText, SyncError, UsageError } from '../../errors.ts'
 import { sleep } from '../../values/sleep.ts'
 import {
   type Effect,
@@ -100,7 +100,7 @@ function withNextStep(
     name,
     ...flags.map(([flag, value]) => `--${flag} ${quoted(String(value))}`),
   ]
-  const message = messageOf(error).replace(/\.$/, '')
+  const message = errorText(error).replace(/\.$/, '')
   const errorAction = error instanceof SyncError ? error.errorAction : 'retry'
   return new SyncError(
     errorAction,

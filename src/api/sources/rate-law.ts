@@ -78,7 +78,7 @@ export function rateAt(state: RateState, now: number): number | null {
   const { cutAt, restUntil } = state
   // A cut in the future: the clock was set back.
   if (cutAt === null || cutAt > now + 1000) return null
-  const limit = limitOf(state)
+  const limit = rateLimit(state)
   const passed = Math.max(0, now - Math.max(cutAt, restUntil)) / 1000
   const rate = limit * cutTo ** ((1 - passed / secondsToFlat(state, limit)) ** 5)
   // Far above the rate that the source is known to accept, no limit applies.
@@ -113,7 +113,7 @@ export function noAnswers(generation: number): RateEvent {
 }
 
 /** The answers of both, for the generation of `earlier`. */
-export function sumOf(earlier: RateEvent, later: RateEvent): RateEvent {
+export function addEvents(earlier: RateEvent, later: RateEvent): RateEvent {
   const waits = [earlier.retryAfterMs, later.retryAfterMs].filter((ms) => ms !== null)
   return {
     generation: earlier.generation,
@@ -212,7 +212,7 @@ function seenRate({ from, answered, speed, refusedInFlight }: RateState): number
 }
 
 /** Where the curve is flat. */
-function limitOf(state: RateState): number {
+function rateLimit(state: RateState): number {
   const { from } = state
   const seen = seenRate(state)
   return Math.max(0.5, flatAt * (from !== null && seen >= 0.8 * from ? from : seen))
@@ -226,5 +226,5 @@ function secondsToFlat({ from }: RateState, limit: number): number {
 /** Whether the rate is so low that a source with a limit refuses nothing. */
 function isInTrial(state: RateState, rate: number | null): boolean {
   if (rate === null || state.refusedInFlight >= 2) return false
-  return rate < trialBelow * Math.min(limitOf(state), seenRate(state))
+  return rate < trialBelow * Math.min(rateLimit(state), seenRate(state))
 }

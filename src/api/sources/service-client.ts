@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import type { Call, ServiceCalls } from './calls.ts'
@@ -63,7 +63,7 @@ export class ServiceClient<Reach extends Effect> {
     const sent = { ...call, fields, validate, operation: operation as Operation<Reach> }
     const answer = await calls.send(sent)
     const context = calls.context(sent)
-    const body = bodyOf(answer, context)
+    const body = parseBody(answer, context)
     // A 2xx body with `error` is an error [A §4 /entervin].
     if (isError(body)) throw bodyError('skip', body, '', context)
     return {
@@ -77,12 +77,12 @@ export class ServiceClient<Reach extends Effect> {
 }
 
 /** The parsed body. SyncError `skip` when a 2xx body cannot be read: the call took effect, so it must not be sent again. */
-function bodyOf({ text, headers, status }: HttpAnswer, context: AnswerContext): unknown {
+function parseBody({ text, headers, status }: HttpAnswer, context: AnswerContext): unknown {
   if (text.trim() === '') return null
   try {
     return jsonBody(text, headers)
   } catch (cause) {
-    const message = `The answer of ${context.where} cannot be read: ${messageOf(cause)}.`
+    const message = `The answer of ${context.where} cannot be read: ${errorText(cause)}.`
     throw new SyncError('skip', message, { ...context.details, cause, status })
   }
 }

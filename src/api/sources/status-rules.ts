@@ -145,7 +145,7 @@ export const rests = {
 } as const
 
 /** What an answer outside 2xx means at an operation. `text`: its error text; `retryAfterMs`: the wait that it asks for. */
-export function meaningOf(
+export function statusMeaning(
   { statuses, about }: StatusContract,
   answer: {
     readonly status: number
@@ -242,13 +242,13 @@ function isBrief(retryAfterMs: number | null): boolean {
 }
 
 function holdsWords(text: string, documented: string): boolean {
-  const wanted = wordsOf(documented)
+  const wanted = splitWords(documented)
   let found = 0
-  for (const word of wordsOf(text)) if (word === wanted[found]) found += 1
+  for (const word of splitWords(text)) if (word === wanted[found]) found += 1
   return wanted.length > 0 && found === wanted.length
 }
 
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.toLowerCase().match(/\p{L}+/gu) ?? []
 }
 

@@ -48,10 +48,10 @@ export async function callOperation(caller: Caller, request: OperationCall): Pro
       `${operation.name} ${problem}: see "forecourt api ${operation.name} --help".`,
     )
   requireApiKey(config, operation)
-  const naturalKey = subjectOf(fields)
+  const naturalKey = callSubject(fields)
   const call: ServiceCall<Record<string, unknown>> = {
     ...{ fields, files, signal },
-    ...(rooftop === null ? {} : { rooftop: accessOf(rooftop) }),
+    ...(rooftop === null ? {} : { rooftop: rooftopAccess(rooftop) }),
     ...(isNamed(operation, naturalKey) ? { naturalKey } : {}),
   }
   await using services = openServices<Effect>(config, log, ['read', 'write', 'bill'])
@@ -88,7 +88,7 @@ async function showAnswer(
 }
 
 /** The subject of the call: an evaluation, else a VIN, else a code with its kilometres. Normalised, so that a repeat is recognised. */
-function subjectOf({ evalid, vin, adcode, km }: OperationCall['fields']): string | null {
+function callSubject({ evalid, vin, adcode, km }: OperationCall['fields']): string | null {
   const model = adcode === undefined || km === undefined ? adcode : `${adcode}/${km}`
   const named = evalid ?? vin ?? model
   return named === undefined ? null : String(named).trim().toUpperCase().slice(0, 64)
@@ -99,7 +99,7 @@ function isNamed({ service }: Operation, naturalKey: string | null): naturalKey 
   return naturalKey !== null && (service === 'vehicleData' || /^\d+$/.test(naturalKey))
 }
 
-function accessOf({ uid, dealerId, key }: RooftopConfig) {
+function rooftopAccess({ uid, dealerId, key }: RooftopConfig) {
   return { uid, dealerId, keyName: key }
 }
 

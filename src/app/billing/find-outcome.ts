@@ -1,6 +1,6 @@
 import { pastOperations } from '../../api/contract/appraisal/past-checks.ts'
 import type { Budget } from '../../api/contract/operation.ts'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import { RecordIssues } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
@@ -135,7 +135,7 @@ async function settleOpen(
   } catch (error) {
     signal.throwIfAborted()
     log.warn(
-      { ...what, reason: messageOf(error) },
+      { ...what, reason: errorText(error) },
       'an earlier call has an unknown outcome, which cannot be checked now',
     )
     return

@@ -5,7 +5,7 @@ import { BusyError, UsageError } from '../../errors.ts'
 import { utcText } from '../../values/instant.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { type Db, openDb } from '../../warehouse/db/transaction.ts'
-import { listedKindOf, listOperationOf, type PastList } from './past-calls.ts'
+import { listedKind, listOperation, type PastList } from './past-calls.ts'
 
 /** A requested billable call. */
 export interface BillableCall {
@@ -111,8 +111,8 @@ const isSameSubject = `call.operation = $1 and call.natural_key is not distinct 
     = (select group_id from core.rooftop where rooftop_id = $3::int), true)`
 
 /** An EvalID is unique only within its dealer group; a VIN names the same vehicle in all. */
-function subjectOf({ operation, naturalKey, rooftopId }: BillableCall): readonly unknown[] {
-  return [operation, naturalKey, listedKindOf(operation) === null ? null : rooftopId]
+function ledgerSubject({ operation, naturalKey, rooftopId }: BillableCall): readonly unknown[] {
+  return [operation, naturalKey, listedKind(operation) === null ? null : rooftopId]
 }
 
 /** Throws when an earlier call for the same subject has an unknown outcome and no later one was paid for. */
@@ -124,7 +124,7 @@ async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promis
        and call_id > (select coalesce(max(call_id), 0) from ops.billable_call as call
          where ${isSameSubject} and state = 'committed')
      order by call_id`,
-    [...subjectOf(call)],
+    [...ledgerSubject(call)],
   )
   const living = rows.find(({ is_dead }) => !is_dead)
   if (living !== undefined) throw underWay(call, living)
@@ -145,7 +145,7 @@ async function requireNoneValid(client: pg.ClientBase, call: BillableCall): Prom
     `select call_id, at, requested_by from ops.billable_call as call
      where ${isSameSubject} and state = 'committed' and at > now() - make_interval(days => $4)
      order by call_id desc limit 1`,
-    [...subjectOf(call), validDays[call.budget]],
+    [...ledgerSubject(call), validDays[call.budget]],
   )
   if (rows[0] !== undefined) throw stillValid(call, rows[0])
 }
@@ -216,7 +216,7 @@ function stillValid(
   { operation, budget, naturalKey }: BillableCall,
   earlier: PaidCall,
 ): UsageError {
-  const listing = listOperationOf(operation)
+  const listing = listOperation(operation)
   const days = validDays[budget]
   const shown =
     listing === null
@@ -230,7 +230,7 @@ function stillValid(
 
 function doubted({ operation, naturalKey }: BillableCall, earlier: Doubtful): UsageError {
   const why =
-    listedKindOf(operation) === null
+    listedKind(operation) === null
       ? 'no operation lists past calls, so its outcome cannot be found here: ask the provider'
       : 'the past checks do not show it yet (it may still be running, or they cannot be read): try again in 15 minutes'
   return new UsageError(

@@ -4,7 +4,7 @@ import type { Budget } from '../../api/contract/operation.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { unlockCall } from './ledger.ts'
-import { type ListedKind, listedKindOf, type UnknownCall } from './past-calls.ts'
+import { type ListedKind, listedKind, type UnknownCall } from './past-calls.ts'
 
 /** A call of unknown outcome whose process has ended; locked against other processes until it is disposed. */
 export interface OpenCall extends UnknownCall, AsyncDisposable {
@@ -42,7 +42,7 @@ export async function listOpenCalls(
     .orderBy('call_id')
     .execute()
   return rows
-    .filter(({ operation }) => listedKindOf(operation) !== null)
+    .filter(({ operation }) => listedKind(operation) !== null)
     .map(({ call_id }) => Number(call_id))
 }
 
@@ -51,7 +51,7 @@ export async function listOpenCalls(
 export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenCall | null> {
   return await lockCall(pool, callId, async (holder) => {
     const call = await readOpen(holder, callId)
-    return call === null ? null : { ...call, kind: listedKindOf(call.operation)! }
+    return call === null ? null : { ...call, kind: listedKind(call.operation)! }
   })
 }
 

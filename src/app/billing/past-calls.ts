@@ -10,14 +10,14 @@ import type { PastCheck } from '../../api/contract/appraisal/past-checks.ts'
 export type ListedKind = 'ppsr' | 'car_history'
 
 /** Null: no operation lists its checks, so an unknown outcome stays unknown. */
-export function listedKindOf(operation: string): ListedKind | null {
+export function listedKind(operation: string): ListedKind | null {
   if (operation === searchPpsr.name) return 'ppsr'
   return operation === runCarHistory.name ? 'car_history' : null
 }
 
 /** The operation that lists the checks of a billable operation; null: none does. */
-export function listOperationOf(operation: string): string | null {
-  const kind = listedKindOf(operation)
+export function listOperation(operation: string): string | null {
+  const kind = listedKind(operation)
   if (kind === null) return null
   return kind === 'ppsr' ? listPastPpsr.name : listPastCarHistory.name
 }
@@ -86,7 +86,7 @@ export function checkMadeBy(
     if (doubt.knownRefs !== null) return !doubt.knownRefs.includes(ref)
     return searchedAt === null || searchedAt.getTime() >= since
   })
-  const byAge = fresh.toSorted((a, b) => timeOf(a) - timeOf(b))
+  const byAge = fresh.toSorted((a, b) => searchTime(a) - searchTime(b))
   return byAge[0]?.ref ?? null
 }
 
@@ -138,6 +138,6 @@ export function reservedAt({ sourceAt, ageMs }: UnknownCall, { at }: PastList): 
   return sourceAt ?? new Date(at.getTime() - ageMs)
 }
 
-function timeOf({ searchedAt }: PastList['checks'][number]): number {
+function searchTime({ searchedAt }: PastList['checks'][number]): number {
   return searchedAt?.getTime() ?? Number.POSITIVE_INFINITY
 }

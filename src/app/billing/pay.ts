@@ -1,7 +1,7 @@
-import { checkRefOf } from '../../api/contract/appraisal/past-checks.ts'
+import { buildCheckRef } from '../../api/contract/appraisal/past-checks.ts'
 import type { ServiceAnswer } from '../../api/sources/service-client.ts'
 import { wasTaken } from '../../api/sources/status-rules.ts'
-import { type Meaning, messageOf, SyncError } from '../../errors.ts'
+import { errorText, type Meaning, SyncError } from '../../errors.ts'
 import {
   type BillableSubject,
   type BillingContext,
@@ -20,7 +20,7 @@ import {
   settleCall,
 } from './ledger.ts'
 import { lockUnshownCall, markShown, refsOfOtherCalls } from './open-calls.ts'
-import { type AnsweredCheck, checkInAnswer, listedKindOf } from './past-calls.ts'
+import { type AnsweredCheck, checkInAnswer, listedKind } from './past-calls.ts'
 import {
   answerFromCheck,
   recoverAnswer,
@@ -109,7 +109,7 @@ async function untilShown<Missing extends null>(
 
 /** The subject of the past checks; null when no operation lists what this one makes. */
 function listedSubject({ operation, rooftop, naturalKey }: BillableSubject): PastSubject | null {
-  const kind = listedKindOf(operation.name)
+  const kind = listedKind(operation.name)
   if (kind === null || rooftop === null) return null
   return { kind, evalId: Number(naturalKey), rooftop }
 }
@@ -151,7 +151,7 @@ async function readBefore(
   } catch (error) {
     signal.throwIfAborted()
     if (!isUnlistable(error, listed.kind)) throw unsent(error)
-    const reason = messageOf(error)
+    const reason = errorText(error)
     log.info({ reason }, 'past checks cannot be listed: the call is sent without them')
     return null
   }
@@ -160,7 +160,7 @@ async function readBefore(
 /** The error of a read before the call, with the fact that nothing was paid. */
 function unsent(error: unknown): SyncError {
   const errorAction = error instanceof SyncError ? error.errorAction : 'retry'
-  const message = `No billable call was sent: ${messageOf(error)}`
+  const message = `No billable call was sent: ${errorText(error)}`
   return new SyncError(errorAction, message, { cause: error })
 }
 
@@ -205,7 +205,7 @@ async function afterFailure(
   const { meaning } = error as { meaning?: Meaning }
   const outcome = outcomes[wasTaken(error)]
   const status = (error as { status?: number }).status ?? null
-  await call.settle(outcome, { status, note: messageOf(error) })
+  await call.settle(outcome, { status, note: errorText(error) })
   if (meaning === 'reportRunning' && call.listed !== null)
     return await waitForRunningReport(billing, { ...call, listed: call.listed })
   if (meaning === 'quotaUsed') throw refusedUntilTomorrow(call, error)
@@ -236,7 +236,7 @@ async function loadPaidCheck(
     if (check !== undefined && check.ref !== answer.ref) await saveCheckRef(db, callId, check.ref)
     const vin = await loadPast(billing, past, answer.runId)
     if (check === undefined) throw new Error('the past checks do not show yet which one it made')
-    const ref = checkRefOf(check, vin)
+    const ref = buildCheckRef(check, vin)
     if (ref !== check.ref) await saveCheckRef(db, callId, ref)
     if (kind === 'ppsr') await storeCounts(billing, rooftop, ref, answer.body)
   } catch (error) {

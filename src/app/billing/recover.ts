@@ -1,7 +1,7 @@
 import { readPastChecks } from '../../api/contract/appraisal/past-checks.ts'
 import { DeadlineExceeded } from '../../api/sources/http-exchange.ts'
 import { unknownOutcome } from '../../api/sources/status-rules.ts'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import type {
   BillingContext,
   PaidResult,
@@ -45,7 +45,7 @@ export async function recoverAnswer(
   // An unreadable answer was paid for, whatever the list shows.
   if (isPaid(error)) throw error
   if (finding.outcome === 'released') {
-    await call.settle('released', { status, note: `${notFoundNote} ${messageOf(error)}` })
+    await call.settle('released', { status, note: `${notFoundNote} ${errorText(error)}` })
     throw withAdvice(error, 'It took no effect: no past check is new, so nothing was billed.')
   }
   const advice =
@@ -112,13 +112,13 @@ export function answerFromCheck(
 
 /** The error of the daily throttle: nothing was billed, and a repeat today would be refused too. */
 export function refusedUntilTomorrow({ operation }: ReservedCall, error: unknown): SyncError {
-  const message = `${messageOf(error)} Nothing was billed: the source accepts no more ${operation.name} until tomorrow.`
+  const message = `${errorText(error)} Nothing was billed: the source accepts no more ${operation.name} until tomorrow.`
   return new SyncError('park', message, { cause: error, status: 429 })
 }
 
 /** The error with `advice` instead of the general advice for an unknown outcome. */
 function withAdvice(error: unknown, advice: string): SyncError {
-  const message = messageOf(error).replace(unknownOutcome.advice, '').trim()
+  const message = errorText(error).replace(unknownOutcome.advice, '').trim()
   const errorAction = error instanceof SyncError ? error.errorAction : 'abort'
   const { status } = error as { status?: number }
   const details = { cause: error, ...(status === undefined ? {} : { status }) }

@@ -45,12 +45,12 @@ export async function readSpend(
   const spend: Partial<Record<Budget, Spend>> = {}
   for (const [budget, allowed] of Object.entries(budgets) as [Budget, number][]) {
     const own = calls.filter((call) => call.budget === budget)
-    if (allowed > 0 || own.length > 0) spend[budget] = spendOf(allowed, own)
+    if (allowed > 0 || own.length > 0) spend[budget] = countSpend(allowed, own)
   }
   return spend
 }
 
-function spendOf(allowed: number, own: readonly Row[]): Spend {
+function countSpend(allowed: number, own: readonly Row[]): Spend {
   const today = own.filter(({ isToday }) => isToday)
   const earlier = own.filter(({ isToday }) => !isToday)
   const count = (state: BilledCall['state']) => today.filter((call) => call.state === state).length

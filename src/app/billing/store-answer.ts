@@ -1,11 +1,11 @@
 import { getEvaluation } from '../../api/contract/appraisal/evaluations.ts'
 import type { Operation } from '../../api/contract/operation.ts'
 import { textAt } from '../../api/contract/reading.ts'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { holdErasureLock, screenAnswer } from '../../privacy/screen/suppression.ts'
 import {
-  countsOf,
   fillCounts,
+  readCounts,
   writeCounts,
 } from '../../streams/vehicle-checks/certificate-counts.ts'
 import { loadPastChecks } from '../../streams/vehicle-checks/load-past-checks.ts'
@@ -17,7 +17,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
 import type { BillingContext, PastChecks } from './billing-context.ts'
-import { type AnsweredCheck, listedKindOf } from './past-calls.ts'
+import { type AnsweredCheck, listedKind } from './past-calls.ts'
 
 /** An answer that was paid for. */
 interface PaidAnswer {
@@ -95,7 +95,7 @@ export async function loadPast(
 ): Promise<string> {
   const { evalId, kind, checks, at } = past
   const { groupId } = past.rooftop
-  const vin = await vinOf(billing.db, past)
+  const vin = await findVin(billing.db, past)
   if (vin === null) throw new NotLoaded(`the warehouse does not have evaluation ${evalId}`)
   if ((await vinAtSource(billing, past)) !== vin)
     throw new Error(`the VIN of evaluation ${evalId} has changed at the source`)
@@ -125,7 +125,7 @@ export async function loadOrWarn(
 }
 
 /** Null when the warehouse does not have the evaluation, or not with a complete VIN. */
-async function vinOf(db: Db, { rooftop, evalId }: PastChecks): Promise<string | null> {
+async function findVin(db: Db, { rooftop, evalId }: PastChecks): Promise<string | null> {
   const rows = await db
     .selectFrom('core.evaluation')
     .select('vin')
@@ -163,7 +163,7 @@ export function readAnsweredCheck(
   body: unknown,
   { ppsrCertificate, carHistory }: AppraisalWire,
 ): AnsweredCheck {
-  const isPpsr = listedKindOf(name) === 'ppsr'
+  const isPpsr = listedKind(name) === 'ppsr'
   const ref =
     textAt(body, (isPpsr ? ppsrCertificate : carHistory).id)
       ?.trim()
@@ -182,7 +182,7 @@ export async function storeCounts(
   ref: string,
   body: unknown,
 ): Promise<void> {
-  await writeCounts(db, groupId, ref, countsOf(body, config.wire.appraisal))
+  await writeCounts(db, groupId, ref, readCounts(body, config.wire.appraisal))
 }
 
 /** Logs that a paid check is not in the warehouse, and when it will be loaded. */
@@ -193,7 +193,7 @@ export function warnNotLoaded({ log }: BillingContext, operation: string, error:
         '"forecourt backfill evaluations" and then a sync'
       : 'the next "forecourt sync" loads its row'
   log.warn(
-    { operation, reason: messageOf(error) },
+    { operation, reason: errorText(error) },
     `the paid check is not in the warehouse yet: ${when}`,
   )
 }

@@ -4,13 +4,13 @@ import type { z } from 'zod'
 import { issueText } from '../../api/contract/issue-text.ts'
 import type { Operation } from '../../api/contract/operation.ts'
 import {
-  choicesOf,
+  fieldChoices,
   fromText,
   holdsObjects,
-  kindOf,
   type TextKind,
+  textKind,
 } from '../../api/contract/text-fields.ts'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 
 // The fields of an operation as flags of the command line, from its schema.
 
@@ -25,10 +25,10 @@ const placeholders: Readonly<Record<TextKind, string>> = {
 /** Adds one flag per field, described as in the contract. */
 export function addFieldFlags(command: Command, { fields }: Operation): void {
   for (const [name, field] of Object.entries(fields.shape)) {
-    const choices = choicesOf(field)
-    const holder = choices === null ? placeholders[kindOf(field)] : `<${choices.join('|')}>`
+    const choices = fieldChoices(field)
+    const holder = choices === null ? placeholders[textKind(field)] : `<${choices.join('|')}>`
     const needed = isRequired(field) ? ' (required)' : ''
-    const about = `${descriptionOf(field)}${needed}`.trim()
+    const about = `${fieldDescription(field)}${needed}`.trim()
     command.option(`--${name} ${holder}`, about)
   }
 }
@@ -52,14 +52,14 @@ export function fieldsFromFlags(
 
 /** The text of a field; a list or an object may be in a file. */
 function fieldText(flag: string, field: z.core.$ZodType, text: string): string {
-  const kind = kindOf(field)
+  const kind = textKind(field)
   if (kind !== 'list' && kind !== 'object') return text
   const isFile = text.startsWith('@')
   const found = isFile ? readFileFlag(flag, text) : text
   // A list of ids may be as short as 1,2,3, in a file also one a line.
   const isPlain = kind === 'list' && !holdsObjects(field) && !/^\s*[[{"]/.test(found)
   if (isPlain) return isFile ? found.split(/[\s,]+/).join(',') : found
-  requireJsonOf(kind, { place: isFile ? `--${flag} ${text}` : `--${flag}`, field }, found)
+  requireJson(kind, { place: isFile ? `--${flag} ${text}` : `--${flag}`, field }, found)
   return found
 }
 
@@ -67,18 +67,18 @@ function readFileFlag(flag: string, text: string): string {
   try {
     return readFileSync(text.slice(1), 'utf8').trim()
   } catch (cause) {
-    throw new UsageError(`--${flag} ${text} cannot be read: ${messageOf(cause)}.`, { cause })
+    throw new UsageError(`--${flag} ${text} cannot be read: ${errorText(cause)}.`, { cause })
   }
 }
 
 /** UsageError that names what is expected. It does not quote the text, which may name a customer. */
-function requireJsonOf(
+function requireJson(
   kind: 'list' | 'object',
   { place, field }: { readonly place: string; readonly field: z.core.$ZodType },
   text: string,
 ): void {
   const wanted = kind === 'list' ? 'a JSON list' : 'a JSON object, e.g. {"name": "value"}'
-  const what = `${wanted} is expected (${descriptionOf(field)})`
+  const what = `${wanted} is expected (${fieldDescription(field)})`
   let found: unknown
   try {
     found = JSON.parse(text)
@@ -107,9 +107,9 @@ function isRequired(field: z.core.$ZodType): boolean {
 }
 
 /** The description may be inside of `optional`. */
-function descriptionOf(field: z.core.$ZodType): string {
+function fieldDescription(field: z.core.$ZodType): string {
   const { description } = field as z.ZodType
   if (description !== undefined) return description
   const inner = (field._zod.def as { innerType?: z.core.$ZodType }).innerType
-  return inner === undefined ? '' : descriptionOf(inner)
+  return inner === undefined ? '' : fieldDescription(inner)
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Effect, Operation } from '../../api/contract/operation.ts'
 import { allOperations, findOperation } from '../../api/contract/operations.ts'
 import { assertInterval, type PollProgress } from '../../api/sources/poll.ts'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import type { Caller, OperationCall } from '../billing/call-operation.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RooftopConfig } from '../config/read.ts'
@@ -20,12 +20,12 @@ const effects: Readonly<Record<Effect, string>> = {
 
 /** Every documented operation as a subcommand of `api`, made from its declaration. */
 export const operationCommands: Pick<CommandDefinition, 'subcommands' | 'subcommandName'> = {
-  subcommands: allOperations.map(commandOf),
+  subcommands: allOperations.map(defineCommand),
   // As the documents write it: /geteval, /v1/historyCheck, any case.
   subcommandName: (typed) => findOperation(typed)?.name,
 }
 
-function commandOf(operation: Operation): CommandDefinition {
+function defineCommand(operation: Operation): CommandDefinition {
   return {
     usage: operation.name,
     group: operation.service === 'appraisal' ? 'Appraisal service:' : 'Vehicle-data APIs:',
@@ -53,7 +53,7 @@ function addOptions(command: Command, operation: Operation): void {
     command.option('--wait', 'ask again until it is done')
     command.option('--every <seconds>', `with --wait, default ${follow.everySeconds}`)
   }
-  command.addHelpText('after', helpOf(operation))
+  command.addHelpText('after', helpText(operation))
 }
 
 /** Commander shows a default, so there is none. */
@@ -61,7 +61,7 @@ function collectFiles(path: string, before: readonly string[] | undefined): stri
   return addToList(path, before ?? [])
 }
 
-function helpOf({ source, status, statuses, region }: Operation): string {
+function helpText({ source, status, statuses, region }: Operation): string {
   const stated = Object.entries(statuses).map(([code, when]) => `  ${code}  ${when}`)
   return [
     '',
@@ -77,11 +77,11 @@ async function runOperation(
   operation: Operation,
   options: Readonly<Record<string, unknown>>,
 ): Promise<number> {
-  const every = everyOf(options)
+  const every = readEveryOption(options)
   const request: OperationCall = {
     operation,
     fields: fieldsFromFlags(operation, options),
-    files: filesOf(operation, options),
+    files: readFileOption(operation, options),
     rooftop: rooftopFor(session, operation, options),
     again: options['again'] === true,
     wait: options['wait'] === true ? { every } : null,
@@ -152,7 +152,7 @@ function rooftopFor(
   throw new UsageError(`${name} needs --rooftop <uid>, one of: ${known}.`)
 }
 
-function filesOf(
+function readFileOption(
   { name, file }: Operation,
   options: Readonly<Record<string, unknown>>,
 ): readonly string[] {
@@ -171,12 +171,12 @@ function requireReadable(path: string): void {
   try {
     accessSync(path, constants.R_OK)
   } catch (cause) {
-    throw new UsageError(`--file ${path} cannot be read: ${messageOf(cause)}.`, { cause })
+    throw new UsageError(`--file ${path} cannot be read: ${errorText(cause)}.`, { cause })
   }
   if (!statSync(path).isFile()) throw new UsageError(`--file ${path} is not a file.`)
 }
 
-function everyOf(options: Readonly<Record<string, unknown>>): number | null {
+function readEveryOption(options: Readonly<Record<string, unknown>>): number | null {
   const text = options['every']
   if (text === undefined) return null
   const seconds = Number(text)

@@ -14,25 +14,25 @@ import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { dryRun } from './dry-run.ts'
 import { chooseStreams, parseDateOption, wholeNumberOption } from './option-values.ts'
-import { exitCodeOf, reportLines } from './run-report.ts'
+import { reportLines, runExitCode } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
 export const backfill: RunCommand = async (session, options, [names]) => {
-  const action = actionOf(options, names as string[])
+  const action = readAction(options, names as string[])
   if (action === 'status') return await showBackfills(session)
   if (action === 'pause') return await pauseRunning(session, options['run'])
   chooseRooftops(session.config, [])
   if (action === 'resume')
     return await begin(session, await readResumedRequest(session, options['run']), options)
-  const request = requestOf(session, options, names as string[])
+  const request = readRequest(session, options, names as string[])
   if (options['dryRun'] === true) return await dryRun(session, request)
   return await begin(session, request, options)
 }
 
 const actions = ['status', 'pause', 'resume'] as const
 
-function actionOf(
+function readAction(
   options: Record<string, unknown>,
   names: readonly string[],
 ): (typeof actions)[number] | 'begin' {
@@ -66,7 +66,7 @@ function refuseIdle(action: (typeof actions)[number], options: Record<string, un
     throw new UsageError('--run goes with --pause or --resume: --status shows every backfill.')
 }
 
-function requestOf(
+function readRequest(
   session: Session,
   options: Record<string, unknown>,
   names: readonly string[],
@@ -130,7 +130,7 @@ async function begin(
   session.result(report, () =>
     reportLines(report, naming, '"forecourt backfill --resume" goes on with it'),
   )
-  return exitCodeOf(report)
+  return runExitCode(report)
 }
 
 /** `backfill --status`. */
@@ -141,7 +141,7 @@ async function showBackfills(session: Session): Promise<number> {
     if (runs.length === 0) return ['No backfill was started yet.']
     const rows = runs.map((run) => [
       String(run.runId),
-      stateOf(run),
+      stateText(run),
       ...[run.from, run.to].map(utcText),
       `${run.rooftops.done} of ${run.rooftops.all}`,
       ...[run.windows.done, run.windows.left, run.loaded],
@@ -156,7 +156,7 @@ async function showBackfills(session: Session): Promise<number> {
   return 0
 }
 
-function stateOf({ state, isDetached, resumedBy }: BackfillStatus): string {
+function stateText({ state, isDetached, resumedBy }: BackfillStatus): string {
   if (resumedBy !== null) return `${state}, resumed by ${resumedBy}`
   if (state === 'dead') return 'killed'
   return state === 'running' && isDetached ? 'running, detached' : state
@@ -171,7 +171,7 @@ function durationText(seconds: number): string {
 
 /** `backfill --pause`. */
 async function pauseRunning(session: Session, run: unknown): Promise<number> {
-  const runId = runOf(run)
+  const runId = readRunOption(run)
   const { db } = await session.warehouse('write')
   const paused = await pauseBackfills(db, runId)
   if (paused.length === 0 && runId !== null)
@@ -189,7 +189,7 @@ async function pauseRunning(session: Session, run: unknown): Promise<number> {
 /** What the run was asked for that `backfill --resume` goes on with. */
 async function readResumedRequest(session: Session, run: unknown): Promise<RunRequest> {
   const { config, log } = session
-  const runId = runOf(run)
+  const runId = readRunOption(run)
   const { db } = await session.warehouse('write')
   const [old, ...others] = await findResumable(db, runId, config.sync)
   if (old === undefined)
@@ -204,6 +204,6 @@ async function readResumedRequest(session: Session, run: unknown): Promise<RunRe
   return request
 }
 
-function runOf(run: unknown): number | null {
+function readRunOption(run: unknown): number | null {
   return run === undefined ? null : wholeNumberOption('--run', run, 1, Number.MAX_SAFE_INTEGER)
 }

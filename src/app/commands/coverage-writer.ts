@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 
 /** Why coverage could not be changed, and which logins could. */
@@ -29,7 +29,7 @@ export class CoverageWriter {
     } catch (error) {
       const { code } = error as { code?: string }
       if (code !== insufficientPrivilege && code !== readOnlyTransaction) throw error
-      this.refused = await explainRefusal(this.#db, messageOf(error), code)
+      this.refused = await explainRefusal(this.#db, errorText(error), code)
     }
   }
 }

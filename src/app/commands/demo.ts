@@ -24,7 +24,7 @@ import type { RunCommand } from './command.ts'
 import { answerQuestions } from './demo-questions.ts'
 import { writeConfig } from './init.ts'
 import { wholeNumberOption } from './option-values.ts'
-import { countLines, exitCodeOf } from './run-report.ts'
+import { countLines, runExitCode } from './run-report.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
 import { table } from './table.ts'
 
@@ -61,7 +61,7 @@ export const demo: RunCommand = async (session, options) => {
       until: null,
     } as const
     const report = await runStreams(context, { plan, streams: allStreams, rooftops })
-    const coverage = await coverageOf(context, config)
+    const coverage = await readDemoCoverage(context, config)
     const questions = await answerQuestions(context.db)
     if (!hasConfig) writeConfig(file, true)
     const seconds = (Date.now() - startedAt) / 1000
@@ -78,7 +78,7 @@ export const demo: RunCommand = async (session, options) => {
       ...consoleLines(call, link),
     ])
     if (server !== null) await workUntilStopped(context)
-    return exitCodeOf(report)
+    return runExitCode(report)
   } finally {
     await sandbox.close()
   }
@@ -134,7 +134,7 @@ interface Coverage {
   readonly quarantined: number
 }
 
-async function coverageOf(warehouse: Warehouse, config: Config): Promise<Coverage[]> {
+async function readDemoCoverage(warehouse: Warehouse, config: Config): Promise<Coverage[]> {
   const rooftops = await registerRooftops(warehouse.db, config.rooftops)
   const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
   await recordVerification(warehouse.db, rooftops, found)

@@ -5,7 +5,7 @@ import { erase as eraseCustomer, severalPeople } from '../../privacy/erase/erase
 import { type FilesRemoved, removeErasedFiles } from '../../privacy/erase/erased-files.ts'
 import { type EvaluationName, isClean, type Receipt } from '../../privacy/erase/receipt.ts'
 import { requestedTerms, type Subject } from '../../privacy/erase/subject.ts'
-import { folders, inboxesOf } from '../../stock/folders/inbox.ts'
+import { folders, listInboxes } from '../../stock/folders/inbox.ts'
 import { archiveFolder } from '../../web/archive/archive.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
@@ -16,7 +16,7 @@ import { table } from './table.ts'
 
 export const erase: RunCommand = async (session, options) => {
   const { config } = session
-  const subject = subjectOf(config, options)
+  const subject = readSubject(config, options)
   requestedTerms(subject)
   const isDryRun = options['dryRun'] === true
   const mustAsk = !isDryRun && options['yes'] !== true
@@ -31,7 +31,7 @@ export const erase: RunCommand = async (session, options) => {
   if (isDryRun) {
     const receipt = await run(true)
     session.result({ dryRun: true, ...receipt, ...outside(config) }, () => [
-      ...linesOf(byLabel(config, receipt), null, allPeople),
+      ...receiptLines(byLabel(config, receipt), null, allPeople),
       ...outsideLines(config),
     ])
     return 0
@@ -50,13 +50,13 @@ export const erase: RunCommand = async (session, options) => {
     ...outside(config),
   }
   session.result(document, () => [
-    ...linesOf(byLabel(config, receipt), files, allPeople),
+    ...receiptLines(byLabel(config, receipt), files, allPeople),
     ...outsideLines(config),
   ])
   return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
 
-function subjectOf(config: Config, options: Record<string, unknown>): Subject {
+function readSubject(config: Config, options: Record<string, unknown>): Subject {
   const kinds = (['email', 'phone', 'eval'] as const).filter((kind) => options[kind] !== undefined)
   const [kind] = kinds
   if (kind === undefined || kinds.length > 1)
@@ -92,7 +92,7 @@ async function isConfirmed(
   allPeople: boolean,
 ): Promise<boolean> {
   const isRefused = receipt.people.length > 1 && !allPeople
-  const lines = isRefused ? peopleLines(receipt) : linesOf(receipt, null, allPeople)
+  const lines = isRefused ? peopleLines(receipt) : receiptLines(receipt, null, allPeople)
   io.stderr.write(`${lines.join('\n')}\n`)
   if (isRefused) throw severalPeople(subject, receipt.people)
   const terminal = createInterface({ input: process.stdin, output: io.stderr })
@@ -132,7 +132,7 @@ function outside(config: Config) {
 }
 
 function dropFolders(config: Config): string[] {
-  return [...new Set(inboxesOf(config).map(({ folder }) => folder))]
+  return [...new Set(listInboxes(config).map(({ folder }) => folder))]
 }
 
 function outsideLines(config: Config): string[] {
@@ -152,7 +152,7 @@ function outsideLines(config: Config): string[] {
   ]
 }
 
-function linesOf(receipt: Receipt, files: FilesRemoved | null, allPeople: boolean): string[] {
+function receiptLines(receipt: Receipt, files: FilesRemoved | null, allPeople: boolean): string[] {
   const { evaluations, mentionedIn, tables, suppressed } = receipt
   const isPlan = receipt.erasureId === null
   const before = receipt.erasedBefore
@@ -164,8 +164,8 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null, allPeople: boolea
     ...peopleLines(receipt),
     evaluations.length === 0
       ? 'No evaluation has it.'
-      : `Evaluations of the customer: ${namesOf(evaluations)}.`,
-    ...(mentionedIn.length === 0 ? [] : [`Also named in: ${namesOf(mentionedIn)}.`]),
+      : `Evaluations of the customer: ${evaluationNames(evaluations)}.`,
+    ...(mentionedIn.length === 0 ? [] : [`Also named in: ${evaluationNames(mentionedIn)}.`]),
     ...changedLines(counts, isPlan),
     ...filesLine(receipt, files),
     suppressionLine(suppressed, isPlan),
@@ -193,7 +193,7 @@ function suppressionLine(
 function rescanLine(receipt: Receipt, isPlan: boolean): string {
   const { tables, left } = receipt.rescan
   const clean = isClean(receipt)
-  const where = clean ? '' : ` in ${countsOf(left)}. See src/privacy/erase/README.md.`
+  const where = clean ? '' : ` in ${countsText(left)}. See src/privacy/erase/README.md.`
   if (isPlan)
     return clean
       ? `Nothing of the customer would be left in the ${tables} tables.`
@@ -221,7 +221,7 @@ function notFoundLine({ subject, erasureId }: Receipt): string {
 
 function peopleLines({ people, subject }: Receipt): string[] {
   if (people.length < 2) return []
-  const lines = people.map((names, index) => `  ${index + 1}: ${namesOf(names)}`)
+  const lines = people.map((names, index) => `  ${index + 1}: ${evaluationNames(names)}`)
   const shared = `${people.length} PEOPLE with different names have this ${subject.kind}:`
   return [shared, ...lines]
 }
@@ -242,7 +242,7 @@ function othersLine({ alsoCarriedBy, erasureId }: Receipt): string[] {
   const count = alsoCarriedBy.length
   if (count === 0) return []
   return [
-    `${erasureId === null ? 'It would leave' : 'Left as before:'} ${plural(count, 'other evaluation')} that ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${namesOf(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
+    `${erasureId === null ? 'It would leave' : 'Left as before:'} ${plural(count, 'other evaluation')} that ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${evaluationNames(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
   ]
 }
 
@@ -250,13 +250,13 @@ function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-function namesOf(names: readonly EvaluationName[]): string {
+function evaluationNames(names: readonly EvaluationName[]): string {
   const shown = names.slice(0, 20).map(({ rooftop, evalId }) => `${evalId} (${rooftop})`)
   const more = names.length - shown.length
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
 }
 
-function countsOf(counts: Readonly<Record<string, number>>): string {
+function countsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([name, rows]) => `${name} (${rows})`)
     .join(', ')

@@ -6,11 +6,11 @@ export const grant: RunCommand = async (session, options) => {
   const { pool, url, config } = await session.warehouse(dryRun ? 'read' : 'write')
   const revokeRemoved = options['revokeRemoved'] === true
   const report = await grantAccess({ pool, url, config, dryRun, revokeRemoved })
-  session.result(report, () => linesOf(report))
+  session.result(report, () => grantLines(report))
   return 0
 }
 
-function linesOf({ dryRun, steps, notes, logins, unknownLogins }: GrantReport): string[] {
+function grantLines({ dryRun, steps, notes, logins, unknownLogins }: GrantReport): string[] {
   const nothing = `Nothing to do: all rights, and ${logins.length} logins, are as they should be.`
   const done = dryRun
     ? steps.flatMap(({ what, sql }) => [`-- ${what}`, sql])

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { clientConfigFor, sandboxVehicleDataKey } from '../../sandbox/client-config.ts'
 import { generateWorld } from '../../sandbox/generate-world.ts'
 import { daySeconds } from '../../values/window.ts'
@@ -44,7 +44,7 @@ export function writeConfig(file: string, isSandbox: boolean): string {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause
     throw new UsageError(
-      `${file} cannot be written (${messageOf(cause)}): correct the rights, or name another place with --config.`,
+      `${file} cannot be written (${errorText(cause)}): correct the rights, or name another place with --config.`,
       { cause },
     )
   }

@@ -9,7 +9,7 @@ import type { Session } from './session.ts'
 export const lakeExport: RunCommand = async (session, options) => {
   const { io, log } = session
   const { keepHours } = session.config.lake
-  const target = targetOf(session, options['to'])
+  const target = findTarget(session, options['to'])
   const crashPoint = crashPointFrom(io.environment)
   const startedAt = performance.now()
   const { pool } = await session.warehouse('read')
@@ -21,7 +21,7 @@ export const lakeExport: RunCommand = async (session, options) => {
   return 0
 }
 
-function targetOf({ io, config }: Session, to: unknown) {
+function findTarget({ io, config }: Session, to: unknown) {
   const { lake, homeDir } = config
   const settings = [lake.s3, io.signal] as const
   if (typeof to === 'string') return openStore(to, io.environment.cwd, ...settings)

@@ -1,4 +1,4 @@
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { vehicleChecks } from '../../streams/vehicle-checks/vehicle-checks.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import { runStreams } from '../../sync/run/run-streams.ts'
@@ -21,7 +21,7 @@ import { outcomePage } from '../../web/links/pages.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
-import { exitCodeOf, reportLines } from './run-report.ts'
+import { reportLines, runExitCode } from './run-report.ts'
 import { table } from './table.ts'
 
 export const refresh: RunCommand = async (session, options) => {
@@ -31,7 +31,7 @@ export const refresh: RunCommand = async (session, options) => {
   const request = { plan, streams: [vehicleChecks], rooftops }
   const report = await runStreams(await session.context(), request)
   session.result(report, () => reportLines(report, { config: session.config, rooftops }))
-  return exitCodeOf(report)
+  return runExitCode(report)
 }
 
 export const show: RunCommand = async (session, options, args) => {
@@ -98,7 +98,7 @@ export const archive: RunCommand = async (session, options) => {
   ).catch((error: unknown) => {
     throw diskFault(error, folder)
   })
-  session.result(report, () => linesOf(report, folder))
+  session.result(report, () => archiveLines(report, folder))
   return report.failed.length === 0 ? 0 : 1
 }
 
@@ -138,7 +138,7 @@ async function opened(folder: string): Promise<void> {
     await openArchive(folder)
   } catch (cause) {
     throw new UsageError(
-      `The archive folder ${folder} cannot be used (${messageOf(cause)}): check links.archive.folder and the rights of it.`,
+      `The archive folder ${folder} cannot be used (${errorText(cause)}): check links.archive.folder and the rights of it.`,
       { cause },
     )
   }
@@ -153,12 +153,12 @@ function diskFault(error: unknown, folder: string): unknown {
   const { code } = (error ?? {}) as { code?: unknown }
   if (!diskCodes.has(String(code))) return error
   return new Error(
-    `The archive folder ${folder} cannot be written (${messageOf(error)}): make room or correct its rights, then run "forecourt links archive" again; what was archived stays.`,
+    `The archive folder ${folder} cannot be written (${errorText(error)}): make room or correct its rights, then run "forecourt links archive" again; what was archived stays.`,
     { cause: error },
   )
 }
 
-function linesOf(report: ArchiveReport, folder: string): string[] {
+function archiveLines(report: ArchiveReport, folder: string): string[] {
   const { archived, alreadyThere, expired, failed, bytes } = report
   const lines = [
     `Archived ${count(archived, 'PDF')} (${bytes.toLocaleString('en')} bytes) in ${folder}; ${alreadyThere.toLocaleString('en')} there already.`,

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { z } from 'zod'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { erasedMark } from '../../privacy/screen/search-terms.ts'
 import { isTooDeep } from '../../values/json-depth.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
@@ -37,7 +37,7 @@ const output = {
 export function verbTools(session: Session): Tool[] {
   const login = 'operator'
   const read = async (...verb: Verb) => {
-    const { document, config } = await documentOf(session, verb)
+    const { document, config } = await runForDocument(session, verb)
     return { document: maskFields(document, config.wire.appraisal), config }
   }
   return [
@@ -97,7 +97,7 @@ export function verbTools(session: Session): Tool[] {
           return answer(document, config)
         }
         const verb: Verb = [quarantine, {}, ['show', [String(one)]]]
-        const { document, config } = await documentOf(session, verb)
+        const { document, config } = await runForDocument(session, verb)
         const entry = document as QuarantinedRecord
         const shown = { ...entry, payload: maskPayload(entry, config) }
         return answer(maskFields(shown, config.wire.appraisal), config)
@@ -110,7 +110,7 @@ type Verb = readonly [RunCommand, ...Tail<Parameters<RunCommand>>]
 type Tail<All extends readonly unknown[]> = All extends [unknown, ...infer Rest] ? Rest : never
 
 /** Runs a command in a session of its own and gives what it prints with --json. */
-async function documentOf({ io, globals }: Session, [command, options, args]: Verb) {
+async function runForDocument({ io, globals }: Session, [command, options, args]: Verb) {
   let text = ''
   const stdout = new Writable({
     write(chunk, _encoding, done) {
@@ -125,7 +125,7 @@ async function documentOf({ io, globals }: Session, [command, options, args]: Ve
     return { document: JSON.parse(text) as unknown, config }
   } catch (error) {
     const { hide = (message: string) => message } = own.io
-    throw new UsageError(hide(messageOf(error)), { cause: error })
+    throw new UsageError(hide(errorText(error)), { cause: error })
   }
 }
 

@@ -1,5 +1,5 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { openMartReader } from '../mcp/mart-reader.ts'
 import { martTools } from '../mcp/mart-tools.ts'
 import { makeServer } from '../mcp/server.ts'
@@ -20,7 +20,7 @@ export const mcp: RunCommand = async (session, options) => {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const handle = serveStdio(() => makeServer({ reader, tools, log }), {
     transport,
-    onerror: (error) => log.warn(`mcp: ${messageOf(error)}`),
+    onerror: (error) => log.warn(`mcp: ${errorText(error)}`),
   })
   const onClose = transport.onclose
   transport.onclose = () => {

@@ -13,7 +13,7 @@ export async function openOperationsPort(
   context: Context,
   options: Record<string, unknown>,
 ): Promise<OpenOperations> {
-  const port = portOf(context, options)
+  const port = findPort(context, options)
   const operations = await openOperations(context)
   let server: OperationsServer | null = null
   try {
@@ -36,10 +36,10 @@ export async function openOptionalPort(
   context: Context,
   options: Record<string, unknown>,
 ): Promise<OpenOperations | null> {
-  return portOf(context, options) === null ? null : await openOperationsPort(context, options)
+  return findPort(context, options) === null ? null : await openOperationsPort(context, options)
 }
 
-function portOf({ config }: Context, options: Record<string, unknown>): number | null {
+function findPort({ config }: Context, options: Record<string, unknown>): number | null {
   const given = options['operationsPort'] ?? config.operations.port
   return given === null ? null : wholeNumberOption('--operations-port', given, 0, 65_535)
 }

@@ -116,15 +116,15 @@ class StreamState {
 
   progress(stream: string): StreamProgress {
     const { done, records } = this.#last
-    const recent = paceOf(this.#first ?? this.#opened, this.#last, this.#total)
+    const recent = measurePace(this.#first ?? this.#opened, this.#last, this.#total)
     // One slice has no pace but that since the start, which the opening of the warehouse slows.
-    const pace = recent.rate === null ? paceOf(this.#opened, this.#last, this.#total) : recent
+    const pace = recent.rate === null ? measurePace(this.#opened, this.#last, this.#total) : recent
     return { stream, done, total: this.#total, records, ...pace }
   }
 }
 
 /** The pace between two moments; nothing is known before a second has passed. */
-export function paceOf(
+export function measurePace(
   first: ProgressPoint,
   now: ProgressPoint,
   total: number,

@@ -13,7 +13,7 @@ import { utcText } from '../../values/instant.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
-import { exitCodeOf, reportLines } from './run-report.ts'
+import { reportLines, runExitCode } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
@@ -138,7 +138,7 @@ async function retry(
   session.result(report, () =>
     reportLines(report, { config: session.config, rooftops: request.rooftops }),
   )
-  return exitCodeOf(report)
+  return runExitCode(report)
 }
 
 async function assertOpen(db: Db, ids: readonly number[]): Promise<void> {

@@ -2,7 +2,7 @@ import { runStreams } from '../../sync/run/run-streams.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { chooseStreams } from './option-values.ts'
-import { exitCodeOf, reportLines } from './run-report.ts'
+import { reportLines, runExitCode } from './run-report.ts'
 
 export const replay: RunCommand = async (session, options, [names]) => {
   const streams = chooseStreams(names as string[])
@@ -10,5 +10,5 @@ export const replay: RunCommand = async (session, options, [names]) => {
   const plan = { command: 'replay', mode: 'replay', from: 0, until: 0 } as const
   const report = await runStreams(await session.context(), { plan, streams, rooftops })
   session.result(report, () => reportLines(report, { config: session.config, rooftops }))
-  return exitCodeOf(report)
+  return runExitCode(report)
 }

@@ -4,7 +4,7 @@ import { runStreams } from '../../sync/run/run-streams.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
-import { exitCodeOf, reportLines } from './run-report.ts'
+import { reportLines, runExitCode } from './run-report.ts'
 
 export const reprice: RunCommand = async (session, options) => {
   const { config } = session
@@ -18,5 +18,5 @@ export const reprice: RunCommand = async (session, options) => {
   const request = { plan, streams: [stockPrices], rooftops }
   const report = await runStreams(await session.context(), request)
   session.result(report, () => reportLines(report, { config: session.config, rooftops }))
-  return exitCodeOf(report)
+  return runExitCode(report)
 }

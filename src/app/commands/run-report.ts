@@ -9,7 +9,7 @@ import { table } from './table.ts'
 import { wrap } from './wrap.ts'
 
 /** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */
-export function exitCodeOf(report: RunReport): number {
+export function runExitCode(report: RunReport): number {
   return report.status === 'ok' ? 0 : 1
 }
 

@@ -4,7 +4,7 @@ import { type Log, type LogLevel, openLog, scrubber } from '../../log.ts'
 import type { ContextOptions } from '../../open-context.ts'
 import type { PoolOptions } from '../../warehouse/db/connect.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
-import { type Config, type Environment, loadConfig, secretsOf } from '../config/read.ts'
+import { type Config, type Environment, listSecrets, loadConfig } from '../config/read.ts'
 import type { ProgressLines } from './progress.ts'
 
 /** What a command line runs in. */
@@ -58,7 +58,7 @@ export class Session implements AsyncDisposable {
 
   /** Keeps the secrets of the config out of everything that is written. */
   #keepSecrets(config: Config): Config {
-    this.io.hide = scrubber(secretsOf(config))
+    this.io.hide = scrubber(listSecrets(config))
     return config
   }
 
@@ -68,7 +68,7 @@ export class Session implements AsyncDisposable {
       human: this.io.stderr.isTTY === true,
       // Node knows NO_COLOR, FORCE_COLOR and the terminals without colours.
       colour: this.io.stderr.hasColors?.(this.io.environment.variables) === true,
-      secrets: secretsOf(this.config),
+      secrets: listSecrets(this.config),
       write: (line) => (this.#progress ?? this.io.stderr).write(line),
     })
     return this.#log

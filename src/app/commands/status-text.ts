@@ -96,7 +96,7 @@ function headLines({ health }: Status, causes: number): string[] {
   )
 }
 
-function missesOf({ health }: Status): Miss[] {
+function listMisses({ health }: Status): Miss[] {
   return Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
     Object.entries(streams).flatMap(([stream, own]) => {
       const [first, ...others] = own.reasons
@@ -117,7 +117,7 @@ function parkedBy({ keys }: Status, { config }: Naming, { uid, stream }: Miss): 
 }
 
 function keysWrong(status: Status, naming: Naming): Wrong[] {
-  const misses = missesOf(status)
+  const misses = listMisses(status)
   return status.keys.flatMap((state) => {
     const { key, refusal, parked } = state
     const stopped = misses.filter(({ reason }) => reason.key === key)
@@ -173,7 +173,7 @@ const maxShown = 3
 
 /** The other reasons, those with one cause together. */
 function streamsWrong(status: Status, naming: Naming): Wrong[] {
-  const misses = missesOf(status).filter(
+  const misses = listMisses(status).filter(
     (miss) => miss.reason.key === undefined && parkedBy(status, naming, miss) === null,
   )
   const causes = Map.groupBy(misses, ({ uid, reason: { cause, text, needsBackfill } }) =>

@@ -45,7 +45,7 @@ export const status: RunCommand = async (session, options) => {
     Object.values(inboxes).every(isInboxHealthy) &&
     Object.values(alerts).every(isAlertHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  const parts = { keys: keysOf(keys), jobs, alerts, links, webhooks, inboxes, spend }
+  const parts = { keys: keyDocuments(keys), jobs, alerts, links, webhooks, inboxes, spend }
   session.result({ ...health, status: overall, ...parts }, () =>
     statusLines(
       { health, keys, jobs, alerts, links, webhooks, inboxes, spend },
@@ -57,7 +57,7 @@ export const status: RunCommand = async (session, options) => {
 }
 
 /** The keys by their names in the config, without the processes that use them. */
-function keysOf(keys: readonly KeyState[]) {
+function keyDocuments(keys: readonly KeyState[]) {
   return Object.fromEntries(
     keys.map(({ key, users: _, ...state }) => [shortKey(key), state] as const),
   )

@@ -17,12 +17,12 @@ export const stockExport: RunCommand = async (session, options) => {
     throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
   if (asked.format === 'xlsx' && asked.out === null && session.io.stdout.isTTY)
     throw new UsageError('--format xlsx is no text for a terminal: add --out <file>.')
-  const to = asked.out === null ? session.io.stdout : await targetOf(session, asked)
+  const to = asked.out === null ? session.io.stdout : await findTarget(session, asked)
   const { format, delimiter, bom, raw } = asked
   const rooftops = asked.rooftop === null ? [] : chooseRooftops(session.config, [asked.rooftop])
   const { pool, db } = await session.warehouse('read')
   const [rooftop] = await findRooftops(db, rooftops)
-  const subject = subjectOf(asked, rooftop)
+  const subject = exportSubject(asked, rooftop)
   const { signal } = session.io
   const request = { subject, format, delimiter, bom, raw, to, signal } as const
   const { rows, bytes } = await runExport(pool, request)
@@ -35,7 +35,7 @@ export const stockExport: RunCommand = async (session, options) => {
   return 0
 }
 
-async function targetOf({ io }: Session, { out, force }: Asked): Promise<string> {
+async function findTarget({ io }: Session, { out, force }: Asked): Promise<string> {
   return await checkTarget(path.resolve(io.environment.cwd, out!), force)
 }
 
@@ -60,12 +60,12 @@ function readOptions(options: Record<string, unknown>): Asked {
   const original = text('original')
   const asked = {
     rooftop: text('rooftop'),
-    importId: original === null ? null : importIdOf(original),
+    importId: original === null ? null : parseImportId(original),
     mart: text('mart')?.replace(/^mart\./, '') ?? null,
     all: flag('all'),
     out: text('out'),
     force: flag('force'),
-    format: formatOf(String(options['format'])),
+    format: parseFormat(String(options['format'])),
     delimiter: delimiter === null ? null : parseDelimiter(delimiter),
     bom: options['bom'] !== false,
     raw: flag('raw'),
@@ -94,14 +94,17 @@ function refuseContradictions(asked: Asked): void {
     )
 }
 
-function subjectOf({ mart, importId, all }: Asked, rooftop: RooftopRow | undefined): ExportSubject {
+function exportSubject(
+  { mart, importId, all }: Asked,
+  rooftop: RooftopRow | undefined,
+): ExportSubject {
   if (mart !== null) return { is: 'mart', name: mart }
   const whose = { id: rooftop!.id, uid: rooftop!.uid }
   if (importId !== null) return { is: 'original', rooftop: whose, importId }
   return { is: 'list', rooftop: whose, all }
 }
 
-function importIdOf(text: string): number {
+function parseImportId(text: string): number {
   const id = Number(text)
   if (Number.isSafeInteger(id) && id > 0) return id
   throw new UsageError(
@@ -109,7 +112,7 @@ function importIdOf(text: string): number {
   )
 }
 
-function formatOf(text: string): ExportFormat {
+function parseFormat(text: string): ExportFormat {
   if (text === 'csv' || text === 'xlsx' || text === 'parquet') return text
   throw new UsageError(`--format ${text} is not known: write csv, xlsx or parquet.`)
 }

@@ -33,7 +33,7 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
     ...(typeof delimiter === 'string' ? { delimiter: parseDelimiter(delimiter) } : {}),
     ...(typeof sheet === 'string' ? { sheet } : {}),
     rooftop: chooseRooftops(config, [String(options['rooftop'])])[0]!,
-    ...onlyOf(options['only'] as string[]),
+    ...parseOnly(options['only'] as string[]),
     mode: options['mode'] === 'delta' ? 'delta' : 'snapshot',
     dryRun: options['dryRun'] === true,
     maps: options['map'] as string[],
@@ -54,7 +54,7 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
 }
 
 /** `--only <column>=<value>`, all of one column. */
-function onlyOf(texts: readonly string[]): Pick<ImportRequest, 'only'> {
+function parseOnly(texts: readonly string[]): Pick<ImportRequest, 'only'> {
   if (texts.length === 0) return {}
   const pairs = texts.map((text) => {
     const at = text.indexOf('=')

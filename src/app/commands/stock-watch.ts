@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import type { FileResult } from '../../stock/folders/finish-file.ts'
-import { type Inbox, inboxesOf, inboxLabel, inboxOf } from '../../stock/folders/inbox.ts'
+import { createInbox, type Inbox, inboxLabel, listInboxes } from '../../stock/folders/inbox.ts'
 import { hasFaults, type PassReport } from '../../stock/folders/pass.ts'
 import { delayed, runOnce, watchFolders } from '../../stock/folders/watch.ts'
 import { RetryOnConnectionLoss } from '../../warehouse/db/retry-on-connection-loss.ts'
@@ -50,7 +50,7 @@ function chooseInboxes(
   folder: string | null,
 ): readonly Inbox[] {
   chooseRooftops(config, [])
-  const known = inboxesOf(config)
+  const known = listInboxes(config)
   const own = ownInbox(options)
   const place = `${config.file ?? 'forecourt.yaml'} (stock.inbox)`
   if (folder === null) {
@@ -73,7 +73,7 @@ function chooseInboxes(
       `${path} is not in ${place}: name whose lists it gets with --rooftop <uid>, or --rooftop-column <header> for files of several.`,
     )
   const uid = rooftop === undefined ? null : chooseRooftops(config, [rooftop])[0]!.uid
-  return [inboxOf({ ...defaults, ...own, folder: path, rooftop: uid }, config)]
+  return [createInbox({ ...defaults, ...own, folder: path, rooftop: uid }, config)]
 }
 
 const defaults = {

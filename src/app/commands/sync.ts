@@ -4,7 +4,7 @@ import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { dryRun } from './dry-run.ts'
 import { chooseStreams } from './option-values.ts'
-import { exitCodeOf, reportLines } from './run-report.ts'
+import { reportLines, runExitCode } from './run-report.ts'
 
 export const sync: RunCommand = async (session, options, [names]) => {
   const streams = chooseStreams(names as string[])
@@ -14,5 +14,5 @@ export const sync: RunCommand = async (session, options, [names]) => {
   if (options['dryRun'] === true) return await dryRun(session, { plan, streams, rooftops })
   const report = await runStreams(await session.context(), { plan, streams, rooftops })
   session.result(report, () => reportLines(report, { config: session.config, rooftops }))
-  return exitCodeOf(report)
+  return runExitCode(report)
 }

@@ -16,7 +16,7 @@ export function table(
     Math.max(stringWidth(heading), ...cells.map((row) => stringWidth(row[index]!))),
   )
   if (widths.reduce((sum, width) => sum + width + 2) >= columns)
-    return cells.flatMap((row) => blockOf(headings, row, columns))
+    return cells.flatMap((row) => rowBlock(headings, row, columns))
   const isNumber = headings.map(
     (_, index) => rows.length > 0 && rows.every((row) => typeof row[index] === 'number'),
   )
@@ -29,7 +29,7 @@ export function table(
 }
 
 /** The first cell, and below it the others that are not empty, each after its heading. */
-function blockOf(
+function rowBlock(
   headings: readonly string[],
   row: readonly string[],
   columns: number,

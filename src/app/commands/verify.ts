@@ -40,7 +40,7 @@ import type { Session } from './session.ts'
 import { table } from './table.ts'
 
 export const verify: RunCommand = async (session, options) => {
-  const scope = scopeOf(options)
+  const scope = readScope(options)
   const { config } = session
   const chosen = chooseRooftops(config, options['rooftop'] as string[])
   const warehouse = await session.warehouse('read')
@@ -250,8 +250,8 @@ function problems(entry: Verification, syncStart: Date, readAgain: string): stri
     ),
     ...list(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
       const ids = [
-        ...(missing.length > 0 ? [`missing: ${someOf(missing)}`] : []),
-        ...(unexpected.length > 0 ? [`not listed: ${someOf(unexpected)}`] : []),
+        ...(missing.length > 0 ? [`missing: ${firstIds(missing)}`] : []),
+        ...(unexpected.length > 0 ? [`not listed: ${firstIds(unexpected)}`] : []),
       ]
       return `rows differ from the certificate (${ids.join('; ')}): ${isCertified ? readAgain : byBackfill(span)}`
     }),
@@ -263,7 +263,7 @@ function problems(entry: Verification, syncStart: Date, readAgain: string): stri
   ]
 }
 
-function someOf(ids: readonly number[]): string {
+function firstIds(ids: readonly number[]): string {
   return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
 }
 
@@ -284,7 +284,7 @@ function comparedLine(
 }
 
 /** The commands that show which values differ, set them right, and prove it. */
-function cureOf(rooftops: readonly string[], streams: string, days = ''): string {
+function cureText(rooftops: readonly string[], streams: string, days = ''): string {
   const scope = rooftops.map((uid) => ` --rooftop ${uid}`).join('')
   return `run "forecourt verify --rows${scope}${days}", then "forecourt replay ${streams}${scope}", then "forecourt verify${scope}"`
 }
@@ -304,7 +304,7 @@ function aggregateLines(aggregates: readonly WrongAggregate[]): string[] {
       .at(-1)
     const isOfDays = same.every(({ days }) => days !== null)
     const span = isOfDays ? ` --from ${first} --to ${addDays(last!, 1)}` : ''
-    return `  Sums differ from the rows: ${which.join(', ')}. A row may be wrong, or the sum: ${cureOf(same[0]!.rooftops, 'evaluations pricing', span)}`
+    return `  Sums differ from the rows: ${which.join(', ')}. A row may be wrong, or the sum: ${cureText(same[0]!.rooftops, 'evaluations pricing', span)}`
   })
 }
 
@@ -314,13 +314,13 @@ function valueLine(
 ): string {
   const left = records - examples.length
   const which = `${examples.join('; ')}${left > 0 ? ` and ${left} more` : ''}`
-  return `  ${label(rooftop)} ${stream}: the values of ${plural(records, 'record')} differ from the payloads since ${utcText(since)} or before (${which}): ${cureOf([rooftop], stream)}`
+  return `  ${label(rooftop)} ${stream}: the values of ${plural(records, 'record')} differ from the payloads since ${utcText(since)} or before (${which}): ${cureText([rooftop], stream)}`
 }
 
 /** What --rows compares; null: it was not given. */
-function scopeOf(options: Parameters<RunCommand>[1]): RowScope | null {
+function readScope(options: Parameters<RunCommand>[1]): RowScope | null {
   const { rows, from, to } = options
-  const sample = sampleOf(options)
+  const sample = readSample(options)
   if (rows !== true) {
     if (from !== undefined || to !== undefined) throw new UsageError('--from and --to need --rows.')
     return null
@@ -337,7 +337,7 @@ function dayOption(name: string, given: unknown): string {
   throw new UsageError(`${name} ${text} is not a day, e.g. 2026-03-01.`)
 }
 
-function sampleOf(options: Parameters<RunCommand>[1]): RowSample | null {
+function readSample(options: Parameters<RunCommand>[1]): RowSample | null {
   const { rows, sample, seed } = options
   if (rows !== true && sample !== undefined) throw new UsageError('--sample needs --rows.')
   if (sample === undefined && seed !== undefined) throw new UsageError('--seed needs --sample.')

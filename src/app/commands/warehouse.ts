@@ -7,7 +7,7 @@ import type { Session } from './session.ts'
 
 /** The embedded Postgres by hand; an addition to the contract. */
 export const warehouse: RunCommand = async (session, _options, [action]) => {
-  await actions[action as string]!(session, folderOf(session.config))
+  await actions[action as string]!(session, warehouseFolder(session.config))
   return 0
 }
 
@@ -44,7 +44,7 @@ async function open(session: Session, folder: string) {
   return await ensureEmbedded(folder, { log: (line) => session.log.info(line) })
 }
 
-function folderOf(config: Config): string {
+function warehouseFolder(config: Config): string {
   if (config.warehouse.url === null) return embeddedFolder(config)
   throw new UsageError(
     `warehouse.url is set in ${config.file ?? 'the config'}, and this command is only for the embedded Postgres: ` +

@@ -1,5 +1,5 @@
 import { openServices } from '../../api/sources/open-services.ts'
-import { messageOf, SyncError, UsageError } from '../../errors.ts'
+import { errorText, SyncError, UsageError } from '../../errors.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { isLoopback } from '../../values/service-address.ts'
@@ -37,7 +37,7 @@ export const plan: RunCommand = async (session, options) => {
     ...planTable(byLabel(session, results)),
     ...errorLines(byLabel(session, results)),
   ])
-  return exitCodeOf(results)
+  return resultsExitCode(results)
 }
 
 export const apply: RunCommand = async (session, options) => {
@@ -58,7 +58,7 @@ export const apply: RunCommand = async (session, options) => {
     ),
     ...errorLines(byLabel(session, results)),
   ])
-  return exitCodeOf(results)
+  return resultsExitCode(results)
 }
 
 export const list: RunCommand = async (session, options) => {
@@ -86,7 +86,7 @@ export const list: RunCommand = async (session, options) => {
     ),
     ...errorLines(byLabel(session, results)),
   ])
-  return exitCodeOf(results)
+  return resultsExitCode(results)
 }
 
 export const remove: RunCommand = async (session, options, [text]) => {
@@ -108,7 +108,7 @@ export const remove: RunCommand = async (session, options, [text]) => {
     return { deleted: true }
   })
   const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
-  if (!isDone && exitCodeOf(results) === 0)
+  if (!isDone && resultsExitCode(results) === 0)
     throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
   session.result({ id, deleted: isDone, rooftops: results }, () => [
     ...(isDone ? [`Subscription ${id} is deleted.`] : []),
@@ -134,7 +134,7 @@ async function eachRooftop<T>(
       results[rooftop.uid] = await act(context, rooftop)
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
-      results[rooftop.uid] = { error: messageOf(error) }
+      results[rooftop.uid] = { error: errorText(error) }
     }
   }
   return results
@@ -179,7 +179,7 @@ function errorLines(results: Readonly<Record<string, object>>): string[] {
   )
 }
 
-function exitCodeOf(results: Readonly<Record<string, object>>): number {
+function resultsExitCode(results: Readonly<Record<string, object>>): number {
   return Object.values(results).some((one) => 'error' in one) ? 1 : 0
 }
 

@@ -10,7 +10,7 @@ import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts
 import { type RecordedBy, readRecording } from '../../api/learn/recorded.ts'
 import { unexaminedGroups } from '../../api/learn/unexamined.ts'
 import { openServices } from '../../api/sources/open-services.ts'
-import { messageOf, SyncError, UsageError } from '../../errors.ts'
+import { errorText, SyncError, UsageError } from '../../errors.ts'
 import { plural } from '../../values/text.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
@@ -134,7 +134,7 @@ function readFiles(paths: readonly string[], config: Config): Learnt {
       return readRecording(basename(file), readFileSync(file, 'utf8'), by)
     } catch (cause) {
       // The message of a syntax error quotes the text, which may name a customer.
-      const why = cause instanceof SyntaxError ? 'it is no JSON' : messageOf(cause)
+      const why = cause instanceof SyntaxError ? 'it is no JSON' : errorText(cause)
       throw new UsageError(
         `${file} cannot be read: ${why}.`,
         cause instanceof SyntaxError ? {} : { cause },
@@ -156,7 +156,7 @@ function filesAt(path: string): string[] {
       .sort()
       .map((name) => join(path, name))
   } catch (cause) {
-    throw new UsageError(`${path} cannot be read: ${messageOf(cause)}.`, { cause })
+    throw new UsageError(`${path} cannot be read: ${errorText(cause)}.`, { cause })
   }
 }
 
@@ -193,7 +193,7 @@ function showFindings(
   }
   session.result(document, () => [
     `From ${from}:`,
-    ...table(['wire.', 'state', 'configured', 'path', 'evidence'], findings.map(rowOf)),
+    ...table(['wire.', 'state', 'configured', 'path', 'evidence'], findings.map(findingRow)),
     '',
     ...table(
       ['not examined', 'settings', 'shown by'],
@@ -229,7 +229,7 @@ function editConfig({ file }: Config, proposals: readonly Finding[]) {
     accessSync(file, constants.W_OK)
     return { file, lines: changedLines(before, after), write: () => writeFileSync(file, after) }
   } catch (cause) {
-    const why = cause instanceof UneditableText ? `it ${cause.message}` : messageOf(cause)
+    const why = cause instanceof UneditableText ? `it ${cause.message}` : errorText(cause)
     const lines = values.map(({ setting, value }) => `  wire.${setting}: ${JSON.stringify(value)}`)
     throw new UsageError(`${file} was not changed (${why}). Set by hand:\n${lines.join('\n')}`, {
       cause,
@@ -237,7 +237,7 @@ function editConfig({ file }: Config, proposals: readonly Finding[]) {
   }
 }
 
-function rowOf({ setting, state, configured, path, evidence, candidates }: Finding): string[] {
+function findingRow({ setting, state, configured, path, evidence, candidates }: Finding): string[] {
   const shown = candidates.map((one) => `${pathText(one.path)} (${one.form})`)
   const paths = state === 'ambiguous' ? shown.join(', ') : path === null ? '' : pathText(path)
   return [setting, state, [configured].flat().map(pathText).join(', '), paths, evidence]

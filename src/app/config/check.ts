@@ -36,7 +36,7 @@ function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
     return value.map((item) => leaveOutEmpty(kind.element as z.ZodType, item))
   if (!isRecord(value)) return value
   const entries = Object.entries(value).flatMap(([name, item]) => {
-    const inner = memberOf(kind, name)
+    const inner = memberType(kind, name)
     if (!inner) return [[name, item] as const]
     const isEmpty = item === null || item === ''
     const takesNone =
@@ -46,7 +46,7 @@ function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
-function memberOf(kind: z.ZodType, name: PropertyKey): z.ZodType | undefined {
+function memberType(kind: z.ZodType, name: PropertyKey): z.ZodType | undefined {
   if (kind instanceof z.ZodRecord) return kind.valueType as z.ZodType
   if (kind instanceof z.ZodArray) return kind.element as z.ZodType
   if (!(kind instanceof z.ZodObject)) return undefined
@@ -73,7 +73,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown): Problem[] {
 
 function namesAt(path: readonly PropertyKey[]): string[] {
   let kind: z.ZodType | undefined = fileSchema
-  for (const part of path) kind = kind && memberOf(unwrap(kind), part)
+  for (const part of path) kind = kind && memberType(unwrap(kind), part)
   const found = kind && unwrap(kind)
   return found instanceof z.ZodObject ? Object.keys(found.shape) : []
 }
@@ -155,7 +155,7 @@ function inboxProblems(
 }
 
 /** The dealer group of a rooftop that may name none. */
-export function groupOf(
+export function rooftopGroup(
   { group, key, uid }: { readonly group?: unknown; readonly key?: unknown; readonly uid?: unknown },
   keys: Readonly<Record<string, unknown>>,
 ): string {
@@ -191,7 +191,7 @@ function peopleProblems(
   if (!Array.isArray(people)) return []
   const known: Readonly<Record<string, readonly string[]>> = {
     rooftops: rooftops.map(({ uid }) => String(uid)),
-    groups: rooftops.map((rooftop) => groupOf(rooftop, keys)),
+    groups: rooftops.map((rooftop) => rooftopGroup(rooftop, keys)),
   }
   return people.flatMap((person, index) =>
     Object.entries(known).flatMap(([field, names]) =>
@@ -209,9 +209,9 @@ function dealerProblems(
   entry: Readonly<Record<string, unknown>>,
   rooftops: readonly unknown[],
 ): Record<string, string> {
-  const dealer = dealerOf(entry)
+  const dealer = dealerIdentity(entry)
   const same = rooftops.findIndex(
-    (other) => isRecord(other) && other['uid'] !== entry['uid'] && dealerOf(other) === dealer,
+    (other) => isRecord(other) && other['uid'] !== entry['uid'] && dealerIdentity(other) === dealer,
   )
   if (dealer === null || same < 0) return {}
   return {
@@ -220,7 +220,7 @@ function dealerProblems(
 }
 
 /** Key and dealerId, which the environment gives as text; null for none. */
-function dealerOf({ key, dealerId }: Readonly<Record<string, unknown>>): string | null {
+function dealerIdentity({ key, dealerId }: Readonly<Record<string, unknown>>): string | null {
   const isNumeric = /^-?\d+$/.test(String(dealerId))
   return typeof key === 'string' && isNumeric ? `${Number(dealerId)} ${key}` : null
 }

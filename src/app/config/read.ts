@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseEnv } from 'node:util'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { alertTargets } from './alerts.ts'
-import { type Checked, checkFile, dotted, groupOf } from './check.ts'
+import { type Checked, checkFile, dotted, rooftopGroup } from './check.ts'
 import type { ConfigFile, ConfigInput, Region } from './schema.ts'
 import { type Problem, readText } from './text.ts'
 
@@ -63,7 +63,7 @@ export function loadConfig(file: string | undefined, environment: Environment): 
     text = readFileSync(wanted, 'utf8')
   } catch (cause) {
     throw new UsageError(
-      `Config file ${wanted} cannot be read (${messageOf(cause)}): check --config and the rights of the file.`,
+      `Config file ${wanted} cannot be read (${errorText(cause)}): check --config and the rights of the file.`,
       { cause },
     )
   }
@@ -83,7 +83,7 @@ function readDotEnv(folder: string): Record<string, string | undefined> {
     return parseEnv(readFileSync(file, 'utf8'))
   } catch (cause) {
     throw new UsageError(
-      `${file} cannot be read (${messageOf(cause)}): check the rights of the file.`,
+      `${file} cannot be read (${errorText(cause)}): check the rights of the file.`,
       { cause },
     )
   }
@@ -135,7 +135,7 @@ export function makeConfig(input: ConfigInput, homeDir: string): Config {
 }
 
 /** Every value of the config that must not appear in logs, errors or output. */
-export function secretsOf(config: Config): string[] {
+export function listSecrets(config: Config): string[] {
   const passwords = [config.warehouse.url, config.mcp.url].flatMap((url) =>
     url ? [new URL(url).password, new URL(url).searchParams.get('password')] : [],
   )
@@ -185,7 +185,7 @@ function complete(
       ...entry,
       region: place,
       odometerUnit: entry.odometerUnit ?? (place === 'US' ? 'mi' : 'km'),
-      group: groupOf(entry, config.keys),
+      group: rooftopGroup(entry, config.keys),
     } satisfies RooftopConfig)
   })
   return Object.freeze({ ...config, rooftops, file, homeDir, ...sources })

@@ -30,7 +30,8 @@ export function withWireValues(text: string, values: readonly WireValue[]): stri
   const wanted = toJs(before) as Record<string, unknown>
   for (const { setting, value } of values) setAt(wanted, ['wire', ...setting.split('.')], value)
   const isWhole =
-    isDeepStrictEqual(toJs(after), wanted) && isSubsequence(commentsOf(before), commentsOf(after))
+    isDeepStrictEqual(toJs(after), wanted) &&
+    isSubsequence(listComments(before), listComments(after))
   if (!isWhole) throw new UneditableText('has a form that this program does not edit')
   return interpolate.unmask(after)
 }
@@ -61,10 +62,10 @@ function withValue(text: string, { setting, value, reason }: WireValue): string 
   const names = ['wire', ...setting.split('.')]
   const comment = `# ${names.at(-1)}: ${reason} ${mark}`
   if (document.contents === null) return appended(text, names, value, comment)
-  let map = mapOf(document.contents)
+  let map = requireMap(document.contents)
   if (map.flow === true) return inFlow(text, map, names, value, comment)
   for (const [depth, name] of names.entries()) {
-    const pair = pairOf(map, name)
+    const pair = findPair(map, name)
     if (pair === undefined)
       return depth === 0
         ? appended(text, names, value, comment)
@@ -73,13 +74,13 @@ function withValue(text: string, { setting, value, reason }: WireValue): string 
     if (rest.length === 0) return replaced(text, pair, value, comment)
     if (isEmptyScalar(pair.value))
       return insertedBelow(text, document, names, depth + 1, value, comment)
-    map = mapOf(pair.value)
+    map = requireMap(pair.value)
     if (map.flow === true) return inFlow(text, map, rest, value, comment)
   }
   throw new UneditableText('has no place for it')
 }
 
-function mapOf(node: unknown): YAMLMap {
+function requireMap(node: unknown): YAMLMap {
   if (isAlias(node)) throw new UneditableText('has an alias there')
   if (!isMap(node)) throw new UneditableText('has something else in place of a group')
   if (node.anchor !== undefined || node.tag !== undefined)
@@ -87,7 +88,7 @@ function mapOf(node: unknown): YAMLMap {
   return node
 }
 
-function pairOf(map: YAMLMap, name: string): Pair | undefined {
+function findPair(map: YAMLMap, name: string): Pair | undefined {
   return map.items.find(({ key }) => isScalar(key) && key.value === name)
 }
 
@@ -100,7 +101,7 @@ function isEmptyScalar(node: unknown): boolean {
   )
 }
 
-function startOf(node: unknown): number {
+function nodeStart(node: unknown): number {
   return (node as { range: readonly number[] }).range[0]!
 }
 
@@ -118,7 +119,7 @@ function endOfLine(text: string): string {
 }
 
 /** The lines of a setting in a group of its own groups. */
-function linesOf(
+function settingLines(
   names: readonly string[],
   indent: string,
   value: string,
@@ -135,7 +136,7 @@ function appended(text: string, names: readonly string[], value: string, comment
   const body = text === '' || text.endsWith('\n') ? text : text + eol
   return (
     body +
-    linesOf(names, '', value, comment)
+    settingLines(names, '', value, comment)
       .map((line) => line + eol)
       .join('')
   )
@@ -150,19 +151,19 @@ function insertedBelow(
   value: string,
   comment: string,
 ): string {
-  let map = mapOf(document.contents)
+  let map = requireMap(document.contents)
   let pair: Pair | undefined
   for (const name of names.slice(0, depth)) {
-    pair = pairOf(map, name)
+    pair = findPair(map, name)
     if (isMap(pair?.value)) map = pair.value
   }
-  const key = startOf(pair!.key)
+  const key = nodeStart(pair!.key)
   const first = isMap(pair!.value) ? pair!.value.items[0] : undefined
   const column = (offset: number) => offset - lineStart(text, offset)
-  const indent = ' '.repeat(first === undefined ? column(key) + 2 : column(startOf(first.key)))
+  const indent = ' '.repeat(first === undefined ? column(key) + 2 : column(nodeStart(first.key)))
   const at = lineEnd(text, key)
   const eol = endOfLine(text)
-  const lines = linesOf(names.slice(depth), indent, value, comment)
+  const lines = settingLines(names.slice(depth), indent, value, comment)
     .map((line) => line + eol)
     .join('')
   const head = text.slice(0, at)
@@ -199,12 +200,12 @@ function inFlow(
   comment: string,
 ): string {
   const [name = '', ...rest] = names
-  const pair = pairOf(map, name)
+  const pair = findPair(map, name)
   if (pair !== undefined)
     return rest.length === 0
       ? replaced(text, pair, value, comment)
-      : inFlow(text, mapOf(pair.value), rest, value, comment)
-  const open = startOf(map) + 1
+      : inFlow(text, requireMap(pair.value), rest, value, comment)
+  const open = nodeStart(map) + 1
   const inner = names.reduceRight(
     (below, each) => `${each}: ${below.startsWith('"') ? below : `{ ${below} }`}`,
     JSON.stringify(value),
@@ -250,7 +251,7 @@ function setAt(
 }
 
 /** The comments of a text, without those that this program wrote. */
-function commentsOf(text: string): string[] {
+function listComments(text: string): string[] {
   return text
     .split(/\r?\n/)
     .map((line) => [line, line.search(/(?:^|\s)#/)] as const)

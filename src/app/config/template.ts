@@ -15,7 +15,7 @@ export interface SandboxValues {
 
 /** The text of a commented config file: every setting with its default and its description, from the schema that validates it. */
 export function configText(places: SandboxValues | null): string {
-  const values = places === null ? examples : { ...examples, ...valuesOf(places) }
+  const values = places === null ? examples : { ...examples, ...templateValues(places) }
   const sections = Object.entries(fileSchema.shape).map(([name, section]) =>
     name === 'wire' ? wireText(section) : settingLines([name], section, values).join('\n'),
   )
@@ -82,7 +82,7 @@ export const sandboxConsole = {
 /** A paid call to the sandbox costs nothing. */
 const sandboxBudget = '20'
 
-function valuesOf({ appraisal, vehicleData, keys, rooftops, start }: SandboxValues) {
+function templateValues({ appraisal, vehicleData, keys, rooftops, start }: SandboxValues) {
   const inLine = (value: object) =>
     stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd()
   const named = Object.entries(keys).map(([name, key]) => `\n  ${name}: ${inLine(key)}`)

@@ -29,7 +29,7 @@ export function readText(
   const lines = new LineCounter()
   const masked = interpolate.mask(text)
   const document = parseDocument(masked, { lineCounter: lines, prettyErrors: false, merge: true })
-  if (document.errors.length > 0) return { broken: faultsOf(document, masked, lines) }
+  if (document.errors.length > 0) return { broken: syntaxFaults(document, masked, lines) }
   let tree: unknown
   try {
     tree = document.toJS()
@@ -48,7 +48,7 @@ export function readText(
   return { value, problems: faults.map(referenceProblem), lineOf, findVariable }
 }
 
-function faultsOf({ errors }: Document.Parsed, text: string, lines: LineCounter) {
+function syntaxFaults({ errors }: Document.Parsed, text: string, lines: LineCounter) {
   const twice = errors.filter(({ code }) => code === 'DUPLICATE_KEY')
   const syntax = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
   // One syntax error breaks everything after it, so only the first is useful.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { programVersion } from '../../version.ts'
 import type { MartReader } from './mart-reader.ts'
@@ -45,9 +45,9 @@ function addTool(server: McpServer, tool: Tool, log: Log): void {
       const { content, facts } = await tool.read(given)
       log.info({ ...call(), ...facts }, `mcp: ${name}`)
       const shown = withoutHiddenSigns({ note: recordsNote, ...content }) as Record<string, unknown>
-      return { content: [textOf(shown)], structuredContent: shown }
+      return { content: [textContent(shown)], structuredContent: shown }
     } catch (error) {
-      const message = String(withoutHiddenSigns(messageOf(error)))
+      const message = String(withoutHiddenSigns(errorText(error)))
       log.warn({ ...call(), reason: message }, `mcp: ${name} failed`)
       return { content: [{ type: 'text', text: message }], isError: true }
     }
@@ -55,7 +55,7 @@ function addTool(server: McpServer, tool: Tool, log: Log): void {
 }
 
 /** Clients that know no structured content get the same as text. */
-function textOf(content: unknown) {
+function textContent(content: unknown) {
   return { type: 'text' as const, text: JSON.stringify(content) }
 }
 

@@ -22,7 +22,7 @@ export interface AlertMessage {
 type WebhookFormat = Exclude<AlertTarget['format'], 'email'>
 
 /** The request's body, in a format that the receiver accepts. */
-export function bodyOf(format: WebhookFormat, message: AlertMessage): unknown {
+export function messageBody(format: WebhookFormat, message: AlertMessage): unknown {
   return bodies[format](message)
 }
 
@@ -37,12 +37,12 @@ const titles = { raised: 'problem', resolved: 'resolved', test: 'test' }
 const openLabel = 'Open in the console'
 
 /** What it is about, in some words. */
-function titleOf({ state, severity }: AlertMessage): string {
+function messageTitle({ state, severity }: AlertMessage): string {
   const isCritical = state === 'raised' && severity === 'critical'
   return `Forecourt: ${isCritical ? 'critical ' : ''}${titles[state]}`
 }
 
-function factsOf({ state, since, until, look }: AlertMessage): [string, string][] {
+function messageFacts({ state, since, until, look }: AlertMessage): [string, string][] {
   const isProblem = state === 'raised' || state === 'resolved'
   return [
     [isProblem ? 'Since' : 'At', timeText(since)],
@@ -66,13 +66,13 @@ function cutEscaped(text: string, most: number): string {
 /** The body for an incoming webhook of Slack, which shows the blocks, and `text` in the notification. */
 function slackBody(message: AlertMessage) {
   // Slack requires these three to be escaped; without them a text can hold no link or mention.
-  const head = `*${titleOf(message)}*\n`
+  const head = `*${messageTitle(message)}*\n`
   const what = cutEscaped(escapedHtml(message.what), longestSection - head.length)
-  const facts = factsOf(message).map(([name, value]) => `${name}: ${escapedHtml(value)}`)
+  const facts = messageFacts(message).map(([name, value]) => `${name}: ${escapedHtml(value)}`)
   const links = message.url === undefined ? [] : [`<${message.url}|${openLabel}>`]
   const context = cutEscaped(facts.join('  |  '), longestSection / 2)
   return {
-    text: `${titleOf(message)}: ${what}`,
+    text: `${messageTitle(message)}: ${what}`,
     blocks: [
       { type: 'section', text: { type: 'mrkdwn', text: `${head}${what}` } },
       {
@@ -95,7 +95,7 @@ function teamsBody(message: AlertMessage) {
   const { url } = message
   return {
     type: 'message',
-    summary: titleOf(message),
+    summary: messageTitle(message),
     attachments: [
       {
         contentType: 'application/vnd.microsoft.card.adaptive',
@@ -105,11 +105,20 @@ function teamsBody(message: AlertMessage) {
           type: 'AdaptiveCard',
           version: '1.4',
           body: [
-            { type: 'TextBlock', text: titleOf(message), weight: 'bolder', size: 'medium', color },
+            {
+              type: 'TextBlock',
+              text: messageTitle(message),
+              weight: 'bolder',
+              size: 'medium',
+              color,
+            },
             { type: 'TextBlock', text: plain(message.what), wrap: true },
             {
               type: 'FactSet',
-              facts: factsOf(message).map(([title, value]) => ({ title, value: plain(value) })),
+              facts: messageFacts(message).map(([title, value]) => ({
+                title,
+                value: plain(value),
+              })),
             },
           ],
           ...(url && { actions: [{ type: 'Action.OpenUrl', title: openLabel, url }] }),
@@ -124,17 +133,17 @@ function googleChatBody(message: AlertMessage) {
   const { url } = message
   const what = escapedHtml(message.what).replaceAll('\n', '<br>')
   return {
-    fallbackText: titleOf(message),
+    fallbackText: messageTitle(message),
     cardsV2: [
       {
         cardId: 'alert',
         card: {
-          header: { title: titleOf(message) },
+          header: { title: messageTitle(message) },
           sections: [
             {
               widgets: [
                 { textParagraph: { text: what } },
-                ...factsOf(message).map(([topLabel, value]) => ({
+                ...messageFacts(message).map(([topLabel, value]) => ({
                   decoratedText: { topLabel, text: escapedHtml(value) },
                 })),
                 ...(url === undefined
@@ -162,10 +171,13 @@ function escapedHtml(text: string): string {
 const longestSubject = 150
 
 /** Subject and text of an e-mail. */
-export function mailOf(message: AlertMessage): { readonly subject: string; readonly text: string } {
+export function messageMail(message: AlertMessage): {
+  readonly subject: string
+  readonly text: string
+} {
   const [first = ''] = message.what.split('\n')
-  const subject = `${titleOf(message)}: ${first}`
-  const facts = factsOf(message).map(([name, value]) => `${name}: ${value}`)
+  const subject = `${messageTitle(message)}: ${first}`
+  const facts = messageFacts(message).map(([name, value]) => `${name}: ${value}`)
   return {
     subject: subject.length > longestSubject ? `${subject.slice(0, longestSubject - 1)}…` : subject,
     text: [message.what, '', ...facts, ...(message.url ? [message.url] : []), ''].join('\n'),

@@ -1,6 +1,6 @@
 import { parseRetryAfter } from '../../values/http-date.ts'
 import type { AlertSettings, AlertTarget } from '../config/alerts.ts'
-import { type AlertMessage, bodyOf, mailOf } from './alert-message.ts'
+import { type AlertMessage, messageBody, messageMail } from './alert-message.ts'
 
 const timeoutMs = 10_000
 /** A receiver that asks for a longer pause is tried before it. */
@@ -30,7 +30,7 @@ export async function postAlert(
   id: string,
 ): Promise<Failure | null> {
   if (target.format === 'email') return await sendMail(smtp!, recipient, message, id)
-  return await callWebhook(target.url!, bodyOf(target.format, message), id)
+  return await callWebhook(target.url!, messageBody(target.format, message), id)
 }
 
 async function callWebhook(url: string, body: unknown, id: string): Promise<Failure | null> {
@@ -46,13 +46,16 @@ async function callWebhook(url: string, body: unknown, id: string): Promise<Fail
     if (answer.ok) return null
     const isMoved = answer.status >= 300 && answer.status < 400
     const advice = isMoved ? ', a redirect: set the address that it leads to' : ''
-    return { reason: `answered with ${answer.status}${advice}`, pauseMs: pauseOf(answer.headers) }
+    return {
+      reason: `answered with ${answer.status}${advice}`,
+      pauseMs: retryPause(answer.headers),
+    }
   } catch (error) {
     return failed(`cannot be reached: ${networkReason(error)}`)
   }
 }
 
-function pauseOf(headers: Headers): number {
+function retryPause(headers: Headers): number {
   const [retryAfter, date] = ['retry-after', 'date'].map((name) => headers.get(name) ?? undefined)
   return Math.min(parseRetryAfter(retryAfter, date, new Date()) ?? 0, longestPauseMs)
 }
@@ -69,13 +72,13 @@ function networkReason(error: unknown): string {
     code?: unknown
   }
   if (name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`
-  return reasonOf(String(cause?.code ?? code ?? 'the connection failed'))
+  return postFailure(String(cause?.code ?? code ?? 'the connection failed'))
 }
 
 /** Node's codes for a certificate that is not accepted, mostly those of OpenSSL. */
 const certificateCode = /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/
 
-function reasonOf(code: string): string {
+function postFailure(code: string): string {
   if (!certificateCode.test(code)) return code
   return `its certificate is not trusted (${code}): correct it, or name the file of its authority in NODE_EXTRA_CA_CERTS`
 }
@@ -97,7 +100,7 @@ async function sendMail(
   })
   try {
     await transport.sendMail({
-      ...{ from: { name: 'Forecourt', address: from }, to, ...mailOf(message) },
+      ...{ from: { name: 'Forecourt', address: from }, to, ...messageMail(message) },
       messageId: `<${id}@${from.split('@')[1]}>`,
       // So that no program answers that a person is away.
       headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
@@ -119,7 +122,7 @@ function mailReason(error: unknown): string {
   }
   const answer = responseCode === undefined ? '' : ` (${responseCode})`
   if (originalCode !== undefined)
-    return `the mail server cannot be reached: ${reasonOf(originalCode)}`
+    return `the mail server cannot be reached: ${postFailure(originalCode)}`
   if (code === 'EAUTH') return `the mail server refused the user or the password${answer}`
   if (code === 'EENVELOPE') return `the mail server refused the sender or an address${answer}`
   if (code === 'ETLS') return `the mail server has no TLS that can be used${answer}`

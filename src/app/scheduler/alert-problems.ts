@@ -104,7 +104,7 @@ export function objectiveProblems(rooftops: WarehouseStatus['rooftops']): Proble
     reasons
       .filter(({ cause }) => cause !== 'never')
       .map((reason): Miss => {
-        return { rooftop: name, stream, key: keyOf(reason, uid), text: reason.text }
+        return { rooftop: name, stream, key: reasonKey(reason, uid), text: reason.text }
       }),
   )
   const first = misses.flatMap(([miss]) => miss ?? [])
@@ -120,7 +120,7 @@ export function objectiveProblems(rooftops: WarehouseStatus['rooftops']): Proble
 }
 
 /** The cause of a reason. A refused key is one cause; other failures differ by their words. */
-function keyOf({ cause, text, key }: Reason, uid: string): string {
+function reasonKey({ cause, text, key }: Reason, uid: string): string {
   if (cause !== 'failed') return `objective/${cause}`
   if (key !== undefined) return `objective/key/${shortKey(key)}`
   return `objective/failed/${digest(text.replaceAll(uid, ''))}`

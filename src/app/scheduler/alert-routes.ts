@@ -8,12 +8,12 @@ export type Severity = 'critical' | 'warning'
 const warnings = /^(objective\/(quarantine|gaps|unprovable|ledger)$|inbox\/)/
 
 /** How much the problem with this key matters. */
-export function severityOf(key: string): Severity {
+export function keySeverity(key: string): Severity {
   return warnings.test(key) ? 'warning' : 'critical'
 }
 
 /** The page of the console about the problem with this key, below /console; without a query, which every text hides. */
-export function pageOf(key: string): string {
+export function keyPage(key: string): string {
   if (key === 'job/worker') return '/work'
   if (key.startsWith('job/')) return '/jobs'
   if (key.startsWith('inbox/')) return '/stock/imports'
@@ -22,7 +22,7 @@ export function pageOf(key: string): string {
 }
 
 /** Who gets a receiver's messages: its addresses, or '' for a webhook. */
-export function recipientsOf({ format, to }: AlertTarget): readonly string[] {
+export function listRecipients({ format, to }: AlertTarget): readonly string[] {
   return format === 'email' ? to : ['']
 }
 
@@ -35,7 +35,7 @@ export interface Recipients {
 /** All recipients of the config. Messages to others, which it named before, are neither sent nor counted. */
 export function allRecipients(alerts: AlertSettings): Recipients {
   const all = alertTargets(alerts).flatMap((target) =>
-    recipientsOf(target).map((recipient) => ({ target: target.name, recipient })),
+    listRecipients(target).map((recipient) => ({ target: target.name, recipient })),
   )
   return {
     targets: all.map(({ target }) => target),

@@ -49,10 +49,10 @@ export async function readAlertStatuses(
       (array_agg(error order by tried_at desc) filter (where is_failing))[1] as error
     from message group by target`.execute(db)
   const found = new Map(rows.map((row) => [row.target, row]))
-  return Object.fromEntries(names.map((name) => [name, statusOf(found.get(name))]))
+  return Object.fromEntries(names.map((name) => [name, targetStatus(found.get(name))]))
 }
 
-function statusOf(facts: Facts | undefined): AlertStatus {
+function targetStatus(facts: Facts | undefined): AlertStatus {
   const { sentAt = null, waiting = 0, notSent = 0, error = null } = facts ?? {}
   const lastSentAt = sentAt?.toISOString() ?? null
   const good = lastSentAt === null ? 'never' : 'ok'

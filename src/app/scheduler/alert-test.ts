@@ -3,7 +3,7 @@ import type { AlertTarget } from '../config/alerts.ts'
 import type { Config } from '../config/read.ts'
 import type { AlertMessage } from './alert-message.ts'
 import { postAlert } from './alert-post.ts'
-import { recipientsOf } from './alert-routes.ts'
+import { listRecipients } from './alert-routes.ts'
 import { statusCommand } from './alerts.ts'
 
 /** How a test message to one receiver ended. */
@@ -30,7 +30,7 @@ export async function testTarget(
     look: statusCommand,
   }
   const tests: AlertTest[] = []
-  for (const [at, recipient] of recipientsOf(target).entries()) {
+  for (const [at, recipient] of listRecipients(target).entries()) {
     const destination = { target, recipient, smtp: alerts.smtp }
     const failure = await postAlert(destination, message, randomUUID())
     if (failure === null) await onArrived(recipient)

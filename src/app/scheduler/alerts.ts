@@ -1,14 +1,14 @@
 import type { Context } from '../../context.ts'
 import { scrubber } from '../../log.ts'
 import { registerInboxes } from '../../stock/folders/file-records.ts'
-import { inboxesOf } from '../../stock/folders/inbox.ts'
+import { listInboxes } from '../../stock/folders/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '../../stock/folders/inbox-status.ts'
 import { allStreams } from '../../streams/all.ts'
 import { readStatus } from '../../sync/explain/status.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import { readSource, registerSource } from '../../warehouse/db/run-source.ts'
 import { alertTargets } from '../config/alerts.ts'
-import { type Config, secretsOf } from '../config/read.ts'
+import { type Config, listSecrets } from '../config/read.ts'
 import type { AlertMessage } from './alert-message.ts'
 import {
   claimAttempt,
@@ -32,7 +32,7 @@ import {
   readFailed,
   readWaiting,
 } from './alert-problems.ts'
-import { allRecipients, pageOf, recipientsOf, severityOf, wants } from './alert-routes.ts'
+import { allRecipients, keyPage, keySeverity, listRecipients, wants } from './alert-routes.ts'
 import { readJobStatuses } from './job-status.ts'
 import type { PlannedJob } from './load-jobs.ts'
 
@@ -83,7 +83,7 @@ export class Alerts {
   async reportInboxes(): Promise<void> {
     const { config, pool } = this.#context
     if (!this.#isOn) return
-    await registerInboxes(pool, inboxesOf(config))
+    await registerInboxes(pool, listInboxes(config))
     const raised = inboxProblems(await readInboxStatuses(pool, config), config)
     await this.#report('inbox/', { raised, openKeys: new Set(raised.map(({ key }) => key)) })
   }
@@ -100,7 +100,7 @@ export class Alerts {
   async #report(kind: string, problems: Problems): Promise<void> {
     const { pool, config } = this.#context
     const sourceId = await this.#findSource()
-    const hide = scrubber(secretsOf(config))
+    const hide = scrubber(listSecrets(config))
     const raised = problems.raised.map(({ key, what }) => ({
       key: key.slice(0, maxKeyLength),
       what: hide(what).slice(0, 1000),
@@ -109,10 +109,10 @@ export class Alerts {
     await saveProblems(pool, { kind, sourceId }, raised, open)
     const targets = alertTargets(config.alerts)
     const messages = raised.flatMap(({ key }) => {
-      const severity = severityOf(key)
+      const severity = keySeverity(key)
       const receivers = targets.filter((target) => wants(target, severity))
       return receivers.flatMap((target) =>
-        recipientsOf(target).map((recipient) => ({
+        listRecipients(target).map((recipient) => ({
           ...{ target: target.name, recipient, key, severity },
         })),
       )
@@ -152,7 +152,7 @@ export class Alerts {
     for (const due of messages) {
       // Before it is sent: no other process sends it then, and one that dies here causes no endless repeats.
       if (!(await claimAttempt(pool, due))) return
-      const failure = await postAlert(destination, messageOf(due, config), due.id)
+      const failure = await postAlert(destination, alertMessage(due, config), due.id)
       if (failure === null) {
         await recordSent(pool, due)
         continue
@@ -172,13 +172,13 @@ export class Alerts {
 /** Characters of `ops.alert.alert_key`. */
 const maxKeyLength = 120
 
-function messageOf(due: DueMessage, { console }: Config): AlertMessage {
+function alertMessage(due: DueMessage, { console }: Config): AlertMessage {
   const { key, state, severity, what, since, until } = due
   return {
     ...{ source: 'forecourt', key, state, severity, what },
     since: since.toISOString(),
     ...(until === null ? {} : { until: until.toISOString() }),
-    ...(console === null ? {} : { url: `${console.publicUrl}/console${pageOf(key)}` }),
+    ...(console === null ? {} : { url: `${console.publicUrl}/console${keyPage(key)}` }),
     look: statusCommand,
   }
 }

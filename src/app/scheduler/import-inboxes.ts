@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { inboxesOf } from '../../stock/folders/inbox.ts'
+import { listInboxes } from '../../stock/folders/inbox.ts'
 import { hasFaults } from '../../stock/folders/pass.ts'
 import { delayed, runOnce } from '../../stock/folders/watch.ts'
 
@@ -13,7 +13,7 @@ export async function importInboxes(context: Context) {
     ...{ warehouse: { pool, config }, log, crashPoint, now: () => new Date() },
     ...{ signal: delayed(signal, endSeconds), stopping: signal },
   }
-  const report = await runOnce(services, inboxesOf(config))
+  const report = await runOnce(services, listInboxes(config))
   const { files, waiting, problems } = report
   const ended = (state: string) => files.filter((file) => file.state === state).length
   const counts = {

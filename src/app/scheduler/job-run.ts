@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import type { Context } from '../../context.ts'
-import { BusyError, messageOf, SyncError, UsageError } from '../../errors.ts'
+import { BusyError, errorText, SyncError, UsageError } from '../../errors.ts'
 import { scrubber } from '../../log.ts'
 import { sleep } from '../../values/sleep.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
 import { HeldLock } from '../../warehouse/db/held-lock.ts'
 import { RetryOnConnectionLoss } from '../../warehouse/db/retry-on-connection-loss.ts'
-import { secretsOf } from '../config/read.ts'
+import { listSecrets } from '../config/read.ts'
 import { type Claim, jobRunLock } from './claim-slot.ts'
 import { type JobWorkResult, runJobWork } from './job-work.ts'
 import type { PlannedJob } from './load-jobs.ts'
@@ -75,7 +75,7 @@ export async function executeJobRun(
 
 /** Runs the work until it ends, the budget is used up, or a signal comes. */
 async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise<Outcome> {
-  const hide = scrubber(secretsOf(context.config))
+  const hide = scrubber(listSecrets(context.config))
   const budget = AbortSignal.timeout(job.budgetMinutes * 60_000)
   const signal = AbortSignal.any([context.signal, budget])
   try {
@@ -87,7 +87,7 @@ async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise
   } catch (thrown) {
     if (context.signal.aborted) return { status: 'stopped', runs: [], thrown }
     if (budget.aborted) return { runs: [], ...budgetSpent(job) }
-    const error = hide(messageOf(thrown))
+    const error = hide(errorText(thrown))
     const status = thrown instanceof BusyError ? 'skipped' : 'failed'
     return { status, runs: [], error, thrown }
   }

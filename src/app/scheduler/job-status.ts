@@ -101,9 +101,9 @@ async function readFacts(
 function jobStatus(job: PlannedJob, facts: Facts): JobStatus {
   const late = job.disabledReason === null ? lateSince(job, facts) : null
   const { run } = facts
-  const error = job.disabledReason ?? errorOf(job, facts, late)
+  const error = job.disabledReason ?? jobError(job, facts, late)
   return {
-    status: statusOf(job, facts, late),
+    status: currentStatus(job, facts, late),
     kept: facts.knownSince !== null,
     does: job.does,
     schedule: job.schedule,
@@ -124,7 +124,7 @@ function lateSince(job: PlannedJob, { now, knownSince, goodFor }: Facts): Date |
   return goodFor !== null && goodFor >= slot ? null : slot
 }
 
-function statusOf(job: PlannedJob, facts: Facts, late: Date | null): JobStatus['status'] {
+function currentStatus(job: PlannedJob, facts: Facts, late: Date | null): JobStatus['status'] {
   const { run } = facts
   if (job.disabledReason !== null) return 'off'
   if (late !== null) return 'late'
@@ -133,7 +133,7 @@ function statusOf(job: PlannedJob, facts: Facts, late: Date | null): JobStatus['
   return run.status === 'failed' || run.status === 'died' ? 'failed' : 'ok'
 }
 
-function errorOf(job: PlannedJob, { run }: Facts, late: Date | null): string | null {
+function jobError(job: PlannedJob, { run }: Facts, late: Date | null): string | null {
   const error = run?.status === 'running' ? null : (run?.error ?? null)
   if (late === null) return error
   const what = `no good run for the slot of ${late.toISOString()} within ${job.lateAfterMinutes} minutes`

@@ -68,7 +68,7 @@ async function verify(context: Context): Promise<JobWorkResult> {
   const windows = found.checked.reduce((sum, one) => sum + one.windows, 0)
   const counts = { rooftops: rooftops.length, windows, compared: values.records }
   if (faults.length === 0) return { status: 'ok', runs: [], counts }
-  return { status: 'partial', runs: [], counts, error: someOf(faults, 'streams') }
+  return { status: 'partial', runs: [], counts, error: firstErrors(faults, 'streams') }
 }
 
 /** Lists the whole history again and proves the coverage afterwards. */
@@ -81,7 +81,7 @@ async function listEverything(
   const config = { ...context.config, sync }
   const result = await run({ ...context, config }, job, 'sync', names)
   if (context.signal.aborted || result.status === 'failed') return result
-  const error = await findUnproved(context, streamsOf(names), result.runs[0]!)
+  const error = await findUnproved(context, findStreams(names), result.runs[0]!)
   return error === undefined ? result : { ...result, status: 'partial', error }
 }
 
@@ -116,7 +116,7 @@ async function run(
   const from = toUnixSeconds(context.config.sync.start)
   const request: RunRequest = {
     plan: { command: `run ${job.name}`, mode, from, until: null },
-    streams: streamsOf(names),
+    streams: findStreams(names),
     rooftops: context.config.rooftops,
   }
   const report = await runStreams(context, request)
@@ -129,14 +129,14 @@ function whatFailed({ rooftops }: RunReport): string | undefined {
   const failed = Object.entries(rooftops).filter(([, { status }]) => status !== 'ok')
   if (failed.length === 0) return undefined
   const errors = failed.map(([uid, { error }]) => `${uid}: ${error ?? 'not complete'}`)
-  return someOf(errors, 'rooftops')
+  return firstErrors(errors, 'rooftops')
 }
 
-function someOf(errors: readonly string[], what: string): string {
+function firstErrors(errors: readonly string[], what: string): string {
   const left = errors.length - 3
   return `${errors.slice(0, 3).join('; ')}${left > 0 ? `; and ${left} ${what} more` : ''}`
 }
 
-function streamsOf(names: readonly string[]) {
+function findStreams(names: readonly string[]) {
   return allStreams.filter(({ name }) => names.includes(name))
 }

@@ -54,12 +54,12 @@ async function loadJob(file: string, config: Config): Promise<PlannedJob> {
   const schedule = settings?.schedule ?? ofLake ?? job.schedule
   const timezone = settings?.timezone ?? job.timezone
   const slots = parseSchedule(schedule, timezone)
-  const missingSetting = missingSettingOf(job, config)
+  const missingSetting = findMissingSetting(job, config)
   const disabledReason = settings?.enabled === false ? 'switched off in the config' : missingSetting
   return { ...job, name, schedule, timezone, slots, missingSetting, disabledReason }
 }
 
-function missingSettingOf({ work }: Job, { vehicleData, stock, lake }: Config): string | null {
+function findMissingSetting({ work }: Job, { vehicleData, stock, lake }: Config): string | null {
   if (work.kind === 'stock-inbox' && stock.inbox.length === 0) return 'stock.inbox names no folder'
   if (work.kind === 'lake' && lake.to === null) return 'lake.to is not set'
   const needsKey = work.kind === 'reprice'

@@ -1,6 +1,6 @@
 import { type ScheduledTask, schedule } from 'node-cron'
 import type { Context } from '../../context.ts'
-import { messageOf, OutdatedError } from '../../errors.ts'
+import { errorText, OutdatedError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { assertSchemaKnown } from '../../warehouse/db/migrate.ts'
 import { RetryOnConnectionLoss } from '../../warehouse/db/retry-on-connection-loss.ts'
@@ -113,7 +113,7 @@ class Scheduler {
           this.outdatedBy = error
           return this.outdated.resolve()
         }
-        log.error(`schedule check failed, will be retried: ${messageOf(error)}`)
+        log.error(`schedule check failed, will be retried: ${errorText(error)}`)
       }
     }
   }
@@ -122,7 +122,7 @@ class Scheduler {
   #reportJobs(): void {
     this.#reporting ??= this.#alerts
       .reportJobs()
-      .catch((error) => this.#context.log.error(`alerts not sent: ${messageOf(error)}`))
+      .catch((error) => this.#context.log.error(`alerts not sent: ${errorText(error)}`))
       .finally(() => {
         this.#reporting = null
       })
@@ -152,7 +152,7 @@ class Scheduler {
       log[isGood ? 'info' : 'warn']({ ...about, status: report.status }, what)
       if (report.status !== 'stopped') await this.#alerts.reportObjectives()
     } catch (error) {
-      log.error(about, `end of ${job.name} not recorded: ${messageOf(error)}`)
+      log.error(about, `end of ${job.name} not recorded: ${errorText(error)}`)
     }
   }
 }

@@ -25,7 +25,7 @@ export function parseSchedule(expression: string, timezone: string): Schedule {
     isDue: (day) =>
       months.includes(day.month) &&
       daysOfMonth.includes(day.day) &&
-      daysOfWeek.includes(weekdayOf(day)),
+      daysOfWeek.includes(weekday(day)),
   }
 }
 
@@ -36,7 +36,7 @@ export function parseSchedule(expression: string, timezone: string): Schedule {
 export function lastSlot(schedule: Schedule, at: Date): Date | null {
   let day = schedule.clock.dayAt(at.getTime())
   for (let left = maxDays; left > 0; left--, day = shifted(day, -1)) {
-    const found = slotsOf(schedule, day).findLast((slot) => slot <= at.getTime())
+    const found = daySlots(schedule, day).findLast((slot) => slot <= at.getTime())
     if (found !== undefined) return new Date(found)
   }
   return null
@@ -46,17 +46,17 @@ export function lastSlot(schedule: Schedule, at: Date): Date | null {
 export function nextSlot(schedule: Schedule, after: Date): Date | null {
   let day = schedule.clock.dayAt(after.getTime())
   for (let left = maxDays; left > 0; left--, day = shifted(day, 1)) {
-    const found = slotsOf(schedule, day).find((slot) => slot > after.getTime())
+    const found = daySlots(schedule, day).find((slot) => slot > after.getTime())
     if (found !== undefined) return new Date(found)
   }
   return null
 }
 
-function slotsOf({ clock, times, isHourly, isDue }: Schedule, day: WallDay): number[] {
+function daySlots({ clock, times, isHourly, isDue }: Schedule, day: WallDay): number[] {
   return isDue(day) ? clock.instantsOf(day, times, isHourly) : []
 }
 
-function weekdayOf({ year, month, day }: WallDay): number {
+function weekday({ year, month, day }: WallDay): number {
   return new Date(Date.UTC(year, month - 1, day)).getUTCDay()
 }
 

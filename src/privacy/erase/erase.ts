@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
@@ -19,7 +19,7 @@ import { rescan } from './rescan.ts'
 import { NotCachedError, SearchCache } from './search.ts'
 import {
   findSubject,
-  maskOf,
+  maskSubject,
   requestedTerms,
   type Subject,
   searchBeforeLocking,
@@ -104,7 +104,7 @@ async function eraseIn(
     ...head,
     erasureId: request.dryRun ? null : erasureId,
     erasedBefore: before ?? null,
-    matched: matchesOf(findings),
+    matched: countMatches(findings),
     people,
     ...erased,
     alsoCarriedBy: await evaluationNames(client, findings.others),
@@ -115,7 +115,7 @@ async function eraseIn(
   return { receipt, findings }
 }
 
-function matchesOf({ found, former, mentions, otherRows }: Findings): number {
+function countMatches({ found, former, mentions, otherRows }: Findings): number {
   return found.length + former.length + mentions.length + otherRows.length
 }
 
@@ -136,7 +136,7 @@ export function severalPeople(
 ): UsageError {
   const each = people.map(([one]) => `${one!.evalId} (${one!.rooftop})`).slice(0, 20)
   return new UsageError(
-    `The ${subject.kind} ${maskOf(subject)} belongs to ${people.length} people with different names, e.g. in ${each.join(', ')}: nothing was erased. --dry-run shows their evaluations; then erase one person with --eval <id>, or all with --all-people.`,
+    `The ${subject.kind} ${maskSubject(subject)} belongs to ${people.length} people with different names, e.g. in ${each.join(', ')}: nothing was erased. --dry-run shows their evaluations; then erase one person with --eval <id>, or all with --all-people.`,
   )
 }
 
@@ -155,7 +155,7 @@ async function prove(
     return proved
   } catch (cause) {
     throw new Error(
-      `Erasure ${receipt.erasureId} is done and committed, but the search that proves it did not finish (${messageOf(cause)}): run the same "forecourt erase" again.`,
+      `Erasure ${receipt.erasureId} is done and committed, but the search that proves it did not finish (${errorText(cause)}): run the same "forecourt erase" again.`,
       { cause },
     )
   }

@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { removePdf } from '../../web/archive/archive.ts'
 
@@ -30,7 +30,7 @@ export async function removeErasedFiles(db: Db, folder: string | null): Promise<
         await removePdf(folder, sha256)
         removed++
       } catch (error) {
-        reason = messageOf(error)
+        reason = errorText(error)
         continue
       }
     }

@@ -1,17 +1,17 @@
 import type { Person } from '../../values/person.ts'
 import {
-  contactsOf,
+  contactTerms,
   distinctTerms,
   isName,
+  personTerms,
   plainTerms,
-  possibleContactsOf,
+  possibleContactTerms,
   type SearchTerm,
   termId,
-  termsOf,
 } from '../screen/search-terms.ts'
-import { phraseOf } from '../screen/tokenize.ts'
+import { phraseKey } from '../screen/tokenize.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
-import { patternsOf } from './pattern.ts'
+import { buildPatterns } from './pattern.ts'
 import { isSamePerson, type NamedPersons, readGroups, readPersons } from './persons.ts'
 import { type Hit, matchesTerms } from './scan.ts'
 
@@ -52,27 +52,27 @@ export async function findCustomer(
   const found = new Map<string, Found>()
   const former: Found[] = []
   for (const { key, named } of await readPersons(work, begin))
-    found.set(keyOf(key), {
+    found.set(evaluationKey(key), {
       ...key,
       ...splitPersons(named, (person) => named.current.includes(person)),
     })
   const own = [...found.values()].flatMap(({ persons }) => persons)
-  const emails = own.flatMap(contactsOf).filter(({ kind }) => kind === 'email')
-  const ownNames = new Set(own.map(({ name }) => phraseOf(name ?? '')))
+  const emails = own.flatMap(contactTerms).filter(({ kind }) => kind === 'email')
+  const ownNames = new Set(own.map(({ name }) => phraseKey(name ?? '')))
   const seeds = asked.length > 0 ? asked : emails
   const candidates = await evaluationsNaming(work, groups, seeds)
-  const unknown = candidates.filter((candidate) => !found.has(keyOf(candidate)))
+  const unknown = candidates.filter((candidate) => !found.has(evaluationKey(candidate)))
   for (const { key: candidate, named } of await readPersons(work, unknown)) {
     const isTheirs = (person: Person) =>
-      (asked.length > 0 ? possibleContactsOf : contactsOf)(person).some(({ kind, key }) =>
+      (asked.length > 0 ? possibleContactTerms : contactTerms)(person).some(({ kind, key }) =>
         seeds.some((seed) => seed.kind === kind && seed.key === key),
       ) &&
       // An e-mail that was not requested may be shared, so the name must be the same.
-      (asked.length > 0 || ownNames.has(phraseOf(person.name ?? '')))
+      (asked.length > 0 || ownNames.has(phraseKey(person.name ?? '')))
     const match = { ...candidate, ...splitPersons(named, isTheirs) }
     if (match.persons.length === 0) continue
     const isCurrent = named.current.every((person) => match.persons.includes(person))
-    if (isCurrent) found.set(keyOf(candidate), match)
+    if (isCurrent) found.set(evaluationKey(candidate), match)
     else former.push(match)
   }
   return await findMentions(work, groups, asked, { found: [...found.values()], former })
@@ -99,7 +99,7 @@ export function distinctPeople(evaluations: readonly Found[]): readonly (readonl
   const people: { readonly names: Set<string>; readonly evaluations: Found[] }[] = []
   const nameless: Found[] = []
   for (const evaluation of evaluations) {
-    const names = new Set(evaluation.persons.flatMap(fullNamesOf))
+    const names = new Set(evaluation.persons.flatMap(fullNames))
     if (names.size === 0) nameless.push(evaluation)
     else {
       const same = people.filter((one) => !one.names.isDisjointFrom(names))
@@ -115,9 +115,9 @@ export function distinctPeople(evaluations: readonly Found[]): readonly (readonl
   return [[...first, ...nameless], ...others]
 }
 
-function fullNamesOf({ name }: Found['persons'][number]): string[] {
+function fullNames({ name }: Found['persons'][number]): string[] {
   const noFields = { email: null, phone: null, address: null, suburb: null, plate: null }
-  return termsOf({ ...noFields, name })
+  return personTerms({ ...noFields, name })
     .filter(isName)
     .map(({ key }) => key)
 }
@@ -131,16 +131,16 @@ async function evaluationsNaming(
 ): Promise<EvaluationKey[]> {
   const sources = ['pii.evaluation_customer', 'raw.payload', 'ops.quarantine']
   const searched = tables.filter(({ name }) => sources.includes(name))
-  const hits = await search(searched, patternsOf(terms))
-  return evaluationsOf(hits, groups)
+  const hits = await search(searched, buildPatterns(terms))
+  return evaluationKeys(hits, groups)
 }
 
-function evaluationsOf(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
+function evaluationKeys(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
   const keys = hits.flatMap(({ evaluation }) => {
     const group = evaluation && groups.get(evaluation.rooftopId)
     return group ? [{ ...group, evalId: evaluation.evalId }] : []
   })
-  return [...new Map(keys.map((key) => [keyOf(key), key])).values()]
+  return [...new Map(keys.map((key) => [evaluationKey(key), key])).values()]
 }
 
 /** Finds where else in the warehouse the customer is named. */
@@ -152,21 +152,21 @@ async function findMentions(
 ): Promise<Findings> {
   const known = [...found, ...former]
   const persons = known.flatMap((each) => each.persons)
-  const all = distinctTerms([...asked, ...persons.flatMap(termsOf)])
+  const all = distinctTerms([...asked, ...persons.flatMap(personTerms)])
   const anyOf = plainTerms(all)
-  const matches = await search(tables, patternsOf(all, rooftopsOf(known)))
-  const theirs = new Set(known.map(keyOf))
+  const matches = await search(tables, buildPatterns(all, uniqueRooftops(known)))
+  const theirs = new Set(known.map(evaluationKey))
   const isOwnRow = ({ evaluation }: Hit) => {
     const group = evaluation && groups.get(evaluation.rooftopId)
-    return group != null && theirs.has(keyOf({ ...group, evalId: evaluation!.evalId }))
+    return group != null && theirs.has(evaluationKey({ ...group, evalId: evaluation!.evalId }))
   }
   // The customer's own rows are erased in any case; with hundreds of evaluations they are most of the hits.
   const hits = matches.filter((hit) => !isOwnRow(hit) && matchesTerms(hit, anyOf))
-  const otherKeys = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))
+  const otherKeys = evaluationKeys(hits, groups).filter((key) => !theirs.has(evaluationKey(key)))
   const inAll = new Set(all.map(termId))
   const carriedBy = (people: readonly Person[]) =>
     people
-      .flatMap(termsOf)
+      .flatMap(personTerms)
       .map(termId)
       .filter((term) => inAll.has(term))
   const carried = new Set(carriedBy(former.flatMap((each) => each.otherPersons)))
@@ -193,7 +193,7 @@ async function findMentions(
     terms,
     shared: all.filter(isShared),
     dealerNames,
-    mentions: evaluationsOf(named, groups).filter((key) => !theirs.has(keyOf(key))),
+    mentions: evaluationKeys(named, groups).filter((key) => !theirs.has(evaluationKey(key))),
     otherRows: named.filter((hit) => hit.evaluation === null && !isDealerRow(hit)),
     others,
   }
@@ -215,11 +215,11 @@ function isDealerRow({ table, texts }: Hit): boolean {
 }
 
 /** All rooftops of the customer's dealer groups. */
-export function rooftopsOf(found: readonly EvaluationKey[]): number[] {
+export function uniqueRooftops(found: readonly EvaluationKey[]): number[] {
   return [...new Set(found.flatMap(({ rooftopIds }) => rooftopIds))]
 }
 
 /** An evaluation as a key for maps and sets. */
-export function keyOf({ groupId, evalId }: EvaluationKey): string {
+export function evaluationKey({ groupId, evalId }: EvaluationKey): string {
   return `${groupId} ${evalId}`
 }

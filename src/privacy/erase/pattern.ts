@@ -22,7 +22,7 @@ export interface Patterns {
 const betweenDigits = [...phoneSeparators, '\u00a0', '\\t', '\\n', '%20']
 
 /** With rooftops given, names are searched only in their rows and in rows without a rooftop. */
-export function patternsOf(
+export function buildPatterns(
   terms: readonly SearchTerm[],
   rooftopIds: readonly number[] | null = null,
 ): Patterns {
@@ -60,7 +60,7 @@ export function patternsKey({ texts, digits, anywhere, rooftopIds }: Patterns): 
 }
 
 /** The parameters of `matching` and `disguised`. */
-export function parametersOf({ texts, digits, anywhere, rooftopIds }: Patterns): unknown[] {
+export function patternParameters({ texts, digits, anywhere, rooftopIds }: Patterns): unknown[] {
   return [texts, digits, anywhere, rooftopIds, escapePatterns, disguisePattern()]
 }
 
@@ -69,7 +69,7 @@ const minRun = 3
 
 /** The patterns of a phrase or an e-mail; none if all its runs of letters are too short. */
 function patternsOfTerm(term: SearchTerm): string[] {
-  const parts = partsOf(term)
+  const parts = termParts(term)
   const loose = pattern(parts.map(loosened))
   if (longestRun(loose) >= minRun) return [loose]
   const spelled = parts.some(isBeyondAscii) ? spellings(parts) : [parts]
@@ -80,7 +80,7 @@ function patternsOfTerm(term: SearchTerm): string[] {
     .flatMap((words) => [pattern(words.map(asWritten)), pattern(words.map(asEscaped))])
 }
 
-function partsOf({ kind, key, spelling }: SearchTerm): string[] {
+function termParts({ kind, key, spelling }: SearchTerm): string[] {
   // The signs of an e-mail may be written in words.
   if (kind === 'email') {
     const parts = key.split(/[^\p{L}\p{M}\p{N}]+/u).filter((part) => part !== '')

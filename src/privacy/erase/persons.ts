@@ -4,10 +4,10 @@ import { evaluationPeople } from '../../streams/evaluations/person.ts'
 import type { Person } from '../../values/person.ts'
 import { parseJson } from '../screen/scrub-payload.ts'
 import {
-  possibleContactsOf,
+  personTerms,
+  possibleContactTerms,
   termId,
   termsForOwnEvaluation,
-  termsOf,
 } from '../screen/search-terms.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 
@@ -64,7 +64,7 @@ async function personsOfSome<Key extends EvaluationKey>(
   return keys.map((key) => {
     const received = (bodiesOf.get(key.evalId) ?? []).flatMap(({ body: text }) => {
       const body = parseJson(text)
-      return body === undefined ? [] : [evaluationPeople.personOf(body, key.evalId, wire)]
+      return body === undefined ? [] : [evaluationPeople.readPerson(body, key.evalId, wire)]
     })
     const unnamed = received[0]?.unnamed
     const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) =>
@@ -83,12 +83,12 @@ function isSomebody(person: Person): boolean {
 
 /** Whether two are probably the same person: they share an e-mail, a phone number or the full name. */
 export function isSamePerson(one: Person, other: Person): boolean {
-  const known = new Set(namesOf(one))
-  return namesOf(other).some((key) => known.has(key))
+  const known = new Set(personTermIds(one))
+  return personTermIds(other).some((key) => known.has(key))
 }
 
-function namesOf(person: Person): string[] {
-  return [...termsOf({ ...person, address: null }), ...possibleContactsOf(person)].map(termId)
+function personTermIds(person: Person): string[] {
+  return [...personTerms({ ...person, address: null }), ...possibleContactTerms(person)].map(termId)
 }
 
 /** The evaluations with that number: one for each dealer group that has it. */

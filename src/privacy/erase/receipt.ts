@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { redactText } from '../screen/redact.ts'
 import { plainTerms, type SearchTerm, type SearchTerms } from '../screen/search-terms.ts'
 import type { Counts, EvaluationKey } from './erasure-work.ts'
-import { maskOf, type Subject } from './subject.ts'
+import { maskSubject, type Subject } from './subject.ts'
 
 /** The result of an erasure, without personal data. */
 export interface Receipt {
@@ -73,7 +73,7 @@ export async function insertErasure(
   Pick<Receipt, 'subject' | 'reason' | 'requestedBy' | 'at'> & { readonly erasureId: number }
 > {
   const { subject, requestedBy } = request
-  const [masked, reason] = [maskOf(subject), reasonOf(request, terms)]
+  const [masked, reason] = [maskSubject(subject), receiptReason(request, terms)]
   const { rows } = await client.query<{ id: number; at: Date }>(
     `insert into pii.erasure (subject_kind, subject_masked, reason, requested_by, receipt)
      values ($1, $2, $3, $4, '{}') returning erasure_id as id, now() as at`,
@@ -85,7 +85,7 @@ export async function insertErasure(
 }
 
 /** The reason without the customer's data and without any e-mail or phone number: a receipt has no personal data. */
-function reasonOf({ reason }: ErasureRequest, terms: readonly SearchTerm[]): string | null {
+function receiptReason({ reason }: ErasureRequest, terms: readonly SearchTerm[]): string | null {
   if (reason === null) return null
   const named = plainTerms(terms)
   const contacts: SearchTerms = {

@@ -8,8 +8,8 @@ import {
 } from '../screen/search-terms.ts'
 import { isStillThere } from './erase-evaluation.ts'
 import { addCounts, type Counts, type ErasureWork } from './erasure-work.ts'
-import { type Findings, keyOf, rooftopsOf } from './find-customer.ts'
-import { patternsOf } from './pattern.ts'
+import { evaluationKey, type Findings, uniqueRooftops } from './find-customer.ts'
+import { buildPatterns } from './pattern.ts'
 import { readGroups } from './persons.ts'
 import type { Receipt } from './receipt.ts'
 import { type Hit, matchesTerms, rowsOfEvaluations } from './scan.ts'
@@ -28,12 +28,12 @@ export async function rescan(
     found.map((each) => {
       const theirs = each.persons.flatMap(termsForOwnEvaluation)
       const named = plainTerms(theirs.filter((term) => !isDealerName.has(termId(term))))
-      return [keyOf(each), unionOfTerms(naming, named)] as const
+      return [evaluationKey(each), unionOfTerms(naming, named)] as const
     }),
   )
   const hits = await work.search(
     work.tables,
-    patternsOf([...terms, ...shared], rooftopsOf([...found, ...former])),
+    buildPatterns([...terms, ...shared], uniqueRooftops([...found, ...former])),
   )
   for (const each of Map.groupBy(found, ({ groupId }) => groupId).values())
     for (const table of work.tables) {
@@ -43,7 +43,7 @@ export async function rescan(
   const anyOf = plainTerms([...terms, ...shared])
   const ownOf = (hit: Hit) => {
     const group = hit.evaluation && groups.get(hit.evaluation.rooftopId)
-    return group && own.get(keyOf({ ...group, evalId: hit.evaluation!.evalId }))
+    return group && own.get(evaluationKey({ ...group, evalId: hit.evaluation!.evalId }))
   }
   const resultOf = (hit: Hit): 'left' | 'others' | 'clean' => {
     const theirs = ownOf(hit)

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { redactJson, redactText } from '../screen/redact.ts'
 import { parseJson } from '../screen/scrub-payload.ts'
 import { contactsOnly, type SearchTerms, withoutNames } from '../screen/search-terms.ts'
-import { disguised, matching, type Patterns, parametersOf } from './pattern.ts'
-import { castOf, type TextColumn, type TextTable, textsOf } from './text-tables.ts'
+import { disguised, matching, type Patterns, patternParameters } from './pattern.ts'
+import { columnCastSql, rowTextsSql, type TextColumn, type TextTable } from './text-tables.ts'
 
 /** A row that may name the person. */
 export interface Hit {
@@ -36,7 +36,7 @@ export async function scanTable(
     `coalesce(${table.columns.map(({ name }) => test(name)).join(' or ')}, false)`
   const matches = anyColumn((name) => matching(name, table.rooftop))
   const isCertain = { sql: matches, home: patterns.rooftopIds }
-  const values = parametersOf(patterns)
+  const values = patternParameters(patterns)
   const read = async (where: string, more: readonly unknown[]) => {
     const found = { where: `${where} and (${matches} or ${anyColumn(disguised)})`, locks }
     const hits = await select(client, table, found, [...values, ...more], isCertain)
@@ -93,7 +93,7 @@ async function select(
     rooftop: number | null
     texts: (string | null)[] | null
   }>(
-    `select ctid::text as ctid, ${table.owner} as owner, ${table.rooftop} as rooftop, case when ${texts.sql} then ${textsOf(table)} end as texts
+    `select ctid::text as ctid, ${table.owner} as owner, ${table.rooftop} as rooftop, case when ${texts.sql} then ${rowTextsSql(table)} end as texts
      from ${table.name} where ${where} ${locks ? 'for no key update' : ''}`,
     values,
   )
@@ -167,7 +167,7 @@ export async function rewrite(
     })
     if (next.length === 0) continue
     const set = next.map(
-      ({ column }, index) => `${column.name} = ${castOf(column, `$${index + 2}`)}`,
+      ({ column }, index) => `${column.name} = ${columnCastSql(column, `$${index + 2}`)}`,
     )
     await client.query(`update ${table.name} set ${set.join(', ')} where ctid = $1::tid`, [
       ctid,

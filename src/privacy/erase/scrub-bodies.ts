@@ -66,7 +66,7 @@ export function erasedIn(
   { scope, terms, isSubject }: Erased & { readonly isSubject: IsSubject | undefined },
 ): Erased {
   const body = isSubject && scope === 'mention' ? parseJson(text) : undefined
-  const isOwn = body !== undefined && isSubject!(evaluationPeople.personOf(body, evalId, wire))
+  const isOwn = body !== undefined && isSubject!(evaluationPeople.readPerson(body, evalId, wire))
   return { scope: isOwn ? 'customer' : scope, terms }
 }
 
@@ -135,7 +135,7 @@ async function rehash(
   const rooftops = await readRooftops(client, rooftopIds)
   const hashed = bodies.flatMap(({ rooftopId, fetchedAt, text }) => {
     const rooftop = rooftops.get(rooftopId)
-    const hash = rooftop && hashOf(text, evalId, rooftop, wire)
+    const hash = rooftop && evaluationHash(text, evalId, rooftop, wire)
     return hash ? [{ fetchedAt, hash }] : []
   })
   const [newest] = hashed
@@ -166,7 +166,7 @@ async function rehash(
 }
 
 /** null: the body does not fit the contract, so it would not have been loaded. */
-function hashOf(
+function evaluationHash(
   text: string,
   evalId: number,
   rooftop: RooftopRow,

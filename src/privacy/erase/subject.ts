@@ -30,7 +30,7 @@ export function requestedTerms(subject: Subject): SearchTerm[] {
 }
 
 /** Masks the subject for people and receipts: recognisable, but not readable. */
-export function maskOf(subject: Subject): string {
+export function maskSubject(subject: Subject): string {
   if (subject.kind === 'eval') return String(subject.evalId)
   if (subject.kind === 'phone') return `***${digitsIn(subject.value).slice(-2)}`
   const [name = '', host = ''] = normaliseText(subject.value).text.trim().split('@')

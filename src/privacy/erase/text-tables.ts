@@ -118,16 +118,16 @@ function literals(texts: readonly string[]): string {
 }
 
 /** The columns of a row as a JSON array of text: the driver parses Postgres arrays slowly. */
-export function textsOf({ columns }: TextTable): string {
-  return `to_json(array[${columns.map(textOf).join(', ')}])`
+export function rowTextsSql({ columns }: TextTable): string {
+  return `to_json(array[${columns.map(columnTextSql).join(', ')}])`
 }
 
-function textOf({ name, type }: TextColumn): string {
+function columnTextSql({ name, type }: TextColumn): string {
   return type === 'array' ? `to_jsonb(${name})::text` : `${name}::text`
 }
 
 /** A parameter as a value of the column. */
-export function castOf({ type, declared }: TextColumn, parameter: string): string {
+export function columnCastSql({ type, declared }: TextColumn, parameter: string): string {
   if (type !== 'array') return `${parameter}::${declared}`
   return `array(select jsonb_array_elements_text(${parameter}::jsonb))::${declared}`
 }

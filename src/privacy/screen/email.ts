@@ -18,8 +18,8 @@ export function emailsIn(text: string): EmailFound[] {
   const plain = withSigns(text)
   return addressesIn(plain.text).flatMap(({ start, at, end }) => {
     const local = plain.text.slice(start, at).toLowerCase()
-    const locals = beginningsOf(local)
-    const domains = domainsOf(plain.text.slice(at + 1, end))
+    const locals = possibleStarts(local)
+    const domains = possibleDomains(plain.text.slice(at + 1, end))
     return locals.flatMap((offset) =>
       domains.map((domain) => ({
         key: `${local.slice(offset)}@${domain.toLowerCase()}`,
@@ -63,7 +63,7 @@ function addressesIn(text: string): Address[] {
 }
 
 /** Where the local part may begin: at once, behind punctuation, and behind a label, a phone number or a word of another script. */
-function beginningsOf(local: string): number[] {
+function possibleStarts(local: string): number[] {
   const punctuation = /^[._%+'-]*/.exec(local)![0].length
   const label = /^(?:e-?mail|mailto)[._%+'-]*/.exec(local)?.[0].length ?? 0
   const phone = /^\d{7,15}(?=\p{L})/u.exec(local)?.[0].length ?? 0
@@ -93,7 +93,7 @@ function isEnding(label: string): boolean {
 }
 
 /** The domain, and its beginnings where words may follow without a space, e.g. `b.example` of `b.example.Please`. */
-function domainsOf(domain: string): string[] {
+function possibleDomains(domain: string): string[] {
   const found = new Set([domain])
   let labels = domain.split('.').slice(0, mostLabels)
   while (labels.length > 1 && isWord(labels)) {

@@ -10,7 +10,7 @@ export interface NormalisedText {
  * mathematical) and decimal digits of any script in ASCII, without invisible characters. Case and accents stay. Takes linear time.
  */
 export function normaliseText(text: string): NormalisedText {
-  return replaceIn({ text, rangeOf: (start, end) => ({ start, end }) }, notPlain, plainOf)
+  return replaceIn({ text, rangeOf: (start, end) => ({ start, end }) }, notPlain, plainMatch)
 }
 
 /** The text with every match replaced. Positions still count in the original. */
@@ -97,7 +97,7 @@ const entities: Readonly<Record<string, string>> = {
   ...{ lpar: '(', rpar: ')', lsqb: '[', rsqb: ']', apos: "'", ndash: '-' },
 }
 
-function plainOf(match: RegExpExecArray): string {
+function plainMatch(match: RegExpExecArray): string {
   const [whole] = match
   const { decimal, hex, named, link: encoded, unit, blank } = match.groups!
   if (named !== undefined) return entities[named.toLowerCase()] ?? whole

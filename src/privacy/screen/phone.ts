@@ -30,7 +30,7 @@ interface PhoneFound {
 /** The number without calling code and leading zeros; null for another text. */
 export function phoneKey(text: string): string | null {
   const plain = normaliseText(text).text
-  return nationalOf(digitsIn(plain), plain.trimStart().replace(/^\(/, '').startsWith('+'))
+  return toNational(digitsIn(plain), plain.trimStart().replace(/^\(/, '').startsWith('+'))
 }
 
 /** The decimal digits of a text, of any script, in ASCII. */
@@ -50,7 +50,7 @@ const separatorPattern = new RegExp(`^[\\s${phoneSeparators.replace('-', '\\-')}
 /** Every possible phone number in the text: every part of a row of adjacent digit groups. */
 export function* phonesIn(text: string): Generator<PhoneFound> {
   const plain = normaliseText(text)
-  for (const row of rowsOf(plain.text)) {
+  for (const row of digitRows(plain.text)) {
     const most = row.length > longRow ? mostGroups : row.length
     for (const [first, { start }] of row.entries()) {
       const isInternational = plain.text[start - 1] === '+'
@@ -58,7 +58,7 @@ export function* phonesIn(text: string): Generator<PhoneFound> {
       for (const group of row.slice(first, first + most)) {
         digits += group.digits
         if (digits.length > mostDigits + 4) break
-        const key = nationalOf(digits, isInternational)
+        const key = toNational(digits, isInternational)
         if (key !== null)
           yield { key, ...plain.rangeOf(isInternational ? start - 1 : start, group.end) }
       }
@@ -72,7 +72,7 @@ interface DigitGroup {
   readonly end: number
 }
 
-function rowsOf(text: string): DigitGroup[][] {
+function digitRows(text: string): DigitGroup[][] {
   const rows: DigitGroup[][] = []
   for (const { 0: digits, index: start } of text.matchAll(/\d+/g)) {
     if (isInVin(text, start, start + digits.length)) continue
@@ -97,7 +97,7 @@ function isSeparator(text: string, start: number, end: number): boolean {
   return end - start <= 4 && separatorPattern.test(text.slice(start, end))
 }
 
-function nationalOf(digits: string, plus: boolean): string | null {
+function toNational(digits: string, plus: boolean): string | null {
   // A text has many rows of digits, most of them too short.
   if (digits.length < minDigits) return null
   const isInternational = plus || digits.startsWith('00')

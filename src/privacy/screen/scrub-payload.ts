@@ -38,7 +38,7 @@ export function scrubPayload(
   const body = parseJson(text)
   if (body === undefined) return scrubBroken(text, scope, given)
   const isOwn = scope === 'customer'
-  const own = isOwn ? termsForOwnEvaluation(people.personOf(body, id, wire)) : []
+  const own = isOwn ? termsForOwnEvaluation(people.readPerson(body, id, wire)) : []
   const terms = unionOfTerms(given, plainTerms(own))
   const contacts = contactsOnly(terms)
   const redactFact = (fact: string) => redactText(fact, contacts)

@@ -1,7 +1,7 @@
 import type { Person } from '../../values/person.ts'
 import { emailKey, emailsIn } from './email.ts'
 import { phoneKey, phonesIn } from './phone.ts'
-import { phraseOf, tokenize } from './tokenize.ts'
+import { phraseKey, tokenize } from './tokenize.ts'
 
 /** Replaces erased personal data. */
 export const erasedMark = '[erased]'
@@ -40,7 +40,7 @@ export function plainTerms(terms: readonly SearchTerm[]): SearchTerms {
   for (const { kind, key } of terms) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
   return {
     has: (kind, key) => keys.get(kind)?.has(key) === true,
-    phraseWords: phraseWordsOf(terms),
+    phraseWords: phraseLengths(terms),
   }
 }
 
@@ -81,7 +81,7 @@ export function termId({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): string 
 }
 
 /** The lengths of the phrases in words, so that a search forms only phrases of these lengths. */
-export function phraseWordsOf(terms: readonly SearchTerm[]): number[] {
+export function phraseLengths(terms: readonly SearchTerm[]): number[] {
   const phrases = terms.filter(({ kind }) => kind === 'phrase')
   return [...new Set(phrases.map(({ key }) => key.split(' ').length))].sort((a, b) => a - b)
 }
@@ -97,7 +97,7 @@ const longestField = 1000
 const mostWords = 24
 
 /** The e-mails and phone numbers of a person's fields; a field may have several. */
-export function contactsOf(person: Person): SearchTerm[] {
+export function contactTerms(person: Person): SearchTerm[] {
   const { email, phone } = shortened(person)
   const emails = [emailKey(email ?? ''), ...emailsIn(email ?? '').map(({ key }) => key)]
   const phones = [phoneKey(phone ?? ''), ...phonesIn(phone ?? '').map(({ key }) => key)]
@@ -112,7 +112,7 @@ const unnamedLimit = 1000
 
 /** `contactsOf`, and the values without a name that are a contact as a whole. They prove whose record it is to who has the contact;
  *  they may be a lender's, so no other record is searched for them. */
-export function possibleContactsOf(person: Person): SearchTerm[] {
+export function possibleContactTerms(person: Person): SearchTerm[] {
   const unnamed = (person.unnamed ?? []).slice(0, unnamedLimit).flatMap((text) => {
     const [email, phone] = [emailKey(text), phoneKey(text)]
     return [
@@ -120,14 +120,14 @@ export function possibleContactsOf(person: Person): SearchTerm[] {
       ...(phone === null ? [] : [term('phone', phone, phone)]),
     ]
   })
-  return distinctTerms([...contactsOf(person), ...unnamed])
+  return distinctTerms([...contactTerms(person), ...unnamed])
 }
 
 /** The terms that name the person in any text: contacts, the full name, an address line. Never a first name or a suburb alone. */
-export function termsOf(found: Person): SearchTerm[] {
+export function personTerms(found: Person): SearchTerm[] {
   const person = withoutMarks(found)
   return distinctTerms([
-    ...contactsOf(person),
+    ...contactTerms(person),
     ...phrases(nameSpellings(person.name), isFullName),
     ...phrases(addressSpellings(person.address), (words) => words.length >= 3 && hasDigit(words)),
   ])
@@ -137,10 +137,10 @@ export function termsOf(found: Person): SearchTerm[] {
 export function termsForOwnEvaluation(found: Person): SearchTerm[] {
   const person = withoutMarks(found)
   const { name, suburb, plate } = person
-  const wholes = [...tokenize(name ?? '').map(({ key }) => key), phraseOf(suburb ?? '')]
+  const wholes = [...tokenize(name ?? '').map(({ key }) => key), phraseKey(suburb ?? '')]
   return distinctTerms([
-    ...termsOf(person),
-    ...possibleContactsOf(person),
+    ...personTerms(person),
+    ...possibleContactTerms(person),
     ...phrases(nameSpellings(name), (words) => letters(words) >= 4),
     ...phrases(addressSpellings(person.address), (words) => words.length >= 2),
     ...phrases(plateSpellings(plate), (words) => letters(words) >= 4 && hasDigit(words)),

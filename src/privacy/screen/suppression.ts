@@ -10,13 +10,13 @@ import { phonesIn } from './phone.ts'
 import { redactJson, redactText } from './redact.ts'
 import { type Erased, parseJson, scrubAnswer } from './scrub-payload.ts'
 import {
-  phraseWordsOf,
-  possibleContactsOf,
+  personTerms,
+  phraseLengths,
+  possibleContactTerms,
   type SearchTerm,
   type SearchTerms,
   termId,
   termsForOwnEvaluation,
-  termsOf,
   unionOfTerms,
 } from './search-terms.ts'
 
@@ -62,7 +62,7 @@ export async function suppressedAmong(
   for (const { scope, secret, ...row } of rows) {
     const known = new Set(row.digests.map((digest) => digest.toString('hex')))
     const has: SearchTerms['has'] = (kind, key) =>
-      known.has(digestOf(secret, { kind, key }).toString('hex'))
+      known.has(digestTerm(secret, { kind, key }).toString('hex'))
     const own = { has, phraseWords: row.phrase_words }
     const other = found.get(row.eval_id)
     const terms = other === undefined ? own : unionOfTerms(other.terms, own)
@@ -106,7 +106,7 @@ export async function erasedContacts(db: Db): Promise<ErasedContacts | null> {
     ),
   )
   const find = (digest: Buffer) => listed.get(digest.toString('hex'))
-  const erasureOf: ErasedContacts['erasureOf'] = (contact) => find(digestOf(secret, contact))
+  const erasureOf: ErasedContacts['erasureOf'] = (contact) => find(digestTerm(secret, contact))
   return {
     secret,
     listed,
@@ -115,8 +115,8 @@ export async function erasedContacts(db: Db): Promise<ErasedContacts | null> {
       [...listed].every(([digest, id]) => other.listed.get(digest) === id),
     erasureOf,
     erasureOfPerson: (person) =>
-      possibleContactsOf(person).map(erasureOf).find(isListed) ??
-      pairsOf(person)
+      possibleContactTerms(person).map(erasureOf).find(isListed) ??
+      namedContacts(person)
         .map((pair) => find(digestOfPair(secret, pair)))
         .find(isListed),
     has: (kind, key) =>
@@ -214,7 +214,7 @@ export function digester(secret: Buffer): Digester {
   const known = new Map<string, Buffer>()
   return (term) => {
     const name = termId(term)
-    const digest = known.get(name) ?? digestOf(secret, term)
+    const digest = known.get(name) ?? digestTerm(secret, term)
     known.set(name, digest)
     return digest
   }
@@ -240,7 +240,7 @@ export async function suppress(
   const { numAffectedRows } = await sql`
     insert into pii.suppressed_evaluation as known
       (group_id, eval_id, scope, erasure_id, suppressed_at, digests, phrase_words)
-    values (${groupId}, ${evalId}, ${scope}, ${erasureId}, ${thisMoment}, ${digests}::bytea[], ${phraseWordsOf(terms)}::smallint[])
+    values (${groupId}, ${evalId}, ${scope}, ${erasureId}, ${thisMoment}, ${digests}::bytea[], ${phraseLengths(terms)}::smallint[])
     on conflict (group_id, eval_id) do update set
       scope = case when known.scope = 'customer' then known.scope else excluded.scope end,
       suppressed_at = case when known.scope in ('customer', excluded.scope) then known.suppressed_at else excluded.suppressed_at end,
@@ -264,10 +264,10 @@ export async function suppressContacts(
 ): Promise<number> {
   const contacts = terms.filter(({ kind }) => kind === 'email' || kind === 'phone')
   const alone = new Set(contacts.map(termId))
-  const pairs = persons.flatMap(pairsOf).filter(({ contact }) => !alone.has(termId(contact)))
+  const pairs = persons.flatMap(namedContacts).filter(({ contact }) => !alone.has(termId(contact)))
   const kinds = [...contacts.map(({ kind }): string => kind), ...pairs.map(() => 'person')]
   const digests = [
-    ...contacts.map((contact) => digestOf(secret, contact)),
+    ...contacts.map((contact) => digestTerm(secret, contact)),
     ...pairs.map((pair) => digestOfPair(secret, pair)),
   ]
   const { numAffectedRows } = await sql`
@@ -283,13 +283,13 @@ interface NamedContact {
 }
 
 /** Pairs of each name with each contact and address line of the person. */
-function pairsOf(person: Person): NamedContact[] {
-  const names = termsOf({ ...person, email: null, phone: null, address: null })
-  const contacts = termsOf({ ...person, name: null })
+function namedContacts(person: Person): NamedContact[] {
+  const names = personTerms({ ...person, email: null, phone: null, address: null })
+  const contacts = personTerms({ ...person, name: null })
   return names.flatMap(({ key: name }) => contacts.map((contact) => ({ name, contact })))
 }
 
-function digestOf(secret: Buffer, term: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
+function digestTerm(secret: Buffer, term: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
   return digestText(secret, termId(term))
 }
 

@@ -13,19 +13,19 @@ const wordPattern = /[\p{L}\p{N}\p{M}]+/gu
 export function tokenize(text: string): Word[] {
   const plain = normaliseText(text)
   return [...plain.text.matchAll(wordPattern)].map(({ 0: word, index }) => ({
-    key: keyOf(word),
+    key: wordKey(word),
     ...plain.rangeOf(index, index + word.length),
   }))
 }
 
 /** The whole text as words, e.g. `jane o brien`. */
-export function phraseOf(text: string): string {
+export function phraseKey(text: string): string {
   return tokenize(text)
     .map(({ key }) => key)
     .join(' ')
 }
 
-function keyOf(word: string): string {
+function wordKey(word: string): string {
   // Most words are ASCII, and this check is much cheaper.
   if (/^[\x20-\x7e]*$/.test(word)) return word.toLowerCase()
   return word.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()

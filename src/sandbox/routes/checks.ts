@@ -33,7 +33,7 @@ type Subject = Pick<VehicleCheck, 'groupId' | 'rooftopUid' | 'evalId' | 'vin'>
 
 /** A search on the VIN at any stage; it starts a fresh watch [A §3, §7 /ppsrsearch]. */
 export const ppsrSearch = serve(searchPpsr, (call) => {
-  const subject = subjectOf(call)
+  const subject = checkSubject(call)
   const { now, service } = call
   takeSearch(subject, service)
   const check = service.checks.add({ kind: 'ppsr', searchedAt: now, ...subject })
@@ -55,7 +55,7 @@ function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: SandboxSt
 export const carHistory = serve(runCarHistory, async (call) => {
   if (call.caller.rooftop.carHistory === false)
     throw new Refusal(403, 'Car History is not enabled for this dealership')
-  const subject = subjectOf(call)
+  const subject = checkSubject(call)
   const { service } = call
   const check = await service.checks.runAlone(subject.evalId, () => runReport(subject, service))
   if (check === undefined) throw new Refusal(429, 'Request in progress, please wait')
@@ -92,8 +92,8 @@ function past(
 ): JsonObject[] {
   const { now, service } = call
   const names = service.wire.appraisal.pastCheck
-  return service.checks.past(kind, subjectOf(call), now).map((check) => ({
-    WatchStatus: statusOf(check, service, now),
+  return service.checks.past(kind, checkSubject(call), now).map((check) => ({
+    WatchStatus: watchStatus(check, service, now),
     ...renderCheck(check, names, service, now),
     ...more(check),
   }))
@@ -103,8 +103,8 @@ function past(
 export const ppsrWatch = serve(watchPpsr, (call) => {
   const { now, service } = call
   const names = service.wire.appraisal.watch
-  const checks = service.checks.past('ppsr', subjectOf(call), now)
-  const statuses = checks.map((check) => statusOf(check, service, now))
+  const checks = service.checks.past('ppsr', checkSubject(call), now)
+  const statuses = checks.map((check) => watchStatus(check, service, now))
   const items = checks.map((check, index) =>
     valuesAt(
       names,
@@ -120,13 +120,13 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
 })
 
 /** A report is not monitored: it has the status of the certificate that existed when it was made. */
-function statusOf(check: VehicleCheck, { checks }: SandboxState, now: Date): WatchStatus {
+function watchStatus(check: VehicleCheck, { checks }: SandboxState, now: Date): WatchStatus {
   const watched = check.kind === 'ppsr' ? check : (checks.certificateOf(check) ?? check)
   return watchStatusAt(watched, now)
 }
 
 /** 404 when the evaluation does not exist or is of another group, 400 when it has no 17-character VIN [A §7]. */
-function subjectOf(call: OnEvaluation): Subject {
+function checkSubject(call: OnEvaluation): Subject {
   const { fields, caller, now } = call
   const evaluation = groupEvaluation(call, fields.evalid)
   if (evaluation === undefined) throw new Refusal(404, 'Evaluation not found')

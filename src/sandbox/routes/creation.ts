@@ -7,8 +7,8 @@ import {
   type Decoded,
   decodeVin,
   findKnownVehicle,
+  findSample,
   plainVin,
-  sampleOf,
   vinOfPlate,
 } from '../find-vehicle.ts'
 import { fieldsAt, isCreated } from '../lifecycle.ts'
@@ -34,7 +34,7 @@ export const vinEntry = serve(enterVin, (call) => {
   const entered = enteredIn(call)
   const { key } = call.caller
   takeLookup(call, entered.vin)
-  const status = sampleOf(entered.vin) !== undefined && key.region === 'AU' ? 200 : 201
+  const status = findSample(entered.vin) !== undefined && key.region === 'AU' ? 200 : 201
   return new Answer(status, decodedAnswer(call, entered))
 })
 
@@ -81,7 +81,7 @@ function decodedAnswer(call: VinCall, entered: Entered): unknown {
       ? auOptions(call, entered, decoded)
       : createdOptions(call, entered, decoded)
   const { vehicle, year } = decoded
-  return createEvaluation(call, { ...entered, ...namesOf(vehicle), year })
+  return createEvaluation(call, { ...entered, ...vehicleNames(vehicle), year })
 }
 
 /** The vehicle of an earlier appraisal in this region, else what the VIN decodes to. */
@@ -123,7 +123,7 @@ export function createEvaluation(
 }
 
 /** The fields that an evaluation takes from the catalogue. */
-export function namesOf({ make, model, variant }: CatalogueVehicle) {
+export function vehicleNames({ make, model, variant }: CatalogueVehicle) {
   return { make, model, variant }
 }
 

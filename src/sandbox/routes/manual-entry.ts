@@ -6,9 +6,9 @@ import { decodeVin, plainVin } from '../find-vehicle.ts'
 import { fieldsAt, isCompleted, isCreated, isVanished } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, renderEvaluation } from '../render.ts'
-import { codeTypeOf, gccCodeType, vehicleByDescription, vehicleByStyle } from '../styles.ts'
+import { gccCodeType, styleCodeType, vehicleByDescription, vehicleByStyle } from '../styles.ts'
 import type { Evaluation } from '../world-types.ts'
-import { createEvaluation, namesOf } from './creation.ts'
+import { createEvaluation, vehicleNames } from './creation.ts'
 import { writableEvaluation } from './requests.ts'
 
 type EntryCall = Call<z.infer<typeof manualCarEntry.fields>>
@@ -78,7 +78,7 @@ function requireCodeType(
   const { region } = caller.key
   if (region === 'GCC' && codeType !== gccCodeType)
     throw new Refusal(400, `codeType: has to be ${gccCodeType} with a GCC key, never ADCode`)
-  if (codeType === codeTypeOf(vehicle)) return
+  if (codeType === styleCodeType(vehicle)) return
   if (codeType !== undefined)
     throw new Refusal(400, 'codeType: is not the one that /entervin gave with this code')
   const vin = evaluation ? fieldsAt(evaluation, now).vin : cachedVin(call)
@@ -113,7 +113,7 @@ function styled(call: EntryCall, evaluation: Evaluation, vehicle: CatalogueVehic
     throw new Refusal(400, 'vin: is not the VIN of the evaluation')
   const vin = known ?? sent
   const year = yearFor(call, vehicle, vin) ?? before.year ?? lastSoldYear(vehicle, now)
-  world.edit(evalId, now, { ...namesOf(vehicle), year, vin })
+  world.edit(evalId, now, { ...vehicleNames(vehicle), year, vin })
   return renderEvaluation(world, world.evaluation(evalId)!, rendering, now)
 }
 
@@ -137,7 +137,7 @@ function begunFrom(
   year: number | null,
 ): JsonObject {
   return createEvaluation(call, {
-    ...namesOf(vehicle),
+    ...vehicleNames(vehicle),
     vin,
     year: year ?? lastSoldYear(vehicle, call.now),
     registration: null,

@@ -1,5 +1,5 @@
 import type { Call } from '../call.ts'
-import { sampleOf } from '../find-vehicle.ts'
+import { findSample } from '../find-vehicle.ts'
 import { isCreated, isVanished } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import type { Evaluation, Rooftop, Salesperson } from '../world-types.ts'
@@ -41,7 +41,7 @@ export function takeLookup(
   vin: string | null | undefined,
 ): void {
   const { limits } = service
-  if (sampleOf(vin) !== undefined) return
+  if (findSample(vin) !== undefined) return
   if (!limits.take(`lookups ${caller.key.name}`, limits.current.lookupsPerDay))
     throw new Refusal(429, 'The quota of real look-ups of this key is used up for today')
 }

@@ -6,7 +6,7 @@ import {
 import { serveVehicleData } from '../call.ts'
 import { watchStatusAt } from '../checks.ts'
 import { plainVin, requireDecoded } from '../find-vehicle.ts'
-import { historyOf } from '../history-report.ts'
+import { buildHistory } from '../history-report.ts'
 import { Refusal } from '../refusal.ts'
 import { valuesAt } from '../render.ts'
 import { samples } from '../samples.ts'
@@ -16,7 +16,7 @@ import { signedPdf } from './checks.ts'
 export const historyCheck = serveVehicleData(checkHistory, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
   const known = requireDecoded(vin, { world: service.world, now, regions: ['US', 'GCC', 'AU'] })
-  return valuesAt(service.wire.vehicleData.historyCheck, historyOf(vin, known, now))
+  return valuesAt(service.wire.vehicleData.historyCheck, buildHistory(vin, known, now))
 })
 
 /** The owner of these searches: the key of these APIs belongs to no dealer group, and no group sees them. */

@@ -1,6 +1,6 @@
 import { decodeAu, decodeGcc } from '../../api/contract/vehicle-data/decode.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
-import { factoryBuildOf } from '../factory-build.ts'
+import { findFactoryBuild } from '../factory-build.ts'
 import { plainVin, requireDecoded } from '../find-vehicle.ts'
 import { recogniseImage } from '../images.ts'
 import { Refusal } from '../refusal.ts'
@@ -11,7 +11,7 @@ export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
   const { now, service } = call
   const vin = plainVin(call.fields.vin ?? vinInImage(call))
   const { vehicle, year } = requireDecoded(vin, { world: service.world, now, regions: ['GCC'] })
-  const build = factoryBuildOf(vin, vehicle, year)
+  const build = findFactoryBuild(vin, vehicle, year)
   const body: JsonObject = {
     VehicleData: {
       VIN: vin,
@@ -40,7 +40,7 @@ export const auDecode = serveVehicleData(decodeAu, ({ fields, now, service }) =>
   return valuesAt(service.wire.vehicleData.auDecode, {
     ...{ make, model, series, modelYear: String(year), body },
     ...{ fuel, cylinders, engineLitres, transmission },
-    options: factoryBuildOf(vin, vehicle, year).options,
+    options: findFactoryBuild(vin, vehicle, year).options,
     adcode: vehicle.adcode,
     echo: fields.clientReference,
   })

@@ -1,10 +1,10 @@
 import { pollPrediction, predictPrice } from '../../api/contract/vehicle-data/prediction.ts'
 import { serveVehicleData } from '../call.ts'
 import { describe } from '../catalogue.ts'
-import { specOf } from '../factory-build.ts'
-import { currencyOf, requireVehicle } from '../find-vehicle.ts'
+import { isRegionalSpec } from '../factory-build.ts'
+import { marketCurrency, requireVehicle } from '../find-vehicle.ts'
 import { type Prediction, predictionStatusAt } from '../jobs.ts'
-import { ageAt, averageKm, priceOf } from '../price-model.ts'
+import { ageAt, averageKm, modelPrices } from '../price-model.ts'
 import { insightsFor } from '../reasoning.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, valuesAt } from '../render.ts'
@@ -14,9 +14,15 @@ import type { SandboxState } from '../sandbox-state.ts'
 export const prediction = serveVehicleData(predictPrice, ({ fields, now, service }) => {
   const { vin = null, km = null, reasoning: withReasoning = false } = fields
   const known = requireVehicle(fields, { world: service.world, now })
-  const at = predictDateOf(fields.predictDate, now)
-  const currency = currencyOf(known.vehicle, undefined)
-  const prices = priceOf({ ...known, km, at, currency, gccSpec: specOf(known.vehicle, vin) })
+  const at = predictionDate(fields.predictDate, now)
+  const currency = marketCurrency(known.vehicle, undefined)
+  const prices = modelPrices({
+    ...known,
+    km,
+    at,
+    currency,
+    gccSpec: isRegionalSpec(known.vehicle, vin),
+  })
   const draft = { ...known, askedAt: now, at, vin, km, currency, prices, withReasoning }
   return renderPrediction(service.jobs.addPrediction(draft), service, now)
 })
@@ -29,7 +35,7 @@ export const predictionStatus = serveVehicleData(pollPrediction, ({ fields, now,
 })
 
 /** Noon of the day; now when it is today or left out. 400 for a day that has not started in UTC. */
-function predictDateOf(date: string | undefined, now: Date): Date {
+function predictionDate(date: string | undefined, now: Date): Date {
   const today = now.toISOString().slice(0, 10)
   if (date === undefined || date === today) return now
   if (date > today) throw new Refusal(400, 'predictDate is in the future')

@@ -6,10 +6,10 @@ import {
 } from '../../api/contract/vehicle-data/prices.ts'
 import { avalanche } from '../../values/hash32.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
-import { specOf } from '../factory-build.ts'
-import { currencyOf, marketOf, requireVehicle } from '../find-vehicle.ts'
+import { isRegionalSpec } from '../factory-build.ts'
+import { findMarket, marketCurrency, requireVehicle } from '../find-vehicle.ts'
 import type { PricedVehicle } from '../jobs.ts'
-import { priceOf, renderGuide } from '../price-model.ts'
+import { modelPrices, renderGuide } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
 import { valuesAt } from '../render.ts'
 
@@ -18,22 +18,22 @@ type BatchFields = z.infer<typeof submitPriceBatch.fields>
 
 /** Price ranges by code or VIN, in the currency of the market [V §2 Price guide, §8]. */
 export const priceGuide = serveVehicleData(getPriceGuide, ({ fields, now, service }) => {
-  const market = marketOf(fields.market)
-  const at = saleMonthOf(fields, now)
+  const market = findMarket(fields.market)
+  const at = saleDate(fields, now)
   const known = requireVehicle(fields, { world: service.world, now, market })
-  const currency = currencyOf(known.vehicle, market)
-  const prices = priceOf({
+  const currency = marketCurrency(known.vehicle, market)
+  const prices = modelPrices({
     ...known,
     km: fields.km ?? null,
     at,
     currency,
-    gccSpec: fields.gccSpec ?? specOf(known.vehicle, fields.vin),
+    gccSpec: fields.gccSpec ?? isRegionalSpec(known.vehicle, fields.vin),
   })
   return renderGuide(known.vehicle, prices, currency)
 })
 
 /** An instant in the month of sale; now without one. 400 for an incomplete month, and for one outside the last five years. */
-function saleMonthOf({ saleMonth, saleYear }: GuideFields, now: Date): Date {
+function saleDate({ saleMonth, saleYear }: GuideFields, now: Date): Date {
   if (saleMonth === undefined && saleYear === undefined) return now
   if (saleMonth === undefined || saleYear === undefined)
     throw new Refusal(400, 'The month and the year of sale belong together')
@@ -49,7 +49,7 @@ export const priceBatch = serveVehicleData(submitPriceBatch, (call) => {
   const { batchVehicles } = service.limits.current
   if (fields.vehicles.length > batchVehicles)
     throw new Refusal(413, `A batch holds up to ${batchVehicles} vehicles`)
-  const priced = pricesOf(call)
+  const priced = priceVehicles(call)
   const { id } = service.jobs.addBatch(inAnotherOrder(priced), now)
   return valuesAt(service.wire.vehicleData.priceBatch.submit, { batchId: id })
 })
@@ -67,15 +67,15 @@ export const priceBatchStatus = serveVehicleData(pollPriceBatch, ({ fields, now,
   })
 })
 
-function pricesOf({ fields, now, service }: VehicleCall<BatchFields>): PricedVehicle[] {
-  const market = marketOf(fields.market)
+function priceVehicles({ fields, now, service }: VehicleCall<BatchFields>): PricedVehicle[] {
+  const market = findMarket(fields.market)
   return fields.vehicles.map((vehicle) => {
     const { reference } = vehicle
     try {
       const known = requireVehicle(vehicle, { world: service.world, now, market })
-      const currency = currencyOf(known.vehicle, market)
-      const gccSpec = specOf(known.vehicle, vehicle.vin)
-      const prices = priceOf({ ...known, km: vehicle.km ?? null, at: now, currency, gccSpec })
+      const currency = marketCurrency(known.vehicle, market)
+      const gccSpec = isRegionalSpec(known.vehicle, vehicle.vin)
+      const prices = modelPrices({ ...known, km: vehicle.km ?? null, at: now, currency, gccSpec })
       return { reference, prices, currency }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error

@@ -18,7 +18,7 @@ import { writeBytes, writeOpen, writeWhole } from './output.ts'
 import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'
 import type { ExportSubject } from './subject.ts'
-import { sheetOf } from './xlsx.ts'
+import { buildSheet } from './xlsx.ts'
 
 /** `xlsx`: a workbook. */
 export type ExportFormat = 'csv' | 'xlsx' | 'parquet'
@@ -96,7 +96,7 @@ async function writeTo(
 
 async function exportWorkbook(client: pg.ClientBase, request: ExportRequest): Promise<Exported> {
   let rows = 0
-  const sheet = await sheetOf(client, request.subject)
+  const sheet = await buildSheet(client, request.subject)
   const counted = async function* () {
     for await (const page of sheet.pages) {
       rows += page.length

@@ -11,7 +11,7 @@ import {
   type PricedUnit,
   priceCells,
   pricedUnits,
-  priceStatusOf,
+  priceStatus,
 } from './priced-unit.ts'
 import type { StoredFile } from './stored-file.ts'
 
@@ -71,7 +71,7 @@ export async function* originalWithPrices(
   file: StoredFile,
   options: OriginalOptions,
 ): AsyncGenerator<{ readonly text: string; readonly rows: number }> {
-  const style = styleOf(file, options)
+  const style = fileStyle(file, options)
   yield { text: headText(file, style, options), rows: 0 }
   for await (const records of originalRecords(client, file, options))
     yield { text: csvText(records, style), rows: records.length }
@@ -82,7 +82,7 @@ export function ownWidth({ headerRows, width }: StoredFile): number {
   return width - countAppended((headerRows.at(-1) ?? []).slice(0, width))
 }
 
-function styleOf(file: StoredFile, { delimiter }: OriginalOptions): CsvStyle {
+function fileStyle(file: StoredFile, { delimiter }: OriginalOptions): CsvStyle {
   const { quote } = file
   // Apostrophes count as quotes only if all cells have them.
   return {
@@ -140,7 +140,7 @@ function priceRecord(
   safe: (cell: string) => string,
 ): readonly string[] {
   const isOwn = row.stock_no !== null && isSameVehicle(row, vinColumn)
-  const { status, message } = rowStatusOf(row, isOwn)
+  const { status, message } = rowStatus(row, isOwn)
   const problem = status === 'rejected' ? problemCell(row.issues) : ''
   const appended = [problem, status, safe(message.replaceAll(/\s+/g, ' '))]
   if (!isOwn) return [...appendedColumns.slice(appended.length).map(() => ''), ...appended]
@@ -178,7 +178,7 @@ interface RowStatus {
   readonly message: string
 }
 
-function rowStatusOf(row: ImportRow, isOwn: boolean): RowStatus {
+function rowStatus(row: ImportRow, isOwn: boolean): RowStatus {
   if (row.row_status === 'rejected') return { status: 'rejected', message: issueText(row, 'error') }
   if (row.row_status === 'skipped') return { status: 'skipped', message: issueText(row, 'info') }
   if (row.stock_no === null) return { status: 'unknown', message: 'its unit is unknown' }
@@ -186,5 +186,5 @@ function rowStatusOf(row: ImportRow, isOwn: boolean): RowStatus {
     return { status: 'replaced', message: 'its stock number now belongs to another vehicle' }
   if (row.row_status === 'collapsed')
     return { status: 'collapsed', message: 'repeats another row of the file' }
-  return priceStatusOf(row)
+  return priceStatus(row)
 }

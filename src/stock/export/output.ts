@@ -4,7 +4,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 
 /** Checks the output file before anything is read; UsageError if it exists or cannot be a file. Returns its path without links. */
 export async function checkTarget(file: string, force: boolean): Promise<string> {
@@ -41,7 +41,7 @@ export async function writeWhole(
   } catch (error) {
     await rm(unfinished, { force: true })
     throw isOfDisk(error)
-      ? new Error(`${target} cannot be written: ${messageOf(error)}`, { cause: error })
+      ? new Error(`${target} cannot be written: ${errorText(error)}`, { cause: error })
       : error
   }
 }

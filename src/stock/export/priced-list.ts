@@ -8,7 +8,7 @@ import {
   type PricedUnit,
   priceCells,
   pricedUnits,
-  priceStatusOf,
+  priceStatus,
 } from './priced-unit.ts'
 
 /** Which units a priced list has. */
@@ -46,11 +46,11 @@ export async function* pricedList(
   client: pg.ClientBase,
   options: ListOptions,
 ): AsyncGenerator<readonly (readonly string[])[]> {
-  const extras = await extrasOf(client, options)
+  const extras = await readExtraFields(client, options)
   yield [[...Object.keys(listColumns), ...extras.map(extraColumn), ...priceColumns]]
   const safe = options.raw ? (cell: string) => cell : escapeFormula
   const units = queryPages<UnitRow>(client, listQuery(options), [options.rooftopId])
-  for await (const page of units) yield page.map((unit) => recordOf(unit, extras, safe))
+  for await (const page of units) yield page.map((unit) => unitRecord(unit, extras, safe))
 }
 
 function listQuery({ all }: ListOptions): string {
@@ -64,7 +64,10 @@ function listQuery({ all }: ListOptions): string {
 }
 
 /** The extra fields that any unit has. An odometer reading in km is left out: odometer_km has it. */
-async function extrasOf(client: pg.ClientBase, options: ListOptions): Promise<readonly string[]> {
+async function readExtraFields(
+  client: pg.ClientBase,
+  options: ListOptions,
+): Promise<readonly string[]> {
   const { rows } = await client.query<{ field: string; miles: boolean }>(
     `select extra.key as field, bool_or(extra.key = 'odometer_unit' and extra.value = 'mi') as miles
      from core.stock_unit as unit, jsonb_each_text(unit.extras) as extra
@@ -78,12 +81,12 @@ async function extrasOf(client: pg.ClientBase, options: ListOptions): Promise<re
   return rows.map(({ field }) => field).filter((field) => !isRepeated(field))
 }
 
-function recordOf(
+function unitRecord(
   unit: UnitRow,
   extras: readonly string[],
   safe: (cell: string) => string,
 ): readonly string[] {
-  const { status, message } = priceStatusOf(unit)
+  const { status, message } = priceStatus(unit)
   const text = (value: string | null | undefined) => safe(value ?? '')
   return [
     text(unit.stock_no),

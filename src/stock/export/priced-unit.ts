@@ -66,17 +66,17 @@ interface PriceStatus {
 }
 
 /** Whether a unit is in stock and priced, and if not, why. */
-export function priceStatusOf(unit: PricedUnit): PriceStatus {
+export function priceStatus(unit: PricedUnit): PriceStatus {
   if (unit.off_stock_at !== null)
-    return { status: 'off_stock', message: `off stock since ${dayOf(unit.off_stock_at)}` }
+    return { status: 'off_stock', message: `off stock since ${isoDay(unit.off_stock_at)}` }
   const why = unit.not_priced_reason
   if (unit.missing_since === null)
     return { status: why === null ? 'priced' : 'not_priced', message: why ?? '' }
-  const missing = `not in the list since ${dayOf(unit.missing_since)}`
+  const missing = `not in the list since ${isoDay(unit.missing_since)}`
   return { status: 'missing', message: why === null ? missing : `${missing}; ${why}` }
 }
 
-function dayOf(at: Date): string {
+function isoDay(at: Date): string {
   return at.toISOString().slice(0, 10)
 }
 

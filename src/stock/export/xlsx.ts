@@ -16,7 +16,7 @@ import { readStoredFile } from './stored-file.ts'
 import type { ExportSubject } from './subject.ts'
 
 /** The sheet of an export. A text that a spreadsheet would run in CSV is a text there, so no cell is changed. */
-export async function sheetOf(
+export async function buildSheet(
   client: pg.ClientBase,
   subject: ExportSubject,
 ): Promise<WrittenSheet> {

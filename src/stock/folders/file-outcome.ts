@@ -74,18 +74,18 @@ async function readImport(pool: pg.Pool, importId: number): Promise<PartImport |
   const [found] = rows
   if (found === undefined) return null
   const [errors, notVehicles, doubts] = await Promise.all([
-    issuesOf(pool, importId, "status = 'rejected' and issue ->> 'severity' = 'error'"),
-    issuesOf(
+    readIssues(pool, importId, "status = 'rejected' and issue ->> 'severity' = 'error'"),
+    readIssues(
       pool,
       importId,
       "status = 'skipped' and issue ->> 'code' not in ('blank-row', 'repeated-header')",
     ),
-    issuesOf(pool, importId, "status = 'accepted' and issue ->> 'severity' = 'warning'"),
+    readIssues(pool, importId, "status = 'accepted' and issue ->> 'severity' = 'warning'"),
   ])
   return { ...found, errors, notVehicles, doubts }
 }
 
-async function issuesOf(
+async function readIssues(
   pool: pg.Pool,
   importId: number,
   where: string,

@@ -77,12 +77,12 @@ export async function recordSeen(
   if (removed.length > 0)
     await pool.query('delete from ops.stock_inbox_file where file_id = any($1)', [removed])
   return new Map(
-    rows.filter(({ isThere }) => isThere).map((row) => [keyOf(row.nameBytes), row] as const),
+    rows.filter(({ isThere }) => isThere).map((row) => [nameKey(row.nameBytes), row] as const),
   )
 }
 
 /** The key of a name in the map of `recordSeen`. */
-export function keyOf(name: Buffer): string {
+export function nameKey(name: Buffer): string {
   return name.toString('latin1')
 }
 

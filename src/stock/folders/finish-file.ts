@@ -58,7 +58,7 @@ export async function finishFile(
   const to = join(at[state], file.takenAs!)
   const rejects = await placeRejects(work, outcome, to)
   const unknownFile = unknown.size === 0 ? null : await placeUnknown(work, from, to)
-  const report = reportOf(to)
+  const report = reportPath(to)
   const { name, seenAt, reason } = file
   const uploadId = state === 'failed' ? await offerUpload(work, outcome, plan, from) : null
   services.crashPoint?.('inbox-offered')
@@ -73,10 +73,10 @@ export async function finishFile(
   if (await takeBackGrown(work, to, written)) return null
   const why = reason ?? (state === 'failed' && isEmpty ? 'no row is of a known rooftop' : null)
   await recordEnd(pool, file, state, why)
-  return resultOf(work, { state, outcome, unknown, reason: why })
+  return fileResult(work, { state, outcome, unknown, reason: why })
 }
 
-function reportOf(path: string): string {
+function reportPath(path: string): string {
   return `${path}.report.txt`
 }
 
@@ -154,13 +154,13 @@ interface Ended {
   readonly reason: string | null
 }
 
-function resultOf({ inbox, file }: FileWork, ended: Ended): FileResult {
+function fileResult({ inbox, file }: FileWork, ended: Ended): FileResult {
   const { state, outcome, unknown } = ended
   const path = join(inbox.folder, folders[state], file.takenAs!)
   const { parts } = outcome
   const refused = parts.find((part) => part.reason !== null)?.reason ?? null
   return {
-    ...{ file: file.name, state, path, report: reportOf(path), reason: ended.reason ?? refused },
+    ...{ file: file.name, state, path, report: reportPath(path), reason: ended.reason ?? refused },
     commands: parts.flatMap(({ command }) => command ?? []),
     rooftops: parts.map((part) => ({
       ...{ rooftop: part.uid, outcome: part.outcome, reason: part.reason },

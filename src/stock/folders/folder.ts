@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
 import { lstat, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { isCode } from '../../warehouse/db/embedded-lock.ts'
 import { openOwnFile } from '../import/list-source.ts'
 import { isTemporary, shownName } from './file-names.ts'
@@ -51,7 +51,7 @@ export async function openFolder(folder: string): Promise<OpenFolder> {
     return { id, at, [Symbol.asyncDispose]: () => opened.disposeAsync() }
   } catch (cause) {
     if (cause instanceof FolderProblem) throw cause
-    throw new FolderProblem(`${folder} cannot be used (${messageOf(cause)}): ${adviceFor(cause)}`)
+    throw new FolderProblem(`${folder} cannot be used (${errorText(cause)}): ${adviceFor(cause)}`)
   }
 }
 
@@ -97,7 +97,7 @@ export async function readFolder(
   const names = await readdir(Buffer.from(`${top}/`), { encoding: 'buffer' }).catch((cause) => {
     const [folder] = inboxes.map((inbox) => inbox.folder)
     throw new FolderProblem(
-      `${folder} cannot be read (${named(messageOf(cause))}): ${adviceFor(cause)}`,
+      `${folder} cannot be read (${named(errorText(cause))}): ${adviceFor(cause)}`,
     )
   })
   const all = new Set(names.map((name) => name.toString('latin1')))
@@ -107,7 +107,7 @@ export async function readFolder(
     const shown = shownName(name)
     const inbox = inboxes.find((one) => isList(shown, one))
     if (inbox === undefined || Object.values<string>(folders).includes(shown)) continue
-    const found = await lstat(pathOf(top, name), { bigint: true }).catch(() => null)
+    const found = await lstat(joinPath(top, name), { bigint: true }).catch(() => null)
     if (found === null) continue
     const { size, mtimeNs: modifiedNs } = found
     const isMarked = inbox.marker !== null && all.has(`${name.toString('latin1')}${inbox.marker}`)
@@ -116,7 +116,7 @@ export async function readFolder(
         ...{ inbox, name, shown, size, modifiedNs, isMarked },
         isLink: found.isSymbolicLink(),
       })
-    else ignored.push({ name: shown, reason: kindOf(found) })
+    else ignored.push({ name: shown, reason: fileKind(found) })
   }
   return { files: files.sort(byAge), ignored }
 }
@@ -130,13 +130,13 @@ function isList(name: string, { matches, marker }: Inbox): boolean {
   return !isTemporary(name) && !(marker !== null && name.endsWith(marker)) && matches(name)
 }
 
-function kindOf(found: BigIntStats): string {
+function fileKind(found: BigIntStats): string {
   if (found.isDirectory()) return 'a folder: drop the files themselves'
   if (found.isFIFO()) return 'a pipe'
   return found.isSocket() ? 'a socket' : 'a device'
 }
 
 /** The path of a name that need not be text. */
-export function pathOf(folder: string, name: Buffer): Buffer {
+export function joinPath(folder: string, name: Buffer): Buffer {
   return Buffer.concat([Buffer.from(join(folder, '/')), name])
 }

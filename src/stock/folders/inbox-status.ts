@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type pg from 'pg'
 import type { Config } from '../../app/config/read.ts'
-import { folders, type Inbox, inboxesOf, inboxLabel } from './inbox.ts'
+import { folders, type Inbox, inboxLabel, listInboxes } from './inbox.ts'
 import { consoleStep } from './offer-upload.ts'
 import { timeText } from './report-text.ts'
 
@@ -56,7 +56,7 @@ export async function readInboxStatuses(
   pool: Pick<pg.Pool, 'query'>,
   config: Config,
 ): Promise<Readonly<Record<string, InboxStatus>>> {
-  const inboxes = inboxesOf(config)
+  const inboxes = listInboxes(config)
   if (inboxes.length === 0) return {}
   const { rows } = await pool.query<Facts>(statusQuery, [
     inboxes.map(({ key }) => key),
@@ -66,7 +66,7 @@ export async function readInboxStatuses(
   ])
   const facts = new Map(rows.map((row) => [row.key, row]))
   return Object.fromEntries(
-    inboxes.map((inbox) => [inboxLabel(inbox), statusOf(inbox, facts.get(inbox.key)!)]),
+    inboxes.map((inbox) => [inboxLabel(inbox), inboxStatus(inbox, facts.get(inbox.key)!)]),
   )
 }
 
@@ -99,7 +99,7 @@ cross join lateral (
     select ((now() at time zone zone)::date - days + by_time) at time zone zone as at from generate_series(0, 1) as days) as day
   where at <= now()) as newest`
 
-function statusOf(inbox: Inbox, facts: Facts): InboxStatus {
+function inboxStatus(inbox: Inbox, facts: Facts): InboxStatus {
   const { folder, expectDaily, timezone } = inbox
   const { isKnown, arrivedAt, checkedAt, lateSince, problem } = facts
   const failed = (facts.failed ?? []).map(({ takenAs, ...file }) => ({
@@ -141,7 +141,7 @@ export function inboxProblems(
   statuses: Readonly<Record<string, InboxStatus>>,
   config: Config,
 ): readonly InboxProblem[] {
-  const inboxes = new Map(inboxesOf(config).map((inbox) => [inboxLabel(inbox), inbox]))
+  const inboxes = new Map(listInboxes(config).map((inbox) => [inboxLabel(inbox), inbox]))
   return Object.entries(statuses).flatMap(([label, status]) => [
     ...(status.problem === null
       ? []

@@ -36,12 +36,12 @@ export interface Inbox {
 export const folders = { working: 'working', done: 'done', failed: 'failed' } as const
 
 /** The drop folders of the config. */
-export function inboxesOf(config: Config): readonly Inbox[] {
-  return config.stock.inbox.map((inbox) => inboxOf(inbox, config))
+export function listInboxes(config: Config): readonly Inbox[] {
+  return config.stock.inbox.map((inbox) => createInbox(inbox, config))
 }
 
 /** A drop folder of the config. */
-export function inboxOf(settings: InboxConfig, config: Config): Inbox {
+export function createInbox(settings: InboxConfig, config: Config): Inbox {
   const { pattern, rooftopColumn, rooftopCodes, mode, sheet, marker, settleSeconds } = settings
   const { keepDays, expectDaily } = settings
   const folder = resolve(config.homeDir, settings.folder)
@@ -71,14 +71,14 @@ export function inboxLabel({ folder, pattern }: Pick<Inbox, 'folder' | 'pattern'
 /** `*` is any text, `?` one character, `{a,b}` one of them; case does not matter. */
 function matcher(pattern: string): Inbox['matches'] {
   const parts = pattern.match(/\{[^{}]*\}|./gsu) ?? []
-  const whole = new RegExp(`^${parts.map(expressionOf).join('')}$`, 'isu')
+  const whole = new RegExp(`^${parts.map(patternExpression).join('')}$`, 'isu')
   return (name) => whole.test(name)
 }
 
-function expressionOf(part: string): string {
+function patternExpression(part: string): string {
   if (part === '*') return '.*'
   if (part === '?') return '.'
   if (part.length === 1 || !part.startsWith('{')) return part.replace(/[.*+?^${}()|[\]\\/]/, '\\$&')
   const names = part.slice(1, -1).split(',')
-  return `(?:${names.map((name) => [...name].map(expressionOf).join('')).join('|')})`
+  return `(?:${names.map((name) => [...name].map(patternExpression).join('')).join('|')})`
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../app/config/read.ts'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { openOwnFile } from '../import/list-source.ts'
 import { offeredDays, StockUploads } from '../upload/stock-uploads.ts'
 import type { FileOutcome } from './file-outcome.ts'
@@ -39,7 +39,7 @@ export async function offerUpload(
     // The report names the command and the page of uploads instead.
     services.log.warn(
       { file: file.name, err: error },
-      `${file.name} was not put into the console: ${messageOf(error)}`,
+      `${file.name} was not put into the console: ${errorText(error)}`,
     )
     return null
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type pg from 'pg'
-import { BusyError, messageOf, UsageError } from '../../errors.ts'
+import { BusyError, errorText, UsageError } from '../../errors.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
@@ -8,7 +8,7 @@ import { lockSql } from '../../warehouse/db/locks.ts'
 import { openDb } from '../../warehouse/db/transaction.ts'
 import {
   type FileRecord,
-  keyOf,
+  nameKey,
   openFailures,
   recordCheck,
   recordCleared,
@@ -133,7 +133,7 @@ async function workFolder(work: FolderWork): Promise<PassReport> {
   const content = await readFolder(at, inboxes)
   const records = await recordSeen(pool, folderId, content)
   for (const seen of content.files) {
-    const record = records.get(keyOf(seen.name))
+    const record = records.get(nameKey(seen.name))
     if (record === undefined || pass.isOver) continue
     if (isComplete(seen, record)) await pass.take(record, seen)
     else pass.waiting.push(seen.shown)
@@ -228,7 +228,7 @@ class Pass {
       }
       this.waiting.push(name)
       const level = isTransient(error, services.signal) ? 'info' : 'error'
-      const why = error instanceof BusyError ? 'another import runs' : messageOf(error)
+      const why = error instanceof BusyError ? 'another import runs' : errorText(error)
       services.log[level]({ folder, file: name, err: error }, `${name} is tried again: ${why}`)
     }
   }

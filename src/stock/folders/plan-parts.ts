@@ -61,7 +61,7 @@ async function splitRows(list: OpenList, inbox: Inbox, file: string) {
   const values = new Map<RooftopConfig, Map<string, string>>()
   const unknown = new Map<string, number>()
   const at = columnNamed(list.csv, column, file)
-  for await (const { cells } of recordsOf(list)) {
+  for await (const { cells } of listRecords(list)) {
     const value = rooftopCell(cells, at)
     if (value === null) continue
     const rooftop = inbox.rooftopNamed(value)
@@ -80,7 +80,7 @@ async function splitRows(list: OpenList, inbox: Inbox, file: string) {
 }
 
 /** Every record, those of the sample first. */
-async function* recordsOf({ sample, rest }: OpenList): AsyncGenerator<CsvRecord> {
+async function* listRecords({ sample, rest }: OpenList): AsyncGenerator<CsvRecord> {
   yield* sample
   for await (const batch of rest) yield* batch
 }
@@ -103,7 +103,7 @@ export async function* unknownRows(
   try {
     const at = columnNamed(list.csv, inbox.column!, request.file)
     const names = list.names!
-    for await (const record of recordsOf(list)) {
+    for await (const record of listRecords(list)) {
       const value = rooftopCell(record.cells, at)
       if (value !== null && inbox.rooftopNamed(value) === undefined)
         yield { ...record, value, names }

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { takenAt } from './file-names.ts'
 import { FolderProblem } from './folder-problem.ts'
 import type { Inbox } from './inbox.ts'
@@ -28,7 +28,7 @@ export async function removeOld(
     return old.length
   } catch (cause) {
     throw new FolderProblem(
-      `Files in ${at.named(done)} that are older than keepDays (${days}) cannot be removed (${at.named(messageOf(cause))}): correct its rights, or remove them.`,
+      `Files in ${at.named(done)} that are older than keepDays (${days}) cannot be removed (${at.named(errorText(cause))}): correct its rights, or remove them.`,
     )
   }
 }

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { lstat, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
 import { isCode } from '../../warehouse/db/embedded-lock.ts'
 import { takenName } from './file-names.ts'
@@ -16,7 +16,7 @@ import {
   recordTaken,
 } from './file-records.ts'
 import { type FileResult, finishFile, takeBackGrown } from './finish-file.ts'
-import { pathOf, type SeenFile } from './folder.ts'
+import { joinPath, type SeenFile } from './folder.ts'
 import { FolderProblem } from './folder-problem.ts'
 import { type FileWork, importFile, isAboutFile, isTransient } from './import-file.ts'
 import { folders } from './inbox.ts'
@@ -58,7 +58,7 @@ export async function takeFile(work: FileWork, seen: SeenFile): Promise<FileWork
 /** false: the file is not there. FolderProblem when it may not be moved; it then stays, and is not imported. */
 async function moveToWorking({ inbox, at, file }: FileWork, name: Buffer): Promise<boolean> {
   const to = join(at.working, file.takenAs!)
-  const from = pathOf(at.top, name)
+  const from = joinPath(at.top, name)
   try {
     // Before the file: the marker of this list must not complete the next one.
     if (inbox.marker !== null)
@@ -68,7 +68,7 @@ async function moveToWorking({ inbox, at, file }: FileWork, name: Buffer): Promi
   } catch (error) {
     if (isCode(error, 'ENOENT')) return await isThere(to)
     throw new FolderProblem(
-      `${file.name} cannot be moved to ${join(inbox.folder, folders.working)} (${at.named(messageOf(error))}), so it is not imported: the user that runs Forecourt needs the right to rename in ${inbox.folder}, and free space on its disk.`,
+      `${file.name} cannot be moved to ${join(inbox.folder, folders.working)} (${at.named(errorText(error))}), so it is not imported: the user that runs Forecourt needs the right to rename in ${inbox.folder}, and free space on its disk.`,
     )
   }
 }
@@ -89,7 +89,7 @@ export async function bringToEnd(work: FileWork): Promise<FileResult | null> {
   }
   const isFresh = file.unchangedSeconds < inbox.settleSeconds && inbox.marker === null
   if (isFresh && found.isFile()) return null
-  const refused = work.isConfigured ? refusalOf(found) : notConfigured
+  const refused = work.isConfigured ? findRefusal(found) : notConfigured
   if (refused !== null) return await decide(work, refused, null)
   return await attempt(work)
 }
@@ -98,7 +98,7 @@ const notConfigured =
   'The pattern that it was taken for is no longer in stock.inbox, so nothing shows whose stock it is: drop it again.'
 
 /** Why a file is not even opened; null: it is. */
-function refusalOf(found: BigIntStats): string | null {
+function findRefusal(found: BigIntStats): string | null {
   if (found.isSymbolicLink())
     return 'It is a symbolic link, which may point anywhere, so it was not read: drop the file itself.'
   if (!found.isFile()) return 'It is not a file.'
@@ -148,7 +148,7 @@ async function finish(
     if (!isOfDisk) throw error
     const where = join(work.inbox.folder, folders.working, work.file.takenAs!)
     throw new FolderProblem(
-      `${work.file.name} is decided but cannot be moved out of ${where} (${work.at.named(messageOf(error))}): free some space, or correct the rights of ${folders.done}/ and ${folders.failed}/. It is not imported again.`,
+      `${work.file.name} is decided but cannot be moved out of ${where} (${work.at.named(errorText(error))}): free some space, or correct the rights of ${folders.done}/ and ${folders.failed}/. It is not imported again.`,
     )
   }
 }
@@ -164,7 +164,7 @@ async function findMissing(work: FileWork): Promise<FileResult | null> {
     await recordEnd(pool, file, state, file.reason)
     return null
   }
-  if (file.state === 'taken' && (await isThere(pathOf(at.top, file.nameBytes)))) {
+  if (file.state === 'taken' && (await isThere(joinPath(at.top, file.nameBytes)))) {
     if (await moveToWorking(work, file.nameBytes)) return await bringToEnd(work)
   }
   const reason = `${file.name} disappeared from ${join(inbox.folder, folders.working)} while it was being imported: drop it again.`

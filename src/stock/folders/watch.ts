@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { sleep } from '../../values/sleep.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
 import type { Inbox } from './inbox.ts'
@@ -51,7 +51,7 @@ export async function watchFolders(
       await onPass(report)
     } catch (error) {
       const why = isConnectionLoss(error) ? 'the warehouse is away' : 'the pass failed'
-      log.error({ err: error }, `${why}, is tried again: ${messageOf(error)}`)
+      log.error({ err: error }, `${why}, is tried again: ${errorText(error)}`)
     }
     await pause(intervalSeconds * 1_000, stopping)
   }

@@ -17,7 +17,7 @@ import { type FileDigest, type ListSource, openSource } from './list-source.ts'
 import { guardNewerLists } from './newer-lists.ts'
 import {
   assertSure,
-  fingerprintOf,
+  listFingerprint,
   mapList,
   type OpenList,
   openList,
@@ -115,14 +115,14 @@ async function importWithin(
   source: ListSource,
 ): Promise<Imported> {
   if (!request.dryRun) await holdErasureLock(tx)
-  const rooftopId = await rooftopOf(tx, request)
+  const rooftopId = await lockRooftop(tx, request)
   const newest = await newestImport(tx.db, rooftopId)
   const list = await openList(request, source, services.signal)
   const { csv } = list
   try {
     const remembered =
       ownMapping(csv.header?.names ?? []) ??
-      (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
+      (await rememberedMapping(tx.db, rooftopId, listFingerprint(list)))
     const mapping = withFirstQuestions(await mapList(list, request, remembered), list, request)
     services.onColumns?.(list, mapping)
     assertSure(list, request, mapping)
@@ -137,7 +137,7 @@ async function importWithin(
   }
 }
 
-async function rooftopOf({ db, client }: Tx, request: ImportRequest): Promise<number> {
+async function lockRooftop({ db, client }: Tx, request: ImportRequest): Promise<number> {
   const { rooftop, dryRun } = request
   const { id } = (await findRooftops(db, [rooftop]))[0]!
   if (dryRun) return id
@@ -155,7 +155,7 @@ async function rooftopOf({ db, client }: Tx, request: ImportRequest): Promise<nu
 async function importedBefore(work: Work, newest: NewestImport): Promise<Imported> {
   const { tx, request, rooftopId, services } = work
   const { import_id: importId, records, accepted, rejected, collapsed, skipped } = newest
-  const staging = stagingOf(work, stockTables, importId)
+  const staging = stagingOptions(work, stockTables, importId)
   const offStock = await markOffStock(staging, services.warehouse.config.stock.graceDays)
   if (!request.dryRun) await rememberMapping(tx.client, rooftopId, work.mapping)
   return await imported(work, staging, {
@@ -174,7 +174,7 @@ async function loadList(work: Work): Promise<Imported> {
   const { dryRun } = request
   const screen = rowRedaction(await erasedContacts(tx.db))
   const importId = dryRun ? 0 : await startImport(client, work, screen)
-  const staging = stagingOf(work, dryRun ? dryRunTables : stockTables, importId)
+  const staging = stagingOptions(work, dryRun ? dryRunTables : stockTables, importId)
   await createStage(staging)
   const staged = await stageRows(work, staging, screen)
   services.crashPoint?.('rows-written')
@@ -231,7 +231,7 @@ async function loadList(work: Work): Promise<Imported> {
   })
 }
 
-function stagingOf({ tx, rooftopId, request }: Work, tables: ImportTables, importId: number) {
+function stagingOptions({ tx, rooftopId, request }: Work, tables: ImportTables, importId: number) {
   return { client: tx.client, tables, importId, rooftopId, now: request.now }
 }
 

@@ -13,11 +13,11 @@ export class IssueTally {
 
   add(issues: readonly CellIssue[]): void {
     for (const issue of issues) {
-      const known = this.#byKind.get(kindOf(issue))
-      if (!known) this.#byKind.set(kindOf(issue), { count: 1, first: [copyOf(issue)] })
+      const known = this.#byKind.get(issueKind(issue))
+      if (!known) this.#byKind.set(issueKind(issue), { count: 1, first: [copyIssue(issue)] })
       else {
         known.count += 1
-        if (known.first.length < shown) known.first.push(copyOf(issue))
+        if (known.first.length < shown) known.first.push(copyIssue(issue))
       }
     }
   }
@@ -33,7 +33,7 @@ export class IssueTally {
     const [issue] = first
     if (!issue) return
     this.add(first)
-    this.#byKind.get(kindOf(issue))!.count += count - first.length
+    this.#byKind.get(issueKind(issue))!.count += count - first.length
   }
 
   /** Errors first, then by line; `issueCounts` by code, for all severities. */
@@ -54,12 +54,12 @@ export class IssueTally {
   }
 }
 
-function kindOf({ severity, code }: CellIssue): string {
+function issueKind({ severity, code }: CellIssue): string {
   return `${severity} ${code}`
 }
 
 /** A copy of the issue: a substring of a file would hold its whole chunk in memory. */
-function copyOf(issue: CellIssue): CellIssue {
+function copyIssue(issue: CellIssue): CellIssue {
   const short = shortenIssue(issue)
   return { ...short, text: copied(short.text) }
 }

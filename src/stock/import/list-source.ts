@@ -4,7 +4,7 @@ import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import type { ImportRequest } from './request.ts'
 
 const chunkBytes = 256 * 1024
@@ -32,7 +32,7 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
     : await (path === undefined ? openFile(file) : openTaken(file, path))
   try {
     const before = await handle.stat()
-    const fingerprint = await digestOf(handle)
+    const fingerprint = await digestFile(handle)
     const assertUnchanged = async () => {
       const { size, mtimeMs } = await handle.stat()
       if (size !== fingerprint.bytes || mtimeMs !== before.mtimeMs)
@@ -43,7 +43,7 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
       assertUnchanged,
       read: async function* () {
         const hash = createHash('sha256')
-        for await (const chunk of chunksOf(handle)) {
+        for await (const chunk of fileChunks(handle)) {
           hash.update(chunk)
           yield chunk
         }
@@ -86,7 +86,7 @@ async function openTaken(file: string, path: string): Promise<FileHandle> {
   try {
     return await openOwnFile(path)
   } catch (cause) {
-    const why = messageOf(cause).replaceAll(path, file)
+    const why = errorText(cause).replaceAll(path, file)
     throw new UsageError(`${file} cannot be read (${why}): drop the file again.`, { cause })
   }
 }
@@ -115,23 +115,23 @@ async function openFile(file: string): Promise<FileHandle> {
     throw new UsageError(
       isMissing
         ? `${file} does not exist: check the path of the stock list.`
-        : `${file} cannot be read (${messageOf(cause)}): check its rights.`,
+        : `${file} cannot be read (${errorText(cause)}): check its rights.`,
       { cause },
     )
   }
 }
 
-async function digestOf(handle: FileHandle): Promise<FileDigest> {
+async function digestFile(handle: FileHandle): Promise<FileDigest> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const chunk of chunksOf(handle)) {
+  for await (const chunk of fileChunks(handle)) {
     hash.update(chunk)
     bytes += chunk.length
   }
   return { sha256: hash.digest(), bytes }
 }
 
-async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+async function* fileChunks(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const { buffer, bytesRead } = await handle.read({
       buffer: Buffer.allocUnsafe(chunkBytes),

@@ -32,7 +32,7 @@ async function* pulled(): AsyncGenerator<Uint8Array> {
 }
 
 /** In pieces that the program takes at once: a long text may turn out to be very many records. */
-async function* piecesOf(csv: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
+async function* recordPieces(csv: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
   for await (const batch of csv.batches)
     for (let at = 0; at < batch.length; at += mostRecords) yield batch.slice(at, at + mostRecords)
 }
@@ -46,7 +46,7 @@ async function answer(
   }
   if (request.kind === 'open') {
     csv = await readList(pulled(), { ...request.options, isKnownName: isKnownHeader })
-    batches = piecesOf(csv)
+    batches = recordPieces(csv)
     const { dialect, preamble, header, width, head, origin, sheets, hiddenColumns } = csv
     const form = { dialect, preamble, header, width, head }
     const place = {

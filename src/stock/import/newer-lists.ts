@@ -21,7 +21,7 @@ export async function guardNewerLists(
   if (rows.length === 0) return null
   const first = rows.slice(0, namedUnits)
   const more = rows.length > namedUnits ? '; …' : ''
-  const named = first.map((unit) => `${nameOf(unit)}${differenceOf(unit)}`).join('; ')
+  const named = first.map((unit) => `${unitName(unit)}${unitDifference(unit)}`).join('; ')
   const would = `would change ${plural(rows.length, 'car')} about which there are newer lists: ${named}${more}`
   return { is: 'newer', count: rows.length, would }
 }
@@ -34,11 +34,11 @@ interface NewerUnit {
   readonly changes: Readonly<Record<string, readonly [unknown, unknown]>> | null
 }
 
-function nameOf({ stock_no, list, is_named }: NewerUnit): string {
+function unitName({ stock_no, list, is_named }: NewerUnit): string {
   return is_named ? `${stock_no} is in ${list}` : `${stock_no} has left: it is not in ${list}`
 }
 
-function differenceOf({ changes }: NewerUnit): string {
+function unitDifference({ changes }: NewerUnit): string {
   const parts = Object.entries(changes ?? {}).map(([column, values]) => {
     const [now, then] = values.map((value) => (value === null ? 'none' : String(value)))
     return `${column} ${now} → ${then}`

@@ -87,7 +87,7 @@ async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): Asy
 }
 
 /** The key under which the mapping of this list's header is remembered. */
-export function fingerprintOf({ names, width }: OpenList): string {
+export function listFingerprint({ names, width }: OpenList): string {
   return headerFingerprint(names, width)
 }
 

@@ -40,7 +40,7 @@ export async function otherRooftopWarnings(
   const warnings: CellIssue[] = []
   for (const { rooftop_id, name } of rows) {
     const { rows: found } = await client.query<Omit<Found, 'name'>>(foundQuery, [rooftop_id])
-    const warning = warningOf({ ...found[0]!, name }, accepted)
+    const warning = otherRooftopWarning({ ...found[0]!, name }, accepted)
     if (warning) warnings.push(warning)
   }
   return warnings
@@ -68,7 +68,10 @@ select count(*) filter (where is_vin)::int as "byVin", count(distinct stock_no):
   (select coalesce(array_agg(stock_no), '{}') from (select distinct stock_no from found order by stock_no limit ${named}) as few) as first
 from found`
 
-function warningOf({ name, byVin, all, first }: Found, accepted: number): CellIssue | null {
+function otherRooftopWarning(
+  { name, byVin, all, first }: Found,
+  accepted: number,
+): CellIssue | null {
   const isMost = all > 5 && all > accepted / 2
   const count = isMost ? all : byVin
   if (count === 0) return null

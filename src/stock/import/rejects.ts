@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
 import type { ColumnMapping } from '../csv/map/column-mapping.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
@@ -29,7 +29,7 @@ export async function checkRejectsPath(file: string): Promise<void> {
     await access(dirname(file), constants.W_OK)
   } catch (cause) {
     throw new UsageError(
-      `--rejects ${file}: the folder cannot be written to (${messageOf(cause)}).`,
+      `--rejects ${file}: the folder cannot be written to (${errorText(cause)}).`,
       { cause },
     )
   }
@@ -108,7 +108,7 @@ export async function* rejectsText(
     // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
     const problem = problemCell(issues)
-    const errors = errorText(issues, beyond, problem !== '')
+    const errors = issuesText(issues, beyond, problem !== '')
     return [...escaped, ...place, problem, escapeFormula(errors)]
   }
   const query = `
@@ -119,7 +119,7 @@ export async function* rejectsText(
     yield csvText(rows.map(recordOf), style)
 }
 
-function errorText(
+function issuesText(
   all: readonly CellIssue[],
   beyond: readonly string[],
   isDamaged: boolean,

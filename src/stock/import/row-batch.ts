@@ -77,7 +77,7 @@ export class RowBatch {
         this.stage.append(rejectedLine(record.line, row))
       return
     }
-    const columns = contentOf(unit)
+    const columns = rowContent(unit)
     const content = `${columns}\t\\\\x${hash('sha256', columns, 'hex')}\n`
     if (!mayBeKnown) {
       this.#added.units.append(this.#unitHead + content)
@@ -136,7 +136,7 @@ function rowLine(importId: number, { line, cells }: CsvRecord, row: TypedRow): s
 }
 
 /** In the order of unitColumns. Written out: a loop with lookups by name is slower. */
-function contentOf(unit: StockRow): string {
+function rowContent(unit: StockRow): string {
   const { stock_no, vin, adcode, plate, make, model, variant } = unit
   const { model_year, odometer_km, asking_price, cost, currency_code, acquired_on } = unit
   const vehicle = `\t${encodeCell(stock_no)}\t${encodeCell(vin)}\t${encodeCell(adcode)}\t${encodeCell(plate)}\t${encodeCell(make)}\t${encodeCell(model)}\t${encodeCell(variant)}`

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { storableJson } from '../../values/text.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { ColumnMapping, Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
-import { rememberedOf } from '../csv/map/mapping.ts'
+import { toRemembered } from '../csv/map/mapping.ts'
 import type { CsvFile } from '../csv/read/csv-file.ts'
 import type { FileDigest } from './list-source.ts'
 import type { ImportRequest, RowCounts, UnitCounts } from './request.ts'
@@ -81,7 +81,7 @@ export async function rememberMapping(
   rooftopId: number,
   mapping: Mapping,
 ): Promise<void> {
-  const { fingerprint, columns, absent } = rememberedOf(mapping)
+  const { fingerprint, columns, absent } = toRemembered(mapping)
   await client.query(
     `insert into ops.stock_mapping as stored (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
      on conflict (rooftop_id, fingerprint) do update

@@ -80,9 +80,9 @@ export function guardValues(
   if (request.allowUnusualValues === true) return null
   const year = Number(todayAt(request).slice(0, 4))
   const unusual = figures
-    .filter(({ list }) => cellsOf(list) >= minCars)
+    .filter(({ list }) => filledCells(list) >= minCars)
     .flatMap((column) => {
-      const usual = usualOf(column, figures, year, request)
+      const usual = findUnusual(column, figures, year, request)
       return usual === null ? [] : [{ column, usual }]
     })
   if (unusual.length === 0) return null
@@ -91,16 +91,16 @@ export function guardValues(
     return `a median ${figureNames[column]} of ${list.median}${unit} (from ${list.minimum} to ${list.maximum}), where ${usual}`
   })
   const would = `has ${parts.join('; ')}, at ${request.rooftop.name}`
-  const count = Math.max(...unusual.map(({ column }) => cellsOf(column.list)))
+  const count = Math.max(...unusual.map(({ column }) => filledCells(column.list)))
   return { is: 'values', count, would }
 }
 
-function cellsOf({ cars, empty }: Figures): number {
+function filledCells({ cars, empty }: Figures): number {
   return cars - empty
 }
 
 /** What was expected instead of the median, in words; null: it is usual. */
-function usualOf(
+function findUnusual(
   { column, currency, list, stock }: ColumnFigures,
   figures: readonly ColumnFigures[],
   year: number,
@@ -109,7 +109,7 @@ function usualOf(
   const median = list.median
   if (median === null) return null
   // Who confirms that most of the stock changes has confirmed this too.
-  if (stock !== null && stock.median !== null && cellsOf(stock) >= minCars)
+  if (stock !== null && stock.median !== null && filledCells(stock) >= minCars)
     return isFar(column, median, stock.median) && allowMassChange !== true
       ? `the stock has ${stock.median}`
       : null

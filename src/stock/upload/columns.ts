@@ -44,7 +44,7 @@ const sources = {
 /** The columns of a mapping with its questions. */
 export function uploadColumns(mapping: Mapping): UploadColumns {
   const { columns, questions, hasHeader } = mapping
-  const proposals = proposalsOf(mapping)
+  const proposals = buildProposals(mapping)
   return {
     hasHeader,
     columns: columns.map((column) => uploadColumn(column, proposals.get(column.index))),
@@ -61,7 +61,7 @@ interface Proposal {
 }
 
 /** What the questions propose, by index of the column. */
-export function proposalsOf({ columns, questions, hasHeader }: Mapping): Map<number, Proposal> {
+export function buildProposals({ columns, questions, hasHeader }: Mapping): Map<number, Proposal> {
   const names = hasHeader ? columns.map(({ header }) => header ?? '') : null
   return new Map(
     questions.flatMap(({ maps, readings: choices = [] }) => {
@@ -108,7 +108,7 @@ function readingChoices(
 
 /** The `--map` texts for what a person chose: the field by index of the column, '' for none. What is as it was is left out, so that
  *  the guards go on checking these columns. UsageError: one field for two columns. */
-export function mapsOf(
+export function buildMaps(
   { columns, asked, hasHeader }: UploadColumns,
   before: readonly string[],
   chosen: ReadonlyMap<number, string>,
@@ -116,7 +116,7 @@ export function mapsOf(
   const fields = new Map<Field, { readonly name: string; readonly column: UploadColumn }>()
   for (const column of columns) {
     const name = chosen.get(column.index) ?? column.field ?? ''
-    const field = fieldOf(name)
+    const field = findField(name)
     if (field === null) continue
     const other = fields.get(field)
     if (other !== undefined) throw twice(field, other.column, column)
@@ -129,14 +129,14 @@ export function mapsOf(
   })
   const possible = new Set([
     ...asked,
-    ...columns.flatMap(({ field }) => fieldOf(field ?? '') ?? []),
+    ...columns.flatMap(({ field }) => findField(field ?? '') ?? []),
     ...earlier,
   ])
   const absent = [...possible].filter((field) => !fields.has(field as Field))
   return [...named, ...absent.map((field) => `${field}=`)]
 }
 
-function fieldOf(name: string): Field | null {
+function findField(name: string): Field | null {
   return name === '' ? null : (fieldNamed(splitReading(name)[0]) ?? null)
 }
 

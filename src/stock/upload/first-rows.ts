@@ -1,4 +1,4 @@
-import { samplesOf } from '../csv/map/candidates.ts'
+import { cellSamples } from '../csv/map/candidates.ts'
 import type { Mapping } from '../csv/map/column-mapping.ts'
 import { fieldLabel } from '../csv/map/mapping-text.ts'
 import { type Field, stockColumns } from '../csv/map/stock-fields.ts'
@@ -10,7 +10,7 @@ import { sampleRows } from '../import/open-list.ts'
 import type { ImportRequest, ListSample } from '../import/request.ts'
 import { typingOptions } from '../import/type-rows.ts'
 import { fitToColumns } from '../import/unit-columns.ts'
-import { proposalsOf } from './columns.ts'
+import { buildProposals } from './columns.ts'
 import { plainWords } from './plain-words.ts'
 
 /** The first rows of a list as they would be typed. */
@@ -41,7 +41,7 @@ const mostRows = 10
 
 /** The first rows of a list. What a question proposes is taken as answered. */
 export function firstRows(list: ListSample, request: ImportRequest, mapping: Mapping): FirstRows {
-  const proposed = proposalsOf(mapping)
+  const proposed = buildProposals(mapping)
   const taken = new Set([...proposed.values()].map(({ field }) => field))
   const columns = mapping.columns.map((column) => {
     const own = column.field === null || taken.has(column.field) ? null : column.field
@@ -52,9 +52,9 @@ export function firstRows(list: ListSample, request: ImportRequest, mapping: Map
   return {
     ...{ sheets: sheetsWith(sheets, origin?.sheet ?? null), sheet: origin?.sheet ?? null },
     samples: columns.map(({ index }) =>
-      samplesOf({ cells: cells.map((row) => row[index] ?? '') }, mostSamples),
+      cellSamples({ cells: cells.map((row) => row[index] ?? '') }, mostSamples),
     ),
-    preview: previewOf(typedRows(list, request, { ...mapping, columns })),
+    preview: buildPreview(typedRows(list, request, { ...mapping, columns })),
   }
 }
 
@@ -86,7 +86,7 @@ function typedRows(
     })
 }
 
-function previewOf(rows: readonly NumberedRow[]): UploadPreview {
+function buildPreview(rows: readonly NumberedRow[]): UploadPreview {
   const names = Object.entries(stockColumns) as [keyof typeof stockColumns, string][]
   const textOf = ({ unit }: TypedRow, column: string) =>
     valueText((unit as Readonly<Record<string, unknown>> | null)?.[column])

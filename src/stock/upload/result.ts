@@ -101,7 +101,7 @@ export function checkedResult(
       columns: mapping.map((column) => uploadColumn(column)),
       ...{ questions: [], asked: [] },
     },
-    report: reportOf(report),
+    report: uploadReport(report),
     importId: isKnown ? importId : null,
   }
 }
@@ -122,7 +122,7 @@ export function withFirstRows(checked: UploadResult, first: FirstRows | null): U
 const shownChanges = 200
 const shownIssues = 10
 
-function reportOf(report: StockImportReport): UploadReport {
+function uploadReport(report: StockImportReport): UploadReport {
   const { records, accepted, rejected, collapsed, skipped, offStock } = report
   const { added, updated, unchanged, removed, reappeared, figures } = report
   return {
@@ -131,7 +131,7 @@ function reportOf(report: StockImportReport): UploadReport {
     changes: [...Map.groupBy(report.changes, ({ change }) => change).values()].flatMap((of) =>
       of.slice(0, shownChanges),
     ),
-    issues: issuesOf(report),
+    issues: uploadIssues(report),
     warnings: report.warnings.map(({ column, hint }) =>
       plainWords(column === null ? hint : `${column}: ${hint}`),
     ),
@@ -139,7 +139,7 @@ function reportOf(report: StockImportReport): UploadReport {
   }
 }
 
-function issuesOf({ issues, issueTotals }: StockImportReport): UploadIssues[] {
+function uploadIssues({ issues, issueTotals }: StockImportReport): UploadIssues[] {
   return issueTotals.map(({ severity, code, count }) => {
     const own = issues.filter((issue) => issue.severity === severity && issue.code === code)
     const first = own.slice(0, shownIssues).map(({ line, column, text, hint }) => {

@@ -9,7 +9,7 @@ import { importStock } from '../import/import-stock.ts'
 import type { ChosenRows } from '../import/rejects.ts'
 import type { ImportRequest, ImportServices } from '../import/request.ts'
 import { storedListText } from '../import/stored-list.ts'
-import { mapsOf, type UploadColumns } from './columns.ts'
+import { buildMaps, type UploadColumns } from './columns.ts'
 import { confirmGuards, dryRun } from './dry-run.ts'
 import { safeFileName } from './file-name.ts'
 import type { UploadResult } from './result.ts'
@@ -89,7 +89,7 @@ export class StockUploads {
     const [registered] = await registerRooftops(openDb(pool), [this.#rooftop(rooftop)])
     const options: UploadOptions = { mode, maps: [], encoding: null, delimiter: null, sheet }
     const values = [
-      ...[registered!.id, email, safeFileName(fileName), sha256Of(content), content.length],
+      ...[registered!.id, email, safeFileName(fileName), sha256(content), content.length],
       ...[content, JSON.stringify(options), corrects ?? null, inboxFileId ?? null],
     ]
     const { rows } = await inTransaction(pool, async ({ client }) => {
@@ -128,7 +128,7 @@ export class StockUploads {
     const row = await this.#read(id)
     if (row.result?.mapping == null) throw gone()
     const mapping: UploadColumns = row.result.mapping
-    return await this.#check(id, row, { maps: mapsOf(mapping, row.options.maps, chosen) })
+    return await this.#check(id, row, { maps: buildMaps(mapping, row.options.maps, chosen) })
   }
 
   /** Imports a list that was checked and gives the import; the same one when it is imported already. `typed`: the numbers by which a
@@ -291,7 +291,7 @@ function jsonText(value: UploadOptions | UploadResult): string {
 }
 
 /** The digest under which a list is known. */
-function sha256Of(content: Buffer): Buffer {
+function sha256(content: Buffer): Buffer {
   return createHash('sha256').update(content).digest()
 }
 

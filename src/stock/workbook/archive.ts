@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { CsvFileError } from '../csv/read/csv-file.ts'
 import { sizeText, tooLarge, type WorkbookLimits } from './limits.ts'
 import { quoted, type ZipParts } from './zip-parts.ts'
@@ -17,7 +17,7 @@ const documents: readonly (readonly [start: RegExp, name: string])[] = [
 ]
 
 /** Whether a zip file is a workbook or an archive of files. CsvFileError for another document. */
-export function zipKindOf(zip: ZipParts): 'workbook' | 'archive' {
+export function zipKind(zip: ZipParts): 'workbook' | 'archive' {
   if (zip.names.some((name) => name.startsWith('xl/'))) return 'workbook'
   const found = documents.find(([start]) => zip.names.some((name) => start.test(name)))
   if (found)
@@ -84,7 +84,7 @@ export async function* unpackGzip(
     if (cause instanceof CsvFileError || !isOfZlib(cause)) throw cause
     throw new CsvFileError(
       'damaged',
-      `the gzip file is damaged (${messageOf(cause)}): copy or download it again`,
+      `the gzip file is damaged (${errorText(cause)}): copy or download it again`,
       { cause },
     )
   }

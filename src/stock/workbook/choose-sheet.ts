@@ -105,9 +105,9 @@ async function sheetsWithList(
     const header = rows.find((row) => isHeader(row, isKnownName))
     if (header !== undefined) {
       named.push(sheet)
-      headers.push(keyOf(header.cells))
+      headers.push(rowKey(header.cells))
     }
-    if (rows.filter(({ cells }) => filledOf(cells) > 1).length > 1) tables.push(sheet)
+    if (rows.filter(({ cells }) => countFilled(cells) > 1).length > 1) tables.push(sheet)
   }
   const isNamed = named.length > 0
   return { sheets: isNamed ? named : tables, isNamed, headers }
@@ -118,11 +118,11 @@ function isHeader({ cells }: SheetRow, isKnownName: (name: string) => boolean): 
 }
 
 /** The form in which headers of sheets are compared. */
-export function keyOf(cells: readonly string[]): string {
+export function rowKey(cells: readonly string[]): string {
   return cells.map((cell) => plainText(cell).toLowerCase()).join('\n')
 }
 
-function filledOf(cells: readonly string[]): number {
+function countFilled(cells: readonly string[]): number {
   return cells.filter((cell) => cell.trim() !== '').length
 }
 
@@ -170,9 +170,9 @@ export async function unreadSheets(
 /** Rows below a known header with half of its cells, or with a VIN, or with a make and a number of four digits. */
 function countVehicles(rows: readonly SheetRow[], isKnownName: (name: string) => boolean): number {
   const header = rows.findIndex((row) => isHeader(row, isKnownName))
-  const least = header < 0 ? Infinity : Math.max(3, filledOf(rows[header]!.cells) / 2)
+  const least = header < 0 ? Infinity : Math.max(3, countFilled(rows[header]!.cells) / 2)
   return rows.filter(({ cells }, at) => {
-    if (at > header && filledOf(cells) >= least) return true
+    if (at > header && countFilled(cells) >= least) return true
     const texts = cells.map(plainText)
     const hasMake = texts.some((text) => wordTests.make(text))
     return (

@@ -29,7 +29,7 @@ const isEastAsianDate = (id: number) => (id >= 27 && id <= 36) || (id >= 50 && i
 /** How cells of a number format are read. `code`: of a format that the workbook defines itself. */
 export function cellFormat(id: number, code: string | undefined, epoch: Epoch): CellFormat {
   const format = code ?? builtIn[id] ?? (isEastAsianDate(id) ? 'yyyy/m/d' : 'General')
-  const sections = sectionsOf(format).map((section) => ({
+  const sections = splitSections(format).map((section) => ({
     ...section,
     show: showBy(section.tokens, epoch),
   }))
@@ -61,7 +61,7 @@ function numberIn(
     return null
   const value = /E/.test(plain) ? exponentless(Number(plain)) : plain
   if (value === null) return null
-  const shape = shapeOf(tokens)
+  const shape = tokenShape(tokens)
   const isDate = isDateShape(shape, tokens)
   const parts = isDate || epoch === 1904 ? serialParts(Math.floor(Number(written)), epoch) : null
   return {
@@ -86,14 +86,14 @@ function exponentless(value: number): string | null {
 
 /** How numbers of one section of a format are shown. */
 function showBy(tokens: readonly Token[], epoch: Epoch): ShowNumber {
-  const shape = shapeOf(tokens)
+  const shape = tokenShape(tokens)
   if (isDateShape(shape, tokens)) return dateText(tokens, epoch)
   if (shape.includes('%')) return percentText
   const isZeros = /0/.test(shape) && !/[#?.,/E@]/i.test(shape)
   return isZeros ? (written) => zerosText(written, tokens) : withUnits(tokens)
 }
 
-function shapeOf(tokens: readonly Token[]): string {
+function tokenShape(tokens: readonly Token[]): string {
   return tokens.map(({ kind, text }) => (kind === 'sign' ? text : '')).join('')
 }
 
@@ -123,7 +123,7 @@ const comparisons: Readonly<Record<string, (value: number, limit: number) => boo
 }
 
 /** The sections of a format: for positive numbers, negative ones and zero, or by their conditions. The fourth is for texts. */
-function sectionsOf(format: string): readonly Section[] {
+function splitSections(format: string): readonly Section[] {
   let [tokens, holds]: [Token[], Section['holds']] = [[], null]
   const sections: Section[] = []
   const end = () => {
@@ -183,7 +183,7 @@ function withUnits(tokens: readonly Token[]): ShowNumber {
   const first = tokens.findIndex(isDigit)
   const last = tokens.findLastIndex(isDigit)
   const [before, after] = [unitText(tokens.slice(0, first)), unitText(tokens.slice(last + 1))]
-  if (first < 0 || before + after === '' || isScaled(shapeOf(tokens))) return generalText
+  if (first < 0 || before + after === '' || isScaled(tokenShape(tokens))) return generalText
   return (written) => {
     const text = generalText(written)
     return text.startsWith('-') ? `-${before}${text.slice(1)}${after}` : `${before}${text}${after}`

@@ -1,9 +1,9 @@
 import { UsageError } from '../../errors.ts'
-import { chunksOf, takeSample, withRest } from '../csv/read/bytes.ts'
+import { bufferChunks, takeSample, withRest } from '../csv/read/bytes.ts'
 import { type CsvFile, CsvFileError, type CsvOptions } from '../csv/read/csv-file.ts'
 import { refuseForeignFormat } from '../csv/read/foreign-format.ts'
 import { readCsv } from '../csv/read/read-csv.ts'
-import { listIn, unpackGzip, zipKindOf } from './archive.ts'
+import { listIn, unpackGzip, zipKind } from './archive.ts'
 import { saveAsCsv, sizeText, tooLarge, type WorkbookLimits, workbookLimits } from './limits.ts'
 import { readWorkbook } from './read-workbook.ts'
 import { openZip } from './zip-parts.ts'
@@ -31,7 +31,7 @@ export async function readList(
   options: ListOptions = {},
 ): Promise<CsvFile> {
   const all = { ...workbookLimits, ...options.limits }
-  return await openList(chunksOf(source), { ...options, all, isUnpacked: false })
+  return await openList(bufferChunks(source), { ...options, all, isUnpacked: false })
 }
 
 async function openList(chunks: AsyncGenerator<Buffer>, opening: Opening): Promise<CsvFile> {
@@ -56,7 +56,7 @@ async function openList(chunks: AsyncGenerator<Buffer>, opening: Opening): Promi
 async function openZipFile(chunks: AsyncGenerator<Buffer>, opening: Opening): Promise<CsvFile> {
   const { all } = opening
   const zip = await openZip(await collect(chunks, all), all)
-  if (zipKindOf(zip) === 'workbook') {
+  if (zipKind(zip) === 'workbook') {
     if (opening.encoding !== undefined || opening.delimiter !== undefined)
       throw new UsageError(
         '--encoding and --delimiter are for text files, and this is a workbook: leave them out.',

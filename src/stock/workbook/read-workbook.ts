@@ -10,7 +10,7 @@ import {
 import { findLayout, type Layout } from '../csv/read/layout.ts'
 import { withRepeatedHeader } from '../csv/read/repeated-header.ts'
 import { csvText, defaultStyle } from '../csv/write/csv-text.ts'
-import { chooseSheets, keyOf, unreadSheets } from './choose-sheet.ts'
+import { chooseSheets, rowKey, unreadSheets } from './choose-sheet.ts'
 import type { WorkbookLimits } from './limits.ts'
 import { readSharedStrings } from './shared-strings.ts'
 import { type CellContext, columnName, type SheetRow, sheetRows } from './sheet-rows.ts'
@@ -89,7 +89,7 @@ class JoinedSheets {
         before = rows.at(-1)!.line
         own ??= rows.find(isHeader)?.cells ?? null
         first ??= own
-        if (own !== null && keyOf(own) !== keyOf(first!)) throw otherHeader(this.#sheets)
+        if (own !== null && rowKey(own) !== rowKey(first!)) throw otherHeader(this.#sheets)
         // Written like the first one, so that it is known as a repeated header.
         yield top === 0
           ? rows
@@ -155,7 +155,7 @@ async function openTable(
       'empty',
       `the sheet ${JSON.stringify(sheet)} of the workbook is empty: export the stock list again, or choose another sheet`,
     )
-  const layout = layoutOf(first, isKnownName)
+  const layout = sheetLayout(first, isKnownName)
   const { preamble, header, width, firstLine } = layout
   const warnings: CsvWarning[] = []
   const above = first.filter(({ line }) => line < firstLine).map(({ cells }) => cells)
@@ -164,7 +164,7 @@ async function openTable(
     ...{ preamble, header, width, warnings, head: csvText(above, defaultStyle) },
     ...{ origin: { sheet, entry: null }, sheets, hiddenColumns: [...hidden] },
     batches: (async function* () {
-      yield* batchesOf(first, rows, layout)
+      yield* recordBatches(first, rows, layout)
       warnings.push(...(await endWarnings(firstLine)))
     })(),
     close: async () => void (await rows.return(undefined)),
@@ -201,10 +201,10 @@ async function takeRows(rows: AsyncGenerator<SheetRow>, count: number): Promise<
 }
 
 /** The table is as wide as its rows: a note right of the title does not widen it. */
-function layoutOf(rows: readonly SheetRow[], isKnownName: (name: string) => boolean): Layout {
-  const layout = layoutWith(rows, widthOf(rows), isKnownName)
+function sheetLayout(rows: readonly SheetRow[], isKnownName: (name: string) => boolean): Layout {
+  const layout = layoutWith(rows, sheetWidth(rows), isKnownName)
   const top = layout.header?.line ?? layout.firstLine
-  const width = widthOf(rows.filter(({ line }) => line >= top))
+  const width = sheetWidth(rows.filter(({ line }) => line >= top))
   return width < layout.width ? layoutWith(rows, width, isKnownName) : layout
 }
 
@@ -215,22 +215,22 @@ function layoutWith(
 ): Layout {
   // As in CSV, where a title is short: only its length shows it above a list without a header.
   const firstLong = rows.findIndex(({ cells }) => cells.length > width / 2)
-  const records = rows.map((row, at) => recordOf(row, at < firstLong ? row.cells.length : width))
+  const records = rows.map((row, at) => sheetRecord(row, at < firstLong ? row.cells.length : width))
   return findLayout(records, width, isKnownName)
 }
 
-function widthOf(rows: readonly SheetRow[]): number {
+function sheetWidth(rows: readonly SheetRow[]): number {
   return rows.reduce((most, { cells }) => Math.max(most, cells.length), 1)
 }
 
 /** The row with `width` cells. A row that is longer than the table has a note beside it, which is left out of no cell. */
-function recordOf(
+function sheetRecord(
   { line, cells, isSubtotal, isStruck, numbers }: SheetRow,
   width: number,
 ): CsvRecord {
   const whole = cells.length < width ? filledUp(cells, width) : cells
   const record = {
-    ...{ line, cells: whole, raw: rawOf(whole) },
+    ...{ line, cells: whole, raw: rawText(whole) },
     ...(isSubtotal ? { isSubtotal } : {}),
     ...(isStruck ? { isStruck } : {}),
     ...(numbers ? { numbers } : {}),
@@ -252,20 +252,20 @@ function filledUp(cells: readonly string[], width: number): readonly string[] {
 const needsQuotes = /[",\r\n]|^[\s']|\s$/
 
 /** For titles and samples; csv-stringify would take a third of the time of reading. */
-function rawOf(cells: readonly string[]): string {
+function rawText(cells: readonly string[]): string {
   const quoted = (cell: string) =>
     needsQuotes.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
   return cells.map(quoted).join(',')
 }
 
 /** The records below the header. */
-async function* batchesOf(
+async function* recordBatches(
   first: readonly SheetRow[],
   rest: AsyncGenerator<SheetRow>,
   { header, width, firstLine }: Layout,
 ): AsyncGenerator<readonly CsvRecord[]> {
   const toRecord = (row: SheetRow) => {
-    const record = recordOf(row, width)
+    const record = sheetRecord(row, width)
     return header ? withRepeatedHeader(record, header) : record
   }
   let batch = first.filter(({ line }) => line >= firstLine).map(toRecord)

@@ -127,7 +127,7 @@ class SheetReader {
   }
 
   #openCell({ r, s, t }: Attributes): void {
-    this.#column = r === undefined ? this.#column + 1 : columnOf(r)
+    this.#column = r === undefined ? this.#column + 1 : columnNumber(r)
     this.#type = (t ?? 'n') as CellType
     this.#style = s === undefined ? 0 : Number(s)
     this.#value = null
@@ -271,7 +271,7 @@ function isOfSeveralRows(formula: string): boolean {
 }
 
 /** The number of a column from 0, from a reference such as `AB12`; Excel has at most three letters. */
-function columnOf(reference: string): number {
+function columnNumber(reference: string): number {
   let column = 0
   let at = 0
   for (; at < reference.length; at += 1) {

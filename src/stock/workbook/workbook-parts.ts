@@ -35,8 +35,8 @@ export async function openWorkbook(zip: ZipParts, limits: WorkbookLimits): Promi
     if (!zip.has(part)) throw damaged(`its part ${part} is missing`)
     return { name: part, chunks: zip.read(part), limits, time }
   }
-  const main = mainPart(await relationsOf(zip, '', source))
-  const relations = await relationsOf(zip, main, source)
+  const main = mainPart(await readRelations(zip, '', source))
+  const relations = await readRelations(zip, main, source)
   const { sheets, epoch } = await readContents(source(main), relations)
   const stylePart = relations.find(({ type }) => type === 'styles')?.target
   return {
@@ -55,7 +55,7 @@ interface Relation {
 }
 
 /** What a part refers to; `''` for the whole file. */
-async function relationsOf(
+async function readRelations(
   zip: ZipParts,
   part: string,
   source: (part: string) => XmlSource,
@@ -139,7 +139,7 @@ function isTrue(value: string | undefined): boolean {
 }
 
 /** Excel has at most 255 characters for one; a longer one is no format. */
-function formatOf(code: string): string {
+function limitFormat(code: string): string {
   return code.length > 1_000 ? 'General' : code
 }
 
@@ -155,7 +155,7 @@ async function readStyles(source: XmlSource, epoch: Epoch): Promise<readonly Cel
     open: (element, { numFmtId, formatCode, fontId, val }) => {
       enter(element, true)
       if (within.numFmts && element === 'numFmt')
-        codes.set(Number(numFmtId), formatOf(formatCode ?? ''))
+        codes.set(Number(numFmtId), limitFormat(formatCode ?? ''))
       if (within.fonts && element === 'font') struckFonts.push(false)
       if (within.fonts && element === 'strike')
         struckFonts[struckFonts.length - 1] = val === undefined || isTrue(val)

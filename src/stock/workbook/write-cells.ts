@@ -17,9 +17,9 @@ export function numberText(text: string): string | null {
 }
 
 /** The serial number of `YYYY-MM-DD`, or of an instant in UTC; null for any other text. */
-export function serialOf(text: string): string | null {
+export function serialNumber(text: string): string | null {
   const parts = instant.exec(text)
-  const date = parts ? `${parts[1]}T${parts[2]}${zoneOf(parts[3])}` : day.test(text) ? text : ''
+  const date = parts ? `${parts[1]}T${parts[2]}${isoZone(parts[3])}` : day.test(text) ? text : ''
   const serial = (new Date(date).getTime() - firstDay) / dayMs
   if (!(serial >= firstCertain && serial < lastSerial + 1)) return null
   // 29 February of a common year would become 1 March.
@@ -28,7 +28,7 @@ export function serialOf(text: string): string | null {
 }
 
 /** `+02` and `+0200` as `+02:00`; without a zone it is UTC. */
-function zoneOf(zone: string | undefined): string {
+function isoZone(zone: string | undefined): string {
   if (zone === undefined || zone === 'Z') return 'Z'
   return `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { ZipFile } from 'yazl'
 import { UsageError } from '../../errors.ts'
 import { columnName } from './sheet-rows.ts'
-import { escapeText, numberText, serialOf } from './write-cells.ts'
+import { escapeText, numberText, serialNumber } from './write-cells.ts'
 
 /** How the cells of a column are written. A cell that does not fit is written as text. */
 export type ColumnKind = 'text' | 'number' | 'amount' | 'date' | 'instant' | 'boolean'
@@ -54,7 +54,7 @@ async function* sheetXml({ head, kinds, pages }: WrittenSheet): AsyncGenerator<s
     isBegun = true
     const measured = [...head.slice(-1), ...page.slice(0, measuredRows)]
     const headXml = head.map((cells, at) => rowXml(at + 1, cells, () => 'head')).join('')
-    return `${columnsXml(kinds, widthsOf(measured, kinds))}<sheetData>${headXml}`
+    return `${columnsXml(kinds, columnWidths(measured, kinds))}<sheetData>${headXml}`
   }
   for await (const page of pages) {
     let xml = isBegun ? '' : begin(page)
@@ -71,7 +71,7 @@ async function* sheetXml({ head, kinds, pages }: WrittenSheet): AsyncGenerator<s
 const measuredRows = 200
 
 /** In characters. Excel shows `####` for a number or a date that is wider than its column. */
-function widthsOf(
+function columnWidths(
   rows: readonly (readonly string[])[],
   kinds: readonly ColumnKind[],
 ): readonly number[] {
@@ -108,7 +108,7 @@ function rowXml(
 }
 
 function cellXml(place: string, text: string, kind: ColumnKind | 'head'): string {
-  const value = numberOf(text, kind)
+  const value = cellNumber(text, kind)
   if (value !== null) {
     const type = kind === 'boolean' ? ' t="b"' : ''
     return `<c r="${place}" s="${styleOf[kind]}"${type}><v>${value}</v></c>`
@@ -122,9 +122,9 @@ function cellXml(place: string, text: string, kind: ColumnKind | 'head'): string
 }
 
 /** The cell as a number; null: it is a text. */
-function numberOf(text: string, kind: ColumnKind | 'head'): string | null {
+function cellNumber(text: string, kind: ColumnKind | 'head'): string | null {
   if (kind === 'number' || kind === 'amount') return numberText(text)
-  if (kind === 'date' || kind === 'instant') return serialOf(text)
+  if (kind === 'date' || kind === 'instant') return serialNumber(text)
   if (kind !== 'boolean') return null
   return text === 'true' ? '1' : text === 'false' ? '0' : null
 }

@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { CsvFileError } from '../csv/read/csv-file.ts'
 import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
 
@@ -72,7 +72,7 @@ export async function* streamXml(
         write()
       } catch (error) {
         if (error instanceof CsvFileError) throw error
-        throw damaged(`its part ${name} is no XML (${messageOf(error)})`, error)
+        throw damaged(`its part ${name} is no XML (${errorText(error)})`, error)
       }
     })
   for await (const chunk of chunks) {
@@ -93,7 +93,7 @@ function listen(parser: SaxesParser, source: XmlSource, root: string, to: XmlHan
   const events = { count: 0, heldBytes: 0 }
   let prefix: string | null = null
   const nameOf = (name: string) => {
-    prefix ??= prefixOf(name, root, source.name)
+    prefix ??= namePrefix(name, root, source.name)
     if (prefix === '') return name
     return name.startsWith(prefix) ? name.slice(prefix.length) : `:${name}`
   }
@@ -128,7 +128,7 @@ function listen(parser: SaxesParser, source: XmlSource, root: string, to: XmlHan
 }
 
 /** The prefix of the root element, with its colon; the part must have that root. */
-function prefixOf(name: string, root: string, part: string): string {
+function namePrefix(name: string, root: string, part: string): string {
   const at = name.indexOf(':') + 1
   if (name.slice(at) === root) return name.slice(0, at)
   throw damaged(`its part ${part} begins with <${name.slice(0, 40)}> instead of <${root}>`)

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { CsvFileError } from '../csv/read/csv-file.ts'
 import { saveAsCsv, sizeText, tooLarge, type WorkbookLimits } from './limits.ts'
 
@@ -16,8 +16,8 @@ export interface ZipParts {
 
 /** Lists the files of a zip file. CsvFileError if it is none, has a password, or too many files. */
 export async function openZip(bytes: Buffer, limits: WorkbookLimits): Promise<ZipParts> {
-  const zip = await openOf(bytes)
-  const entries = await entriesOf(zip, limits)
+  const zip = await openBytes(bytes)
+  const entries = await readEntries(zip, limits)
   const unpacked = { bytes: 0 }
   return {
     names: [...entries.values()].map(({ fileName }) => fileName),
@@ -27,7 +27,7 @@ export async function openZip(bytes: Buffer, limits: WorkbookLimits): Promise<Zi
   }
 }
 
-async function openOf(bytes: Buffer): Promise<ZipFile> {
+async function openBytes(bytes: Buffer): Promise<ZipFile> {
   try {
     return await fromBufferPromise(bytes, { lazyEntries: true })
   } catch (cause) {
@@ -35,7 +35,7 @@ async function openOf(bytes: Buffer): Promise<ZipFile> {
   }
 }
 
-async function entriesOf(zip: ZipFile, limits: WorkbookLimits): Promise<Map<string, Entry>> {
+async function readEntries(zip: ZipFile, limits: WorkbookLimits): Promise<Map<string, Entry>> {
   const { parts: limit } = limits
   if (zip.entryCount > limit)
     throw tooLarge(
@@ -44,7 +44,7 @@ async function entriesOf(zip: ZipFile, limits: WorkbookLimits): Promise<Map<stri
       `a stock list has about ten; ${saveAsCsv}`,
     )
   const entries = new Map<string, Entry>()
-  for (const entry of await allOf(zip)) {
+  for (const entry of await allEntries(zip)) {
     const { fileName } = entry
     if (fileName.endsWith('/')) continue
     if (entries.has(fileName.toLowerCase()))
@@ -54,13 +54,13 @@ async function entriesOf(zip: ZipFile, limits: WorkbookLimits): Promise<Map<stri
   return entries
 }
 
-async function allOf(zip: ZipFile): Promise<Entry[]> {
+async function allEntries(zip: ZipFile): Promise<Entry[]> {
   const entries: Entry[] = []
   try {
     for await (const entry of zip.eachEntry()) entries.push(entry)
     return entries
   } catch (cause) {
-    throw broken(`its table of contents is wrong (${messageOf(cause)})`, cause)
+    throw broken(`its table of contents is wrong (${errorText(cause)})`, cause)
   }
 }
 
@@ -79,7 +79,7 @@ async function* unpack(zip: ZipFile, entry: Entry, use: Unpacking): AsyncGenerat
       `${quoted(fileName)} in the file is protected by a password: save it without one`,
     )
   let [size, sum] = [0, 0]
-  for await (const chunk of streamOf(zip, entry)) {
+  for await (const chunk of entryStream(zip, entry)) {
     size += chunk.length
     use.unpacked.bytes += chunk.length
     assertSize(fileName, size, compressedSize, use)
@@ -90,11 +90,11 @@ async function* unpack(zip: ZipFile, entry: Entry, use: Unpacking): AsyncGenerat
     throw broken(`the content of ${quoted(fileName)} does not match its checksum`)
 }
 
-async function* streamOf(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer> {
+async function* entryStream(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer> {
   try {
     yield* await zip.openReadStreamPromise(entry)
   } catch (cause) {
-    throw broken(`${quoted(entry.fileName)} cannot be unpacked (${messageOf(cause)})`, cause)
+    throw broken(`${quoted(entry.fileName)} cannot be unpacked (${errorText(cause)})`, cause)
   }
 }
 

@@ -7,7 +7,7 @@ import {
 import { defineRecords } from '../../sync/windows/windowed-records.ts'
 import { valueAt } from '../../values/json-path.ts'
 import { mergeEvaluation } from './merge.ts'
-import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
+import { type EvaluationRecord, findEvaluation, normaliseEvaluation } from './normalise.ts'
 import { evaluationPeople } from './person.ts'
 import { resumeEvaluation } from './resume.ts'
 import { linkSalespeople } from './salespeople.ts'
@@ -49,9 +49,9 @@ export const evaluationRecords = defineRecords<EvaluationRecord>({
   },
   hydrate: ({ appraisal }, rooftop, id, options) => appraisal.getEvaluation(rooftop, id, options),
   normalise: normaliseEvaluation,
-  recordOf: evaluationOf,
-  dealerOf: (body, id, wire) => {
-    const dealer = Number(valueAt(evaluationOf(body, id), wire.evaluation.dealerId) ?? Number.NaN)
+  findRecord: findEvaluation,
+  readDealer: (body, id, wire) => {
+    const dealer = Number(valueAt(findEvaluation(body, id), wire.evaluation.dealerId) ?? Number.NaN)
     return Number.isSafeInteger(dealer) ? dealer : null
   },
   people: evaluationPeople,

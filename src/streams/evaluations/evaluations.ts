@@ -1,5 +1,5 @@
 import { retryRecords } from '../../sync/run/retry-slice.ts'
-import { type Stream, sliceOf } from '../../sync/run/stream.ts'
+import { bindSlice, type Stream } from '../../sync/run/stream.ts'
 import { planWindows, readWindows } from '../../sync/windows/windowed-slice.ts'
 import { evaluationRecords } from './evaluation-records.ts'
 import { readHinted } from './hints.ts'
@@ -10,10 +10,10 @@ export const evaluations: Stream = {
   endpoints: [evaluationRecords.endpoint],
   records: evaluationRecords,
   slices: {
-    sync: sliceOf(evaluationRecords, readWindows),
-    backfill: sliceOf(evaluationRecords, readWindows),
-    retry: sliceOf(evaluationRecords, retryRecords),
-    hints: sliceOf(evaluationRecords, readHinted),
+    sync: bindSlice(evaluationRecords, readWindows),
+    backfill: bindSlice(evaluationRecords, readWindows),
+    retry: bindSlice(evaluationRecords, retryRecords),
+    hints: bindSlice(evaluationRecords, readHinted),
   },
   plan: async (scope) => await planWindows(evaluationRecords, scope),
 }

@@ -47,7 +47,7 @@ export async function readHinted(job: SliceJob<WindowedRecords>): Promise<SliceR
   const records = read
     .filter((entry) => !isUnanswered(entry, job, known))
     .map(withOwner(job, known))
-  const owners = ownersOf(read, job, known)
+  const owners = findOwners(read, job, known)
   const more = due.length >= deliveriesPerSlice || waiting.length < due.length
   return await commitRecords(job, { ...chosen, records }, async (tx, { outcomes }, final) => {
     const finalKinds = new Map(final.map(({ id, kind }) => [id, kind]))
@@ -116,7 +116,7 @@ function withOwner(
     const before = known.get(entry.id)
     if (entry.kind !== 'record' || !isOwnedByOther(before, rooftop)) return entry
     const { appraisal: wire } = context.config.wire
-    const dealer = stream.dealerOf(JSON.parse(entry.payload.text), entry.id, wire)
+    const dealer = stream.readDealer(JSON.parse(entry.payload.text), entry.id, wire)
     const owner = siblings.find(({ id }) => id === before!.rooftopId)
     return dealer === null && owner !== undefined ? { ...entry, owner } : entry
   }
@@ -124,7 +124,7 @@ function withOwner(
 
 /** For each evaluation that this rooftop's key did not find: the other rooftop of the group that owns it. Only the owner's key can
  *  show whether it is gone. */
-function ownersOf(
+function findOwners(
   read: readonly Hydrated[],
   { rooftop, siblings }: SliceJob,
   known: ReadonlyMap<number, StoredRecord>,

@@ -71,7 +71,7 @@ type UserPriceColumns = Own<'core.user_price'>
 type CustomerColumns = Own<'pii.evaluation_customer', 'erased_at'>
 
 /** The evaluation with this id in an answer of `/geteval`, which is an array [A §4]; a webhook body is the item itself [A §6]. */
-export function evaluationOf(body: unknown, evalId: number): unknown {
+export function findEvaluation(body: unknown, evalId: number): unknown {
   if (!Array.isArray(body)) return body
   return body.find((item) => valueAt(item, 'EvalID') === evalId) ?? body[0]
 }
@@ -85,7 +85,7 @@ export function normaliseEvaluation(
   wire: AppraisalWire,
   readAt: Date | null = null,
 ): EvaluationRecord {
-  const raw = evaluationOf(body, evalId)
+  const raw = findEvaluation(body, evalId)
   const parsed = evaluationShape.safeParse(raw)
   if (!parsed.success) throw new RecordIssues(parsed.error.issues.map(asIssue))
   const item = parsed.data

@@ -3,12 +3,12 @@ import { parseUtc } from '../../values/instant.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import type { PeopleOfRecords, Person, PersonRedaction } from '../../values/person.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { evaluationOf } from './normalise.ts'
+import { findEvaluation } from './normalise.ts'
 
 // Finds the customer in the body of an evaluation, and removes them from it.
 
 /** The customer of an evaluation. */
-export const evaluationPeople: PeopleOfRecords = { personOf, withoutPerson }
+export const evaluationPeople: PeopleOfRecords = { readPerson, withoutPerson }
 
 const customerFields = [
   ...(['customerName', 'customerPhone', 'customerEmail', 'customerAddress'] as const),
@@ -48,8 +48,8 @@ function isImpersonal(value: string | number): boolean {
 }
 
 /** The customer that the body names; all null when it names none. */
-function personOf(body: unknown, evalId: number, wire: AppraisalWire): Person {
-  const item = evaluationOf(body, evalId)
+function readPerson(body: unknown, evalId: number, wire: AppraisalWire): Person {
+  const item = findEvaluation(body, evalId)
   const names = wire.evaluation
   const text = (path: JsonPath) => asText(valueAt(item, path))
   const [email, phone] = [text(names.customerEmail), text(names.customerPhone)]
@@ -71,7 +71,7 @@ function textsAtUnknownPaths(item: unknown, wire: AppraisalWire): string[] {
   const texts: string[] = []
   const same = <T>(value: T): T => value
   const unknown = (_: string, value: string | number) => texts.push(String(value))
-  redactItem(item, { redact: same, redactFact: same, blank: null, unknown }, kindsOf(wire))
+  redactItem(item, { redact: same, redactFact: same, blank: null, unknown }, pathKinds(wire))
   return texts
 }
 
@@ -82,8 +82,8 @@ function withoutPerson(
   wire: AppraisalWire,
   redaction: PersonRedaction,
 ): unknown {
-  const item = evaluationOf(body, evalId)
-  const kindOf = kindsOf(wire)
+  const item = findEvaluation(body, evalId)
+  const kindOf = pathKinds(wire)
   const clean = (part: unknown) => redactItem(part, redaction, kindOf)
   const redacted =
     redaction.blank === null ? clean(item) : blanked(item, clean(item), wire, redaction.blank)
@@ -98,7 +98,7 @@ function withoutPositions(path: string): string {
 }
 
 /** What the paths of an evaluation hold, without positions in lists. */
-function kindsOf(wire: AppraisalWire): (path: string) => PathKind {
+function pathKinds(wire: AppraisalWire): (path: string) => PathKind {
   const pathsOf = (fields: readonly (keyof AppraisalWire['evaluation'])[]) =>
     fields.flatMap((field) => wire.evaluation[field]).map(withoutPositions)
   const texts = new Set([...documentedTexts, ...pathsOf(textFields)])

@@ -73,8 +73,8 @@ export function normalisePrice(body: unknown, evalId: number, rooftop: RooftopRo
     currency,
     valueHash: contentHash([...priceNames.map((name) => prices[name]), currency, confidence]),
     reasoning: status,
-    insights: { dealer: bulletsOf(dealer), customer: bulletsOf(customer) },
-    strangeSymbol: signsOf(currency).has(symbol) ? null : storable(symbol).slice(0, 20),
+    insights: { dealer: readBullets(dealer), customer: readBullets(customer) },
+    strangeSymbol: currencySigns(currency).has(symbol) ? null : storable(symbol).slice(0, 20),
   }
 }
 
@@ -91,7 +91,7 @@ function priceText(
 }
 
 /** The document says "insight bullets" and no more: a list of texts, or one text. */
-function bulletsOf(insights: unknown): string[] {
+function readBullets(insights: unknown): string[] {
   const items = Array.isArray(insights) ? insights : [insights]
   return items
     .filter((item) => item !== null && item !== undefined && item !== '')
@@ -101,7 +101,7 @@ function bulletsOf(insights: unknown): string[] {
 const knownSigns = new Map<string, ReadonlySet<string>>()
 
 /** How a currency may be written: its code, and its symbols at home and abroad. Many have the symbol "$". */
-function signsOf(currency: string): ReadonlySet<string> {
+function currencySigns(currency: string): ReadonlySet<string> {
   const known = knownSigns.get(currency)
   if (known) return known
   const signs = ['en', 'en-AU', 'en-US', 'ar-AE'].flatMap((locale) =>

@@ -35,7 +35,7 @@ export async function derivePrices(
     try {
       const evalId = Number(naturalKey)
       const record = normalisePrice(JSON.parse(text), evalId, rooftop)
-      answers.push(observationOf({ evalId, record, at }, runId))
+      answers.push(priceObservation({ evalId, record, at }, runId))
     } catch (error) {
       if (!(error instanceof RecordIssues)) throw error
       unfit.push({ naturalKey, issues: error.issues, payload: text })
@@ -82,13 +82,13 @@ export async function observePrices(
   answers: readonly EnrichmentAnswer<PriceRecord>[],
   runId: number,
 ): Promise<ReadonlyMap<number, LoadOutcome>> {
-  const observations = answers.map((answer) => observationOf(answer, runId))
+  const observations = answers.map((answer) => priceObservation(answer, runId))
   const observed = await observeAll(db, rooftop, evaluationPrices, observations)
   await storeInsights(db, rooftop, observed)
   return new Map(observed.map(({ key, outcome }) => [key, outcome]))
 }
 
-function observationOf(
+function priceObservation(
   { evalId, record, at }: Omit<EnrichmentAnswer<PriceRecord>, 'ask'>,
   runId: number,
 ) {

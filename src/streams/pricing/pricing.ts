@@ -2,7 +2,7 @@ import { getPricing } from '../../api/contract/appraisal/pricing.ts'
 import { defineEnrichment } from '../../sync/enrich/enrichment.ts'
 import { askDue, planAsks } from '../../sync/enrich/enrichment-slice.ts'
 import { type PayloadRows, payloadKeys } from '../../sync/records/payload-rows.ts'
-import { type Stream, sliceOf } from '../../sync/run/stream.ts'
+import { bindSlice, type Stream } from '../../sync/run/stream.ts'
 import type { RecordWarning } from '../../values/record.ts'
 import { daysUntilDue, duePrices } from './due.ts'
 import { normalisePrice, type PriceRecord, pricingContent } from './normalise.ts'
@@ -59,8 +59,8 @@ export const pricing: Stream = {
   follows: [],
   payloadRows,
   slices: {
-    sync: sliceOf(prices, askDue),
-    retry: sliceOf(prices, askDue),
+    sync: bindSlice(prices, askDue),
+    retry: bindSlice(prices, askDue),
   },
   plan: async (scope) => await planAsks(prices, scope),
 }

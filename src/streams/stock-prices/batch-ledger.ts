@@ -109,7 +109,7 @@ export async function endBatch(
   detail: string | null,
 ): Promise<void> {
   await sql`
-    update ops.price_batch set state = ${state}, finished_at = now(), detail = ${detailOf(detail)}
+    update ops.price_batch set state = ${state}, finished_at = now(), detail = ${storableDetail(detail)}
     where batch_no = ${batchNo} and finished_at is null`.execute(db)
 }
 
@@ -229,6 +229,6 @@ export async function readRunFaults(db: Db, job: SliceJob): Promise<string[]> {
   ]
 }
 
-function detailOf(detail: string | null): string | null {
+function storableDetail(detail: string | null): string | null {
   return detail === null ? null : storable(detail).slice(0, 400).toWellFormed()
 }

@@ -2,11 +2,11 @@ import { MissingField } from '../../api/contract/operation.ts'
 import { pollPriceBatch, submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import type { CallOptions } from '../../api/sources/http.ts'
 import { isKeyRefused } from '../../api/sources/status-rules.ts'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import type { Warning } from '../../sync/records/data-quality.ts'
 import { savePayloads, storableList } from '../../sync/records/load-records.ts'
 import type { Counts } from '../../sync/run/run-ledger.ts'
-import { type Sources, sourcesOf } from '../../sync/run/sources.ts'
+import { pickSources, type Sources } from '../../sync/run/sources.ts'
 import { callOptions, type SliceJob } from '../../sync/run/stream.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import { partition } from '../../values/partition.ts'
@@ -61,7 +61,7 @@ async function pollOne(job: SliceJob, batch: SubmittedBatch): Promise<PollResult
   const { context } = job
   const options = callOptions(job)
   try {
-    const found = await pollBatch(sourcesOf(context), batch, options)
+    const found = await pollBatch(pickSources(context), batch, options)
     const { results, percent } = found
     if (results === null) return { batch, kind: 'underway', percent, fault: null }
     const at = found.at ?? context.appraisal.clock.now()
@@ -70,8 +70,8 @@ async function pollOne(job: SliceJob, batch: SubmittedBatch): Promise<PollResult
     if (error instanceof MissingField)
       return { batch, kind: 'underway', percent: null, fault: `the answer ${error.message}` }
     if (!(error instanceof SyncError) || isKeyRefused(error)) throw error
-    if (error.status === 404) return { batch, kind: 'gone', reason: messageOf(error) }
-    return { batch, kind: 'underway', percent: null, fault: messageOf(error) }
+    if (error.status === 404) return { batch, kind: 'gone', reason: errorText(error) }
+    return { batch, kind: 'underway', percent: null, fault: errorText(error) }
   }
 }
 
@@ -179,7 +179,7 @@ async function writeComplete(
   const loaded = await observeStockPrices(tx.db, rooftop, answers, run.runId)
   const loadedUnits = answers.map(({ unit }, index) => ({ unit, ...loaded[index]! }))
   const failed = unstored.map(({ stockNo }): [string, UnitOutcome] => [stockNo, 'failed'])
-  await recordOutcomes(tx, batchNo, new Map([...outcomesOf(matched, loadedUnits), ...failed]))
+  await recordOutcomes(tx, batchNo, new Map([...unitOutcomes(matched, loadedUnits), ...failed]))
   const asked = [...answers, ...unmatched(matched)].map(({ unit }) => unit.stockNo)
   const unstoredWarnings = unstored.map(({ stockNo }) => ({
     ...{ naturalKey: stockNo, check: 'cannot-be-stored', detail: refused.get(stockNo)! },
@@ -188,7 +188,7 @@ async function writeComplete(
     tx,
     job,
     [...asked, ...unstored.map(({ stockNo }) => stockNo)],
-    [...warningsOf(matched, loadedUnits, batchNo), ...unstoredWarnings],
+    [...batchWarnings(matched, loadedUnits, batchNo), ...unstoredWarnings],
   )
   await reportUnknown(tx, job, batchNo, matched.unknown)
   const text = storableList(found.text)
@@ -223,7 +223,7 @@ function unmatched({ missing, duplicate }: Matched) {
   ]
 }
 
-function outcomesOf(
+function unitOutcomes(
   matched: Matched,
   loadedUnits: readonly LoadedUnit[],
 ): Map<string, UnitOutcome> {
@@ -241,7 +241,7 @@ const unmatchedWarnings = {
   duplicate: { check: 'twice-in-results', text: 'has several results for it; none was stored' },
 } as const
 
-function warningsOf(
+function batchWarnings(
   matched: Matched,
   loadedUnits: readonly LoadedUnit[],
   batchNo: number,

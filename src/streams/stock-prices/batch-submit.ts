@@ -1,9 +1,9 @@
 import { MissingField } from '../../api/contract/operation.ts'
 import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import { findRefusedKey, wasTaken } from '../../api/sources/status-rules.ts'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import { advanceFence, type Run } from '../../sync/run/run-ledger.ts'
-import { sourcesOf } from '../../sync/run/sources.ts'
+import { pickSources } from '../../sync/run/sources.ts'
 import { callOptions, type SliceJob } from '../../sync/run/stream.ts'
 import { storable } from '../../values/text.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
@@ -78,18 +78,18 @@ export async function sendBatch(job: SliceJob, batch: RecordedBatch): Promise<Se
     if (error.status === 413) return { kind: 'tooLarge' }
     const refusedKey = findRefusedKey(error)
     const kind = wasTaken(error) === 'no' ? 'refused' : 'lost'
-    return { kind, reason: messageOf(error), refusedKey }
+    return { kind, reason: errorText(error), refusedKey }
   }
 }
 
 /** Returns the id for polling. MissingField when the answer holds none. */
 async function submit(job: SliceJob, { batchNo, units }: RecordedBatch): Promise<string> {
   const { context, rooftop } = job
-  const { answer } = await sourcesOf(context).services.call(submitPriceBatch, {
+  const { answer } = await pickSources(context).services.call(submitPriceBatch, {
     ...callOptions(job),
     signal: undefined,
     naturalKey: `batch ${batchNo}`,
-    fields: { vehicles: units.map(vehicleOf), ...marketField(rooftop, context.config) },
+    fields: { vehicles: units.map(batchVehicle), ...marketField(rooftop, context.config) },
   })
   const { batchId } = answer()
   if (batchId === null || !isStorableId(batchId))
@@ -103,7 +103,7 @@ function isStorableId(batchId: string): boolean {
 }
 
 /** The code identifies the vehicle, the VIN its specification. A mileage that is not known is left out [V §8]. */
-function vehicleOf({ stockNo, vin, adcode, odometerKm }: BatchUnit) {
+function batchVehicle({ stockNo, vin, adcode, odometerKm }: BatchUnit) {
   return {
     reference: stockNo,
     ...(adcode === null ? {} : { adcode }),

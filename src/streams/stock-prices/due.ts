@@ -2,18 +2,18 @@ import { type Kysely, sql } from 'kysely'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import type { BatchUnit, DueUnitsQuery, SkippedUnit } from './batch.ts'
-import { decoderOf } from './vin-lookups.ts'
+import { findDecoder } from './vin-lookups.ts'
 
 /** Less than a day: a night that begins a little earlier than the last one finds everything due again. */
 const heldHours = 20
 
 /** Units in stock with the code that they have or that their VIN was decoded to. */
-function stockOf(rooftop: RooftopRow) {
+function stockQuery(rooftop: RooftopRow) {
   return sql`
     select unit.stock_no, unit.vin, coalesce(unit.adcode, known.adcode) as adcode, unit.odometer_km
     from core.stock_unit as unit
     left join core.vehicle_decode as known on unit.adcode is null and length(unit.vin) = 17
-      and known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)}
+      and known.vin = unit.vin::char(17) and known.operation = ${findDecoder(rooftop)}
     where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null`
 }
 
@@ -58,7 +58,7 @@ export async function dueUnits(
       from recent join ops.price_batch_unit as part using (batch_no)
     ), unit_state as (
       select stock.*, true as is_stock, false as is_out, false as is_answered
-      from (${stockOf(rooftop)}) as stock where adcode is not null or length(vin) = 17
+      from (${stockQuery(rooftop)}) as stock where adcode is not null or length(vin) = 17
       union all select stock_no, vin, adcode, odometer_km, false, is_out, is_answered from asked where is_out or is_answered
     ), held as (
       -- One sort, whatever the planner estimates: an anti-join that it expects to be small scans one side for every row of the other.
@@ -78,7 +78,7 @@ export async function skippedUnits(
   rooftop: RooftopRow,
 ): Promise<SkippedUnit[]> {
   const { rows } = await sql<{ stockNo: string; vin: string | null }>`
-    select stock_no as "stockNo", vin from (${stockOf(rooftop)}) as stock
+    select stock_no as "stockNo", vin from (${stockQuery(rooftop)}) as stock
     where adcode is null and (vin is null or length(vin) <> 17) order by stock_no collate "C"`.execute(
     db,
   )

@@ -16,7 +16,7 @@ type Place = Pick<RooftopRow, 'region' | 'currency'>
  * The country whose prices the rooftop's stock is given: `prices.market` of the config, else Australia, else the GCC country of
  * the rooftop's currency. null: it is unknown, or the service covers nothing there, as in the US [V §1].
  */
-export function marketOf(
+export function findMarket(
   { region, currency }: Place,
   { prices }: Pick<BatchSettings, 'prices'>,
 ): string | null {
@@ -29,16 +29,16 @@ export function marketOf(
 
 /** The field of the request; left out where the service chooses. */
 export function marketField(place: Place, settings: Pick<BatchSettings, 'prices'>) {
-  const market = marketOf(place, settings)
+  const market = findMarket(place, settings)
   return market === null || market === unnamed ? {} : { market }
 }
 
 /** Why the rooftop's stock is not priced, and what to do; null: it is. */
-export function skipReasonOf(place: Place, settings: BatchSettings): string | null {
+export function skipReason(place: Place, settings: BatchSettings): string | null {
   if (place.region === 'US')
     return 'its stock cannot be priced: the vehicle-data APIs cover Australia and the GCC alone'
   if (settings.vehicleData.apiKey === null)
     return 'its stock is not priced: set vehicleData.apiKey in the config'
-  if (marketOf(place, settings) !== null) return null
+  if (findMarket(place, settings) !== null) return null
   return `its stock is not priced: ${place.currency} is not the currency of a GCC country, so set prices.market in the config`
 }

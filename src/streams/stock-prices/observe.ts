@@ -19,7 +19,7 @@ import {
   normaliseResults,
 } from './batch.ts'
 import type { StockPriceRecord } from './normalise.ts'
-import { decoderOf } from './vin-lookups.ts'
+import { findDecoder } from './vin-lookups.ts'
 
 const stockPrices: ObservationTable = {
   table: 'core.stock_price_observation',
@@ -40,7 +40,7 @@ export async function observeStockPrices(
   runId: number,
 ): Promise<BatchLoaded[]> {
   const others = await otherModels(db, rooftop, answers)
-  const observations = answers.map((answer) => observationOf(answer, rooftop, runId))
+  const observations = answers.map((answer) => stockObservation(answer, rooftop, runId))
   const observed = await observeAll(db, rooftop, stockPrices, observations)
   return observed.map(({ key, outcome, record, before, row }) => ({
     outcome: before !== null && before['vin'] !== row['vin'] ? 'inserted' : outcome,
@@ -83,13 +83,13 @@ export async function deriveStockPrices(
     const { results } = pollPriceBatch.read(JSON.parse(payload.text), wire)
     const { answers } = matchResults(units, normaliseResults(results ?? []))
     for (const answer of answers)
-      observations.push(observationOf({ ...answer, at: payload.readAt }, rooftop, payload.runId))
+      observations.push(stockObservation({ ...answer, at: payload.readAt }, rooftop, payload.runId))
   }
   const { table } = await deriveObservations(db, rooftop, stockPrices, observations)
   return { tables: [table], unfit: [] }
 }
 
-function observationOf({ unit, record, at }: BatchAnswer, rooftop: RooftopRow, runId: number) {
+function stockObservation({ unit, record, at }: BatchAnswer, rooftop: RooftopRow, runId: number) {
   const { prices, error } = record
   const currency = record.currency ?? rooftop.currency
   return {
@@ -108,7 +108,7 @@ async function otherModels(
   const { rows } = await sql<OtherModel>`
     select unit.stock_no as "stockNo", unit.make as "listMake", unit.model as "listModel", known.make, known.model
     from core.stock_unit as unit
-    join core.vehicle_decode as known on known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)}
+    join core.vehicle_decode as known on known.vin = unit.vin::char(17) and known.operation = ${findDecoder(rooftop)}
     where unit.rooftop_id = ${rooftop.id} and unit.stock_no = any(${answers.map(({ unit }) => unit.stockNo)}::text[])
       and unit.adcode is null and length(unit.vin) = 17`.execute(db)
   return new Map(

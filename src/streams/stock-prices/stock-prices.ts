@@ -30,7 +30,7 @@ import {
   writeNotTaken,
 } from './batch-submit.ts'
 import { countOnHand, dueUnits, skippedUnits } from './due.ts'
-import { skipReasonOf } from './market.ts'
+import { skipReason } from './market.ts'
 import { deriveStockPrices, pricedKeys } from './observe.ts'
 import { lookUpAll, storeLookUps, vinsToDecode } from './vin-lookups.ts'
 
@@ -65,7 +65,7 @@ async function priceStock(job: SliceJob): Promise<SliceResult> {
   const { context, rooftop } = job
   const open = await openBatches(context.db, job)
   const isEmpty = open.length === 0 && (await countOnHand(context.db, rooftop)) === 0
-  const refusal = isEmpty ? null : skipReasonOf(rooftop, context.config)
+  const refusal = isEmpty ? null : skipReason(rooftop, context.config)
   if (isEmpty || refusal !== null)
     return await commitSlice(job, { write: (tx) => nothingToAsk(tx, job, refusal) })
   const submitting = open.filter(({ state }) => state === 'submitting')
@@ -93,7 +93,7 @@ async function priceStock(job: SliceJob): Promise<SliceResult> {
 
 /** Look-ups, and of every batch that it is sent and asked for once at least. */
 async function planBatches({ db, config, run, rooftop }: PlanScope): Promise<CallPlan> {
-  if (db === null || rooftop === null || skipReasonOf(rooftop, config) !== null)
+  if (db === null || rooftop === null || skipReason(rooftop, config) !== null)
     return { lists: 0, reads: 0 }
   const all = 1_000_000
   const vins = await vinsToDecode(db, rooftop, all, fromUnixSeconds(run.sourceStart))

@@ -3,8 +3,8 @@ import pLimit from 'p-limit'
 import { decodeAu, decodeGcc } from '../../api/contract/vehicle-data/decode.ts'
 import type { CallOptions } from '../../api/sources/http.ts'
 import { isKeyRefused } from '../../api/sources/status-rules.ts'
-import { messageOf, SyncError } from '../../errors.ts'
-import { type Sources, sourcesOf } from '../../sync/run/sources.ts'
+import { errorText, SyncError } from '../../errors.ts'
+import { pickSources, type Sources } from '../../sync/run/sources.ts'
 import { callOptions, type SliceJob } from '../../sync/run/stream.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
@@ -14,7 +14,7 @@ import type { LookUp } from './batch.ts'
 type Region = Pick<RooftopRow, 'region'>
 
 /** The operation that decodes a VIN of the rooftop's region; its answers are stored under its name. */
-export function decoderOf({ region }: Region): string | null {
+export function findDecoder({ region }: Region): string | null {
   if (region === 'US') return null
   return region === 'AU' ? decodeAu.name : decodeGcc.name
 }
@@ -34,7 +34,7 @@ export async function vinsToDecode(
     select distinct unit.vin from core.stock_unit as unit
     where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null and unit.adcode is null and length(unit.vin) = 17
       and not exists (select from core.vehicle_decode as known
-        where known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)}
+        where known.vin = unit.vin::char(17) and known.operation = ${findDecoder(rooftop)}
           and (known.adcode is not null or known.decoded_at > ${notFoundBefore}))
     order by unit.vin limit ${limit}`.execute(db)
   return rows.map(({ vin }) => vin)
@@ -97,10 +97,10 @@ export async function lookUpAll(job: SliceJob, vins: readonly string[]): Promise
   const one = async (vin: string): Promise<void> => {
     if (reasons.length >= failuresAllowed) return
     try {
-      found.push(await decodeVin(sourcesOf(context), rooftop, vin, options))
+      found.push(await decodeVin(pickSources(context), rooftop, vin, options))
     } catch (error) {
       if (!(error instanceof SyncError) || isKeyRefused(error)) throw error
-      reasons.push(messageOf(error))
+      reasons.push(errorText(error))
     }
   }
   const settled = await Promise.allSettled(vins.map((vin) => limit(one, vin)))
@@ -124,7 +124,7 @@ export async function storeLookUps(
   if (lookUps.length === 0) return
   const rows = lookUps
     .map(({ vin, outcome, adcode, make, model, at }) => ({
-      ...{ vin, operation: decoderOf(rooftop)!, adcode, make, model, outcome },
+      ...{ vin, operation: findDecoder(rooftop)!, adcode, make, model, outcome },
       decoded_at: adcode === null ? now : (at ?? now),
     }))
     .sort((a, b) => (a.vin < b.vin ? -1 : 1))

@@ -32,9 +32,9 @@ export interface UserList {
 }
 
 /** The keys of all items of the lists, as quarantine names them. */
-export function keysOf(lists: readonly UserList[]): string[] {
+export function userKeys(lists: readonly UserList[]): string[] {
   return lists.flatMap(({ naturalKey, text }) =>
-    itemsOf(text).map((_, index) => keyOf(naturalKey, index)),
+    parseItems(text).map((_, index) => userKey(naturalKey, index)),
   )
 }
 
@@ -79,11 +79,11 @@ function changedAt(difference: RowDifference, at: Date): RowDifference {
   return { ...difference, derived, columns: [...difference.columns, 'last_changed_at'] }
 }
 
-function itemsOf(text: string): unknown[] {
+function parseItems(text: string): unknown[] {
   return z.array(z.unknown()).parse(JSON.parse(text))
 }
 
-function keyOf(list: string, index: number): string {
+function userKey(list: string, index: number): string {
   return `${list}[${index}]`
 }
 
@@ -95,10 +95,10 @@ function readLists(
 ): ListedUser[] {
   const listed: ListedUser[] = []
   for (const { naturalKey: list, text } of lists) {
-    for (const [index, item] of itemsOf(text).entries()) {
-      const naturalKey = keyOf(list, index)
+    for (const [index, item] of parseItems(text).entries()) {
+      const naturalKey = userKey(list, index)
       const parsed = userShape.safeParse(item)
-      const issues = refused.get(naturalKey) ?? issuesOf(parsed, index)
+      const issues = refused.get(naturalKey) ?? userIssues(parsed, index)
       if (issues !== null || !parsed.success) {
         rejected.push({ naturalKey, issues: issues ?? [], payload: JSON.stringify(item) })
         continue
@@ -111,7 +111,7 @@ function readLists(
   return listed
 }
 
-function issuesOf(parsed: z.ZodSafeParseResult<User>, index: number): readonly Issue[] | null {
+function userIssues(parsed: z.ZodSafeParseResult<User>, index: number): readonly Issue[] | null {
   if (!parsed.success)
     return parsed.error.issues.map(({ path, message }) => ({
       path: `[${index}].${path.join('.')}`,

@@ -4,12 +4,12 @@ import { newestHashes, savePayloads, storableList } from '../../sync/records/loa
 import type { PayloadRows } from '../../sync/records/payload-rows.ts'
 import { quarantineRecords, releaseAllBut } from '../../sync/records/quarantine.ts'
 import { commitSlice } from '../../sync/run/commit-slice.ts'
-import { sourcesOf } from '../../sync/run/sources.ts'
+import { pickSources } from '../../sync/run/sources.ts'
 import { callOptions, type SliceJob, type SliceResult, type Stream } from '../../sync/run/stream.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import type { Issue } from '../../values/record.ts'
 import type { Tx } from '../../warehouse/db/transaction.ts'
-import { deriveUsers, keysOf, loadUsers, type UserList } from './user-list.ts'
+import { deriveUsers, loadUsers, type UserList, userKeys } from './user-list.ts'
 
 const name = 'users'
 const endpoint = listUsers.name
@@ -45,7 +45,7 @@ async function readLists(job: SliceJob): Promise<SliceResult> {
   const { context, rooftop, run } = job
   const wire = context.config.wire.appraisal
   const lists = await receiveLists(job)
-  const keys = keysOf(lists)
+  const keys = userKeys(lists)
   return await commitSlice<Item>(job, {
     items: keys.map((key) => ({ key, issues: null })),
     store: async (tx, included) => {
@@ -77,7 +77,7 @@ async function readLists(job: SliceJob): Promise<SliceResult> {
 
 /** A user carries no active flag: the list is read without and with `includeInactive` [A §4 /getuserlist]. */
 async function receiveLists(job: SliceJob): Promise<UserList[]> {
-  const { appraisal } = sourcesOf(job.context)
+  const { appraisal } = pickSources(job.context)
   const options = callOptions(job)
   const lists: UserList[] = []
   for (const includeInactive of [false, true]) {

@@ -15,7 +15,7 @@ interface CertificateCounts {
 }
 
 /** Pure: what the body of `/ppsrsearch` says; null where it says nothing. */
-export function countsOf(body: unknown, { ppsrCertificate: names }: Names): CertificateCounts {
+export function readCounts(body: unknown, { ppsrCertificate: names }: Names): CertificateCounts {
   return {
     security_interest_count: countAt(body, names.securityInterests),
     written_off_count: countAt(body, names.writeOffs),
@@ -63,7 +63,7 @@ export async function fillCounts(
     // An answer without an id belongs to the search if it is the only one.
     const only = answers.length === 1 && refAt(answers[0]!.body, wire) === null ? answers[0] : null
     const answer = own ?? only
-    if (answer) await writeCounts(db, groupId, ref, countsOf(answer.body, wire))
+    if (answer) await writeCounts(db, groupId, ref, readCounts(answer.body, wire))
   }
 }
 

@@ -1,14 +1,14 @@
 import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
 import {
+  buildCheckRef,
   type CheckKind,
-  checkRefOf,
   type PastCheck,
   readPastChecks,
 } from '../../api/contract/appraisal/past-checks.ts'
 import type { Row } from '../../values/record.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { pastAsks } from './due.ts'
-import { type KnownCheck, keyOf } from './known-checks.ts'
+import { checkKey, type KnownCheck } from './known-checks.ts'
 import { matchSearches, readWatch, type Watch } from './watch.ts'
 import { changesStatus } from './watch-statuses.ts'
 
@@ -51,7 +51,7 @@ export interface StatusFacts {
 }
 
 /** The status that the answers give a check; the stored one where one of the newest answers, or a final one, says it. */
-export function statusOf(
+export function deriveStatus(
   row: Row,
   { answers, facts }: { readonly answers: readonly ReadAnswer[]; readonly facts: StatusFacts },
 ): unknown {
@@ -77,7 +77,7 @@ export function statusOf(
     return row['watch_status']
   // The answer that reported a final status may have been deleted (`retention.rawDays`): the change of the status shows it.
   const isOlder = since !== null && since.getTime() < first.at.getTime() - toleranceMs
-  if (isOlder && terminal.has(row['watch_status'] as string) && recorded.has(keyOf(kind, ref)))
+  if (isOlder && terminal.has(row['watch_status'] as string) && recorded.has(checkKey(kind, ref)))
     return row['watch_status']
   return seen.reduce<string | null>((status, one) => {
     const check = { status, isTerminal: terminal.has(status ?? ''), statusSince: null }
@@ -90,7 +90,7 @@ function statusIn(
   check: { readonly ref: string; readonly kind: CheckKind; readonly own: readonly KnownCheck[] },
 ): string | null {
   if (endpoint === pastAsks[check.kind]) {
-    const found = listed?.checks.find((one) => checkRefOf(one, vin) === check.ref)
+    const found = listed?.checks.find((one) => buildCheckRef(one, vin) === check.ref)
     return found?.watchStatus ?? null
   }
   if (watch === null || check.kind !== 'ppsr') return null

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
-import { type CheckKind, checkRefOf } from '../../api/contract/appraisal/past-checks.ts'
+import { buildCheckRef, type CheckKind } from '../../api/contract/appraisal/past-checks.ts'
 import {
   type Derivation,
   type DeriveOptions,
@@ -12,21 +12,21 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import {
+  deriveStatus,
   type ReadAnswer,
   readAnswer,
   type StatusFacts,
   type StoredAnswer,
-  statusOf,
   toleranceMs,
 } from './derive-status.ts'
 import { pastAsks } from './due.ts'
 import {
+  checkKey,
+  findOwners,
   type KnownCheck,
-  keyOf,
   knownChecks,
   type ListedCheck,
   onePerCheck,
-  ownersOf,
   type PastAnswer,
 } from './known-checks.ts'
 import { checkRow, linkRow, lostChecks, mergeListed } from './load-past-checks.ts'
@@ -52,7 +52,7 @@ export async function deriveChecks(
   { wire: { appraisal: wire } }: DeriveOptions,
 ): Promise<Derivation> {
   const unfit: Rejected[] = []
-  const byVin = Map.groupBy(await answersOf(db, rooftop, keys), ({ vin }) => vin)
+  const byVin = Map.groupBy(await readAnswers(db, rooftop, keys), ({ vin }) => vin)
   // Several evaluations of a vehicle have answers: it is compared with that of the newest.
   const isOwn = ({ rooftopId, naturalKey }: StoredAnswer) =>
     rooftopId === rooftop.id && keys.includes(naturalKey)
@@ -94,7 +94,7 @@ interface Pairs {
 }
 
 /** All answers about the vehicles of these evaluations, oldest first, without those from before a correction of the VIN. */
-async function answersOf(
+async function readAnswers(
   db: Kysely<Tables>,
   { id, groupId }: RooftopRow,
   keys: readonly string[],
@@ -158,7 +158,7 @@ async function readFacts(
 ): Promise<Facts> {
   const rowsOf = async (query: ReturnType<typeof sql<Row>>) => (await query.execute(db)).rows
   const vins = lists.map(({ vin }) => vin)
-  const refs = lists.flatMap(({ vin, checks }) => checks.map((check) => checkRefOf(check, vin)))
+  const refs = lists.flatMap(({ vin, checks }) => checks.map((check) => buildCheckRef(check, vin)))
   const ofVehicles = sql`group_id = ${groupId} and (vin = any(${vins}::text[]) or check_ref = any(${refs}::text[]))`
   const checks = await rowsOf(sql`select * from core.vehicle_check where ${ofVehicles}`)
   const links = await rowsOf(sql`
@@ -177,14 +177,15 @@ async function readFacts(
     select check_kind, check_ref from core.vehicle_check as own
     join core.watch_status_change as change using (rooftop_id, eval_id, check_kind, check_ref)
     where ${ofVehicles} and (to_status, observed_at) = (watch_status, watch_status_since)`)
-  const keyOfRow = (row: Row) => keyOf(row['check_kind'] as CheckKind, row['check_ref'] as string)
+  const keyOfRow = (row: Row) =>
+    checkKey(row['check_kind'] as CheckKind, row['check_ref'] as string)
   const rows = new Map(checks.map((row) => [keyOfRow(row), row]))
   const known = await knownChecks(db, groupId, vins, refs)
   return {
     rows,
     links,
     // Without those that another process has added between the two reads.
-    known: known.filter(({ kind, ref }) => rows.has(keyOf(kind, ref))),
+    known: known.filter(({ kind, ref }) => rows.has(checkKey(kind, ref))),
     vinsInGroup: new Set(named.map((row) => row['vin'] as string)),
     erased: new Set(erased.map((row) => row['eval_id'] as number)),
     terminal: new Set(terminal.map((row) => row['watch_status'] as string)),
@@ -209,13 +210,16 @@ async function deriveListing(
   const { facts, checks } = vehicle
   for (const listed of onePerCheck([listing])) {
     const { check } = listed
-    const key = keyOf(kind, check.ref)
-    const known = facts.known.find((one) => keyOf(one.kind, one.ref) === key)
+    const key = checkKey(kind, check.ref)
+    const known = facts.known.find((one) => checkKey(one.kind, one.ref) === key)
     if (known === undefined) {
-      const [owner] = await ownersOf(db, groupId, [{ vin, at: check.searchedAt ?? at }])
+      const [owner] = await findOwners(db, groupId, [{ vin, at: check.searchedAt ?? at }])
       if (!owner) continue
       const made = checkRow(listed, owner, runId)
-      const status = statusOf({ ...made, watch_status: null, watch_status_since: null }, vehicle)
+      const status = deriveStatus(
+        { ...made, watch_status: null, watch_status_since: null },
+        vehicle,
+      )
       const since = status === null ? null : at
       // Only a paid answer holds the results.
       const unknown = { security_interest_count: null, written_off_count: null, stolen_count: null }
@@ -229,12 +233,12 @@ async function deriveListing(
     const row = facts.rows.get(key)!
     checks.stored.push(row)
     const merged = mergeListed(known, listed)
-    checks.derived.push({ ...row, ...merged, watch_status: statusOf(row, vehicle) })
+    checks.derived.push({ ...row, ...merged, watch_status: deriveStatus(row, vehicle) })
     deriveLink(vehicle, listed, known)
   }
   const latest = new Date(at.getTime() + toleranceMs)
   for (const lost of lostChecks({ ...listing, at: latest }, facts.known)) {
-    const row = facts.rows.get(keyOf(kind, lost.ref))!
+    const row = facts.rows.get(checkKey(kind, lost.ref))!
     checks.stored.push(row)
     checks.derived.push({ ...row, gone_at: at })
   }

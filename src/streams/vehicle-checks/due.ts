@@ -53,10 +53,10 @@ export async function dueChecks(
   if (history !== null) return await neverAsked(db, rooftop, { ...ask, history }, settings)
   const chosen = only === null ? wanted(rooftop, ask) : named(rooftop, only)
   const { rows } = await sql<EnrichmentTask>`
-    with known as materialized (${knownOf(rooftop, ask, settings)}),
+    with known as materialized (${knownQuery(rooftop, ask, settings)}),
       paid as materialized (${paidNotLoaded(rooftop)}),
-      evaluation as materialized (${evaluationsOf(rooftop, ask, settings)}),
-      listing as materialized (${listingsOf(rooftop, ask, settings)}),
+      evaluation as materialized (${evaluationsQuery(rooftop, ask, settings)}),
+      listing as materialized (${listingsQuery(rooftop, ask, settings)}),
       chosen as (${chosen})
     select eval_id as "evalId", ask, born_at as "completedAt", false as again, null as "pollingSince",
       coalesce(failures, 0) as failures
@@ -69,7 +69,7 @@ export async function dueChecks(
 
 /** By vehicle and kind: whether a watch runs, when the last one without a final status has ended, and the first expiry of the
  *  links to keep alive. */
-function knownOf(
+function knownQuery(
   { id, groupId }: Rooftop,
   { runStart, evalId }: DueQuery,
   { links: { keepAliveDays } }: EnrichmentSettings,
@@ -115,7 +115,7 @@ function paidNotLoaded({ groupId }: Rooftop): RawBuilder<unknown> {
 }
 
 /** The rooftop's evaluations that are young, whose vehicle has checks or a paid one to come, or whose last call failed. */
-function evaluationsOf(
+function evaluationsQuery(
   { id }: Rooftop,
   { runStart, evalId }: DueQuery,
   { checks: { lookForNewDays } }: EnrichmentSettings,
@@ -132,7 +132,7 @@ function evaluationsOf(
 }
 
 /** Each of these evaluations with each listing, and whether it is due. One that failed is due whatever its age. */
-function listingsOf(
+function listingsQuery(
   { id }: Rooftop,
   { runStart }: DueQuery,
   settings: EnrichmentSettings,

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import {
+  buildCheckRef,
   type CheckKind,
-  checkRefOf,
   type PastCheck,
 } from '../../api/contract/appraisal/past-checks.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
@@ -43,7 +43,7 @@ export async function knownChecks(
 }
 
 /** The owner of each check: the latest evaluation of its vehicle that existed when it was made, else the first one. */
-export async function ownersOf(
+export async function findOwners(
   db: Kysely<Tables>,
   groupId: number,
   made: readonly { readonly vin: string; readonly at: Date }[],
@@ -91,7 +91,7 @@ export interface ListedCheck {
 }
 
 /** The key of a check among those of its dealer group. */
-export function keyOf(kind: CheckKind, ref: string): string {
+export function checkKey(kind: CheckKind, ref: string): string {
   return `${kind} ${ref}`
 }
 
@@ -100,8 +100,8 @@ export function onePerCheck(answers: readonly PastAnswer[]): ListedCheck[] {
   const byKey = new Map<string, ListedCheck>()
   for (const answer of [...answers].sort((a, b) => a.at.getTime() - b.at.getTime()))
     for (const check of answer.checks) {
-      const ref = checkRefOf(check, answer.vin)
-      byKey.set(keyOf(answer.kind, ref), { answer, check: { ...check, ref } })
+      const ref = buildCheckRef(check, answer.vin)
+      byKey.set(checkKey(answer.kind, ref), { answer, check: { ...check, ref } })
     }
   return [...byKey.values()]
 }

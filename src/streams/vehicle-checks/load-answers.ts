@@ -34,7 +34,7 @@ export async function loadAnswers(
   runId: number,
   wire: AppraisalWire,
 ): Promise<Loaded[]> {
-  const vins = await vinsOf(
+  const vins = await readVins(
     db,
     rooftop,
     answers.map(({ evalId }) => evalId),
@@ -63,9 +63,9 @@ export async function loadAnswers(
   )
   const results = new Map<string, Loaded>()
   for (const [index, answer] of listings.entries())
-    results.set(keyOf(answer), pastResult(answer, listed[index]!))
+    results.set(answerKey(answer), pastResult(answer, listed[index]!))
   for (const [index, answer] of watches.entries())
-    results.set(keyOf(answer), watchResult(watched[index]!))
+    results.set(answerKey(answer), watchResult(watched[index]!))
   await countAsWatchCheck(
     db,
     rooftop.groupId,
@@ -88,10 +88,10 @@ export async function loadAnswers(
     rooftop.groupId,
     moved.map(({ vin }) => vin),
   )
-  return answers.map((answer) => results.get(keyOf(answer)) ?? nothing)
+  return answers.map((answer) => results.get(answerKey(answer)) ?? nothing)
 }
 
-function keyOf({ evalId, ask }: Pick<Answered, 'evalId' | 'ask'>): string {
+function answerKey({ evalId, ask }: Pick<Answered, 'evalId' | 'ask'>): string {
   return `${evalId}/${ask}`
 }
 
@@ -121,7 +121,7 @@ function watchResult({ statusChanged, warnings }: WatchLoaded): Loaded {
   return { outcome: statusChanged ? 'updated' : 'unchanged', warnings }
 }
 
-async function vinsOf(
+async function readVins(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   ids: readonly number[],

@@ -1,15 +1,15 @@
 import { type Kysely, sql } from 'kysely'
-import { type CheckKind, checkRefOf } from '../../api/contract/appraisal/past-checks.ts'
+import { buildCheckRef, type CheckKind } from '../../api/contract/appraisal/past-checks.ts'
 import { partition } from '../../values/partition.ts'
 import type { LoadOutcome, RecordWarning } from '../../values/record.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import {
+  checkKey,
+  findOwners,
   type KnownCheck,
-  keyOf,
   knownChecks,
   type ListedCheck,
   onePerCheck,
-  ownersOf,
   type PastAnswer,
   watchPeriodMs,
 } from './known-checks.ts'
@@ -65,12 +65,12 @@ async function loadGroup(
   const refs = listed.map(({ check }) => check.ref)
   const before = byKey(await knownChecks(db, groupId, vins, refs))
   const fresh = listed.filter(
-    ({ answer, check }) => answer.isOfThisVehicle && !before.has(keyOf(answer.kind, check.ref)),
+    ({ answer, check }) => answer.isOfThisVehicle && !before.has(checkKey(answer.kind, check.ref)),
   )
   const inserted = await insertChecks(db, fresh, runId)
   const known = new Map([...before, ...byKey(inserted.map(({ check }) => check))])
   const pairs = listed.flatMap((one) => {
-    const check = known.get(keyOf(one.answer.kind, one.check.ref))
+    const check = known.get(checkKey(one.answer.kind, one.check.ref))
     const isMatched =
       check !== undefined && (one.answer.isOfThisVehicle || check.vin === one.answer.vin)
     return isMatched ? [{ ...one, known: check }] : []
@@ -112,7 +112,7 @@ function statusesSeen(pairs: readonly Pair[]) {
 }
 
 function byKey(checks: readonly KnownCheck[]): Map<string, KnownCheck> {
-  return new Map(checks.map((check) => [keyOf(check.kind, check.ref), check]))
+  return new Map(checks.map((check) => [checkKey(check.kind, check.ref), check]))
 }
 
 /** The columns of a known check that an answer lists: what it leaves out stays, and a check that is listed later is not gone. Pure. */
@@ -159,7 +159,7 @@ async function correctFacts(db: Kysely<Tables>, pairs: readonly Pair[]): Promise
 /** The known checks of the vehicle that its list no longer shows. A check that was added after the list is not gone. Pure. */
 export function lostChecks(answer: PastAnswer, known: readonly KnownCheck[]): KnownCheck[] {
   if (!answer.isOfThisVehicle || answer.isComplete === false) return []
-  const listed = new Set(answer.checks.map((check) => checkRefOf(check, answer.vin)))
+  const listed = new Set(answer.checks.map((check) => buildCheckRef(check, answer.vin)))
   return known.filter(
     ({ kind, ref, vin, goneAt, firstSeenAt }) =>
       kind === answer.kind &&
@@ -202,7 +202,7 @@ async function insertChecks(
     vin: answer.vin,
     at: check.searchedAt ?? answer.at,
   }))
-  const owners = await ownersOf(db, groupId, made)
+  const owners = await findOwners(db, groupId, made)
   const checks = fresh.flatMap((one, index) => {
     const owner = owners[index]
     return owner ? [{ answer: one.answer, check: newCheck(one, owner) }] : []
@@ -210,12 +210,12 @@ async function insertChecks(
   if (checks.length === 0) return []
   const rows = await db
     .insertInto('core.vehicle_check')
-    .values(checks.map(({ answer, check }) => rowOf(answer, check, runId)).sort(byRowKey))
+    .values(checks.map(({ answer, check }) => knownCheckRow(answer, check, runId)).sort(byRowKey))
     .onConflict((conflict) => conflict.doNothing())
     .returning(['check_kind', 'check_ref'])
     .execute()
-  const inserted = new Set(rows.map((row) => keyOf(row.check_kind as CheckKind, row.check_ref)))
-  return checks.filter(({ check }) => inserted.has(keyOf(check.kind, check.ref)))
+  const inserted = new Set(rows.map((row) => checkKey(row.check_kind as CheckKind, row.check_ref)))
+  return checks.filter(({ check }) => inserted.has(checkKey(check.kind, check.ref)))
 }
 
 function newCheck(
@@ -235,10 +235,10 @@ export function checkRow(
   owner: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
   runId: number | null,
 ) {
-  return rowOf(listed.answer, newCheck(listed, owner), runId)
+  return knownCheckRow(listed.answer, newCheck(listed, owner), runId)
 }
 
-function rowOf({ groupId, at }: PastAnswer, check: KnownCheck, runId: number | null) {
+function knownCheckRow({ groupId, at }: PastAnswer, check: KnownCheck, runId: number | null) {
   const endsAt = new Date((check.searchedAt ?? at).getTime() + watchPeriodMs)
   return {
     rooftop_id: check.rooftopId,
@@ -256,7 +256,7 @@ function rowOf({ groupId, at }: PastAnswer, check: KnownCheck, runId: number | n
   }
 }
 
-type CheckRow = ReturnType<typeof rowOf>
+type CheckRow = ReturnType<typeof knownCheckRow>
 
 function byRowKey(a: CheckRow, b: CheckRow): number {
   const key = ({ rooftop_id, eval_id, check_kind, check_ref }: CheckRow) =>

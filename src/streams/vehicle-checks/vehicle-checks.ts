@@ -9,7 +9,7 @@ import type { Operation } from '../../api/contract/operation.ts'
 import { defineEnrichment } from '../../sync/enrich/enrichment.ts'
 import { askDue, planAsks } from '../../sync/enrich/enrichment-slice.ts'
 import type { PayloadRows } from '../../sync/records/payload-rows.ts'
-import { type Stream, sliceOf } from '../../sync/run/stream.ts'
+import { bindSlice, type Stream } from '../../sync/run/stream.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { evaluationRecords } from '../evaluations/evaluation-records.ts'
 import { checkKeys, deriveChecks } from './derive.ts'
@@ -57,7 +57,7 @@ const checks = defineEnrichment<CheckRecord>({
 })
 
 const payloadRows: PayloadRows = { keysOf: checkKeys, derive: deriveChecks }
-const askChecks = sliceOf(checks, askDue)
+const askChecks = bindSlice(checks, askDue)
 
 /** Past PPSR searches and Car History reports with their links, and the statuses of the watches: AU alone [A §4]. */
 export const vehicleChecks: Stream = {

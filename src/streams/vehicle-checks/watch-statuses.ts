@@ -108,9 +108,9 @@ export function keyColumns(checks: readonly Key[]) {
 
 /** One order for all writers, so that two of them never wait for each other. */
 export function compareKeys(a: Key, b: Key): number {
-  return a.rooftopId - b.rooftopId || a.evalId - b.evalId || (textOf(a) < textOf(b) ? -1 : 1)
+  return a.rooftopId - b.rooftopId || a.evalId - b.evalId || (keyText(a) < keyText(b) ? -1 : 1)
 }
 
-function textOf({ kind, ref }: Key): string {
+function keyText({ kind, ref }: Key): string {
   return `${kind} ${ref}`
 }

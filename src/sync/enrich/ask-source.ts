@@ -2,10 +2,10 @@ import pLimit from 'p-limit'
 import { freeSlotWhileWaiting } from '../../api/sources/fair-read-queue.ts'
 import type { WhileWaiting } from '../../api/sources/http.ts'
 import { findRefusedKey, isHopeless } from '../../api/sources/status-rules.ts'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import type { Issue } from '../../values/record.ts'
-import { assertDepth, assertSize, isDataFault, issuesOf } from '../records/record-fault.ts'
-import { sourcesOf } from '../run/sources.ts'
+import { assertDepth, assertSize, errorIssues, isDataFault } from '../records/record-fault.ts'
+import { pickSources } from '../run/sources.ts'
 import { callOptions, type SliceJob } from '../run/stream.ts'
 import type { Enrichment, EnrichmentTask } from './enrichment.ts'
 
@@ -76,7 +76,7 @@ export async function askAll(
     } catch (error) {
       if (!(error instanceof SyncError)) {
         if (!isDataFault(error)) throw error
-        answers.push({ kind: 'failed', task, reason: messageOf(error) })
+        answers.push({ kind: 'failed', task, reason: errorText(error) })
         return
       }
       const { errorAction, meaning, message: reason } = error
@@ -152,7 +152,7 @@ async function askOne(
   const { context, stream, rooftop } = job
   const options = { ...callOptions(job), whileWaiting }
   const { body, text, at } = await stream.read(
-    sourcesOf(context),
+    pickSources(context),
     rooftop,
     task,
     context.config,
@@ -174,6 +174,6 @@ export function readAnswer(
     const record = stream.normalise(body, task, rooftop, context.config.wire.appraisal)
     return { ...payload, kind: 'answered', record }
   } catch (error) {
-    return { ...payload, kind: 'rejected', issues: issuesOf(error) }
+    return { ...payload, kind: 'rejected', issues: errorIssues(error) }
   }
 }

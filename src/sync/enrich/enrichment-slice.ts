@@ -14,7 +14,7 @@ import { untriedKeys } from '../run/retry-slice.ts'
 import { type Counts, isHistory, type Run } from '../run/run-ledger.ts'
 import type { CallPlan, PlanScope, SliceJob, SliceResult } from '../run/stream.ts'
 import { type Answer, type AskResult, askAll, type StopReason } from './ask-source.ts'
-import { type DueQuery, type Enrichment, type EnrichmentTask, naturalKeyOf } from './enrichment.ts'
+import { type DueQuery, type Enrichment, type EnrichmentTask, taskKey } from './enrichment.ts'
 import { type AskSpan, nextPollAt, park, parkedUntil, recordAnswers } from './enrichment-state.ts'
 
 /** Evaluations that a slice asks about, at most. */
@@ -81,8 +81,8 @@ export async function planAsks(
   if ((await listed.execute(db)).rows.length === 0) return { lists: 0, reads: null }
   const now = fromUnixSeconds(run.sourceStart)
   const ask: DueQuery = {
-    ...{ now, runStart: now, limit: 1_000_000, budget: budgetOf(enrichment, run, config) },
-    ...{ only: null, evalId: null, siblings, scope: 'all', history: historyOf(run) },
+    ...{ now, runStart: now, limit: 1_000_000, budget: streamBudget(enrichment, run, config) },
+    ...{ only: null, evalId: null, siblings, scope: 'all', history: runHistory(run) },
   }
   return { lists: 0, reads: (await enrichment.due(db, rooftop, ask, config)).length }
 }
@@ -147,13 +147,13 @@ function whatNext(
   const cause = stopReason?.errorAction === 'park' ? stopReason : (failed ?? stopReason)
   const why = cause === null ? {} : { error: cause.reason, refusedKey: cause.refusedKey ?? null }
   if (stopReason?.errorAction === 'skip') return { more: false }
-  if (stopReason !== null) return { more: false, ...why, ...statusOf(stopReason) }
+  if (stopReason !== null) return { more: false, ...why, ...sliceEnd(stopReason) }
   if (isMore || pollAt === null) return { more: isMore, ...why }
   const seconds = Math.ceil((pollAt.getTime() - now.getTime()) / 1000)
   return { more: true, delaySeconds: Math.min(60, Math.max(1, seconds)), ...why }
 }
 
-function statusOf({ errorAction }: StopReason): Pick<SliceResult, 'ended'> {
+function sliceEnd({ errorAction }: StopReason): Pick<SliceResult, 'ended'> {
   if (errorAction === 'park') return { ended: 'parked' }
   return errorAction === 'abort' ? { ended: 'failed' } : {}
 }
@@ -176,7 +176,7 @@ async function writeAnswers(
     job.context.config.wire.appraisal,
   )
   await saveChangedPayloads(tx, job, answered)
-  const keyOf = ({ task }: Answer) => naturalKeyOf(stream, task)
+  const keyOf = ({ task }: Answer) => taskKey(stream, task)
   const keys = answered.map(keyOf)
   const warnings = loaded.flatMap((each, index) =>
     each.warnings.map((warning) => ({ naturalKey: keys[index]!, ...warning })),
@@ -194,7 +194,7 @@ async function writeAnswers(
   const closedKeys = closed.flatMap(({ task, kind }) => {
     const included = kind === 'answered' ? stream.alsoAnswers?.[task.ask] : undefined
     const asks = included === undefined ? [task.ask] : [task.ask, included]
-    return asks.map((ask) => naturalKeyOf(stream, { evalId: task.evalId, ask }))
+    return asks.map((ask) => taskKey(stream, { evalId: task.evalId, ask }))
   })
   await release(tx, quarantine, closedKeys)
   const failed = answers.filter(({ kind }) => kind === 'failed')
@@ -254,16 +254,16 @@ function countAnswers(
 async function budgetLeft(job: Job): Promise<number> {
   const { context, run, stream } = job
   const { hydrated = 0 } = (await readRunStream(context.db, job)) ?? {}
-  return Math.max(0, budgetOf(stream, run, context.config) - hydrated)
+  return Math.max(0, streamBudget(stream, run, context.config) - hydrated)
 }
 
 /** How many evaluations a run may ask about for one rooftop. */
-function budgetOf(stream: Enrichment, run: Run, config: Config): number {
+function streamBudget(stream: Enrichment, run: Run, config: Config): number {
   return (isHistory(run) ? stream.historyBudget?.(config) : stream.budget(config)) ?? 0
 }
 
 /** The span of a backfill of history. null: the run asks for what is due. */
-function historyOf(run: Run): DueQuery['history'] {
+function runHistory(run: Run): DueQuery['history'] {
   if (!isHistory(run)) return null
   return { from: fromUnixSeconds(run.from), until: fromUnixSeconds(run.until ?? run.sourceStart) }
 }
@@ -280,7 +280,7 @@ async function dueTasks(job: Job, budget: number, now: Date): Promise<Enrichment
     only: run.mode === 'retry' ? await untriedKeys(job) : null,
     evalId: null,
     scope: run.mode === 'links' ? 'links' : 'all',
-    history: historyOf(run),
+    history: runHistory(run),
     siblings: await askableRooftops(job),
   } as const
   return await stream.due(context.db, rooftop, ask, context.config)

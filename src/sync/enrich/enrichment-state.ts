@@ -68,7 +68,7 @@ export async function recordAnswers(
 ): Promise<ReadonlySet<number>> {
   if (answers.length === 0) return new Set()
   const refused = await readRefused(tx, job, answers)
-  const states = answers.map((answer) => stateOf(job, answer, now, refused))
+  const states = answers.map((answer) => answerState(job, answer, now, refused))
   const { rows } = await sql<{ evalId: number; isChanged: boolean }>`
     with before as (
       select eval_id, ask, outcome from ops.enrichment_state
@@ -118,7 +118,7 @@ interface State {
 }
 
 /** The new state of an evaluation after its answer, with its next due time. */
-function stateOf(
+function answerState(
   job: SliceJob<Enrichment>,
   answer: Answer,
   now: Date,
@@ -144,7 +144,14 @@ function stateOf(
     // A refused key is corrected by a person, and then everything is missing: the next run reads it, however often it failed.
     const hours = refusedKey === null ? Math.min(2 ** (failures - 1), 23) : 0
     const nextDueAt = new Date(runStart.getTime() + hours * hourMs)
-    return { ...base, outcome: kind, failures, nextDueAt, detail: detailOf(reason), refusedKey }
+    return {
+      ...base,
+      outcome: kind,
+      failures,
+      nextDueAt,
+      detail: storableDetail(reason),
+      refusedKey,
+    }
   }
   // An answer that could not be read counts as none: the next run asks again.
   if (kind === 'rejected')
@@ -159,7 +166,7 @@ function stateOf(
     return { ...base, outcome: 'processing', nextDueAt, pollingSince }
   }
   const nextDueAt = nextDue(job, task, runStart)
-  const detail = kind === 'skipped' ? detailOf(answer.reason) : null
+  const detail = kind === 'skipped' ? storableDetail(answer.reason) : null
   return { ...base, outcome: kind, nextDueAt, detail }
 }
 
@@ -175,7 +182,7 @@ function nextDue(
   return days === null ? null : new Date(runStart.getTime() + days * dayMs - marginMs)
 }
 
-function detailOf(reason: string): string {
+function storableDetail(reason: string): string {
   return storable(reason).slice(0, 400)
 }
 

@@ -113,7 +113,7 @@ export interface Enrichment<R = unknown> {
 }
 
 /** The key of a task in quarantine and warnings: the EvalID, with the ask where the stream has several. */
-export function naturalKeyOf(
+export function taskKey(
   { asks }: Pick<Enrichment, 'asks'>,
   { evalId, ask }: Pick<EnrichmentTask, 'evalId' | 'ask'>,
 ): string {

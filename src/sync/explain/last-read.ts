@@ -64,10 +64,10 @@ export async function readLastRead(
   const [found] = rows
   if (found === undefined) return null
   const { at, runId, outcome } = found
-  return { at, runId, reason: reasonOf(found), outcome }
+  return { at, runId, reason: readReason(found), outcome }
 }
 
-function reasonOf(read: {
+function readReason(read: {
   mode: string
   outcome: string
   isRetry: boolean

@@ -157,7 +157,7 @@ async function planReads(
         at: now,
         reason: due.reason === 'deep' && quarantined > 0 ? 'quarantine' : due.reason,
       }
-    const window = facts.window === null ? due : spanOf(facts.window)
+    const window = facts.window === null ? due : windowSpan(facts.window)
     // What is not due now was listed on this day, or has its turn later.
     const since = from === start ? start + daySeconds : from
     return window && laterListing(window, quarantined, config.sync, since)
@@ -184,7 +184,7 @@ async function planReads(
   }
 }
 
-function spanOf({ from, until }: WindowFacts): Span {
+function windowSpan({ from, until }: WindowFacts): Span {
   return { from: toUnixSeconds(from), until: toUnixSeconds(until) }
 }
 

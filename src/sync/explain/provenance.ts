@@ -115,7 +115,7 @@ async function readStored(db: Db, rooftopId: number, evalId: number): Promise<St
       select found.rooftop_id, found.eval_id, check_kind, check_ref, found.vin, searched_at, search_number, certificate_number, watch_status,
         watch_status_since, watch_ends_at, found.gone_at, found.run_id
       from own join core.vehicle_check as found on (found.group_id, found.vin) = (own.group_id, upper(own.vin))
-    ), facts as (${factsOf(rooftopId, evalId)})
+    ), facts as (${factsQuery(rooftopId, evalId)})
     select section, fact from facts
     union all
     select 'run', to_jsonb(run) from (
@@ -135,7 +135,7 @@ async function readStored(db: Db, rooftopId: number, evalId: number): Promise<St
 }
 
 /** Amounts are texts, as everywhere: a number would lose their zeros. */
-function factsOf(rooftopId: number, evalId: number): RawBuilder<unknown> {
+function factsQuery(rooftopId: number, evalId: number): RawBuilder<unknown> {
   const key = String(evalId)
   const ofEvaluation = sql`rooftop_id = ${rooftopId} and eval_id = ${evalId}`
   const parts: Record<Exclude<(typeof sections)[number], 'run'>, RawBuilder<unknown>> = {

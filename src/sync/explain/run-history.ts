@@ -95,12 +95,12 @@ export async function listRuns(
   limit: number,
   order: RunOrder = 'begin',
 ): Promise<{ readonly runs: readonly RunSummary[]; readonly hasMore: boolean }> {
-  const found = await readSummaries(db, filter, conditionsOf(filter, order), limit + 1, order)
+  const found = await readSummaries(db, filter, filterConditions(filter, order), limit + 1, order)
   const runs = found.slice(0, limit).map(({ countsByStream: _, ...run }) => run)
   return { runs, hasMore: found.length > limit }
 }
 
-function conditionsOf(filter: RunFilter, order: RunOrder): RawBuilder<unknown>[] {
+function filterConditions(filter: RunFilter, order: RunOrder): RawBuilder<unknown>[] {
   const { since, after, statuses, isNotOk, commands, rooftopIds, streams } = filter
   return [
     ...(since === undefined ? [] : [sql`${endedAt} >= ${since}`]),

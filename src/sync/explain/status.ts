@@ -118,10 +118,10 @@ export async function readStatus(
   config: Config,
 ): Promise<WarehouseStatus> {
   const snapshot = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  return await snapshot.execute((tx) => statusOf(tx, streams, rooftops, config))
+  return await snapshot.execute((tx) => readWarehouseStatus(tx, streams, rooftops, config))
 }
 
-async function statusOf(
+async function readWarehouseStatus(
   db: Db,
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
@@ -194,13 +194,13 @@ function streamHealth(
     gaps: facts.lastStatus === null ? 0 : (windowed?.covered.gaps.length ?? 0),
     warnings: facts.warnings,
     isAtWork: facts.isAtWork,
-    ...(windowed === undefined ? {} : { rereads: rereadsOf(windowed) }),
+    ...(windowed === undefined ? {} : { rereads: countRereads(windowed) }),
     ...(reasons.length > 0 ? { error: joinSentences(reasons.map(({ text }) => text)) } : {}),
     reasons,
   }
 }
 
-function rereadsOf({
+function countRereads({
   covered: { records, overdue },
   withinNights,
 }: {

@@ -2,7 +2,7 @@ import { isAhead, parseUtc } from '../../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
 import { isWithin, overlap } from '../../values/window.ts'
 import { readRunStream } from '../run/commit-slice.ts'
-import { sourcesOf } from '../run/sources.ts'
+import { pickSources } from '../run/sources.ts'
 import { callOptions, type SliceJob } from '../run/stream.ts'
 import type { Backlog, Unit } from '../windows/backlog.ts'
 import type { EarlierCertificate } from '../windows/certificate.ts'
@@ -111,7 +111,7 @@ async function listedAtCreation(
     const second = toUnixSeconds(entry.createdAt)
     if (second === toUnixSeconds(entry.entryAt)) continue
     const range = { from: second, until: second + 1 }
-    const { items } = await stream.list(sourcesOf(context), rooftop, range, callOptions(job))
+    const { items } = await stream.list(pickSources(context), rooftop, range, callOptions(job))
     if (items.some(({ id }) => id === entry.id)) shown.set(entry.id, entry.createdAt)
   }
   return shown
@@ -186,7 +186,7 @@ async function rereadBudget(job: SliceJob<WindowedRecords>): Promise<number> {
 }
 
 /** The stored records of each part's window. */
-async function storedOf(
+async function readStored(
   { context, stream, rooftop }: SliceJob<WindowedRecords>,
   parts: readonly ProvenPart[],
 ): Promise<Map<ProvenPart, number[]>> {
@@ -217,7 +217,7 @@ export async function confirmUnits(
   units: readonly Unit[],
 ): Promise<ConfirmedUnits> {
   const { context, stream, rooftop } = job
-  const stored = await storedOf(job, units.flat())
+  const stored = await readStored(job, units.flat())
   const missing = new Map<ProvenPart, readonly number[]>()
   const confirm = async (part: ProvenPart): Promise<ProvenPart> => {
     const listed = new Set(part.items.map((item) => item.id))
@@ -229,7 +229,7 @@ export async function confirmUnits(
     }
     const { from, until, open } = part.window
     const second = await stream.list(
-      sourcesOf(context),
+      pickSources(context),
       rooftop,
       { from, until: open ? null : until },
       callOptions(job),

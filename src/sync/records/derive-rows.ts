@@ -22,7 +22,7 @@ import {
 export const recordsAtOnce = 500
 
 /** How the rows of a stream follow from its payloads; null: they do not. */
-export function payloadRowsOf({ payloadRows, records }: Stream): PayloadRows | null {
+export function findPayloadRows({ payloadRows, records }: Stream): PayloadRows | null {
   return payloadRows ?? (records === undefined ? null : recordRows(records))
 }
 

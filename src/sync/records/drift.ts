@@ -117,7 +117,7 @@ export class Drift {
 
 /** Counts a value and its fields, at most `left` levels deep. */
 function walk(value: unknown, node: PathNode, left: number): void {
-  const type = typeOf(value)
+  const type = jsonType(value)
   node.counts.set(type, (node.counts.get(type) ?? 0) + 1)
   if (left === 0) return
   if (type === 'array') {
@@ -131,7 +131,7 @@ function walkFields(record: object, node: PathNode, left: number): void {
     walk((record as Record<string, unknown>)[key], node.field(key), left - 1)
 }
 
-function typeOf(value: unknown): JsonType {
+function jsonType(value: unknown): JsonType {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : (typeof value as JsonType)
 }

@@ -7,10 +7,10 @@ import { bodyHash } from '../../values/content-hash.ts'
 import type { Issue } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { sourcesOf } from '../run/sources.ts'
+import { pickSources } from '../run/sources.ts'
 import { callOptions, type SliceJob, sourceTimeAt } from '../run/stream.ts'
 import type { FetchedRecord, WindowedRecords } from '../windows/windowed-records.ts'
-import { isDataFault, issuesOf, parsePayload } from './record-fault.ts'
+import { errorIssues, isDataFault, parsePayload } from './record-fault.ts'
 
 /** A record that was read: unchanged, new or changed, invalid, or no longer at the source. */
 export type Hydrated =
@@ -81,7 +81,7 @@ export async function hydrate(
     signal.throwIfAborted()
     if (heldCharacters >= context.sliceLimits.bodies) return null
     try {
-      const fetched = await stream.hydrate(sourcesOf(context), rooftop, id, {
+      const fetched = await stream.hydrate(pickSources(context), rooftop, id, {
         ...callOptions(job),
         signal,
         whileWaiting,
@@ -106,7 +106,7 @@ export async function hydrate(
       throw error
     }
   }
-  const results = await context.readQueue.readAll(readQueueOf(job), ids, readOne)
+  const results = await context.readQueue.readAll(readQueue(job), ids, readOne)
   if (stop.signal.aborted) throw stop.signal.reason
   context.signal.throwIfAborted()
   if (answers === 0 && refusals.length >= maxRefusals) throw refusals[0]!.error
@@ -122,7 +122,7 @@ function bodyLength(read: Hydrated): number {
 }
 
 /** The queue for a slice's reads: one per key and lane. */
-function readQueueOf({ context: { config }, rooftop, run: { lane } }: SliceJob) {
+function readQueue({ context: { config }, rooftop, run: { lane } }: SliceJob) {
   return { key: config.rooftops.find(({ uid }) => uid === rooftop.uid)?.key ?? '', lane }
 }
 
@@ -151,7 +151,7 @@ export function receive(
   const { stream, run } = job
   const { text, fetchedAt } = payload
   const wire = job.context.config.wire.appraisal
-  const ownerOf = (body: unknown) => ownedBy ?? owner(job, stream.dealerOf(body, id, wire))
+  const ownerOf = (body: unknown) => ownedBy ?? owner(job, stream.readDealer(body, id, wire))
   const readAt = sourceTimeAt(run, fetchedAt)
   const read = readRecord(stream, ownerOf, wire, { id, text, readAt })
   return read.kind === 'record' ? { ...read, payload } : { ...read, text, fetchedAt }
@@ -183,9 +183,9 @@ export function readRecord(
     const body = parsePayload(text)
     const owner = ownerOf(body)
     const record = stream.normalise(body, id, owner, wire, readAt)
-    return { kind: 'record', id, record, drift: stream.recordOf(body, id), owner }
+    return { kind: 'record', id, record, drift: stream.findRecord(body, id), owner }
   } catch (error) {
-    return { kind: 'rejected', id, issues: issuesOf(error) }
+    return { kind: 'rejected', id, issues: errorIssues(error) }
   }
 }
 
@@ -195,7 +195,7 @@ function refused(id: number, error: SyncError): Hydrated {
 
 /** The record as rejected where the fault concerns it alone; null where it concerns the source, the key or this program. */
 function asRejected(id: number, error: unknown): Hydrated | null {
-  if (isDataFault(error)) return { kind: 'rejected', id, issues: issuesOf(error), text: '' }
+  if (isDataFault(error)) return { kind: 'rejected', id, issues: errorIssues(error), text: '' }
   if (
     !(error instanceof SyncError) ||
     (error.errorAction !== 'skip' && error.errorAction !== 'retry')

@@ -44,7 +44,7 @@ export function maskPayloads(
   const terms = plainTerms(
     bodies
       .filter(({ isRecord }) => isRecord)
-      .flatMap(({ body }) => termsForOwnEvaluation(people.personOf(body, id, wire))),
+      .flatMap(({ body }) => termsForOwnEvaluation(people.readPerson(body, id, wire))),
   )
   const hidden = new Map<string, HiddenValue>()
   const hide = (value: unknown): HiddenValue => {

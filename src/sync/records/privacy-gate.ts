@@ -110,7 +110,7 @@ export async function screenRecords(
     searched.push(searchable)
     named.set(searchable, found ?? [])
   }
-  const suppressed = await suppressionsOf(tx.db, job, { people, contacts, named }, searched)
+  const suppressed = await findSuppressions(tx.db, job, { people, contacts, named }, searched)
   if (suppressed.size === 0) return { records: searched, erasedAt: notErased }
   const keys = [...suppressed.keys()].map(String)
   const stored = await newestHashes(tx.db, job.stream.endpoint, job.rooftop, keys)
@@ -155,7 +155,7 @@ export async function screenStored(
     await giveWay()
     const { text } = newest!
     const evalId = Number(id)
-    const person = people.personOf(parseJson(text), evalId, wire)
+    const person = people.readPerson(parseJson(text), evalId, wire)
     const mention = before.get(evalId)
     if (mention !== undefined && hasErasedContact(person)) {
       const { erasureId } = mention
@@ -171,7 +171,7 @@ export async function screenStored(
     await giveWay()
     const isTheirs =
       erased.scope === 'customer' ||
-      hasErasedContact(people.personOf(parseJson(text), Number(id), wire))
+      hasErasedContact(people.readPerson(parseJson(text), Number(id), wire))
     const { terms } = erased
     const scope = isTheirs ? 'customer' : 'mention'
     const scrubbed = scrubPayload(people, Number(id), text, wire, { scope, terms })
@@ -210,7 +210,7 @@ function tooLong(text: string): string {
 }
 
 /** Those of the records that are on the suppression list. Those with an erased contact are put on it here. */
-async function suppressionsOf(
+async function findSuppressions(
   db: Db,
   { context, rooftop: { groupId } }: SliceJob,
   search: {
@@ -230,7 +230,7 @@ async function suppressionsOf(
     .filter(({ id }) => before.get(id)?.scope !== 'customer')
     .map((entry) => {
       const body = parseJson(payloadText(entry))
-      const person = people.personOf(body, entry.id, wire)
+      const person = people.readPerson(body, entry.id, wire)
       return { evalId: entry.id, named: search.named.get(entry) ?? [], person }
     })
   const isNew = await suppressByContact(db, contacts, groupId, carriers)

@@ -31,10 +31,10 @@ export function truncatedPayload(text: string): string {
 }
 
 /** The issues of a record that caused an exception. They never contain a value, which may be a customer's. */
-export function issuesOf(error: unknown): readonly Issue[] {
+export function errorIssues(error: unknown): readonly Issue[] {
   if (error instanceof RecordIssues) return error.issues
-  const code = dataCodeOf(error)
-  if (code !== null) return [{ path: columnOf(error), message: refusalText(code) }]
+  const code = dataErrorCode(error)
+  if (code !== null) return [{ path: errorColumn(error), message: refusalText(code) }]
   if (error instanceof SyntaxError) return [{ path: '$', message: 'is not JSON' }]
   const name = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown'
   return [{ path: '$', message: `cannot be read (${name})` }]
@@ -43,7 +43,7 @@ export function issuesOf(error: unknown): readonly Issue[] {
 /** Whether an exception may be caused by the data of one record. */
 export function isDataFault(error: unknown): boolean {
   const kinds = [RecordIssues, RangeError, TypeError, SyntaxError]
-  return dataCodeOf(error) !== null || kinds.some((kind) => error instanceof kind)
+  return dataErrorCode(error) !== null || kinds.some((kind) => error instanceof kind)
 }
 
 /** SQLSTATE classes: data exceptions, broken constraints, exceeded limits of Postgres. */
@@ -52,7 +52,7 @@ const dataClasses = ['22', '23', '54']
 const silentTooLong = '25P03'
 
 /** The SQLSTATE of an exception if the data can be its cause; otherwise null. */
-function dataCodeOf(error: unknown): string | null {
+function dataErrorCode(error: unknown): string | null {
   const { code } = (error ?? {}) as { code?: unknown }
   if (typeof code !== 'string') return null
   const isState = /^[0-9A-Z]{5}$/.test(code)
@@ -79,7 +79,7 @@ function refusalText(code: string): string {
 }
 
 /** The table and column or constraint that Postgres names. These names are ours and hold no customer data. */
-function columnOf(error: unknown): string {
+function errorColumn(error: unknown): string {
   const { table, column, constraint, where } = error as Record<string, unknown>
   const copied = /^COPY (\w+), line \d+(?:, column (\w+))?/.exec(String(where ?? ''))
   const names = [table ?? copied?.[1], column ?? constraint ?? copied?.[2]]

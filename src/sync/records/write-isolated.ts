@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Issue } from '../../values/record.ts'
 import { inTransaction, runAndRollBack, type Tx } from '../../warehouse/db/transaction.ts'
 import type { SliceJob } from '../run/stream.ts'
-import { isDataFault, issuesOf } from './record-fault.ts'
+import { errorIssues, isDataFault } from './record-fault.ts'
 
 /** How records are written. */
 export interface IsolatedWrite<Item, Result> {
@@ -28,7 +28,7 @@ export async function writeIsolated<Item, Result>(
   const faults = new Map<Item, unknown>()
   for (let isFirst = true; ; isFirst = false) {
     const writable = items.map((item) =>
-      faults.has(item) ? reject(item, issuesOf(faults.get(item))) : item,
+      faults.has(item) ? reject(item, errorIssues(faults.get(item))) : item,
     )
     try {
       return await inTransaction(pool, (tx) => write(tx, writable))
@@ -54,7 +54,7 @@ function isCollision(error: unknown): boolean {
 }
 
 /** The data fault when storing these records; undefined when there is none. */
-async function faultOf<Item>(
+async function findFault<Item>(
   pool: pg.Pool,
   items: readonly Item[],
   store: Store<Item>,
@@ -75,7 +75,7 @@ async function failingAlone<Item>(
   store: Store<Item>,
 ): Promise<Faults<Item>> {
   if (items.length === 0) return []
-  const fault = await faultOf(pool, items, store)
+  const fault = await findFault(pool, items, store)
   if (fault === undefined) return []
   if (items.length === 1) return [[items[0]!, fault]]
   const middle = items.length >> 1
@@ -89,12 +89,12 @@ async function failingTogether<Item>(
   items: readonly Item[],
   store: Store<Item>,
 ): Promise<Faults<Item>> {
-  let fault = await faultOf(pool, items, store)
+  let fault = await findFault(pool, items, store)
   if (fault === undefined || items.length === 0) return []
   let [stored, failed] = [0, items.length]
   while (failed - stored > 1) {
     const middle = (stored + failed) >> 1
-    const error = await faultOf(pool, items.slice(0, middle), store)
+    const error = await findFault(pool, items.slice(0, middle), store)
     if (error === undefined) stored = middle
     else [failed, fault] = [middle, error]
   }

@@ -4,7 +4,7 @@ import { refreshSums } from '../../warehouse/db/sums.ts'
 import type { Tx } from '../../warehouse/db/transaction.ts'
 import type { Counts } from '../run/run-ledger.ts'
 import {
-  certificatesOf,
+  buildCertificates,
   countSlice,
   type FreshRecord,
   type SliceContent,
@@ -103,7 +103,7 @@ async function writeScreened(
   const counts = countSlice(job, content, outcomes, unlisted.length)
   const drift = new Drift(stream.documented)
   for (const { drift: record } of fresh) drift.add(record)
-  return { counts, certificates: certificatesOf(job, content, fresh, outcomes), outcomes, drift }
+  return { counts, certificates: buildCertificates(job, content, fresh, outcomes), outcomes, drift }
 }
 
 /** Quarantines list items that name no record, and closes those that a window no longer shows. */

@@ -84,14 +84,14 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
       from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
     order by run_id desc`.execute(db)
   const left = await windowsLeft(db, rows, sync)
-  return rows.map((row) => statusOf(row, left.get(row.runId) ?? 0))
+  return rows.map((row) => backfillStatus(row, left.get(row.runId) ?? 0))
 }
 
 const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
 
 const isHeld = sql.raw(lockSql.isHeld('run', 'chosen.run_id'))
 
-function statusOf(row: Row, left: number): BackfillStatus {
+function backfillStatus(row: Row, left: number): BackfillStatus {
   const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row
   const perSecond = row.paceSeconds > 0 ? row.paceWindows / row.paceSeconds : 0
   const minutes = Math.max(row.paceSeconds, 1) / 60

@@ -5,13 +5,13 @@ import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Window } from '../../values/window.ts'
 import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
 import { type Certificate, certify } from '../windows/certificate.ts'
-import { type DueWindow, dueWindowsOf } from '../windows/due-windows.ts'
+import { type DueWindow, findDueWindows } from '../windows/due-windows.ts'
 import { type ProvenPart, proveWindow } from '../windows/prove.ts'
 import type { WindowedRecords } from '../windows/windowed-records.ts'
 import { completeSlices } from './commit-slice.ts'
 import { addCounts, zeroCounts } from './run-ledger.ts'
 import { inWindowSpan } from './run-spans.ts'
-import { sourcesOf } from './sources.ts'
+import { pickSources } from './sources.ts'
 import { callOptions, type SliceJob, type SliceResult, type Stream } from './stream.ts'
 
 // Most rooftops have nothing new in a night. One by one, each costs dozens of statements; together they cost the same number once.
@@ -43,7 +43,7 @@ export async function* idleSlices(
   const { sync } = context.config
   context.crashPoint('slice-claimed')
   const rooftopIds = jobs.map(({ rooftop }) => rooftop.id)
-  const due = await dueWindowsOf(
+  const due = await findDueWindows(
     context.db,
     { run, stream: stream.name, rooftopIds },
     sync,
@@ -163,7 +163,7 @@ async function listEmpty(
   const isEmpty = (items: readonly unknown[]) => items.length === 0
   const list = async ({ from, until, open }: Window) => {
     const range = { from, until: open ? null : until }
-    const listing = await stream.records!.list(sourcesOf(context), rooftop, range, options)
+    const listing = await stream.records!.list(pickSources(context), rooftop, range, options)
     if (isEmpty(listing.items) && isEmpty(listing.malformed)) return listing
     throw new NotEmpty()
   }

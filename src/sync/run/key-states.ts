@@ -86,7 +86,7 @@ export async function readKeyStates(
     order by key`.execute(db)
   return rows.map(({ refusal, ...row }) => {
     const state = { ...row, refusal: refusal && withTimes(refusal) }
-    return { ...state, state: stateOf(state) }
+    return { ...state, state: keyState(state) }
   })
 }
 
@@ -101,7 +101,7 @@ function withTimes(refusal: KeyRefusal): KeyRefusal {
   }
 }
 
-function stateOf(key: Omit<KeyState, 'state'>): KeyState['state'] {
+function keyState(key: Omit<KeyState, 'state'>): KeyState['state'] {
   if (key.refusal !== null) return 'refused'
   if (key.blockedUntil !== null) return 'resting'
   if (key.parked.length > 0) return 'quotaUsed'

@@ -50,8 +50,8 @@ export async function registerRooftops(
       rows.push({ ...described(rooftop), id: found.rooftop_id, groupId: found.group_id })
       continue
     }
-    const groupId = await groupIdOf(db, rooftop.group)
-    rows.push({ ...described(rooftop), id: await rooftopIdOf(db, rooftop, groupId), groupId })
+    const groupId = await registerGroup(db, rooftop.group)
+    rows.push({ ...described(rooftop), id: await registerRooftop(db, rooftop, groupId), groupId })
     if (found && found.time_zone !== rooftop.timezone)
       log?.warn(
         { rooftop: rooftop.uid, from: found.time_zone, to: rooftop.timezone },
@@ -110,7 +110,7 @@ export async function refusedChanges(
   const changes = rooftops.flatMap((rooftop) => {
     const found = stored.get(rooftop.uid)
     if (found === undefined) return []
-    const values = rowOf(rooftop, found.group_id)
+    const values = rooftopColumns(rooftop, found.group_id)
     const columns = Object.keys(fixedSettings) as (keyof typeof fixedSettings)[]
     return columns
       .filter((column) => values[column] !== found[column])
@@ -170,12 +170,14 @@ type StoredRooftop =
   Awaited<ReturnType<typeof readStored>> extends Map<string, infer Row> ? Row : never
 
 function isAsConfigured(rooftop: RooftopConfig, found: StoredRooftop): boolean {
-  return found.group_code === rooftop.group && !differs(rowOf(rooftop, found.group_id), found)
+  return (
+    found.group_code === rooftop.group && !differs(rooftopColumns(rooftop, found.group_id), found)
+  )
 }
 
-type RowValues = ReturnType<typeof rowOf>
+type RowValues = ReturnType<typeof rooftopColumns>
 
-function rowOf(rooftop: RooftopConfig, groupId: number) {
+function rooftopColumns(rooftop: RooftopConfig, groupId: number) {
   return {
     rooftop_uid: rooftop.uid,
     dealer_id: rooftop.dealerId,
@@ -207,7 +209,7 @@ function described(rooftop: RooftopConfig) {
   }
 }
 
-async function groupIdOf(db: Db, code: string): Promise<number> {
+async function registerGroup(db: Db, code: string): Promise<number> {
   const find = () =>
     db
       .selectFrom('core.rooftop_group')
@@ -224,8 +226,8 @@ async function groupIdOf(db: Db, code: string): Promise<number> {
   return (await find())!.group_id
 }
 
-async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Promise<number> {
-  const values = rowOf(rooftop, groupId)
+async function registerRooftop(db: Db, rooftop: RooftopConfig, groupId: number): Promise<number> {
+  const values = rooftopColumns(rooftop, groupId)
   const find = () =>
     db
       .selectFrom('core.rooftop')

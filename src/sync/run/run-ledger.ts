@@ -158,7 +158,7 @@ export interface RunRow {
   readonly source_started_at: Date
 }
 
-export function runOf(row: RunRow): Run {
+export function toRun(row: RunRow): Run {
   const stored = row.arguments as Omit<RunPlan, 'command'>
   const { mode, from, until, only = [], oldestFirst = false, relists = false } = stored
   return {
@@ -181,7 +181,7 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
     .select(['lane', 'status', 'is_detached'])
     .where('run_id', '=', runId)
     .executeTakeFirst()
-  return row ? runOf(row) : null
+  return row ? toRun(row) : null
 }
 
 /** Marks a dead run as abandoned, so that the fence refuses its late commits. */

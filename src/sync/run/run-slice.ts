@@ -1,11 +1,11 @@
 import type pg from 'pg'
 import { findRefusedKey } from '../../api/sources/status-rules.ts'
 import type { Context } from '../../context.ts'
-import { FencedError, messageOf, OutdatedError, SyncError } from '../../errors.ts'
+import { errorText, FencedError, OutdatedError, SyncError } from '../../errors.ts'
 import { withLogFields } from '../../log.ts'
 import { type SliceEnded, sliceEnded } from '../../telemetry.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
-import { payloadRowsOf } from '../records/derive-rows.ts'
+import { findPayloadRows } from '../records/derive-rows.ts'
 import { replaySlice } from '../records/replay-slice.ts'
 import { commitSlice } from './commit-slice.ts'
 import {
@@ -73,7 +73,7 @@ async function runWithRetries(job: SliceJob<Stream>): Promise<SliceResult> {
 /** Runs the slice that the stream has for the run's mode; without one, nothing is due. */
 async function runSliceOnce(job: SliceJob<Stream>): Promise<SliceResult> {
   const { stream, run } = job
-  const payloadRows = run.mode === 'replay' ? payloadRowsOf(stream) : null
+  const payloadRows = run.mode === 'replay' ? findPayloadRows(stream) : null
   if (payloadRows !== null) return await replaySlice(job, payloadRows)
   // A job that lists fresh windows does what a sync does where there are no windows.
   const isFresh = run.mode === 'backfill' && !isHistory(run)
@@ -110,7 +110,7 @@ async function afterFailure(
   const status: StreamStatus =
     error instanceof SyncError && error.errorAction === 'park' ? 'parked' : 'failed'
   reportSlice(stream.name, status)
-  const message = messageOf(error)
+  const message = errorText(error)
   const refusedKey = findRefusedKey(error)
   if (isFirst(context, run.runId, refusedKey)) context.log.error(about, message)
   else context.log.debug(about, message)
@@ -153,6 +153,6 @@ async function refreshStatistics(
   try {
     await pool.query('select ops.refresh_statistics()')
   } catch (error) {
-    log.debug(`planner statistics not refreshed: ${messageOf(error)}`)
+    log.debug(`planner statistics not refreshed: ${errorText(error)}`)
   }
 }

@@ -34,7 +34,7 @@ export async function inSliceSpan(
   job: SliceJob,
   work: () => Promise<SliceResult>,
 ): Promise<SliceResult> {
-  return await inSpan(factsOf('slice', job), async (span) => {
+  return await inSpan(spanFacts('slice', job), async (span) => {
     const result = await work()
     const { windows, listed, inserted, updated, unchanged, quarantined } = result.counts
     span.set(() => ({
@@ -72,7 +72,7 @@ export async function inWindowSpan(
   { from, until, open }: Window,
   work: () => Promise<Proof>,
 ): Promise<Proof> {
-  return await inSpan(factsOf('window', job), async (span) => {
+  return await inSpan(spanFacts('window', job), async (span) => {
     span.set(() => ({
       'forecourt.window.from': fromUnixSeconds(from).toISOString(),
       ...(open ? {} : { 'forecourt.window.until': fromUnixSeconds(until).toISOString() }),
@@ -86,7 +86,7 @@ export async function inWindowSpan(
   })
 }
 
-function factsOf(kind: string, { context, stream, run, rooftop }: SliceJob): SpanFacts {
+function spanFacts(kind: string, { context, stream, run, rooftop }: SliceJob): SpanFacts {
   return {
     name: `${kind} ${stream.name}`,
     attributes: () => ({

@@ -1,5 +1,5 @@
 import { type Context, noProgress } from '../../context.ts'
-import { FencedError, messageOf, SyncError, UsageError } from '../../errors.ts'
+import { errorText, FencedError, SyncError, UsageError } from '../../errors.ts'
 import { endingSpan, errorType } from '../../tracing.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
@@ -131,9 +131,9 @@ async function prepareRun(context: Context, request: RunRequest) {
       await measureClock(context)
     } catch (error) {
       // A stop is no fault of the source.
-      if (context.signal.aborted || !(await recordFailedRun(context, request, messageOf(error))))
+      if (context.signal.aborted || !(await recordFailedRun(context, request, errorText(error))))
         throw error
-      throw new SyncError('abort', messageOf(error), { cause: error })
+      throw new SyncError('abort', errorText(error), { cause: error })
     }
     warnOfSkew(context)
   }
@@ -243,7 +243,7 @@ async function measureClock({ appraisal, config, signal }: Context): Promise<voi
     let fault: unknown = cause
     while (fault instanceof SyncError && fault.cause !== undefined) fault = fault.cause
     throw new UsageError(
-      `The source at ${config.appraisal.baseUrl} cannot be reached (${messageOf(fault)}): start it, or correct appraisal.baseUrl in the config.`,
+      `The source at ${config.appraisal.baseUrl} cannot be reached (${errorText(fault)}): start it, or correct appraisal.baseUrl in the config.`,
       { cause },
     )
   }

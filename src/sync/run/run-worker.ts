@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { RetryOnConnectionLoss } from '../../warehouse/db/retry-on-connection-loss.ts'
 import { registerRooftops } from './rooftops.ts'
 import type { Run } from './run-ledger.ts'
@@ -80,7 +80,7 @@ class Clocks {
     try {
       await appraisal.measureClock({ signal })
     } catch (error) {
-      if (!signal.aborted) log.warn(`source clock not read: ${messageOf(error)}`)
+      if (!signal.aborted) log.warn(`source clock not read: ${errorText(error)}`)
     }
   }
 }

@@ -34,7 +34,7 @@ export function countSlice(
 ): Counts {
   const items = content.parts.reduce((sum, part) => sum + part.malformed.length, 0)
   const listed = listedIds(job, content)
-  const outcomeOf = outcomesOf(job, content, outcomes)
+  const outcomeOf = recordOutcomes(job, content, outcomes)
   const readIds = new Set(content.records.map(({ id }) => id))
   const notRead = listed.filter((id) => !readIds.has(id) && outcomeOf(id)?.outcome === 'loaded')
   const of = (kind: Hydrated['kind']) =>
@@ -70,7 +70,7 @@ function listedIds(
 }
 
 /** The certificates of the parts whose records are all read. */
-export function certificatesOf(
+export function buildCertificates(
   job: SliceJob<WindowedRecords>,
   content: SliceContent,
   fresh: readonly FreshRecord[],
@@ -78,7 +78,7 @@ export function certificatesOf(
 ): Certificate[] {
   const entries = new Map([...content.known.values()].map((entry) => [entry.id, entry.entryAt]))
   for (const { id, record } of fresh) entries.set(id, job.stream.entryAt(record))
-  const outcomeOf = outcomesOf(job, content, outcomes)
+  const outcomeOf = recordOutcomes(job, content, outcomes)
   return content.parts.map((part) => {
     const times = part.items.flatMap((item) => entries.get(item.id)?.getTime() ?? [])
     return {
@@ -94,7 +94,7 @@ export function certificatesOf(
 type OutcomeOf = (id: number) => Omit<CertifiedIds, 'ids'> | null
 
 /** The outcome and owner of a listed record. null: it has none; this is a fault, and it keeps the window from being settled. */
-function outcomesOf(
+function recordOutcomes(
   { rooftop }: SliceJob,
   { known, records, readBefore, quarantined, loadedByOther }: SliceContent,
   outcomes: readonly LoadResult[],

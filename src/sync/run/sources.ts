@@ -12,7 +12,7 @@ export interface Sources {
 }
 
 /** The API clients that streams use. */
-export function sourcesOf({
+export function pickSources({
   appraisal,
   services,
   config,

@@ -69,7 +69,7 @@ interface Named {
 }
 
 /** A slice of a pipeline function that works on a part of the stream. */
-export function sliceOf<S extends Named>(
+export function bindSlice<S extends Named>(
   part: S,
   slice: (job: SliceJob<S>) => Promise<SliceResult>,
 ): Slice {

@@ -9,7 +9,7 @@ import {
   type WorkItem,
   type WorkKey,
 } from '../../warehouse/queue/queue.ts'
-import { isOfSource, type Lane, type Run, type RunRow, runOf } from './run-ledger.ts'
+import { isOfSource, type Lane, type Run, type RunRow, toRun } from './run-ledger.ts'
 import type { SliceJob, Stream } from './stream.ts'
 
 type Queueing = Pick<Context, 'pool' | 'db' | 'queue'>
@@ -71,7 +71,7 @@ export async function nextWork(
     db,
   )
   return rows.map(({ stream, rooftopUid, streams, isFresh, delaySeconds, ...row }) => {
-    const run = runOf(row)
+    const run = toRun(row)
     const rank = isFresh && streams !== null ? streams.length - streams.indexOf(stream) : 0
     return {
       ...{ run, isFresh },

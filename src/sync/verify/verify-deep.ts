@@ -5,7 +5,7 @@ import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { halve, type Window } from '../../values/window.ts'
 import { readQuarantinedKeys } from '../records/quarantine.ts'
 import { storedRecords, vanishedKeys } from '../records/stored-records.ts'
-import { sourcesOf } from '../run/sources.ts'
+import { pickSources } from '../run/sources.ts'
 import type { WindowedRecords } from '../windows/windowed-records.ts'
 import type { IsoSpan } from './verify-stored.ts'
 
@@ -43,7 +43,7 @@ export async function verifyDeep(
   const list = async ({ from, until }: Window): Promise<Set<number>> => {
     requests++
     const { items } = await stream.list(
-      sourcesOf(context),
+      pickSources(context),
       rooftop,
       { from, until },
       { signal: context.signal },
@@ -68,14 +68,14 @@ export async function verifyDeep(
     windows: certificates.length,
     requests,
     missing: checked.flatMap(({ missing }) => missing.map(String)),
-    notConserved: checked.filter(({ conserved }) => !conserved).map(spanOf),
+    notConserved: checked.filter(({ conserved }) => !conserved).map(isoSpan),
     doubtful: checked
       .filter(({ conserved, missing }) => !conserved || missing.length > 0)
-      .map(spanOf),
+      .map(isoSpan),
   }
 }
 
-function spanOf({ window }: { readonly window: Window }): IsoSpan {
+function isoSpan({ window }: { readonly window: Window }): IsoSpan {
   return {
     from: fromUnixSeconds(window.from).toISOString(),
     until: fromUnixSeconds(window.until).toISOString(),

@@ -4,8 +4,8 @@ import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import {
   compareRows,
+  findPayloadRows,
   nextKeys,
-  payloadRowsOf,
   type RowDifference,
   recordsAtOnce,
 } from '../records/derive-rows.ts'
@@ -106,7 +106,7 @@ export interface FoundRow {
 /** The streams whose rows follow from their payloads. */
 export function derivableStreams(streams: readonly Stream[]): Derivable[] {
   return streams.flatMap((stream) => {
-    const payloadRows = payloadRowsOf(stream)
+    const payloadRows = findPayloadRows(stream)
     return payloadRows === null ? [] : [{ name: stream.name, ...payloadRows }]
   })
 }

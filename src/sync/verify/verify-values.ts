@@ -60,7 +60,7 @@ export async function compareShare(
     if (isOver()) return { records, isDone: false }
     records += await compareAgain(warehouse, stream, rooftop)
     const round = await readRound(warehouse.db, stream, rooftop)
-    let left = shareOf(round, warehouse.config.verify.withinNights)
+    let left = nightShare(round, warehouse.config.verify.withinNights)
     let after = round.lastKey
     while (left > 0) {
       if (isOver()) return { records, isDone: false }
@@ -85,7 +85,7 @@ export async function compareShare(
 }
 
 /** How many records are compared tonight: the rest of the round in equal shares; in its last night, all that is left. */
-export function shareOf(
+export function nightShare(
   { records, compared, nights }: Pick<Round, 'records' | 'compared' | 'nights'>,
   withinNights: number,
 ): number {

@@ -61,7 +61,7 @@ export async function recordVerification(
   rooftops: readonly RooftopRow[],
   found: WarehouseVerification,
 ): Promise<string[]> {
-  const wrongSums = await rooftopsOf(db, found.aggregates)
+  const wrongSums = await readRooftopUids(db, found.aggregates)
   // A rooftop that no run has registered has no row to refer to.
   const known = rooftops.filter(({ id }) => id !== 0)
   const { rows: values } = await sql<{ id: number; stream: string; records: number }>`
@@ -81,7 +81,7 @@ export async function recordVerification(
         .filter((row) => row.stream === stream)
         .reduce((sum, row) => sum + row.records, 0)
       const parts = [
-        ...(one === undefined ? [] : faultsOf(one, found, wrongSums)),
+        ...(one === undefined ? [] : listFaults(one, found, wrongSums)),
         ...(records > 0
           ? [`the values of ${plural(records, 'record')} differ from the payloads`]
           : []),
@@ -104,7 +104,7 @@ export async function recordVerification(
 }
 
 /** What differs, besides gaps and windows that cannot be proved, which need no comparison. */
-function faultsOf(
+function listFaults(
   { rooftop, stream, overlaps, brokenSums, uncertified, notStored, orphans }: Verification,
   { duplicates }: WarehouseVerification,
   wrongSums: ReadonlySet<string>,
@@ -123,7 +123,7 @@ function faultsOf(
 }
 
 /** The uids of the rooftops whose aggregates, or those of their dealer group, are wrong. */
-async function rooftopsOf(
+async function readRooftopUids(
   db: Db,
   aggregates: readonly WrongAggregate[],
 ): Promise<ReadonlySet<string>> {

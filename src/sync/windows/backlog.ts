@@ -37,8 +37,8 @@ export function takeBacklog(
   due: readonly DueWindow[],
   certified: readonly EarlierCertificate[],
 ): Backlog | null {
-  const backlog = backlogs.get(job.context)?.get(keyOf(job))
-  backlogs.get(job.context)?.delete(keyOf(job))
+  const backlog = backlogs.get(job.context)?.get(jobKey(job))
+  backlogs.get(job.context)?.delete(jobKey(job))
   if (backlog === undefined) return null
   const isDue = (part: ProvenPart) => due.some((window) => holds(window, part))
   const isNewest = ({ window, listedAt }: ProvenPart) =>
@@ -56,14 +56,14 @@ export function saveBacklog(job: SliceJob, backlog: Backlog): void {
   const others = [...saved.values()].reduce((sum, { units }) => sum + listedIn(units.flat()), 0)
   const room = Math.max(minRecords, maxRecords - others)
   const units = firstUnits(backlog.units, room)
-  if (units.length > 0) saved.set(keyOf(job), { ...backlog, units, savedAt: now })
+  if (units.length > 0) saved.set(jobKey(job), { ...backlog, units, savedAt: now })
 }
 
 /**
  * Groups parts into units. Each part of a gap is its own unit, since a certified part is no longer a gap. A window that is listed
  * again is one unit: its old certificate covers it until all of it can be replaced.
  */
-export function unitsOf(parts: readonly ProvenPart[], due: readonly DueWindow[]): Unit[] {
+export function groupUnits(parts: readonly ProvenPart[], due: readonly DueWindow[]): Unit[] {
   const units = Map.groupBy(
     parts,
     (part) => due.find((window) => window.reason !== 'gap' && holds(window, part)) ?? part,
@@ -90,6 +90,6 @@ function holds(due: DueWindow, { window }: ProvenPart): boolean {
   return due.from <= window.from && (window.until <= due.until || (due.open && window.open))
 }
 
-function keyOf({ run, rooftop, stream }: SliceJob): string {
+function jobKey({ run, rooftop, stream }: SliceJob): string {
   return `${run.runId}/${stream.name}/${rooftop.uid}`
 }

@@ -32,7 +32,7 @@ export async function dueWindows(
   sync: Config['sync'],
   limit: number,
 ): Promise<DueWindow[]> {
-  const due = await dueWindowsOf(db, { ...scope, rooftopIds: [rooftopId] }, sync, limit)
+  const due = await findDueWindows(db, { ...scope, rooftopIds: [rooftopId] }, sync, limit)
   return due.get(rooftopId) ?? []
 }
 
@@ -42,7 +42,7 @@ export async function dueWindows(
  * wanted − covered is the one rule for incremental runs, backfill, resume and gap repair. Coverage counts only with a settled
  * certificate, so a window that lost its certificate is listed again.
  */
-export async function dueWindowsOf(
+export async function findDueWindows(
   db: Db,
   scopes: DueScopes,
   sync: Config['sync'],
@@ -66,7 +66,7 @@ interface SpanRow {
   readonly until: Date
 }
 
-function rangeOf({ from, until }: SpanRow) {
+function unixRange({ from, until }: SpanRow) {
   return { from: toUnixSeconds(from), until: toUnixSeconds(until) }
 }
 
@@ -107,7 +107,7 @@ async function gapWindows(
   const byRooftop = [...Map.groupBy(rows, ({ rooftopId }) => rooftopId)]
   return new Map(
     byRooftop.map(([rooftopId, gaps]) => {
-      const ranges = gaps.map(rangeOf)
+      const ranges = gaps.map(unixRange)
       const windows = run.oldestFirst
         ? ranges.flatMap((range) => cutIntoWindows([range], seconds, openUntil).reverse())
         : cutIntoWindows(ranges, seconds, openUntil, limit)
@@ -135,7 +135,7 @@ async function relistWindows(
     ) as due`.execute(db)
   const seconds = sync.windowHours * 3600
   const due = rows.flatMap((row) => {
-    const range = rangeOf(row)
+    const range = unixRange(row)
     const reason: DueReason = row.recent ? 'recheck' : 'deep'
     // A window has the same bounds every night, unless it is larger than the config now allows.
     const windows =

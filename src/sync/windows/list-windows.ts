@@ -1,6 +1,6 @@
 import { dayNumber, latestRotationStart } from '../../values/window.ts'
 import { inWindowSpan } from '../run/run-spans.ts'
-import { sourcesOf } from '../run/sources.ts'
+import { pickSources } from '../run/sources.ts'
 import { callOptions, type SliceJob } from '../run/stream.ts'
 import { listedIn } from './backlog.ts'
 import { type EarlierCertificate, idsDigest } from './certificate.ts'
@@ -79,7 +79,7 @@ async function listOne(
     until: number
     open: boolean
   }): Promise<RecordList> =>
-    await stream.list(sourcesOf(context), rooftop, { from, until: open ? null : until }, options)
+    await stream.list(pickSources(context), rooftop, { from, until: open ? null : until }, options)
   const { recordsPerPart: maxItems } = context.sliceLimits
   const isConfirmed = (items: RecordList['items']) =>
     confirming?.idsDigest.equals(idsDigest(items.map((item) => item.id))) ?? false

@@ -116,13 +116,13 @@ export interface WindowedRecords<R = unknown> {
   /** Pure. RecordIssues when it does not fit. `body` is the parsed payload, `readAt` the source's clock when it was read. */
   normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire, readAt: Date): R
   /** The numeric dealership that the payload names, where it names one. */
-  dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
+  readDealer(body: unknown, id: number, wire: AppraisalWire): number | null
   /** The customers that the payloads name; left out: they name none. */
   readonly people?: PeopleOfRecords
   /** The contradictions in a record that fits. */
   warnings(record: R): readonly RecordWarning[]
   /** The part of the parsed payload that the drift report walks. */
-  recordOf(body: unknown, id: number): unknown
+  findRecord(body: unknown, id: number): unknown
   /** When the record was created as the list sees it. */
   entryAt(record: R): Date
   /** Finds what the records refer to (salespeople), in the load's transaction. `add`, the default: adds what is missing. */

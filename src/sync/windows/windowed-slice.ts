@@ -13,7 +13,7 @@ import {
   type SliceResult,
   sourceTimeAt,
 } from '../run/stream.ts'
-import { type Backlog, firstUnits, saveBacklog, takeBacklog, unitsOf } from './backlog.ts'
+import { type Backlog, firstUnits, groupUnits, saveBacklog, takeBacklog } from './backlog.ts'
 import {
   certify,
   type EarlierCertificate,
@@ -61,7 +61,7 @@ async function listUnits(
   limitBefore: ListLimit,
 ): Promise<Listed> {
   const listed = await listWindows(job, due, earlier, limitBefore)
-  return { ...listed, units: unitsOf(listed.parts, due), readBefore: new Map() }
+  return { ...listed, units: groupUnits(listed.parts, due), readBefore: new Map() }
 }
 
 /** Listed windows, and what is known about the source's list limit after listing them. */

@@ -87,7 +87,7 @@ async function tryOnce({
     const rights = await planRights(client)
     const groups = config.rooftops.map(({ group }) => group)
     const people = await planLogins(logins, server, groups, passwordTrial(url))
-    const unknown = unknownOf(
+    const unknown = findUnknownLogins(
       server.logins,
       logins.map(({ name }) => name),
     )
@@ -118,7 +118,7 @@ function isRetryable(error: unknown): boolean {
   )
 }
 
-function unknownOf(
+function findUnknownLogins(
   current: ReadonlyMap<string, LoginState>,
   named: readonly string[],
 ): UnknownLogin[] {

@@ -4,7 +4,7 @@ import type { Config } from '../../app/config/read.ts'
 import { UsageError } from '../../errors.ts'
 import { nearestName } from '../../values/nearest-name.ts'
 import type { LoginState, ServerState } from './login-state.ts'
-import { isVerifierOf, scramVerifier } from './scram.ts'
+import { scramVerifier, verifiesPassword } from './scram.ts'
 import type { Plan, Step } from './step.ts'
 
 /** A login as the config names it. */
@@ -108,7 +108,7 @@ async function passwordSteps(
     state !== undefined &&
     (state.verifier === undefined
       ? await tryPassword(name, password)
-      : isVerifierOf(state.verifier, password))
+      : verifiesPassword(state.verifier, password))
   if (isSet) return []
   const statement = (verifier: string) => `alter role ${quoted(name)} password ${verifier}`
   return [

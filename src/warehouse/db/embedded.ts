@@ -3,13 +3,13 @@ import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import {
   cannotUse,
+  clusterLayout,
   hasCluster,
   initialise,
   type Layout,
-  layoutOf,
   prepareFiles,
   runningPostmaster,
   writeOwned,
@@ -83,7 +83,7 @@ async function openFolder(folder: string): Promise<Layout> {
   const path = resolve(folder)
   try {
     await mkdir(path, { recursive: true })
-    return layoutOf(await realpath(path))
+    return clusterLayout(await realpath(path))
   } catch (cause) {
     throw cannotUse(path, cause)
   }
@@ -91,7 +91,7 @@ async function openFolder(folder: string): Promise<Layout> {
 
 async function findFolder(folder: string): Promise<Layout> {
   const path = resolve(folder)
-  return layoutOf(await realpath(path).catch(() => path))
+  return clusterLayout(await realpath(path).catch(() => path))
 }
 
 async function withLock<T>(layout: Layout, work: () => Promise<T>): Promise<T> {
@@ -105,12 +105,12 @@ async function withLock<T>(layout: Layout, work: () => Promise<T>): Promise<T> {
 
 async function openServer(layout: Layout) {
   const binaries = await findBinaries()
-  const user = await ownerOf(layout)
+  const user = await dataOwner(layout)
   return { layout, binaries, user, run: await runnerFor(user, binaries, layout.folder) }
 }
 
 // Root runs the cluster of an ordinary user as that user, so that the user can still use it.
-async function ownerOf(layout: Layout): Promise<OsUser | undefined> {
+async function dataOwner(layout: Layout): Promise<OsUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const owner = await stat(layout.data).catch(() => undefined)
   return owner === undefined || owner.uid === 0 ? serverUser() : { uid: owner.uid, gid: owner.gid }
@@ -120,7 +120,7 @@ async function connectRunning(layout: Layout): Promise<Embedded | undefined> {
   if (!(await hasCluster(layout))) return undefined
   const postmaster = await runningPostmaster(layout, 'unlocked')
   if (postmaster === undefined) return undefined
-  const url = await urlOf(layout, postmaster.port)
+  const url = await connectionUrl(layout, postmaster.port)
   const answer = await askServer(url, layout)
   return answer === 'ours' ? { url, port: postmaster.port, started: false } : undefined
 }
@@ -167,7 +167,7 @@ async function start(server: Server, log: (line: string) => void): Promise<Embed
         ],
         (startTimeoutSeconds + 10) * 1000,
       )
-      const url = await urlOf(layout, port)
+      const url = await connectionUrl(layout, port)
       const answer = await askServer(url, layout)
       if (answer === 'ours') return { url, port, started: true }
       failure = new Error(answer)
@@ -178,16 +178,16 @@ async function start(server: Server, log: (line: string) => void): Promise<Embed
     await sleep(500 * (attempt + 1))
   }
   throw new UsageError(
-    `Postgres in ${layout.folder} did not start (${await reasonOf(layout, failure)}): ` +
+    `Postgres in ${layout.folder} did not start (${await startFailure(layout, failure)}): ` +
       `see ${layout.log}.`,
     { cause: failure },
   )
 }
 
-async function reasonOf(layout: Layout, failure: unknown): Promise<string> {
+async function startFailure(layout: Layout, failure: unknown): Promise<string> {
   const lines = (await readFile(layout.log, 'utf8').catch(() => '')).trimEnd().split('\n')
   const fatal = lines.slice(-20).findLast((line) => /FATAL|could not/.test(line))
-  return fatal?.replace(/^.*?(FATAL|LOG|HINT):\s*/, '') ?? messageOf(failure)
+  return fatal?.replace(/^.*?(FATAL|LOG|HINT):\s*/, '') ?? errorText(failure)
 }
 
 async function choosePort(server: Server): Promise<number> {
@@ -221,7 +221,7 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-async function urlOf(layout: Layout, port: number): Promise<string> {
+async function connectionUrl(layout: Layout, port: number): Promise<string> {
   const password = await readFile(layout.password, 'utf8').catch((cause) => {
     throw cannotUse(layout.folder, cause)
   })
@@ -240,7 +240,7 @@ async function askServer(url: string, layout: Layout): Promise<string> {
       ? 'ours'
       : 'another Postgres answers on this port'
   } catch (error) {
-    return messageOf(error)
+    return errorText(error)
   } finally {
     await client.end().catch(() => undefined)
   }

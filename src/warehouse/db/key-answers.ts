@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { storable } from '../../values/text.ts'
 
@@ -50,7 +50,7 @@ export class KeyAnswerLog implements AsyncDisposable {
 
   /** The source accepted the key. */
   accepted(use: KeyUse): void {
-    const name = nameOf(use)
+    const name = useName(use)
     const now = performance.now()
     const last = this.#last.get(name)
     const isChange = last?.isAccepted !== true
@@ -68,7 +68,7 @@ export class KeyAnswerLog implements AsyncDisposable {
       answer,
     }: { readonly status?: number | undefined; readonly answer?: string | undefined },
   ): void {
-    const name = nameOf(use)
+    const name = useName(use)
     const now = performance.now()
     const isChange = this.#last.get(name)?.isAccepted !== false
     this.#last.set(name, { isAccepted: false, at: now })
@@ -120,7 +120,7 @@ export class KeyAnswerLog implements AsyncDisposable {
       if (this.#isDisconnected) this.#log.info('states of the keys can be stored again')
       this.#isDisconnected = false
     } catch (error) {
-      const reason = messageOf(error)
+      const reason = errorText(error)
       if (!this.#isDisconnected && !this.#isClosed)
         this.#log.warn({ reason }, 'states of the keys cannot be stored; trying again')
       this.#isDisconnected = true
@@ -133,7 +133,7 @@ export class KeyAnswerLog implements AsyncDisposable {
 
 const neverRefused = { refusedSince: null, refusedAt: null, calls: 0, status: null, answer: null }
 
-function nameOf({ key, rooftopUid, operation }: KeyUse): string {
+function useName({ key, rooftopUid, operation }: KeyUse): string {
   return `${key}\n${rooftopUid}\n${operation}`
 }
 

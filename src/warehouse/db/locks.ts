@@ -56,15 +56,15 @@ export type LockName = keyof typeof lockClass
  */
 export const lockSql = {
   /** Until the transaction ends. */
-  wait: (name: LockName, key = '0') => `pg_advisory_xact_lock(${keysOf(name, key)})`,
-  waitShared: (name: LockName, key = '0') => `pg_advisory_xact_lock_shared(${keysOf(name, key)})`,
-  try: (name: LockName, key = '0') => `pg_try_advisory_xact_lock(${keysOf(name, key)})`,
+  wait: (name: LockName, key = '0') => `pg_advisory_xact_lock(${lockKeys(name, key)})`,
+  waitShared: (name: LockName, key = '0') => `pg_advisory_xact_lock_shared(${lockKeys(name, key)})`,
+  try: (name: LockName, key = '0') => `pg_try_advisory_xact_lock(${lockKeys(name, key)})`,
   tryShared: (name: LockName, key: string) =>
-    `pg_try_advisory_xact_lock_shared(${keysOf(name, key)})`,
+    `pg_try_advisory_xact_lock_shared(${lockKeys(name, key)})`,
   /** Until the session ends or unlocks. */
-  waitSession: (name: LockName, key = '0') => `pg_advisory_lock(${keysOf(name, key)})`,
-  trySession: (name: LockName, key = '0') => `pg_try_advisory_lock(${keysOf(name, key)})`,
-  unlockSession: (name: LockName, key = '0') => `pg_advisory_unlock(${keysOf(name, key)})`,
+  waitSession: (name: LockName, key = '0') => `pg_advisory_lock(${lockKeys(name, key)})`,
+  trySession: (name: LockName, key = '0') => `pg_try_advisory_lock(${lockKeys(name, key)})`,
+  unlockSession: (name: LockName, key = '0') => `pg_advisory_unlock(${lockKeys(name, key)})`,
   /** The process of the session that has the lock; null: it is free. */
   holder: (name: LockName, key: string) => `(
     select pid from pg_locks where locktype = 'advisory' and classid = ${lockClass[name]} and objid = (${key})::bigint
@@ -75,7 +75,7 @@ export const lockSql = {
       and database = (select oid from pg_database where datname = current_database()) and granted)`,
 }
 
-function keysOf(name: LockName, key: string): string {
+function lockKeys(name: LockName, key: string): string {
   return `${lockClass[name]}, (${key})::int`
 }
 

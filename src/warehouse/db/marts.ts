@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { copyCoreViews, readFromCopies } from './core-views.ts'
 import { type MartFile, type Marts, readMarts, toScopedSchema } from './mart-files.ts'
 
@@ -11,7 +11,7 @@ export async function martsAreCurrent(
   const { rows } = await client.query<{ checksum: string }>(
     'select checksum from ops.mart_version order by built_at desc limit 1',
   )
-  return rows[0]?.checksum === marts.checksum && (await existingViews(client)) === viewsOf(marts)
+  return rows[0]?.checksum === marts.checksum && (await existingViews(client)) === martViews(marts)
 }
 
 /**
@@ -56,13 +56,13 @@ async function rebuild(client: pg.ClientBase, { version, checksum, files }: Mart
 /** Replaces the views; returns false and changes nothing when a view cannot be replaced. */
 async function replaced(client: pg.ClientBase, files: readonly MartFile[]): Promise<boolean> {
   const existing = (await existingViews(client)).split('\n').filter((name) => name !== '')
-  const wanted = new Set(namesOf(files))
+  const wanted = new Set(martNames(files))
   if (existing.some((name) => !wanted.has(name))) return false
   try {
     await createAll(client, files)
     return true
   } catch (error) {
-    if (codeOf((error as Error).cause) !== '42P16') throw error
+    if (errorCode((error as Error).cause) !== '42P16') throw error
     await client.query('rollback to savepoint unchanged')
     return false
   }
@@ -72,10 +72,10 @@ async function dropAll(client: pg.ClientBase): Promise<void> {
   try {
     await client.query('select ops.drop_marts()')
   } catch (cause) {
-    if (codeOf(cause) !== '2BP01') throw cause
+    if (errorCode(cause) !== '2BP01') throw cause
     const { detail } = cause as { detail?: string }
     throw new UsageError(
-      `The marts have changed, but other objects are built on them (${detail ?? messageOf(cause)}): drop them, run "forecourt migrate", and create them again.`,
+      `The marts have changed, but other objects are built on them (${detail ?? errorText(cause)}): drop them, run "forecourt migrate", and create them again.`,
       { cause },
     )
   }
@@ -89,21 +89,21 @@ async function createAll(client: pg.ClientBase, files: readonly MartFile[]): Pro
       if (schema === 'mart') await client.query(readFromCopies(toScopedSchema(sql), copied))
     } catch (cause) {
       throw new UsageError(
-        `sql/marts/${file} failed and no mart was changed (${messageOf(cause)}): correct the file, or run "forecourt migrate" as the owner of the warehouse.`,
+        `sql/marts/${file} failed and no mart was changed (${errorText(cause)}): correct the file, or run "forecourt migrate" as the owner of the warehouse.`,
         { cause },
       )
     }
   }
 }
 
-function namesOf(files: readonly MartFile[]): string[] {
+function martNames(files: readonly MartFile[]): string[] {
   return files.flatMap(({ schema, name }) =>
     schema === 'mart' ? [`mart.${name}`, `mart_scoped.${name}`] : [`mart_pii.${name}`],
   )
 }
 
-function viewsOf({ files }: Marts): string {
-  return namesOf(files).sort().join('\n')
+function martViews({ files }: Marts): string {
+  return martNames(files).sort().join('\n')
 }
 
 async function existingViews(client: pg.ClientBase | pg.Pool): Promise<string> {
@@ -115,6 +115,6 @@ async function existingViews(client: pg.ClientBase | pg.Pool): Promise<string> {
   return rows[0]?.names ?? ''
 }
 
-function codeOf(error: unknown): string | undefined {
+function errorCode(error: unknown): string | undefined {
   return (error as { code?: string } | null | undefined)?.code
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { messageOf, OutdatedError, UnreachableError, UsageError } from '../../errors.ts'
+import { errorText, OutdatedError, UnreachableError, UsageError } from '../../errors.ts'
 import { withSessionLock } from './locks.ts'
 import { type Migration, migrationsFolder, readMigrations } from './migration-files.ts'
 
@@ -46,7 +46,7 @@ export async function applyPending(
 ): Promise<{ applied: string[] }> {
   const files = await readMigrations(folder)
   await createLedger(client)
-  const pending = pendingOf(files, await readLedger(client))
+  const pending = pendingMigrations(files, await readLedger(client))
   for (const file of pending) await apply(client, file)
   return { applied: pending.map((file) => file.file) }
 }
@@ -60,7 +60,7 @@ export async function migrationStatus(
   const ledger = await readLedger(pool)
   return {
     version: ledger.at(-1)?.version ?? 0,
-    pending: pendingOf(files, ledger).map((file) => file.file),
+    pending: pendingMigrations(files, ledger).map((file) => file.file),
     applied: ledger.map(({ version, name, appliedAt }) => ({ version, name, appliedAt })),
   }
 }
@@ -145,7 +145,7 @@ async function readLedger(client: pg.ClientBase | pg.Pool): Promise<LedgerRow[]>
   return rows
 }
 
-function pendingOf(files: readonly Migration[], ledger: readonly LedgerRow[]): Migration[] {
+function pendingMigrations(files: readonly Migration[], ledger: readonly LedgerRow[]): Migration[] {
   const known = new Map(files.map((file) => [file.version, file]))
   for (const row of ledger) {
     const file = known.get(row.version)
@@ -187,14 +187,14 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<void>
     // The connection may be gone; then the server has rolled back, and the cause is what matters.
     await client.query('rollback').catch(() => undefined)
     throw new UsageError(
-      `Migration ${migration.file}${lineOf(sql, cause)} failed and was rolled back ` +
-        `(${messageOf(cause)}): correct the file and run forecourt migrate again.`,
+      `Migration ${migration.file}${errorLine(sql, cause)} failed and was rolled back ` +
+        `(${errorText(cause)}): correct the file and run forecourt migrate again.`,
       { cause },
     )
   }
 }
 
-function lineOf(sql: string, cause: unknown): string {
+function errorLine(sql: string, cause: unknown): string {
   const position = Number((cause as { position?: string } | null)?.position)
   if (!Number.isInteger(position) || position < 1) return ''
   // Postgres counts characters, JavaScript UTF-16 units.

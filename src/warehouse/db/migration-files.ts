@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 
 /** A file `NNNN_name.sql`. */
 export interface Migration {
@@ -38,7 +38,7 @@ export function migrationsFolder(): string {
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = await readdir(folder).catch((cause) => {
     throw new UsageError(
-      `The migrations folder ${folder} cannot be read (${messageOf(cause)}): install forecourt again.`,
+      `The migrations folder ${folder} cannot be read (${errorText(cause)}): install forecourt again.`,
       { cause },
     )
   })

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { messageOf, UnreachableError } from '../../errors.ts'
+import { errorText, UnreachableError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { sleep } from '../../values/sleep.ts'
 import { isConnectionLoss } from './connect.ts'
@@ -70,7 +70,7 @@ export class RetryOnConnectionLoss {
   }
 
   #warningFor(error: unknown): string {
-    const message = messageOf(error)
+    const message = errorText(error)
     const duration = this.#seconds === null ? 'until it is ready' : `for up to ${this.#seconds} s`
     if (error instanceof UnreachableError) return `${message} Trying again ${duration}.`
     return `the connection to Postgres was lost (${message}); the work is repeated when Postgres answers again`

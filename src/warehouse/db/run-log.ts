@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { type Log, listenToLog } from '../../log.ts'
 import { storable } from '../../values/text.ts'
 import type { Db } from './transaction.ts'
@@ -36,7 +36,7 @@ export function openRunLog(pool: pg.Pool, log: Log): AsyncDisposable {
     if (lines.length > 0)
       writing = writing
         .then(() => storeLines(pool, lines))
-        .catch((error: unknown) => log.debug(`lines of runs not stored: ${messageOf(error)}`))
+        .catch((error: unknown) => log.debug(`lines of runs not stored: ${errorText(error)}`))
   }
   const listening = listenToLog(log, (text) => {
     const line = waiting.length < mostWaiting ? readLine(text) : null

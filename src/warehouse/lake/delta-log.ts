@@ -107,7 +107,7 @@ export class DeltaLog {
       { commitInfo: info },
       ...(version === 0 ? [{ protocol }] : []),
       ...(change.metaData === null ? [] : [{ metaData: change.metaData }]),
-      ...removed.map((file) => ({ remove: removalOf(file, at) })),
+      ...removed.map((file) => ({ remove: removeAction(file, at) })),
       ...added.map((file) => ({ add: file })),
     ]
     const path = this.#path(commitPath(version))
@@ -164,7 +164,7 @@ export class DeltaLog {
   }
 }
 
-function removalOf({ path, partitionValues, size }: AddedFile, at: number) {
+function removeAction({ path, partitionValues, size }: AddedFile, at: number) {
   return {
     ...{ path, dataChange: true, deletionTimestamp: at },
     ...{ extendedFileMetadata: true, partitionValues, size },

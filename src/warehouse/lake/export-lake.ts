@@ -16,7 +16,7 @@ import {
   readLakeState,
 } from './lake-state.ts'
 import { changedMetaData } from './metadata.ts'
-import { type Digests, type Month, partOf, readAllDigests } from './partitions.ts'
+import { type Digests, filePart, type Month, readAllDigests } from './partitions.ts'
 import { parseLakePath } from './paths.ts'
 import { writeFiles } from './table-writer.ts'
 import { type LakeTable, readLakeTables } from './tables.ts'
@@ -157,7 +157,7 @@ async function exportSnapshot(
   progress.last = finishedAt
   services.crashPoint('lake-export-committed')
   const removed = await removeOld(running, changes)
-  return { ...reportOf(running, changes, removed), number, isHistoryRemoved, finishedAt }
+  return { ...exportReport(running, changes, removed), number, isHistoryRemoved, finishedAt }
 }
 
 /**
@@ -224,8 +224,8 @@ async function writeTable(
     const digest = usable.get(month)
     return digest !== undefined && digests?.get(month) === digest
   }
-  const unchanged = files.filter((file) => isSame(partOf(file).month))
-  const replaced = files.filter((file) => !isSame(partOf(file).month))
+  const unchanged = files.filter((file) => isSame(filePart(file).month))
+  const replaced = files.filter((file) => !isSame(filePart(file).month))
   const months = digests && [...digests.keys()].filter((month) => !isSame(month))
   const added =
     months?.length === 0
@@ -238,8 +238,8 @@ async function writeTable(
 function usableMonths({ logs, sizes }: LakeState, table: string): Digests {
   const files = [...(logs.get(table)?.files.values() ?? [])]
   const usable = new Map<Month, string>()
-  for (const [month, own] of Map.groupBy(files, (file) => partOf(file).month)) {
-    const { digest, parts } = partOf(own[0]!)
+  for (const [month, own] of Map.groupBy(files, (file) => filePart(file).month)) {
+    const { digest, parts } = filePart(own[0]!)
     const isWhole =
       own.length === parts && own.every(({ path, size }) => sizes.get(`${table}/${path}`) === size)
     if (digest !== undefined && isWhole) usable.set(month, digest)
@@ -281,7 +281,7 @@ async function recordExport(
       ...{ export_number: number, exported_at: exportedAt, snapshot_at: warehouse.snapshotAt },
       ...{ warehouse: warehouse.warehouse, mart_version: warehouse.martVersion },
       ...{ covered_to: warehouse.coveredTo, table_name: change.table.name },
-      ...{ table_version: change.log.version, row_count: rowsOf(change) },
+      ...{ table_version: change.log.version, row_count: countRows(change) },
     })),
   )
   const log = await ensureLog(state, target, exportTable)
@@ -291,7 +291,7 @@ async function recordExport(
   await uploads.end()
   const tags = {
     ...{ number: String(number), at: String(at), finishedAt, warehouse: warehouse.warehouse },
-    ...{ lastErasure: String(lastErasure), versions: JSON.stringify(versionsOf(changes)) },
+    ...{ lastErasure: String(lastErasure), versions: JSON.stringify(tableVersions(changes)) },
   }
   const paths = new Set(past.map(({ path }) => path))
   await log.commit({
@@ -310,7 +310,7 @@ async function removeHistory(running: Running, changes: readonly TableChange[]):
 /** Deletes what no version that must stay readable has. Returns the number of data files. */
 async function removeOld(running: Running, changes: readonly TableChange[]): Promise<number> {
   const { target, state, past, removedUntil, crashPoint, isReplaced = false } = running
-  const readable = [...past, { versions: versionsOf(changes) }]
+  const readable = [...past, { versions: tableVersions(changes) }]
   const isReadable = (table: string) =>
     table === exportTable || readable.some(({ versions }) => table in versions)
   return await cleanUp({
@@ -320,18 +320,18 @@ async function removeOld(running: Running, changes: readonly TableChange[]): Pro
   })
 }
 
-function versionsOf(changes: readonly TableChange[]): Record<string, number> {
+function tableVersions(changes: readonly TableChange[]): Record<string, number> {
   return Object.fromEntries(changes.map(({ table, log }) => [table.name, log.version]))
 }
 
-function rowsOf({ added, unchanged }: TableChange): number {
+function countRows({ added, unchanged }: TableChange): number {
   const rows = [...added, ...unchanged].map(
     ({ stats }) => (JSON.parse(stats ?? '{}') as { numRecords?: number }).numRecords ?? 0,
   )
   return rows.reduce((sum, one) => sum + one, 0)
 }
 
-function reportOf(
+function exportReport(
   { target, warehouse }: Running,
   changes: readonly TableChange[],
   removed: number,
@@ -345,7 +345,7 @@ function reportOf(
     martVersion: warehouse.martVersion,
     coveredTo: warehouse.coveredTo,
     tables: changes.length,
-    rows: total(rowsOf),
+    rows: total(countRows),
     bytes: total(sizes),
     files: {
       written: total(({ added }) => added.length),

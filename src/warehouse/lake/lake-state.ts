@@ -56,10 +56,10 @@ export async function readLakeState(target: FileStore): Promise<LakeState> {
   await inTurns(logsAtOnce, entries, async ([table, own]) => {
     logs.set(table, await DeltaLog.open(target, table, own))
   })
-  return { logs, sizes, earlier, exports: exportsOf(logs.get(exportTable)) }
+  return { logs, sizes, earlier, exports: listExports(logs.get(exportTable)) }
 }
 
-function exportsOf(log: DeltaLog | undefined): PastExport[] {
+function listExports(log: DeltaLog | undefined): PastExport[] {
   const found = [...(log?.files.values() ?? [])].flatMap((file) => {
     const parsed = tags.safeParse(file.tags)
     return parsed.success ? [{ ...parsed.data, path: file.path }] : []

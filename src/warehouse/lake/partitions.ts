@@ -16,7 +16,7 @@ const fileFormat = 2
  * SQL for a hash of a row `t`, whose sum over rows does not depend on their order. The hash of a record is linear in those of its columns, so
  * it is hashed again: else two rows that exchange a value would have the same sum.
  */
-export function hashOf({ columns }: Pick<LakeTable, 'columns'>): string {
+export function rowHashSql({ columns }: Pick<LakeTable, 'columns'>): string {
   const row = columns
     .map(({ name, deltaType, expression }) => {
       const column = `t.${quotedName(name)}`
@@ -28,7 +28,7 @@ export function hashOf({ columns }: Pick<LakeTable, 'columns'>): string {
 }
 
 /** Changes with any value of any row, with a column, with the version of the marts, and with the format of the files. */
-export function digestOf(
+export function digestMonth(
   { columns, month, order }: LakeTable,
   martVersion: string,
   rows: number,
@@ -88,19 +88,19 @@ async function readDigests(
   martVersion: string,
 ): Promise<Digests> {
   const { rows } = await client.query<{ month: string | null; rows: string; sum: string }>(
-    `select ${table.month ?? 'null'} as month, count(*)::text as rows, sum(${hashOf(table)})::text as sum
+    `select ${table.month ?? 'null'} as month, count(*)::text as rows, sum(${rowHashSql(table)})::text as sum
      from ${table.source} group by 1`,
   )
   return new Map(
     rows.map(({ month, rows: count, sum }) => [
       table.month === null ? undefined : month,
-      digestOf(table, martVersion, Number(count), BigInt(sum)),
+      digestMonth(table, martVersion, Number(count), BigInt(sum)),
     ]),
   )
 }
 
 /** The month of a file, and the digest and the number of files of that month. */
-export function partOf({ partitionValues, tags }: AddedFile) {
+export function filePart({ partitionValues, tags }: AddedFile) {
   const month: Month = monthColumn in partitionValues ? partitionValues[monthColumn] : undefined
   return { month, digest: tags?.['digest'], parts: Number(tags?.['parts']) }
 }

@@ -6,7 +6,7 @@ import { copyRows } from '../parquet/copy-rows.ts'
 import { type ColumnSummary, ParquetWriter } from '../parquet/writer.ts'
 import { explainFileFault, type FileStore } from '../store/file-store.ts'
 import type { AddedFile } from './delta-actions.ts'
-import { digestOf, hashOf, type Month } from './partitions.ts'
+import { digestMonth, type Month, rowHashSql } from './partitions.ts'
 import { monthColumn, newFilePath } from './paths.ts'
 import type { LakeTable } from './tables.ts'
 import type { Tasks } from './tasks.ts'
@@ -46,7 +46,7 @@ export async function writeFiles(
     )) {
       options.signal.throwIfAborted()
       for (const { buffer, starts, lengths } of rows) {
-        const month = table.month === null ? undefined : textOf(buffer, starts[0]!, lengths[0]!)
+        const month = table.month === null ? undefined : bufferText(buffer, starts[0]!, lengths[0]!)
         if (writer.mustWait(month)) await writer.begin(month)
         writer.add(buffer, starts, lengths)
       }
@@ -61,7 +61,7 @@ export async function writeFiles(
   }
 }
 
-function textOf(buffer: Buffer, at: number, length: number): string | null {
+function bufferText(buffer: Buffer, at: number, length: number): string | null {
   return length < 0 ? null : buffer.toString('latin1', at, at + length)
 }
 
@@ -69,7 +69,7 @@ function rowsQuery(table: LakeTable, months: readonly Month[] | null): string {
   const list = table.columns.map(({ name, expression }) => expression(`t.${quotedName(name)}`))
   const wanted = months?.map((month) => `'${month ?? ''}'`).join(', ')
   return [
-    `select ${[`${table.month ?? 'null'}`, hashOf(table), ...list].join(', ')} from ${table.source}`,
+    `select ${[`${table.month ?? 'null'}`, rowHashSql(table), ...list].join(', ')} from ${table.source}`,
     ...(wanted === undefined || table.month === null
       ? []
       : [`where coalesce(${table.month}, '') in (${wanted})`]),
@@ -155,7 +155,7 @@ class MonthWriter {
     this.#parts.push({
       ...{ path: name, size: parquet.bytes, modificationTime: at, dataChange: true },
       partitionValues: this.#month === undefined ? {} : { [monthColumn]: this.#month },
-      stats: statisticsOf(parquet),
+      stats: fileStatistics(parquet),
     })
     await uploads.add(async () => {
       await target.put(`${this.#table.name}/${name}`, local)
@@ -165,7 +165,7 @@ class MonthWriter {
 
   async #endMonth(): Promise<void> {
     await this.#endFile()
-    const digest = digestOf(this.#table, this.#options.martVersion, this.#rows, this.#sum)
+    const digest = digestMonth(this.#table, this.#options.martVersion, this.#rows, this.#sum)
     const tags = { digest, parts: String(this.#parts.length) }
     for (const part of this.#parts) this.#added.push({ ...part, tags })
     this.#parts = []
@@ -182,7 +182,7 @@ interface OpenFile {
 }
 
 /** Statistics as Delta writes them (PROTOCOL.md, Per-file Statistics): exact, and none of a text, which may be personal. */
-function statisticsOf({ rows, summaries }: ParquetWriter): string {
+function fileStatistics({ rows, summaries }: ParquetWriter): string {
   const least = summaries.flatMap((one) => bound(one, one.least, true))
   const greatest = summaries.flatMap((one) => bound(one, one.greatest, false))
   const nulls = summaries.map(

@@ -83,7 +83,7 @@ export function lakeTable(
   const has = (column: string) => columns.some((one) => one.name === column)
   const isLarge = has('rooftop_id') && keys.some(has)
   const mart = `mart.${quotedName(name)} as t`
-  const { day, join } = isLarge ? dayOf(has) : { day: null, join: '' }
+  const { day, join } = isLarge ? dayColumn(has) : { day: null, join: '' }
   // Others, as infinity, are rows without a month.
   const inCalendar = (expression: string) =>
     `case when ${day} between '0001-01-01' and '9999-12-31' then ${expression} end`
@@ -101,7 +101,7 @@ export function lakeTable(
 }
 
 /** SQL for the day of a row `t` of a large table, and what it must be joined with. */
-function dayOf(has: (column: string) => boolean) {
+function dayColumn(has: (column: string) => boolean) {
   const date = ownDates.find(has)
   if (date !== undefined) return { day: `t.${date}`, join: '' }
   if (has('eval_id')) {

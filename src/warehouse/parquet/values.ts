@@ -181,7 +181,7 @@ export class DecimalValues extends FixedValues {
   }
 
   protected override read(buffer: Buffer, at: number): boolean {
-    const units = unitsOf(buffer, at, this.#scale)
+    const units = decimalUnits(buffer, at, this.#scale)
     if (units === null) return false
     if (typeof units === 'number') {
       this.writeLong(units)
@@ -205,7 +205,7 @@ export class WideDecimalValues extends FixedValues {
   }
 
   protected override read(buffer: Buffer, at: number): boolean {
-    const units = unitsOf(buffer, at, this.#scale)
+    const units = decimalUnits(buffer, at, this.#scale)
     if (units === null) return false
     const exact = BigInt(units)
     if (BigInt.asIntN(128, exact) !== exact || exact >= greatestUnits || exact <= -greatestUnits)
@@ -221,7 +221,7 @@ const greatestUnits = 10n ** 38n
 const negative = 0x4000
 
 /** A numeric of Postgres times 10 to the power of `scale`; a bigint where a number is not exact; null: NaN or infinity. */
-function unitsOf(buffer: Buffer, at: number, scale: number): number | bigint | null {
+function decimalUnits(buffer: Buffer, at: number, scale: number): number | bigint | null {
   const digits = buffer.readInt16BE(at)
   const weight = buffer.readInt16BE(at + 2)
   const sign = buffer.readUInt16BE(at + 4)

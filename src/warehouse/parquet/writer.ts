@@ -3,7 +3,7 @@ import type { ColumnChunk, CompressionCodec, Encoding, RowGroup, SchemaElement }
 import { ByteWriter } from 'hyparquet-writer'
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { ParquetColumn } from './columns.ts'
 import type { ColumnValues } from './values.ts'
 
@@ -56,7 +56,7 @@ export class ParquetWriter {
         if (length > 0) this.#bytesOfGroup += length
       }
     } catch (error) {
-      throw new RangeError(`the column ${columns[no]!.column.name} ${messageOf(error)}`)
+      throw new RangeError(`the column ${columns[no]!.column.name} ${errorText(error)}`)
     }
     this.#rowsOfGroup += 1
     this.rows += 1
@@ -180,12 +180,12 @@ function writeChunk(writer: ByteWriter, { name, element }: ParquetColumn, values
       total_compressed_size: BigInt(writer.offset - start),
       data_page_offset: BigInt(pageStart),
       ...(dictionary === null ? {} : { dictionary_page_offset: BigInt(start) }),
-      statistics: statisticsOf(element.type!, values),
+      statistics: chunkStatistics(element.type!, values),
     },
   } satisfies ColumnChunk
 }
 
-function statisticsOf(type: string, { nulls, range }: ColumnValues) {
+function chunkStatistics(type: string, { nulls, range }: ColumnValues) {
   const none = { null_count: BigInt(nulls) }
   if (range === null || type === 'FIXED_LEN_BYTE_ARRAY') return none
   const value = (number: number) => (type === 'INT64' ? BigInt(number) : number)

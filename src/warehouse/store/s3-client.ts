@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { AwsV4Signer } from 'aws4fetch'
 import type { S3Settings } from '../../app/config/lake.ts'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { sleep } from '../../values/sleep.ts'
 import { StoreError } from './file-store.ts'
 import { adviceFor } from './s3-faults.ts'
-import { textsOf } from './s3-xml.ts'
+import { elementTexts } from './s3-xml.ts'
 
 /** A bucket and the key to it. */
 interface S3Address extends S3Settings {
@@ -80,11 +80,11 @@ export class S3Client {
     } catch (error) {
       this.#signal.throwIfAborted()
       const { cause } = error as Error
-      return { failed: messageOf(cause ?? error) }
+      return { failed: errorText(cause ?? error) }
     }
     const { status, text } = answer
     // The end of a multipart upload may answer 200 with an error in its body.
-    const [code = ''] = text.includes('<Error>') ? textsOf(text, 'Code') : []
+    const [code = ''] = text.includes('<Error>') ? elementTexts(text, 'Code') : []
     if (status < 300 && code === '') return answer
     if (status === 404 && request.mayBeMissing && code !== 'NoSuchBucket') return answer
     if (status === 412 && request.ifAbsent) return answer
@@ -118,7 +118,7 @@ export class S3Client {
 
   #refused({ method, key }: S3Request, answer: S3Answer, code: string): StoreError {
     const { status, text, headers } = answer
-    const [detail = ''] = code === '' ? [] : textsOf(text, 'Message')
+    const [detail = ''] = code === '' ? [] : elementTexts(text, 'Message')
     const { bucket, region } = this.#address
     const what = method === 'GET' ? 'read' : method === 'DELETE' ? 'removed' : 'written'
     const reason = [String(status), code, detail && `(${detail})`].filter(Boolean).join(' ')
@@ -126,7 +126,7 @@ export class S3Client {
       `${this.name}/${key} cannot be ${what}: the store answered ${reason}`,
       adviceFor(code, status, {
         ...{ bucket, region },
-        home: headers.get('x-amz-bucket-region') ?? textsOf(text, 'Region')[0],
+        home: headers.get('x-amz-bucket-region') ?? elementTexts(text, 'Region')[0],
       }),
     )
   }

@@ -1,6 +1,6 @@
 import { StoreError } from './file-store.ts'
 import type { S3Client } from './s3-client.ts'
-import { recordsOf, textsOf } from './s3-xml.ts'
+import { elementRecords, elementTexts } from './s3-xml.ts'
 
 /** Stores one object from parts of at least 5 MiB (the last may be smaller). It appears when all have arrived. */
 export async function putInParts(
@@ -9,7 +9,7 @@ export async function putInParts(
   parts: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const started = await client.send({ method: 'POST', key, query: { uploads: '' } })
-  const [uploadId] = textsOf(started.text, 'UploadId')
+  const [uploadId] = elementTexts(started.text, 'UploadId')
   if (uploadId === undefined)
     throw new StoreError(
       `${client.name}/${key} cannot be written: the store started no upload`,
@@ -55,7 +55,7 @@ export async function abortUploads(
     if (error instanceof StoreError) return
     throw error
   }
-  for (const { Key = '', UploadId = '' } of recordsOf(text, 'Upload', ['Key', 'UploadId']))
+  for (const { Key = '', UploadId = '' } of elementRecords(text, 'Upload', ['Key', 'UploadId']))
     if (Key.startsWith(prefix) && isOwn(Key.slice(prefix.length)))
       await client.send({
         ...{ method: 'DELETE', key: Key, mayBeMissing: true },

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { explainFileFault, type FileStore } from './file-store.ts'
 import type { S3Client } from './s3-client.ts'
 import { abortUploads, putInParts } from './s3-multipart.ts'
-import { recordsOf, textsOf } from './s3-xml.ts'
+import { elementRecords, elementTexts } from './s3-xml.ts'
 
 /** The size from which a file is sent in parts. */
 const partBytes = 16 * 1024 * 1024
@@ -54,9 +54,9 @@ export class S3FileStore implements FileStore {
         ...(token === undefined ? {} : { 'continuation-token': token }),
       }
       const { text } = await this.#client.send({ method: 'GET', key: '', query })
-      for (const { Key = '', Size } of recordsOf(text, 'Contents', ['Key', 'Size']))
+      for (const { Key = '', Size } of elementRecords(text, 'Contents', ['Key', 'Size']))
         sizes.set(Key.slice(this.#prefix.length), Number(Size))
-      token = textsOf(text, 'NextContinuationToken')[0]
+      token = elementTexts(text, 'NextContinuationToken')[0]
     } while (token !== undefined)
     return sizes
   }

@@ -1,12 +1,12 @@
 import { SaxesParser } from 'saxes'
 
 /** The texts of all elements with that name, in their order; none when the text is no XML. */
-export function textsOf(xml: string, element: string): string[] {
-  return recordsOf(xml, element, [element]).map((record) => record[element] ?? '')
+export function elementTexts(xml: string, element: string): string[] {
+  return elementRecords(xml, element, [element]).map((record) => record[element] ?? '')
 }
 
 /** The named children of every `element`, as text; the element itself under its own name. */
-export function recordsOf(
+export function elementRecords(
   xml: string,
   element: string,
   names: readonly string[],

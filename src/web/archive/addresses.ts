@@ -23,9 +23,9 @@ const specialV4 = [
 const globalV6 = ['2000::/3']
 const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
-const special = { ipv4: listOf('ipv4', specialV4), ipv6: listOf('ipv6', specialV6) }
-const global = listOf('ipv6', globalV6)
-const loopback = { ipv4: listOf('ipv4', ['127.0.0.0/8']), ipv6: listOf('ipv6', ['::1/128']) }
+const special = { ipv4: blockList('ipv4', specialV4), ipv6: blockList('ipv6', specialV6) }
+const global = blockList('ipv6', globalV6)
+const loopback = { ipv4: blockList('ipv4', ['127.0.0.0/8']), ipv6: blockList('ipv6', ['::1/128']) }
 
 /** Whether an IP address belongs to the open internet: not private, loopback, link-local, shared (CGNAT), multicast,
  *  reserved or of a cloud's metadata. IPv4 addresses written as IPv6 ones (`::ffff:…`, NAT64) never do. */
@@ -44,7 +44,7 @@ export function isLoopbackAddress(address: string): boolean {
   return family === 6 && loopback.ipv6.check(address, 'ipv6')
 }
 
-function listOf(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
+function blockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
     const [network = '', bits] = range.split('/')

@@ -20,7 +20,7 @@ export function parseAllowedHost(entry: string): AllowedHost | null {
   if (!URL.canParse(address)) return null
   const { protocol, hostname, port } = new URL(address)
   const isWildcard = asterisk !== undefined
-  const reach = reachOf(hostname)
+  const reach = addressKind(hostname)
   // An asterisk matches names, but no numbers of an address and not a whole top-level domain.
   if (isWildcard && (reach !== 'public' || !hostname.includes('.'))) return null
   return {
@@ -48,7 +48,7 @@ export function literalAddress(hostname: string): string | null {
   return isIP(address) === 0 ? null : address
 }
 
-function reachOf(hostname: string): AllowedHost['addressKind'] {
+function addressKind(hostname: string): AllowedHost['addressKind'] {
   if (literalAddress(hostname) !== null) return 'literal'
   return hostname === 'localhost' ? 'loopback' : 'public'
 }

@@ -48,11 +48,11 @@ export async function readAllArchived(
   folder: string,
   keys: readonly LinkKey[],
 ): Promise<(ArchivedPdf | null)[]> {
-  const rows = await rowsOf(db, keys)
+  const rows = await readRows(db, keys)
   const found: (ArchivedPdf | null)[] = keys.map(() => null)
   for (const { index, sha256, byteCount } of rows) {
-    const file = fileOf(folder, sha256)
-    if (found[index] === null && (await sizeOf(file)) === byteCount)
+    const file = pdfPath(folder, sha256)
+    if (found[index] === null && (await fileSize(file)) === byteCount)
       found[index] = { path: file, byteCount }
   }
   return found
@@ -87,9 +87,9 @@ export async function recordArchived(
 /** Moves a fetched file to the path of its digest: `<aa>/<sha256>.pdf` below the folder. A file that is there stays, and
  *  is replaced only when it is damaged. */
 export async function storePdf(folder: string, { file, sha256 }: PdfFile): Promise<string> {
-  const target = fileOf(folder, sha256)
+  const target = pdfPath(folder, sha256)
   try {
-    if ((await digestOf(target))?.equals(sha256) !== true) await moveTo(target, file)
+    if ((await fileDigest(target))?.equals(sha256) !== true) await moveTo(target, file)
     return target
   } finally {
     await rm(file, { force: true })
@@ -98,8 +98,8 @@ export async function storePdf(folder: string, { file, sha256 }: PdfFile): Promi
 
 /** Removes a file from the store; it may be missing. */
 export async function removePdf(folder: string, sha256: Buffer): Promise<void> {
-  const file = fileOf(folder, sha256)
-  if ((await sizeOf(file)) === null) return
+  const file = pdfPath(folder, sha256)
+  if ((await fileSize(file)) === null) return
   await rm(file, { force: true })
   await syncFolder(path.dirname(file))
 }
@@ -124,7 +124,7 @@ export async function openArchive(folder: string): Promise<void> {
 }
 
 /** The archived PDFs of each key, by its index; the newest first. */
-async function rowsOf(
+async function readRows(
   db: Db,
   keys: readonly LinkKey[],
 ): Promise<{ index: number; sha256: Buffer; byteCount: number }[]> {
@@ -143,18 +143,18 @@ async function rowsOf(
 }
 
 /** The path of a file. It is made from the digest alone, so that no name from outside can lead out of the folder. */
-function fileOf(folder: string, sha256: Buffer): string {
+function pdfPath(folder: string, sha256: Buffer): string {
   const name = sha256.toString('hex')
   return path.join(folder, name.slice(0, 2), `${name}.pdf`)
 }
 
-async function sizeOf(file: string): Promise<number | null> {
+async function fileSize(file: string): Promise<number | null> {
   const found = await stat(file).catch(nullIfMissing)
   return found?.isFile() === true ? found.size : null
 }
 
-async function digestOf(file: string): Promise<Buffer | null> {
-  if ((await sizeOf(file)) === null) return null
+async function fileDigest(file: string): Promise<Buffer | null> {
+  if ((await fileSize(file)) === null) return null
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
   return hash.digest()

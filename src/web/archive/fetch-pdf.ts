@@ -86,7 +86,7 @@ async function checkedAddresses(
     throw new PdfRefused('host', `the link to ${url.host} carries a user name or password`)
   const entry = allowedBy(url, hosts)
   if (entry === undefined)
-    throw new PdfRefused('host', `${originOf(url)} is not in links.archive.hosts`)
+    throw new PdfRefused('host', `${shownOrigin(url)} is not in links.archive.hosts`)
   const literal = literalAddress(url.hostname)
   if (literal !== null) return [literal]
   const addresses = await unlessAborted(resolved(url.hostname, resolve), signal)
@@ -135,7 +135,7 @@ function parseLink(link: string): URL {
   throw new PdfRefused('host', 'the link is not an address')
 }
 
-function originOf({ protocol, host }: URL): string {
+function shownOrigin({ protocol, host }: URL): string {
   return protocol === 'https:' ? host : `${protocol}//${host}`
 }
 
@@ -178,7 +178,7 @@ export async function requestAt<T>(
   const end = () => void client.destroy(signal.reason as Error)
   signal.addEventListener('abort', end)
   try {
-    return await read(await answerOf(client, url))
+    return await read(await fetchAnswer(client, url))
   } catch (error) {
     signal.throwIfAborted()
     throw error
@@ -195,7 +195,7 @@ function networkFault(error: unknown, what: string, code: RefusalCode = 'network
   return new PdfRefused(code, `${what} (${known})`)
 }
 
-async function answerOf(client: Client, { pathname, search }: URL): Promise<Answer> {
+async function fetchAnswer(client: Client, { pathname, search }: URL): Promise<Answer> {
   try {
     return await client.request({
       method: 'GET',

@@ -3,7 +3,7 @@ import { claimManually } from '../../app/scheduler/claim-slot.ts'
 import { executeJobRun } from '../../app/scheduler/job-run.ts'
 import { findJob, loadJobs } from '../../app/scheduler/load-jobs.ts'
 import type { Context } from '../../context.ts'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { startHere } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
 
@@ -54,7 +54,7 @@ export class BackgroundRuns {
   #track(work: Promise<unknown>, about: object): void {
     const done = work.then(
       () => {},
-      (error: unknown) => this.#context.log.error(about, `the run failed: ${messageOf(error)}`),
+      (error: unknown) => this.#context.log.error(about, `the run failed: ${errorText(error)}`),
     )
     this.#open.add(done)
     void done.finally(() => this.#open.delete(done))

@@ -1,6 +1,6 @@
 import { PassThrough, Readable, type Writable } from 'node:stream'
 import type pg from 'pg'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { inTransaction } from '../../warehouse/db/transaction.ts'
 import type { Person } from './access/people.ts'
@@ -51,7 +51,7 @@ export class Downloads {
     this.#write(person, write, to)
       .then(() => to.end())
       .catch((error: Error) => {
-        this.#options.log.debug(`a download ended early: ${messageOf(error)}`)
+        this.#options.log.debug(`a download ended early: ${errorText(error)}`)
         to.destroy(asTimeout(error, downloadTimeoutMs))
       })
       .finally(free)

@@ -14,7 +14,7 @@ const uploadLimits = { all: 6, perGroup: 3, perPerson: 2 }
 const slots = new Slots()
 
 /** The fields and the file of a form. UploadRefused when the file is too large, or when too many arrive. */
-export async function formOf(
+export async function readForm(
   request: FastifyRequest,
   { takesFile }: AnyPage,
   person: Person,
@@ -46,7 +46,7 @@ async function readParts(request: FastifyRequest, megabytes: number) {
   // The rest of a file that is too large is read too, and dropped: a browser shows no answer before it has sent everything.
   for await (const part of request.parts({ limits })) {
     if (part.type === 'file') {
-      const content = await contentOf(part.file, fileSize)
+      const content = await readContent(part.file, fileSize)
       isTooLarge ||= content === null
       if (content !== null && content.length > 0) file = { name: part.filename, content }
     } else if (typeof part.value === 'string') {
@@ -61,7 +61,7 @@ async function readParts(request: FastifyRequest, megabytes: number) {
 }
 
 /** null: too large. */
-async function contentOf(
+async function readContent(
   stream: AsyncIterable<Buffer> & { readonly truncated: boolean },
   most: number,
 ): Promise<Buffer | null> {

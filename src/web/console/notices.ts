@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import { type Html, html } from '../../values/html.ts'
 import { connectTimeoutMs, idleTimeoutMs, isConnectionLoss } from '../../warehouse/db/connect.ts'
 import type { Person } from './access/people.ts'
@@ -68,7 +68,7 @@ class Timeout extends Error {
   readonly limit: string
 
   constructor(cause: Error, limitMs: number | null, waited = 'took') {
-    super(messageOf(cause), { cause })
+    super(errorText(cause), { cause })
     this.waited = waited
     this.limit = limitMs === null ? 'it may' : `${limitMs / 1000} s`
   }
@@ -85,7 +85,7 @@ export function asTimeout(error: Error & { code?: unknown }, statementMs: number
 }
 
 /** The page for an error of ours. */
-export function noticeOf(error: Error & { code?: unknown }): Notice {
+export function errorNotice(error: Error & { code?: unknown }): Notice {
   if (error instanceof NotGranted)
     return {
       status: 503,

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Config } from '../../app/config/read.ts'
 import type { Context } from '../../context.ts'
-import { BusyError, messageOf, SyncError, UsageError } from '../../errors.ts'
+import { BusyError, errorText, SyncError, UsageError } from '../../errors.ts'
 import { prefersJson } from '../../values/accept.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import type { Person } from './access/people.ts'
@@ -14,14 +14,14 @@ import { type ActionTarget, finishAction, startAction } from './action-log.ts'
 import type { BackgroundRuns } from './background-runs.ts'
 import type { Downloads } from './downloads.ts'
 import { firstValues } from './first-values.ts'
-import { formOf, UploadRefused } from './form-of.ts'
+import { readForm, UploadRefused } from './form-of.ts'
 import {
   asTimeout,
   badRequest,
+  errorNotice,
   forbidden,
   type Notice,
   nothingHere,
-  noticeOf,
   refused,
   stopping,
   tooManyDownloads,
@@ -113,8 +113,8 @@ export class PageServer {
       return await this.#notice(request, reply, person, { ...badRequest, status: statusCode })
     const { log, signal } = this.#parts.context
     if (signal.aborted) return await this.#notice(request, reply, person, stopping)
-    log.error({ page: request.routeOptions.url }, `the console failed: ${messageOf(error)}`)
-    await this.#notice(request, reply, person, noticeOf(error))
+    log.error({ page: request.routeOptions.url }, `the console failed: ${errorText(error)}`)
+    await this.#notice(request, reply, person, errorNotice(error))
   }
 
   async #personOf(request: FastifyRequest): Promise<Person | null> {
@@ -234,7 +234,7 @@ export class PageServer {
         name: actions.map(([name]) => name).join(' '),
         target: { path: page.path, params: firstValues(request.params), form: {} },
       })
-    const sent = await formOf(request, page, person, context.config).catch((error: unknown) => {
+    const sent = await readForm(request, page, person, context.config).catch((error: unknown) => {
       if (error instanceof UploadRefused) return error
       throw error
     })
@@ -267,11 +267,11 @@ export class PageServer {
     } catch (error) {
       const isRefused = refusals.some((kind) => error instanceof kind)
       const outcome = isRefused ? 'refused' : 'failed'
-      await finishAction(context.db, id, { outcome, message: messageOf(error) })
+      await finishAction(context.db, id, { outcome, message: errorText(error) })
       if (error instanceof NothingHere)
         return await this.#notice(request, reply, person, nothingHere)
       if (!isRefused) throw error
-      await this.#notice(request, reply, person, refused(messageOf(error), request.url))
+      await this.#notice(request, reply, person, refused(errorText(error), request.url))
     }
   }
 

@@ -93,7 +93,7 @@ export async function findEvaluations(
 }
 
 /** The access to the source for a rooftop; null when it is not in the config. */
-export function accessOf(config: Config, uid: string): RooftopAccess | null {
+export function findAccess(config: Config, uid: string): RooftopAccess | null {
   const rooftop = config.rooftops.find((one) => one.uid === uid)
   return rooftop ? { uid, dealerId: rooftop.dealerId, keyName: rooftop.key } : null
 }

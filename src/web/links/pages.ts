@@ -74,7 +74,7 @@ export function outcomePage(kind: LinkKind | null, outcome: PageOutcome): Page {
     ...brokenPage,
     lines: [
       `The appraisal service, which keeps the ${thing}, did not answer as it should. Nothing is lost.`,
-      `Try again in ${waitOf(outcome.retryAfterSeconds)}. If that does not help, ask the person who manages your dashboards.`,
+      `Try again in ${waitText(outcome.retryAfterSeconds)}. If that does not help, ask the person who manages your dashboards.`,
     ],
     headers: { 'retry-after': String(outcome.retryAfterSeconds) },
   }
@@ -126,7 +126,7 @@ function ambiguousPage(thing: string, rooftops: readonly { uid: string; name: st
   }
 }
 
-function waitOf(seconds: number): string {
+function waitText(seconds: number): string {
   if (seconds <= 90) return 'a minute'
   return seconds < 3600 ? `${Math.round(seconds / 60)} minutes` : 'an hour'
 }
@@ -141,7 +141,7 @@ h1 { font-size: 1.5rem; line-height: 1.3; }
 export const pagePolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`
 
 /** The page as a document that loads nothing from anywhere. */
-export function htmlOf({ title, lines }: Page): string {
+export function pageHtml({ title, lines }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -164,6 +164,6 @@ ${lines.map(
 }
 
 /** The page for a program. */
-export function jsonOf({ name, title, lines }: Page): string {
+export function pageJson({ name, title, lines }: Page): string {
   return JSON.stringify({ error: name, title, message: lines.join(' ') })
 }

@@ -1,17 +1,17 @@
 import pLimit from 'p-limit'
 import {
-  checkRefOf,
+  buildCheckRef,
   pastOperations,
   readPastChecks,
 } from '../../api/contract/appraisal/past-checks.ts'
 import type { RooftopAccess } from '../../api/sources/calls.ts'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import { loadPastChecks } from '../../streams/vehicle-checks/load-past-checks.ts'
 import { relistReports } from '../../streams/vehicle-checks/make-due.ts'
 import { withSessionLock } from '../../warehouse/db/locks.ts'
 import { inTransaction } from '../../warehouse/db/transaction.ts'
 import { archiveFolder, readArchived } from '../archive/archive.ts'
-import { accessOf, chooseOne, type FoundPdf, findEvaluations, findPdfs } from './find-linked.ts'
+import { chooseOne, type FoundPdf, findAccess, findEvaluations, findPdfs } from './find-linked.ts'
 import type { LinkContext, LinkOutcome, LinkRequest, Unavailable, VanishedReason } from './link.ts'
 import { SingleFlight } from './single-flight.ts'
 import type { SourceTime } from './source-time.ts'
@@ -62,14 +62,14 @@ export class PdfLinks {
   }
 
   #isMissing(one: FoundPdf): boolean {
-    const at = this.#missing.get(refOf(one))
+    const at = this.#missing.get(pdfKey(one))
     return at !== undefined && performance.now() - at < missingMs
   }
 
   /** The next clicks need not ask again; a check that is gone rarely comes back. */
   #remember(one: FoundPdf): typeof none {
     if (this.#missing.size >= maxMissing) this.#missing.clear()
-    this.#missing.set(refOf(one), performance.now())
+    this.#missing.set(pdfKey(one), performance.now())
     return none
   }
 
@@ -103,7 +103,7 @@ export class PdfLinks {
     let refused: SyncError | null = null
     let unlistedAt: Date | null = null
     for (const { rooftopUid, evalId } of await findEvaluations(db, one)) {
-      const rooftop = accessOf(config, rooftopUid)
+      const rooftop = findAccess(config, rooftopUid)
       if (rooftop === null) continue
       try {
         unlistedAt = await this.#ask(one, rooftop, evalId, signal)
@@ -143,7 +143,7 @@ export class PdfLinks {
       const [loaded] = await loadPastChecks(db, [answer], null)
       if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
     })
-    return checks.some((check) => checkRefOf(check, vin) === ref) ? null : at
+    return checks.some((check) => buildCheckRef(check, vin) === ref) ? null : at
   }
 
   /** Marks a check that none of the vehicle's evaluations lists any more. */
@@ -160,7 +160,7 @@ export class PdfLinks {
 
   /** An archive that this process cannot read counts as empty. */
   readonly #unreadable = (error: unknown): null => {
-    this.#context.log.warn(`the archive cannot be read: ${messageOf(error)}`)
+    this.#context.log.warn(`the archive cannot be read: ${errorText(error)}`)
     return null
   }
 
@@ -171,15 +171,15 @@ export class PdfLinks {
     const key = { rooftopId, evalId, linkKind: `${kind}_pdf`, linkRef }
     const read =
       folder === null ? null : await readArchived(db, folder, key).catch(this.#unreadable)
-    return { is: 'vanished', reason: reasonOf(one, signed), archived: read }
+    return { is: 'vanished', reason: vanishedReason(one, signed), archived: read }
   }
 }
 
-function refOf({ groupId, kind, ref }: FoundPdf): string {
+function pdfKey({ groupId, kind, ref }: FoundPdf): string {
   return `${groupId} ${kind} ${ref}`
 }
 
-function reasonOf({ isGone }: FoundPdf, { is }: SignResult): VanishedReason {
+function vanishedReason({ isGone }: FoundPdf, { is }: SignResult): VanishedReason {
   if (isGone) return 'unlisted'
   return is === 'gone' ? 'gone' : 'bare'
 }

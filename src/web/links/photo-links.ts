@@ -1,6 +1,6 @@
 import { listImages } from '../../api/contract/appraisal/photos.ts'
 import { SyncError } from '../../errors.ts'
-import { accessOf, chooseOne, type FoundPhoto, findPhotos } from './find-linked.ts'
+import { chooseOne, type FoundPhoto, findAccess, findPhotos } from './find-linked.ts'
 import type { LinkContext, LinkOutcome, LinkRequest } from './link.ts'
 import { SingleFlight } from './single-flight.ts'
 import type { SourceTime } from './source-time.ts'
@@ -70,7 +70,7 @@ export class PhotoLinks {
 
   async #ask({ rooftopUid, evalId, isGone }: FoundPhoto, signal: AbortSignal): Promise<Album> {
     const { services, appraisal, config } = this.#context
-    const rooftop = accessOf(config, rooftopUid)!
+    const rooftop = findAccess(config, rooftopUid)!
     const call = { fields: { evalid: evalId }, rooftop, naturalKey: String(evalId), signal }
     try {
       const requestedAt = new Date()

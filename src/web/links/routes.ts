@@ -6,7 +6,7 @@ import { type ArchivedFile, type LinkKind, type LinkOutcome, linkKinds } from '.
 import type { LinkOpener } from './link-opener.ts'
 import { outcomePage, refusedPage, tooManyPage } from './pages.ts'
 import { sendPage } from './send-page.ts'
-import { tokenCheck, tokenOf } from './token.ts'
+import { findToken, tokenCheck } from './token.ts'
 
 /** What the routes are made of. */
 interface LinkRoutes {
@@ -35,7 +35,7 @@ export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRout
     const kind = linkKinds.find((one) => one === params.kind) ?? null
     const logClick = (outcome: string, more: object = {}) =>
       log.info({ kind, outcome, ms: Math.round(performance.now() - startedMs), ...more }, 'link')
-    if (!isValid(tokenOf(headers.authorization, query.token))) {
+    if (!isValid(findToken(headers.authorization, query.token))) {
       const getsAnswer = refusals.shouldAnswer(ip)
       const count = refusals.takeLogCount()
       if (count > 0) log.warn({ count }, 'links refused: no valid token')

@@ -2,17 +2,17 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 
 /** Makes a check whether a given token is the right one, in a time that shows nothing about it. */
 export function tokenCheck(right: string): (given: string | null) => boolean {
-  const wanted = digestOf(right)
-  return (given) => timingSafeEqual(digestOf(given ?? ''), wanted) && given !== null
+  const wanted = digestText(right)
+  return (given) => timingSafeEqual(digestText(given ?? ''), wanted) && given !== null
 }
 
 /** The token of a request: `Authorization: Bearer …`, else `?token=`; null when there is none, or several. */
-export function tokenOf(authorization: string | undefined, query: unknown): string | null {
+export function findToken(authorization: string | undefined, query: unknown): string | null {
   const bearer = /^Bearer +(\S.*)$/i.exec(authorization ?? '')?.[1]
   if (bearer !== undefined) return bearer.trimEnd()
   return typeof query === 'string' ? query : null
 }
 
-function digestOf(text: string): Buffer {
+function digestText(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

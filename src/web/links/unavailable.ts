@@ -1,4 +1,4 @@
-import { type ErrorAction, messageOf, SyncError } from '../../errors.ts'
+import { type ErrorAction, errorText, SyncError } from '../../errors.ts'
 import { RecordIssues } from '../../values/record.ts'
 import { LockTimeout } from '../../warehouse/db/locks.ts'
 import type { Unavailable } from './link.ts'
@@ -24,7 +24,7 @@ export function unavailable(error: unknown, signal: AbortSignal): Unavailable {
   const after = (retryAfterSeconds: number): Unavailable => ({
     is: 'unavailable',
     retryAfterSeconds,
-    reason: messageOf(error),
+    reason: errorText(error),
   })
   if (error instanceof SyncError) return after(retryAfter[error.errorAction])
   if (error instanceof RecordIssues) return after(retryAfter.skip)

@@ -55,16 +55,16 @@ export function streamProblems(
   const isOfKey = ({ refusedKey }: StreamState) => refusedKey !== null && names.has(refusedKey)
   const byCause = Map.groupBy(
     wrong.filter((state) => !isOfKey(state)),
-    (state) => `${state.uid} ${causeOf(state)}`,
+    (state) => `${state.uid} ${causeKey(state)}`,
   )
   const causes = [...byCause.values()].map((own) => ({
     own,
-    key: `${causeOf(own[0]!)} ${own.map(({ stream }) => stream).join()}`,
+    key: `${causeKey(own[0]!)} ${own.map(({ stream }) => stream).join()}`,
   }))
   const together = Map.groupBy(causes, ({ key }) => key)
   return sortProblems([
     ...refused.map((key) => keyProblem(key, wrong, config)),
-    ...[...together.values()].map((same) => problemOf(same.flatMap((one) => one.own))),
+    ...[...together.values()].map((same) => streamProblem(same.flatMap((one) => one.own))),
   ])
 }
 
@@ -85,11 +85,11 @@ function keyProblem(state: KeyState, wrong: readonly StreamState[], config: Conf
   }
 }
 
-function causeOf(state: StreamState): string {
-  return `${state.status} ${causeWords(whyOf(state).replaceAll(state.uid, ''))}`
+function causeKey(state: StreamState): string {
+  return `${state.status} ${causeWords(explainState(state).replaceAll(state.uid, ''))}`
 }
 
-function whyOf({ status, error, fault, gaps, unprovable }: StreamState): string {
+function explainState({ status, error, fault, gaps, unprovable }: StreamState): string {
   if (status === 'never') return 'No run has finished yet: start one with "forecourt sync".'
   if (status === 'late')
     return `No good run within ${freshWithinHours} hours${error === null ? '' : `; the last one: ${error}`}`
@@ -105,7 +105,7 @@ const ranks = { failed: 0, late: 1, never: 3, partial: 4 } as const
 const words = { failed: 'Failed', late: 'Late', never: 'Never', partial: 'Incomplete' } as const
 
 /** The row of states with one cause. */
-function problemOf(states: readonly StreamState[]): StreamProblem {
+function streamProblem(states: readonly StreamState[]): StreamProblem {
   const [first] = states as [StreamState]
   const status = first.status as StreamProblem['status']
   const isWrong = first.fault !== null
@@ -119,13 +119,13 @@ function problemOf(states: readonly StreamState[]): StreamProblem {
     tone: isWrong || status === 'failed' || status === 'late' ? 'bad' : 'warn',
     what: listText(rooftops, 3),
     detail: status === 'failed' && keys.length === 1 ? `${which}, key “${keys[0]}”` : which,
-    why: whyOf(first),
+    why: explainState(first),
     since: states.map(({ since }) => since).sort()[0] ?? null,
-    link: linkOf(states, rooftops.length === 1),
+    link: problemLink(states, rooftops.length === 1),
   }
 }
 
-function linkOf(states: readonly StreamState[], isOne: boolean): Problem['link'] {
+function problemLink(states: readonly StreamState[], isOne: boolean): Problem['link'] {
   const [{ status, failedRun, uid, stream, gaps }] = states as [StreamState]
   const rooftop = `/rooftops/${encodeURIComponent(uid)}`
   if (status === 'failed' && failedRun !== null)

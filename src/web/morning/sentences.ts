@@ -31,7 +31,7 @@ export interface Sentences {
 }
 
 /** One sentence that says whether the numbers can be trusted, and one or two that say why, and what is not affected. */
-export function sentencesOf(summary: Summary, place: Place): Sentences {
+export function writeSentences(summary: Summary, place: Place): Sentences {
   const { states, problems, otherCount, runningId } = summary
   const all = place.config.rooftops.length
   if (all === 0)

@@ -1,11 +1,11 @@
 import type { AppraisalClient } from '../../api/sources/appraisal/client.ts'
 import type { RooftopAccess } from '../../api/sources/calls.ts'
 import type { RooftopConfig } from '../../app/config/read.ts'
-import { messageOf, SyncError } from '../../errors.ts'
+import { errorText, SyncError } from '../../errors.ts'
 import { evaluationRecords } from '../../streams/evaluations/evaluation-records.ts'
 import { isCurrencyCode } from '../../values/currency-codes.ts'
 import { valueAt } from '../../values/json-path.ts'
-import { countryOfZone, currenciesOf } from '../../values/regions.ts'
+import { countryOfZone, findCurrencies } from '../../values/regions.ts'
 import { plural } from '../../values/text.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { daySeconds } from '../../values/window.ts'
@@ -45,19 +45,22 @@ export async function checkRooftop(
       describeRecent(recent),
     ].join('; ')
     return [
-      ok(nameOf(rooftop), found),
+      ok(checkName(rooftop), found),
       ...regionProblems(rooftop, recent),
       ...evaluationProblems(rooftop, recent),
     ]
   } catch (error) {
     // The line has the uid already.
-    const problem = messageOf(error).replace(` of rooftop ${rooftop.uid} `, ' ')
-    return [fail(nameOf(rooftop), `${rooftop.name}: ${problem}`), ...regionProblems(rooftop, null)]
+    const problem = errorText(error).replace(` of rooftop ${rooftop.uid} `, ' ')
+    return [
+      fail(checkName(rooftop), `${rooftop.name}: ${problem}`),
+      ...regionProblems(rooftop, null),
+    ]
   }
 }
 
 /** The name of a rooftop's lines. */
-export function nameOf({ uid }: RooftopConfig): string {
+export function checkName({ uid }: RooftopConfig): string {
   return `rooftop ${uid}`
 }
 
@@ -87,7 +90,7 @@ async function findRecent(source: CheckedSource, access: RooftopAccess): Promise
     const read = await appraisal.getEvaluation(access, evalId, { signal })
     if (read.kind === 'vanished') return null
     const body: unknown = JSON.parse(read.text)
-    const dealerId = evaluationRecords.dealerOf(body, evalId, source.wire)
+    const dealerId = evaluationRecords.readDealer(body, evalId, source.wire)
     return { evalId, dealerId, currency: findCurrency(body, evalId, source.wire), inGroupAlone }
   } catch (error) {
     // One record that cannot be read says nothing about the rooftop.
@@ -99,7 +102,7 @@ async function findRecent(source: CheckedSource, access: RooftopAccess): Promise
 
 /** The currency that the first user price with one names. */
 function findCurrency(body: unknown, evalId: number, { userPrice }: AppraisalWire): string | null {
-  const prices = valueAt(evaluationRecords.recordOf(body, evalId), 'UserPrices')
+  const prices = valueAt(evaluationRecords.findRecord(body, evalId), 'UserPrices')
   const found = Array.isArray(prices)
     ? prices.map((price: unknown) => valueAt(price, userPrice.currency))
     : []
@@ -121,7 +124,7 @@ function describeRecent(recent: Recent | null): string {
 function regionProblems(rooftop: RooftopConfig, recent: Recent | null): Check[] {
   const { region, timezone, currency } = rooftop
   const country = countryOfZone(region, timezone)
-  const used = currenciesOf(region, country)
+  const used = findCurrencies(region, country)
   const where = country === null ? `the region ${region}` : timezone
   return [
     ...(country === null
@@ -138,7 +141,7 @@ function regionProblems(rooftop: RooftopConfig, recent: Recent | null): Check[] 
               : 'correct currency or timezone; currency cannot change once the rooftop has rows'
           }`,
         ]),
-  ].map((problem) => warn(nameOf(rooftop), problem))
+  ].map((problem) => warn(checkName(rooftop), problem))
 }
 
 function evaluationProblems(rooftop: RooftopConfig, recent: Recent | null): Check[] {
@@ -150,21 +153,21 @@ function evaluationProblems(rooftop: RooftopConfig, recent: Recent | null): Chec
     const carried = recent.dealerId === null ? '' : ` with DealerID ${recent.dealerId}`
     checks.push(
       warn(
-        nameOf(rooftop),
+        checkName(rooftop),
         `dealerId is ${dealerId}, and the list has no evaluation with it in the last ${recentDays} days, while its group has ${inGroupAlone}, such as ${evalId}${carried}: nothing would be loaded. Correct dealerId, unless the rooftop has been quiet`,
       ),
     )
   } else if (dealerId !== null && recent.dealerId !== null && recent.dealerId !== dealerId)
     checks.push(
       fail(
-        nameOf(rooftop),
+        checkName(rooftop),
         `dealerId is ${dealerId}, but evaluation ${evalId}, which the list gives for it, carries DealerID ${recent.dealerId}: correct dealerId, or wire.appraisal.evaluation.dealerId`,
       ),
     )
   if (recent.currency !== null && recent.currency !== currency)
     checks.push(
       warn(
-        nameOf(rooftop),
+        checkName(rooftop),
         `currency is ${currency}, but evaluation ${evalId} has prices in ${recent.currency}: correct one before the first sync`,
       ),
     )

@@ -3,7 +3,7 @@ import type { AppraisalClient } from '../../api/sources/appraisal/client.ts'
 import { openAppraisal, openServices } from '../../api/sources/open-services.ts'
 import type { Config } from '../../app/config/read.ts'
 import { loadJobs } from '../../app/scheduler/load-jobs.ts'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { refusedChanges } from '../../sync/run/rooftops.ts'
 import { isExampleAddress, isLoopback, sandboxKeyPrefix } from '../../values/service-address.ts'
@@ -13,7 +13,7 @@ import { findBinaries } from '../../warehouse/db/embedded-programs.ts'
 import { assertSchemaExists, migrationStatus } from '../../warehouse/db/migrate.ts'
 import { connectWarehouse, embeddedFolder } from '../../warehouse/warehouse.ts'
 import { type Check, fail, ok, warn } from './check-result.ts'
-import { checkRooftop, nameOf } from './check-rooftop.ts'
+import { checkName, checkRooftop } from './check-rooftop.ts'
 
 /** A larger difference of the clocks is a warning; windows follow the source's clock in any case. */
 const maxSkewMs = 60_000
@@ -61,7 +61,7 @@ async function checkJobs(config: Config): Promise<Check[]> {
       ),
     ]
   } catch (error) {
-    return [fail('jobs', messageOf(error))]
+    return [fail('jobs', errorText(error))]
   }
 }
 
@@ -101,7 +101,7 @@ function localAddresses(config: Config): Check[] {
     const isOfSandbox = used.every((value) => value.startsWith(sandboxKeyPrefix))
     if (isOfSandbox && warehouse.url === null) return []
     const what = isOfSandbox
-      ? `the sandbox: its generated vehicles would be in ${placeOf(config)}`
+      ? `the sandbox: its generated vehicles would be in ${warehouseAddress(config)}`
       : 'this machine, where the sandbox runs: write the address of the service'
     return [warn(setting, `${url} is ${what}`)]
   })
@@ -122,14 +122,14 @@ async function checkWarehouse(config: Config, log: Log): Promise<Check[]> {
     const { rows } = await warehouse.pool.query<{ version: string }>(
       "select current_setting('server_version') as version",
     )
-    const where = status ? `embedded, runs on 127.0.0.1:${status.port}` : placeOf(config)
+    const where = status ? `embedded, runs on 127.0.0.1:${status.port}` : warehouseAddress(config)
     const server = ok('warehouse', `Postgres ${rows[0]?.version}, ${where}`)
     const schema = await checkSchema(warehouse.pool)
     if (schema.status !== 'ok') return [server, schema]
     const refused = await refusedChanges(warehouse.db, config.rooftops)
     return [server, schema, ...refused.map((detail) => fail('rooftops', detail))]
   } catch (error) {
-    return [fail('warehouse', messageOf(error))]
+    return [fail('warehouse', errorText(error))]
   }
 }
 
@@ -141,11 +141,11 @@ async function checkSchema(pool: Parameters<typeof migrationStatus>[0]): Promise
     const todo = 'forecourt migrate applies them, and so does the next sync'
     return warn('schema', `version ${version}, ${pending.length} migrations pending: ${todo}`)
   } catch (error) {
-    return fail('schema', messageOf(error))
+    return fail('schema', errorText(error))
   }
 }
 
-function placeOf({ warehouse }: Config): string {
+function warehouseAddress({ warehouse }: Config): string {
   const { hostname, port, pathname } = new URL(warehouse.url ?? '')
   return `${hostname || 'local socket'}:${port || '5432'}${pathname}`
 }
@@ -158,7 +158,7 @@ async function checkSource({ config, log, signal }: Source): Promise<Check[]> {
     const clock = await checkClock(appraisal, signal)
     if (clock.status === 'fail') {
       const detail = 'not asked, since the source cannot be reached'
-      return [clock, ...config.rooftops.map((one) => fail(nameOf(one), detail))]
+      return [clock, ...config.rooftops.map((one) => fail(checkName(one), detail))]
     }
     const source = { appraisal, wire: config.wire.appraisal, signal }
     const rooftops = config.rooftops.map((rooftop) => checkRooftop(source, rooftop))
@@ -179,7 +179,7 @@ async function checkVehicleData({ config, log, signal }: Source): Promise<Check[
     await services.client.call(pollPriceBatch, { fields: { batchId: 'check' }, signal })
   } catch (error) {
     const { status } = error as { status?: number }
-    if (status !== 400 && status !== 404) return [fail(name, messageOf(error))]
+    if (status !== 400 && status !== 404) return [fail(name, errorText(error))]
   }
   return [ok(name, `${baseUrl}: reached, and the key is not refused`)]
 }
@@ -192,7 +192,7 @@ async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Prom
   try {
     await appraisal.measureClock({ signal })
   } catch (error) {
-    return fail('source', messageOf(error))
+    return fail('source', errorText(error))
   }
   const { measured, offsetMs } = appraisal.clock
   if (!measured)

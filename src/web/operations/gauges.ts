@@ -108,7 +108,7 @@ export interface Sample {
 }
 
 /** One sample of each of these gauges with the same labels; null: it has no value now. */
-export function samplesOf(
+export function gaugeSamples(
   values: Readonly<Partial<Record<GaugeName, number | null>>>,
   labels: Sample['labels'] = {},
 ): Sample[] {
@@ -118,7 +118,7 @@ export function samplesOf(
 }
 
 /** The samples as a registry. A gauge without a sample is left out: a 0 would seem to be a measured value. */
-export function registryOf(samples: readonly Sample[]): Registry {
+export function gaugeRegistry(samples: readonly Sample[]): Registry {
   const registry = new Registry()
   for (const [name, own] of Map.groupBy(samples, ({ gauge }) => gauge)) {
     const { help, labels } = gauges[name]

@@ -1,11 +1,11 @@
 import type pg from 'pg'
 import { loadJobs } from '../../app/scheduler/load-jobs.ts'
 import type { Context } from '../../context.ts'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { openPool } from '../../warehouse/db/connect.ts'
 import { assertSchemaCurrent } from '../../warehouse/db/migrate.ts'
-import { registryOf } from './gauges.ts'
+import { gaugeRegistry } from './gauges.ts'
 import { openProcessMetrics } from './process-metrics.ts'
 import { keySamples } from './samples.ts'
 import { WarehouseMetrics, warehouseTimeoutMs } from './warehouse-metrics.ts'
@@ -41,10 +41,10 @@ export async function openOperations(context: Context): Promise<Operations> {
     log,
     metrics: async () => {
       const samples = [...keySamples(context.rates()), ...(await warehouse.samples())]
-      const texts = [counted.registry.metrics(), registryOf(samples).metrics()]
+      const texts = [counted.registry.metrics(), gaugeRegistry(samples).metrics()]
       return (await Promise.all(texts)).join('\n')
     },
-    readiness: readinessOf(pool, signal),
+    readiness: createReadiness(pool, signal),
     [Symbol.asyncDispose]: async () => {
       counted[Symbol.dispose]()
       await pool.end()
@@ -53,7 +53,7 @@ export async function openOperations(context: Context): Promise<Operations> {
 }
 
 /** Checks readiness: the warehouse answers and has the schema of this code, and the process is not stopping. */
-function readinessOf(pool: pg.Pool, signal: AbortSignal): () => Promise<Readiness> {
+function createReadiness(pool: pg.Pool, signal: AbortSignal): () => Promise<Readiness> {
   let checking: Promise<Readiness> | null = null
   let checkedAt = Number.NEGATIVE_INFINITY
   return async () => {
@@ -74,7 +74,7 @@ async function checkWarehouse(pool: pg.Pool): Promise<Readiness> {
   })
   const checked = assertSchemaCurrent(pool).then(
     () => ({ ready: true }) as const,
-    (error: unknown) => ({ ready: false, reason: messageOf(error) }) as const,
+    (error: unknown) => ({ ready: false, reason: errorText(error) }) as const,
   )
   return await Promise.race([checked, late])
 }

@@ -48,13 +48,13 @@ export function openProcessMetrics(config: Config): ProcessMetrics {
 const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 /** Makes counters of a registry. */
-function countersOf(registry: Registry) {
+function counterFactory(registry: Registry) {
   return <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
 }
 
 function requestCounter(registry: Registry, { wire }: Config): (request: RequestEnded) => void {
-  const counter = countersOf(registry)
+  const counter = counterFactory(registry)
   const nameOf = endpointNames(wire)
   const sent = counter(
     'forecourt_requests_total',
@@ -98,7 +98,7 @@ export function endpointNames(wire: WireSettings): (request: RequestEnded) => st
     const { method } = transport
     const path = barePath(transport.path)
     const service = one.service === 'appraisal' ? 'appraisal' : 'vehicle-data'
-    return { path, method, service, fits: patternOf(path) }
+    return { path, method, service, fits: pathPattern(path) }
   })
   return ({ service, method, path }) =>
     templates.find((one) => one.service === service && one.method === method && one.fits.test(path))
@@ -106,13 +106,13 @@ export function endpointNames(wire: WireSettings): (request: RequestEnded) => st
 }
 
 /** A pattern for the paths of a template: a parameter is one path segment. */
-function patternOf(template: string): RegExp {
+function pathPattern(template: string): RegExp {
   const parts = template.split(/\{\w+\}/).map((part) => part.replaceAll(/[^\w/-]/g, '\\$&'))
   return new RegExp(`^${parts.join('[^/]+')}$`)
 }
 
 function blockCounter(registry: Registry): (block: EventLoopBlocked) => void {
-  const counter = countersOf(registry)
+  const counter = counterFactory(registry)
   const blocks = counter(
     'forecourt_event_loop_blocked_total',
     'How often the event loop of this process was blocked for longer than the heartbeats allow',
@@ -130,7 +130,7 @@ function blockCounter(registry: Registry): (block: EventLoopBlocked) => void {
 const rowOutcomes = ['inserted', 'updated', 'unchanged', 'quarantined', 'vanished'] as const
 
 function sliceCounter(registry: Registry): (slice: SliceEnded) => void {
-  const counter = countersOf(registry)
+  const counter = counterFactory(registry)
   const slices = counter(
     'forecourt_slices_total',
     'Slices that ended in this process: done, failed, parked, fenced (another worker took it over) or stopped',

@@ -9,7 +9,7 @@ import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { countQueue } from '../../warehouse/queue/queue.ts'
 import { readLinkStatus } from '../links/link-status.ts'
-import { type Sample, samplesOf } from './gauges.ts'
+import { gaugeSamples, type Sample } from './gauges.ts'
 
 /** The status of an API key in this process. */
 interface KeyStatus {
@@ -37,7 +37,7 @@ export function keySamples(keys: readonly KeyStatus[]): Sample[] {
       forecourt_key_blocked_seconds: Math.max(0, blockedMs / 1000),
       forecourt_request_rate_limit: status.perSecond,
     }
-    return samplesOf(values, labelsOf(key))
+    return gaugeSamples(values, keyLabels(key))
   })
 }
 
@@ -45,12 +45,12 @@ export function keySamples(keys: readonly KeyStatus[]): Sample[] {
 export async function keyStateSamples(db: Db, config: Config): Promise<Sample[]> {
   const keys = await readKeyStates(db, config)
   return keys.flatMap(({ key, state, refusal }) => {
-    const labels = labelsOf(key)
+    const labels = keyLabels(key)
     return [
       ...keyStateNames.flatMap((name) =>
-        samplesOf({ forecourt_key_state: Number(name === state) }, { ...labels, state: name }),
+        gaugeSamples({ forecourt_key_state: Number(name === state) }, { ...labels, state: name }),
       ),
-      ...samplesOf(
+      ...gaugeSamples(
         {
           forecourt_key_refused_rooftops: refusal?.rooftops.length ?? 0,
           forecourt_key_refused_calls: refusal?.calls ?? 0,
@@ -62,7 +62,7 @@ export async function keyStateSamples(db: Db, config: Config): Promise<Sample[]>
 }
 
 /** The same labels as on the counters of requests, so that both can be joined. */
-function labelsOf(key: string): Record<string, string> {
+function keyLabels(key: string): Record<string, string> {
   return { service: key === vehicleDataKey ? 'vehicle-data' : 'appraisal', key: shortKey(key) }
 }
 
@@ -70,13 +70,13 @@ function labelsOf(key: string): Record<string, string> {
 export async function schemaSamples(db: Db): Promise<Sample[]> {
   const { rows } = await sql<{ version: number }>`
     select coalesce(max(version), 0) as version from ops.schema_migration`.execute(db)
-  return samplesOf({ forecourt_schema_version: rows[0]!.version })
+  return gaugeSamples({ forecourt_schema_version: rows[0]!.version })
 }
 
 /** The links and their objective, as in `status`. */
 export async function linkSamples(db: Db, config: Config): Promise<Sample[]> {
   const { inScope, alive, objective } = await readLinkStatus(db, config, await readSourceNow(db))
-  return samplesOf({
+  return gaugeSamples({
     forecourt_links_in_scope: inScope,
     forecourt_links_alive: alive,
     forecourt_links_objective_ratio: objective,
@@ -97,7 +97,7 @@ export async function spendSamples(db: Db, { budget: allowed }: Config): Promise
       forecourt_billable_calls_today: today,
       forecourt_billable_calls_allowed: most,
     }
-    return samplesOf(values, { budget })
+    return gaugeSamples(values, { budget })
   })
 }
 
@@ -116,7 +116,7 @@ export async function jobSamples(
       forecourt_job_last_good_timestamp_seconds:
         lastGoodAt === null ? null : Date.parse(lastGoodAt) / 1000,
     }
-    return samplesOf(values, { job })
+    return gaugeSamples(values, { job })
   })
 }
 
@@ -125,9 +125,9 @@ export async function queueSamples(db: Db): Promise<Sample[]> {
   const { oldestSeconds, ...counts } = await countQueue(db)
   return [
     ...Object.entries(counts).flatMap(([state, count]) =>
-      samplesOf({ forecourt_queue_slices: count }, { state }),
+      gaugeSamples({ forecourt_queue_slices: count }, { state }),
     ),
-    ...samplesOf({ forecourt_queue_oldest_waiting_seconds: oldestSeconds }),
+    ...gaugeSamples({ forecourt_queue_oldest_waiting_seconds: oldestSeconds }),
   ]
 }
 
@@ -139,7 +139,7 @@ export async function webhookSamples(db: Db): Promise<Sample[]> {
     from ops.webhook_delivery
     where state = 'waiting'`.execute(db)
   const { waiting, oldest } = rows[0]!
-  return samplesOf({
+  return gaugeSamples({
     forecourt_webhook_deliveries_waiting: waiting,
     forecourt_webhook_oldest_waiting_seconds: oldest,
   })
@@ -157,8 +157,8 @@ export async function runSamples(db: Db, config: Config): Promise<Sample[]> {
     where resolved_at is null and ${isOfConfig('alert.source_id', config)}`.execute(db)
   return [
     ...rows.flatMap(({ lane, running }) =>
-      samplesOf({ forecourt_runs_running: running }, { lane }),
+      gaugeSamples({ forecourt_runs_running: running }, { lane }),
     ),
-    ...samplesOf({ forecourt_alerts_open: alerts.rows[0]!.open }),
+    ...gaugeSamples({ forecourt_alerts_open: alerts.rows[0]!.open }),
   ]
 }

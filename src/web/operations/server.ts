@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import type { Operations } from './operations.ts'
 
 /** The running server of the operations endpoints. */
@@ -14,7 +14,7 @@ export async function startOperationsServer(
 ): Promise<OperationsServer> {
   const app = fastify({ forceCloseConnections: true })
   app.setErrorHandler(async (error, _request, reply) => {
-    operations.log.error(`a request for operations failed: ${messageOf(error)}`)
+    operations.log.error(`a request for operations failed: ${errorText(error)}`)
     return await reply.code(500).send({ status: 'error' })
   })
   app.setNotFoundHandler(async (_request, reply) =>
@@ -30,7 +30,7 @@ export async function startOperationsServer(
   } catch (cause) {
     await app.close()
     throw new UsageError(
-      `Cannot listen on port ${port} of ${host} for operations: ${messageOf(cause)}. ` +
+      `Cannot listen on port ${port} of ${host} for operations: ${errorText(cause)}. ` +
         'Choose another --operations-port (operations.host, operations.port in the config).',
       { cause },
     )

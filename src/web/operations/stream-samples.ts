@@ -4,7 +4,7 @@ import { allStreams } from '../../streams/all.ts'
 import { freshWithinHours } from '../../sync/explain/status.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
-import { type Sample, samplesOf } from './gauges.ts'
+import { gaugeSamples, type Sample } from './gauges.ts'
 
 /** The status of one rooftop and stream; times in seconds, null when there is no start to count from. */
 interface StreamStatus {
@@ -24,7 +24,7 @@ export async function streamSamples(db: Db, config: Config): Promise<Sample[]> {
   const byStream = Map.groupBy(statuses, ({ stream }) => stream)
   const sums = [...byStream].flatMap(([stream, own]) => streamSums(stream, own))
   const each = config.operations.perRooftop ? statuses.flatMap(rooftopSamples) : []
-  return [...sums, ...each, ...samplesOf({ forecourt_rooftops: config.rooftops.length })]
+  return [...sums, ...each, ...gaugeSamples({ forecourt_rooftops: config.rooftops.length })]
 }
 
 /** Records in quarantine. */
@@ -38,11 +38,11 @@ export async function quarantineSamples(db: Db, config: Config): Promise<Sample[
     group by rooftop_uid, stream`.execute(db)
   const sums = allStreams.flatMap(({ name: stream }) => {
     const own = rows.filter((row) => row.stream === stream)
-    return samplesOf({ forecourt_quarantined_records: sumOf(own, 'records') }, { stream })
+    return gaugeSamples({ forecourt_quarantined_records: sumColumn(own, 'records') }, { stream })
   })
   if (!config.operations.perRooftop) return sums
   const each = rows.flatMap(({ records, ...labels }) =>
-    samplesOf({ forecourt_rooftop_quarantined_records: records }, labels),
+    gaugeSamples({ forecourt_rooftop_quarantined_records: records }, labels),
   )
   return [...sums, ...each]
 }
@@ -56,14 +56,14 @@ function streamSums(stream: string, own: readonly StreamStatus[]): Sample[] {
     forecourt_stream_last_good_run_age_max_seconds: greatest(own.map(({ goodAge }) => goodAge)),
     forecourt_stream_late_rooftops: own.filter((one) => !isFresh(one)).length,
     forecourt_stream_never_run_rooftops: own.filter(({ goodAge }) => goodAge === null).length,
-    forecourt_coverage_gaps: sumOf(own, 'gaps'),
+    forecourt_coverage_gaps: sumColumn(own, 'gaps'),
     forecourt_coverage_gap_rooftops: own.filter(({ gaps }) => gaps > 0).length,
-    forecourt_unprovable_windows: sumOf(own, 'unprovable'),
+    forecourt_unprovable_windows: sumColumn(own, 'unprovable'),
   }
-  return samplesOf(values, { stream })
+  return gaugeSamples(values, { stream })
 }
 
-function sumOf<Name extends string>(own: readonly Record<Name, number>[], name: Name): number {
+function sumColumn<Name extends string>(own: readonly Record<Name, number>[], name: Name): number {
   return own.reduce((sum, row) => sum + row[name], 0)
 }
 
@@ -81,7 +81,7 @@ function rooftopSamples({ rooftop, stream, lag, goodAge }: StreamStatus): Sample
     forecourt_rooftop_stream_lag_seconds: lag,
     forecourt_rooftop_last_good_run_age_seconds: goodAge,
   }
-  return samplesOf(values, { rooftop, stream })
+  return gaugeSamples(values, { rooftop, stream })
 }
 
 /** Calculates like `status`, but from the coverage and the few unsettled windows instead of every certificate. */

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { Config } from '../../app/config/read.ts'
 import type { PlannedJob } from '../../app/scheduler/load-jobs.ts'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
-import { type Sample, samplesOf } from './gauges.ts'
+import { gaugeSamples, type Sample } from './gauges.ts'
 import {
   jobSamples,
   keyStateSamples,
@@ -61,7 +61,7 @@ export class WarehouseMetrics {
 
   constructor(options: WarehouseMetricsOptions) {
     this.#options = options
-    this.#parts = partsOf(options)
+    this.#parts = metricParts(options)
   }
 
   /** Waits for outdated parts, but no longer than a scrape may take; then the metrics of such a part are left out. */
@@ -70,7 +70,7 @@ export class WarehouseMetrics {
     await Promise.race([Promise.all(this.#parts.map((part) => this.#refresh(part))), late])
     const parts = this.#parts.flatMap(({ name }) => this.#samplesOf(name))
     const isUp = Number(this.#isUp(schemaPart))
-    return [...samplesOf({ forecourt_warehouse_up: isUp }), ...parts]
+    return [...gaugeSamples({ forecourt_warehouse_up: isUp }), ...parts]
   }
 
   #samplesOf(part: string): Sample[] {
@@ -80,7 +80,7 @@ export class WarehouseMetrics {
       forecourt_warehouse_part_up: Number(isUp),
       forecourt_warehouse_part_duration_seconds: reading?.seconds ?? null,
     }
-    return [...samplesOf(values, { part }), ...((isUp && reading?.samples) || [])]
+    return [...gaugeSamples(values, { part }), ...((isUp && reading?.samples) || [])]
   }
 
   #isUp(name: string): boolean {
@@ -106,7 +106,7 @@ export class WarehouseMetrics {
         'repeatable read, read only',
       )
     } catch (error) {
-      log.warn({ part: name }, `warehouse metrics could not be read: ${messageOf(error)}`)
+      log.warn({ part: name }, `warehouse metrics could not be read: ${errorText(error)}`)
     }
     const at = performance.now()
     this.#readings.set(name, { at, seconds: (at - startedMs) / 1000, samples })
@@ -118,7 +118,7 @@ function until({ cacheMs }: Part, { at, seconds }: Reading): number {
   return at + Math.max(cacheMs, seconds * 1000 * cacheFactor)
 }
 
-function partsOf({ config, jobs }: WarehouseMetricsOptions): Part[] {
+function metricParts({ config, jobs }: WarehouseMetricsOptions): Part[] {
   return [
     // The first and smallest part: it shows whether the warehouse answers at all.
     { name: schemaPart, cacheMs, read: schemaSamples },

@@ -1,12 +1,12 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Config } from '../../app/config/read.ts'
 import type { Context } from '../../context.ts'
-import { messageOf, UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
 import { serveConsole } from '../console/console.ts'
 import { LinkOpener } from '../links/link-opener.ts'
-import { brokenPage, htmlOf, notFoundPage, pagePolicy } from '../links/pages.ts'
+import { brokenPage, notFoundPage, pageHtml, pagePolicy } from '../links/pages.ts'
 import { serveLinks } from '../links/routes.ts'
 import { sendPage } from '../links/send-page.ts'
 import type { Operations } from '../operations/operations.ts'
@@ -135,7 +135,7 @@ function createServer(
     frameworkErrors: (_error, _request, reply) => {
       const answer = reply as FastifyReply
       answer.code(400).headers(safeHeaders).type('text/html; charset=utf-8')
-      answer.send(htmlOf({ ...notFoundPage, status: 400 }))
+      answer.send(pageHtml({ ...notFoundPage, status: 400 }))
     },
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -164,7 +164,7 @@ function createServer(
       reply.header('connection', 'close')
       return await sendPage(request, reply, { ...notFoundPage, status: statusCode })
     }
-    log.error(`a request failed: ${messageOf(error)}`)
+    log.error(`a request failed: ${errorText(error)}`)
     return await sendPage(request, reply, brokenPage)
   })
   app.get('/health', async () => ({ status: 'ok' }))
@@ -214,7 +214,7 @@ async function listen(app: FastifyInstance, { host, port }: ServerOptions): Prom
     await app.close()
     const { code = '' } = cause as NodeJS.ErrnoException
     if (!/^E(ADDRINUSE|ADDRNOTAVAIL|ACCES|NOTFOUND|AI_AGAIN)$/.test(code)) throw cause
-    const why = code === 'EADDRINUSE' ? 'another program has the port' : messageOf(cause)
+    const why = code === 'EADDRINUSE' ? 'another program has the port' : errorText(cause)
     throw new UsageError(
       `Cannot listen on port ${port} of ${host}: ${why}. Choose another --port or --host (serve.port, serve.host in the config).`,
       { cause },

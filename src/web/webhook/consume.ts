@@ -2,8 +2,8 @@ import type { RooftopConfig } from '../../app/config/read.ts'
 import { type Context, noProgress } from '../../context.ts'
 import {
   BusyError,
+  errorText,
   FencedError,
-  messageOf,
   OutdatedError,
   SyncError,
   UsageError,
@@ -62,7 +62,7 @@ class Consumer implements AsyncDisposable {
           this.#outdated = error
           break
         }
-        log.warn({ reason: messageOf(error) }, 'the webhook inbox cannot be read; trying again')
+        log.warn({ reason: errorText(error) }, 'the webhook inbox cannot be read; trying again')
       }
       await sleep(pauseMs, [signal]).catch(() => undefined)
     }
@@ -117,7 +117,7 @@ async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: numb
     if (signal.aborted) return
     // Another process does it, or has taken it over.
     if (error instanceof BusyError || error instanceof FencedError) return
-    const reason = messageOf(error)
+    const reason = errorText(error)
     log.warn({ ...about, reason }, 'webhooks could not be loaded; trying again later')
     if (due !== null && (error instanceof UsageError || error instanceof SyncError))
       await postpone(pool, due, reason).catch(() => undefined)

@@ -28,7 +28,7 @@ export interface Hint {
 }
 
 /** The event that a path names, in upper or lower case. */
-export function eventOf(text: string | undefined): WebhookEvent {
+export function findEvent(text: string | undefined): WebhookEvent {
   return webhookEvents.find((event) => event === text?.toUpperCase()) ?? 'not told'
 }
 

@@ -67,7 +67,7 @@ export class Inbox {
   ): Promise<boolean> {
     const { arrival, hint, hash, sourceNow } = one
     const rooftop = this.#rooftopOf(arrival, hint)
-    const { state, issue } = stateOf(arrival, hint, rooftop)
+    const { state, issue } = arrivalState(arrival, hint, rooftop)
     const body = state === 'waiting' ? null : await screenBody(tx, rooftop, hint)
     const { rows } = await tx.client.query<{ duplicates: number }>(
       `insert into ops.webhook_delivery as old
@@ -107,7 +107,7 @@ export class Inbox {
   }
 }
 
-function stateOf(
+function arrivalState(
   { rooftopUid }: Arrival,
   { kind, evalId, dealerId }: Hint,
   rooftop: RooftopRow | null,
@@ -131,12 +131,12 @@ async function screenBody(
 ): Promise<string> {
   await holdErasureLock(tx)
   const contacts = await erasedContacts(tx.db)
-  if (contacts === null) return textOf(body)
+  if (contacts === null) return bodyText(body)
   const ids = evalId === null ? [] : [evalId]
   const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? null, ids)
   const erased = suppressed.get(evalId ?? 0)
   const screened = erased === undefined ? body : redactJson(body, erased.terms)
-  const text = textOf(screened)
+  const text = bodyText(screened)
   const found = await contactsIn(text, contacts)
   // It is unknown whose body this is: the names beside an erased contact may be in any field.
   return found?.length === 0
@@ -144,6 +144,6 @@ async function screenBody(
     : JSON.stringify({ withheld: 'names a customer that was erased' })
 }
 
-function textOf(body: unknown): string {
+function bodyText(body: unknown): string {
   return JSON.stringify(body ?? null)
 }

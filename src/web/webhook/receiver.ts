@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { messageOf } from '../../errors.ts'
+import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { isTooDeep, maxJsonDepth } from '../../values/json-depth.ts'
 import { RefusalLimiter } from '../../values/refusal-limiter.ts'
-import { eventOf } from './hint.ts'
+import { findEvent } from './hint.ts'
 import { evaluationLimit, type Inbox } from './inbox.ts'
 
 /** The most bytes of a body. */
@@ -40,7 +40,7 @@ export function serveWebhooks(app: FastifyInstance, options: ReceiverOptions): v
     scope.addHook('onRequest', async (request, reply) => check(request, reply, options, refusals))
     scope.setErrorHandler(async (error: { statusCode?: number } & Error, _request, reply) => {
       const status = error.statusCode ?? 500
-      if (status >= 500) options.log.error(`a webhook failed: ${messageOf(error)}`)
+      if (status >= 500) options.log.error(`a webhook failed: ${errorText(error)}`)
       // A sender that is cut off while it sends never reads the answer: the rest is read, until the timeout of the request.
       if (status === 413) reply.removeHeader('connection')
       const message = status === 413 ? tooLarge : 'the body cannot be read'
@@ -93,7 +93,7 @@ async function receive(
   const parsed = Buffer.isBuffer(bytes) ? parseBody(bytes) : { problem: 'there is no body' }
   if ('problem' in parsed) return reply.code(400).send({ error: parsed.problem })
   const { event, rooftop: rooftopUid } = params
-  const arrival = { event: eventOf(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
+  const arrival = { event: findEvent(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
   try {
     const stored = await withinTimeout(inbox.store(arrival))
     if (stored === 'too many') return reply.code(413).send({ error: tooMany })

@@ -2,9 +2,9 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 /** Makes a check whether a delivery carries one of the valid secrets, in a time that shows nothing about them. */
 export function secretCheck(valid: readonly string[]): (given: unknown) => boolean {
-  const wanted = valid.map(digestOf)
+  const wanted = valid.map(digestText)
   return (given) => {
-    const digest = digestOf(typeof given === 'string' ? given : '')
+    const digest = digestText(typeof given === 'string' ? given : '')
     // All are compared, so that the time does not show which one it was.
     const matches = wanted.map((one) => timingSafeEqual(one, digest))
     return typeof given === 'string' && matches.includes(true)
@@ -16,6 +16,6 @@ export function keyedHash(key: string, text: string | Buffer): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
-function digestOf(text: string): Buffer {
+function digestText(text: string): Buffer {
   return createHash('sha256').update(text, 'latin1').digest()
 }

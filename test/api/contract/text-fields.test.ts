@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { fromText, kindOf } from '#src/api/contract/text-fields.ts'
+import { fromText, textKind } from '#src/api/contract/text-fields.ts'
 
 const fields = z.strictObject({
   count: z.int().optional(),
@@ -12,7 +12,7 @@ const fields = z.strictObject({
 })
 
 test('a kind is found through whatever a field is wrapped in', () => {
-  const kinds = Object.entries(fields.shape).map(([name, field]) => [name, kindOf(field)])
+  const kinds = Object.entries(fields.shape).map(([name, field]) => [name, textKind(field)])
 
   expect(Object.fromEntries(kinds)).toEqual({
     count: 'number',

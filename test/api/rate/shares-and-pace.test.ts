@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sharesOf } from '#src/api/rate/share.ts'
+import { divideCap } from '#src/api/rate/share.ts'
 import { Pace } from '#src/api/sources/send-slots.ts'
 
 const members = fc.uniqueArray(
@@ -11,7 +11,7 @@ const members = fc.uniqueArray(
 test('the shares add up to the limit of the key, and each is at least one', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), members, (cap, all) => {
-      const shares = sharesOf(cap, all)
+      const shares = divideCap(cap, all)
 
       expect(shares.reduce((sum, share) => sum + share, 0)).toBe(Math.max(cap, all.length))
       expect(Math.min(...shares)).toBeGreaterThanOrEqual(1)
@@ -24,9 +24,9 @@ test('every process calculates the same shares, in any order of the others', () 
     fc.property(fc.integer({ min: 1, max: 256 }), members, fc.nat(29), (cap, all, turn) => {
       const at = turn % all.length
       const turned = [...all.slice(at), ...all.slice(0, at)]
-      const shares = sharesOf(cap, all)
+      const shares = divideCap(cap, all)
 
-      expect(sharesOf(cap, turned)).toEqual([...shares.slice(at), ...shares.slice(0, at)])
+      expect(divideCap(cap, turned)).toEqual([...shares.slice(at), ...shares.slice(0, at)])
     }),
   )
 })
@@ -34,7 +34,7 @@ test('every process calculates the same shares, in any order of the others', () 
 test('no process gets less than it wants while another gets more than it wants and more than it', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), members, (cap, all) => {
-      const shares = sharesOf(cap, all)
+      const shares = divideCap(cap, all)
       const isShort = (at: number) => shares[at]! < Math.max(1, all[at]!.demand)
 
       for (const [one] of all.entries())
@@ -45,7 +45,7 @@ test('no process gets less than it wants while another gets more than it wants a
 })
 
 test('a single process gets all of it', () => {
-  expect(sharesOf(8, [{ memberId: 'a', demand: 0 }])).toEqual([8])
+  expect(divideCap(8, [{ memberId: 'a', demand: 0 }])).toEqual([8])
 })
 
 test('send times are never closer together than the rate allows, and none is in the past', () => {

@@ -1,10 +1,10 @@
 import {
+  addEvents,
   advance,
   noAnswers,
   type RateEvent,
   type RateState,
   rateAt,
-  sumOf,
   unlimited,
 } from '#src/api/sources/rate-law.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
@@ -151,7 +151,7 @@ export function simulate(options: Options): Outcome {
       }
       const before = state
       state = advance(state, event, now)
-      unstored = sumOf(unstored, event)
+      unstored = addEvents(unstored, event)
       if (state.restUntil > before.restUntil || state.cutAt !== before.cutAt) store()
     }
     const send = () => {

@@ -4,11 +4,11 @@ import { allOperations } from '#src/api/contract/operations.ts'
 import { TransportFault } from '#src/api/sources/http-exchange.ts'
 import { KeyBlocked } from '#src/api/sources/limiter.ts'
 import {
-  meaningOf,
   plainRead,
   RequestFault,
   rules,
   type StatusContract,
+  statusMeaning,
   waitBeforeRepeat,
   wasTaken,
 } from '#src/api/sources/status-rules.ts'
@@ -34,7 +34,7 @@ function ruleText(meaning: Meaning): string {
 function tableOf({ name, ...operation }: StatusContract & { readonly name: string }): string[] {
   return Object.entries(operation.statuses).flatMap(([status, text]) => {
     if (Number(status) < 400) return []
-    const meaning = meaningOf(operation, answerOf(Number(status), text))
+    const meaning = statusMeaning(operation, answerOf(Number(status), text))
     return [`${name} ${status} ${ruleText(meaning)}`]
   })
 }
@@ -42,7 +42,7 @@ function tableOf({ name, ...operation }: StatusContract & { readonly name: strin
 test('what each status means where no document names it', () => {
   const statuses = [302, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 501, 502, 503, 504, 520]
   const lines = statuses.map(
-    (status) => `${status} ${ruleText(meaningOf(plainRead, answerOf(status)))}`,
+    (status) => `${status} ${ruleText(statusMeaning(plainRead, answerOf(status)))}`,
   )
 
   expect(lines.join('\n')).toMatchInlineSnapshot(`
@@ -97,13 +97,13 @@ test.each([
   ['a quota that names no wait', null, 'quotaUsed'],
   ['a quota that names no time', 0, 'quotaUsed'],
 ] as const)('a documented 429: %s', (_, retryAfterMs, meaning) => {
-  expect(meaningOf(searchPpsr, answerOf(429, 'slow down', retryAfterMs))).toBe(meaning)
-  expect(meaningOf(plainRead, answerOf(429, 'slow down', retryAfterMs))).toBe('throttled')
+  expect(statusMeaning(searchPpsr, answerOf(429, 'slow down', retryAfterMs))).toBe(meaning)
+  expect(statusMeaning(plainRead, answerOf(429, 'slow down', retryAfterMs))).toBe('throttled')
 })
 
 test('a 503 with Retry-After throttles the key, whatever the operation', () => {
   for (const operation of [plainRead, runCarHistory])
-    expect(meaningOf(operation, answerOf(503, null, 0))).toBe('overloaded')
+    expect(statusMeaning(operation, answerOf(503, null, 0))).toBe('overloaded')
 })
 
 test.each([
@@ -113,12 +113,12 @@ test.each([
   ['no text', 429, null, 'quotaUsed'],
   ['another status with that text', 400, 'Request in progress, please wait', 'recordRefused'],
 ] as const)('a 429 of a report is classified by its text: %s', (_, status, text, meaning) => {
-  expect(meaningOf(runCarHistory, answerOf(status, text))).toBe(meaning)
+  expect(statusMeaning(runCarHistory, answerOf(status, text))).toBe(meaning)
 })
 
 test('an undocumented 429 is neither the daily throttle nor a running report', () => {
   for (const text of ['Daily throttle', 'Request in progress, please wait'])
-    expect(meaningOf(plainRead, answerOf(429, text))).toBe('throttled')
+    expect(statusMeaning(plainRead, answerOf(429, text))).toBe('throttled')
 })
 
 test.each([
@@ -130,8 +130,8 @@ test.each([
 ] as const)(
   'a 500 of a report proves that it was not taken only with the documented text: %s',
   (_, text, taken) => {
-    expect(rules[meaningOf(runCarHistory, answerOf(500, text))].taken).toBe(taken)
-    expect(rules[meaningOf(searchPpsr, answerOf(500, text))].taken).toBe('unknown')
+    expect(rules[statusMeaning(runCarHistory, answerOf(500, text))].taken).toBe(taken)
+    expect(rules[statusMeaning(searchPpsr, answerOf(500, text))].taken).toBe('unknown')
   },
 )
 
@@ -149,14 +149,18 @@ const twoAddresses = (...syscalls: string[]) =>
   )
 
 test.each([
-  ['a documented refusal', { meaning: meaningOf(runCarHistory, answerOf(429)) }, 'no'],
-  ['any other 4xx', { meaning: meaningOf(runCarHistory, answerOf(422)) }, 'no'],
-  ['an undocumented 502', { meaning: meaningOf(runCarHistory, answerOf(502)) }, 'unknown'],
-  ['a time-out of the other side', { meaning: meaningOf(runCarHistory, answerOf(408)) }, 'unknown'],
+  ['a documented refusal', { meaning: statusMeaning(runCarHistory, answerOf(429)) }, 'no'],
+  ['any other 4xx', { meaning: statusMeaning(runCarHistory, answerOf(422)) }, 'no'],
+  ['an undocumented 502', { meaning: statusMeaning(runCarHistory, answerOf(502)) }, 'unknown'],
+  [
+    'a time-out of the other side',
+    { meaning: statusMeaning(runCarHistory, answerOf(408)) },
+    'unknown',
+  ],
   ['a 2xx that cannot be read', { status: 200 }, 'yes'],
   ['a 2xx with a page instead of JSON', { meaning: 'noAnswer', status: 200 }, 'yes'],
   ['a 2xx that is too large', { meaning: 'tooLarge', status: 200 }, 'yes'],
-  ['a redirect', { meaning: meaningOf(runCarHistory, answerOf(303)) }, 'unknown'],
+  ['a redirect', { meaning: statusMeaning(runCarHistory, answerOf(303)) }, 'unknown'],
   ['a call that was never sent', {}, 'no'],
   ['a refused connection', transport('ECONNREFUSED', 'connect'), 'no'],
   ['a refusal at both addresses', twoAddresses('connect', 'connect'), 'no'],

@@ -4,7 +4,7 @@ import {
   checkInAnswer,
   checkMadeBy,
   endedAfterMs,
-  listedKindOf,
+  listedKind,
   longestWait,
   mayStillRun,
   type PastList,
@@ -85,7 +85,7 @@ test.each([
 test('the checks of two billable operations are listed', () => {
   const billable = allOperations.filter(({ effect }) => effect === 'bill')
 
-  const listed = billable.map(({ name }) => [name, listedKindOf(name)])
+  const listed = billable.map(({ name }) => [name, listedKind(name)])
 
   expect(Object.fromEntries(listed)).toEqual({
     ppsrsearch: 'ppsr',

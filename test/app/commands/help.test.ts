@@ -4,7 +4,7 @@ import { allCommands } from '#src/app/commands/all.ts'
 import { historyStreamNames, streamNames } from '#src/app/commands/names.ts'
 import { loadNamed, makeProgram } from '#src/cli.ts'
 import { allStreams } from '#src/streams/all.ts'
-import { payloadRowsOf } from '#src/sync/records/derive-rows.ts'
+import { findPayloadRows } from '#src/sync/records/derive-rows.ts'
 import type { Stream } from '#src/sync/run/stream.ts'
 import { runInProcess } from '../../support/cli.ts'
 
@@ -43,7 +43,7 @@ test('the streams of the help are those that the commands take', () => {
 
   expect(streamNames).toEqual(namesOf(allStreams))
   expect(streamNames).toEqual(
-    namesOf(allStreams.filter((stream) => payloadRowsOf(stream) !== null)),
+    namesOf(allStreams.filter((stream) => findPayloadRows(stream) !== null)),
   )
   expect(historyStreamNames).toEqual(
     namesOf(allStreams.filter(({ slices }) => slices.backfill !== undefined)),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { paceOf, progressLine, type StreamProgress } from '#src/app/commands/progress.ts'
+import { measurePace, progressLine, type StreamProgress } from '#src/app/commands/progress.ts'
 
 const early: StreamProgress = {
   stream: 'vehicle-checks',
@@ -28,15 +28,15 @@ test.for([
 test('before anything is known there is a dash, and no NULL or 0', () => {
   const first = { atMs: 0, done: 4, records: 30 }
 
-  expect(paceOf(first, first, 10)).toEqual({ rate: null, secondsLeft: null })
-  expect(paceOf(first, { ...first, atMs: 5000 }, 10).secondsLeft).toBeNull()
+  expect(measurePace(first, first, 10)).toEqual({ rate: null, secondsLeft: null })
+  expect(measurePace(first, { ...first, atMs: 5000 }, 10).secondsLeft).toBeNull()
   expect(progressLine(early, 80)).toMatch(/ -\/s +- left$/)
 })
 
 test('rate and time left are those between two moments', () => {
   const first = { atMs: 1000, done: 4, records: 30 }
 
-  expect(paceOf(first, { atMs: 3000, done: 8, records: 130 }, 18)).toEqual({
+  expect(measurePace(first, { atMs: 3000, done: 8, records: 130 }, 18)).toEqual({
     rate: 50,
     secondsLeft: 5,
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretsOf } from '#src/app/config/read.ts'
+import { listSecrets } from '#src/app/config/read.ts'
 import { configOf, problemsOf } from './config-support.ts'
 
 const login = (settings: string) => `access: { logins: [ { ${settings} } ] }`
@@ -21,7 +21,7 @@ test('a login is read with its role, groups, limits and a password from the envi
       statementTimeoutSeconds: null,
     },
   ])
-  expect(secretsOf(config)).toContain('a long password')
+  expect(listSecrets(config)).toContain('a long password')
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretsOf } from '#src/app/config/read.ts'
+import { listSecrets } from '#src/app/config/read.ts'
 import { configOf, oneRooftop, problemsOf } from './config-support.ts'
 
 const withAlerts = (settings: string) => `${oneRooftop}alerts: { ${settings} }\n`
@@ -20,7 +20,7 @@ test('every address of a webhook and the password of the mail server are secrets
       `smtp: { host: smtp.example.com, user: mailer, password: "\${MAIL}", from: forecourt@example.com }`,
   )
 
-  const secrets = secretsOf(configOf(text, { MAIL: 'mail-password' }))
+  const secrets = listSecrets(configOf(text, { MAIL: 'mail-password' }))
 
   expect(secrets).toContain('https://hooks.example.com/secret-path')
   expect(secrets).toContain('https://other.example.com/second-path')

@@ -1,5 +1,5 @@
 import { type Config, type Environment, parseConfig } from '#src/app/config/read.ts'
-import { messageOf, UsageError } from '#src/errors.ts'
+import { errorText, UsageError } from '#src/errors.ts'
 
 /** An environment with these variables alone. */
 export function withVariables(variables: Record<string, string> = {}): Environment {
@@ -17,7 +17,7 @@ export function problemsOf(text: string, variables: Record<string, string> = {})
     configOf(text, variables)
   } catch (error) {
     if (error instanceof UsageError) return error.message.split('\n')
-    throw new Error(`not a UsageError: ${messageOf(error)}`, { cause: error })
+    throw new Error(`not a UsageError: ${errorText(error)}`, { cause: error })
   }
   return []
 }

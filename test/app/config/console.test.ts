@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretsOf } from '#src/app/config/read.ts'
+import { listSecrets } from '#src/app/config/read.ts'
 import { configOf, oneRooftop, problemsOf } from './config-support.ts'
 
 const url = 'publicUrl: "http://127.0.0.1:4020"'
@@ -34,7 +34,7 @@ test('a console is read with its people and defaults', () => {
       ...{ clientSecret: 'secret-of-oidc', requireVerifiedEmail: true },
     },
   })
-  expect(secretsOf(config)).toContain('secret-of-oidc')
+  expect(listSecrets(config)).toContain('secret-of-oidc')
 })
 
 test.for([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { loadConfig, makeConfig, secretsOf } from '#src/app/config/read.ts'
+import { listSecrets, loadConfig, makeConfig } from '#src/app/config/read.ts'
 import { configOf, oneRooftop, problemsOf, withVariables } from './config-support.ts'
 
 test('an empty file, a file of comments and no file give the defaults', () => {
@@ -192,13 +192,13 @@ webhooks: { authHeaderName: "${secret} x", authHeaderValue: 12, publicUrl: ${sec
 test('passwords of a warehouse url are secrets in every form', () => {
   const url = 'postgres://u:p%40ssword@h/d?password=other-word'
 
-  expect(secretsOf(configOf(`warehouse: { url: "${url}" }`))).toEqual([
+  expect(listSecrets(configOf(`warehouse: { url: "${url}" }`))).toEqual([
     'p%40ssword',
     'other-word',
     'p@ssword',
     'other-word',
   ])
-  expect(secretsOf(configOf('warehouse: { url: "postgres://u:100%word@h/d" }'))).toContain(
+  expect(listSecrets(configOf('warehouse: { url: "postgres://u:100%word@h/d" }'))).toContain(
     '100%word',
   )
 })

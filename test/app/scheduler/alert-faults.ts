@@ -6,7 +6,7 @@ import { findJob, type PlannedJob } from '#src/app/scheduler/load-jobs.ts'
 import type { Context } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import type { Sandbox } from '#src/sandbox/server.ts'
-import { inboxesOf } from '#src/stock/folders/inbox.ts'
+import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
 import { age } from '../../stock/folders/inbox-fixture.ts'
 import { listOf, vehicles } from '../../stock/import-fixture.ts'
@@ -79,9 +79,9 @@ async function passTwice({ context: { config, pool } }: Place): Promise<void> {
     ...{ warehouse: { pool, config }, signal: never, stopping: never, log: silent },
     now: () => new Date(),
   }
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(pool)
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
 }
 
 /** Every kind of alert that the product raises. */

@@ -4,7 +4,7 @@ import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.t
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import type { EvaluationRecord } from '#src/streams/evaluations/normalise.ts'
 import { users } from '#src/streams/users/users.ts'
-import { type Stream, sliceOf } from '#src/sync/run/stream.ts'
+import { bindSlice, type Stream } from '#src/sync/run/stream.ts'
 import { readWindows } from '#src/sync/windows/windowed-slice.ts'
 import { anEvaluation, worldOf } from '../../support/build-world.ts'
 import { someOf } from '../../support/cases.ts'
@@ -135,7 +135,7 @@ test('a record that keeps the process busy for longer than a session may be sile
       return evaluationRecords.warnings(record)
     },
   }
-  const slices = { ...evaluations.slices, sync: sliceOf(records, readWindows) }
+  const slices = { ...evaluations.slices, sync: bindSlice(records, readWindows) }
   const slow: Stream = { ...evaluations, records, slices }
   await using fixture = await readAfterErasure(
     [...healthy, other(4)],

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { patternsOf } from '#src/privacy/erase/pattern.ts'
+import { buildPatterns } from '#src/privacy/erase/pattern.ts'
 import { phoneKey, phonesIn } from '#src/privacy/screen/phone.ts'
 import { redactJson, redactText } from '#src/privacy/screen/redact.ts'
-import { plainTerms, termsForOwnEvaluation, termsOf } from '#src/privacy/screen/search-terms.ts'
+import { personTerms, plainTerms, termsForOwnEvaluation } from '#src/privacy/screen/search-terms.ts'
 
 const noFields = {
   name: null,
@@ -62,7 +62,7 @@ test.each([
   ['Brien Jane', 'Brien Jane'],
   ['xjane.obrien@example.org', 'xjane.obrien@example.org'],
 ])('in any text %s becomes %s', (text, expected) => {
-  const terms = plainTerms(termsOf(jane))
+  const terms = plainTerms(personTerms(jane))
 
   expect(redactText(text, terms)).toBe(expected)
   expect(redactText(redactText(text, terms), terms)).toBe(expected)
@@ -94,11 +94,11 @@ test.each([
   ['an erased field', { ...noFields, name: '[erased 2]', address: '[erased]' }],
   ['a phone number that is none', { ...noFields, phone: 'n/a' }],
 ])('%s identifies no one outside', (_, person) => {
-  expect(termsOf(person)).toEqual([])
+  expect(personTerms(person)).toEqual([])
 })
 
 test('accents and letter case do not hide a name', () => {
-  const terms = plainTerms(termsOf({ ...noFields, name: 'Renée Müller' }))
+  const terms = plainTerms(personTerms({ ...noFields, name: 'Renée Müller' }))
 
   expect(redactText('RENEE MULLER or Rene\u0301e Müller', terms)).toBe('[erased] or [erased]')
 })
@@ -106,11 +106,11 @@ test('accents and letter case do not hide a name', () => {
 test('a value without a search term is returned unchanged', () => {
   const body = { a: ['x', { b: 1 }], c: null }
 
-  expect(redactJson(body, plainTerms(termsOf(jane)))).toBe(body)
+  expect(redactJson(body, plainTerms(personTerms(jane)))).toBe(body)
 })
 
 function textPatternsOf(name: string): readonly string[] {
-  return patternsOf(termsOf({ ...noFields, name })).texts
+  return buildPatterns(personTerms({ ...noFields, name })).texts
 }
 
 /** As Postgres compares them: `lower` of the collation "C" knows ASCII alone. */

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { type Config, makeConfig } from '#src/app/config/read.ts'
 import type { ConfigInput } from '#src/app/config/schema.ts'
 import { openLog } from '#src/log.ts'
-import { inboxesOf } from '#src/stock/folders/inbox.ts'
+import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { type InboxStatus, readInboxStatuses } from '#src/stock/folders/inbox-status.ts'
 import { joined, type PassReport, runPass } from '#src/stock/folders/pass.ts'
 import type { InboxServices } from '#src/stock/folders/services.ts'
@@ -65,9 +65,9 @@ export async function openInboxFixture(
     now: () => new Date(),
   }
   const pass = async () => {
-    const first = await runPass(services, inboxesOf(config))
+    const first = await runPass(services, listInboxes(config))
     await age(pool)
-    const { waiting, ignored, ...second } = await runPass(services, inboxesOf(config))
+    const { waiting, ignored, ...second } = await runPass(services, listInboxes(config))
     return { ...joined([first, { waiting, ignored, ...second }]), waiting, ignored }
   }
   const list = async (name = '') =>

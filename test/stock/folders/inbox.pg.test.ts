@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, openSync, readdirSync } from 'node:fs'
 import { appendFile, mkdir, rename, rm, stat, symlink, truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { inboxesOf } from '#src/stock/folders/inbox.ts'
+import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
 import { aVehicle, listOf, vehicles } from '../import-fixture.ts'
 import { age, openInboxFixture } from './inbox-fixture.ts'
@@ -103,13 +103,13 @@ test('a file that still grows is left alone, and imported when it is complete', 
   const { pool, services, config, folder } = fixture
   const whole = listOf(vehicles(6))
   await fixture.drop('stock.csv', whole.slice(0, 200))
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(pool)
   await appendFile(join(folder, 'stock.csv'), whole.slice(200))
 
-  const growing = await runPass(services, inboxesOf(config))
+  const growing = await runPass(services, listInboxes(config))
   await age(pool)
-  const complete = await runPass(services, inboxesOf(config))
+  const complete = await runPass(services, listInboxes(config))
 
   expect(growing).toMatchObject({ files: [], waiting: ['stock.csv'] })
   expect(complete.files).toMatchObject([{ state: 'done', rooftops: [{ accepted: 6 }] }])
@@ -127,12 +127,12 @@ test('a file that is written to after it was taken is imported again, whole', as
     for (const file of readdirSync(join(folder, 'working')))
       appendFileSync(join(folder, 'working', file), list.slice(cut))
   }
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(pool)
 
-  const early = await runPass({ ...services, crashPoint }, inboxesOf(config))
+  const early = await runPass({ ...services, crashPoint }, listInboxes(config))
   await age(pool)
-  const late = await runPass(services, inboxesOf(config))
+  const late = await runPass(services, listInboxes(config))
 
   expect(early).toMatchObject({ files: [], waiting: ['stock.csv'] })
   expect(late.files).toMatchObject([{ state: 'done', rooftops: [{ accepted: 7 }] }])
@@ -156,13 +156,13 @@ test.for(['inbox-imported', 'inbox-decided', 'inbox-offered', 'inbox-reported', 
       rest = ''
     }
     try {
-      await runPass(services, inboxesOf(config))
+      await runPass(services, listInboxes(config))
       await age(pool)
 
-      const early = await runPass({ ...services, crashPoint }, inboxesOf(config))
+      const early = await runPass({ ...services, crashPoint }, listInboxes(config))
       const left = [...(await fixture.list('done')), ...(await fixture.list('failed'))]
       await age(pool)
-      const late = await runPass(services, inboxesOf(config))
+      const late = await runPass(services, listInboxes(config))
 
       expect(early).toMatchObject({ files: [], waiting: ['stock.csv'] })
       expect(left).toEqual([])
@@ -298,7 +298,7 @@ test('a marker completes a file at once, and only a marker does', async () => {
 
   const without = await fixture.pass()
   await fixture.drop('stock.csv.ok', '')
-  const marked = await runPass(fixture.services, inboxesOf(fixture.config))
+  const marked = await runPass(fixture.services, listInboxes(fixture.config))
 
   expect(without).toMatchObject({ files: [], waiting: ['stock.csv'] })
   expect(marked.files).toMatchObject([{ file: 'stock.csv', state: 'done' }])
@@ -361,17 +361,17 @@ test('a file that disappears before it is taken is forgotten, one that disappear
   await using fixture = await openInboxFixture()
   const { services, config, pool, folder } = fixture
   await fixture.drop('a.csv', listOf(vehicles(2)))
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await rm(join(folder, 'a.csv'))
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   const forgotten = await fixture.rows('select 1 from ops.stock_inbox_file')
   await fixture.drop('b.csv', listOf(vehicles(2)))
   const crashPoint = (name: string) => {
     if (name === 'inbox-taken') execFileSync('sh', ['-c', 'rm "$1"/working/*', 'sh', folder])
   }
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(pool)
-  const gone = await runPass({ ...services, crashPoint }, inboxesOf(config))
+  const gone = await runPass({ ...services, crashPoint }, listInboxes(config))
 
   expect(forgotten).toEqual([])
   expect(gone.files).toMatchObject([{ file: 'b.csv', state: 'gone' }])
@@ -403,12 +403,12 @@ test('a folder that another process works on is left to it', async () => {
   await using fixture = await openInboxFixture()
   const { services, config } = fixture
   await fixture.drop('a.csv', listOf(vehicles(2)))
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(fixture.pool)
   const crashPoint = () => undefined
   const both = await Promise.all([
-    runPass({ ...services, crashPoint }, inboxesOf(config)),
-    runPass(services, inboxesOf(config)),
+    runPass({ ...services, crashPoint }, listInboxes(config)),
+    runPass(services, listInboxes(config)),
   ])
 
   expect(both.flatMap(({ files }) => files)).toHaveLength(1)

@@ -1,7 +1,7 @@
 import { chown, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { inboxesOf } from '#src/stock/folders/inbox.ts'
+import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
 import { listOf, vehicles } from '../import-fixture.ts'
 import { age, type InboxFixture, openInboxFixture } from './inbox-fixture.ts'
@@ -47,7 +47,7 @@ test('links with the names of reports and rejected rows are never written throug
   const { pool, services, config, folder } = fixture
   const { file } = await outside(fixture)
   await fixture.drop('stock.csv', listOf(vehicles(3)).replace(/S0002,[^,]*,/, 'S0002,1x2,'))
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(pool)
   const crashPoint = (point: string) => {
     if (point === 'inbox-decided') planted = plant()
@@ -60,7 +60,7 @@ test('links with the names of reports and rejected rows are never written throug
           await symlink(file, join(folder, state, `${name}${end}`)).catch(() => undefined)
   }
 
-  const { files } = await runPass({ ...services, crashPoint }, inboxesOf(config))
+  const { files } = await runPass({ ...services, crashPoint }, listInboxes(config))
   await planted
 
   expect(files).toHaveLength(1)
@@ -72,7 +72,7 @@ test('a folder that is replaced by a link during the pass is not followed', asyn
   const { pool, services, config, folder } = fixture
   const { other } = await outside(fixture)
   await fixture.drop('stock.csv', listOf(vehicles(3)))
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(pool)
   let swapped = Promise.resolve()
   const crashPoint = (point: string) => {
@@ -82,7 +82,7 @@ test('a folder that is replaced by a link during the pass is not followed', asyn
       )
   }
 
-  const { files } = await runPass({ ...services, crashPoint }, inboxesOf(config))
+  const { files } = await runPass({ ...services, crashPoint }, listInboxes(config))
   await swapped
 
   expect(await readdir(other)).toEqual([])

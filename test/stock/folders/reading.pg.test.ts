@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { inboxesOf } from '#src/stock/folders/inbox.ts'
+import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
 import { until } from '../../support/child.ts'
 import { age, openInboxFixture } from './inbox-fixture.ts'
@@ -71,12 +71,12 @@ test.for([[['stock', 'watch']], [['stock', 'watch', '--once']]] as const)(
 test('a signal that ends the reading leaves the dropped file to a later pass, which counts no attempt', async () => {
   await using fixture = await openInboxFixture()
   await fixture.drop('long.xlsx', longList())
-  await runPass(fixture.services, inboxesOf(fixture.config))
+  await runPass(fixture.services, listInboxes(fixture.config))
   await age(fixture.pool)
   const stop = new AbortController()
   const stopped = { ...fixture.services, signal: stop.signal, stopping: stop.signal }
 
-  const pass = runPass(stopped, inboxesOf(fixture.config))
+  const pass = runPass(stopped, listInboxes(fixture.config))
   await until(async () => (await states(fixture.pool))[0].attempts === 1)
   stop.abort(new Error('stopped'))
   const { files, waiting: left } = await pass

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { marketOf, skipReasonOf } from '#src/streams/stock-prices/market.ts'
+import { findMarket, skipReason } from '#src/streams/stock-prices/market.ts'
 
 const settings = (market: string | null = null, apiKey: string | null = 'key') => ({
   vehicleData: { apiKey },
@@ -15,31 +15,31 @@ test.for([
   ['GCC', 'BHD', 'BH'],
   ['GCC', 'OMR', 'OM'],
 ] as const)('a rooftop of %s that counts in %s is priced in %s', ([region, currency, country]) => {
-  expect(marketOf({ region, currency }, settings())).toBe(country)
-  expect(skipReasonOf({ region, currency }, settings())).toBeNull()
+  expect(findMarket({ region, currency }, settings())).toBe(country)
+  expect(skipReason({ region, currency }, settings())).toBeNull()
 })
 
 test('prices.market wins over the currency of the rooftop', () => {
-  expect(marketOf({ region: 'GCC', currency: 'AED' }, settings(' sa '))).toBe('SA')
+  expect(findMarket({ region: 'GCC', currency: 'AED' }, settings(' sa '))).toBe('SA')
 })
 
 test('a currency of no GCC country needs prices.market', () => {
   const place = { region: 'GCC', currency: 'USD' } as const
 
-  expect(skipReasonOf(place, settings())).toBe(
+  expect(skipReason(place, settings())).toBe(
     'its stock is not priced: USD is not the currency of a GCC country, so set prices.market in the config',
   )
-  expect(skipReasonOf(place, settings('AE'))).toBeNull()
+  expect(skipReason(place, settings('AE'))).toBeNull()
 })
 
 test('the US is not covered, whatever the config says', () => {
-  const refusal = skipReasonOf({ region: 'US', currency: 'USD' }, settings('AU'))
+  const refusal = skipReason({ region: 'US', currency: 'USD' }, settings('AU'))
 
   expect(refusal).toMatch(/^its stock cannot be priced: the vehicle-data APIs cover Australia and/)
 })
 
 test('without a key nothing is priced', () => {
-  expect(skipReasonOf({ region: 'AU', currency: 'AUD' }, settings(null, null))).toBe(
+  expect(skipReason({ region: 'AU', currency: 'AUD' }, settings(null, null))).toBe(
     'its stock is not priced: set vehicleData.apiKey in the config',
   )
 })

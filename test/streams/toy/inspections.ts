@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#src/api/contract/operation.ts'
 import { SyncError } from '#src/errors.ts'
 import { retryRecords } from '#src/sync/run/retry-slice.ts'
-import { type Stream, sliceOf } from '#src/sync/run/stream.ts'
+import { bindSlice, type Stream } from '#src/sync/run/stream.ts'
 import { defineRecords } from '#src/sync/windows/windowed-records.ts'
 import { planWindows, readWindows } from '#src/sync/windows/windowed-slice.ts'
 import { contentHash } from '#src/values/content-hash.ts'
@@ -99,9 +99,9 @@ export const inspections: Stream = {
   endpoints: [records.endpoint],
   records,
   slices: {
-    sync: sliceOf(records, readWindows),
-    backfill: sliceOf(records, readWindows),
-    retry: sliceOf(records, retryRecords),
+    sync: bindSlice(records, readWindows),
+    backfill: bindSlice(records, readWindows),
+    retry: bindSlice(records, retryRecords),
   },
   plan: async (scope) => await planWindows(records, scope),
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isVerifierOf, scramVerifier } from '#src/warehouse/access/scram.ts'
+import { scramVerifier, verifiesPassword } from '#src/warehouse/access/scram.ts'
 
 test('the verifier is the one of RFC 7677', () => {
   const salt = Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64')
@@ -14,9 +14,9 @@ test('the verifier is the one of RFC 7677', () => {
 test('a verifier accepts only its password, with any salt and rounds', () => {
   const stored = scramVerifier('a long password', Buffer.alloc(16, 7), 5_000)
 
-  expect(isVerifierOf(stored, 'a long password')).toBe(true)
-  expect(isVerifierOf(stored, 'a long passwore')).toBe(false)
-  expect(isVerifierOf(scramVerifier('a long password'), 'a long password')).toBe(true)
-  expect(isVerifierOf(null, 'a long password')).toBe(false)
-  expect(isVerifierOf('md5a3556571e93b0d20722ba62be61e8c2d', 'a long password')).toBe(false)
+  expect(verifiesPassword(stored, 'a long password')).toBe(true)
+  expect(verifiesPassword(stored, 'a long passwore')).toBe(false)
+  expect(verifiesPassword(scramVerifier('a long password'), 'a long password')).toBe(true)
+  expect(verifiesPassword(null, 'a long password')).toBe(false)
+  expect(verifiesPassword('md5a3556571e93b0d20722ba62be61e8c2d', 'a long password')).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { messageOf, UsageError } from '#src/errors.ts'
+import { errorText, UsageError } from '#src/errors.ts'
 import { isConnectionLoss, openPool } from '#src/warehouse/db/connect.ts'
 import { createTestDatabase, emptyTestDatabase } from '../../support/postgres.ts'
 
@@ -58,7 +58,7 @@ test('a host name that is gone, as that of a container that is replaced, is a lo
   const error: unknown = await pool.query('select 1').catch((reason: unknown) => reason)
 
   await pool.end()
-  expect(messageOf(error)).toContain('getaddrinfo')
+  expect(errorText(error)).toContain('getaddrinfo')
   expect(isConnectionLoss(error)).toBe(true)
 })
 

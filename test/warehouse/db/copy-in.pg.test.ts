@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { messageOf } from '#src/errors.ts'
+import { errorText } from '#src/errors.ts'
 import { copyInto, copyTables, type TableRow } from '#src/warehouse/db/copy.ts'
 import { copyIn } from '#src/warehouse/db/copy-in.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
@@ -137,7 +137,7 @@ test('a connection that ends meanwhile ends the copy', async () => {
     }
   }
 
-  const error = await copyIn(tables.client, [{ into: 'one', lines: slain() }]).catch(messageOf)
+  const error = await copyIn(tables.client, [{ into: 'one', lines: slain() }]).catch(errorText)
 
   expect(error).toMatch(/terminat|ECONNRESET|EPIPE/)
   expect(await tables.counts()).toEqual([0, 0])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { inboxSettings } from '#src/app/config/inbox.ts'
 import { applyRetention } from '#src/privacy/retain/apply-retention.ts'
-import { inboxesOf } from '#src/stock/folders/inbox.ts'
+import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '#src/stock/folders/inbox-status.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
 import type { InboxServices } from '#src/stock/folders/services.ts'
@@ -46,9 +46,9 @@ async function pass(settings: readonly object[], crashPoint?: InboxServices['cra
     now: () => new Date(),
     ...(crashPoint === undefined ? {} : { crashPoint }),
   }
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   await age(pool)
-  await runPass(services, inboxesOf(config))
+  await runPass(services, listInboxes(config))
   const problems = async () =>
     inboxProblems(await readInboxStatuses(pool, config), config).map(({ what }) => what)
   return { problems, what: (await problems()).join() }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defaultWire } from '#src/values/wire.ts'
 import { maskFields, maskRecord } from '#src/web/console/payload/mask.ts'
-import { treeOf } from '#src/web/console/payload/tree.ts'
+import { buildTree } from '#src/web/console/payload/tree.ts'
 
 const wire = defaultWire.appraisal
 
@@ -60,8 +60,8 @@ test('the tree marks what is wrong, and leaves out what is too much', () => {
     { path: 'UpdatedAt', message: 'is malformed' },
     { path: 'Photos.0.id', message: 'is missing' },
   ]
-  const { root, left } = treeOf(maskFields(body, wire), issues)
-  const many = treeOf(
+  const { root, left } = buildTree(maskFields(body, wire), issues)
+  const many = buildTree(
     Array.from({ length: 1000 }, () => ({ a: 1 })),
     [],
   )

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ownPath } from '#src/web/console/access/sign-in.ts'
-import { clientOf } from '#src/web/console/access/throttle.ts'
+import { clientNetwork } from '#src/web/console/access/throttle.ts'
 import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
 
 let console: ConsoleFixture
@@ -197,7 +197,7 @@ test.for([
   ['9'.repeat(300), '9'.repeat(64)],
   ['', ''],
 ])('%s counts as %s', ([address, client]) => {
-  expect(clientOf(address!)).toBe(client)
+  expect(clientNetwork(address!)).toBe(client)
 })
 
 test('attempts of more than 15 minutes ago no longer count, and are deleted', async () => {

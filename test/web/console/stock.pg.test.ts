@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runExport } from '#src/stock/export/export.ts'
-import { keyOf, partsOfKey, type StockUnit } from '#src/web/console/stock/read-stock.ts'
+import { cursorKey, partsOfKey, type StockUnit } from '#src/web/console/stock/read-stock.ts'
 import { dayMs } from '../../support/fixture.ts'
 import { recentThursday, reportedFixture } from '../../support/reports-fixture.ts'
 import { type Logins, openLogins } from '../../warehouse/access/logins.ts'
@@ -93,7 +93,7 @@ test('every car on hand is on one of the pages, once', async () => {
 test('the key of a car names it, whatever its uid and number hold, and any other text is no key', () => {
   const car = { acquiredOn: '2026-01-31', uid: 'a~b"[', stockNo: 'A~1' } as StockUnit
 
-  expect(partsOfKey(keyOf(car))).toEqual([car.acquiredOn, car.uid, car.stockNo])
+  expect(partsOfKey(cursorKey(car))).toEqual([car.acquiredOn, car.uid, car.stockNo])
   for (const text of ['', '2026-01-31~a~1', '["today", "a", "1"]', '["2026-01-31", "a"]', '{}'])
     expect(partsOfKey(text)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startOfDay } from '#src/values/instant.ts'
 import { calendarRow } from '#src/web/console/charts/calendar.ts'
-import { daysOf, timeTicks, timeX } from '#src/web/console/charts/scale.ts'
+import { listDays, timeTicks, timeX } from '#src/web/console/charts/scale.ts'
 import { strip } from '#src/web/console/charts/strip.ts'
 
 const labels = (from: string, until: string, zone: string) =>
@@ -46,8 +46,8 @@ test('a year has months, a month has days, a day has hours, by the clock of the 
 test('the days of a span are those that begin in it', () => {
   const span = { from: new Date('2026-11-21T13:00:00Z'), until: new Date('2026-11-23T13:00:00Z') }
 
-  expect(daysOf(span, 'Australia/Sydney')).toEqual(['2026-11-22', '2026-11-23'])
-  expect(daysOf(span, 'UTC')).toEqual(['2026-11-22', '2026-11-23'])
+  expect(listDays(span, 'Australia/Sydney')).toEqual(['2026-11-22', '2026-11-23'])
+  expect(listDays(span, 'UTC')).toEqual(['2026-11-22', '2026-11-23'])
 })
 
 test('what is outside of a span is at its edge', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/app/config/read.ts'
 import { type RequestEnded, requestEnded, sliceEnded } from '#src/telemetry.ts'
-import { gauges, registryOf } from '#src/web/operations/gauges.ts'
+import { gaugeRegistry, gauges } from '#src/web/operations/gauges.ts'
 import { endpointNames, openProcessMetrics } from '#src/web/operations/process-metrics.ts'
 import { keySamples } from '#src/web/operations/samples.ts'
 import { faultsOf, parseExposition, seriesOf } from './exposition.ts'
@@ -86,14 +86,14 @@ test('every metric has a conventional name and a help text, and a metric without
   })
 
   const families = parseExposition(
-    `${await counted.registry.metrics()}\n${await registryOf(samples).metrics()}`,
+    `${await counted.registry.metrics()}\n${await gaugeRegistry(samples).metrics()}`,
   )
 
   expect(faultsOf(families)).toEqual([])
   expect([...families.keys()].filter((name) => name.startsWith('forecourt_')).length).toBe(
     names.length + 10,
   )
-  expect(await registryOf([{ gauge: 'forecourt_rooftops', value: 3 }]).metrics()).toBe(
+  expect(await gaugeRegistry([{ gauge: 'forecourt_rooftops', value: 3 }]).metrics()).toBe(
     `# HELP forecourt_rooftops ${gauges.forecourt_rooftops.help}\n# TYPE forecourt_rooftops gauge\nforecourt_rooftops 3\n`,
   )
 })

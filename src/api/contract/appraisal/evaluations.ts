@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { dealerIds, evalid, state, unixSeconds } from '../fields.ts'
-import { asReceived, needsOneOf, operation, readAs } from '../operation.ts'
+import { asReceived, operation, readAs, requiresOneField } from '../operation.ts'
 import { placedAt } from '../reading.ts'
 import { evaluation, user as userShape } from './shapes.ts'
 
@@ -20,7 +20,7 @@ export const getEvaluation = operation({
     state: state.optional(),
     user: z.string().min(1).optional().describe('user id or email to read on behalf of'),
   },
-  problem: needsOneOf('evalid', 'vin', 'reg', 'registration'),
+  problem: requiresOneField('evalid', 'vin', 'reg', 'registration'),
   statuses: {
     400: 'evaluation not found, or user required and omitted',
     403: 'forbidden or invalid key',

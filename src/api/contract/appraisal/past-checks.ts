@@ -57,7 +57,7 @@ export function readPastChecks(
 }
 
 /** The key of a check in its dealer group. */
-export function checkRefOf({ ref, isOfVehicle }: PastCheck, vin: string): string {
+export function buildCheckRef({ ref, isOfVehicle }: PastCheck, vin: string): string {
   return isOfVehicle ? `${vin}-${ref}` : ref
 }
 
@@ -73,7 +73,7 @@ function readItem(
 ): Facts {
   const time = valueAt(item, names.createdAt)
   const url = valueAt(item, names.pdfUrl)
-  const searchedAt = timeOf(time)
+  const searchedAt = readTime(time)
   const isEmpty = time === undefined || time === null || time === ''
   return {
     searchedAt,
@@ -86,7 +86,7 @@ function readItem(
 }
 
 /** null: it is no time, or none that a check may have. */
-function timeOf(value: unknown): Date | null {
+function readTime(value: unknown): Date | null {
   const at = parseEpoch(value) ?? (typeof value === 'string' ? parseUtc(value) : null)
   return at !== null && isRecordTime(at) ? at : null
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { valueAt } from '../../../values/json-path.ts'
 import type { WireSettings } from '../../../values/wire.ts'
 import { vin17 } from '../fields.ts'
-import { MissingField, needsOneOf, operation, type Polling } from '../operation.ts'
+import { MissingField, operation, type Polling, requiresOneField } from '../operation.ts'
 import { fieldReader, textAt } from '../reading.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
@@ -56,7 +56,7 @@ export const predictPrice = operation({
     predictDate: z.iso.date().optional().describe('YYYY-MM-DD, past dates are allowed'),
     reasoning: z.boolean().optional().describe('dealer and customer insights'),
   },
-  problem: needsOneOf('adcode', 'vin'),
+  problem: requiresOneField('adcode', 'vin'),
   names: ({ vehicleData: { prediction } }) => ({
     adcode: prediction.adcode,
     vin: prediction.vin,

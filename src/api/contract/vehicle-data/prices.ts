@@ -4,10 +4,10 @@ import { vin17 } from '../fields.ts'
 import {
   fromWireNames,
   MissingField,
-  needsOneOf,
   operation,
   type Polling,
   readAs,
+  requiresOneField,
 } from '../operation.ts'
 import { fieldReader, listAt, numberAt, textAt } from '../reading.ts'
 
@@ -43,7 +43,7 @@ export const getPriceGuide = operation({
     saleMonth: z.int().min(1).max(12).optional().describe('with saleYear, up to five years back'),
     saleYear: z.int().min(1990).max(2100).optional(),
   },
-  problem: needsOneOf('adcode', 'vin'),
+  problem: requiresOneField('adcode', 'vin'),
   names: ({ vehicleData: { priceGuide } }) => ({
     vin: priceGuide.vin,
     gccSpec: priceGuide.gccSpec,

@@ -56,7 +56,7 @@ export function readList(
     const evalId = toEvalId(valueAt(item, wire.id))
     if (evalId === null)
       malformed.push({ issue: noId, text: JSON.stringify(prunedJson(item)) ?? 'null' })
-    else if (!items.has(evalId)) items.set(evalId, { evalId, updatedAt: updateOf(item, wire) })
+    else if (!items.has(evalId)) items.set(evalId, { evalId, updatedAt: readUpdate(item, wire) })
   })
   if (malformed.length > 0 && malformed.length * 2 >= found.length)
     throw bodyError('abort', body, noIds(malformed.length, found.length), context)
@@ -78,7 +78,7 @@ export function toEvalId(value: unknown): number | null {
   return typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? id : null
 }
 
-function updateOf(item: unknown, wire: AppraisalWire['evalList']): string | null {
+function readUpdate(item: unknown, wire: AppraisalWire['evalList']): string | null {
   const value = valueAt(item, wire.updatedAt)
   const text = typeof value === 'string' && value !== '' ? value : null
   return parseEpoch(value)?.toISOString() ?? text
@@ -138,12 +138,12 @@ export function readUsers(
   body.forEach((item: unknown, index) => {
     const parsed = user.safeParse(item)
     if (parsed.success) users.push(parsed.data)
-    else malformed.push({ index, issue: pathsOf(parsed.error.issues) })
+    else malformed.push({ index, issue: issuePaths(parsed.error.issues) })
   })
   return { users, malformed }
 }
 
-function pathsOf(
+function issuePaths(
   issues: readonly { readonly path: readonly PropertyKey[]; readonly code: string }[],
 ): string {
   return issues

@@ -122,20 +122,20 @@ function split(names: string): string[] {
 }
 
 /** By the whole key, with its accents or without. */
-function meaningOf(key: string): readonly Meaning[] | undefined {
+function findMeaning(key: string): readonly Meaning[] | undefined {
   const { meanings } = lookup()
   return meanings.get(key) ?? meanings.get(withoutAccents(key))
 }
 
 /** Fields that a header may mean, the likeliest first; empty for an unknown one. Compares whole names: the header, or each side of a `/`. */
-export function meaningsOf(header: string): readonly Meaning[] {
+export function findMeanings(header: string): readonly Meaning[] {
   const { key, shortKey, words } = readHeader(header)
-  const whole = meaningOf(key) ?? (shortKey === null ? undefined : meaningOf(shortKey))
+  const whole = findMeaning(key) ?? (shortKey === null ? undefined : findMeaning(shortKey))
   if (whole) return whole
   const spelt = lookup().byWords.get(wordKey(words)) ?? withoutVehicle(words)
   if (spelt.length > 0) return spelt
   if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', confidence: 0.5 }]
-  const sides = header.split(/[/|\n]/).map((side) => meaningOf(readHeader(side).key))
+  const sides = header.split(/[/|\n]/).map((side) => findMeaning(readHeader(side).key))
   const known = sides.filter((side) => side !== undefined)
   const [first] = known
   if (!first || header.split(/[/|\n]/).length < 2) return []
@@ -147,5 +147,5 @@ export function meaningsOf(header: string): readonly Meaning[] {
 
 /** Whether some dealer system writes this header. Used to find the header row of a file. */
 export function isKnownHeader(text: string): boolean {
-  return meaningsOf(text).some(({ field }) => field !== 'row_index')
+  return findMeanings(text).some(({ field }) => field !== 'row_index')
 }

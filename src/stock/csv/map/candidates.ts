@@ -1,4 +1,4 @@
-import { type Meaning, meaningsOf } from './aliases.ts'
+import { findMeanings, type Meaning } from './aliases.ts'
 import { type ColumnProfile, isWellFilled, profileColumn } from './column-profile.ts'
 import { scoreField } from './field-score.ts'
 import { type HeaderName, readHeader } from './header-name.ts'
@@ -58,7 +58,7 @@ export function sampleColumns(
 }
 
 /** Different values that a column holds, as in the file: the first ones. */
-export function samplesOf({ cells }: Pick<SampleColumn, 'cells'>, most = 3): string[] {
+export function cellSamples({ cells }: Pick<SampleColumn, 'cells'>, most = 3): string[] {
   const found = new Set<string>()
   for (const cell of cells) {
     if (found.size === most) break
@@ -121,7 +121,7 @@ function isNameLike({ share, distinct }: ColumnProfile): boolean {
 }
 
 /** All fields that a column may hold: those its header names, weighed by the values, and those the values prove alone. */
-export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[]): Candidate[] {
+export function findCandidates(column: SampleColumn, all: readonly SampleColumn[]): Candidate[] {
   const named = meaningsFor(column).map(({ field, confidence }): Candidate => {
     const isPlainName = confidence >= plainConfidence
     const fit = scoreField(field, column.profile, isPlainName)
@@ -147,9 +147,9 @@ export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[])
 /** Meanings of the whole header. If it is unknown, those of the lowest header row with a known name. */
 function meaningsFor({ header, rowNames }: SampleColumn): readonly Meaning[] {
   if (header === null) return []
-  const whole = meaningsOf(header)
+  const whole = findMeanings(header)
   if (whole.length > 0) return whole
-  return rowNames.map(meaningsOf).find((meanings) => meanings.length > 0) ?? []
+  return rowNames.map(findMeanings).find((meanings) => meanings.length > 0) ?? []
 }
 
 function fromValues(column: SampleColumn, field: Field, confidence: number): Candidate {

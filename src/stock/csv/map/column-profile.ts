@@ -1,8 +1,8 @@
 import { isDateLike } from './typing/date.ts'
 import { readModelYear } from './typing/description.ts'
-import { usualCurrencyOf } from './typing/money.ts'
+import { usualCurrency } from './typing/money.ts'
 import { numberIn } from './typing/numbers-above.ts'
-import { distanceUnitOf, readDistance } from './typing/odometer.ts'
+import { findDistanceUnit, readDistance } from './typing/odometer.ts'
 import { isOnApplication, isPlaceholder, plainText } from './typing/plain-text.ts'
 import { isStatusText } from './typing/sold-words.ts'
 import { wordTests } from './vehicle-words.ts'
@@ -34,8 +34,8 @@ const tests = {
   modelYear: (text: string) => readModelYear(text) !== null,
   digits: /\d/,
   distance: (text: string) => (readDistance(text)?.unit ?? null) !== null,
-  unit: (text: string) => distanceUnitOf(text) !== null,
-  currency: (text: string) => text.length > 1 && usualCurrencyOf(text) !== null,
+  unit: (text: string) => findDistanceUnit(text) !== null,
+  currency: (text: string) => text.length > 1 && usualCurrency(text) !== null,
   date: isDateLike,
   // Two decimals or a currency sign: money rather than distance.
   cents: /\d[.,]\d\d$|[$£€]/,
@@ -65,8 +65,8 @@ export function profileColumn(cells: readonly string[]): ColumnProfile {
     isConstant: filled.length >= 3 && count.size === 1,
     isRowIndex: isRowIndex(filled),
     averageLength: filled.reduce((sum, text) => sum + text.length, 0) / (filled.length || 1),
-    median: medianOf(numbers),
-    share: sharesOf(count, filled.length, numbers),
+    median: median(numbers),
+    share: traitShares(count, filled.length, numbers),
   }
 }
 
@@ -76,7 +76,7 @@ export function isWellFilled({ filled, cells }: ColumnProfile): boolean {
 }
 
 /** Tests each distinct text once. */
-function sharesOf(
+function traitShares(
   count: ReadonlyMap<string, number>,
   filled: number,
   numbers: readonly number[],
@@ -98,7 +98,7 @@ function sharesOf(
   return share as Record<Trait, number>
 }
 
-function medianOf(numbers: readonly number[]): number | null {
+function median(numbers: readonly number[]): number | null {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? null
 }
 

@@ -97,7 +97,7 @@ export function readHeader(text: string): HeaderName {
   const name = folded(text).replace(qualifiers, (whole, inner: string) =>
     takeQualifier(inner.toLowerCase(), evidence) ? ' ' : whole,
   )
-  const words = wordsOf(name)
+  const words = splitWords(name)
   for (const word of words) takeWord(word, evidence)
   const short = withoutSuffix(words)
   return {
@@ -143,7 +143,7 @@ function isCurrency(word: string): boolean {
 }
 
 /** `priceAED`, `mileage_km`, `Price AED` → words. */
-function wordsOf(name: string): string[] {
+function splitWords(name: string): string[] {
   return name
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .toLowerCase()

@@ -135,7 +135,7 @@ export function mappingLines(mapping: Mapping): string[] {
 
 /** The message of exit 2: the questions, the proposed mapping, and the arguments that confirm it. */
 export function unsureText(mapping: Mapping): string {
-  const maps = answersOf(mapping.questions)
+  const maps = possibleAnswers(mapping.questions)
   const confirmation =
     maps.length === 0 ? [] : ['', 'If that is right, confirm it with:', `  ${mapArguments(maps)}`]
   return [
@@ -155,7 +155,7 @@ function questionText({ message, readings = [] }: MappingQuestion): string {
 }
 
 /** The arguments that answer the questions. One that says how a column is read also says what it holds. */
-export function answersOf(questions: Mapping['questions']): readonly string[] {
+export function possibleAnswers(questions: Mapping['questions']): readonly string[] {
   const maps = [...new Set(questions.flatMap((doubt) => doubt.maps))]
   const readings = maps.filter((map) => /^\w+:/.test(map)).map((map) => map.split(':', 1)[0])
   return maps.filter((map) => !readings.includes(map.split('=', 1)[0]))

@@ -1,11 +1,11 @@
 import {
   assignRetailColumns,
   type Candidate,
-  candidatesOf,
+  cellSamples,
   columnName,
+  findCandidates,
   type SampleColumn,
   sampleColumns,
-  samplesOf,
 } from './candidates.ts'
 import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './column-mapping.ts'
 import { headerFingerprint } from './header-name.ts'
@@ -43,10 +43,10 @@ export function proposeMapping(
   const fingerprint = headerFingerprint(names, sample.length)
   const overrides = options.overrides ?? noOverrides
   const remembered = matching(options.remembered, fingerprint, sample.length)
-  const absent = absentOf(remembered, overrides)
+  const absent = findAbsent(remembered, overrides)
   const candidates = assignRetailColumns(
     sample,
-    sample.flatMap((column) => candidatesOf(column, sample)),
+    sample.flatMap((column) => findCandidates(column, sample)),
   )
   const known = knownChoices(remembered, overrides, absent)
   const minConfidence = minConfidenceFor(names, overrides, remembered)
@@ -55,8 +55,8 @@ export function proposeMapping(
   const columns = sample.map((column) =>
     withTitleUnits(columnMapping(column, chosen, candidates), titled),
   )
-  const key = keyOf(columns, sample)
-  const missing = missingOf(columns, sample, absent)
+  const key = vehicleKeyField(columns, sample)
+  const missing = findMissing(columns, sample, absent)
   const isKnown = remembered !== null && (names === null || remembered.absent !== null)
   const doubts = mappingQuestions({
     ...{ columns, sample, candidates, overrides, absent, key, missing, isKnown },
@@ -74,7 +74,7 @@ export function proposeMapping(
 }
 
 /** The mapping to store once it is sure, or the user has confirmed it. */
-export function rememberedOf(mapping: Mapping): RememberedMapping {
+export function toRemembered(mapping: Mapping): RememberedMapping {
   return {
     fingerprint: mapping.fingerprint,
     columns: mapping.columns.map(({ field, readings }) => field && readingName(field, readings)),
@@ -126,7 +126,7 @@ function matching(
 }
 
 /** The user's present answer overrides an earlier one. */
-function absentOf(remembered: Remembered | null, overrides: Overrides): ReadonlySet<Field> {
+function findAbsent(remembered: Remembered | null, overrides: Overrides): ReadonlySet<Field> {
   const named = [...overrides.columns.values()]
   const before = (remembered?.absent ?? []).filter((field) => !named.includes(field))
   return new Set([...before, ...overrides.absent])
@@ -140,8 +140,8 @@ function knownChoices(
   const named = new Set([...overrides.columns.values(), ...absent])
   const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
   return new Map([
-    ...choicesOf({ columns: before, readings: remembered?.readings }, 'remembered'),
-    ...choicesOf(overrides, 'override'),
+    ...chosenFields({ columns: before, readings: remembered?.readings }, 'remembered'),
+    ...chosenFields(overrides, 'override'),
   ])
 }
 
@@ -150,7 +150,7 @@ const confirmations = {
   override: 'set with --map',
 } as const
 
-function choicesOf(
+function chosenFields(
   known: {
     readonly columns: Iterable<readonly [number, Field]>
     readonly readings: Overrides['readings'] | undefined
@@ -202,7 +202,7 @@ function assign(
 }
 
 /** The vital fields that no column of the sample fills. */
-function missingOf(
+function findMissing(
   columns: readonly ColumnMapping[],
   sample: readonly SampleColumn[],
   absent: ReadonlySet<Field>,
@@ -230,7 +230,7 @@ function columnMapping(
     confidence: choice?.confidence ?? 0,
     source: choice?.source ?? null,
     evidence: column.isHidden ? [...evidence, 'it is hidden in the workbook'] : evidence,
-    samples: samplesOf(column),
+    samples: cellSamples(column),
     unit: column.name.unit,
     currency: column.name.currency,
     ...(choice?.readings && { readings: choice.readings }),
@@ -261,7 +261,10 @@ function leftOut(
   return winner ? [...best.evidence, `column #${winner[0] + 1} holds ${best.field}`] : best.evidence
 }
 
-function keyOf(columns: readonly ColumnMapping[], sample: readonly SampleColumn[]): Mapping['key'] {
+function vehicleKeyField(
+  columns: readonly ColumnMapping[],
+  sample: readonly SampleColumn[],
+): Mapping['key'] {
   const holds = (field: Field) =>
     columns.some(
       (column) =>

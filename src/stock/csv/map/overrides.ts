@@ -49,7 +49,7 @@ export function parseOverrides(
     if (at < 0)
       throw new UsageError(`--map ${text}: write it as <field>=<header>, as in stock_number=Stock#`)
     const [name, chosen] = splitReading(text.slice(0, at))
-    const field = fieldOf(name)
+    const field = requireField(name)
     const unknown = chosen.find((reading) => !known.test(reading))
     if (unknown !== undefined)
       throw new UsageError(
@@ -65,7 +65,7 @@ export function parseOverrides(
   return { columns, absent, readings }
 }
 
-function fieldOf(name: string): Field {
+function requireField(name: string): Field {
   const field = fieldNamed(name)
   if (field) return field
   const near = nearestField(name)
@@ -80,7 +80,7 @@ function freeColumn(
   width: number,
   taken: ReadonlyMap<number, Field>,
 ): number {
-  const index = columnOf(header, names, width)
+  const index = findColumn(header, names, width)
   const other = taken.get(index)
   if (other)
     throw new UsageError(`--map gives "${header}" to ${other} already: a column holds one field`)
@@ -88,12 +88,12 @@ function freeColumn(
 }
 
 /** The column with exactly that header, else with the same letters and digits, else `#<position>`. */
-function columnOf(header: string, names: readonly string[] | null, width: number): number {
-  const exact = indexesOf(names, (name) => name.trim() === header)
+function findColumn(header: string, names: readonly string[] | null, width: number): number {
+  const exact = findIndexes(names, (name) => name.trim() === header)
   const found =
-    exact.length > 0 ? exact : indexesOf(names, (name) => headerKey(name) === headerKey(header))
+    exact.length > 0 ? exact : findIndexes(names, (name) => headerKey(name) === headerKey(header))
   const position = /^#(\d{1,5})$/.exec(header)
-  if (position && exact.length === 0) return positionOf(Number(position[1]), width)
+  if (position && exact.length === 0) return columnPosition(Number(position[1]), width)
   if (found.length === 1) return found[0]!
   if (found.length > 1)
     throw new UsageError(
@@ -104,12 +104,12 @@ function columnOf(header: string, names: readonly string[] | null, width: number
   throw new UsageError(unknownHeader(header, names, width))
 }
 
-function positionOf(position: number, width: number): number {
+function columnPosition(position: number, width: number): number {
   if (position >= 1 && position <= width) return position - 1
   throw new UsageError(`--map: there is no column #${position}; the file has ${width} columns`)
 }
 
-function indexesOf(names: readonly string[] | null, is: (name: string) => boolean): number[] {
+function findIndexes(names: readonly string[] | null, is: (name: string) => boolean): number[] {
   return (names ?? []).flatMap((name, index) => (is(name) ? [index] : []))
 }
 

@@ -17,18 +17,18 @@ export function withSoldBlocks<File extends CsvFile>(csv: File): File {
 }
 
 async function* marked({ batches, preamble }: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
-  let title = preamble.map((line) => titleOf([line])).findLast((text) => text !== null) ?? null
+  let title = preamble.map((line) => blockTitle([line])).findLast((text) => text !== null) ?? null
   if (title !== null && !isSoldTitle(title)) title = null
   for await (const batch of batches)
     yield batch.map((record) => {
-      const own = titleOf(record.cells)
+      const own = blockTitle(record.cells)
       if (own !== null) title = isSoldTitle(own) ? own : null
       return title === null || own !== null ? record : { ...record, soldTitle: title }
     })
 }
 
 /** The text of a row that is a title: one cell, perhaps with a number beside it. A make alone is the title of a group within a block. */
-function titleOf(cells: readonly string[]): string | null {
+function blockTitle(cells: readonly string[]): string | null {
   let title: string | null = null
   let filled = 0
   for (const cell of cells) {

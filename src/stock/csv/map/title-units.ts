@@ -1,5 +1,5 @@
-import { usualCurrencyOf } from './typing/money.ts'
-import { type DistanceUnit, distanceUnitOf } from './typing/odometer.ts'
+import { usualCurrency } from './typing/money.ts'
+import { type DistanceUnit, findDistanceUnit } from './typing/odometer.ts'
 
 /** What the titles above a list say about all its cells; null: nothing, or two different things. */
 export interface TitleUnits {
@@ -34,9 +34,9 @@ export function titleUnits(titles: readonly string[]): TitleUnits {
       const next = words[at + 1]
       if ((word !== 'in' && word !== 'en') || next === undefined) continue
       const before = words.slice(Math.max(0, at - mostBetween), at)
-      const unit = distanceUnitOf(next)
+      const unit = findDistanceUnit(next)
       if (unit !== null && before.some((one) => distanceWords.has(one))) units.add(unit)
-      const currency = usualCurrencyOf(next)
+      const currency = usualCurrency(next)
       if (currency !== null && before.some((one) => priceWords.has(one))) currencies.add(currency)
     }
   }

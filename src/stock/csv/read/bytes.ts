@@ -4,7 +4,7 @@ const chunkBytes = 64 * 1024
 const longestSample = 2 * 1024 * 1024
 
 /** Yields the bytes in pieces of at most 64 kB. Reads nothing ahead. */
-export async function* chunksOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* bufferChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   for await (const bytes of source) {
     const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     for (let from = 0; from < whole.length; from += chunkBytes)

@@ -8,7 +8,7 @@ const time = /^\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?$/i
 const url = /^(?:https?:\/\/|www\.)\S+$/i
 
 /** The kind of a cell. Digits of Arabic script count as digits. */
-export function cellKindOf(cell: string): CellKind {
+export function cellKind(cell: string): CellKind {
   const text = cell.trim()
   if (text === '') return 'empty'
   if (text.length > 40) return url.test(text) ? 'url' : 'text'
@@ -23,7 +23,7 @@ export function cellKindOf(cell: string): CellKind {
 
 function wordOrText(text: string): CellKind {
   if (/[\u0660-\u0669\u06f0-\u06f9]/.test(text))
-    return cellKindOf(text.replace(/[\u0660-\u0669\u06f0-\u06f9]/g, '0'))
+    return cellKind(text.replace(/[\u0660-\u0669\u06f0-\u06f9]/g, '0'))
   return url.test(text) ? 'url' : text.split(/\s+/).length <= 3 ? 'word' : 'text'
 }
 
@@ -42,7 +42,7 @@ export function countKinds(rows: readonly (readonly string[])[], width: number):
   const columns = Array.from({ length: width }, (_, column) => {
     const kinds = new Map<CellKind, number>()
     for (const cells of whole) {
-      const kind = cellKindOf(cells[column] ?? '')
+      const kind = cellKind(cells[column] ?? '')
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
     }
     return kinds
@@ -54,7 +54,7 @@ export function countKinds(rows: readonly (readonly string[])[], width: number):
 export function hasKnownKinds(cells: readonly string[], { rows, columns }: KindCounts): boolean {
   if (rows < 5 || cells.length !== columns.length) return false
   return columns.every((kinds, column) => {
-    const kind = cellKindOf(cells[column] ?? '')
+    const kind = cellKind(cells[column] ?? '')
     return (
       kinds.has(kind) || (textKinds.has(kind) && [...textKinds].some((other) => kinds.has(other)))
     )
@@ -65,5 +65,5 @@ const textKinds: ReadonlySet<CellKind> = new Set(['word', 'text', 'code'])
 
 /** How well a cell fits a column, as a log-likelihood; -Infinity: of a kind that the column never has. */
 export function cellFit(cell: string, column: number, { rows, columns }: KindCounts): number {
-  return Math.log((columns[column]!.get(cellKindOf(cell)) ?? 0) / rows)
+  return Math.log((columns[column]!.get(cellKind(cell)) ?? 0) / rows)
 }

@@ -1,4 +1,4 @@
-import { cellKindOf, typedKinds } from './cell-kind.ts'
+import { cellKind, typedKinds } from './cell-kind.ts'
 import type { Dialect, LineEnd } from './csv-file.ts'
 import { type CellReading, readCells, readFirst } from './read-cells.ts'
 
@@ -8,7 +8,7 @@ const mostLines = 80
 
 /** The dialect in which the sample's records agree best on their number of cells. `named`: the user's delimiter. */
 export function sniffDialect(sample: string, isWhole: boolean, named?: string): Dialect {
-  const lineEnd = lineEndOf(sample)
+  const lineEnd = findLineEnd(sample)
   const separator = separatorLine(sample)
   const text = separator ? sample.slice(separator.length) : sample
   const base = { sepLine: separator !== null, lineEnd }
@@ -18,7 +18,7 @@ export function sniffDialect(sample: string, isWhole: boolean, named?: string): 
     const dialect = { ...base, ...candidate }
     const all = sampleRecords(text, dialect, isWhole, mostLines)
     const rows = all.filter(({ raw }) => raw.trim() !== '')
-    const score = scoreOf(rows, dialect)
+    const score = dialectScore(rows, dialect)
     if (best === null || score > best.score + 1e-9) best = { dialect, score }
     if (isPerfect(rows, score)) break
   }
@@ -34,7 +34,7 @@ function separatorLine(
   return { delimiter: match[1] === '\\t' ? '\t' : match[1]!, length: match[0].length }
 }
 
-function lineEndOf(text: string): LineEnd {
+function findLineEnd(text: string): LineEnd {
   const unquoted = text.replace(/"[^"]*"/g, '')
   const returns = unquoted.match(/\r(?![\r\n])/g)?.length ?? 0
   const feeds = unquoted.match(/\n/g)?.length ?? 0
@@ -57,7 +57,7 @@ function* candidates(text: string, from: readonly string[]) {
   }
 }
 
-function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): number {
+function dialectScore(all: readonly SampleRecord[], { delimiter, quote }: Dialect): number {
   const width = commonWidth(all.map(({ cells }) => cells.length))
   // Titles above the table are no evidence.
   const first = all.findIndex(({ cells }) => cells.length > 1)
@@ -96,7 +96,7 @@ function delimiterTrust(rows: readonly SampleRecord[], width: number, delimiter:
     return later.every((cell) => cell.startsWith(' ')) ? 0.9 : 1
   }
   if (delimiter !== ' ' || width === 1) return 1
-  const typed = rows.filter(({ cells }) => cells.some((cell) => typedKinds.has(cellKindOf(cell))))
+  const typed = rows.filter(({ cells }) => cells.some((cell) => typedKinds.has(cellKind(cell))))
   return width > 2 && typed.length >= rows.length / 2 ? 0.95 : 0.3
 }
 

@@ -1,4 +1,4 @@
-import { type CellKind, cellKindOf, countKinds, type KindCounts, typedKinds } from './cell-kind.ts'
+import { type CellKind, cellKind, countKinds, type KindCounts, typedKinds } from './cell-kind.ts'
 import type { CsvHeader, CsvRecord } from './csv-file.ts'
 
 /** Where the table begins, and the lines above it. */
@@ -23,7 +23,7 @@ export function findLayout(
   width: number,
   isKnownName: (name: string) => boolean,
 ): Layout {
-  const start = startOf(records, width, isKnownName)
+  const start = findStart(records, width, isKnownName)
   const headerRows = headerRowsAt(records, start, width, isKnownName)
   // Without a header, only a row that is too short counts as a title; a row with few filled cells does not.
   const first = headerRows === 0 ? firstLongRow(records, width) : start
@@ -34,9 +34,9 @@ export function findLayout(
   return {
     width: ownWidth,
     preamble: records.slice(0, first).map(({ raw }) => raw),
-    header: rows.length > 0 ? headerOf(rows, ownWidth, kindCounts) : null,
+    header: rows.length > 0 ? findHeader(rows, ownWidth, kindCounts) : null,
     kindCounts,
-    firstLine: firstLineOf(records, first + headerRows),
+    firstLine: firstLine(records, first + headerRows),
   }
 }
 
@@ -50,7 +50,7 @@ function soundRows(body: readonly CsvRecord[], width: number, hasHeader: boolean
   return filled(body.filter(({ problem }) => !problem))
 }
 
-function startOf(
+function findStart(
   records: readonly CsvRecord[],
   width: number,
   isKnownName: (name: string) => boolean,
@@ -94,7 +94,7 @@ function headerRowsAt(
 function isHeader(cells: readonly string[], body: Rows, width: number): boolean {
   const whole = body.filter((row) => row.length === width && !isSame(row, cells))
   if (whole.length === 0 || cells.length !== width) return cells.every(isName)
-  const votes = votesOf(cells, countKinds(whole, width))
+  const votes = countVotes(cells, countKinds(whole, width))
   if (votes.names !== votes.values) return votes.names > votes.values
   // Columns of words alone: a name occurs once, values repeat.
   const isOnce = (cell: string, column: number) => whole.every((row) => row[column] !== cell)
@@ -109,7 +109,7 @@ function continuesHeader(cells: readonly string[], first: readonly string[], row
   const body = countKinds(rows, cells.length)
   if (body.rows === 0 || cells.length !== first.length) return false
   if (cells.length > 1 && isSame(cells, first)) return true
-  const { names, values, typed } = votesOf(cells, body)
+  const { names, values, typed } = countVotes(cells, body)
   return typed >= 2 && values === 0 && names >= typed / 2 && cells.every(isName)
 }
 
@@ -124,11 +124,11 @@ interface Votes {
   readonly typed: number
 }
 
-function votesOf(cells: readonly string[], body: KindCounts): Votes {
+function countVotes(cells: readonly string[], body: KindCounts): Votes {
   let [names, values, typed] = [0, 0, 0]
   for (const [column, kinds] of body.columns.entries()) {
     const common = commonKind(kinds)
-    const kind = cellKindOf(cells[column] ?? '')
+    const kind = cellKind(cells[column] ?? '')
     if (common === null || kind === 'empty') {
       typed += common === null ? 0 : 1
       continue
@@ -150,7 +150,7 @@ function commonKind(kinds: ReadonlyMap<CellKind, number>): CellKind | null {
 }
 
 function isName(cell: string): boolean {
-  return cell.length <= 80 && !typedKinds.has(cellKindOf(cell))
+  return cell.length <= 80 && !typedKinds.has(cellKind(cell))
 }
 
 /** If records leave out their last empty cells, the header has the number of columns. */
@@ -161,7 +161,7 @@ function widthWithHeader(header: CsvRecord, body: readonly CsvRecord[], width: n
   return names > width && isTrimmed ? names : width
 }
 
-function headerOf(rows: readonly CsvRecord[], width: number, kindCounts: KindCounts): CsvHeader {
+function findHeader(rows: readonly CsvRecord[], width: number, kindCounts: KindCounts): CsvHeader {
   const rowNames = rows.map(({ cells }) => cells)
   const aligned = rowNames.map((names) => align(names, width))
   const names = Array.from({ length: width }, (_, column) =>
@@ -202,7 +202,7 @@ function countFilled(cells: readonly string[]): number {
   return cells.filter((cell) => cell.trim() !== '').length
 }
 
-function firstLineOf(records: readonly CsvRecord[], index: number): number {
+function firstLine(records: readonly CsvRecord[], index: number): number {
   const next = records[index]
   if (next) return next.line
   const last = records[index - 1]

@@ -9,12 +9,14 @@ export function hasMixedLineEnds(text: string): boolean {
   const plain = text.replace(/"[^"]*"/g, '').replace(/(?<!\r)\r+\n/g, '\n')
   const lines = plain.split(/[\r\n]/).filter(isFilled)
   const first = lines.find((line) => /[,;\t|]/.test(line)) ?? ''
-  const delimiter = delimiters.toSorted((a, b) => countOf(b, first) - countOf(a, first))[0]!
-  const usual = countOf(delimiter, first)
+  const delimiter = delimiters.toSorted(
+    (a, b) => countDelimiters(b, first) - countDelimiters(a, first),
+  )[0]!
+  const usual = countDelimiters(delimiter, first)
   const partsRecords = (end: string, other: string) => {
     const parted = plain.split(other).filter((line) => line.includes(end))
     const pieces = parted.flatMap((line) => line.split(end)).filter(isFilled)
-    const records = pieces.filter((piece) => countOf(delimiter, piece) === usual)
+    const records = pieces.filter((piece) => countDelimiters(delimiter, piece) === usual)
     return pieces.length > 0 && records.length * 2 >= pieces.length
   }
   return usual > 0 && partsRecords('\r', '\n') && partsRecords('\n', '\r')
@@ -24,7 +26,7 @@ function isFilled(line: string): boolean {
   return line.trim() !== ''
 }
 
-function countOf(delimiter: string, line: string): number {
+function countDelimiters(delimiter: string, line: string): number {
   return line.split(delimiter).length - 1
 }
 

@@ -92,7 +92,7 @@ class Parsing {
         'cell-too-long',
         `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote is not closed, or it is not a stock list. Correct the line, or split the file`,
       )
-    const lineEnd = lineEndOf(this.#dialect)
+    const lineEnd = lineEndText(this.#dialect)
     this.#strayQuotes += 1
     const isOne = this.#strayQuotes <= mostStrayQuotes
     const end = (isOne ? this.#held.indexOf(lineEnd) : this.#held.lastIndexOf(lineEnd)) + 1
@@ -145,14 +145,14 @@ class Parsing {
   #recordOf(text: string, cells: readonly string[] | null): RawRecord {
     const raw = withoutLineEnd(text)
     const record = { line: this.#line, cells: cells ?? [raw], raw, isUnclosed: cells === null }
-    const lineEnd = lineEndOf(this.#dialect)
+    const lineEnd = lineEndText(this.#dialect)
     for (let at = text.indexOf(lineEnd); at >= 0; at = text.indexOf(lineEnd, at + 1))
       this.#line += 1
     return { ...record, hasLineEnd: raw !== text }
   }
 }
 
-function lineEndOf({ lineEnd }: Dialect): '\r' | '\n' {
+function lineEndText({ lineEnd }: Dialect): '\r' | '\n' {
   return lineEnd === 'CR' ? '\r' : '\n'
 }
 

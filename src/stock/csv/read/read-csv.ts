@@ -1,4 +1,4 @@
-import { chunksOf, type Sample, takeSample, withRest } from './bytes.ts'
+import { bufferChunks, type Sample, takeSample, withRest } from './bytes.ts'
 import { countKinds } from './cell-kind.ts'
 import {
   type CsvFile,
@@ -35,7 +35,7 @@ export async function readCsv(
   source: AsyncIterable<Uint8Array>,
   options: CsvOptions = {},
 ): Promise<CsvFile> {
-  const chunks = chunksOf(source)
+  const chunks = bufferChunks(source)
   try {
     return await open(chunks, options)
   } catch (error) {
@@ -56,9 +56,9 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   const isMixed = hasMixedLineEnds(decoded)
   const text = isMixed ? withLineFeeds(decoded) : decoded
   const dialect = sniffDialect(text, sample.whole, options.delimiter)
-  const records = recordsOf(text, sample, dialect, limits)
+  const records = readRecords(text, sample, dialect, limits)
   for (const record of records) assertWithinLimits(record, limits)
-  const layout = layoutOf(records, dialect, options.isKnownName ?? (() => false))
+  const layout = sampleLayout(records, dialect, options.isKnownName ?? (() => false))
   // ASCII is the same in every encoding; later bytes show the real one.
   const isOpen = encoding.name === 'utf-8' && !encoding.bom && isAscii(text)
   const isSettled = options.encoding !== undefined || !isOpen
@@ -70,13 +70,18 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
     get encoding() {
       return decoding.encoding
     },
-    ...{ dialect, preamble, header, width, warnings, head: headOf(text, layout, dialect) },
+    ...{ dialect, preamble, header, width, warnings, head: headText(text, layout, dialect) },
     batches: readBatches(decoding, all, { dialect, layout, limits, warnings }),
     close: async () => void (await chunks.return(undefined)),
   }
 }
 
-function recordsOf(text: string, { whole }: Sample, dialect: Dialect, limits: Limits): RawRecord[] {
+function readRecords(
+  text: string,
+  { whole }: Sample,
+  dialect: Dialect,
+  limits: Limits,
+): RawRecord[] {
   const found = sampleRecords(text, dialect, whole, layoutLines).map(
     ({ line, raw, cells, isUnclosed }) => ({ line, raw, cells, isUnclosed, hasLineEnd: true }),
   )
@@ -88,7 +93,7 @@ function recordsOf(text: string, { whole }: Sample, dialect: Dialect, limits: Li
   return [{ line: 1, cells, raw: text, isUnclosed: true, hasLineEnd: false }]
 }
 
-function layoutOf(
+function sampleLayout(
   found: readonly RawRecord[],
   dialect: Dialect,
   isKnownName: (name: string) => boolean,
@@ -102,7 +107,7 @@ function layoutOf(
 }
 
 /** The text up to the first record. */
-function headOf(text: string, { firstLine }: Layout, { lineEnd }: Dialect): string {
+function headText(text: string, { firstLine }: Layout, { lineEnd }: Dialect): string {
   const end = lineEnd === 'CR' ? '\r' : '\n'
   let at = 0
   for (let line = 1; line < firstLine; line += 1) {

@@ -54,7 +54,7 @@ function blank(line: number, raw: string, cells: readonly string[]): CsvRecord {
 function unclosed({ line, raw, hasLineEnd }: RawRecord, columns: Columns): CsvRecord[] {
   const lines = swallowed(line, raw, columns)
   if (lines) return lines
-  const isOneLine = linesOf(raw, columns.dialect).length === 1
+  const isOneLine = splitLines(raw, columns.dialect).length === 1
   if (isOneLine && hasLineEnd && hasWidth(raw, columns)) return [repairLine(line, raw, columns)]
   const cut = 'the file ends within a quoted cell: it was cut, or the quote is not closed'
   const { cells } = readCells(raw, columns.dialect)
@@ -64,7 +64,7 @@ function unclosed({ line, raw, hasLineEnd }: RawRecord, columns: Columns): CsvRe
 /** The lines that an opening quote has swallowed, as records; null where it has swallowed none. */
 function swallowed(line: number, raw: string, columns: Columns): CsvRecord[] | null {
   if (!hasSwallowedLines(raw, columns)) return null
-  return linesOf(raw, columns.dialect).map((text, index) => {
+  return splitLines(raw, columns.dialect).map((text, index) => {
     const { cells, strayQuotes, isUnclosed } = readCells(text, columns.dialect)
     if (isBlank(text, cells)) return blank(line + index, text, cells)
     const isSound = strayQuotes === 0 && !isUnclosed && cells.length === columns.width
@@ -147,7 +147,7 @@ function otherReadings(raw: string, cells: readonly string[], columns: Columns):
 function shortReadings(raw: string, cells: readonly string[], columns: Columns): Reading[] {
   const { dialect, width } = columns
   const missing = width - cells.length
-  const readings = readingOf([...cells, ...Array<string>(missing).fill('')], columns)
+  const readings = possibleReadings([...cells, ...Array<string>(missing).fill('')], columns)
   for (const delimiter of [',', ';', '\t', '|', ' ']) {
     if (delimiter === dialect.delimiter || !raw.includes(delimiter)) continue
     const other = { ...columns, dialect: { ...dialect, delimiter } }
@@ -158,7 +158,7 @@ function shortReadings(raw: string, cells: readonly string[], columns: Columns):
 }
 
 /** The reading, if the file has enough rows to compare it with. */
-function readingOf(cells: readonly string[], { kindCounts }: Columns): Reading[] {
+function possibleReadings(cells: readonly string[], { kindCounts }: Columns): Reading[] {
   if (kindCounts.rows < 5 || cells.length !== kindCounts.columns.length) return []
   const fit = cells.reduce((sum, cell, column) => sum + cellFit(cell, column, kindCounts), 0)
   return [{ fit, cells: () => cells }]
@@ -178,7 +178,7 @@ function withDelimiterAtQuote(raw: string, columns: Columns): Reading[] {
       const repaired = raw.slice(0, cut) + delimiter + raw.slice(cut)
       const { cells, strayQuotes, isUnclosed } = readCells(repaired, dialect)
       if (strayQuotes === 0 && !isUnclosed && cells.length === width)
-        readings.push(...readingOf(cells, columns))
+        readings.push(...possibleReadings(cells, columns))
     }
   return readings
 }
@@ -190,7 +190,7 @@ const joinSteps = 1_000_000
 function joined(cells: readonly string[], columns: Columns): Reading[] {
   const { dialect, width, kindCounts } = columns
   const extra = cells.length - width
-  if (extra === 0) return readingOf(cells, columns)
+  if (extra === 0) return possibleReadings(cells, columns)
   if (kindCounts.rows < 5 || width * (extra + 1) > joinSteps) return []
   const before = [0]
   for (let at = 0; at < width; at += 1)
@@ -228,7 +228,7 @@ function bestFit(readings: readonly Reading[]): readonly string[] | null {
 /** Whether an opening quote has swallowed several records: most lines of the text are complete records, including the
  *  first if its quote is text. */
 export function hasSwallowedLines(text: string, columns: Columns): boolean {
-  const lines = linesOf(text.slice(0, 65_536), columns.dialect).slice(0, 50)
+  const lines = splitLines(text.slice(0, 65_536), columns.dialect).slice(0, 50)
   if (lines.length < 2 || withQuoteAsText(lines[0]!, columns) === null) return false
   const whole = lines.filter((line) => hasWidth(line, columns))
   return whole.length > lines.length / 2
@@ -243,6 +243,6 @@ function hasWidth(line: string, columns: Columns): boolean {
 }
 
 /** Splits a text at the dialect's line ends. */
-function linesOf(text: string, { lineEnd }: Dialect): string[] {
+function splitLines(text: string, { lineEnd }: Dialect): string[] {
   return text.split(lineEnd === 'CR' ? '\r' : /\r?\n/)
 }

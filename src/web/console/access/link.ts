@@ -3,7 +3,7 @@ import type { Config } from '../../../app/config/read.ts'
 import { UsageError } from '../../../errors.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { findPerson } from './people.ts'
-import { hashOf, newToken } from './session.ts'
+import { hashToken, newToken } from './session.ts'
 
 /** How long a sign-in link may be used, in minutes. */
 export const linkMinutes = 10
@@ -44,7 +44,7 @@ export function linkLines(email: string, url: string): string[] {
 /** Uses a link up. Gives the e-mail address that it signs in; null: it was used before, is too old, or never existed. */
 export async function takeLink(db: Db, token: string): Promise<string | null> {
   const { rows } = await sql<{ email: string; isOpen: boolean }>`
-    delete from ops.console_link where token_hash = ${hashOf(token)}
+    delete from ops.console_link where token_hash = ${hashToken(token)}
     returning email, ends_at > now() as "isOpen"`.execute(db)
   const [link] = rows
   return link?.isOpen ? link.email : null

@@ -3,7 +3,7 @@ import * as oidc from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../../../app/config/read.ts'
 import type { Context } from '../../../context.ts'
-import { messageOf } from '../../../errors.ts'
+import { errorText } from '../../../errors.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { firstValues } from '../first-values.ts'
 import { findPerson } from './people.ts'
@@ -40,7 +40,7 @@ export function serveOidc(
   const callback = `${settings.publicUrl}/console/sign-in/oidc/callback`
   const discover = discoverLazily(provider)
   const logFailure = (error: unknown) => {
-    log.warn(`sign-in by ${provider.issuer} failed: ${messageOf(causeOf(error))}`)
+    log.warn(`sign-in by ${provider.issuer} failed: ${errorText(rootCause(error))}`)
   }
 
   app.get('/sign-in/oidc', async (request, reply) => {
@@ -133,14 +133,14 @@ async function readEmail(
 }
 
 /** The innermost error, which names the claim or the failure of the network; the outer ones say only that something was wrong. */
-function causeOf(error: unknown): unknown {
+function rootCause(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
-  return cause instanceof Error ? causeOf(cause) : error
+  return cause instanceof Error ? rootCause(cause) : error
 }
 
 /** Whether the provider did not answer: neither the person nor the answer is at fault. */
 function isAway(error: unknown): boolean {
-  const { code } = causeOf(error) as { code?: unknown }
+  const { code } = rootCause(error) as { code?: unknown }
   return typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+|OAUTH_TIMEOUT)$/.test(code)
 }
 

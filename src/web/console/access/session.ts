@@ -7,10 +7,10 @@ import { findPerson, type Person } from './people.ts'
 /** A secret for a cookie or a link: random bytes. Only its hash is stored. */
 export function newToken(bytes = 32): { readonly token: string; readonly hash: Buffer } {
   const token = randomBytes(bytes).toString('base64url')
-  return { token, hash: hashOf(token) }
+  return { token, hash: hashToken(token) }
 }
 
-export function hashOf(token: string): Buffer {
+export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
@@ -33,7 +33,7 @@ export async function startSession(
 
 /** The person whose session a cookie names; null: there is none, it has ended, or the config no longer names the person. */
 export async function findSession(db: Db, config: Config, token: string): Promise<Person | null> {
-  const hash = hashOf(token)
+  const hash = hashToken(token)
   const { rows } = await sql<{ email: string; isOld: boolean }>`
     select email, seen_at < now() - interval '5 minutes' as "isOld"
     from ops.console_session where token_hash = ${hash} and ends_at > now()`.execute(db)
@@ -45,5 +45,5 @@ export async function findSession(db: Db, config: Config, token: string): Promis
 }
 
 export async function endSession(db: Db, token: string): Promise<void> {
-  await sql`delete from ops.console_session where token_hash = ${hashOf(token)}`.execute(db)
+  await sql`delete from ops.console_session where token_hash = ${hashToken(token)}`.execute(db)
 }

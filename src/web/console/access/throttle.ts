@@ -11,7 +11,7 @@ type SignInMethod = 'link' | 'oidc'
 export async function isThrottled(db: Db, method: SignInMethod, address: string): Promise<boolean> {
   const { rows } = await sql<{ tries: number }>`
     select count(*)::int as tries from ops.console_try
-    where address = ${clientOf(address)} and method = ${method} and tried_at > now() - interval '15 minutes'`.execute(
+    where address = ${clientNetwork(address)} and method = ${method} and tried_at > now() - interval '15 minutes'`.execute(
     db,
   )
   return rows[0]!.tries >= triesAllowed
@@ -25,14 +25,14 @@ export async function recordFailedTry(
 ): Promise<void> {
   await sql`
     with old as (delete from ops.console_try where tried_at <= now() - interval '15 minutes')
-    insert into ops.console_try (address, method) values (${clientOf(address)}, ${method})`.execute(
+    insert into ops.console_try (address, method) values (${clientNetwork(address)}, ${method})`.execute(
     db,
   )
 }
 
 /** How a client is named: by its IPv4 address, or the 64 bits of an IPv6 address that a provider gives to one customer. A proxy may
  *  pass on any other text. */
-export function clientOf(address: string): string {
+export function clientNetwork(address: string): string {
   const [bare = ''] = address.split('%')
   if (!isIPv6(bare)) return address.slice(0, 64)
   const v4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1]

@@ -4,9 +4,9 @@ import { type Html, html } from '../../../values/html.ts'
 import {
   type Chart,
   chartWidth,
-  idOf,
   legend,
   picture,
+  pictureId,
   round,
   shortText,
   textWidth,
@@ -47,7 +47,7 @@ interface Bar {
 export function bars(chart: BarChart): Chart {
   const { title, unit, categories, series, kind, mark } = chart
   const isStacked = kind === 'stacked'
-  const all = barsOf(chart)
+  const all = layOutBars(chart)
   const key = legend(
     series.length < 2
       ? []
@@ -65,7 +65,7 @@ export function bars(chart: BarChart): Chart {
   const bottom = top + height
   const right = chartWidth - (isStacked ? 24 : 84)
   const ends = all.flat().flatMap(({ from, to }) => [from, to])
-  const x = scaleOf([...ends, ...(mark === undefined ? [] : [mark.at])], kind, [left, right])
+  const x = barScale([...ends, ...(mark === undefined ? [] : [mark.at])], kind, [left, right])
   const y = scaleBand(
     categories.map((_, at) => at),
     [top, bottom],
@@ -75,7 +75,7 @@ export function bars(chart: BarChart): Chart {
     const marks = all.map((own, at) => {
       const bar = own[row]!
       const lane = { y: start + (isStacked ? 0 : at * thickness), height: thickness - 1 }
-      return barOf({
+      return drawBar({
         title,
         unit,
         category,
@@ -106,7 +106,7 @@ export function bars(chart: BarChart): Chart {
 }
 
 /** By series, then by category. */
-function barsOf({ categories, series, kind }: BarChart): Bar[][] {
+function layOutBars({ categories, series, kind }: BarChart): Bar[][] {
   if (kind !== 'stacked')
     return series.map(({ values }) => values.map((value) => ({ from: 0, to: value ?? 0, value })))
   const layers = stack<number, number>()
@@ -117,7 +117,7 @@ function barsOf({ categories, series, kind }: BarChart): Bar[][] {
   )
 }
 
-function scaleOf(
+function barScale(
   values: readonly number[],
   kind: BarChart['kind'],
   range: readonly [number, number],
@@ -146,7 +146,18 @@ interface BarPlace {
   readonly height: number
 }
 
-function barOf({ title, unit, category, name, x, bar, at, isStacked, y, height }: BarPlace): Html {
+function drawBar({
+  title,
+  unit,
+  category,
+  name,
+  x,
+  bar,
+  at,
+  isStacked,
+  y,
+  height,
+}: BarPlace): Html {
   const [start, end] = [x(bar.from), x(bar.to)].sort((a, b) => a - b) as [number, number]
   const text = valueText(bar.value, unit)
   const label = isStacked
@@ -169,7 +180,7 @@ export function box(title: string, at: number, { x, y, width, height }: Box, tip
   const paint =
     at === 0
       ? html`class="fill-${tones[0]}"`
-      : html`fill="url(#${idOf(title)}-${at % tones.length})"`
+      : html`fill="url(#${pictureId(title)}-${at % tones.length})"`
   return html`<rect ${paint} x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}">${tip !== undefined && html`<title>${tip}</title>`}</rect>`
 }
 
@@ -183,7 +194,7 @@ export function patterns(title: string, series: number): Html {
     .slice(1)
     .map(
       ({ tone, at }) =>
-        html`<pattern id="${idOf(title)}-${at}" width="8" height="8" patternUnits="userSpaceOnUse"><rect class="fill-${tone}" width="8" height="8"/><path class="hatch" d="${hatches[at]!}"/></pattern>`,
+        html`<pattern id="${pictureId(title)}-${at}" width="8" height="8" patternUnits="userSpaceOnUse"><rect class="fill-${tone}" width="8" height="8"/><path class="hatch" d="${hatches[at]!}"/></pattern>`,
     )}</defs>`
 }
 

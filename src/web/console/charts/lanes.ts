@@ -45,10 +45,10 @@ export function laneChart({ title, span, now, zone, lanes }: LaneChart): Html {
     ({ at, label }) =>
       html`<path class="axis" d="M${x(at)} 0V${bottom}"/><text x="${labelMiddle(x(at), label)}" y="${bottom + 14}" text-anchor="middle">${label}</text>`,
   )
-  return html`<figure><figcaption>${title}</figcaption><div class="scroll" role="group" tabindex="0" aria-label="${title}"><svg class="chart" role="img" aria-label="${summaryOf(title, lanes)}" viewBox="0 0 ${chartWidth} ${bottom + 22}" width="${chartWidth}" height="${bottom + 22}">${ticks}${rows}</svg></div></figure>`
+  return html`<figure><figcaption>${title}</figcaption><div class="scroll" role="group" tabindex="0" aria-label="${title}"><svg class="chart" role="img" aria-label="${lanesText(title, lanes)}" viewBox="0 0 ${chartWidth} ${bottom + 22}" width="${chartWidth}" height="${bottom + 22}">${ticks}${rows}</svg></div></figure>`
 }
 
-function summaryOf(title: string, lanes: readonly Lane[]): string {
+function lanesText(title: string, lanes: readonly Lane[]): string {
   return `${title}: ${lanes.map(({ name, state }) => `${name} ${state}`).join(', ')}`
 }
 

@@ -62,7 +62,7 @@ const height = 240
 
 /** Draws lines. Each has its own colour and dash, and a dot at each value. */
 export function lines(chart: LineChart): Chart {
-  const { title, unit, kind, band, events = [], zone = 'UTC', timeText = dayOf(zone) } = chart
+  const { title, unit, kind, band, events = [], zone = 'UTC', timeText = dayText(zone) } = chart
   const own = chart.lines.map((one) => ({ ...one, points: upTo(one.points, chart) }))
   const times = own.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
   const key = legend([
@@ -97,7 +97,7 @@ export function lines(chart: LineChart): Chart {
       html`${key.svg}${valueAxisY(y, unit, left, chartWidth - 16)}${timeAxis(span, zone, x, [top, bottom])}${bandPath(chart, x, y, curve)}${events.map(({ at, name }) => eventMark(x(at), bottom, `${name} ${timeText(at)}`))}${drawn}`,
     ),
     columns: ['When', ...chart.lines.map(({ name }) => name)],
-    rows: rowsOf(chart.lines, unit, timeText),
+    rows: tableRows(chart.lines, unit, timeText),
   }
 }
 
@@ -166,7 +166,7 @@ function dots(points: readonly Point[], { x, y, at, name, unit, timeText }: DotS
 }
 
 /** A row for each time at which any line has a value. */
-function rowsOf(own: readonly Line[], unit: string, timeText: (at: Date) => string) {
+function tableRows(own: readonly Line[], unit: string, timeText: (at: Date) => string) {
   const times = [...new Set(own.flatMap(({ points }) => points.map(({ at }) => at.getTime())))]
   const values = own.map(
     ({ points }) => new Map(points.map(({ at, value }) => [at.getTime(), value])),
@@ -179,7 +179,7 @@ function rowsOf(own: readonly Line[], unit: string, timeText: (at: Date) => stri
     ])
 }
 
-function dayOf(zone: string): (at: Date) => string {
+function dayText(zone: string): (at: Date) => string {
   return (at) => localDay(at, zone)
 }
 

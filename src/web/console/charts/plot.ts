@@ -145,7 +145,7 @@ export function picture(title: string, height: number, marks: Html): Html {
 }
 
 /** A prefix for the ids of a picture, so that two charts of a page share none. */
-export function idOf(title: string): string {
+export function pictureId(title: string): string {
   return `c${createHash('sha256').update(title).digest('hex').slice(0, 6)}`
 }
 

@@ -46,7 +46,7 @@ function monthTicks({ from, until }: TimeSpan, zone: string, step: number): Tick
 }
 
 function dayTicks(span: TimeSpan, zone: string, step: number): Tick[] {
-  return daysOf(span, zone)
+  return listDays(span, zone)
     .filter((_, at) => at % step === 0)
     .map((day) => ({ at: startOfDay(day, zone), label: dayName(day) }))
 }
@@ -63,7 +63,7 @@ function hourTicks({ from, until }: TimeSpan, zone: string, step: number): Tick[
 }
 
 /** The calendar days that begin within the span. */
-export function daysOf({ from, until }: TimeSpan, zone: string): string[] {
+export function listDays({ from, until }: TimeSpan, zone: string): string[] {
   const days: string[] = []
   for (let day = localDay(from, zone); startOfDay(day, zone) < until; day = addDays(day, 1))
     if (startOfDay(day, zone) >= from) days.push(day)

@@ -20,10 +20,10 @@ interface StripOptions {
 
 /** A strip: squares of the colour and the shape of their state, and the same in words for those who do not see them. */
 export function strip({ summary, squares }: StripOptions): Html {
-  return html`<ul class="strip" role="list" aria-label="${summary}">${squares.map(squareOf)}</ul>`
+  return html`<ul class="strip" role="list" aria-label="${summary}">${squares.map(drawSquare)}</ul>`
 }
 
-function squareOf({ label, title, tone }: Square): Html {
+function drawSquare({ label, title, tone }: Square): Html {
   const under = html`<small aria-hidden="true">${label}</small>`
   return html`<li class="square ${tone}" title="${title}"><span class="hidden">${title}</span>${label !== '' && under}</li>`
 }

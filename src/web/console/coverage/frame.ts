@@ -17,18 +17,18 @@ export interface Frame {
 const longestDays = 1100
 
 /** The frame of a query: `from` and `to`, else the last twelve months with the current one. */
-export function frameOf(
+export function readFrame(
   query: Readonly<Record<string, string>>,
   { zone, now }: { readonly zone: string; readonly now: Date },
 ): Frame {
   const { from = '', to = '' } = query
   if (isDay(from) && isDay(to) && from < to && to <= addDays(from, longestDays))
-    return { from, to, zoom: zoomOf(from, to) }
+    return { from, to, zoom: findZoom(from, to) }
   const end = addMonths(localDay(now, zone), 1)
   return { from: addMonths(end, -zooms.year), to: end, zoom: 'year' }
 }
 
-function zoomOf(from: string, to: string): Zoom | null {
+function findZoom(from: string, to: string): Zoom | null {
   const found = Object.entries(zooms).find(([, months]) => addMonths(from, months) === to)
   return from.endsWith('-01') && found !== undefined ? (found[0] as Zoom) : null
 }
@@ -56,6 +56,6 @@ export function moved({ from, to, zoom }: Frame, direction: 1 | -1): Frame {
 }
 
 /** Its instants. */
-export function spanOf({ from, to }: Frame, zone: string): TimeSpan {
+export function frameSpan({ from, to }: Frame, zone: string): TimeSpan {
   return { from: startOfDay(from, zone), until: startOfDay(to, zone) }
 }

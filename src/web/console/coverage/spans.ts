@@ -119,7 +119,7 @@ export function chartSpan({ state, from, until }: Span): StateSpan {
 export function spanSummary(spans: readonly Span[]): string {
   if (spans.length === 0) return 'nothing was asked for'
   const of = (state: SpanState) => spans.filter((span) => span.state === state)
-  const long = (own: readonly Span[]) => durationText(secondsOf(own))
+  const long = (own: readonly Span[]) => durationText(totalSeconds(own))
   const [gaps, unprovable] = [of('gap'), of('unprovable')]
   const quarantined = spans.reduce((sum, { records }) => sum + records, 0)
   const parts = [
@@ -130,7 +130,7 @@ export function spanSummary(spans: readonly Span[]): string {
   return parts.length === 0 ? 'complete' : parts.join(', ')
 }
 
-function secondsOf(spans: readonly Span[]): number {
+function totalSeconds(spans: readonly Span[]): number {
   const ms = spans.reduce((sum, { from, until }) => sum + Date.parse(until) - Date.parse(from), 0)
   return ms / 1000
 }

@@ -78,7 +78,7 @@ function findColumn({ stream, path }: PathRow, wire: Config['wire']): string | n
 function withoutPathsBelow<F extends PathRow>(fields: readonly F[]): (F & { below: number })[] {
   const tops = new Map(fields.map((field) => [pathKey(field), { ...field, below: 0 }]))
   for (const field of fields) {
-    const above = parentsOf(field.path).map((path) => tops.get(pathKey({ ...field, path })))
+    const above = parentPaths(field.path).map((path) => tops.get(pathKey({ ...field, path })))
     const top = above.find((found) => found !== undefined)
     if (top === undefined) continue
     top.below += 1
@@ -92,7 +92,7 @@ function pathKey({ stream, news, path }: Pick<PathRow, 'stream' | 'news' | 'path
 }
 
 /** The paths that hold a path, the outermost first: `a` and `a.b` of `a.b[]`. */
-function parentsOf(path: string): string[] {
+function parentPaths(path: string): string[] {
   return [...path.matchAll(/\.|\[\]/g)].map(({ index }) => path.slice(0, index))
 }
 
@@ -116,7 +116,7 @@ async function readExamples(db: Db, wire: Config['wire']) {
     ) as payload
     where octet_length(payload.body::text) < ${maxExampleBytes}`.execute(db)
   const records = rows.map(({ naturalKey, body }) =>
-    evaluationRecords.recordOf(
+    evaluationRecords.findRecord(
       maskRecord(JSON.parse(body), { stream, naturalKey }, wire.appraisal, { showsUnknown: true }),
       Number(naturalKey),
     ),

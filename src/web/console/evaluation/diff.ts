@@ -59,9 +59,9 @@ type List = readonly unknown[]
 
 function* changesOfLists(old: List, next: List, path: Path): Generator<Change> {
   if (!old.some(isObject) && !next.some(isObject)) return yield* changesOfValues(old, next, path)
-  const field = identityOf(old, next)
+  const field = identityField(old, next)
   const entries = (list: List) =>
-    new Map(list.map((one, at) => [keyOf(one, field) ?? `${at}`, one]))
+    new Map(list.map((one, at) => [valueKey(one, field) ?? `${at}`, one]))
   const [before, after] = [entries(old), entries(next)]
   yield* changesOfEntries(before, after, (key) => [
     ...path,
@@ -102,15 +102,15 @@ function take(counts: Map<unknown, number>, value: unknown): boolean {
 }
 
 /** The field that identifies the elements of both lists; null: none does. */
-function identityOf(...lists: readonly List[]): string | null {
+function identityField(...lists: readonly List[]): string | null {
   const identifies = (field: string) =>
     lists.every(
-      (list) => new Set(list.map((one) => keyOf(one, field) ?? '')).size === list.length,
-    ) && lists.flat().every((one) => keyOf(one, field) !== null)
+      (list) => new Set(list.map((one) => valueKey(one, field) ?? '')).size === list.length,
+    ) && lists.flat().every((one) => valueKey(one, field) !== null)
   return ['id', 'ID', 'name'].find(identifies) ?? null
 }
 
-function keyOf(value: unknown, field: string | null): string | null {
+function valueKey(value: unknown, field: string | null): string | null {
   if (field === null || !isObject(value) || !Object.hasOwn(value, field)) return null
   const key = value[field]
   return typeof key === 'string' || typeof key === 'number' ? String(key) : null

@@ -43,7 +43,7 @@ function drawTable({ shown, count }: PayloadChanges): Html {
     columns: ['Where', 'Old', 'New', 'Feeds'],
     rows: shown.map((change) => [
       html`<code>${change.path}</code>`,
-      ...valuesOf(change),
+      ...changeCells(change),
       change.column === null ? 'the payload alone' : html`<code>${change.column}</code>`,
     ]),
     empty:
@@ -52,7 +52,7 @@ function drawTable({ shown, count }: PayloadChanges): Html {
 ${count > shown.length && html`<p class="note">Only the first ${mostChanges} of ${count.toLocaleString('en')} changes are shown.</p>`}`
 }
 
-function valuesOf({ kind, isHidden, old, new: next }: ShownChange): (Html | string)[] {
+function changeCells({ kind, isHidden, old, new: next }: ShownChange): (Html | string)[] {
   const words = { changed: 'changed', added: 'added', removed: 'removed', order: 'order' }
   if (isHidden) return [html`<em>hidden, ${words[kind]}</em>`, '']
   if (kind === 'added') return ['', html`<ins>+ ${next}</ins>`]

@@ -42,7 +42,7 @@ ${table({
     at(one['valid_from']),
     at(one['observed_at']),
     (one['changed_fields'] as string[]).join(', ') || 'first version',
-    amountOf(one['final_price']),
+    amountText(one['final_price']),
     runLink(one),
   ]),
   empty: 'None: it was never loaded.',
@@ -142,7 +142,7 @@ function drawRow(row: Fact | null, at: At): Html {
   const amount =
     row['final_price'] === null
       ? '–'
-      : `${amountOf(row['final_price'])} ${text(row['currency_code'])}`
+      : `${amountText(row['final_price'])} ${text(row['currency_code'])}`
   return html`<dl class="facts"><dt>Car</dt><dd>${[row['make'], row['model'], row['vin']]
     .filter((part) => part !== null)
     .map(String)
@@ -191,8 +191,8 @@ ${table({
   rows: prices.map((one) => [
     instant(one['observed_at'] as Date, zone),
     instant(one['last_confirmed_at'] as Date, zone),
-    amountOf(one['retail']),
-    amountOf(one['wholesale']),
+    amountText(one['retail']),
+    amountText(one['wholesale']),
     text(one['confidence']),
     runLink(one),
   ]),
@@ -278,7 +278,7 @@ function runLink(fact: Fact): Content {
 }
 
 /** An amount of money; Postgres sends it as text with three decimals. */
-function amountOf(value: unknown): string {
+function amountText(value: unknown): string {
   return value === null || value === undefined ? '–' : Number(value).toLocaleString('en')
 }
 

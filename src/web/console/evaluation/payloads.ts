@@ -25,7 +25,7 @@ export interface StoredPayload {
 }
 
 /** The payloads of an evaluation: of each endpoint the oldest first. */
-export function payloadsOf({ payloads }: Provenance): StoredPayload[] {
+export function storedPayloads({ payloads }: Provenance): StoredPayload[] {
   return payloads.map((fact) => {
     const endpoint = /^POST \/(\w+)/.exec(String(fact['request']))![1]!
     const fetchedAt = fact['fetched_at'] as Date
@@ -105,8 +105,8 @@ export async function readChanges(
     shown.push({
       path: pathText(change.path),
       kind: change.kind,
-      old: textOf(change.old),
-      new: textOf(change.new),
+      old: valueText(change.old),
+      new: valueText(change.new),
       isHidden: values.some((value) => value instanceof HiddenValue),
       column: isRecord ? columnFedBy(fieldText(change.path), wire.appraisal) : null,
     })
@@ -119,7 +119,7 @@ function ownPart(body: unknown): unknown {
   return Array.isArray(body) && body.length === 1 ? (body[0] as unknown) : body
 }
 
-function textOf(value: unknown): string | null {
+function valueText(value: unknown): string | null {
   if (value === undefined) return null
   const isText = typeof value === 'string' || value instanceof HiddenValue
   const text = isText ? String(value) : JSON.stringify(value)

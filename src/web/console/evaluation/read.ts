@@ -15,9 +15,9 @@ import {
   chosenPayloads,
   evaluationRecords,
   type PayloadChanges,
-  payloadsOf,
   readChanges,
   type StoredPayload,
+  storedPayloads,
 } from './payloads.ts'
 
 /** Several rooftops, of different dealer groups, have an evaluation with this number. */
@@ -74,7 +74,7 @@ export async function readEvaluation({
   query,
   config,
 }: PageRequest): Promise<EvaluationData | null> {
-  const evalId = idOf(params)
+  const evalId = parseId(params)
   if (evalId === null) return null
   const rooftops = await findRecordRooftops(db, evalId)
   if (rooftops.length === 0) return { is: 'unknown', evalId, ...(await readUnknown(db, evalId)) }
@@ -90,7 +90,7 @@ export async function readEvaluation({
     streams: [],
   })
   const timeText = (at: Date) => instantText(at, rooftop.timeZone)
-  const payloads = payloadsOf(entry)
+  const payloads = storedPayloads(entry)
   const pair = chosenPayloads(payloads, query)
   const key = { rooftopId: rooftop.id, evalId }
   return {
@@ -102,7 +102,7 @@ export async function readEvaluation({
 }
 
 /** The number in the address; null: it is none. */
-export function idOf(params: PageRequest['params']): number | null {
+export function parseId(params: PageRequest['params']): number | null {
   const id = Number(/^\d{1,15}$/.exec(params['id'] ?? '')?.[0])
   return id > 0 ? id : null
 }

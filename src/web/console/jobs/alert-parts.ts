@@ -26,13 +26,13 @@ ${table({
   columns: ['Receiver', 'State', 'Last sent'],
   rows: receivers.map(([name, { status, waiting, notSent, error, lastSentAt }]) => [
     name,
-    html`${badge(...states[status])}<small>${whyOf(waiting + notSent, error)}</small>`,
+    html`${badge(...states[status])}<small>${failureText(waiting + notSent, error)}</small>`,
     instant(lastSentAt, zone),
   ]),
   empty: 'No one gets alerts.',
 })}`
 }
 
-function whyOf(count: number, error: string | null): string {
+function failureText(count: number, error: string | null): string {
   return error === null ? '' : `${plural(count, 'message')}: ${error}`
 }

@@ -13,7 +13,7 @@ export function jobBadge({ status }: Pick<JobFigures, 'status'>): Html {
 }
 
 /** Why a job is late, failed or off. */
-export function whyOf({ lateSince, last, error }: JobFigures, zone: string): Content {
+export function explainJob({ lateSince, last, error }: JobFigures, zone: string): Content {
   if (lateSince === undefined) return error ?? ''
   const cause = last?.error === undefined ? '' : `; last error: ${last.error}`
   return html`no good run for the slot of ${instant(lateSince, zone)}${cause}`

@@ -22,7 +22,7 @@ interface NightSpan {
 }
 
 /** The days of the span, the oldest first. */
-function nightsOf({ zone, now, count }: NightSpan): string[] {
+function listNights({ zone, now, count }: NightSpan): string[] {
   const today = localDay(now, zone)
   return Array.from({ length: count }, (_, at) => addDays(today, at + 1 - count))
 }
@@ -33,7 +33,7 @@ export async function readDayEnds(
   uids: readonly string[],
   span: NightSpan,
 ): Promise<DayEnd[]> {
-  const since = startOfDay(nightsOf(span)[0]!, span.zone)
+  const since = startOfDay(listNights(span)[0]!, span.zone)
   const { rows } = await sql<DayEnd>`
     select distinct on (day, rooftop_uid, stream) rooftop_uid as uid, stream, day, part.status
     from ops.run
@@ -58,7 +58,7 @@ interface Night {
 /** Counts the ends of each night. */
 export function countNights(ends: readonly DayEnd[], span: NightSpan): Night[] {
   const byDay = Map.groupBy(ends, ({ day }) => day)
-  return nightsOf(span).map((day) => {
+  return listNights(span).map((day) => {
     const byStatus = Map.groupBy(byDay.get(day) ?? [], ({ status }) => status)
     const streams = [...byStatus].map(([status, own]) => [status, own.length])
     return { day, streams: Object.fromEntries(streams) }
@@ -75,7 +75,7 @@ const tones: Readonly<Record<(typeof statuses)[number], Square['tone']>> = {
 
 /** The nights as squares, each with its worst status. `labelEvery` 5: only each fifth has its day below it. */
 export function nightStrip(nights: readonly Night[], labelEvery = 1): Html {
-  const worst = nights.map(worstOf)
+  const worst = nights.map(worstStatus)
   const sums = [...statuses, null].map((status) => {
     const own = worst.filter((one) => one === status).length
     return own === 0 ? '' : `${plural(own, 'night')} ${status ?? 'without a run'}`
@@ -84,17 +84,17 @@ export function nightStrip(nights: readonly Night[], labelEvery = 1): Html {
     summary: sums.filter((text) => text !== '').join(', '),
     squares: nights.map((night, at) => ({
       label: (nights.length - 1 - at) % labelEvery === 0 ? String(Number(night.day.slice(8))) : '',
-      title: `${dayName(night.day)}: ${titleOf(night)}`,
+      title: `${dayName(night.day)}: ${nightTitle(night)}`,
       tone: worst[at] === null ? 'none' : tones[worst[at]!],
     })),
   })
 }
 
-function worstOf({ streams }: Night): (typeof statuses)[number] | null {
+function worstStatus({ streams }: Night): (typeof statuses)[number] | null {
   return statuses.find((status) => (streams[status] ?? 0) > 0) ?? null
 }
 
-function titleOf({ streams }: Night): string {
+function nightTitle({ streams }: Night): string {
   const parts = statuses.filter((status) => (streams[status] ?? 0) > 0)
   if (parts.length === 0) return 'no run'
   const all = Object.values(streams).reduce((sum, one) => sum + one, 0)

@@ -48,7 +48,7 @@ interface Place {
 }
 
 /** null: no such rooftop, day or stream. */
-function placeOf(
+function findCoverageDay(
   { rooftops }: Config,
   { uid = '', day = '' }: Readonly<Record<string, string>>,
   name: string | undefined,
@@ -71,7 +71,7 @@ export const coverageDay = definePage({
   question: 'What was listed of this day, what was loaded, and what is missing?',
   roles: ['engineer', 'viewer'],
   async read({ db, config, params, query }) {
-    const place = placeOf(config, params, query['stream'])
+    const place = findCoverageDay(config, params, query['stream'])
     if (place === null) return null
     const { rooftop, stream, day, span } = place
     const { uid, name, timezone } = rooftop
@@ -102,7 +102,7 @@ ${drawCertificates(data)}`
     'read-again': {
       roles: ['engineer'],
       async run({ db, config, context, params, form }) {
-        const place = placeOf(config, params, form['stream'])
+        const place = findCoverageDay(config, params, form['stream'])
         if (place === null)
           throw new ActionRefused('This rooftop is no longer in the config: load the page again.')
         const { from, until } = await spanToRead(db, place)

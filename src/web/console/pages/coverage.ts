@@ -11,7 +11,15 @@ import {
   spanWords,
 } from '../charts/calendar.ts'
 import { dayName } from '../charts/scale.ts'
-import { type Frame, frameOf, moved, spanOf, type Zoom, zoomed, zooms } from '../coverage/frame.ts'
+import {
+  type Frame,
+  frameSpan,
+  moved,
+  readFrame,
+  type Zoom,
+  zoomed,
+  zooms,
+} from '../coverage/frame.ts'
 import {
   chartSpan,
   countUnplaced,
@@ -59,7 +67,7 @@ export const coverage = definePage({
     const page = Math.min(pages, Math.max(1, Math.floor(Number(query['page'])) || 1))
     const rooftops = matching.slice((page - 1) * rooftopsOnPage, page * rooftopsOnPage)
     const uids = rooftops.map((rooftop) => rooftop.uid)
-    const frame = frameOf(query, { zone, now })
+    const frame = readFrame(query, { zone, now })
     const isWindowed = stream.records !== undefined
     const view: View = { stream: stream.name, group, page, frame }
     return {
@@ -69,7 +77,7 @@ export const coverage = definePage({
         isWindowed,
         rooftops: rooftops.map(({ uid, name, timezone }) => ({ uid, name, timezone })),
       },
-      spans: isWindowed ? await readSpans(db, stream.name, uids, spanOf(frame, zone)) : [],
+      spans: isWindowed ? await readSpans(db, stream.name, uids, frameSpan(frame, zone)) : [],
       unplaced: await countUnplaced(db, stream.name, uids),
       ends: isWindowed ? [] : await readDayEnds(db, uids, { zone, now, count: nightCount }),
     }
@@ -122,7 +130,7 @@ function drawFilter(view: View, { rooftops }: Config): Html {
 }
 
 function drawCalendar({ view, rooftops, spans }: Data, zone: string): Html {
-  const frame = spanOf(view.frame, zone)
+  const frame = frameSpan(view.frame, zone)
   const byRooftop = Map.groupBy(spans, ({ uid }) => uid)
   return html`${calendarPatterns}${calendarLegend}
 ${drawZoom(view)}

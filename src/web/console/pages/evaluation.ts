@@ -1,8 +1,8 @@
 import { findRecordRooftops, readProvenanceAt } from '../../../sync/explain/provenance.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { drawHead, drawKnown } from '../evaluation/draw.ts'
-import { evaluationRecords, payloadsOf, readPayload } from '../evaluation/payloads.ts'
-import { type CandidateWindow, idOf, readEvaluation, type Unknown } from '../evaluation/read.ts'
+import { evaluationRecords, readPayload, storedPayloads } from '../evaluation/payloads.ts'
+import { type CandidateWindow, parseId, readEvaluation, type Unknown } from '../evaluation/read.ts'
 import { ActionRefused, type ActionRequest, definePage, ShownOnce } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
@@ -35,12 +35,12 @@ async function reveal({ db, params, form, config, now }: ActionRequest): Promise
   const gone = new ActionRefused(
     'This payload is no longer stored: a newer one has replaced it, or it was erased. Load the page again.',
   )
-  const evalId = idOf(params)
+  const evalId = parseId(params)
   if (evalId === null) throw gone
   const rooftop = (await findRecordRooftops(db, evalId)).find(({ uid }) => uid === form['rooftop'])
   if (rooftop === undefined) throw gone
   const scope = { config, stream: evaluationRecords, now, rooftops: [], streams: [] }
-  const payloads = payloadsOf(await readProvenanceAt(db, rooftop, evalId, scope))
+  const payloads = storedPayloads(await readProvenanceAt(db, rooftop, evalId, scope))
   const payload = payloads.find(({ id }) => id === form['payload'])
   const body = payload && (await readPayload(db, { rooftopId: rooftop.id, evalId }, payload))
   if (!payload || !body) throw gone

@@ -3,7 +3,7 @@ import type { Config } from '../../../app/config/read.ts'
 import { html } from '../../../values/html.ts'
 import { isOfConfig } from '../../../warehouse/db/run-source.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
-import { jobBadge, punctuality, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
+import { explainJob, jobBadge, punctuality, runJobAction, runJobButton } from '../jobs/job-parts.ts'
 import { type JobFigures, readJobs } from '../jobs/read-jobs.ts'
 import { definePage } from '../page.ts'
 import { statusBadge } from '../parts/badge.ts'
@@ -62,7 +62,7 @@ export const job = definePage({
   draw({ name, job: found, shown, hasMore }, { config, person }) {
     const zone = config.console!.timezone
     return html`<p>${found.does}.</p>
-<p class="note">${whyOf(found, zone)}</p>
+<p class="note">${explainJob(found, zone)}</p>
 ${facts(found, zone)}
 ${person.role === 'engineer' && found.missingSetting === null && html`<p>${runJobButton(`/jobs/${name}`, name)} It runs in this <code>forecourt serve</code>, for at most ${durationText(found.budgetMinutes * 60)}. On a command line: <code>forecourt run ${name}</code></p>`}
 <h2>Its runs</h2>

@@ -2,7 +2,7 @@ import { readAlertStatuses } from '../../../app/scheduler/alert-status.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
 import { drawAlerts } from '../jobs/alert-parts.ts'
-import { drawLast, jobBadge, runJobAction, runJobButton, whyOf } from '../jobs/job-parts.ts'
+import { drawLast, explainJob, jobBadge, runJobAction, runJobButton } from '../jobs/job-parts.ts'
 import { readJobs } from '../jobs/read-jobs.ts'
 import { findSchedulerState, type SchedulerState } from '../jobs/scheduler-state.ts'
 import { definePage } from '../page.ts'
@@ -36,7 +36,7 @@ ${table({
   columns: ['Job', 'State', 'Last run', 'Next', ''],
   rows: Object.entries(found).map(([name, job]) => [
     html`${link(name, `/jobs/${name}`)}<small>${job.does}</small>`,
-    html`${jobBadge(job)}<small>${whyOf(job, zone)}</small>`,
+    html`${jobBadge(job)}<small>${explainJob(job, zone)}</small>`,
     drawLast(job.last, zone),
     job.nextSlotAt === null
       ? 'not scheduled'

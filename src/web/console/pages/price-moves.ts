@@ -4,7 +4,7 @@ import type { Db } from '../../../warehouse/db/transaction.ts'
 import { definePage } from '../page.ts'
 import { choice, filterForm } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
-import { addressOf } from '../parts/link.ts'
+import { linkAddress } from '../parts/link.ts'
 import { cutPage, pageSize } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
 import { type PriceStep, priceHistory } from '../stock/price-history.ts'
@@ -145,7 +145,7 @@ ${table({
     ]),
   empty: sums.length === 0 ? 'There is no stock yet.' : 'Every car on hand has a market price.',
 })}
-${unpriced.length > mostUnpriced && html`<p><a href="${addressOf('/stock', { rooftop, show: 'unpriced' })}">All cars without a market price</a></p>`}`
+${unpriced.length > mostUnpriced && html`<p><a href="${linkAddress('/stock', { rooftop, show: 'unpriced' })}">All cars without a market price</a></p>`}`
   },
 })
 

@@ -30,7 +30,7 @@ const path = '/quarantine'
 const resolvedDays = 90
 
 /** What the address says. `list`: the records instead of their causes. */
-function chosenOf(query: Readonly<Record<string, string>>) {
+function readChoice(query: Readonly<Record<string, string>>) {
   const text = (name: string) => query[name] ?? ''
   const cause = /^[0-9a-f]{12}$/.test(text('cause')) ? text('cause') : ''
   const after = /^\d{1,15}$/.test(text('after')) ? text('after') : ''
@@ -38,9 +38,9 @@ function chosenOf(query: Readonly<Record<string, string>>) {
   return { tab, stream: text('stream'), rooftop: text('rooftop'), cause, list, after }
 }
 
-type Chosen = ReturnType<typeof chosenOf>
+type Chosen = ReturnType<typeof readChoice>
 
-function filterOf({ tab, stream, rooftop, cause }: Chosen, now: Date): QuarantineFilter {
+function quarantineFilter({ tab, stream, rooftop, cause }: Chosen, now: Date): QuarantineFilter {
   const since = new Date(now.getTime() - resolvedDays * 86_400_000)
   return {
     ...(tab === 'resolved' ? { resolvedSince: since } : {}),
@@ -57,8 +57,8 @@ export const quarantine = definePage({
   roles: ['engineer', 'viewer'],
   navigation: 'Quarantine',
   async read({ db, query, config, now }) {
-    const chosen = chosenOf(query)
-    const filter = filterOf(chosen, now)
+    const chosen = readChoice(query)
+    const filter = quarantineFilter(chosen, now)
     const page = {
       ...({ order: 'newest', limit: pageSize } as const),
       ...(chosen.after === '' ? {} : { beyond: Number(chosen.after) }),

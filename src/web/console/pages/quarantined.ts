@@ -16,7 +16,7 @@ import { link } from '../parts/link.ts'
 import { table } from '../parts/table.ts'
 import { noWorkerNote } from '../parts/workers.ts'
 import { maskRecord } from '../payload/mask.ts'
-import { drawTree, type PayloadNode, treeOf } from '../payload/tree.ts'
+import { buildTree, drawTree, type PayloadNode } from '../payload/tree.ts'
 import { retryRecords } from '../quarantine/retry.ts'
 
 const path = '/quarantine/:id'
@@ -47,7 +47,7 @@ function shownPayload(
     }
   }
   if (isTooDeep(body)) return { reason: 'It is nested too deeply to be shown.' }
-  return treeOf(maskRecord(body, name, wire), issues)
+  return buildTree(maskRecord(body, name, wire), issues)
 }
 
 export const quarantined = definePage({
@@ -55,7 +55,7 @@ export const quarantined = definePage({
   question: 'Why does this record not fit?',
   roles: ['engineer', 'viewer'],
   async read({ db, params, config }) {
-    const id = idOf(params)
+    const id = parseId(params)
     const found = id === null ? null : await showQuarantine(db, id, mostCharacters)
     if (found === null) return null
     const { payload: _, ...record } = found
@@ -96,12 +96,12 @@ ${drawPayload(payload, id)}</section></div>`
   actions: {
     retry: {
       roles: ['engineer'],
-      run: async (request) => await retryRecords(request, { ids: [idOf(request.params) ?? 0] }),
+      run: async (request) => await retryRecords(request, { ids: [parseId(request.params) ?? 0] }),
     },
   },
 })
 
-function idOf(params: Readonly<Record<string, string>>): number | null {
+function parseId(params: Readonly<Record<string, string>>): number | null {
   const text = params['id'] ?? ''
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }

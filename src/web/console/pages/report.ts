@@ -29,7 +29,7 @@ import { reportSpecs } from '../reports/specs.ts'
 
 const specOf = (view: string | undefined) => reportSpecs.find((spec) => spec.view === view)
 
-function filterOf({ query }: PageRequest, { months = 12 }: ReportSpec): ReportFilter {
+function reportFilter({ query }: PageRequest, { months = 12 }: ReportSpec): ReportFilter {
   const { group = '', rooftop = '', month = '' } = query
   return { group, rooftop, months, month: isDay(`${month}-01`) ? month : '' }
 }
@@ -41,7 +41,7 @@ export const report = definePage({
     const { db, params } = request
     const spec = specOf(params['view'])
     if (spec === undefined) return null
-    const filter = filterOf(request, spec)
+    const filter = reportFilter(request, spec)
     const rooftops = await readRooftops(db)
     const chosen = chosenRooftops(spec, rooftops, filter)
     const [view, ...columns] = await readColumns(db, spec.view)
@@ -73,7 +73,7 @@ export const report = definePage({
   draw({ view, filter, rooftops, only, columns, charts, rows, total, freshness }, asked) {
     const spec = specOf(view)!
     const zone = asked.config.console!.timezone
-    const names = spec.columns.split(' ').map((name) => columnOf(columns, name))
+    const names = spec.columns.split(' ').map((name) => findColumn(columns, name))
     const uids = new Map(rooftops.map(({ id, uid }) => [id, uid]))
     return html`${drawFreshness(freshness, zone, asked.now)}
 ${filters(view, columns, filter, rooftops)}
@@ -81,8 +81,10 @@ ${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name ===
 ${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : chartGrid(spec.charts.flatMap((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure)))}
 <h2>Rows</h2>
 ${table({
-  caption: captionOf(rows.length, total, spec.first[0]),
-  columns: names.map((column) => (isNumber(column) ? numbers(headOf(column)) : headOf(column))),
+  caption: tableCaption(rows.length, total, spec.first[0]),
+  columns: names.map((column) =>
+    isNumber(column) ? numbers(columnHead(column)) : columnHead(column),
+  ),
   rows: rows.map((row) => names.map((column) => cellText(column, row, { zone, uids }))),
   empty: emptyText(columns, filter),
 })}
@@ -100,11 +102,11 @@ function hasNoList({ usesStockLists }: ReportSpec, freshness: readonly Freshness
   )
 }
 
-function columnOf(columns: readonly ReportColumn[], name: string): ReportColumn {
+function findColumn(columns: readonly ReportColumn[], name: string): ReportColumn {
   return columns.find((column) => column.name === name)!
 }
 
-function headOf({ name }: ReportColumn): string {
+function columnHead({ name }: ReportColumn): string {
   const text = name
     .replace(/_(code|name)$/, '')
     .replace(/_no$/, ' no.')
@@ -112,7 +114,7 @@ function headOf({ name }: ReportColumn): string {
   return text === 'vin' ? 'VIN' : text[0]!.toUpperCase() + text.slice(1)
 }
 
-function captionOf(shown: number, total: number, first: string): string {
+function tableCaption(shown: number, total: number, first: string): string {
   if (shown === total) return `All ${total} rows, the ${first} first`
   return `The ${shown} ${first} of ${total.toLocaleString('en')} rows; the download has all`
 }

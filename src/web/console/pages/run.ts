@@ -15,7 +15,7 @@ import { numbers, table } from '../parts/table.ts'
 import { hasWorker, noWorkerNotice } from '../parts/workers.ts'
 import { pauseAction, pauseButton, resumeAction, resumeButton } from '../runs/backfill-actions.ts'
 import { drawPace, readBeginning, readPace, runFacts } from '../runs/facts.ts'
-import { drawLanes, lanesOf, partColumns, partRow, partsOf } from '../runs/parts.ts'
+import { buildLanes, drawLanes, listParts, partColumns, partRow } from '../runs/parts.ts'
 import { readFailures, retryAction, retryFailed } from '../runs/retry-failed.ts'
 
 const path = '/runs/:id'
@@ -45,13 +45,13 @@ export const run = definePage({
     const found = await showRun(db, Number(params['id']), await readKnownRooftops(db))
     if (found === null) return null
     const { rooftops, ...facts } = found
-    const parts = partsOf(rooftops)
+    const parts = listParts(rooftops)
     const { processes, ...more } = await readMore(db, found, asked)
     const skip = /^\d{1,6}$/.test(query['skip'] ?? '') ? Number(query['skip']) : 0
     return {
       // Its heartbeat is new in its first minute, also when no worker is there to take it.
       run: { ...facts, isAtWork: facts.isAtWork && (processes === null || hasWorker(processes)) },
-      lanes: lanesOf(parts, facts.streams),
+      lanes: buildLanes(parts, facts.streams),
       parts: parts.slice(skip, skip + pageSize),
       ...{ skip, allParts: parts.length, processes, ...more },
     }

@@ -38,7 +38,7 @@ async function readCommands(db: Db): Promise<string[]> {
 }
 
 /** What the address says; what it does not know counts as left out. */
-function filterOf(query: Readonly<Record<string, string>>) {
+function runFilter(query: Readonly<Record<string, string>>) {
   const text = (name: string) => query[name] ?? ''
   const status = Object.hasOwn(statuses, text('status')) ? text('status') : ''
   const from = isDay(text('from')) ? text('from') : ''
@@ -55,7 +55,7 @@ export const runs = definePage({
   navigation: 'Runs',
   async read({ db, query, config, now }) {
     const zone = config.console!.timezone
-    const filter = filterOf(query)
+    const filter = runFilter(query)
     const { status, command, rooftop, stream, from, after } = filter
     const rooftops = await readKnownRooftops(db)
     const named = rooftops.filter(({ uid }) => uid === rooftop)
@@ -144,7 +144,14 @@ function rooftopsText({ rooftops: { ok, incomplete, failed, open } }: RunSummary
   return text.length === 0 ? 'none' : text.join(', ')
 }
 
-function emptyText({ status, command, rooftop, stream, from, after }: ReturnType<typeof filterOf>) {
+function emptyText({
+  status,
+  command,
+  rooftop,
+  stream,
+  from,
+  after,
+}: ReturnType<typeof runFilter>) {
   if (after !== '') return html`There are no older runs.`
   if ([command, rooftop, stream, from].some((value) => value !== ''))
     return html`No run fits this filter. ${link('Show all runs', '/runs')}.`

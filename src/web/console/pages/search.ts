@@ -36,7 +36,7 @@ export const search = definePage({
     const q = (query['q'] ?? '').trim().slice(0, 80)
     const hits = q === '' ? [] : await findHits(db, q)
     const [first] = hits
-    if (hits.length === 1) return new Redirect(pathOf(first!))
+    if (hits.length === 1) return new Redirect(hitPath(first!))
     return { q, hits: hits.slice(0, mostHits), hasMore: hits.length > mostHits }
   },
   draw: ({
@@ -50,7 +50,7 @@ ${
     caption: `What “${q}” may name`,
     columns: ['Name', 'Kind', 'What', 'Rooftop'],
     rows: hits.map((hit) => [
-      html`<a href="/console${pathOf(hit)}">${hit.name}</a>`,
+      html`<a href="/console${hitPath(hit)}">${hit.name}</a>`,
       kinds[hit.kind],
       hit.about ?? '–',
       hit.rooftop ?? '–',
@@ -71,7 +71,7 @@ ${q !== '' && hits.length === 0 && html`<p class="empty">Nothing is stored under
 <p class="note">Customers cannot be searched for here: <code>forecourt erase</code> finds what is stored about a person.</p>`,
 })
 
-function pathOf({ kind, id, uid }: Hit): string {
+function hitPath({ kind, id, uid }: Hit): string {
   const rooftop = uid === null ? '' : `?rooftop=${encodeURIComponent(uid)}`
   const part = encodeURIComponent(id)
   switch (kind) {

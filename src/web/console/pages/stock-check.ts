@@ -50,7 +50,7 @@ ${
 ${actionButton({ path, action: 'check', label: 'Check it again', isMain: true })}</section>`
     : nextStep(result, id)
 }
-${result?.report != null && reportOf(result, result.report, data.uid)}
+${result?.report != null && drawReport(result, result.report, data.uid)}
 <h2>Or</h2>
 <div class="buttons">${actionButton({ path, action: 'check', label: mode === 'snapshot' ? 'Check it as new and changed cars: none leaves' : 'Check it as the whole stock', fields: { mode: mode === 'snapshot' ? 'delta' : 'snapshot' } })}
 ${dropButton(id)}</div>`
@@ -98,7 +98,7 @@ function importLabel({ added, updated, removed, reappeared, unchanged }: UploadR
     : `Import: ${words.join(', ')}`
 }
 
-function reportOf({ preview }: UploadResult, report: UploadReport, uid: string): Html {
+function drawReport({ preview }: UploadResult, report: UploadReport, uid: string): Html {
   const { rejected, issues, warnings, missing, figures = [] } = report
   return html`${countList(report)}
 ${figuresTable(figures)}

@@ -6,8 +6,8 @@ import { ActionRefused, type ActionRequest, definePage, type PageRequest } from 
 import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { actionButton } from '../parts/form.ts'
 import { instant, instantText } from '../parts/instant.ts'
-import { addressOf, link } from '../parts/link.ts'
-import { correctionForm, correctionsOf, type RejectedRows } from '../stock/corrections.ts'
+import { link, linkAddress } from '../parts/link.ts'
+import { correctionForm, type RejectedRows, readCorrections } from '../stock/corrections.ts'
 import { changeSections, countList, issueTable } from '../stock/draw-changes.ts'
 import { findImport, ownImport, type StockImport, stockUploads } from '../stock/own.ts'
 import {
@@ -72,7 +72,7 @@ export const stockImport = definePage({
     const path = `/stock/imports/${id}`
     return html`<p>Import ${id} of ${link(rooftop, '/stock', { rooftop: one.uid })}, by ${by} at ${instant(at, zone)}. <strong>${modes[mode].name}.</strong></p>
 ${countList(one)}
-<p>The list with prices as ${downloadLinks(path, {})}${rejected > 0 && html` · <a href="${addressOf(path, { download: 'rejected' })}">Download the rejected rows</a>`} · ${link('All imported lists', '/stock/imports')}</p>
+<p>The list with prices as ${downloadLinks(path, {})}${rejected > 0 && html` · <a href="${linkAddress(path, { download: 'rejected' })}">Download the rejected rows</a>`} · ${link('All imported lists', '/stock/imports')}</p>
 ${rejectedSection(data, request, path)}
 ${warnings.length > 0 && html`<h2>What was assumed</h2><ul>${warnings.map((text) => html`<li>${text}</li>`)}</ul>`}
 ${doubts.length > 0 && html`<h2>Doubtful cells</h2>${issueTable(doubts, 'Cells that were imported with a doubt, or left out')}`}
@@ -121,7 +121,7 @@ function undo({
 async function correct(request: ActionRequest) {
   const { id, uid, fileName } = await ownImport(request)
   const uploads = stockUploads(request)
-  const corrected = await correctionsOf(request, id)
+  const corrected = await readCorrections(request, id)
   const content = await uploads.textOf(id, { corrected })
   const list = { rooftop: uid, email: request.person.email, fileName, content }
   const { id: upload, result } = await uploads.add({ ...list, mode: 'delta', corrects: id })

@@ -8,13 +8,13 @@ import { badge } from '../parts/badge.ts'
 import { downloadLinks, mediaTypes } from '../parts/download.ts'
 import { actionButton, choice, filterForm } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
-import { addressOf, link } from '../parts/link.ts'
+import { link, linkAddress } from '../parts/link.ts'
 import { cutPage, olderLink, pageSize } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
 import { ownRooftop } from '../stock/own.ts'
 import { type PriceStep, priceHistory, readPriceSteps, stepsKey } from '../stock/price-history.ts'
 import {
-  keyOf,
+  cursorKey,
   type ListedUnit,
   readStockScope,
   readSums,
@@ -35,7 +35,7 @@ const views = {
 /** Rooftops whose prices are drawn beside the cars: the steps of each are read on their own. */
 const mostCharted = 5
 
-function filterOf({ query }: PageRequest): UnitFilter & { readonly rooftop: string } {
+function unitFilter({ query }: PageRequest): UnitFilter & { readonly rooftop: string } {
   const { rooftop = '', show = '', q = '', after = '' } = query
   return {
     ...{ rooftop, after, search: q.trim().slice(0, 80) },
@@ -50,7 +50,7 @@ export const stock = definePage({
   roles: ['engineer', 'viewer', 'stock'],
   navigation: 'Stock',
   async read(request) {
-    const filter = filterOf(request)
+    const filter = unitFilter(request)
     const scope = await readStockScope(request, filter.rooftop)
     if (scope === null) return null
     const sums = await readSums(request.db, scope)
@@ -66,7 +66,7 @@ export const stock = definePage({
     return { filter, rooftops, sums, units: withSteps, isCharted, hasMore, asked }
   },
   async download(format, request) {
-    const { rooftop } = filterOf(request)
+    const { rooftop } = unitFilter(request)
     const scope = rooftop === '' ? null : await readStockScope(request, rooftop)
     const [chosen] = scope?.chosen ?? []
     if ((format !== 'csv' && format !== 'xlsx') || chosen === undefined) return null
@@ -115,7 +115,7 @@ ${table({
       : html`No car fits. <a href="/console/stock">Show all</a>.`,
 })}
 ${!isCharted && html`<p class="note">Choose a rooftop to see how the prices of its cars moved.</p>`}
-${hasMore && olderLink('/stock', { rooftop, show, q: search, after: keyOf(units.at(-1)!) }, 'More cars')}
+${hasMore && olderLink('/stock', { rooftop, show, q: search, after: cursorKey(units.at(-1)!) }, 'More cars')}
 ${downloads(rooftops, rooftop)}
 ${person.role !== 'viewer' && stockActions(sums, rooftops, rooftop, config.vehicleData.apiKey !== null)}
 <p>${link('Imported lists', '/stock/imports', { rooftop })} · ${link('How columns are read', '/stock/mappings')}</p>`
@@ -131,7 +131,7 @@ function stockActions(
 ): Html {
   const one = rooftops.length === 1 ? rooftops[0] : rooftops.find(({ uid }) => uid === chosen)
   const count = sums.reduce((all, { units }) => all + units, 0)
-  const upload = html`<a class="button" href="${addressOf('/stock/upload', { rooftop: one?.uid })}">Upload a list</a>`
+  const upload = html`<a class="button" href="${linkAddress('/stock/upload', { rooftop: one?.uid })}">Upload a list</a>`
   if (one === undefined) return html`<p>${upload}</p>`
   const { uid, name } = one
   const label = `Price again: ${plural(count, 'car')} of ${name}`
@@ -176,7 +176,7 @@ function sumCells(
 ) {
   const counted = (count: number, show: string, words: string) =>
     count > 0 &&
-    html`<small><a href="${addressOf('/stock', { ...query, q: '', show })}">${count} ${words}</a></small>`
+    html`<small><a href="${linkAddress('/stock', { ...query, q: '', show })}">${count} ${words}</a></small>`
   const ofCount = (count: number) => count < units && html`<small>of ${count} cars</small>`
   return [
     currency,
@@ -211,11 +211,11 @@ function unitCells(unit: ShownUnit, { hasRooftop, isCharted, now }: CellOptions)
       ? '–'
       : `${Math.round((100 * asking) / market)} %`,
     ...(isCharted ? [priceHistory(unit.steps, now)] : []),
-    noteOf(unit),
+    unitNote(unit),
   ]
 }
 
-function noteOf({ missingSince, whyNoMarket, isPpsrChanged, zone }: ListedUnit): Html {
+function unitNote({ missingSince, whyNoMarket, isPpsrChanged, zone }: ListedUnit): Html {
   return html`${isPpsrChanged && html`${badge('PPSR changed', 'bad')}<small>a watch reports another security interest</small>`}${missingSince !== null && html`${badge('missing', 'warn')}<small>not in the lists since ${instant(missingSince, zone)}</small>`}${whyNoMarket !== null && html`${badge('no market price', 'quiet')}<small>${whyNoMarket}</small>`}`
 }
 

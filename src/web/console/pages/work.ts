@@ -125,7 +125,7 @@ ${table({
   rows: data.keys.map((row) => [
     shortKey(row.key),
     keyStateText(row, { config, zone, now }),
-    usersOf(row),
+    keyUsers(row),
   ]),
   empty: 'The config has no key.',
 })}`
@@ -171,7 +171,7 @@ function paceText(run: Data['runs'][number], loaded: number | undefined): string
   return `${Math.round(all / minutes).toLocaleString('en')} records a minute since it began`
 }
 
-function usersOf({ users }: KeyState): Content {
+function keyUsers({ users }: KeyState): Content {
   if (users.length === 0) return 'no process now'
   return users.map(
     ({ host, processId, inFlight, demand }) =>

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../values/html.ts'
-import { addressOf } from './link.ts'
+import { linkAddress } from './link.ts'
 
 /** The media type of a file that a page offers, by its format. */
 export const mediaTypes = {
@@ -10,5 +10,5 @@ export const mediaTypes = {
 
 /** The links to a table as files: the workbook first, since Excel shows it without a dialog. */
 export function downloadLinks(path: string, query: Readonly<Record<string, string>>): Html {
-  return html`<a href="${addressOf(path, { ...query, download: 'xlsx' })}">Excel</a> or <a href="${addressOf(path, { ...query, download: 'csv' })}">CSV</a>`
+  return html`<a href="${linkAddress(path, { ...query, download: 'xlsx' })}">Excel</a> or <a href="${linkAddress(path, { ...query, download: 'csv' })}">CSV</a>`
 }

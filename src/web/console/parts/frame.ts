@@ -64,7 +64,7 @@ export function frame(
 <a class="skip" href="#content">To the content</a>
 <header class="bar">
 <strong><a href="/console/">Forecourt</a></strong>
-${navigationOf(navigation)}
+${drawNavigation(navigation)}
 ${person !== null && person.role !== 'stock' && searchForm}
 </header>
 <main id="content"${isLive === true ? html` data-live="3"` : ''} tabindex="-1">
@@ -81,7 +81,7 @@ ${person !== null && signedIn(person)}
 }
 
 /** The pages in a line; where they are many, the minor ones are under More. */
-function navigationOf(items: readonly NavigationItem[]): Html {
+function drawNavigation(items: readonly NavigationItem[]): Html {
   const isFolded = ({ isMinor }: NavigationItem) => items.length > mostInLine && isMinor
   const more = items.filter(isFolded)
   const list = (own: readonly NavigationItem[]) => html`<ul>${own.map(navigationItem)}</ul>`

@@ -3,7 +3,7 @@ import { localDay } from '../../../values/instant.ts'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-function formatOf(zone: string, seconds: boolean): Intl.DateTimeFormat {
+function instantFormat(zone: string, seconds: boolean): Intl.DateTimeFormat {
   const name = `${zone} ${seconds}`
   let format = formats.get(name)
   if (format === undefined) {
@@ -19,7 +19,7 @@ function formatOf(zone: string, seconds: boolean): Intl.DateTimeFormat {
 
 /** An instant as text, with its zone: `22 Nov 2026, 02:10 AEDT`. */
 export function instantText(at: Date, zone: string, { seconds = false } = {}): string {
-  return formatOf(zone, seconds).format(at)
+  return instantFormat(zone, seconds).format(at)
 }
 
 /** An instant with its zone; a program finds it in the attribute. null: a dash. */

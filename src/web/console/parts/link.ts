@@ -4,7 +4,7 @@ import { type Content, type Html, html } from '../../../values/html.ts'
 export type Query = Readonly<Record<string, string | number | null | undefined>>
 
 /** The address of a page. */
-export function addressOf(path: string, query: Query = {}): string {
+export function linkAddress(path: string, query: Query = {}): string {
   const entries = Object.entries(query).flatMap(([name, value]) =>
     value === null || value === undefined || value === '' ? [] : [[name, String(value)]],
   )
@@ -14,7 +14,7 @@ export function addressOf(path: string, query: Query = {}): string {
 
 /** A link to a page. */
 export function link(text: Content, path: string, query: Query = {}): Html {
-  return html`<a href="${addressOf(path, query)}">${text}</a>`
+  return html`<a href="${linkAddress(path, query)}">${text}</a>`
 }
 
 /** A number that links to what it counts; 0 links to nothing. */

@@ -50,13 +50,13 @@ export function nightStrips(days: readonly JobDay[], zone: string, now: Date): H
     columns: ['Job', `Last ${nights} days`],
     rows: [...byJob].map(([job, own]) => [
       link(job, `/jobs/${job}`),
-      strip({ summary: summaryOf(own), squares: dates.map((day) => squareOf(day, own)) }),
+      strip({ summary: nightsText(own), squares: dates.map((day) => nightSquare(day, own)) }),
     ]),
     empty: html`No job ran in the last ${nights} days: <code>forecourt schedule</code> starts them, or cron by <code>forecourt run</code>.`,
   })
 }
 
-function summaryOf(days: readonly JobDay[]): string {
+function nightsText(days: readonly JobDay[]): string {
   const counts = statuses.map((status) => ({
     status,
     count: days.filter(({ end }) => end === status).length,
@@ -72,7 +72,7 @@ const tones: Readonly<Record<string, Square['tone']>> = {
   ...{ failed: 'bad', died: 'bad' },
 }
 
-function squareOf(day: string, days: readonly JobDay[]): Square {
+function nightSquare(day: string, days: readonly JobDay[]): Square {
   const found = days.find((one) => one.day === day)
   const label = String(Number(day.slice(8)))
   if (found === undefined) return { label, title: `${dayName(day)}: no run`, tone: 'none' }

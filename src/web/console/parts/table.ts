@@ -49,8 +49,8 @@ export function table(options: TableOptions): Html {
   if (rows.length === 0) return html`<p class="empty">${options.empty}</p>`
   const isWide = options.isWide ?? columns.length > mostNarrow
   const drawn = isWide
-    ? html`<div class="scroll wide" role="group" tabindex="0" aria-label="${caption}">${tableOf(options)}</div>`
-    : tableOf(options)
+    ? html`<div class="scroll wide" role="group" tabindex="0" aria-label="${caption}">${drawTable(options)}</div>`
+    : drawTable(options)
   return foldRest(drawn, rows.length, { list: options.isFewOnPhone === true ? 'short' : 'long' })
 }
 
@@ -92,11 +92,11 @@ function isNumberColumn(column: Column): boolean {
   return typeof column !== 'string' && 'isNumber' in column
 }
 
-function tableOf(options: TableOptions): Html {
+function drawTable(options: TableOptions): Html {
   const { caption, hidesCaption, columns, rows } = options
   const folded = foldedColumns(options)
   const draw = (cells: readonly Content[]) =>
-    cells.map((cell, at) => cellOf(columns[at]!, cell, { at, folded }))
+    cells.map((cell, at) => drawCell(columns[at]!, cell, { at, folded }))
   // With display: block, browsers forget that it is a table: the roles keep it one.
   return html`<table role="table"><caption${hidesCaption === true ? html` class="hidden"` : ''}>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map((column) => heading(column))}</tr></thead>
@@ -112,7 +112,7 @@ function heading(column: Column): Html {
 
 const unfold = html`<label class="unfold"><input type="checkbox"> more</label>`
 
-function cellOf(
+function drawCell(
   column: Column,
   cell: Content,
   { at, folded }: { readonly at: number; readonly folded: ReadonlySet<number> },

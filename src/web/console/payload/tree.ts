@@ -21,7 +21,7 @@ const mostNodes = 400
 const longestText = 300
 
 /** A masked body as a tree, with its issues where they belong. `left`: how many parts were left out. */
-export function treeOf(
+export function buildTree(
   body: unknown,
   issues: readonly Issue[],
 ): { readonly root: PayloadNode; readonly left: number } {
@@ -29,9 +29,9 @@ export function treeOf(
   const walk = (name: string, value: unknown, path: string): PayloadNode => {
     count++
     const own = issues.filter((issue) => isAt(path, issue.path)).map(({ message }) => message)
-    const node = { name, kind: kindOf(value), ...(own.length === 0 ? {} : { issues: own }) }
+    const node = { name, kind: valueKind(value), ...(own.length === 0 ? {} : { issues: own }) }
     if (value instanceof HiddenValue) return { ...node, isHidden: true }
-    if (value === null || typeof value !== 'object') return { ...node, value: textOf(value) }
+    if (value === null || typeof value !== 'object') return { ...node, value: shortValue(value) }
     const entries = Object.entries(value)
     const shown = entries.slice(0, Math.max(0, mostNodes - count))
     left += entries.length - shown.length
@@ -45,7 +45,7 @@ export function treeOf(
 }
 
 /** What a JSON value is, in a word. */
-function kindOf(value: unknown): string {
+function valueKind(value: unknown): string {
   if (value === null) return 'null'
   if (value instanceof HiddenValue) return 'hidden'
   if (Array.isArray(value)) return 'list'
@@ -57,7 +57,7 @@ function isAt(path: string, issuePath: string): boolean {
   return path !== '' && (path === issuePath || path.replace(/^\d+\./, '') === issuePath)
 }
 
-function textOf(value: unknown): string {
+function shortValue(value: unknown): string {
   const text = String(value)
   return text.length > longestText ? `${text.slice(0, longestText)}…` : text
 }

@@ -50,7 +50,7 @@ function drawBars({ spec, rows, title, unit, labelOf }: Drawing): Chart {
   const { kind, x, mark } = spec
   const all = [...new Set(rows.map((row) => row.x))]
   const shown = all.slice(0, mostCategories)
-  const series = seriesOf(spec, rows).map(({ name, valueAt }) => ({
+  const series = chartSeries(spec, rows).map(({ name, valueAt }) => ({
     name,
     values: shown.map(valueAt),
   }))
@@ -63,7 +63,7 @@ function drawBars({ spec, rows, title, unit, labelOf }: Drawing): Chart {
 }
 
 /** The series of a chart: the names of `y`, or the values of `by`. */
-function seriesOf({ y = {}, by }: ChartSpec, rows: readonly ChartRow[]) {
+function chartSeries({ y = {}, by }: ChartSpec, rows: readonly ChartRow[]) {
   const find = new Map(rows.map((row) => [`${row.x} ${row.by}`, row.values]))
   if (by === undefined)
     return Object.keys(y).map((name, at) => ({
@@ -98,7 +98,7 @@ function drawLines({ spec, rows, title, unit }: Drawing): Chart {
   const times = periods(spec.x === 'week' ? 'week' : 'month', rows)
   return lines({
     ...{ title, unit, base: 'zero' },
-    lines: seriesOf(spec, rows).map(({ name, valueAt }) => ({
+    lines: chartSeries(spec, rows).map(({ name, valueAt }) => ({
       name,
       points: times.map((x) => ({ at: new Date(x), value: valueAt(x) ?? missing })),
     })),

@@ -135,17 +135,17 @@ export async function readFigures(
   const shown = known.some(({ name }) => name === 'rooftop_id')
     ? ['rooftop_id', ...spec.columns.split(' ')]
     : spec.columns.split(' ')
-  const charts = spec.charts.map((chart) => listOf(chartQuery(chart)))
+  const charts = spec.charts.map((chart) => listQuery(chartQuery(chart)))
   const { rows } = await sql<ReportFigures>`
     with chosen as materialized (${chosen(used)})
     select json_build_array(${sql.join(charts)}) as charts, (select count(*)::int from chosen) as total,
-      ${listOf(sql`select ${columnList(shown)} from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`)} as rows`.execute(
+      ${listQuery(sql`select ${columnList(shown)} from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`)} as rows`.execute(
     db,
   )
   return rows[0]!
 }
 
-function listOf(query: RawBuilder<unknown>): RawBuilder<unknown> {
+function listQuery(query: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select coalesce(json_agg(to_json(one)), '[]') from (${query}) as one)`
 }
 
@@ -156,16 +156,16 @@ function chartQuery(chart: ChartSpec): RawBuilder<unknown> {
   const by = chart.by === undefined ? sql`null::text` : sql`(${sql.raw(chart.by)})::text`
   const newest = sql`where month_start = (select max(month_start) from chosen)`
   return sql`
-    select ${currency} as currency, coalesce((${x})::text, 'unknown') as x, ${by} as by, ${valuesOf(chart)} as values,
+    select ${currency} as currency, coalesce((${x})::text, 'unknown') as x, ${by} as by, ${valuesQuery(chart)} as values,
       count(${sql.raw(chart.value ?? '*')})::int as count
     from chosen ${chart.newestMonth === true ? newest : sql``}
     group by 1, 2, 3
     ${chart.value === undefined ? sql`` : sql`having count(${sql.raw(chart.value)}) > 0`}
-    order by 1, ${['month', 'week'].includes(chart.x) ? sql`2` : sql`(${valuesOf(chart)})[1] desc nulls last, 2`}, 3
+    order by 1, ${['month', 'week'].includes(chart.x) ? sql`2` : sql`(${valuesQuery(chart)})[1] desc nulls last, 2`}, 3
     limit 2000`
 }
 
-function valuesOf({ y = {}, value }: ChartSpec): RawBuilder<unknown> {
+function valuesQuery({ y = {}, value }: ChartSpec): RawBuilder<unknown> {
   if (value !== undefined)
     return sql`percentile_cont(array[0.1, 0.5, 0.9]) within group (order by (${sql.raw(value)})::float8)`
   return sql`array[${sql.join(Object.values(y).map((one) => sql`(${sql.raw(one)})::float8`))}]`

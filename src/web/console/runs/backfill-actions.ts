@@ -25,7 +25,7 @@ export function resumeButton(
   return html`<p>${actionButton({ path, action: 'resume', label, fields: { run: runId }, isMain: true })}</p>`
 }
 
-function runIdOf({ form }: ActionRequest): number {
+function readRunId({ form }: ActionRequest): number {
   const text = form['run'] ?? ''
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new ActionRefused('The run is missing: load the page again and use its button.')
@@ -35,7 +35,7 @@ function runIdOf({ form }: ActionRequest): number {
 export const pauseAction: PageAction = {
   roles: ['engineer'],
   run: async (request) => {
-    const runId = runIdOf(request)
+    const runId = readRunId(request)
     const paused = await pauseBackfills(request.db, runId)
     if (paused.length === 0)
       throw new ActionRefused(
@@ -49,7 +49,7 @@ export const pauseAction: PageAction = {
 export const resumeAction: PageAction = {
   roles: ['engineer'],
   run: async (request) => {
-    const runId = runIdOf(request)
+    const runId = readRunId(request)
     const { db, config } = request
     const [old] = await findResumable(db, runId, config.sync)
     if (old === undefined)

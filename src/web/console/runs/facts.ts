@@ -49,7 +49,7 @@ export function runFacts(
         : html`${instant(run.finishedAt, zone, { seconds: true })}, after ${durationText(run.seconds)}`,
     ],
     ['Started by', startedBy(run, email, zone)],
-    ['Range', rangeOf(run, zone)],
+    ['Range', rangeText(run, zone)],
     ['Lane', run.isDetached ? `${run.lane}, left to the workers` : run.lane],
     [
       'Process',
@@ -58,7 +58,7 @@ export function runFacts(
     ['Reads', run.source === null ? 'not known' : sourceText(run.source)],
     ['Clock of the source', instant(run.sourceStartedAt, zone, { seconds: true })],
   ]
-  const more = chain.length > 1 ? [['Runs of this backfill', chainOf(run.runId, chain)]] : []
+  const more = chain.length > 1 ? [['Runs of this backfill', drawChain(run.runId, chain)]] : []
   return html`<dl class="facts">${[...facts, ...more].map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
 }
 
@@ -73,12 +73,12 @@ function startedBy(
   return html`the job ${link(job.name, `/jobs/${job.name}`)}, ${slot}`
 }
 
-function rangeOf({ mode, from, until, startedAt }: Omit<RunDetail, 'rooftops'>, zone: string) {
+function rangeText({ mode, from, until, startedAt }: Omit<RunDetail, 'rooftops'>, zone: string) {
   if (mode !== 'sync' && mode !== 'backfill') return 'none: it lists no windows'
   return html`${instant(from, zone)} to ${until === null ? html`its start, ${instant(startedAt, zone)}` : instant(until, zone)}`
 }
 
-function chainOf(runId: number, chain: readonly number[]): Content {
+function drawChain(runId: number, chain: readonly number[]): Content {
   return chain.map((id, at) => [
     at > 0 && ', resumed as ',
     id === runId ? html`<strong>${id}</strong>` : link(id, `/runs/${id}`),

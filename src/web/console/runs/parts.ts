@@ -19,7 +19,7 @@ interface Part extends RunPart {
 const order: readonly StreamStatus[] = ['failed', 'parked', 'partial', 'running', 'waiting', 'ok']
 
 /** The parts of a run, the worst first. */
-export function partsOf(rooftops: RunDetail['rooftops']): Part[] {
+export function listParts(rooftops: RunDetail['rooftops']): Part[] {
   const parts = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, part]) => ({ ...part, uid, rooftop: name, stream })),
   )
@@ -35,18 +35,20 @@ const tones: Readonly<Record<StreamStatus, Tone>> = {
 }
 
 /** A lane for each stream of each rooftop, or for each stream where they are many. */
-export function lanesOf(parts: readonly Part[], streams: RunDetail['streams']): readonly Lane[] {
+export function buildLanes(parts: readonly Part[], streams: RunDetail['streams']): readonly Lane[] {
   const names = Object.keys(streams)
   const rank = ({ stream }: Part) => names.indexOf(stream)
   if (parts.length <= mostLanes) {
     const byStream = parts.toSorted((a, b) => rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1))
-    return byStream.map((part) => laneOf(`${part.stream}, ${part.rooftop}`, [part]))
+    return byStream.map((part) => buildLane(`${part.stream}, ${part.rooftop}`, [part]))
   }
-  return [...Map.groupBy(parts, ({ stream }) => stream)].map(([stream, own]) => laneOf(stream, own))
+  return [...Map.groupBy(parts, ({ stream }) => stream)].map(([stream, own]) =>
+    buildLane(stream, own),
+  )
 }
 
 /** A lane of parts; the worst of them is the first. */
-function laneOf(name: string, parts: readonly Part[]): Lane {
+function buildLane(name: string, parts: readonly Part[]): Lane {
   const [{ status, error }] = parts as readonly [Part]
   const isOpen = parts.some(({ finishedAt }) => finishedAt === null)
   const same = parts.filter((part) => part.status === status).length
@@ -108,7 +110,7 @@ export function partRow(
     beganAt === null || finishedAt === null ? '' : between(beganAt, finishedAt),
     ...[part.listed, part.inserted, part.updated].map((count) => count.toLocaleString('en')),
     countLink(part.quarantined, '/quarantine', { stream, rooftop: uid }),
-    reasonOf(part, zone, isAtWork),
+    partReason(part, zone, isAtWork),
   ]
 }
 
@@ -117,7 +119,7 @@ function between(from: Date, until: Date): string {
 }
 
 /** Why a part is not done, or not complete. */
-function reasonOf(part: Part, zone: string, isAtWork: boolean): Content {
+function partReason(part: Part, zone: string, isAtWork: boolean): Content {
   const missing = whatIsMissing(part)
   if (missing.length > 0) return missing.join('; ')
   if (part.waitsUntil !== null)

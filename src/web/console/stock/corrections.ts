@@ -31,8 +31,8 @@ export function correctionForm(
     columns: ['Line', 'What is wrong', 'Cells'],
     rows: rejected.map((row) => [
       html`<span id="line-${row.line}">${row.line}</span>`,
-      html`<ul class="cells">${errorsOf(row).map(({ column, hint }) => html`<li>${column !== null && html`<strong>${column}</strong>: `}${hint}</li>`)}</ul>`,
-      cellsOf(row, columns, isOpen),
+      html`<ul class="cells">${rowErrors(row).map(({ column, hint }) => html`<li>${column !== null && html`<strong>${column}</strong>: `}${hint}</li>`)}</ul>`,
+      drawCells(row, columns, isOpen),
     ]),
     empty: 'There are no more rejected rows.',
   })
@@ -42,11 +42,11 @@ ${rows}
 <p><button class="main">Import the corrected rows</button> Rows that you do not change stay as they are.</p></form>`
 }
 
-function errorsOf({ issues }: RejectedRow) {
+function rowErrors({ issues }: RejectedRow) {
   return issues.filter(({ severity }) => severity === 'error')
 }
 
-function cellsOf(row: RejectedRow, columns: readonly ImportColumn[], isOpen: boolean): Html {
+function drawCells(row: RejectedRow, columns: readonly ImportColumn[], isOpen: boolean): Html {
   const { correctedBy, isAccepted } = row
   const by = correctedBy !== null && link(`import ${correctedBy}`, `/stock/imports/${correctedBy}`)
   if (isAccepted) return html`${badge('corrected', 'ok')} by ${by}`
@@ -55,33 +55,33 @@ function cellsOf(row: RejectedRow, columns: readonly ImportColumn[], isOpen: boo
   const draw = (column: ImportColumn) =>
     isOpen
       ? cellField(row, column, wrong.includes(column))
-      : html`<p>${nameOf(column)}: ${row.cells[column.index] ?? ''}</p>`
+      : html`<p>${columnName(column)}: ${row.cells[column.index] ?? ''}</p>`
   return html`${by !== false && html`<p>${badge('rejected again', 'warn')} in ${by}</p>`}${wrong.map(draw)}
 ${others.length > 0 && html`<details><summary>Other cells</summary>${others.map(draw)}</details>`}`
 }
 
 /** Whether an error is about the cell, or about the row as a whole, where any cell may be wrong. */
 function isWrong(row: RejectedRow, column: ImportColumn): boolean {
-  const errors = errorsOf(row)
+  const errors = rowErrors(row)
   return errors.some(
-    (error) => error.column === null || error.column.trim() === nameOf(column).trim(),
+    (error) => error.column === null || error.column.trim() === columnName(column).trim(),
   )
 }
 
-function nameOf({ header, index }: ImportColumn): string {
+function columnName({ header, index }: ImportColumn): string {
   return header === null || header.trim() === '' ? `#${index + 1}` : header
 }
 
 function cellField({ line, cells }: RejectedRow, column: ImportColumn, isInvalid: boolean): Html {
   const text = cells[column.index] ?? ''
   const names = html`name="cell-${line}-${column.index}"`
-  const about = html`aria-label="${nameOf(column)}, line ${line}"${isInvalid && html` aria-invalid="true"`}`
+  const about = html`aria-label="${columnName(column)}, line ${line}"${isInvalid && html` aria-invalid="true"`}`
   // An input loses line breaks. A text area loses one that it begins with.
   const field = /[\r\n]/.test(text)
     ? html`<textarea ${names} rows="3" ${about}>
 ${text}</textarea>`
     : html`<input ${names} value="${text}" ${about}>`
-  return html`<p><label>${nameOf(column)} ${field}</label></p>`
+  return html`<p><label>${columnName(column)} ${field}</label></p>`
 }
 
 /** Line breaks as one character: a form sends each as two. */
@@ -90,7 +90,7 @@ function withPlainBreaks(text: string): string {
 }
 
 /** What a person changed in the rejected rows: by line and index of the column. ActionRefused: nothing. */
-export async function correctionsOf(
+export async function readCorrections(
   { db, form }: ActionRequest,
   importId: number,
 ): Promise<Map<number, Map<number, string>>> {

@@ -59,7 +59,7 @@ export async function findUpload(
       (select coalesce(max(i.import_id), 0)::int from core.stock_import as i where i.rooftop_id = u.rooftop_id) as newest,
       to_json(made_at) #>> '{}' as "madeAt", to_json(ends_at) #>> '{}' as "endsAt",
       import_id::int as "importId"
-    from ops.stock_upload as u join ${schemaOf(person, as)}.dim_rooftop as r using (rooftop_id)
+    from ops.stock_upload as u join ${personSchema(person, as)}.dim_rooftop as r using (rooftop_id)
     where upload_id = ${id}::uuid and (ends_at > now() or u.import_id is not null) and ${isOwn(person)}`.execute(
     db as Db,
   )
@@ -108,7 +108,7 @@ export async function findImport(
   const id = params['id']!
   if (!/^\d{1,15}$/.test(id)) return null
   const { rows } = await sql<StockImport>`
-    select ${importColumns} from core.stock_import as i join ${schemaOf(person, as)}.dim_rooftop as r using (rooftop_id)
+    select ${importColumns} from core.stock_import as i join ${personSchema(person, as)}.dim_rooftop as r using (rooftop_id)
     where i.import_id = ${id}::bigint and ${isOwn(person)}`.execute(db)
   return rows[0] ?? null
 }
@@ -120,7 +120,7 @@ export async function ownImport(request: ActionRequest): Promise<StockImport> {
   return found
 }
 
-function schemaOf(person: Person, as: 'page' | 'action') {
+function personSchema(person: Person, as: 'page' | 'action') {
   return as === 'page' ? martSchema(person) : sql.raw('mart')
 }
 

@@ -46,7 +46,7 @@ export function chosenIds({ chosen }: StockScope): RawBuilder<unknown> {
 }
 
 /** The units of the chosen rooftops with their rooftop. */
-function unitsOf(scope: StockScope): RawBuilder<unknown> {
+function unitsQuery(scope: StockScope): RawBuilder<unknown> {
   return sql`${scope.schema}.fact_stock_unit as s
     join ${scope.schema}.dim_rooftop as r using (rooftop_id)`
 }
@@ -118,7 +118,7 @@ export async function readUnits(
     select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
     where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
   const { rows } = await sql<ListedUnit>`
-    select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsOf(scope)}
+    select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsQuery(scope)}
     where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
       ${show === 'unpriced' ? sql`and s.market_retail is null` : sql``} ${show === 'missing' ? sql`and s.missing_since is not null` : sql``}
       ${show === 'ppsr' ? sql`and ${isPpsrChanged}` : sql``}
@@ -129,7 +129,7 @@ export async function readUnits(
 }
 
 /** The key of a unit in the order of the list. */
-export function keyOf({ acquiredOn, uid, stockNo }: StockUnit): string {
+export function cursorKey({ acquiredOn, uid, stockNo }: StockUnit): string {
   return JSON.stringify([acquiredOn ?? '', uid, stockNo])
 }
 
@@ -157,7 +157,7 @@ export async function readUnit(
   const { rows } = await sql<StockUnit & { evalId: number | null; evalUid: string | null }>`
     select ${unitColumns}, s.eval_id as "evalId",
       (select e.rooftop_uid from ${scope.schema}.dim_rooftop as e where e.rooftop_id = s.eval_rooftop_id) as "evalUid"
-    from ${unitsOf(scope)} where s.rooftop_id = ${chosenIds(scope)} and s.stock_no = ${stockNo}`.execute(
+    from ${unitsQuery(scope)} where s.rooftop_id = ${chosenIds(scope)} and s.stock_no = ${stockNo}`.execute(
     db,
   )
   return rows[0] ?? null
@@ -186,7 +186,7 @@ export async function readSums(db: Db, scope: StockScope): Promise<StockSum[]> {
       sum(s.cost)::float8 as cost, count(s.cost)::int as "costOf", sum(s.asking_price)::float8 as asking, count(s.asking_price)::int as "askingOf",
       sum(s.market_retail)::float8 as market, count(s.market_retail)::int as "marketOf",
       to_json(max(s.market_as_of)) #>> '{}' as "marketAt", to_json(max(s.last_seen_at)) #>> '{}' as "listAt"
-    from ${unitsOf(scope)} where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
+    from ${unitsQuery(scope)} where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
     group by s.currency_code order by 2 desc, 1`.execute(db)
   return rows
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { isKnownHeader, meaningsOf } from '#src/stock/csv/map/aliases.ts'
+import { findMeanings, isKnownHeader } from '#src/stock/csv/map/aliases.ts'
 import { headerFingerprint, headerKey, readHeader } from '#src/stock/csv/map/header-name.ts'
 
-const firstOf = (header: string) => meaningsOf(header)[0]?.field
+const firstOf = (header: string) => findMeanings(header)[0]?.field
 
 test('case, blanks, direction marks, width and the forms of Arabic letters do not matter', () => {
   const keys = ['\ufeffStock_No.', 'STOCK-NO', 'ｓｔｏｃｋ ｎｏ', 'stock\u200eNo'].map(headerKey)
@@ -67,7 +67,7 @@ test.skipIf(!existsSync(list))('every collected alias finds its field', () => {
   const known = JSON.parse(readFileSync(list, 'utf8')) as Record<string, string[]>
 
   const missed = Object.entries(known).flatMap(([field, aliases]) =>
-    aliases.filter((alias) => !meaningsOf(alias).some((meaning) => meaning.field === field)),
+    aliases.filter((alias) => !findMeanings(alias).some((meaning) => meaning.field === field)),
   )
 
   expect(missed).toEqual([])

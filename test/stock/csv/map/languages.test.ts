@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aliasLanguages, weakLanguages } from '#src/stock/csv/map/alias-languages.ts'
 import { aliasTable } from '#src/stock/csv/map/alias-table.ts'
-import { isKnownHeader, meaningsOf } from '#src/stock/csv/map/aliases.ts'
+import { findMeanings, isKnownHeader } from '#src/stock/csv/map/aliases.ts'
 import { withoutAccents } from '#src/stock/csv/map/header-name.ts'
 import { fieldsOf, mapColumns, stockNumbers, sydney, twelve, typeTable } from './table.ts'
 
@@ -185,7 +185,9 @@ test('every name finds its field, and none takes an English or Arabic one away',
   const namesOf = (names: string) => names.split('|').map((name) => name.trim())
   const missed = [aliasTable, aliasLanguages].flatMap((table) =>
     Object.entries(table).flatMap(([field, names]) =>
-      namesOf(names).filter((name) => !meaningsOf(name).some((meaning) => meaning.field === field)),
+      namesOf(names).filter(
+        (name) => !findMeanings(name).some((meaning) => meaning.field === field),
+      ),
     ),
   )
   const known = new Set(Object.values(aliasLanguages).flatMap(namesOf))

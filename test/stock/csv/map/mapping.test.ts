@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { proposeMapping, rememberedOf } from '#src/stock/csv/map/mapping.ts'
+import { proposeMapping, toRemembered } from '#src/stock/csv/map/mapping.ts'
 import { mappingLines, unsureText } from '#src/stock/csv/map/mapping-text.ts'
 import { parseOverrides } from '#src/stock/csv/map/overrides.ts'
 import { fieldsOf, mapColumns, stockNumbers, twelve } from './table.ts'
@@ -84,7 +84,7 @@ test("the user's --map overrides header and values", () => {
 test('a confirmed mapping is remembered only for that header', () => {
   const columns = [['ID', stockNumbers], makes] as const
   const overrides = parseOverrides(['stock_number=ID'], ['ID', 'Make'])
-  const remembered = rememberedOf(mapColumns(columns, { overrides }))
+  const remembered = toRemembered(mapColumns(columns, { overrides }))
 
   const again = mapColumns(columns, { remembered })
   const spelt = mapColumns([['id ', stockNumbers], makes], { remembered })
@@ -116,7 +116,7 @@ test('a file without a header is mapped by its values and must be confirmed', ()
   const proposed = proposeMapping(null, rows)
   const confirmation = parseOverrides(['stock_number=#1', 'vin=#2', 'price_asking=#5'], null, 6)
   const confirmed = proposeMapping(null, rows, { overrides: confirmation })
-  const again = proposeMapping(null, rows, { remembered: rememberedOf(confirmed) })
+  const again = proposeMapping(null, rows, { remembered: toRemembered(confirmed) })
 
   expect(fieldsOf(proposed)).toEqual({
     ...{ '#1': 'stock_number', '#2': 'vin', '#3': 'make', '#4': 'model_year' },

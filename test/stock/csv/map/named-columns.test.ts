@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { proposeMapping, rememberedOf } from '#src/stock/csv/map/mapping.ts'
+import { proposeMapping, toRemembered } from '#src/stock/csv/map/mapping.ts'
 import { mappingSummary } from '#src/stock/csv/map/mapping-text.ts'
 import { parseOverrides } from '#src/stock/csv/map/overrides.ts'
 import { fieldsOf, mapColumns, stockNumbers, twelve } from './table.ts'
@@ -135,10 +135,10 @@ test('"none" is remembered if the user confirmed it, never if a guess failed', (
   const ofOld = mapColumns(columns, { remembered: { ...before, absent: null } })
   const failed = mapColumns(columns, { remembered: { ...before, absent: [] } })
   const answered = mapColumns(columns, {
-    remembered: rememberedOf(mapColumns(columns, { overrides })),
+    remembered: toRemembered(mapColumns(columns, { overrides })),
   })
   const taken = parseOverrides(['price_asking=Adv Price'], names)
-  const revoked = mapColumns(columns, { remembered: rememberedOf(answered), overrides: taken })
+  const revoked = mapColumns(columns, { remembered: toRemembered(answered), overrides: taken })
 
   expect([ofOld, failed].map((mapping) => fieldsOf(mapping)['Adv Price'])).toEqual([
     ...['price_asking', 'price_asking'],
@@ -146,7 +146,7 @@ test('"none" is remembered if the user confirmed it, never if a guess failed', (
   expect(fieldsOf(answered)['Adv Price']).toBeUndefined()
   expect(answered).toMatchObject({ status: 'sure', absent: ['price_asking'] })
   expect(answered.missing.map(({ field }) => field)).not.toContain('price_asking')
-  expect(rememberedOf(revoked)).toMatchObject({ absent: [] })
+  expect(toRemembered(revoked)).toMatchObject({ absent: [] })
 })
 
 test('an old mapping asks about all columns it left out, a new one only about those with a known header', () => {

@@ -1,8 +1,8 @@
 import type { ColumnStyles } from './column-styles.ts'
 import { typeDate } from './date.ts'
-import { currencyOf, type Money, typeMoney } from './money.ts'
+import { findCurrency, type Money, typeMoney } from './money.ts'
 import { thousands } from './number.ts'
-import { distanceUnitOf, mostKm, typeOdometer } from './odometer.ts'
+import { findDistanceUnit, mostKm, typeOdometer } from './odometer.ts'
 import { isOnApplication } from './plain-text.ts'
 import type { RowNotes } from './row-notes.ts'
 import type { StockDraft } from './typed-row.ts'
@@ -80,7 +80,7 @@ function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean 
 function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): string {
   const { currency: rooftop } = styles.options
   const named = notes.text('price_currency')
-  const inColumn = named === null ? null : currencyOf(named)
+  const inColumn = named === null ? null : findCurrency(named)
   if (named !== null && inColumn === null)
     notes.cell('price_currency', {
       code: 'type-error',
@@ -111,7 +111,7 @@ function typeDistance(
   const text = notes.text('odometer')
   if (text === null) return
   const unitText = notes.text('odometer_unit')
-  const unit = (unitText === null ? null : distanceUnitOf(unitText)) ?? styles.odometerUnit
+  const unit = (unitText === null ? null : findDistanceUnit(unitText)) ?? styles.odometerUnit
   const style = styles.numbers.get(notes.place('odometer')!.index) ?? thousands
   const distance = notes.take('odometer', typeOdometer(text, unit, style))
   if (distance === null) return

@@ -2,9 +2,9 @@ import type { CellNumber } from '../../read/csv-file.ts'
 import type { ColumnMapping, Mapping } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
 import { type DateStyle, swappedDate } from './date.ts'
-import { currencyOf, isBesideAmount, readAmount } from './money.ts'
-import { type Reading, wordsOf } from './number.ts'
-import { distanceUnitOf, readDistance } from './odometer.ts'
+import { findCurrency, isBesideAmount, readAmount } from './money.ts'
+import { type Reading, unitWords } from './number.ts'
+import { findDistanceUnit, readDistance } from './odometer.ts'
 import { plainText } from './plain-text.ts'
 import type { TypableRecord } from './typed-row.ts'
 import { lastModelYear, type TypingOptions } from './typing-options.ts'
@@ -83,7 +83,7 @@ function isAmount(field: Field | null): boolean {
 /** Whether the format shows a date, or a scale that it does not divide by: 45 as `45k`. */
 function mayMeanAnother({ isDate, isScaled, around }: CellNumber): boolean {
   if (isDate || isScaled) return isDate
-  return wordsOf(around).some((word) => !isBesideAmount(word) && distanceUnitOf(word) === null)
+  return unitWords(around).some((word) => !isBesideAmount(word) && findDistanceUnit(word) === null)
 }
 
 const readers = (lastYear: number): Partial<Record<Field, ReadNumber>> => ({
@@ -96,15 +96,15 @@ const readers = (lastYear: number): Partial<Record<Field, ReadNumber>> => ({
 
 function readMoney({ value, around }: CellNumber, shown: string): string {
   if (isSameNumber(readAmount(plainText(shown)), value)) return shown
-  const currency = wordsOf(around).find((word) => currencyOf(word) !== null)
+  const currency = unitWords(around).find((word) => findCurrency(word) !== null)
   return currency === undefined ? value : `${value} ${currency.toUpperCase()}`
 }
 
 function readOdometer({ value, around }: CellNumber, shown: string): string {
   if (isSameNumber(readDistance(plainText(shown)), value)) return shown
   // What divides by thousands may show `tkm`.
-  const unit = wordsOf(around)
-    .map((word) => distanceUnitOf(word.replace(/^[tk](?=km)/, '')))
+  const unit = unitWords(around)
+    .map((word) => findDistanceUnit(word.replace(/^[tk](?=km)/, '')))
     .find((one) => one !== null)
   return unit === undefined ? value : `${value} ${unit}`
 }

@@ -42,7 +42,7 @@ interface StyleEvidence {
 export function startStyles(mapping: Mapping, options: TypingOptions): StyleEvidence {
   const hasYear = mapping.columns.some(({ field }) => field === 'model_year')
   const watches = mapping.columns.flatMap((column) =>
-    hasYear && column.field === 'title_combined' ? [] : watchOf(column, options),
+    hasYear && column.field === 'title_combined' ? [] : columnWatches(column, options),
   )
   const read = numberReader(mapping, lastModelYear(options), ({ column, ...doubt }) => {
     const watch = watches.find((one) => one.column === column)!
@@ -57,7 +57,7 @@ export function startStyles(mapping: Mapping, options: TypingOptions): StyleEvid
         if (cell !== undefined && cell !== '') watch.observe(cell)
       }
     },
-    styles: () => stylesOf(mapping, watches, options),
+    styles: () => findStyles(mapping, watches, options),
   }
 }
 
@@ -100,7 +100,7 @@ const kinds: Partial<Record<Field, Watch['kind']>> = {
 }
 const enoughNumbers = 5000
 
-function watchOf(column: ColumnMapping, options: TypingOptions): Watch[] {
+function columnWatches(column: ColumnMapping, options: TypingOptions): Watch[] {
   const kind = column.field === null ? undefined : kinds[column.field]
   if (kind === undefined) return []
   const notes = { date: noteDate, year: noteYear, money: noteNumber, odometer: noteNumber }
@@ -170,7 +170,7 @@ function noteReading(watch: Watch, reading: Reading, cell: string): void {
   } else if (reading.digits.whole.length > 3) watch.examples.ungrouped ??= cell
 }
 
-function stylesOf(
+function findStyles(
   mapping: Mapping,
   watches: readonly Watch[],
   options: TypingOptions,
@@ -270,7 +270,7 @@ function numberFinding(watch: Watch, options: TypingOptions): Finding | null {
   return {
     code: 'NUMBER_STYLE_ASSUMED',
     severity: 'info',
-    hint: `"${exampleOf(watch)}" was read ${role === 'group' ? 'in thousands' : 'with three decimals'}; no cell of the column proves it`,
+    hint: `"${ambiguousExample(watch)}" was read ${role === 'group' ? 'in thousands' : 'with three decimals'}; no cell of the column proves it`,
   }
 }
 
@@ -339,10 +339,10 @@ function unitFinding(watch: Watch, mapping: Mapping, unit: DistanceUnit): Findin
 
 function columnIssue(watch: Watch, finding: Finding): CellIssue {
   const column = watch.column.header ?? `#${watch.column.index + 1}`
-  return { ...finding, line: null, column, text: exampleOf(watch) }
+  return { ...finding, line: null, column, text: ambiguousExample(watch) }
 }
 
 /** A cell that can be read in two ways. */
-function exampleOf({ kind, examples }: Watch): string {
+function ambiguousExample({ kind, examples }: Watch): string {
   return (kind === 'date' ? examples.either : (examples['either.'] ?? examples['either,'])) ?? ''
 }

@@ -59,7 +59,7 @@ const months = new Map<string, number>(
 const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /** The orders that a numeric date allows. null: the date shows its order itself, or it is no date. */
-function ordersOf(text: string): 'day-first' | 'month-first' | 'either' | null {
+function dateOrder(text: string): 'day-first' | 'month-first' | 'either' | null {
   const found = numeric.exec(text)
   return found && ordersIn(Number(found[1]), Number(found[3]))
 }
@@ -71,7 +71,7 @@ export function dateEvidence(text: string): keyof DateEvidence | null {
     const [month, day] = [Number(found[3]), Number(found[4])]
     return day > 12 ? 'after12th' : day === month ? null : 'until12th'
   }
-  const order = ordersOf(text)
+  const order = dateOrder(text)
   if (order === null || order === 'either') return order
   const parts = numericParts(text, { order, isMixed: false }, '2000')
   return parts === null || parts === 'either' || dayText(parts) === null ? null : proofs[order]
@@ -123,7 +123,7 @@ export function swappedDate(text: string): string | null {
 }
 
 /** The day's number in both calendars of Excel, the usual one first; empty: it is no date. */
-export function serialsOf(text: string, style: DateStyle): readonly number[] {
+export function possibleSerials(text: string, style: DateStyle): readonly number[] {
   const parts = numericParts(text, style, '2000') ?? clearParts(text, 2000)
   const day = parts === null || parts === 'either' ? null : dayText(parts)
   if (day === null) return []
@@ -131,7 +131,7 @@ export function serialsOf(text: string, style: DateStyle): readonly number[] {
   return [serial, serial - 1462]
 }
 
-function ordersIn(first: number, second: number): ReturnType<typeof ordersOf> {
+function ordersIn(first: number, second: number): ReturnType<typeof dateOrder> {
   if (first > 12) return second > 12 ? null : 'day-first'
   if (second > 12) return 'month-first'
   return first === second ? null : 'either'

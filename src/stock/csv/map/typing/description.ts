@@ -1,10 +1,10 @@
 import { leadingMake } from '../vehicle-words.ts'
-import { serialsOf } from './date.ts'
+import { possibleSerials } from './date.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
 import type { RowNotes } from './row-notes.ts'
 import { noValue, type StockDraft, type Typed, typed } from './typed-row.ts'
 import { lastModelYear, type TypingOptions } from './typing-options.ts'
-import { isCheckDigitLaw, modelYearsOf } from './vehicle-keys.ts'
+import { isCheckDigitLaw, possibleModelYears } from './vehicle-keys.ts'
 
 /** Fills in make, model, variant, year, plate and catalogue code. */
 export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingOptions): void {
@@ -12,7 +12,7 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
   draft.model = notes.name('model')
   draft.variant = notes.name('variant')
   draft.adcode = notes.name('adcode')
-  draft.plate = plateOf(notes.name('plate'))
+  draft.plate = normalPlate(notes.name('plate'))
   const year = notes.text('model_year')
   if (year !== null) {
     const isStored = notes.place('model_year')!.column.readings?.includes('numbers')
@@ -25,7 +25,7 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
 }
 
 /** Upper case, without blanks and punctuation. A result that is a placeholder is dropped: a re-imported export would read it as empty. */
-function plateOf(text: string | null): string | null {
+function normalPlate(text: string | null): string | null {
   const plate = text?.toUpperCase().replace(/[\s.·•-]/g, '') ?? ''
   return isPlaceholder(plate, 'plate') ? null : plate
 }
@@ -55,7 +55,7 @@ function splitColours({ extras }: StockDraft): void {
 function compareYear(draft: StockDraft, notes: RowNotes): void {
   const { vin, model_year: year } = draft
   if (vin === null || year === null || year < 1981 || !isCheckDigitLaw(vin)) return
-  const years = modelYearsOf(vin)
+  const years = possibleModelYears(vin)
   if (years.includes(year)) return
   notes.cell('vin', {
     code: 'VIN_YEAR',
@@ -121,7 +121,7 @@ export function readModelYear(text: string): number | null {
 export function yearBehindDate(text: string, options: TypingOptions): string | null {
   const isYear = (serial: number) => serial >= 1950 && serial <= lastModelYear(options)
   const serials = (['day-first', 'month-first'] as const).flatMap((order) =>
-    serialsOf(text, { order, isMixed: false }),
+    possibleSerials(text, { order, isMixed: false }),
   )
   return serials.find(isYear)?.toString() ?? null
 }

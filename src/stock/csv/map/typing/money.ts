@@ -73,7 +73,7 @@ function names(currency: string, words: string): [string, string][] {
 const longestCurrency = 20
 
 /** The currency that a word or cell names, by ISO code or by a common name; null for none. */
-export function currencyOf(text: string): string | null {
+export function findCurrency(text: string): string | null {
   if (text.length > longestCurrency) return null
   const word = text.toLowerCase().trim().replace(/\.$/, '')
   const code = word.toUpperCase()
@@ -81,13 +81,13 @@ export function currencyOf(text: string): string | null {
 }
 
 /** The currency that a common name or code names; null for none. Unlike `currencyOf` it takes no rare code, which may be a word. */
-export function usualCurrencyOf(text: string): string | null {
+export function usualCurrency(text: string): string | null {
   return text.length > longestCurrency ? null : (currencyWords.get(text.toLowerCase()) ?? null)
 }
 
 /** Whether it is a word beside an amount that does not change it. */
 export function isBesideAmount(word: string): boolean {
-  return beside.has(word) || currencyOf(word) !== null
+  return beside.has(word) || findCurrency(word) !== null
 }
 
 /** Splits an amount; null when the cell has no single number, or words that may change the amount. */
@@ -98,7 +98,7 @@ export function readAmount(text: string): AmountText | null {
   let isThousands = false
   for (const word of quantity.words) {
     if (beside.has(word)) continue
-    const named = currencyOf(word)
+    const named = findCurrency(word)
     if (named !== null) currency = named
     else if (thousand.has(word)) isThousands = true
     else return null

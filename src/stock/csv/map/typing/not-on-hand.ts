@@ -3,7 +3,7 @@ import type { Field } from '../stock-fields.ts'
 import { leadingMake, wordTests } from '../vehicle-words.ts'
 import { NumbersAbove, numberIn } from './numbers-above.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
-import { type FieldColumn, type FieldColumns, fieldColumnsOf } from './row-notes.ts'
+import { type FieldColumn, type FieldColumns, findFieldColumns } from './row-notes.ts'
 import { hasSoldMark, isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
 import { isPageLine, isSummaryLabel } from './summary-words.ts'
 import type { CellIssue, TypableRecord } from './typed-row.ts'
@@ -57,7 +57,7 @@ class ListRows {
   #keys = 0
 
   constructor(mapping: Mapping) {
-    const layout = fieldColumnsOf(mapping)
+    const layout = findFieldColumns(mapping)
     const placesOf = (fields: readonly Field[]) =>
       fields.map((field) => layout[field]).filter((place) => place !== undefined)
     this.#layout = layout
@@ -85,7 +85,7 @@ class ListRows {
     this.#above.add(cells)
     if (!isKeyLike(own)) return
     this.#keys += 1
-    if (this.#forms.size < maxForms) this.#forms.add(formOf(own))
+    if (this.#forms.size < maxForms) this.#forms.add(textShape(own))
   }
 
   /** Whether nothing else is asked: it has a VIN, or a stock number and a name. */
@@ -99,7 +99,7 @@ class ListRows {
 
   /** A stock number like those above. The first ones prove nothing. */
   #isKnownForm(own: string): boolean {
-    return this.#keys < minKeys || this.#forms.size >= maxForms || this.#forms.has(formOf(own))
+    return this.#keys < minKeys || this.#forms.size >= maxForms || this.#forms.has(textShape(own))
   }
 
   /** Names of the vehicle: make, model and so on in words. */
@@ -169,7 +169,7 @@ const minKeys = 3
 const maxForms = 2_000
 
 /** `S-1234` → `S-9` */
-function formOf(own: string): string {
+function textShape(own: string): string {
   return own.toUpperCase().replaceAll(/\p{Nd}+/gu, '9')
 }
 

@@ -124,10 +124,10 @@ function readOne(core: string, separator: Separator): Reading | null {
 }
 
 function certain(whole: string, fraction: string, shows: Shows | null): Reading {
-  return { kind: 'certain', digits: digitsOf(whole, fraction), shows }
+  return { kind: 'certain', digits: toDigits(whole, fraction), shows }
 }
 
-function digitsOf(whole: string, fraction: string): Digits {
+function toDigits(whole: string, fraction: string): Digits {
   const isPadded = whole.charCodeAt(0) === 0x30 || whole === ''
   return { whole: isPadded ? whole.replace(/^0+(?=\d)/, '') || '0' : whole, fraction }
 }
@@ -195,7 +195,7 @@ function wordsAround(before: string, after: string): WordsAround {
   const key = `${before}0${after}`
   const known = seen.get(key)
   if (known) return known
-  const found = { isNegative: isNegative(before, after), words: wordsOf(`${before} ${after}`) }
+  const found = { isNegative: isNegative(before, after), words: unitWords(`${before} ${after}`) }
   if (seen.size < mostSeen) seen.set(key, found)
   return found
 }
@@ -213,7 +213,7 @@ function isNegative(before: string, after: string): boolean {
 }
 
 /** The words around a number, lower case, without punctuation; a currency sign is one. */
-export function wordsOf(text: string): string[] {
+export function unitWords(text: string): string[] {
   return text
     .toLowerCase()
     .split(/[\s()+*/\-−:|]+/)

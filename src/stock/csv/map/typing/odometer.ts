@@ -44,7 +44,7 @@ const thousandKm = new Set(['tkm', 'tkms', 'kkm', 'kkms'])
 const beside = new Set(['approx', 'approximately', 'showing', 'indicated'])
 
 /** The unit that a word or cell names; null for none. */
-export function distanceUnitOf(text: string): DistanceUnit | null {
+export function findDistanceUnit(text: string): DistanceUnit | null {
   return unitOf.get(text.toLowerCase()) ?? null
 }
 

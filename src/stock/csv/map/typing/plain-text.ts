@@ -83,17 +83,17 @@ const longest = 20
 const shapes = new Set(
   [everywhere, ...Object.values(byField)]
     .flatMap((list) => [...list])
-    .flatMap((word) => [shapeOf(word), shapeOf(word.toUpperCase())]),
+    .flatMap((word) => [textShape(word), textShape(word.toUpperCase())]),
 )
 
-function shapeOf(text: string): number {
+function textShape(text: string): number {
   return text.charCodeAt(0) * 32 + text.length
 }
 
 /** Whether a cell (plain text) is a placeholder for "empty" in a column of that field. */
 export function isPlaceholder(text: string, field: Field | null): boolean {
   if (text === '') return true
-  if (text.length > longest || !shapes.has(shapeOf(text))) return false
+  if (text.length > longest || !shapes.has(textShape(text))) return false
   const word = text.toLowerCase()
   return everywhere.has(word) || (field !== null && (byField[field]?.has(word) ?? false))
 }

@@ -15,17 +15,17 @@ export interface FieldColumn {
 export type FieldColumns = Partial<Record<Field, FieldColumn>> & { readonly hasHeader: boolean }
 
 /** The columns of a mapping by field. */
-export function fieldColumnsOf(mapping: Mapping): FieldColumns {
+export function findFieldColumns(mapping: Mapping): FieldColumns {
   const places = mapping.columns
     .filter(({ field }) => field !== null)
-    .map((column) => [column.field, placeOf(column)] as const)
+    .map((column) => [column.field, fieldColumn(column)] as const)
   return {
     ...(Object.fromEntries(places) as Partial<Record<Field, FieldColumn>>),
     hasHeader: mapping.hasHeader,
   }
 }
 
-function placeOf(column: ColumnMapping): FieldColumn {
+function fieldColumn(column: ColumnMapping): FieldColumn {
   return { index: column.index, header: column.header ?? `#${column.index + 1}`, column }
 }
 

@@ -6,7 +6,7 @@ import type { ColumnStyles } from './column-styles.ts'
 import { typeVehicle } from './description.ts'
 import { type NotOnHand, notOnHandTest } from './not-on-hand.ts'
 import { isExcelError, isPlaceholder } from './plain-text.ts'
-import { extraColumns, type FieldColumns, fieldColumnsOf, RowNotes } from './row-notes.ts'
+import { extraColumns, type FieldColumns, findFieldColumns, RowNotes } from './row-notes.ts'
 import type { StockDraft, TypableRecord, TypedRow } from './typed-row.ts'
 import { typeStockNumber, typeVin } from './vehicle-keys.ts'
 
@@ -18,7 +18,7 @@ export function rowTyper(
   mapping: Mapping,
   styles: ColumnStyles,
 ): (record: TypableRecord) => TypedRow {
-  const layout = fieldColumnsOf(mapping)
+  const layout = findFieldColumns(mapping)
   const extras = extraColumns(mapping)
   const notOnHand = notOnHandTest(mapping)
   return (record) => {
@@ -107,11 +107,11 @@ function noteProblem(problem: TypableRecord['problem'], notes: RowNotes): void {
 function broken(record: TypableRecord, layout: FieldColumns, notes: RowNotes): TypedRow {
   const { code, message } = record.problem!
   notes.row({ code, severity: 'error', hint: message })
-  const key = keyOf(record, layout)
+  const key = readKey(record, layout)
   return { status: 'rejected', unit: null, key, issues: notes.issues }
 }
 
-function keyOf(record: TypableRecord, layout: FieldColumns): TypedRow['key'] {
+function readKey(record: TypableRecord, layout: FieldColumns): TypedRow['key'] {
   const draft = emptyDraft('')
   typeKeys(draft, new RowNotes(record, layout))
   return { stockNo: draft.stock_no || null, vin: draft.vin }
@@ -122,5 +122,5 @@ function skipped(record: TypableRecord, layout: FieldColumns, why: NotOnHand): T
   notes.row({ ...why, severity: 'info' })
   const left = { status: 'skipped', unit: null, issues: notes.issues } as const
   if (why.code !== 'not-in-stock') return { ...left, key: { stockNo: null, vin: null } }
-  return { ...left, key: keyOf(record, layout), hasLeft: true }
+  return { ...left, key: readKey(record, layout), hasLeft: true }
 }

@@ -133,7 +133,7 @@ export function suggestedVin(vin: string): string | null {
 }
 
 /** The model years that the tenth character can mean; empty for none. */
-export function modelYearsOf(vin: string): readonly number[] {
+export function possibleModelYears(vin: string): readonly number[] {
   const at = yearCodes.indexOf(vin[9]!)
   return at < 0 ? [] : [1980 + at, 2010 + at]
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answersOf } from '#src/stock/csv/map/mapping-text.ts'
+import { possibleAnswers } from '#src/stock/csv/map/mapping-text.ts'
 import type { TypingOptions } from '#src/stock/csv/map/typing/typing-options.ts'
 import { escapeXml, workbook } from '../../../workbook/make-workbook.ts'
 import { typeBook } from '../../../workbook/type-book.ts'
@@ -229,7 +229,7 @@ test('an argument that says how a column is read is the only one of its field', 
   const maps = [['price_asking=Adv'], ['price_asking:decimals=Adv'], ['cost=Invoice']]
   const questions = maps.map((own) => ({ code: 'TWO_READINGS' as const, message: '', maps: own }))
 
-  expect(answersOf(questions)).toEqual(['price_asking:decimals=Adv', 'cost=Invoice'])
+  expect(possibleAnswers(questions)).toEqual(['price_asking:decimals=Adv', 'cost=Invoice'])
 })
 
 test.each([
