@@ -31,10 +31,10 @@ export function openLog(options: LogOptions): Log {
         destination: sinkStream(sink.write),
       })
     : sink
-  const own = new Set<(line: string) => void>()
+  const lineListeners = new Set<(line: string) => void>()
   const destination = {
     write: (line: string) => {
-      for (const listener of own) listener(hide(line))
+      for (const listener of lineListeners) listener(hide(line))
       target.write(line)
     },
   }
@@ -60,7 +60,7 @@ export function openLog(options: LogOptions): Log {
     },
     destination,
   )
-  listeners.set(log, own)
+  listeners.set(log, lineListeners)
   return log
 }
 
@@ -68,9 +68,9 @@ const listeners = new WeakMap<Log, Set<(line: string) => void>>()
 
 /** Gives each line that is written from now on, masked and as JSON, until it is closed. Nothing for a log that `openLog` did not open. */
 export function listenToLog(log: Log, listener: (line: string) => void): Disposable {
-  const own = listeners.get(log)
-  own?.add(listener)
-  return { [Symbol.dispose]: () => void own?.delete(listener) }
+  const logListeners = listeners.get(log)
+  logListeners?.add(listener)
+  return { [Symbol.dispose]: () => void logListeners?.delete(listener) }
 }
 
 const sharedFields = new AsyncLocalStorage<object>()

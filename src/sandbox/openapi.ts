@@ -235,9 +235,11 @@ function formField(field: WireField, examples: FieldValues): WireField {
   const { description: text, ...content } = schema
   const isJson = schema.type === 'array' || schema.type === 'object'
   const json = { contentMediaType: 'application/json', contentSchema: content }
-  const own = isJson ? { type: 'string', ...(text ? { description: text } : {}), ...json } : schema
+  const described = isJson
+    ? { type: 'string', ...(text ? { description: text } : {}), ...json }
+    : schema
   const example = examples[name] === undefined ? {} : { examples: [examples[name]] }
-  return { ...field, schema: { ...own, ...example } }
+  return { ...field, schema: { ...described, ...example } }
 }
 
 function fileFields({ file }: Operation, wire: WireSettings): WireField[] {

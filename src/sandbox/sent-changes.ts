@@ -103,8 +103,8 @@ function customFieldsSent(
   { before: { customFields }, configured }: ChangedEvaluation,
 ): EvaluationPatch {
   const changed = Object.entries(values).map(([name, value]): [string, CustomField] => {
-    const own = Object.hasOwn(customFields, name) ? customFields[name] : undefined
-    const field = own ?? configured.get(name)
+    const customField = Object.hasOwn(customFields, name) ? customFields[name] : undefined
+    const field = customField ?? configured.get(name)
     if (field === undefined)
       throw new Refusal(400, `customFields: there is no field ${JSON.stringify(name)}`)
     return [name, { ...field, value }]

@@ -44,7 +44,10 @@ export const appendedColumns: readonly string[] = [
 export const rejectColumns: readonly string[] = ['_import', '_line', '_problem', '_errors']
 
 /** The columns as they are written now, and as earlier versions wrote them: with the code of a problem in the text of the errors. */
-const formsOf = (own: readonly string[]) => [own, own.filter((name) => !/^_?problem$/.test(name))]
+const formsOf = (written: readonly string[]) => [
+  written,
+  written.filter((name) => !/^_?problem$/.test(name)),
+]
 const rejectForms = [rejectColumns, ...formsOf(rejectColumns.slice(1))]
 const appendedForms = formsOf(appendedColumns)
 
@@ -90,9 +93,9 @@ export function isRejectsFile(names: readonly string[]): boolean {
   return rejectForm(names) !== undefined
 }
 
-function countAtEnd(names: readonly string[], own: readonly string[]): number {
-  const last = names.slice(-own.length)
-  return own.every((name, index) => last[index]?.trim() === name) ? own.length : 0
+function countAtEnd(names: readonly string[], expected: readonly string[]): number {
+  const last = names.slice(-expected.length)
+  return expected.every((name, index) => last[index]?.trim() === name) ? expected.length : 0
 }
 
 /** How many columns at the end of a file Forecourt added. They are ignored, so the file maps like the dealer's original. */
@@ -110,7 +113,7 @@ export function placeholderNames(
 }
 
 /** The mapping of a file that Forecourt wrote, by all its names: certain for any values. null for a dealer's file. */
-export function ownMapping(all: readonly string[]): RememberedMapping | null {
+export function mappingForAppended(all: readonly string[]): RememberedMapping | null {
   const names = all.slice(0, all.length - countOwnColumns(all))
   const list = listFields(names.map((name) => name.trim()))
   if (list !== null) return exactMapping(names, list)
@@ -185,13 +188,13 @@ export interface EarlierResult {
 
 /** null: the file has no columns that Forecourt added. `width`: number of the dealer's columns. */
 export function earlierResult(names: readonly string[], width: number): EarlierResult | null {
-  const own = rejectForm(names) ?? appendedForm(names)
-  if (own !== undefined) {
-    const fromEnd = own.length - own.findIndex((name) => /^_?problem$/.test(name))
-    const problem = fromEnd > own.length ? null : names.length - fromEnd
+  const appended = rejectForm(names) ?? appendedForm(names)
+  if (appended !== undefined) {
+    const fromEnd = appended.length - appended.findIndex((name) => /^_?problem$/.test(name))
+    const problem = fromEnd > appended.length ? null : names.length - fromEnd
     return {
       withEarlierProblem: (record) => withProblem(record, names, problem, width),
-      importOf: (record) => (own === rejectColumns ? importIn(record, names.length) : null),
+      importOf: (record) => (appended === rejectColumns ? importIn(record, names.length) : null),
       notInStock: () => null,
     }
   }

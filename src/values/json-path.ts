@@ -17,16 +17,16 @@ export function valueAt(body: unknown, path: JsonPath): unknown {
     return found
   }
   if (path === '') return body
-  if (!path.includes('.')) return ownValue(body, path)
+  if (!path.includes('.')) return valueAtKey(body, path)
   let value: unknown = body
   for (const key of path.split('.')) {
-    value = ownValue(value, key)
+    value = valueAtKey(value, key)
     if (value === undefined) return undefined
   }
   return value
 }
 
-function ownValue(value: unknown, key: string): unknown {
+function valueAtKey(value: unknown, key: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
   return (value as Record<string, unknown>)[key]
 }

@@ -18,7 +18,7 @@ export function issueText(issue: z.core.$ZodIssue): string {
       if (issue.message.endsWith('received undefined')) return 'is missing'
       return `has to be ${kinds[issue.expected] ?? issue.expected}`
     case 'invalid_value':
-      return own(issue) ?? `has to be one of ${issue.values.map(String).join(', ')}`
+      return customMessage(issue) ?? `has to be one of ${issue.values.map(String).join(', ')}`
     case 'too_small':
       return `has to be ${amount('at least', Number(issue.minimum), issue.origin)}`
     case 'too_big':
@@ -28,16 +28,16 @@ export function issueText(issue: z.core.$ZodIssue): string {
     case 'invalid_union':
       if ('options' in issue && issue.options !== undefined)
         return `has to be one of ${issue.options.map(String).join(', ')}`
-      return own(issue) ?? 'has none of the forms that are allowed'
+      return customMessage(issue) ?? 'has none of the forms that are allowed'
     case 'invalid_format':
-      return own(issue) ?? 'is malformed'
+      return customMessage(issue) ?? 'is malformed'
     default:
       return issue.message
   }
 }
 
 /** The message, unless it is one of zod's own. */
-function own({ message }: z.core.$ZodIssue): string | null {
+function customMessage({ message }: z.core.$ZodIssue): string | null {
   return /^Invalid\b/.test(message) ? null : message
 }
 

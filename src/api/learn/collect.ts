@@ -182,14 +182,16 @@ async function requestPlates(
   answers: readonly Answer[],
   wire: WireSettings,
 ): Promise<void> {
-  const own = evaluationsIn(answers).filter(({ answer }) => answer.rooftop?.uid === rooftop.uid)
+  const evaluations = evaluationsIn(answers).filter(
+    ({ answer }) => answer.rooftop?.uid === rooftop.uid,
+  )
   const [plates] = possiblePaths(answers, 'registration', wire)
   const states = possiblePaths(answers, 'registrationState', wire).slice(0, 3)
   if (plates === undefined) return
   const statesOf = (body: unknown) =>
     [...new Set(states.map((path) => valueAt(body, path)).filter(forms.state))] as string[]
   // Where several paths have different states, the answer shows which is that of the plate.
-  const usable = own
+  const usable = evaluations
     .filter(({ body }) => forms.plate(valueAt(body, plates)))
     .toSorted((a, b) => statesOf(b.body).length - statesOf(a.body).length)
   for (const { key, body } of usable.slice(0, 2)) {
@@ -208,11 +210,11 @@ async function requestChecks(
   rooftop: AskedRooftop,
   answers: readonly Answer[],
 ): Promise<void> {
-  const own = evaluationsIn(answers).filter(
+  const evaluations = evaluationsIn(answers).filter(
     ({ body, answer }) =>
       answer.rooftop?.uid === rooftop.uid && String(valueAt(body, 'VIN') ?? '').length === 17,
   )
-  for (const { key } of own) {
+  for (const { key } of evaluations) {
     const evalid = Number(key)
     const past = await send(4, { evalid }, rooftop)
     if (past === null) return

@@ -53,9 +53,9 @@ function listSettings(
   prefix: string,
 ): { setting: string; configured: JsonPath }[] {
   return Object.entries(tree).flatMap(([name, value]: [string, unknown]) => {
-    const own = (configured as Record<string, unknown>)[name]
+    const setting = (configured as Record<string, unknown>)[name]
     return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? listSettings(value, own as object, `${prefix}${name}.`)
-      : [{ setting: prefix + name, configured: own as JsonPath }]
+      ? listSettings(value, setting as object, `${prefix}${name}.`)
+      : [{ setting: prefix + name, configured: setting as JsonPath }]
   })
 }

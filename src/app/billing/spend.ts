@@ -44,15 +44,15 @@ export async function readSpend(
   const calls = await callsOfTodayAndOpen(db)
   const spend: Partial<Record<Budget, Spend>> = {}
   for (const [budget, allowed] of Object.entries(budgets) as [Budget, number][]) {
-    const own = calls.filter((call) => call.budget === budget)
-    if (allowed > 0 || own.length > 0) spend[budget] = countSpend(allowed, own)
+    const budgetCalls = calls.filter((call) => call.budget === budget)
+    if (allowed > 0 || budgetCalls.length > 0) spend[budget] = countSpend(allowed, budgetCalls)
   }
   return spend
 }
 
-function countSpend(allowed: number, own: readonly Row[]): Spend {
-  const today = own.filter(({ isToday }) => isToday)
-  const earlier = own.filter(({ isToday }) => !isToday)
+function countSpend(allowed: number, calls: readonly Row[]): Spend {
+  const today = calls.filter(({ isToday }) => isToday)
+  const earlier = calls.filter(({ isToday }) => !isToday)
   const count = (state: BilledCall['state']) => today.filter((call) => call.state === state).length
   const unknown = count('reserved')
   return {

@@ -148,8 +148,8 @@ async function vinAtSource(
     signal,
   })
   const items: readonly unknown[] = Array.isArray(body) ? body : []
-  const own = items.find((item) => valueAt(item, 'EvalID') === evalId)
-  return wholeVin(valueAt(own, 'VIN'))
+  const matching = items.find((item) => valueAt(item, 'EvalID') === evalId)
+  return wholeVin(valueAt(matching, 'VIN'))
 }
 
 function wholeVin(value: unknown): string | null {

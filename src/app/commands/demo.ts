@@ -117,10 +117,10 @@ function consoleLines(call: string, link: string | null): string[] {
 
 async function demoConfig(sandbox: Sandbox, cwd: string, anchor: Date): Promise<Config> {
   const port = await freePort(4020)
-  const own = { ...sandboxConsole, publicUrl: `http://127.0.0.1:${port}` }
+  const demoConsole = { ...sandboxConsole, publicUrl: `http://127.0.0.1:${port}` }
   const start = new Date(anchor.getTime() - (historyDays + 2) * daySeconds * 1000).toISOString()
   return makeConfig(
-    { ...sandbox.clientConfig(), sync: { start }, serve: { port }, console: own },
+    { ...sandbox.clientConfig(), sync: { start }, serve: { port }, console: demoConsole },
     cwd,
   )
 }

@@ -118,13 +118,13 @@ async function runForDocument({ io, globals }: Session, [command, options, args]
       done()
     },
   })
-  await using own = new ReadOnlySession({ ...io, stdout }, { ...globals, json: true })
+  await using readOnly = new ReadOnlySession({ ...io, stdout }, { ...globals, json: true })
   try {
-    const { config } = own
-    await command(own, options, args)
+    const { config } = readOnly
+    await command(readOnly, options, args)
     return { document: JSON.parse(text) as unknown, config }
   } catch (error) {
-    const { hide = (message: string) => message } = own.io
+    const { hide = (message: string) => message } = readOnly.io
     throw new UsageError(hide(errorText(error)), { cause: error })
   }
 }

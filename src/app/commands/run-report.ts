@@ -87,10 +87,10 @@ function missingLines(
     missing,
     ({ rooftop, cause, refusedKey }) => refusedKey ?? causeWords(cause.replaceAll(rooftop, '')),
   )
-  return [...causes.values()].flatMap((own) => {
-    const streams = [...new Set(own.map(({ stream }) => stream))].join(', ')
-    const names = [...new Set(own.map(({ rooftop }) => label(rooftop)))]
-    const { refusedKey: key, cause } = own[0]!
+  return [...causes.values()].flatMap((sameCause) => {
+    const streams = [...new Set(sameCause.map(({ stream }) => stream))].join(', ')
+    const names = [...new Set(sameCause.map(({ rooftop }) => label(rooftop)))]
+    const { refusedKey: key, cause } = sameCause[0]!
     const where = `${streams} of ${listText(names, 5)}`
     const refusal = key === null ? undefined : refusals[key]
     if (key === null || refusal === undefined) return wrap(`${where}: ${cause}`, { indent: 2 })

@@ -98,12 +98,12 @@ function headLines({ health }: Status, causes: number): string[] {
 
 function listMisses({ health }: Status): Miss[] {
   return Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
-    Object.entries(streams).flatMap(([stream, own]) => {
-      const [first, ...others] = own.reasons
+    Object.entries(streams).flatMap(([stream, missHealth]) => {
+      const [first, ...others] = missHealth.reasons
       // The first may be the cause of the others, but not of records that did not fit.
       const quarantine = others.filter(({ cause }) => cause === 'quarantine')
       return [...(first === undefined ? [] : [first]), ...quarantine].map((reason) => ({
-        ...{ uid, stream, health: own, reason },
+        ...{ uid, stream, health: missHealth, reason },
       }))
     }),
   )
@@ -111,9 +111,9 @@ function listMisses({ health }: Status): Miss[] {
 
 function parkedBy({ keys }: Status, { config }: Naming, { uid, stream }: Miss): KeyState | null {
   const rooftop = config.rooftops.find((one) => one.uid === uid)
-  const own = rooftop && keys.find(({ key }) => key === appraisalKey(rooftop.key))
-  const isParked = own?.parked.some((parked) => parked.stream === stream)
-  return isParked ? own! : null
+  const keyState = rooftop && keys.find(({ key }) => key === appraisalKey(rooftop.key))
+  const isParked = keyState?.parked.some((parked) => parked.stream === stream)
+  return isParked ? keyState! : null
 }
 
 function keysWrong(status: Status, naming: Naming): Wrong[] {
@@ -184,32 +184,32 @@ function streamsWrong(status: Status, naming: Naming): Wrong[] {
   const order = Object.keys(cures)
   return [...causes.values()]
     .sort((a, b) => order.indexOf(a[0]!.reason.cause) - order.indexOf(b[0]!.reason.cause))
-    .map((own) => {
-      const { cause, needsBackfill } = own[0]!.reason
-      const count = own.reduce((sum, { health }) => sum + health.quarantined, 0)
+    .map((sameCause) => {
+      const { cause, needsBackfill } = sameCause[0]!.reason
+      const count = sameCause.reduce((sum, { health }) => sum + health.quarantined, 0)
       const word =
         cause === 'quarantine'
           ? plural(count, 'record in quarantine', 'records in quarantine')
           : words[cause]
       return {
-        what: `${whatAndWhere(own, naming)}: ${word}`,
-        why: whyLines(own, naming),
+        what: `${whatAndWhere(sameCause, naming)}: ${word}`,
+        why: whyLines(sameCause, naming),
         cure: needsBackfill ? historyCure : cures[cause],
       }
     })
 }
 
-function whyLines(own: readonly Miss[], { label }: Naming): string[] {
-  const { cause, text } = own[0]!.reason
+function whyLines(misses: readonly Miss[], { label }: Naming): string[] {
+  const { cause, text } = misses[0]!.reason
   if (cause === 'failed') return [text]
   if (cause === 'late')
     return [
-      `${text}; the last good run ended ${oldest(own.map(({ health }) => health.lastGoodRunAt))}`,
+      `${text}; the last good run ended ${oldest(misses.map(({ health }) => health.lastGoodRunAt))}`,
     ]
   if (cause === 'never' || cause === 'quarantine') return []
-  const left = own.length - maxShown
+  const left = misses.length - maxShown
   return [
-    ...own.slice(0, maxShown).map(({ uid, reason }) => `${label(uid)}: ${reason.text}`),
+    ...misses.slice(0, maxShown).map(({ uid, reason }) => `${label(uid)}: ${reason.text}`),
     ...(left > 0 ? [`and ${plural(left, 'more rooftop')}`] : []),
   ]
 }
@@ -220,9 +220,9 @@ function oldest(times: readonly (string | null)[]): string {
 }
 
 /** `users, evaluations of Northside and Dubai`. */
-function whatAndWhere(own: readonly Miss[], { label }: Naming): string {
-  const streams = [...new Set(own.map(({ stream }) => stream))]
-  const rooftops = [...new Set(own.map(({ uid }) => uid))]
+function whatAndWhere(misses: readonly Miss[], { label }: Naming): string {
+  const streams = [...new Set(misses.map(({ stream }) => stream))]
+  const rooftops = [...new Set(misses.map(({ uid }) => uid))]
   return `${streams.join(', ')} of ${listText(rooftops.map(label), 5)}`
 }
 
@@ -278,7 +278,9 @@ function wellLines(status: Status, { config }: Naming, isAll: boolean): string[]
   const wellJobs = known.filter(([, job]) => isJobHealthy(job)).length
   return [
     ...streams.flatMap((stream) => {
-      const good = all.map((one) => one.streams[stream]!).filter(({ status: own }) => own === 'ok')
+      const good = all
+        .map((one) => one.streams[stream]!)
+        .filter(({ status: streamState }) => streamState === 'ok')
       const to = oldest(good.map(({ coveredTo }) => coveredTo))
       const until = `, complete to ${to}${verifiedText(good)}`
       return good.length === 0
@@ -306,8 +308,8 @@ function wellLines(status: Status, { config }: Naming, isAll: boolean): string[]
             `${name}: time zone changed from ${zoneChange.from} to ${zoneChange.to} at ${zoneChange.at}; its local days and sums were calculated again`,
           ],
     ),
-    ...Object.entries(spend).flatMap(([budget, own]) =>
-      !isAll && (own.used > 0 || own.open.length > 0) ? spendLines(budget, own) : [],
+    ...Object.entries(spend).flatMap(([budget, figures]) =>
+      !isAll && (figures.used > 0 || figures.open.length > 0) ? spendLines(budget, figures) : [],
     ),
   ]
 }
@@ -336,14 +338,16 @@ function allLines(status: Status, { label }: Naming): string[] {
   const { health, jobs, webhooks, inboxes, alerts, spend } = status
   const columns = outputColumns() + 1
   const rows = Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
-    Object.entries(streams).map(([stream, own]) => healthRow(label(uid), stream, own)),
+    Object.entries(streams).map(([stream, streamHealth]) =>
+      healthRow(label(uid), stream, streamHealth),
+    ),
   )
   const headings = ['rooftop', 'stream', 'status', 'covered to', 'last good run', 'quarantined']
   const others = [
     ...webhookLines(webhooks, label),
     ...inboxLines(inboxes),
     ...alertLines(alerts),
-    ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
+    ...Object.entries(spend).flatMap(([budget, figures]) => spendLines(budget, figures)),
   ]
   return [
     ...table(headings, rows, columns),
@@ -355,9 +359,16 @@ function allLines(status: Status, { label }: Naming): string[] {
   ]
 }
 
-function healthRow(name: string, stream: string, own: StreamHealth): (string | number)[] {
+function healthRow(name: string, stream: string, health: StreamHealth): (string | number)[] {
   const at = (instant: string | null) => (instant === null ? '-' : utcText(instant))
-  return [name, stream, own.status, at(own.coveredTo), at(own.lastGoodRunAt), own.quarantined]
+  return [
+    name,
+    stream,
+    health.status,
+    at(health.coveredTo),
+    at(health.lastGoodRunAt),
+    health.quarantined,
+  ]
 }
 
 /** Records that are known from the list alone. */

@@ -51,10 +51,10 @@ function chooseInboxes(
 ): readonly Inbox[] {
   chooseRooftops(config, [])
   const known = listInboxes(config)
-  const own = ownInbox(options)
+  const commandInbox = inboxOption(options)
   const place = `${config.file ?? 'forecourt.yaml'} (stock.inbox)`
   if (folder === null) {
-    if (Object.keys(own).length > 0)
+    if (Object.keys(commandInbox).length > 0)
       throw new UsageError('--rooftop and the other options need a folder: name it.')
     if (known.length > 0) return known
     throw new UsageError(`No drop folder is in ${place}: add one, or name a folder and --rooftop.`)
@@ -62,18 +62,18 @@ function chooseInboxes(
   const path = resolve(io.environment.cwd, folder)
   const configured = known.filter((inbox) => inbox.folder === path)
   if (configured.length > 0) {
-    if (Object.keys(own).length === 0) return configured
+    if (Object.keys(commandInbox).length === 0) return configured
     throw new UsageError(
       `${path} is in ${place}, which says how it is read: leave out the options.`,
     )
   }
-  const { rooftop, rooftopColumn } = own
+  const { rooftop, rooftopColumn } = commandInbox
   if ((rooftop === undefined) === (rooftopColumn === undefined))
     throw new UsageError(
       `${path} is not in ${place}: name whose lists it gets with --rooftop <uid>, or --rooftop-column <header> for files of several.`,
     )
   const uid = rooftop === undefined ? null : chooseRooftops(config, [rooftop])[0]!.uid
-  return [createInbox({ ...defaults, ...own, folder: path, rooftop: uid }, config)]
+  return [createInbox({ ...defaults, ...commandInbox, folder: path, rooftop: uid }, config)]
 }
 
 const defaults = {
@@ -84,7 +84,7 @@ const defaults = {
 
 type Own = { -readonly [Name in keyof InboxConfig]?: NonNullable<InboxConfig[Name]> }
 
-function ownInbox(options: Record<string, unknown>): Own {
+function inboxOption(options: Record<string, unknown>): Own {
   const { rooftop, rooftopColumn, pattern, mode, sheet, marker, settle } = options
   return {
     ...(typeof rooftop === 'string' ? { rooftop } : {}),

@@ -372,8 +372,8 @@ const rowFaults = {
 } as const
 
 function rowText({ table, key, kind, columns }: DifferingRow): string {
-  const own = Object.entries(key).filter(([name]) => name !== 'rooftop_id')
-  const row = `${table} ${own.map(([name, value]) => `${name} ${valueText(value)}`).join(', ')}`
+  const keyColumns = Object.entries(key).filter(([name]) => name !== 'rooftop_id')
+  const row = `${table} ${keyColumns.map(([name, value]) => `${name} ${valueText(value)}`).join(', ')}`
   const facts = columns.map(({ column, stored, derived }) =>
     kind === 'unfit' ? `${column} ${stored}` : `${column} is ${stored}, not ${derived}`,
   )

@@ -7,17 +7,17 @@ export function webhookLines(
   label: (uid: string) => string,
 ): string[] {
   const seconds = (value: number | null) => (value === null ? '-' : `${value} s`)
-  const rows = Object.entries(rooftops).map(([uid, own]) => [
+  const rows = Object.entries(rooftops).map(([uid, deliveries]) => [
     label(uid),
-    own.received,
-    own.duplicates,
-    own.processed,
-    own.waiting,
-    own.unusable,
-    own.failed,
-    own.missed,
-    seconds(own.arrivalSeconds.p95),
-    seconds(own.loadingSeconds.p95),
+    deliveries.received,
+    deliveries.duplicates,
+    deliveries.processed,
+    deliveries.waiting,
+    deliveries.unusable,
+    deliveries.failed,
+    deliveries.missed,
+    seconds(deliveries.arrivalSeconds.p95),
+    seconds(deliveries.loadingSeconds.p95),
   ])
   const headings = ['rooftop', 'received', 'doubles', 'processed', 'waiting', 'unusable', 'failed']
   return [

@@ -88,12 +88,12 @@ function explain(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? issue.expected}`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
   if (issue.code === 'invalid_union') return 'must be a dotted path or a list of such paths'
-  const own = issue.message
+  const message = issue.message
   if (issue.code === 'too_small' && issue.origin === 'array') return 'must not be an empty list'
-  if (issue.code === 'too_small' && own.startsWith('Too small'))
+  if (issue.code === 'too_small' && message.startsWith('Too small'))
     return `must be ${String(issue.minimum)} or more`
   if (issue.code === 'too_big') return `must be ${String(issue.maximum)} or less (${issue.origin})`
-  return /: /.test(own) ? own : `${own}: correct it`
+  return /: /.test(message) ? message : `${message}: correct it`
 }
 
 const kinds: Readonly<Record<string, string>> = {

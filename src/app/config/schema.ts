@@ -313,7 +313,7 @@ export function configJsonSchema(): Record<string, unknown> {
 /** Moves the keywords of a type into a schema of their own. */
 function narrowed(schema: Record<string, unknown>): Record<string, unknown> {
   const names = ['type', 'enum', 'minimum', 'maximum'].filter((name) => name in schema)
-  const own = Object.fromEntries(names.map((name) => [name, schema[name]]))
+  const wanted = Object.fromEntries(names.map((name) => [name, schema[name]]))
   for (const name of names) delete schema[name]
-  return own
+  return wanted
 }

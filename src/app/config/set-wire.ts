@@ -126,8 +126,8 @@ function settingLines(
   comment: string,
 ): string[] {
   const groups = names.slice(0, -1).map((name, depth) => `${indent}${'  '.repeat(depth)}${name}:`)
-  const own = indent + '  '.repeat(names.length - 1)
-  return [...groups, own + comment, `${own}${names.at(-1)}: ${JSON.stringify(value)}`]
+  const lineIndent = indent + '  '.repeat(names.length - 1)
+  return [...groups, lineIndent + comment, `${lineIndent}${names.at(-1)}: ${JSON.stringify(value)}`]
 }
 
 function appended(text: string, names: readonly string[], value: string, comment: string): string {

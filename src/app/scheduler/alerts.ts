@@ -140,7 +140,7 @@ export class Alerts {
   async #deliver(kinds: readonly string[]): Promise<void> {
     const due = await dueMessages(this.#context.pool, await this.#sending(), kinds)
     const byRecipient = Map.groupBy(due, ({ target, recipient }) => `${target} ${recipient}`)
-    await Promise.all([...byRecipient.values()].map((own) => this.#deliverTo(own)))
+    await Promise.all([...byRecipient.values()].map((messages) => this.#deliverTo(messages)))
   }
 
   /** The messages to one receiver; the first that fails ends it, as the others would fail too. */

@@ -38,8 +38,8 @@ export async function eraseEvaluations(
     const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
     const byId = Map.groupBy(others, ({ evaluation }) => evaluation?.evalId)
     for (const [index, { key, erased, isSubject }] of erasures.entries()) {
-      const own = byId.get(key.evalId) ?? []
-      const changed = await scrubRows(work, key, { ...erased, isSubject }, table, own)
+      const forms = byId.get(key.evalId) ?? []
+      const changed = await scrubRows(work, key, { ...erased, isSubject }, table, forms)
       counts[index] = addCounts(counts[index]!, { [table.name]: changed })
     }
   }

@@ -31,7 +31,7 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   const { secret, erasureId } = erasing
   const { found, former, mentions: mentioning, terms, otherRows } = erasing.findings
   const persons = [...found, ...former].flatMap((each) => each.persons)
-  const own = await eraseOwn(tx, work, erasing)
+  const erased = await eraseOwn(tx, work, erasing)
   const mentions = await eraseMentions(tx, work, erasing)
   const rows: Counts[] = []
   const naming = plainTerms(terms)
@@ -53,7 +53,7 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
     evaluations: await evaluationNames(client, found),
     mentionedIn: await evaluationNames(client, mentions.keys),
     tables: addCounts(
-      own.counts,
+      erased.counts,
       mentions.counts,
       ...rows,
       links.counts,
@@ -61,7 +61,7 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
     ),
     files: links.files,
     suppressed: {
-      evaluations: own.suppressed + mentions.suppressed,
+      evaluations: erased.suppressed + mentions.suppressed,
       contacts: await suppressContacts(db, secret, erasureId, { persons, terms }),
     },
   }
@@ -93,9 +93,9 @@ async function eraseOwn(
     const erasures: EvaluationErasure[] = []
     for (const each of all) {
       const theirs = distinctTerms(each.persons.flatMap(termsForOwnEvaluation))
-      const own = unionOfTerms(naming, plainTerms(theirs))
+      const foundTerms = unionOfTerms(naming, plainTerms(theirs))
       const known = before.get(each.evalId)
-      const sought = known ? unionOfTerms(own, known.terms) : own
+      const sought = known ? unionOfTerms(foundTerms, known.terms) : foundTerms
       erasures.push({ key: each, erased: { scope: 'customer', terms: sought } })
       const listed = distinctTerms([...terms, ...theirs])
       const { evalId } = each

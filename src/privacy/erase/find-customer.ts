@@ -56,9 +56,9 @@ export async function findCustomer(
       ...key,
       ...splitPersons(named, (person) => named.current.includes(person)),
     })
-  const own = [...found.values()].flatMap(({ persons }) => persons)
-  const emails = own.flatMap(contactTerms).filter(({ kind }) => kind === 'email')
-  const ownNames = new Set(own.map(({ name }) => phraseKey(name ?? '')))
+  const foundPersons = [...found.values()].flatMap(({ persons }) => persons)
+  const emails = foundPersons.flatMap(contactTerms).filter(({ kind }) => kind === 'email')
+  const foundNames = new Set(foundPersons.map(({ name }) => phraseKey(name ?? '')))
   const seeds = asked.length > 0 ? asked : emails
   const candidates = await evaluationsNaming(work, groups, seeds)
   const unknown = candidates.filter((candidate) => !found.has(evaluationKey(candidate)))
@@ -68,7 +68,7 @@ export async function findCustomer(
         seeds.some((seed) => seed.kind === kind && seed.key === key),
       ) &&
       // An e-mail that was not requested may be shared, so the name must be the same.
-      (asked.length > 0 || ownNames.has(phraseKey(person.name ?? '')))
+      (asked.length > 0 || foundNames.has(phraseKey(person.name ?? '')))
     const match = { ...candidate, ...splitPersons(named, isTheirs) }
     if (match.persons.length === 0) continue
     const isCurrent = named.current.every((person) => match.persons.includes(person))

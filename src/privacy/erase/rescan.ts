@@ -24,7 +24,7 @@ export async function rescan(
   const isDealerName = new Set(dealerNames.map(termId))
   const naming = plainTerms(terms)
   // Built once for each evaluation: building it for each row would take most of the time.
-  const own = new Map(
+  const termsByEvaluation = new Map(
     found.map((each) => {
       const theirs = each.persons.flatMap(termsForOwnEvaluation)
       const named = plainTerms(theirs.filter((term) => !isDealerName.has(termId(term))))
@@ -41,12 +41,14 @@ export async function rescan(
       hits.push(...(await rowsOfEvaluations(work.client, table, each[0]!.rooftopIds, ids)))
     }
   const anyOf = plainTerms([...terms, ...shared])
-  const ownOf = (hit: Hit) => {
+  const evaluationTerms = (hit: Hit) => {
     const group = hit.evaluation && groups.get(hit.evaluation.rooftopId)
-    return group && own.get(evaluationKey({ ...group, evalId: hit.evaluation!.evalId }))
+    return (
+      group && termsByEvaluation.get(evaluationKey({ ...group, evalId: hit.evaluation!.evalId }))
+    )
   }
   const resultOf = (hit: Hit): 'left' | 'others' | 'clean' => {
-    const theirs = ownOf(hit)
+    const theirs = evaluationTerms(hit)
     const inner = withoutWholeTerms(theirs ?? naming)
     const sought = hit.isForeign ? withoutNames(inner) : inner
     const erased = { scope: theirs ? 'customer' : 'mention', terms: sought } as const

@@ -49,9 +49,12 @@ export class SearchCache {
         const isKnown = known !== undefined && before?.file === file
         if (!isKnown && mode === 'cached') throw new NotCachedError()
         const part = isKnown ? { ctids: before.ctids, since: known.since } : null
-        const own = await scanTable(client, table, patterns, { part, locks: mode !== 'unlocked' })
-        found.set(table.name, { file, ctids: own.map(({ ctid }) => ctid) })
-        hits.push(...own)
+        const scanned = await scanTable(client, table, patterns, {
+          part,
+          locks: mode !== 'unlocked',
+        })
+        found.set(table.name, { file, ctids: scanned.map(({ ctid }) => ctid) })
+        hits.push(...scanned)
       }
       if (mode === 'unlocked') this.#known.set(key, { since: now.since, tables: found })
       return hits

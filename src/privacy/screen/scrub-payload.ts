@@ -38,8 +38,8 @@ export function scrubPayload(
   const body = parseJson(text)
   if (body === undefined) return scrubBroken(text, scope, given)
   const isOwn = scope === 'customer'
-  const own = isOwn ? termsForOwnEvaluation(people.readPerson(body, id, wire)) : []
-  const terms = unionOfTerms(given, plainTerms(own))
+  const evaluationTerms = isOwn ? termsForOwnEvaluation(people.readPerson(body, id, wire)) : []
+  const terms = unionOfTerms(given, plainTerms(evaluationTerms))
   const contacts = contactsOnly(terms)
   const redactFact = (fact: string) => redactText(fact, contacts)
   const scrub = { redact: redactWith(terms), redactFact, blank: isOwn ? blank : null }

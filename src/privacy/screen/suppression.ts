@@ -63,9 +63,9 @@ export async function suppressedAmong(
     const known = new Set(row.digests.map((digest) => digest.toString('hex')))
     const has: SearchTerms['has'] = (kind, key) =>
       known.has(digestTerm(secret, { kind, key }).toString('hex'))
-    const own = { has, phraseWords: row.phrase_words }
+    const contacts = { has, phraseWords: row.phrase_words }
     const other = found.get(row.eval_id)
-    const terms = other === undefined ? own : unionOfTerms(other.terms, own)
+    const terms = other === undefined ? contacts : unionOfTerms(other.terms, contacts)
     found.set(row.eval_id, { scope, erasureId: row.erasure_id, at: row.suppressed_at, terms })
   }
   return found
@@ -169,11 +169,11 @@ export async function suppressByContact(
 ): Promise<boolean> {
   let found = false
   for (const { evalId, person, named } of received) {
-    const own = erased.erasureOfPerson(person)
-    const erasureId = own ?? (named[0] && erased.erasureOf(named[0]))
+    const erasure = erased.erasureOfPerson(person)
+    const erasureId = erasure ?? (named[0] && erased.erasureOf(named[0]))
     if (erasureId === undefined) continue
-    const scope = own === undefined ? 'mention' : 'customer'
-    const terms = own === undefined ? named : [...named, ...termsForOwnEvaluation(person)]
+    const scope = erasure === undefined ? 'mention' : 'customer'
+    const terms = erasure === undefined ? named : [...named, ...termsForOwnEvaluation(person)]
     await suppress(db, digester(erased.secret), groupId, { evalId, scope, erasureId, terms })
     found = true
   }
@@ -193,8 +193,8 @@ export async function screenAnswer(
   const erased = (await suppressedAmong(db, about.groupId, ids)).get(about.evalId ?? 0)
   const body = parseJson(answer.text)
   if (body === undefined) return redactText(answer.text, contacts)
-  const own = erased === undefined ? body : scrubAnswer(body, answer.endpoint, wire, erased)
-  const screened = redactJson(own, contacts)
+  const scrubbed = erased === undefined ? body : scrubAnswer(body, answer.endpoint, wire, erased)
+  const screened = redactJson(scrubbed, contacts)
   return screened === body ? answer.text : JSON.stringify(screened)
 }
 

@@ -40,7 +40,7 @@ export const webhookUpdate = serve(
   updateWebhook,
   (call) => {
     const { fields, service } = call
-    const known = ownSubscription(call)
+    const known = findSubscription(call)
     const updated = {
       ...known,
       type: fields.type ?? known.type,
@@ -59,14 +59,18 @@ export const webhookUpdate = serve(
 export const webhookDelete = serve(
   deleteWebhook,
   (call) => {
-    const { id } = ownSubscription(call)
+    const { id } = findSubscription(call)
     call.service.webhooks.remove(id)
     return { success: true }
   },
   noSuchId,
 )
 
-function ownSubscription({ fields, caller, service }: Call<{ readonly id: number }>): Subscription {
+function findSubscription({
+  fields,
+  caller,
+  service,
+}: Call<{ readonly id: number }>): Subscription {
   const found = service.webhooks.subscription(fields.id)
   if (found?.rooftopUid !== caller.rooftop.uid) throw new Refusal(404, 'Webhook not found')
   return found
@@ -121,7 +125,7 @@ function isLoopback(host: string): boolean {
 }
 
 // Headers that the delivery sets.
-const ownHeaders = new Set([
+const reservedHeaders = new Set([
   'connection',
   'content-length',
   'content-type',
@@ -135,5 +139,5 @@ const ownHeaders = new Set([
 ])
 
 function isFreeHeader(name: string): boolean {
-  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !ownHeaders.has(name.toLowerCase())
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !reservedHeaders.has(name.toLowerCase())
 }

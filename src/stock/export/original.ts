@@ -50,7 +50,7 @@ export async function* originalRecords(
   options: Pick<OriginalOptions, 'rooftopId' | 'raw'>,
 ): AsyncGenerator<Records> {
   const safe = options.raw ? (cell: string) => cell : escapeFormula
-  const width = ownWidth(file)
+  const width = originalWidth(file)
   const query = `
     select row.status as row_status, row.issues, row.cells, priced.*
     from core.stock_import_row as row
@@ -59,9 +59,9 @@ export async function* originalRecords(
   const pages = queryPages<ImportRow>(client, query, [options.rooftopId, file.importId])
   for await (const page of pages)
     yield page.map((row) => {
-      const own = fitted(row.cells, width).map(safe)
+      const originals = fitted(row.cells, width).map(safe)
       const tooMany = row.cells.slice(file.width).map(safe)
-      return [...own, ...priceRecord(row, file.vinColumn, safe), ...tooMany]
+      return [...originals, ...priceRecord(row, file.vinColumn, safe), ...tooMany]
     })
 }
 
@@ -78,7 +78,7 @@ export async function* originalWithPrices(
 }
 
 /** The dealer's columns, without those that an earlier export appended. */
-export function ownWidth({ headerRows, width }: StoredFile): number {
+export function originalWidth({ headerRows, width }: StoredFile): number {
   return width - countAppended((headerRows.at(-1) ?? []).slice(0, width))
 }
 
@@ -124,7 +124,7 @@ export function preambleCells(line: string, file: StoredFile): readonly string[]
 
 /** The rows of the header, with the names of the appended columns in the last one. */
 export function headerRecords(file: StoredFile): Records {
-  const width = ownWidth(file)
+  const width = originalWidth(file)
   const last = file.headerRows.length - 1
   const appended = appendedNames((file.headerRows[last] ?? []).slice(0, width))
   return file.headerRows.map((names, row) => {
@@ -158,8 +158,8 @@ function priceRecord(
 function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): boolean {
   const cell = cells[vinColumn]
   if (vin === null || cell === undefined) return true
-  const own = typeVin(plainText(cell)).value?.vin ?? null
-  return own === null || own === vin
+  const cellVin = typeVin(plainText(cell)).value?.vin ?? null
+  return cellVin === null || cellVin === vin
 }
 
 /** The issues of a row as text; errors have their code. */

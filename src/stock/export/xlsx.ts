@@ -10,7 +10,7 @@ import {
 import type { Field } from '../csv/map/stock-fields.ts'
 import { appendedColumns, listColumns, priceColumns } from '../own-columns.ts'
 import type { ColumnKind, WrittenSheet } from '../workbook/write-workbook.ts'
-import { headerRecords, originalRecords, ownWidth, preambleCells } from './original.ts'
+import { headerRecords, originalRecords, originalWidth, preambleCells } from './original.ts'
 import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'
 import type { ExportSubject } from './subject.ts'
@@ -24,11 +24,13 @@ export async function buildSheet(
   if (subject.is === 'list') return await listSheet(client, subject)
   const { rooftop, importId } = subject
   const file = await readStoredFile(client, rooftop, importId)
-  const own = Array.from({ length: ownWidth(file) }, (_, at) => kindOfField(file.fields.get(at)))
+  const kinds = Array.from({ length: originalWidth(file) }, (_, at) =>
+    kindOfField(file.fields.get(at)),
+  )
   return {
     name: `Import ${importId}`,
     head: [...file.preamble.map((line) => preambleCells(line, file)), ...headerRecords(file)],
-    kinds: [...own, ...appendedColumns.map(kindOfOwn)],
+    kinds: [...kinds, ...appendedColumns.map(kindOfOwn)],
     pages: originalRecords(client, file, { rooftopId: rooftop.id, raw: true }),
   }
 }

@@ -138,9 +138,9 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
   for await (const row of unknownRows(work.inbox, request, work.services.signal)) {
     const { names, cells, line, value } = row
     if (lines.length === 0) lines.push(csvText([[...names, ...rejectColumns]], defaultStyle))
-    const own = names.map((_, index) => escapeFormula(cells[index] ?? ''))
+    const originals = names.map((_, index) => escapeFormula(cells[index] ?? ''))
     const error = value === '' ? 'no rooftop' : `${value} is no known rooftop`
-    lines.push(csvText([[...own, newest[0]!.id, String(line), '', error]], defaultStyle))
+    lines.push(csvText([[...originals, newest[0]!.id, String(line), '', error]], defaultStyle))
   }
   await rm(path, { force: true })
   await placeText(path, byteOrderMark + lines.join(''))

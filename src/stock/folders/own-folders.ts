@@ -76,9 +76,9 @@ async function openDirectory(path: string, shown: string, flags: number): Promis
 /** Another user's folder may hold links with the names of our reports. */
 async function assertOurs(handle: FileHandle, shown: string): Promise<void> {
   const { uid } = await handle.stat()
-  const own = process.geteuid?.() ?? uid
-  if (uid === own) return
+  const processUid = process.geteuid?.() ?? uid
+  if (uid === processUid) return
   throw new FolderProblem(
-    `${shown} belongs to another user (${uid}) than the one that runs Forecourt (${own}): move it away, Forecourt makes its own, or give it to that user (chown ${own}).`,
+    `${shown} belongs to another user (${uid}) than the one that runs Forecourt (${processUid}): move it away, Forecourt makes its own, or give it to that user (chown ${processUid}).`,
   )
 }

@@ -5,7 +5,7 @@ import { lockSql } from '../../warehouse/db/locks.ts'
 import { inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.ts'
 import type { Mapping } from '../csv/map/column-mapping.ts'
 import type { CsvFile } from '../csv/read/csv-file.ts'
-import { ownMapping } from '../own-columns.ts'
+import { mappingForAppended } from '../own-columns.ts'
 import { ListRefused } from '../refusal.ts'
 import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
 import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
@@ -121,7 +121,7 @@ async function importWithin(
   const { csv } = list
   try {
     const remembered =
-      ownMapping(csv.header?.names ?? []) ??
+      mappingForAppended(csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, listFingerprint(list)))
     const mapping = withFirstQuestions(await mapList(list, request, remembered), list, request)
     services.onColumns?.(list, mapping)

@@ -96,8 +96,8 @@ export async function* rejectsText(
   const isCommon = commonDelimiters.includes(delimiter)
   const style = { ...defaultStyle, delimiter: isCommon ? delimiter : ',' }
   const width = columns.length
-  const own = names?.slice(0, width).map(escapeFormula) ?? placeholderNames(columns)
-  yield byteOrderMark + csvText([[...own, ...rejectColumns]], style)
+  const originals = names?.slice(0, width).map(escapeFormula) ?? placeholderNames(columns)
+  yield byteOrderMark + csvText([[...originals, ...rejectColumns]], style)
   const recordOf = ({ line_no, status, cells, issues }: StoredRow) => {
     const changes = corrected?.get(line_no)
     const cellAt = (index: number) => changes?.get(index) ?? cells[index] ?? ''

@@ -151,6 +151,6 @@ const otherColumns = '\t\\N'.repeat(unitColumns.length - 1)
 
 /** The key of a row without a unit. */
 function rejectedLine(line: number, { key, hasLeft }: TypedRow): string {
-  const own = [key.stockNo, key.vin].map((text) => encodeCell(text?.slice(0, longestKey) ?? null))
-  return `${line}\tt\t${hasLeft ? 't' : 'f'}\t${own.join('\t')}${otherColumns}\n`
+  const keys = [key.stockNo, key.vin].map((text) => encodeCell(text?.slice(0, longestKey) ?? null))
+  return `${line}\tt\t${hasLeft ? 't' : 'f'}\t${keys.join('\t')}${otherColumns}\n`
 }

@@ -44,8 +44,8 @@ export function firstRows(list: ListSample, request: ImportRequest, mapping: Map
   const proposed = buildProposals(mapping)
   const taken = new Set([...proposed.values()].map(({ field }) => field))
   const columns = mapping.columns.map((column) => {
-    const own = column.field === null || taken.has(column.field) ? null : column.field
-    return { ...column, field: own, ...proposed.get(column.index) }
+    const chosen = column.field === null || taken.has(column.field) ? null : column.field
+    return { ...column, field: chosen, ...proposed.get(column.index) }
   })
   const cells = sampleRows(list)
   const { origin, sheets = [] } = list.csv

@@ -141,8 +141,8 @@ function uploadReport(report: StockImportReport): UploadReport {
 
 function uploadIssues({ issues, issueTotals }: StockImportReport): UploadIssues[] {
   return issueTotals.map(({ severity, code, count }) => {
-    const own = issues.filter((issue) => issue.severity === severity && issue.code === code)
-    const first = own.slice(0, shownIssues).map(({ line, column, text, hint }) => {
+    const sameIssues = issues.filter((issue) => issue.severity === severity && issue.code === code)
+    const first = sameIssues.slice(0, shownIssues).map(({ line, column, text, hint }) => {
       return { line, column, text, hint: plainWords(hint) }
     })
     return { severity, code, count, hint: first[0]?.hint ?? code, first }

@@ -80,22 +80,22 @@ class JoinedSheets {
     let before = 0
     let first: readonly string[] | null = null
     for (const sheet of this.#sheets) {
-      let own: readonly string[] | null = null
+      let names: readonly string[] | null = null
       const top = before
       if (top > 0) yield [this.#titleRow(sheet, top + 1)]
       const offset = top > 0 ? top + 1 : 0
       for await (const batch of rowsOf(sheet)) {
         const rows = batch.map((row) => ({ ...row, line: offset + row.line }))
         before = rows.at(-1)!.line
-        own ??= rows.find(isHeader)?.cells ?? null
-        first ??= own
-        if (own !== null && rowKey(own) !== rowKey(first!)) throw otherHeader(this.#sheets)
+        names ??= rows.find(isHeader)?.cells ?? null
+        first ??= names
+        if (names !== null && rowKey(names) !== rowKey(first!)) throw otherHeader(this.#sheets)
         // Written like the first one, so that it is known as a repeated header.
         yield top === 0
           ? rows
-          : rows.map((row) => (row.cells === own ? { ...row, cells: first! } : row))
+          : rows.map((row) => (row.cells === names ? { ...row, cells: first! } : row))
       }
-      if (own === null && this.#sheets.length > 1) throw otherHeader(this.#sheets)
+      if (names === null && this.#sheets.length > 1) throw otherHeader(this.#sheets)
     }
   }
 

@@ -99,8 +99,8 @@ function listen(parser: SaxesParser, source: XmlSource, root: string, to: XmlHan
   }
   parser.on('opentag', ({ name, attributes }) => {
     events.count += 1
-    const own = nameOf(name)
-    to.open?.(own, attributes as Attributes)
+    const plainName = nameOf(name)
+    to.open?.(plainName, attributes as Attributes)
   })
   parser.on('closetag', ({ name }) => {
     events.count += 1

@@ -52,8 +52,8 @@ export function resumeEvaluation(storedRows: RowSet, at: Date): Resumed | null {
     const lines = rebuilt['core.reconditioning_item']
     return {
       ...rebuilt,
-      'core.evaluation': rebuilt['core.evaluation'].map((own) => ({
-        ...own,
+      'core.evaluation': rebuilt['core.evaluation'].map((evaluation) => ({
+        ...evaluation,
         ...{ last_changed_at: current.observed_at, run_id: current.run_id },
       })),
       'core.evaluation_version': all.map((own, index) => ({

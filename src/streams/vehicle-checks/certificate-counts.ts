@@ -59,10 +59,10 @@ export async function fillCounts(
   const byCheck = Map.groupBy(stored, ({ groupId, ref }) => `${groupId} ${ref}`)
   for (const answers of byCheck.values()) {
     const { groupId, ref } = answers[0]!
-    const own = answers.find(({ body }) => refAt(body, wire) === ref)
+    const withRef = answers.find(({ body }) => refAt(body, wire) === ref)
     // An answer without an id belongs to the search if it is the only one.
     const only = answers.length === 1 && refAt(answers[0]!.body, wire) === null ? answers[0] : null
-    const answer = own ?? only
+    const answer = withRef ?? only
     if (answer) await writeCounts(db, groupId, ref, readCounts(answer.body, wire))
   }
 }

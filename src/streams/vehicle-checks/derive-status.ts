@@ -56,13 +56,13 @@ export function deriveStatus(
   { answers, facts }: { readonly answers: readonly ReadAnswer[]; readonly facts: StatusFacts },
 ): unknown {
   const { terminal, known, recorded } = facts
-  const own = known.filter(
+  const sameVin = known.filter(
     ({ kind, vin, goneAt }) => kind === 'ppsr' && goneAt === null && vin === answers[0]!.vin,
   )
   const kind = row['check_kind'] as CheckKind
   const ref = row['check_ref'] as string
   const seen = answers.flatMap((answer) => {
-    const status = statusIn(answer, { ref, kind, own })
+    const status = statusIn(answer, { ref, kind, sameVin: sameVin })
     return status === null ? [] : [{ endpoint: answer.endpoint, at: answer.readAt, status }]
   })
   const newest = new Map(seen.map(({ endpoint, status }) => [endpoint, status]))
@@ -87,13 +87,17 @@ export function deriveStatus(
 
 function statusIn(
   { endpoint, listed, watch, vin, readAt: at }: ReadAnswer,
-  check: { readonly ref: string; readonly kind: CheckKind; readonly own: readonly KnownCheck[] },
+  check: {
+    readonly ref: string
+    readonly kind: CheckKind
+    readonly sameVin: readonly KnownCheck[]
+  },
 ): string | null {
   if (endpoint === pastAsks[check.kind]) {
     const found = listed?.checks.find((one) => buildCheckRef(one, vin) === check.ref)
     return found?.watchStatus ?? null
   }
   if (watch === null || check.kind !== 'ppsr') return null
-  const { seen } = matchSearches({ watch, at }, check.own)
+  const { seen } = matchSearches({ watch, at }, check.sameVin)
   return seen.find(({ check: { ref } }) => ref === check.ref)?.status ?? null
 }

@@ -43,8 +43,8 @@ export async function loadPastChecks(
   runId: number | null,
 ): Promise<PastLoaded[]> {
   const loaded = new Map<PastAnswer, PastLoaded>()
-  for (const [groupId, own] of Map.groupBy(answers, (answer) => answer.groupId)) {
-    for (const [answer, result] of await loadGroup(db, groupId, own, runId))
+  for (const [groupId, groupAnswers] of Map.groupBy(answers, (answer) => answer.groupId)) {
+    for (const [answer, result] of await loadGroup(db, groupId, groupAnswers, runId))
       loaded.set(answer, result)
   }
   return answers.map((answer) => loaded.get(answer)!)

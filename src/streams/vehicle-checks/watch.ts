@@ -81,12 +81,12 @@ export async function loadWatches(
   answers: readonly WatchAnswer[],
 ): Promise<WatchLoaded[]> {
   const loaded = new Map<WatchAnswer, WatchLoaded>()
-  for (const [groupId, own] of Map.groupBy(answers, (one) => one.groupId)) {
-    const vins = own.map(({ vin }) => vin)
+  for (const [groupId, groupAnswers] of Map.groupBy(answers, (one) => one.groupId)) {
+    const vins = groupAnswers.map(({ vin }) => vin)
     const known = (await knownChecks(db, groupId, vins)).filter(
       ({ kind, goneAt }) => kind === 'ppsr' && goneAt === null,
     )
-    const matches = own.map((one) => ({
+    const matches = groupAnswers.map((one) => ({
       one,
       ...matchSearches(
         one,

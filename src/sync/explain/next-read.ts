@@ -108,14 +108,15 @@ export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): P
     return { ...shared, ...nothing, nextRead, isPutOff: false, customerErasedAt: null, asks: [] }
   }
   const [record] = await storedRecords(db, stream, rooftop, [facts.id])
-  const own = record === undefined || isOwnedByOther(record, rooftop) ? null : record
+  const ownedRecord = record === undefined || isOwnedByOther(record, rooftop) ? null : record
   const { window } = facts
   const plan = await planReads(db, { ...scope, rooftop }, facts, record)
   const suppressed = await suppressedAmong(db, rooftop.groupId, [facts.id])
   return {
     ...shared,
     ...plan,
-    rereadBetween: own === null || own.gone ? null : lastTurn(own, lastRead, window),
+    rereadBetween:
+      ownedRecord === null || ownedRecord.gone ? null : lastTurn(ownedRecord, lastRead, window),
     isPutOff: window !== null && window.rereadAt < window.listedAt,
     customerErasedAt: erasedAt(suppressed, facts.id),
     asks: await readAsks(db, { ...scope, rooftop }, facts.id),

@@ -254,10 +254,10 @@ export async function showRun(
   const { rooftops: _all, counts: _sum, streams: _names, countsByStream, ...run } = summary
   const streams: Record<string, Counts> = run.isSummary ? { ...countsByStream } : {}
   const byRooftop = concerned.map(({ id, uid, name }) => {
-    const own = parts.get(id)!
-    for (const part of own)
+    const runParts = parts.get(id)!
+    for (const part of runParts)
       streams[part.stream] = addCounts(streams[part.stream] ?? zeroCounts, part)
-    const byStream = own.map(({ rooftopId: _, stream, ...part }) => [stream, part] as const)
+    const byStream = runParts.map(({ rooftopId: _, stream, ...part }) => [stream, part] as const)
     return [uid, { name, ...statuses[uid]!, streams: Object.fromEntries(byStream) }] as const
   })
   return {

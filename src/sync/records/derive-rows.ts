@@ -33,7 +33,7 @@ function recordRows(stream: WindowedRecords): PayloadRows {
     keysOf: (rooftopIds) => payloadKeys(rooftopIds, [stream.endpoint]),
     async derive(db, rooftop, keys, { wire: { appraisal: wire }, mode }) {
       const ids = keys.map(Number)
-      const ownTable = stream.tables[0]!
+      const mainTable = stream.tables[0]!
       const giveWay = eventLoopYielder()
       const payloads = await readPayloads(db, rooftop, [stream.endpoint], keys)
       const read = []
@@ -56,11 +56,11 @@ function recordRows(stream: WindowedRecords): PayloadRows {
         ...new Set(records.map(({ id }) => id)),
       ])
       const goneAt = await goneTimes(db, stream, rooftop.id, ids)
-      const sets = [...Map.groupBy(records, ({ id }) => id)].map(([id, own]) => {
-        const [first] = own
+      const sets = [...Map.groupBy(records, ({ id }) => id)].map(([id, forms]) => {
+        const [first] = forms
         const resumed = stream.resume(stored.get(id)!, first!.payload.fetchedAt)
         let made = resumed?.before ?? null
-        for (const { record, payload } of own) {
+        for (const { record, payload } of forms) {
           const { fetchedAt, readAt, runId } = payload
           const origin = {
             ...{ fetchedAt, readAt, runId, listedIn: null },
@@ -70,14 +70,14 @@ function recordRows(stream: WindowedRecords): PayloadRows {
           if (rows) made = { ...made, ...rows }
         }
         const set = resumed?.complete(made!) ?? made!
-        const [storedRow] = stored.get(id)![ownTable]!
-        const entity = set[ownTable]!.map((row) => ({
+        const [storedRow] = stored.get(id)![mainTable]!
+        const entity = set[mainTable]!.map((row) => ({
           ...row,
           // Only the stored row knows the window that listed the record.
           entry_at: storedRow?.['entry_at'] ?? row['entry_at'] ?? stream.entryAt(first!.record),
           gone_at: goneAt.get(id) ?? null,
         }))
-        return { ...set, [ownTable]: entity }
+        return { ...set, [mainTable]: entity }
       })
       return {
         tables: stream.tables.map((table) => ({

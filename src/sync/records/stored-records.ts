@@ -9,7 +9,7 @@ import type { StoredRecord, WindowedRecords } from '../windows/windowed-records.
 
 type OwnTable = Pick<WindowedRecords, 'tables' | 'idColumn' | 'ageingColumn'>
 
-function ownTable({ tables, idColumn }: OwnTable) {
+function mainTable({ tables, idColumn }: OwnTable) {
   return { table: sql.table(tables[0]!), id: sql.ref(idColumn) }
 }
 
@@ -21,7 +21,7 @@ export async function storedRecords(
   ids: readonly number[],
 ): Promise<StoredRecord[]> {
   if (ids.length === 0) return []
-  const { table, id } = ownTable(records)
+  const { table, id } = mainTable(records)
   const { rows } = await sql<StoredRecord>`
     select ${id} as id, rooftop_id as "rooftopId", source_updated_at as "updatedAt", entry_at as "entryAt",
       created_at as "createdAt", coalesce(${sql.ref(records.ageingColumn)}, created_at) as "ageingSince",
@@ -39,7 +39,7 @@ export async function storedWithin(
   rooftop: RooftopRow,
   spans: readonly Span[],
 ): Promise<{ readonly id: number; readonly entryAt: Date }[]> {
-  const { table, id } = ownTable(records)
+  const { table, id } = mainTable(records)
   const starts = spans.map(({ from }) => fromUnixSeconds(from))
   const stops = spans.map(({ until }) => fromUnixSeconds(until))
   const { rows } = await sql<{ id: number; entryAt: Date }>`
@@ -58,7 +58,7 @@ export async function setEntryTimes(
   times: ReadonlyMap<number, Date>,
 ): Promise<void> {
   if (times.size === 0) return
-  const { table, id } = ownTable(records)
+  const { table, id } = mainTable(records)
   await sql`
     update ${table} set entry_at = shown.at
     from unnest(${[...times.keys()]}::bigint[], ${[...times.values()]}::timestamptz[]) as shown (id, at)
@@ -73,7 +73,7 @@ export async function markGone(
   ids: readonly number[],
   at: Date,
 ): Promise<void> {
-  const { table, id } = ownTable(records)
+  const { table, id } = mainTable(records)
   await sql`
     update ${table} set gone_at = ${at}
     where rooftop_id = ${rooftop.id} and ${id} = any(${[...ids]}::bigint[]) and gone_at is null`.execute(

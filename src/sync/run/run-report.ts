@@ -77,14 +77,14 @@ export async function reportRun(
   for (const row of rows) streams[row.stream] = addCounts(streams[row.stream] ?? zeroCounts, row)
   for (const rooftop of rooftops) {
     const ofRooftop = rows.filter((row) => row.rooftop_id === rooftop.id)
-    const own = ofRooftop.flatMap((row) =>
+    const causes = ofRooftop.flatMap((row) =>
       whatIsMissing(row).map((cause) => {
         const { stream, refusedNow: refusedKey } = row
         return { rooftop: rooftop.uid, stream, cause, refusedKey }
       }),
     )
-    missing.push(...own)
-    const errors = own.map(({ stream, cause }) => `${stream}: ${cause}`)
+    missing.push(...causes)
+    const errors = causes.map(({ stream, cause }) => `${stream}: ${cause}`)
     const status = statusOf.get(rooftop.id) ?? 'ok'
     byRooftop[rooftop.uid] =
       errors.length > 0 ? { status, error: joinSentences(errors) } : { status }

@@ -173,7 +173,7 @@ async function sampleKeys(
     select place, key from (${sql.join(all, sql` union all `)}) as record
     order by md5(${seed}::text || place || ' ' || key) limit ${size}`.execute(db)
   const byPlace = Map.groupBy(rows, ({ place }) => place)
-  return new Map([...byPlace].map(([place, own]) => [place, own.map(({ key }) => key)]))
+  return new Map([...byPlace].map(([place, rowsThere]) => [place, rowsThere.map(({ key }) => key)]))
 }
 
 /** The rows of some records that differ from what their payloads make, in one snapshot. */

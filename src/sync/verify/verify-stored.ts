@@ -46,7 +46,7 @@ export async function mismatches(
 ): Promise<ReadonlyMap<number, readonly Mismatch[]>> {
   const entity = sql.table(stream.tables[0]!)
   const id = sql.ref(stream.idColumn)
-  const own = sql`any(${[...ids]}::int[])`
+  const rooftopIds = sql`any(${[...ids]}::int[])`
   const { rows } = await sql<
     SpanRow & { isCertified: boolean; missing: number[]; unexpected: number[] }
   >`
@@ -59,24 +59,24 @@ export async function mismatches(
     ), expected as materialized (
       select owner_id, window_from, holds_until, id from ops.certified_ids
       join certificate using (rooftop_id, window_from) cross join unnest(ids) as id
-      where stream = ${stream.name} and owner_id = ${own} and outcome in ('loaded', 'outdated')
+      where stream = ${stream.name} and owner_id = ${rooftopIds} and outcome in ('loaded', 'outdated')
       union all
       select rooftop_id, entry_at, entry_at + interval '1 microsecond', record_id from ops.unlisted_record
-      where stream = ${stream.name} and rooftop_id = ${own}
+      where stream = ${stream.name} and rooftop_id = ${rooftopIds}
     ), unexpected as (
       select rooftop_id, ${id} as id, entry_at from ${entity} as stored
-      where rooftop_id = ${own} and gone_at is null and not exists (
+      where rooftop_id = ${rooftopIds} and gone_at is null and not exists (
         select from expected
         where owner_id = stored.rooftop_id and expected.id = stored.${id} and entry_at >= window_from and entry_at < holds_until
       )
     ), listed as (
       select certified_ids.rooftop_id, window_from, outcome, owner.group_id, id from ops.certified_ids
       join core.rooftop as owner on owner.rooftop_id = owner_id cross join unnest(ids) as id
-      where certified_ids.rooftop_id = ${own} and stream = ${stream.name}
+      where certified_ids.rooftop_id = ${rooftopIds} and stream = ${stream.name}
       union all
       select rooftop_id, entry_at, 'loaded', owner.group_id, record_id from ops.unlisted_record
       join core.rooftop as owner using (rooftop_id)
-      where stream = ${stream.name} and rooftop_id = ${own}
+      where stream = ${stream.name} and rooftop_id = ${rooftopIds}
     ), missing as (
       select listed.rooftop_id, window_from as entry_at, id from listed
       left join ${entity} as stored on stored.group_id = listed.group_id and stored.${id} = id
@@ -125,9 +125,9 @@ export async function orphans(
   stream: WindowedRecords,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
-  const [entity, ...own] = stream.tables
+  const [entity, ...others] = stream.tables
   const id = sql.ref(stream.idColumn)
-  const ofTables = [...own, ...stream.dependentTables].map(
+  const ofTables = [...others, ...stream.dependentTables].map(
     (table) => sql`
       select rooftop_id from ${sql.table(table)} as child
       where rooftop_id = any(${[...ids]}::int[]) and not exists (

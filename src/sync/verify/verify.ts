@@ -53,21 +53,21 @@ export async function verifyStreams(
 ): Promise<Verification[]> {
   const ids = [...new Set(rooftops.map(({ id }) => id))]
   const key = sql`rooftop_id = any(${ids}::int[]) and stream = ${stream.name}`
-  const ownKey = sql`rooftop_id = own.rooftop_id and stream = ${stream.name}`
+  const verifiedKey = sql`rooftop_id = own.rooftop_id and stream = ${stream.name}`
   const spans = async (query: ReturnType<typeof sql<SpanRow>>) =>
     Map.groupBy((await query.execute(db)).rows, ({ rooftopId }) => rooftopId)
   const totals = await readTotals(db, stream, ids)
-  const certified = sql`coalesce((select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${ownKey}), '{}')`
-  const held = sql`coalesce((select held from core.stream_at_work where ${ownKey}), '{}')`
+  const certified = sql`coalesce((select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${verifiedKey}), '{}')`
+  const held = sql`coalesce((select held from core.stream_at_work where ${verifiedKey}), '{}')`
   // A source whose clock was set back has not reached what an earlier sync wanted.
   const future = sql`coalesce((
     select tstzmultirange(tstzrange(source_started_at, null)) from ops.run_stream join ops.run using (run_id)
-    where ${ownKey} and arguments ->> 'mode' in ('sync', 'backfill') order by run_id desc limit 1), '{}')`
+    where ${verifiedKey} and arguments ->> 'mode' in ('sync', 'backfill') order by run_id desc limit 1), '{}')`
   const never = sql`tstzmultirange(tstzrange(${sync.start}::timestamptz, greatest(${now}::timestamptz, ${sync.start}::timestamptz)))`
   const gaps = await spans(sql`
     select rooftop_id as "rooftopId", lower(gap) as "from", upper(gap) as "until"
     from unnest(${ids}::int[]) as own (rooftop_id)
-    cross join unnest(coalesce((select wanted from ops.coverage where ${ownKey}), ${never}) - ${certified} - ${held} - ${future}) as gap`)
+    cross join unnest(coalesce((select wanted from ops.coverage where ${verifiedKey}), ${never}) - ${certified} - ${held} - ${future}) as gap`)
   const overlaps = await spans(sql`
     select rooftop_id as "rooftopId", next_from as "from", window_until as "until"
     from (
@@ -91,8 +91,8 @@ export async function verifyStreams(
   const uncertified = await spans(sql`
     select rooftop_id as "rooftopId", lower(range) as "from", upper(range) as "until"
     from unnest(${ids}::int[]) as own (rooftop_id)
-    cross join unnest((select covered from ops.coverage where ${ownKey}) - coalesce((
-      select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${ownKey} and settled
+    cross join unnest((select covered from ops.coverage where ${verifiedKey}) - coalesce((
+      select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${verifiedKey} and settled
     ), '{}')) as range`)
   const unprovable = await spans(sql`
     select rooftop_id as "rooftopId", window_from as "from", window_until as "until" from ops.window_certificate

@@ -127,7 +127,7 @@ function membershipSteps(
 ): Step[] {
   const memberOf = state?.memberOf ?? []
   const others = memberOf.filter((other) => other !== role)
-  const [own, login] = [quoted(role), quoted(name)]
+  const [roleSql, login] = [quoted(role), quoted(name)]
   return [
     ...others.map((other) => ({
       what: `login ${name} is no longer in ${other}`,
@@ -138,7 +138,7 @@ function membershipSteps(
       : [
           {
             what: `login ${name} is in ${role}`,
-            statement: `grant ${own} to ${login}${hasInheritOption ? ' with inherit true, set true' : ''}`,
+            statement: `grant ${roleSql} to ${login}${hasInheritOption ? ' with inherit true, set true' : ''}`,
           },
         ]),
   ]

@@ -58,14 +58,14 @@ async function acquire(path: string, content: string): Promise<void> {
 
 /** Replaces a lock without heartbeat. Of processes that do so at the same instant the last one has it: the others see its content. */
 async function takeOver(path: string, silent: string, content: string): Promise<boolean> {
-  const own = `${path}.${randomUUID()}`
-  writeFileSync(own, content)
+  const temporary = `${path}.${randomUUID()}`
+  writeFileSync(temporary, content)
   try {
     // A faster process may have taken it over by now.
     if (read(path)?.content !== silent) return false
-    renameSync(own, path)
+    renameSync(temporary, path)
   } finally {
-    rmSync(own, { force: true })
+    rmSync(temporary, { force: true })
   }
   await sleep(heartbeatMs)
   return read(path)?.content === content

@@ -238,10 +238,11 @@ async function writeTable(
 function usableMonths({ logs, sizes }: LakeState, table: string): Digests {
   const files = [...(logs.get(table)?.files.values() ?? [])]
   const usable = new Map<Month, string>()
-  for (const [month, own] of Map.groupBy(files, (file) => filePart(file).month)) {
-    const { digest, parts } = filePart(own[0]!)
+  for (const [month, monthFiles] of Map.groupBy(files, (file) => filePart(file).month)) {
+    const { digest, parts } = filePart(monthFiles[0]!)
     const isWhole =
-      own.length === parts && own.every(({ path, size }) => sizes.get(`${table}/${path}`) === size)
+      monthFiles.length === parts &&
+      monthFiles.every(({ path, size }) => sizes.get(`${table}/${path}`) === size)
     if (digest !== undefined && isWhole) usable.set(month, digest)
   }
   return usable

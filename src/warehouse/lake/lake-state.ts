@@ -47,14 +47,14 @@ export async function readLakeState(target: FileStore): Promise<LakeState> {
     if (parsed.is === 'data') sizes.set(path, size)
     else if (parsed.is === 'earlier format') earlier.push(path)
     else if (parsed.is !== 'last checkpoint') {
-      const own = entries.get(parsed.table) ?? { commits: [], checkpoints: [] }
-      entries.set(parsed.table, own)
-      own[parsed.is === 'commit' ? 'commits' : 'checkpoints'].push(parsed.version)
+      const entry = entries.get(parsed.table) ?? { commits: [], checkpoints: [] }
+      entries.set(parsed.table, entry)
+      entry[parsed.is === 'commit' ? 'commits' : 'checkpoints'].push(parsed.version)
     }
   }
   const logs = new Map<string, DeltaLog>()
-  await inTurns(logsAtOnce, entries, async ([table, own]) => {
-    logs.set(table, await DeltaLog.open(target, table, own))
+  await inTurns(logsAtOnce, entries, async ([table, logEntry]) => {
+    logs.set(table, await DeltaLog.open(target, table, logEntry))
   })
   return { logs, sizes, earlier, exports: listExports(logs.get(exportTable)) }
 }

@@ -30,11 +30,11 @@ const customerMarts = ['dim_customer_masked']
 const customerColumn = /^(customer|phone|email|address|postcode|suburb)(_|$)/
 
 /** Engines take no difference of case, and some no other signs. */
-const ownName = /^[a-z_][a-z\d_]*$/
+const plainColumn = /^[a-z_][a-z\d_]*$/
 
 /** The dates that a row has itself, the best first. Without one it has the month of its evaluation. */
-const ownDates = ['month_start', 'completed_date', 'acquired_on', 'moved_on']
-const ownInstants = ['observed_at', 'first_seen_at']
+const dateColumns = ['month_start', 'completed_date', 'acquired_on', 'moved_on']
+const instantColumns = ['observed_at', 'first_seen_at']
 const keys = ['eval_id', 'stock_no']
 
 /** The facts, dimensions and reports that are exported, sorted by name. */
@@ -75,7 +75,9 @@ export function lakeTable(
         .join(','),
       comment: comments[column.name] || null,
     }))
-  const odd = columns.find((column) => !ownName.test(column.name) || column.name === monthColumn)
+  const odd = columns.find(
+    (column) => !plainColumn.test(column.name) || column.name === monthColumn,
+  )
   if (odd !== undefined)
     throw new UsageError(
       `The mart ${name} cannot be exported: engines refuse its column ${odd.name}. Use small letters, digits and underscores, and not ${monthColumn}.`,
@@ -102,13 +104,13 @@ export function lakeTable(
 
 /** SQL for the day of a row `t` of a large table, and what it must be joined with. */
 function dayColumn(has: (column: string) => boolean) {
-  const date = ownDates.find(has)
+  const date = dateColumns.find(has)
   if (date !== undefined) return { day: `t.${date}`, join: '' }
   if (has('eval_id')) {
     const join =
       ' left join mart.fact_evaluation as e on e.rooftop_id = t.rooftop_id and e.eval_id = t.eval_id'
     return { day: 'e.completed_date', join }
   }
-  const instant = ownInstants.find(has)
+  const instant = instantColumns.find(has)
   return { day: instant === undefined ? null : `(t.${instant} at time zone 'UTC')`, join: '' }
 }

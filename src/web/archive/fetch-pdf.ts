@@ -190,8 +190,11 @@ export async function requestAt<T>(
 
 /** The transport's error reduced to its code: its message may quote what was received. */
 function networkFault(error: unknown, what: string, code: RefusalCode = 'network'): PdfRefused {
-  const { code: own, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } }
-  const known = [cause?.code, own].find((one) => typeof one === 'string') ?? 'no code'
+  const { code: socketCode, cause } = (error ?? {}) as {
+    code?: unknown
+    cause?: { code?: unknown }
+  }
+  const known = [cause?.code, socketCode].find((one) => typeof one === 'string') ?? 'no code'
   return new PdfRefused(code, `${what} (${known})`)
 }
 

@@ -69,9 +69,9 @@ export function chooseOne<F extends Found>(
   found: readonly F[],
   { rooftopUid }: LinkRequest,
 ): { readonly one: F } | { readonly outcome: LinkOutcome } {
-  const own = found.filter((row) => row.rooftopUid === rooftopUid)
+  const rooftopLinks = found.filter((row) => row.rooftopUid === rooftopUid)
   const ofGroup = found.filter((row) => row.groupId === row.askedGroupId)
-  const meant = rooftopUid === null ? found : own.length > 0 ? own : ofGroup
+  const meant = rooftopUid === null ? found : rooftopLinks.length > 0 ? rooftopLinks : ofGroup
   const [one] = meant
   if (one === undefined) return { outcome: { is: 'unknown' } }
   if (meant.length === 1) return { one }

@@ -57,9 +57,9 @@ export function streamProblems(
     wrong.filter((state) => !isOfKey(state)),
     (state) => `${state.uid} ${causeKey(state)}`,
   )
-  const causes = [...byCause.values()].map((own) => ({
-    own,
-    key: `${causeKey(own[0]!)} ${own.map(({ stream }) => stream).join()}`,
+  const causes = [...byCause.values()].map((sameCause) => ({
+    own: sameCause,
+    key: `${causeKey(sameCause[0]!)} ${sameCause.map(({ stream }) => stream).join()}`,
   }))
   const together = Map.groupBy(causes, ({ key }) => key)
   return sortProblems([

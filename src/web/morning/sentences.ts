@@ -99,9 +99,9 @@ const otherCauses = (count: number) => (count > 0 ? ` ${plural(count, 'other cau
 
 /** Where only quarantine is wrong. */
 function heldBack(states: readonly StreamState[]): Html {
-  const own = states.filter(({ quarantined }) => quarantined > 0)
-  const names = [...new Set(own.map(({ name }) => name))]
-  const records = own.reduce((sum, { quarantined }) => sum + quarantined, 0)
+  const withQuarantine = states.filter(({ quarantined }) => quarantined > 0)
+  const names = [...new Set(withQuarantine.map(({ name }) => name))]
+  const records = withQuarantine.reduce((sum, { quarantined }) => sum + quarantined, 0)
   return html`${listText(names, 3)} ${names.length === 1 ? 'has' : 'have'} ${plural(records, 'record')} in quarantine.`
 }
 

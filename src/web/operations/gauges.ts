@@ -120,10 +120,10 @@ export function gaugeSamples(
 /** The samples as a registry. A gauge without a sample is left out: a 0 would seem to be a measured value. */
 export function gaugeRegistry(samples: readonly Sample[]): Registry {
   const registry = new Registry()
-  for (const [name, own] of Map.groupBy(samples, ({ gauge }) => gauge)) {
+  for (const [name, gaugeSamples] of Map.groupBy(samples, ({ gauge }) => gauge)) {
     const { help, labels } = gauges[name]
     const gauge = new Gauge({ name, help, labelNames: [...labels], registers: [registry] })
-    for (const { labels: values = {}, value } of own) gauge.set({ ...values }, value)
+    for (const { labels: values = {}, value } of gaugeSamples) gauge.set({ ...values }, value)
   }
   return registry
 }

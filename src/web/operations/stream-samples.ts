@@ -22,7 +22,9 @@ interface StreamStatus {
 export async function streamSamples(db: Db, config: Config): Promise<Sample[]> {
   const statuses = await readStatuses(db, config)
   const byStream = Map.groupBy(statuses, ({ stream }) => stream)
-  const sums = [...byStream].flatMap(([stream, own]) => streamSums(stream, own))
+  const sums = [...byStream].flatMap(([stream, streamStatuses]) =>
+    streamSums(stream, streamStatuses),
+  )
   const each = config.operations.perRooftop ? statuses.flatMap(rooftopSamples) : []
   return [...sums, ...each, ...gaugeSamples({ forecourt_rooftops: config.rooftops.length })]
 }
@@ -37,8 +39,11 @@ export async function quarantineSamples(db: Db, config: Config): Promise<Sample[
     where resolved_at is null and rooftop_uid = any(${uids}::text[])
     group by rooftop_uid, stream`.execute(db)
   const sums = allStreams.flatMap(({ name: stream }) => {
-    const own = rows.filter((row) => row.stream === stream)
-    return gaugeSamples({ forecourt_quarantined_records: sumColumn(own, 'records') }, { stream })
+    const streamRows = rows.filter((row) => row.stream === stream)
+    return gaugeSamples(
+      { forecourt_quarantined_records: sumColumn(streamRows, 'records') },
+      { stream },
+    )
   })
   if (!config.operations.perRooftop) return sums
   const each = rows.flatMap(({ records, ...labels }) =>
@@ -48,23 +53,25 @@ export async function quarantineSamples(db: Db, config: Config): Promise<Sample[
 }
 
 /** Sums over the rooftops of a stream, so that the number of series does not grow with the number of rooftops. */
-function streamSums(stream: string, own: readonly StreamStatus[]): Sample[] {
+function streamSums(stream: string, statuses: readonly StreamStatus[]): Sample[] {
   const isFresh = ({ goodAge, isAtWork }: StreamStatus) =>
     isAtWork || (goodAge !== null && goodAge <= freshWithinHours * 3600)
   const values = {
-    forecourt_stream_lag_max_seconds: greatest(own.map(({ lag }) => lag)),
-    forecourt_stream_last_good_run_age_max_seconds: greatest(own.map(({ goodAge }) => goodAge)),
-    forecourt_stream_late_rooftops: own.filter((one) => !isFresh(one)).length,
-    forecourt_stream_never_run_rooftops: own.filter(({ goodAge }) => goodAge === null).length,
-    forecourt_coverage_gaps: sumColumn(own, 'gaps'),
-    forecourt_coverage_gap_rooftops: own.filter(({ gaps }) => gaps > 0).length,
-    forecourt_unprovable_windows: sumColumn(own, 'unprovable'),
+    forecourt_stream_lag_max_seconds: greatest(statuses.map(({ lag }) => lag)),
+    forecourt_stream_last_good_run_age_max_seconds: greatest(
+      statuses.map(({ goodAge }) => goodAge),
+    ),
+    forecourt_stream_late_rooftops: statuses.filter((one) => !isFresh(one)).length,
+    forecourt_stream_never_run_rooftops: statuses.filter(({ goodAge }) => goodAge === null).length,
+    forecourt_coverage_gaps: sumColumn(statuses, 'gaps'),
+    forecourt_coverage_gap_rooftops: statuses.filter(({ gaps }) => gaps > 0).length,
+    forecourt_unprovable_windows: sumColumn(statuses, 'unprovable'),
   }
   return gaugeSamples(values, { stream })
 }
 
-function sumColumn<Name extends string>(own: readonly Record<Name, number>[], name: Name): number {
-  return own.reduce((sum, row) => sum + row[name], 0)
+function sumColumn<Name extends string>(rows: readonly Record<Name, number>[], name: Name): number {
+  return rows.reduce((sum, row) => sum + row[name], 0)
 }
 
 /** The greatest of the values that are known; null: none is. */

@@ -100,8 +100,8 @@ export class Inbox {
     if (dealerId === null) return addressed
     const named = rooftops.filter((rooftop) => rooftop.dealerId === dealerId)
     // Two keys may use the same number for different dealerships.
-    const own = named.find(({ groupId }) => groupId === addressed?.groupId)
-    if (own !== undefined) return own
+    const addressedRooftop = named.find(({ groupId }) => groupId === addressed?.groupId)
+    if (addressedRooftop !== undefined) return addressedRooftop
     if (addressed !== null) return addressed.dealerId === null ? addressed : null
     return named.length === 1 ? named[0]! : null
   }

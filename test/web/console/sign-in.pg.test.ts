@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { ownPath } from '#src/web/console/access/sign-in.ts'
+import { localPath } from '#src/web/console/access/sign-in.ts'
 import { clientNetwork } from '#src/web/console/access/throttle.ts'
 import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
 
@@ -382,7 +382,7 @@ test.for([
     ...['/console/sign-out', '/console/sign-in?link=planted', '', `/console/${'a'.repeat(2000)}`],
   ].map((next) => [next, '/console/'] as const),
 ] as const)('after sign-in, next=%j leads to %j', async ([next, expected]) => {
-  expect(ownPath(next)).toBe(expected)
+  expect(localPath(next)).toBe(expected)
 
   const answer = await console.post('/sign-in', { link: await linkOf('viewer'), next }, noOne)
 

@@ -93,8 +93,8 @@ function readTime(value: unknown): Date | null {
 
 /** A ref for an item without an id, which the document does not show: from the time, or the link without its signature. */
 function substituteRef({ searchedAt, pdfUrl }: Facts): string | null {
-  const own = searchedAt?.toISOString() ?? (pdfUrl === null ? null : unsigned(pdfUrl))
-  return own === null ? null : contentHash(own).toString('hex').slice(0, 16)
+  const signature = searchedAt?.toISOString() ?? (pdfUrl === null ? null : unsigned(pdfUrl))
+  return signature === null ? null : contentHash(signature).toString('hex').slice(0, 16)
 }
 
 const signing =

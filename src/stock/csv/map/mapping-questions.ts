@@ -135,23 +135,23 @@ function lowConfidence(
 function sameName({ columns, sample }: Proposal): MappingQuestion[] {
   return columns.flatMap(({ field, index, source }) => {
     if (!field || !isStockField(field) || source !== 'header') return []
-    const own = sample[index]!
+    const sampleColumn = sample[index]!
     const others = sample.filter(
       (other) =>
         other.index !== index &&
-        other.name.key === own.name.key &&
+        other.name.key === sampleColumn.name.key &&
         columns[other.index]!.field === null &&
         other.profile.filled > 0 &&
-        differs(own, other),
+        differs(sampleColumn, other),
     )
     if (others.length === 0) return []
-    const positions = [own, ...others].map((column) => `#${column.index + 1}`)
-    const hidden = [own, ...others].filter(({ isHidden }) => isHidden)
+    const positions = [sampleColumn, ...others].map((column) => `#${column.index + 1}`)
+    const hidden = [sampleColumn, ...others].filter(({ isHidden }) => isHidden)
     const note = hidden.map((column) => ` (#${column.index + 1} is hidden in the workbook)`)
     return [
       {
         code: 'duplicate-label' as const,
-        message: `The columns ${positions.join(' and ')}${note.join('')} are both called "${own.header}" and hold different values: name the one that holds ${field}.`,
+        message: `The columns ${positions.join(' and ')}${note.join('')} are both called "${sampleColumn.header}" and hold different values: name the one that holds ${field}.`,
         maps: [`${field}=${positions[0]}`],
       },
     ]
@@ -168,26 +168,26 @@ function reducedPrice({ columns, sample }: Proposal): MappingQuestion[] {
     ({ field, source }) => field === 'price_asking' && source === 'header',
   )
   if (chosen === undefined) return []
-  const own = sample[chosen.index]!
+  const column = sample[chosen.index]!
   return sample.flatMap((other) => {
     const header = other.header ?? ''
     if (columns[other.index]!.field !== null || other.isHidden) return []
     if (!reducedName.test(header) || otherName.test(header)) return []
     const pairs = other.cells
-      .map((cell, row) => amountIn(cell) / amountIn(own.cells[row] ?? ''))
+      .map((cell, row) => amountIn(cell) / amountIn(column.cells[row] ?? ''))
       .filter((ratio) => Number.isFinite(ratio))
     const lower = pairs.filter((ratio) => ratio < 1).length
     const isPrice = pairs.length > 0 && pairs.every((ratio) => ratio > 0.5 && ratio <= 1)
     if (!isPrice || lower === 0) return []
-    const [was, now] = [columnName(own, sample), columnName(other, sample)]
-    const isWhole = other.profile.filled >= own.profile.filled
+    const [was, now] = [columnName(column, sample), columnName(other, sample)]
+    const isWhole = other.profile.filled >= column.profile.filled
     const advice = isWhole
       ? 'Name the one that holds the asking price.'
       : `Where it is empty, "${was}" holds the price: put the price of each vehicle into one column and import the list again, or name "${was}" to import it without the lower prices.`
     return [
       {
         code: 'MAPPING_LOW_CONFIDENCE' as const,
-        message: `"${now}" is lower than "${was}" for ${lower} of ${own.profile.cells} vehicles. ${advice}`,
+        message: `"${now}" is lower than "${was}" for ${lower} of ${column.profile.cells} vehicles. ${advice}`,
         maps: [`price_asking=${isWhole ? now : was}`],
       },
     ]

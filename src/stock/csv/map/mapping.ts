@@ -254,8 +254,8 @@ function leftOut(
   chosen: Choices,
   candidates: readonly Candidate[],
 ): readonly string[] {
-  const own = candidates.filter((candidate) => candidate.column === column.index)
-  const best = own.toSorted((a, b) => b.confidence - a.confidence)[0]
+  const columnCandidates = candidates.filter((candidate) => candidate.column === column.index)
+  const best = columnCandidates.toSorted((a, b) => b.confidence - a.confidence)[0]
   if (!best) return ['its header is unknown']
   const winner = [...chosen].find(([, choice]) => choice.field === best.field)
   return winner ? [...best.evidence, `column #${winner[0] + 1} holds ${best.field}`] : best.evidence

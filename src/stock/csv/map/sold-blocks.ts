@@ -21,9 +21,9 @@ async function* marked({ batches, preamble }: CsvFile): AsyncGenerator<readonly 
   if (title !== null && !isSoldTitle(title)) title = null
   for await (const batch of batches)
     yield batch.map((record) => {
-      const own = blockTitle(record.cells)
-      if (own !== null) title = isSoldTitle(own) ? own : null
-      return title === null || own !== null ? record : { ...record, soldTitle: title }
+      const rowTitle = blockTitle(record.cells)
+      if (rowTitle !== null) title = isSoldTitle(rowTitle) ? rowTitle : null
+      return title === null || rowTitle !== null ? record : { ...record, soldTitle: title }
     })
 }
 

@@ -29,12 +29,12 @@ export function findLayout(
   const first = headerRows === 0 ? firstLongRow(records, width) : start
   const rows = records.slice(first, first + headerRows)
   const body = records.slice(first + headerRows)
-  const ownWidth = rows.length > 0 ? widthWithHeader(rows[0]!, body, width) : width
-  const kindCounts = countKinds(soundRows(body, ownWidth, rows.length > 0), ownWidth)
+  const bodyWidth = rows.length > 0 ? widthWithHeader(rows[0]!, body, width) : width
+  const kindCounts = countKinds(soundRows(body, bodyWidth, rows.length > 0), bodyWidth)
   return {
-    width: ownWidth,
+    width: bodyWidth,
     preamble: records.slice(0, first).map(({ raw }) => raw),
-    header: rows.length > 0 ? findHeader(rows, ownWidth, kindCounts) : null,
+    header: rows.length > 0 ? findHeader(rows, bodyWidth, kindCounts) : null,
     kindCounts,
     firstLine: firstLine(records, first + headerRows),
   }

@@ -7,7 +7,7 @@ import { errorText } from '../../../errors.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { firstValues } from '../first-values.ts'
 import { findPerson } from './people.ts'
-import { cookieName, cookieOptions, ownPath, sendFrame, sendTooMany, signIn } from './sign-in.ts'
+import { cookieName, cookieOptions, localPath, sendFrame, sendTooMany, signIn } from './sign-in.ts'
 import { isThrottled, recordFailedTry } from './throttle.ts'
 
 type Settings = NonNullable<Config['console']>
@@ -44,7 +44,7 @@ export function serveOidc(
   }
 
   app.get('/sign-in/oidc', async (request, reply) => {
-    const next = ownPath(firstValues(request.query)['next'] ?? '')
+    const next = localPath(firstValues(request.query)['next'] ?? '')
     try {
       const client = await discover()
       const verifier = oidc.randomPKCECodeVerifier()

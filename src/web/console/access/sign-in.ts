@@ -60,7 +60,7 @@ export async function signIn(
   const token = await startSession(db, email, settings.sessionHours, agent)
   const maxAge = settings.sessionHours * 3600
   reply.setCookie(name, token, { ...cookieOptions(settings), maxAge })
-  await reply.redirect(ownPath(next), 303)
+  await reply.redirect(localPath(next), 303)
 }
 
 /** How browsers hold and send our cookies. */
@@ -70,7 +70,7 @@ export function cookieOptions({ publicUrl }: Settings) {
 }
 
 /** A path of the console; anything else becomes the first page, so that no address leads to another site. */
-export function ownPath(next: string): string {
+export function localPath(next: string): string {
   const first = '/console/'
   // A browser reads `%2e` as a dot, and the server `%73` as an s.
   if (next.length > 1000 || !/^\/console\/[\w\-./%:~+()',!*;=&$]*(\?[!-~]*)?$/.test(next))

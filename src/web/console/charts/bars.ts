@@ -72,8 +72,8 @@ export function bars(chart: BarChart): Chart {
   )
   const drawn = categories.map((category, row) => {
     const start = y(row)! + 5
-    const marks = all.map((own, at) => {
-      const bar = own[row]!
+    const marks = all.map((line, at) => {
+      const bar = line[row]!
       const lane = { y: start + (isStacked ? 0 : at * thickness), height: thickness - 1 }
       return drawBar({
         title,

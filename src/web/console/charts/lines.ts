@@ -63,10 +63,10 @@ const height = 240
 /** Draws lines. Each has its own colour and dash, and a dot at each value. */
 export function lines(chart: LineChart): Chart {
   const { title, unit, kind, band, events = [], zone = 'UTC', timeText = dayText(zone) } = chart
-  const own = chart.lines.map((one) => ({ ...one, points: upTo(one.points, chart) }))
-  const times = own.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
+  const shownLines = chart.lines.map((one) => ({ ...one, points: upTo(one.points, chart) }))
+  const times = shownLines.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
   const key = legend([
-    ...own.map(({ name }, at) => ({
+    ...shownLines.map(({ name }, at) => ({
       name,
       sample: (x: number, y: number) => html`<path class="line-${at + 1}" d="M${x} ${y + 5}h14"/>`,
     })),
@@ -85,7 +85,7 @@ export function lines(chart: LineChart): Chart {
     .y(({ value }) => y(value!))
     .curve(curve)
     .digits(1)
-  const drawn = own.map(
+  const drawn = shownLines.map(
     ({ name, points }, at) =>
       html`<path class="line-${at + 1}" d="${path(points)}"/>${dots(chart.lines[at]!.points, { x, y, at, name, unit, timeText })}`,
   )
@@ -110,9 +110,9 @@ function upTo(points: readonly Point[], { kind, until }: LineChart): readonly Po
   return [...points, { at: until, value: last.value }]
 }
 
-function valueScale({ lines: own, band, base }: LineChart, ends: readonly [number, number]) {
+function valueScale({ lines: chartLines, band, base }: LineChart, ends: readonly [number, number]) {
   const values = [
-    ...own.flatMap(({ points }) => points.map(({ value }) => value)),
+    ...chartLines.flatMap(({ points }) => points.map(({ value }) => value)),
     ...(band?.points ?? []).flatMap(({ low, high }) => [low, high]),
   ].filter((value) => value !== null)
   const scale = zeroScale(values, ends)
@@ -166,9 +166,11 @@ function dots(points: readonly Point[], { x, y, at, name, unit, timeText }: DotS
 }
 
 /** A row for each time at which any line has a value. */
-function tableRows(own: readonly Line[], unit: string, timeText: (at: Date) => string) {
-  const times = [...new Set(own.flatMap(({ points }) => points.map(({ at }) => at.getTime())))]
-  const values = own.map(
+function tableRows(chartLines: readonly Line[], unit: string, timeText: (at: Date) => string) {
+  const times = [
+    ...new Set(chartLines.flatMap(({ points }) => points.map(({ at }) => at.getTime()))),
+  ]
+  const values = chartLines.map(
     ({ points }) => new Map(points.map(({ at, value }) => [at.getTime(), value])),
   )
   return times

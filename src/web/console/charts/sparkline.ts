@@ -26,7 +26,7 @@ export function sparkline(
     .curve(curveStepAfter)
     .digits(1)
   return html`<svg role="img" aria-label="${summary}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${series.map(
-    (own, at) =>
-      html`<path class="line-${at + 1}" d="${path([...own, { at: until, value: own.at(-1)?.value ?? null }])}"/>`,
+    (shown, at) =>
+      html`<path class="line-${at + 1}" d="${path([...shown, { at: until, value: shown.at(-1)?.value ?? null }])}"/>`,
   )}</svg>`
 }

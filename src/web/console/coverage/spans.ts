@@ -119,7 +119,7 @@ export function chartSpan({ state, from, until }: Span): StateSpan {
 export function spanSummary(spans: readonly Span[]): string {
   if (spans.length === 0) return 'nothing was asked for'
   const of = (state: SpanState) => spans.filter((span) => span.state === state)
-  const long = (own: readonly Span[]) => durationText(totalSeconds(own))
+  const long = (some: readonly Span[]) => durationText(totalSeconds(some))
   const [gaps, unprovable] = [of('gap'), of('unprovable')]
   const quarantined = spans.reduce((sum, { records }) => sum + records, 0)
   const parts = [

@@ -121,8 +121,8 @@ async function readExamples(db: Db, wire: Config['wire']) {
       Number(naturalKey),
     ),
   )
-  return ({ stream: own, path }: PathRow): string | null => {
-    if (own !== stream) return null
+  return ({ stream: rowStream, path }: PathRow): string | null => {
+    if (rowStream !== stream) return null
     for (const record of records)
       for (const value of valuesAt(record, path)) {
         const example = maskedForm(value)

@@ -98,7 +98,7 @@ export async function readChanges(
   ])
   const shown: ShownChange[] = []
   let count = 0
-  for (const change of changesBetween(ownPart(masked[0]), ownPart(masked[1]))) {
+  for (const change of changesBetween(singleItem(masked[0]), singleItem(masked[1]))) {
     count++
     if (shown.length >= mostChanges) continue
     const values = [change.old, change.new]
@@ -115,7 +115,7 @@ export async function readChanges(
 }
 
 /** The answer of /geteval is a list of one. */
-function ownPart(body: unknown): unknown {
+function singleItem(body: unknown): unknown {
   return Array.isArray(body) && body.length === 1 ? (body[0] as unknown) : body
 }
 

@@ -60,7 +60,7 @@ export function countNights(ends: readonly DayEnd[], span: NightSpan): Night[] {
   const byDay = Map.groupBy(ends, ({ day }) => day)
   return listNights(span).map((day) => {
     const byStatus = Map.groupBy(byDay.get(day) ?? [], ({ status }) => status)
-    const streams = [...byStatus].map(([status, own]) => [status, own.length])
+    const streams = [...byStatus].map(([status, runs]) => [status, runs.length])
     return { day, streams: Object.fromEntries(streams) }
   })
 }
@@ -77,8 +77,8 @@ const tones: Readonly<Record<(typeof statuses)[number], Square['tone']>> = {
 export function nightStrip(nights: readonly Night[], labelEvery = 1): Html {
   const worst = nights.map(worstStatus)
   const sums = [...statuses, null].map((status) => {
-    const own = worst.filter((one) => one === status).length
-    return own === 0 ? '' : `${plural(own, 'night')} ${status ?? 'without a run'}`
+    const count = worst.filter((one) => one === status).length
+    return count === 0 ? '' : `${plural(count, 'night')} ${status ?? 'without a run'}`
   })
   return strip({
     summary: sums.filter((text) => text !== '').join(', '),

@@ -142,13 +142,13 @@ ${table({
     pictures([html`<span class="hidden">Days</span>`, calendarAxis(frame, zone)]),
   ],
   rows: rooftops.map(({ uid, name, timezone }) => {
-    const own = byRooftop.get(uid) ?? []
-    const words = spanSummary(own)
+    const rooftopSpans = byRooftop.get(uid) ?? []
+    const words = spanSummary(rooftopSpans)
     return [
       html`<a href="/console/rooftops/${encodeURIComponent(uid)}">${name}</a><small>${words}, ${timezone}</small>`,
       calendarRow({
         summary: `${name}: ${words}`,
-        ...{ frame, zone: timezone, spans: own.map(chartSpan) },
+        ...{ frame, zone: timezone, spans: rooftopSpans.map(chartSpan) },
       }),
     ]
   }),

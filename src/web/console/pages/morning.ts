@@ -118,12 +118,12 @@ function drawFreshness(states: readonly StreamState[], zone: string, now: Date):
     caption: 'Of each stream: the rooftop that is furthest behind, and the newest record of any',
     columns: ['Stream', 'Last good run', 'Covered to', 'Newest record'],
     rows: allStreams.map(({ name }) => {
-      const own = states.filter(({ stream }) => stream === name)
+      const streamStates = states.filter(({ stream }) => stream === name)
       return [
         name,
-        time(earliest(own.map(({ lastGoodAt }) => lastGoodAt)), 'not yet'),
-        time(earliest(own.map(({ coveredTo }) => coveredTo)), 'not yet'),
-        time(newest(own.map(({ newestAt }) => newestAt)), 'none'),
+        time(earliest(streamStates.map(({ lastGoodAt }) => lastGoodAt)), 'not yet'),
+        time(earliest(streamStates.map(({ coveredTo }) => coveredTo)), 'not yet'),
+        time(newest(streamStates.map(({ newestAt }) => newestAt)), 'none'),
       ]
     }),
     empty: 'There are no streams.',

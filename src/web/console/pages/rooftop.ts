@@ -42,10 +42,10 @@ export const rooftop = definePage({
   question: 'How is this rooftop, stream by stream?',
   roles: ['engineer', 'viewer'],
   async read({ db, config, params, now }) {
-    const own = config.rooftops.find(({ uid }) => uid === params['uid'])
-    if (own === undefined) return null
-    const { uid, name, timezone: zone, group, key, currency, dealerId } = own
-    const [known] = await findRooftops(db, [own])
+    const rooftop = config.rooftops.find(({ uid }) => uid === params['uid'])
+    if (rooftop === undefined) return null
+    const { uid, name, timezone: zone, group, key, currency, dealerId } = rooftop
+    const [known] = await findRooftops(db, [rooftop])
     const nights = { zone, now, count: nightCount }
     const windowed = allStreams.filter(({ records }) => records !== undefined)
     const gaps: (Span & { stream: string })[] = []
@@ -63,7 +63,7 @@ export const rooftop = definePage({
     const [keyState] = await readKeyStates(db, config, [appraisalKey(key)])
     return {
       ...{ uid, name, zone, group, key, currency, dealerId, withinNights, gaps, rereads },
-      states: await readStreamStates(db, [own]),
+      states: await readStreamStates(db, [rooftop]),
       ends: await readDayEnds(db, [uid], nights),
       quarantine: await readQuarantine(db, uid, config),
       warnings: await readWarnings(db, known!.id),
@@ -118,16 +118,16 @@ function drawStreams({ uid, states, zone }: Data, now: Date): Html {
       ...[numbers('Gaps'), numbers('Quarantined')],
     ],
     onPhone: ['Status', 'Last good run', 'Gaps', 'Quarantined'],
-    rows: states.map((own) => [
-      own.stream,
-      html`${statusBadge(own.status)}${own.isAtWork && badge('at work', 'quiet')}${own.error !== null && html`<small>${own.refusedKey === null ? own.error : html`<a href="#key">key ${shortKey(own.refusedKey)} is refused</a>`}</small>`}`,
-      time(own.lastGoodAt, 'not yet'),
-      time(own.coveredTo, 'not yet'),
-      time(own.newestAt, 'none'),
-      own.gaps === 0 ? 0 : html`<a href="#gaps">${own.gaps}</a>`,
-      own.quarantined === 0
+    rows: states.map((state) => [
+      state.stream,
+      html`${statusBadge(state.status)}${state.isAtWork && badge('at work', 'quiet')}${state.error !== null && html`<small>${state.refusedKey === null ? state.error : html`<a href="#key">key ${shortKey(state.refusedKey)} is refused</a>`}</small>`}`,
+      time(state.lastGoodAt, 'not yet'),
+      time(state.coveredTo, 'not yet'),
+      time(state.newestAt, 'none'),
+      state.gaps === 0 ? 0 : html`<a href="#gaps">${state.gaps}</a>`,
+      state.quarantined === 0
         ? 0
-        : html`<a href="/console/quarantine?stream=${own.stream}&${query}">${own.quarantined.toLocaleString('en')}</a>`,
+        : html`<a href="/console/quarantine?stream=${state.stream}&${query}">${state.quarantined.toLocaleString('en')}</a>`,
     ]),
     empty: 'There are no streams.',
   })

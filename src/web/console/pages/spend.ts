@@ -78,9 +78,14 @@ export const spend = definePage({
         numbers('Left'),
         numbers('Outcome unknown'),
       ],
-      rows: used.map(([name, own]) => [
-        html`<code>budget.${name}</code> ${budgetBadge(own)}`,
-        ...[own.allowed, own.used, Math.max(0, own.allowed - own.used), own.unknown],
+      rows: used.map(([name, figures]) => [
+        html`<code>budget.${name}</code> ${budgetBadge(figures)}`,
+        ...[
+          figures.allowed,
+          figures.used,
+          Math.max(0, figures.allowed - figures.used),
+          figures.unknown,
+        ],
       ]),
       empty: html`No call was paid for today, and none may be: every <code>budget</code> of the config is 0.`,
     })}
@@ -153,15 +158,17 @@ function drawCalls(budget: string, calls: readonly BilledCall[], zone: string): 
 
 function drawDays(budget: string, rows: readonly DayRow[], today: string): Html {
   const days = Array.from({ length: chartDays }, (_, at) => addDays(today, at - chartDays + 1))
-  const own = new Map(rows.filter((row) => row.budget === budget).map((row) => [row.day, row]))
+  const budgetRows = new Map(
+    rows.filter((row) => row.budget === budget).map((row) => [row.day, row]),
+  )
   return chartFigure(
     columns({
       title: `Calls a day on budget.${budget}`,
       unit: 'calls',
       days,
       series: [
-        { name: 'paid', values: days.map((day) => own.get(day)?.committed ?? 0) },
-        { name: 'outcome unknown', values: days.map((day) => own.get(day)?.reserved ?? 0) },
+        { name: 'paid', values: days.map((day) => budgetRows.get(day)?.committed ?? 0) },
+        { name: 'outcome unknown', values: days.map((day) => budgetRows.get(day)?.reserved ?? 0) },
       ],
     }),
   )

@@ -8,7 +8,7 @@ import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { changeSections, countList, issueTable } from '../stock/draw-changes.ts'
 import { figuresTable, previewTable } from '../stock/draw-list.ts'
-import { findUpload, ownUpload, stockUploads } from '../stock/own.ts'
+import { findUpload, personUpload, stockUploads } from '../stock/own.ts'
 import { dropButton, modes, stepPath, steps } from '../stock/upload-text.ts'
 
 /** Changes of a kind that are shown. */
@@ -130,7 +130,7 @@ function assumed(texts: readonly string[]): Content {
 }
 
 async function importList(request: ActionRequest) {
-  const { id } = await ownUpload(request)
+  const { id } = await personUpload(request)
   const typedOf = (name: string) => {
     const text = (request.form[`typed-${name}`] ?? '').replaceAll(/[\s,.]/g, '')
     return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
@@ -141,7 +141,7 @@ async function importList(request: ActionRequest) {
 }
 
 async function checkAgain(request: ActionRequest) {
-  const { id } = await ownUpload(request)
+  const { id } = await personUpload(request)
   const { mode } = request.form
   const changes = mode === 'delta' || mode === 'snapshot' ? ({ mode } as const) : {}
   const { state } = await stockUploads(request).check(id, changes)
@@ -149,7 +149,7 @@ async function checkAgain(request: ActionRequest) {
 }
 
 async function drop(request: ActionRequest) {
-  const { id, importId, email } = await ownUpload(request)
+  const { id, importId, email } = await personUpload(request)
   if (importId !== null) throw new ActionRefused('This list was imported already.')
   await stockUploads(request).drop(id)
   return { location: '/stock/upload', message: `dropped a list of ${email}` }

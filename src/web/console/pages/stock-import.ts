@@ -9,7 +9,7 @@ import { instant, instantText } from '../parts/instant.ts'
 import { link, linkAddress } from '../parts/link.ts'
 import { correctionForm, type RejectedRows, readCorrections } from '../stock/corrections.ts'
 import { changeSections, countList, issueTable } from '../stock/draw-changes.ts'
-import { findImport, ownImport, type StockImport, stockUploads } from '../stock/own.ts'
+import { findImport, personImport, type StockImport, stockUploads } from '../stock/own.ts'
 import {
   readChanges,
   readImportColumns,
@@ -119,7 +119,7 @@ function undo({
 }
 
 async function correct(request: ActionRequest) {
-  const { id, uid, fileName } = await ownImport(request)
+  const { id, uid, fileName } = await personImport(request)
   const uploads = stockUploads(request)
   const corrected = await readCorrections(request, id)
   const content = await uploads.textOf(id, { corrected })
@@ -139,7 +139,7 @@ async function correct(request: ActionRequest) {
 }
 
 async function bringBack(request: ActionRequest) {
-  const { id, uid, fileName } = await ownImport(request)
+  const { id, uid, fileName } = await personImport(request)
   const uploads = stockUploads(request)
   const content = await uploads.textOf(id, { all: true })
   const list = { rooftop: uid, email: request.person.email, fileName, content }

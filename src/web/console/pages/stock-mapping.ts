@@ -8,7 +8,7 @@ import { badge } from '../parts/badge.ts'
 import { choice, hiddenFields } from '../parts/form.ts'
 import { table } from '../parts/table.ts'
 import { previewTable } from '../stock/draw-list.ts'
-import { findUpload, ownUpload, stockUploads } from '../stock/own.ts'
+import { findUpload, personUpload, stockUploads } from '../stock/own.ts'
 import { delimiterText, dropButton, stepPath, steps } from '../stock/upload-text.ts'
 
 const encodings = {
@@ -150,7 +150,7 @@ function fieldChoice(
 }
 
 async function map(request: ActionRequest) {
-  const { id } = await ownUpload(request)
+  const { id } = await personUpload(request)
   const chosen = Object.entries(request.form).flatMap(([name, field]) => {
     const index = /^column-(\d{1,4})$/.exec(name)?.[1]
     return index === undefined ? [] : [[Number(index), field] as const]
@@ -160,7 +160,7 @@ async function map(request: ActionRequest) {
 }
 
 async function readAgain(request: ActionRequest) {
-  const { id } = await ownUpload(request)
+  const { id } = await personUpload(request)
   const { encoding = '', delimiter = '', sheet = '' } = request.form
   const { state } = await stockUploads(request).check(id, {
     ...(sheet === '' ? {} : { sheet }),

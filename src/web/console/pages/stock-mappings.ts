@@ -6,7 +6,7 @@ import { type ActionRequest, definePage, NothingHere } from '../page.ts'
 import { actionButton } from '../parts/form.ts'
 import { instant } from '../parts/instant.ts'
 import { table } from '../parts/table.ts'
-import { ownRooftop } from '../stock/own.ts'
+import { personRooftop } from '../stock/own.ts'
 import { chosenIds, readStockScope, type StockScope } from '../stock/read-stock.ts'
 
 /** How the columns of a header are read. */
@@ -74,8 +74,8 @@ ${table({
 function columnTexts({ columns, absent, headers }: Remembered): string[] {
   const label = (text: string) => {
     const [field, readings] = text.split(':')
-    const own = fieldChoices.find(({ name }) => name === field)?.label ?? text
-    return readings === undefined ? own : `${own} (${readings.replaceAll('+', ', ')})`
+    const fieldLabel = fieldChoices.find(({ name }) => name === field)?.label ?? text
+    return readings === undefined ? fieldLabel : `${fieldLabel} (${readings.replaceAll('+', ', ')})`
   }
   const used = columns.flatMap((field, at) =>
     field === null ? [] : [`${headers?.[at] ?? `column ${at + 1}`}: ${label(field)}`],
@@ -86,7 +86,7 @@ function columnTexts({ columns, absent, headers }: Remembered): string[] {
 
 async function forget(request: ActionRequest) {
   const { form, db } = request
-  const { uid } = ownRooftop(request, form['rooftop'] ?? '')
+  const { uid } = personRooftop(request, form['rooftop'] ?? '')
   const { rows } = await sql<{ id: number }>`
     select rooftop_id as id from core.rooftop where rooftop_uid = ${uid}`.execute(db)
   if (rows[0] === undefined) throw new NothingHere(`Rooftop ${uid} has no lists yet.`)

@@ -7,7 +7,7 @@ import { choice } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { table } from '../parts/table.ts'
-import { ownRooftop, ownRooftops, stockUploads } from '../stock/own.ts'
+import { personRooftop, personRooftops, stockUploads } from '../stock/own.ts'
 import { chosenIds, readStockScope, type StockScope } from '../stock/read-stock.ts'
 import { modes, stepPath } from '../stock/upload-text.ts'
 
@@ -65,7 +65,7 @@ export const stockUpload = definePage({
     const scope = (await readStockScope(request, ''))!
     // By the config, since a rooftop that no sync has seen yet is there too, and by the scope of the transaction.
     const scoped = await scopedUids(db)
-    const rooftops = ownRooftops(config, person)
+    const rooftops = personRooftops(config, person)
       .filter(({ uid }) => scoped === null || scoped.includes(uid))
       .map(({ uid, name }) => ({ uid, name }))
     const chosen = rooftops.some(({ uid }) => uid === query['rooftop']) ? query['rooftop']! : ''
@@ -132,7 +132,7 @@ async function upload(request: ActionRequest) {
   const { form, file, person } = request
   const wanted = form['rooftop'] ?? ''
   if (wanted === '') throw new ActionRefused('Choose the rooftop whose stock it is.')
-  const { uid } = ownRooftop(request, wanted)
+  const { uid } = personRooftop(request, wanted)
   const pasted = form['pasted'] ?? ''
   if (file === null && pasted.trim() === '')
     throw new ActionRefused('Choose a file that is not empty, or paste the rows of the list.')

@@ -11,7 +11,7 @@ import { agoText, instant } from '../parts/instant.ts'
 import { link, linkAddress } from '../parts/link.ts'
 import { cutPage, olderLink, pageSize } from '../parts/pager.ts'
 import { numbers, table } from '../parts/table.ts'
-import { ownRooftop } from '../stock/own.ts'
+import { personRooftop } from '../stock/own.ts'
 import { type PriceStep, priceHistory, readPriceSteps, stepsKey } from '../stock/price-history.ts'
 import {
   cursorKey,
@@ -141,7 +141,7 @@ function stockActions(
 
 async function priceAgain(request: ActionRequest) {
   const { config, runs } = request
-  const rooftop = ownRooftop(request, request.form['rooftop'] ?? '')
+  const rooftop = personRooftop(request, request.form['rooftop'] ?? '')
   if (config.vehicleData.apiKey === null)
     throw new ActionRefused(
       'Nothing can be priced: the config has no vehicleData.apiKey. An engineer sets it.',

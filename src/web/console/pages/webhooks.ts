@@ -75,17 +75,17 @@ export const webhooks = definePage({
         ),
         ...[numbers('Arrived after'), numbers('Loaded after'), 'Last'],
       ],
-      rows: Object.entries(rooftops).map(([uid, own]) => [
-        html`${names.get(uid) ?? uid}<small>${own.duplicates > 0 && `${own.duplicates} sent again`}</small>`,
+      rows: Object.entries(rooftops).map(([uid, deliveries]) => [
+        html`${names.get(uid) ?? uid}<small>${deliveries.duplicates > 0 && `${deliveries.duplicates} sent again`}</small>`,
         subscriptionText(subscriptions.find((one) => one.uid === uid)),
-        ...[own.received, own.processed + own.kept],
-        html`<a href="/console/webhooks?show=waiting#deliveries">${own.waiting}</a>`,
-        ...[own.unusable, own.failed].map(
+        ...[deliveries.received, deliveries.processed + deliveries.kept],
+        html`<a href="/console/webhooks?show=waiting#deliveries">${deliveries.waiting}</a>`,
+        ...[deliveries.unusable, deliveries.failed].map(
           (count) => html`<a href="/console/webhooks#deliveries">${count}</a>`,
         ),
-        html`<a href="#lost">${own.missed}</a>`,
-        ...[own.arrivalSeconds, own.loadingSeconds].map(latencyText),
-        instant(own.lastReceivedAt, zone),
+        html`<a href="#lost">${deliveries.missed}</a>`,
+        ...[deliveries.arrivalSeconds, deliveries.loadingSeconds].map(latencyText),
+        instant(deliveries.lastReceivedAt, zone),
       ]),
       empty: html`No webhook has arrived, and none is subscribed. Set <code>webhooks.publicUrl</code> and run <code>forecourt webhooks apply</code>; nightly runs load everything without them, only later.`,
     })}

@@ -39,15 +39,15 @@ function byLane(parts: readonly QueuePart[]): QueueRow[] {
   const laneOf = ({ priority }: QueuePart) =>
     (Object.keys(lanePriority) as Lane[]).find((lane) => priority >= lanePriority[lane])!
   const groups = Map.groupBy(parts, (part) => `${part.stream} ${laneOf(part)}`)
-  const sum = (own: readonly QueuePart[], name: 'active' | 'waiting' | 'delayed') =>
-    own.reduce((all, part) => all + part[name], 0)
+  const sum = (some: readonly QueuePart[], name: 'active' | 'waiting' | 'delayed') =>
+    some.reduce((all, part) => all + part[name], 0)
   return [...groups.values()]
-    .map((own): QueueRow => {
-      const oldest = own.flatMap(({ oldestAt }) => oldestAt?.getTime() ?? [])
+    .map((queueParts): QueueRow => {
+      const oldest = queueParts.flatMap(({ oldestAt }) => oldestAt?.getTime() ?? [])
       return {
-        ...{ stream: own[0]!.stream, lane: laneOf(own[0]!) },
-        ...{ active: sum(own, 'active'), waiting: sum(own, 'waiting') },
-        delayed: sum(own, 'delayed'),
+        ...{ stream: queueParts[0]!.stream, lane: laneOf(queueParts[0]!) },
+        ...{ active: sum(queueParts, 'active'), waiting: sum(queueParts, 'waiting') },
+        delayed: sum(queueParts, 'delayed'),
         oldestAt: oldest.length === 0 ? null : new Date(Math.min(...oldest)),
       }
     })

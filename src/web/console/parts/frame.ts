@@ -84,7 +84,7 @@ ${person !== null && signedIn(person)}
 function drawNavigation(items: readonly NavigationItem[]): Html {
   const isFolded = ({ isMinor }: NavigationItem) => items.length > mostInLine && isMinor
   const more = items.filter(isFolded)
-  const list = (own: readonly NavigationItem[]) => html`<ul>${own.map(navigationItem)}</ul>`
+  const list = (some: readonly NavigationItem[]) => html`<ul>${some.map(navigationItem)}</ul>`
   return html`<nav aria-label="Pages">${list(items.filter((item) => !isFolded(item)))}${
     more.length > 0 && html`<details><summary>${menuName(more)}</summary>${list(more)}</details>`
   }</nav>`

@@ -48,9 +48,12 @@ export function nightStrips(days: readonly JobDay[], zone: string, now: Date): H
     caption: `The jobs of the last ${nights} days, the last run of each day`,
     hidesCaption: true,
     columns: ['Job', `Last ${nights} days`],
-    rows: [...byJob].map(([job, own]) => [
+    rows: [...byJob].map(([job, jobDays]) => [
       link(job, `/jobs/${job}`),
-      strip({ summary: nightsText(own), squares: dates.map((day) => nightSquare(day, own)) }),
+      strip({
+        summary: nightsText(jobDays),
+        squares: dates.map((day) => nightSquare(day, jobDays)),
+      }),
     ]),
     empty: html`No job ran in the last ${nights} days: <code>forecourt schedule</code> starts them, or cron by <code>forecourt run</code>.`,
   })

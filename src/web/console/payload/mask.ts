@@ -19,12 +19,12 @@ export function maskRecord(
   wire: AppraisalWire,
   options: { readonly showsUnknown?: boolean } = {},
 ): unknown {
-  const own = allStreams.find(({ name }) => name === stream)
-  const isRecord = own?.records?.people !== undefined
+  const found = allStreams.find(({ name }) => name === stream)
+  const isRecord = found?.records?.people !== undefined
   // Other answers about an evaluation may name its customer too.
-  const people = (isRecord ? own : allStreams.find(({ records }) => records?.people))?.records
+  const people = (isRecord ? found : allStreams.find(({ records }) => records?.people))?.records
     ?.people
-  if (people === undefined || !(isRecord || own?.enrichment)) return maskFields(body, wire)
+  if (people === undefined || !(isRecord || found?.enrichment)) return maskFields(body, wire)
   const id = /^\d{1,15}(?=$|\/)/.exec(naturalKey)
   if (id === null) return maskFields(body, wire)
   const scope = { people, id: Number(id[0]), wire }

@@ -28,8 +28,12 @@ export function buildTree(
   let [count, left] = [0, 0]
   const walk = (name: string, value: unknown, path: string): PayloadNode => {
     count++
-    const own = issues.filter((issue) => isAt(path, issue.path)).map(({ message }) => message)
-    const node = { name, kind: valueKind(value), ...(own.length === 0 ? {} : { issues: own }) }
+    const messages = issues.filter((issue) => isAt(path, issue.path)).map(({ message }) => message)
+    const node = {
+      name,
+      kind: valueKind(value),
+      ...(messages.length === 0 ? {} : { issues: messages }),
+    }
     if (value instanceof HiddenValue) return { ...node, isHidden: true }
     if (value === null || typeof value !== 'object') return { ...node, value: shortValue(value) }
     const entries = Object.entries(value)

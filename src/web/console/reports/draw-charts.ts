@@ -32,9 +32,15 @@ export function drawCharts(
     lines: drawLines,
     range: drawRanges,
   }
-  return [...Map.groupBy(rows, ({ currency }) => currency)].map(([currency, own]) => {
+  return [...Map.groupBy(rows, ({ currency }) => currency)].map(([currency, currencyRows]) => {
     const title = currency === null ? spec.title : `${spec.title}, in ${currency}`
-    return draw[spec.kind]({ spec, rows: own, title, unit: currency ?? spec.unit, labelOf })
+    return draw[spec.kind]({
+      spec,
+      rows: currencyRows,
+      title,
+      unit: currency ?? spec.unit,
+      labelOf,
+    })
   })
 }
 

@@ -42,8 +42,8 @@ export function buildLanes(parts: readonly Part[], streams: RunDetail['streams']
     const byStream = parts.toSorted((a, b) => rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1))
     return byStream.map((part) => buildLane(`${part.stream}, ${part.rooftop}`, [part]))
   }
-  return [...Map.groupBy(parts, ({ stream }) => stream)].map(([stream, own]) =>
-    buildLane(stream, own),
+  return [...Map.groupBy(parts, ({ stream }) => stream)].map(([stream, streamParts]) =>
+    buildLane(stream, streamParts),
   )
 }
 

@@ -106,11 +106,11 @@ export async function readCorrections(
     ...{ after: 0, lines: [...typed.keys()] },
   })
   const changed = stored.flatMap(({ line, cells, isAccepted }) => {
-    const own = [...typed.get(line)!].filter(
+    const corrections = [...typed.get(line)!].filter(
       ([index, text]) =>
         index < columns.length && text !== withPlainBreaks(storable(cells[index] ?? '')),
     )
-    return own.length === 0 || isAccepted ? [] : [[line, new Map(own)] as const]
+    return corrections.length === 0 || isAccepted ? [] : [[line, new Map(corrections)] as const]
   })
   if (changed.length > 0) return new Map(changed)
   throw new ActionRefused(

@@ -34,23 +34,23 @@ export function changeSections(
   uid: string,
 ): Html {
   return html`${Object.entries(kinds).map(([kind, name]) => {
-    const own = changes.filter(({ change }) => change === kind)
+    const sameChanges = changes.filter(({ change }) => change === kind)
     const count = counts[kind as keyof typeof kinds]
     if (count === 0) return false
-    const isPlain = own.every((one) => Object.keys(one.changes).length === 0)
+    const isPlain = sameChanges.every((one) => Object.keys(one.changes).length === 0)
     return html`<h2 id="${kind}">${name}: ${plural(count, 'car')}</h2>
 ${
   isPlain
-    ? html`<p>${own.map((one) => html`${carLink(one, uid)} `)}</p>`
+    ? html`<p>${sameChanges.map((one) => html`${carLink(one, uid)} `)}</p>`
     : table({
         caption: `${name}: old and new`,
         hidesCaption: true,
         columns: ['Stock no.', 'What', 'Old', 'New'],
-        rows: own.flatMap((one) => changeCells(one, uid)),
+        rows: sameChanges.flatMap((one) => changeCells(one, uid)),
         empty: '',
       })
 }
-${count > own.length && html`<p class="note">And ${(count - own.length).toLocaleString('en')} more.</p>`}`
+${count > sameChanges.length && html`<p class="note">And ${(count - sameChanges.length).toLocaleString('en')} more.</p>`}`
   })}`
 }
 

@@ -11,15 +11,15 @@ import { type ActionRequest, NothingHere, type PageRequest } from '../page.ts'
 // What a person may change: the one place that decides it. What belongs to another rooftop is as if it did not exist.
 
 /** The rooftops for which a person may import lists, by name. */
-export function ownRooftops(config: Config, { rooftops }: Person): readonly RooftopConfig[] {
+export function personRooftops(config: Config, { rooftops }: Person): readonly RooftopConfig[] {
   return config.rooftops
     .filter(({ uid }) => rooftops === null || rooftops.includes(uid))
     .toSorted((a, b) => a.name.localeCompare(b.name))
 }
 
 /** One of them. NothingHere: it is not theirs, or does not exist. */
-export function ownRooftop({ config, person }: ActionRequest, uid: string): RooftopConfig {
-  const found = ownRooftops(config, person).find((one) => one.uid === uid)
+export function personRooftop({ config, person }: ActionRequest, uid: string): RooftopConfig {
+  const found = personRooftops(config, person).find((one) => one.uid === uid)
   if (found === undefined) throw new NothingHere(`There is no rooftop ${uid} of ${person.email}.`)
   return found
 }
@@ -67,7 +67,7 @@ export async function findUpload(
 }
 
 /** The upload of an action. NothingHere: it is not theirs, or does not exist. */
-export async function ownUpload(request: ActionRequest): Promise<Upload> {
+export async function personUpload(request: ActionRequest): Promise<Upload> {
   const upload = await findUpload(request, request.params['id']!, 'action')
   if (upload === null) throw new NothingHere('There is no such upload of this person.')
   return upload
@@ -114,7 +114,7 @@ export async function findImport(
 }
 
 /** The import of an action. NothingHere: it is not theirs, or does not exist. */
-export async function ownImport(request: ActionRequest): Promise<StockImport> {
+export async function personImport(request: ActionRequest): Promise<StockImport> {
   const found = await findImport(request, 'action')
   if (found === null) throw new NothingHere('There is no such import of this person.')
   return found

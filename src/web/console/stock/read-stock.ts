@@ -29,10 +29,10 @@ export async function readStockScope(
   wanted: string,
 ): Promise<StockScope | null> {
   const schema = martSchema(person)
-  const own = person.rooftops
+  const rooftopUids = person.rooftops
   const { rows: rooftops } = await sql<StockRooftop>`
     select rooftop_id as id, rooftop_uid as uid, rooftop_name as name, time_zone as zone from ${schema}.dim_rooftop
-    where ${own === null ? sql`true` : sql`rooftop_uid = any(${[...own]}::text[])`}
+    where ${rooftopUids === null ? sql`true` : sql`rooftop_uid = any(${[...rooftopUids]}::text[])`}
     order by rooftop_name, rooftop_id`.execute(db)
   const chosen = wanted === '' ? rooftops : rooftops.filter(({ uid }) => uid === wanted)
   return wanted !== '' && chosen.length === 0 ? null : { schema, rooftops, chosen }

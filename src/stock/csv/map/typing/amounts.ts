@@ -66,12 +66,12 @@ function askingPrice(
 
 /** Whether the cost has another currency than the price. A vehicle has one currency, so such a cost is left out. */
 function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean {
-  const own = cost.currency ?? notes.place('cost')!.column.currency ?? currency
-  if (own === currency) return false
+  const currencyHere = cost.currency ?? notes.place('cost')!.column.currency ?? currency
+  if (currencyHere === currency) return false
   notes.cell('cost', {
     code: 'CURRENCY_DIFFERS',
     severity: 'warning',
-    hint: `the cost is in ${own}, the price in ${currency}; the cost was left out`,
+    hint: `the cost is in ${currencyHere}, the price in ${currency}; the cost was left out`,
   })
   return true
 }
@@ -92,14 +92,14 @@ function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): s
     notes.place('price_asking')?.column.currency ??
     notes.place('cost')?.column.currency ??
     rooftop
-  const own = money?.currency ?? column
-  if (own !== rooftop && money !== null && (money.currency !== null || named !== null))
+  const cellCurrency = money?.currency ?? column
+  if (cellCurrency !== rooftop && money !== null && (money.currency !== null || named !== null))
     notes.cell(notes.text('price_asking') === null ? 'cost' : 'price_asking', {
       code: 'CURRENCY_DIFFERS',
       severity: 'warning',
-      hint: `the amount is in ${own}, the rooftop sells in ${rooftop}; it was stored in ${own}`,
+      hint: `the amount is in ${cellCurrency}, the rooftop sells in ${rooftop}; it was stored in ${cellCurrency}`,
     })
-  return own
+  return cellCurrency
 }
 
 function typeDistance(

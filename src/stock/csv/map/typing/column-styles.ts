@@ -85,7 +85,7 @@ interface Watch extends ColumnEvidence {
   /** The first numbers, with decimals only where the cell proves them. */
   readonly numbers: number[]
   /** Cells that name a unit themselves. */
-  ownUnits: number
+  unitsInCells: number
   doubts: number
   doubt: ColumnEvidence['doubt']
   observe(cell: string): void
@@ -105,7 +105,14 @@ function columnWatches(column: ColumnMapping, options: TypingOptions): Watch[] {
   if (kind === undefined) return []
   const notes = { date: noteDate, year: noteYear, money: noteNumber, odometer: noteNumber }
   const watch: Watch = {
-    ...{ kind, column, separators: separatorEvidence(), numbers: [], ownUnits: 0, examples: {} },
+    ...{
+      kind,
+      column,
+      separators: separatorEvidence(),
+      numbers: [],
+      unitsInCells: 0,
+      examples: {},
+    },
     dates: { dayFirst: 0, monthFirst: 0, either: 0, after12th: 0, until12th: 0 },
     shortDates: { count: 0, firsts: new Set(), lasts: new Set(), maySwap: true, example: '' },
     ...{ years: { count: 0, earliest: oldestYear, example: '' }, doubts: 0, doubt: null },
@@ -155,7 +162,7 @@ function noteNumber(watch: Watch, cell: string): void {
   const found = watch.kind === 'money' ? readAmount(text) : readDistance(text)
   if (!found) return
   noteSeparators(watch.separators, found.reading)
-  if ('unit' in found && found.unit !== null) watch.ownUnits += 1
+  if ('unit' in found && found.unit !== null) watch.unitsInCells += 1
   noteReading(watch, found.reading, cell)
   if (watch.numbers.length >= enoughNumbers) return
   const { whole, fraction } = digitsIn(thousands, found.reading)
@@ -322,7 +329,7 @@ const unusual: Readonly<Record<DistanceUnit, number>> = { mi: 120_000, km: 300_0
 function unitFinding(watch: Watch, mapping: Mapping, unit: DistanceUnit): Finding | null {
   const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
   const hasUnitColumn = mapping.columns.some(({ field }) => field === 'odometer_unit')
-  const isNamed = watch.column.unit !== null || hasUnitColumn || watch.ownUnits > 0
+  const isNamed = watch.column.unit !== null || hasUnitColumn || watch.unitsInCells > 0
   if (isNamed || watch.numbers.length === 0) return null
   return middle > unusual[unit]
     ? {

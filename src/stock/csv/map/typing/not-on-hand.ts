@@ -70,36 +70,41 @@ class ListRows {
     const layout = this.#layout
     const blank = blankOrHeader(record, layout)
     if (blank !== null) return blank
-    const own = plainText(textAt(record.cells, layout.stock_number))
-    const not = this.#isVehicle(record, own)
+    const stockNumber = plainText(textAt(record.cells, layout.stock_number))
+    const not = this.#isVehicle(record, stockNumber)
       ? null
-      : (this.#summaryRow(record, own) ??
-        noVehicle(record, layout, this.#places, own) ??
-        this.#footer(record, own))
+      : (this.#summaryRow(record, stockNumber) ??
+        noVehicle(record, layout, this.#places, stockNumber) ??
+        this.#footer(record, stockNumber))
     if (not !== null) this.#above.endGroup()
-    else if (record.problem?.repaired !== false) this.#addVehicle(record, own)
+    else if (record.problem?.repaired !== false) this.#addVehicle(record, stockNumber)
     return not ?? leftStock(record, layout, this.#absent)
   }
 
-  #addVehicle({ cells }: TypableRecord, own: string): void {
+  #addVehicle({ cells }: TypableRecord, stockNumber: string): void {
     this.#above.add(cells)
-    if (!isKeyLike(own)) return
+    if (!isKeyLike(stockNumber)) return
     this.#keys += 1
-    if (this.#forms.size < maxForms) this.#forms.add(textShape(own))
+    if (this.#forms.size < maxForms) this.#forms.add(textShape(stockNumber))
   }
 
   /** Whether nothing else is asked: it has a VIN, or a stock number and a name. */
-  #isVehicle({ cells, problem }: TypableRecord, own: string): boolean {
+  #isVehicle({ cells, problem }: TypableRecord, stockNumber: string): boolean {
     if (isVehicleNumber(textAt(cells, this.#layout.vin))) return true
-    if (problem?.repaired === false || !isKeyLike(own) || isSummaryLabel(own)) return false
+    if (problem?.repaired === false || !isKeyLike(stockNumber) || isSummaryLabel(stockNumber))
+      return false
     return this.#namesIn(cells) > 0
-      ? this.#isKnownForm(own)
-      : this.#isKnownForm(own) && !this.#above.isCount(own)
+      ? this.#isKnownForm(stockNumber)
+      : this.#isKnownForm(stockNumber) && !this.#above.isCount(stockNumber)
   }
 
   /** A stock number like those above. The first ones prove nothing. */
-  #isKnownForm(own: string): boolean {
-    return this.#keys < minKeys || this.#forms.size >= maxForms || this.#forms.has(textShape(own))
+  #isKnownForm(stockNumber: string): boolean {
+    return (
+      this.#keys < minKeys ||
+      this.#forms.size >= maxForms ||
+      this.#forms.has(textShape(stockNumber))
+    )
   }
 
   /** Names of the vehicle: make, model and so on in words. */
@@ -111,8 +116,12 @@ class ListRows {
   }
 
   /** A model may be called Max: beside a stock number, such a name proves nothing unless the numbers are calculated. */
-  #labelIn(cells: readonly string[], own: string, isCalculated: boolean): string | undefined {
-    const isVehicle = own !== '' && !isSummaryLabel(own) && !isCalculated
+  #labelIn(
+    cells: readonly string[],
+    stockNumber: string,
+    isCalculated: boolean,
+  ): string | undefined {
+    const isVehicle = stockNumber !== '' && !isSummaryLabel(stockNumber) && !isCalculated
     const places = isVehicle ? this.#places.names.map(({ index }) => index) : []
     return cells
       .map(plainText)
@@ -122,16 +131,16 @@ class ListRows {
   /** A total, an average, a count or a number of a page. */
   #summaryRow(
     { cells, problem, isSubtotal = false }: TypableRecord,
-    own: string,
+    stockNumber: string,
   ): NotOnHand | null {
     const texts = cells.map(plainText).filter((text) => text !== '')
     const isBroken = problem?.repaired === false
     if (isBroken && texts.some((text) => vinLike.test(text))) return null
-    const isKeyed = isKeyLike(own) && !isSummaryLabel(own)
+    const isKeyed = isKeyLike(stockNumber) && !isSummaryLabel(stockNumber)
     const isNamed = this.#namesIn(cells) > 1 || (isKeyed && this.#namesIn(cells) > 0)
     const numbers = this.#above.compare(cells, isBroken)
     if (isSubtotal && !isNamed) return total('calculated by the workbook from the rows above it')
-    const label = this.#labelIn(cells, own, numbers !== null)
+    const label = this.#labelIn(cells, stockNumber, numbers !== null)
     if (label !== undefined && (!isNamed || (numbers !== null && !isKeyed)))
       return total(`"${label.slice(0, 60)}"`)
     if (!isNamed && isPageLine(texts.join(' ')))
@@ -140,15 +149,15 @@ class ListRows {
         hint: `the row is the number of a page, "${texts.join(' ').slice(0, 60)}"`,
       }
     // Numbers alone may be equal by chance, as in a list of one vehicle.
-    const mayBeKey = isKeyed && !this.#above.isCount(own)
+    const mayBeKey = isKeyed && !this.#above.isCount(stockNumber)
     const isCalculated = !isNamed && (numbers === 'sums' || (numbers !== null && !mayBeKey))
     return isCalculated ? total('its numbers are calculated from the rows above it') : null
   }
 
   /** A row that has neither a known make nor a number of a vehicle, where its stock number is not like the others. */
-  #footer({ cells, problem }: TypableRecord, own: string): NotOnHand | null {
-    if (problem?.repaired === false || own === '' || this.#keys < minKeys) return null
-    if (isKeyLike(own) && this.#isKnownForm(own)) return null
+  #footer({ cells, problem }: TypableRecord, stockNumber: string): NotOnHand | null {
+    if (problem?.repaired === false || stockNumber === '' || this.#keys < minKeys) return null
+    if (isKeyLike(stockNumber) && this.#isKnownForm(stockNumber)) return null
     const { content, names: named } = this.#places
     const hasMake = named.some(({ index, column }) => {
       const text = plainText(cells[index] ?? '')
@@ -169,8 +178,8 @@ const minKeys = 3
 const maxForms = 2_000
 
 /** `S-1234` → `S-9` */
-function textShape(own: string): string {
-  return own.toUpperCase().replaceAll(/\p{Nd}+/gu, '9')
+function textShape(text: string): string {
+  return text.toUpperCase().replaceAll(/\p{Nd}+/gu, '9')
 }
 
 /** A VIN, or a chassis number with letters. */
@@ -204,13 +213,13 @@ function noVehicle(
   { cells, problem }: TypableRecord,
   layout: FieldColumns,
   places: Places,
-  own: string,
+  stockNumber: string,
 ): NotOnHand | null {
-  if (isKeyLike(own) || vinLike.test(textAt(cells, layout.vin))) return null
+  if (isKeyLike(stockNumber) || vinLike.test(textAt(cells, layout.vin))) return null
   const isNone =
     problem?.repaired === false
       ? isLabel(cells, problem.code)
-      : hasNoContent(cells, layout, places, own)
+      : hasNoContent(cells, layout, places, stockNumber)
   return isNone ? describesNone(cells) : null
 }
 
@@ -235,15 +244,16 @@ function hasNoContent(
   cells: readonly string[],
   layout: FieldColumns,
   { naming, content }: Places,
-  own: string,
+  stockNumber: string,
 ): boolean {
   const isFilled = ({ index, column }: FieldColumn) =>
     !isPlaceholder(plainText(cells[index] ?? ''), column.field)
   const isChassis = chassisLike.test(textAt(cells, layout.vin)) ? 1 : 0
   const filled = content.filter(isFilled).length + isChassis
-  const isNamed = own !== '' || isChassis === 1 || naming.some(isFilled)
+  const isNamed = stockNumber !== '' || isChassis === 1 || naming.some(isFilled)
   // In a list of stock numbers alone, only a text without a digit is no vehicle.
-  if (content.length === 0 && own !== '') return /\s/.test(own) && !/\p{Nd}/u.test(own)
+  if (content.length === 0 && stockNumber !== '')
+    return /\s/.test(stockNumber) && !/\p{Nd}/u.test(stockNumber)
   return !isNamed || filled < Math.min(2, content.length)
 }
 

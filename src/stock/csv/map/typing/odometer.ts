@@ -85,6 +85,10 @@ export function typeOdometer(
       severity: 'error',
       hint: 'the distance is too large: correct the cell or leave it empty',
     })
-  const own = distance.unit ?? unit
-  return typed({ km: own === 'km' ? reading : Math.round(reading * kmPerMile), reading, unit: own })
+  const cellUnit = distance.unit ?? unit
+  return typed({
+    km: cellUnit === 'km' ? reading : Math.round(reading * kmPerMile),
+    reading,
+    unit: cellUnit,
+  })
 }
