@@ -96,7 +96,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/stock/export/priced-unit.ts': { '0+$': 'a number of the warehouse' },
   'src/stock/folders/file-names.ts': { '[._]+$': short.fileName },
   'src/stock/folders/inbox.ts': {
-    "new RegExp(`^${parts.map(expressionOf).join('')}$`, 'isu')": `${short.config}; ${short.fileName}`,
+    "new RegExp(`^${parts.map(patternExpression).join('')}$`, 'isu')": `${short.config}; ${short.fileName}`,
   },
   'src/stock/upload/plain-words.ts': { "new RegExp(`\\\\b${field}\\\\b`, 'g')": short.own },
   'src/stock/own-columns.ts': { 'new RegExp(`^(forecourt_)?${column}(_\\\\d+)?$`)': short.own },

@@ -144,6 +144,18 @@ test('identifiers, comments and texts use the words of the field', () => {
   expect(found).toEqual([])
 })
 
+test('a function says what it gives or does, a variable what it holds', () => {
+  const sources = files.filter(({ file }) => /^src\/.*\.ts$/.test(file))
+  const vague = /\bfunction\*? (\w+Of)\b|\b(?:function|const|let) (own|own[A-Z]\w*|most[A-Z]\w*)\b/
+
+  const found = sources.flatMap(({ file, lines }) =>
+    lines.filter((line) => vague.test(line)).map((line) => `${file}: ${line.trim()}`),
+  )
+
+  expect(sources.length).toBeGreaterThan(500)
+  expect(found).toEqual([])
+})
+
 test('files that comments and pages mention exist', () => {
   // A migration is never edited: it names the files of its day.
   const pages = files.filter(({ file }) => !file.startsWith('sql/migrations/'))

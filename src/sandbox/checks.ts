@@ -79,7 +79,7 @@ export function lastCheckedAt({ searchedAt, watch }: Watched, now: Date): Date {
 }
 
 /** The first status in the order of the document; `not_watched` when there is none [A §3, §4 /ppsrwatch]. */
-export function mostUrgent(statuses: readonly WatchStatus[]): WatchStatus {
+export function maxUrgent(statuses: readonly WatchStatus[]): WatchStatus {
   return watchStatuses.find((status) => statuses.includes(status)) ?? 'not_watched'
 }
 

@@ -65,14 +65,14 @@ const spreads = { high: 0.05, medium: 0.08, low: 0.13 } as const
 const nonGccShare = 0.82
 
 /** Prices as a pure function: age and kilometres never raise a price, and the market changes each month. */
-export function modelPrices(ask: PriceRequest): ModelPrices {
-  const { vehicle, at, currency } = ask
-  const age = ageAt(ask)
+export function modelPrices(request: PriceRequest): ModelPrices {
+  const { vehicle, at, currency } = request
+  const age = ageAt(request)
   const whenNew = convert(vehicle.newPrice, regionCurrency[vehicle.region], currency)
-  const spec = ask.gccSpec === false ? nonGccShare : 1
+  const spec = request.gccSpec === false ? nonGccShare : 1
   const retail =
-    whenNew * shareLeft(age) * mileageFactor(ask.km, age) * marketDrift(vehicle, at) * spec
-  const confidence = confidenceIn(ask, age)
+    whenNew * shareLeft(age) * mileageFactor(request.km, age) * marketDrift(vehicle, at) * spec
+  const confidence = confidenceIn(request, age)
   const spread = spreads[confidence]
   const part = (share: number) => Math.round(retail * share)
   return {

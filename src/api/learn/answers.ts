@@ -37,7 +37,7 @@ export interface Fields {
 }
 
 const keyName = /^[A-Za-z_][\w-]{0,39}$/
-const mostPaths = 500
+const maxPaths = 500
 
 /** Whether a value says nothing: null, an empty text, or a word for it. */
 function isEmpty(value: unknown): boolean {
@@ -82,7 +82,7 @@ function isNameable(part: string): boolean {
 export function collectLeaves(value: unknown): Map<string, unknown> {
   const leaves = new Map<string, unknown>()
   const walk = (part: unknown, path: string, left: number) => {
-    if (leaves.size >= mostPaths || left === 0) return
+    if (leaves.size >= maxPaths || left === 0) return
     const below = (key: string) => (path === '' ? key : `${path}.${key}`)
     if (Array.isArray(part) && part.some((each) => each !== null && typeof each === 'object')) {
       // Of several objects none has a place of its own.

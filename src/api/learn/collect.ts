@@ -12,7 +12,7 @@ import { isInWindow, possibleIds } from './learn-lists.ts'
 import { evaluationRules } from './rules.ts'
 
 /** A rooftop whose key asks. */
-export interface AskedRooftop {
+export interface KeyedRooftop {
   readonly uid: string
   readonly dealerId: number | null
   readonly keyName: string
@@ -23,7 +23,7 @@ export interface AskedRooftop {
 export type Ask = (
   operation: Operation<'read'>,
   fields: FieldValues,
-  rooftop: AskedRooftop,
+  rooftop: KeyedRooftop,
 ) => Promise<unknown>
 
 /** A kind of call of `wire check`: how often at most, and what for. */
@@ -43,12 +43,12 @@ export const plannedCalls: readonly PlannedCalls[] = [
   { operation: listPastCarHistory, most: 1, why: 'past reports' },
   { operation: watchPpsr, most: 3, why: 'what is watched' },
 ]
-const mostRooftops = 3
+const maxRooftops = 3
 
 /** Asks what `plannedCalls` states, never more. `now`: the source's time in Unix seconds, known once it has answered. */
 export async function collectAnswers(
   ask: Ask,
-  rooftops: readonly AskedRooftop[],
+  rooftops: readonly KeyedRooftop[],
   wire: WireSettings,
   now: () => number,
 ): Promise<Answer[]> {
@@ -57,7 +57,7 @@ export async function collectAnswers(
   const send = async (
     plan: number,
     fields: FieldValues,
-    rooftop: AskedRooftop,
+    rooftop: KeyedRooftop,
   ): Promise<Answer | null> => {
     const { operation } = plannedCalls[plan]!
     if (left[plan]! <= 0) return null
@@ -96,18 +96,18 @@ export async function collectAnswers(
   return answers
 }
 
-type Send = (plan: number, fields: FieldValues, rooftop: AskedRooftop) => Promise<Answer | null>
+type Send = (plan: number, fields: FieldValues, rooftop: KeyedRooftop) => Promise<Answer | null>
 
 /** Rooftops of different keys before others of the same key. */
-function spread(rooftops: readonly AskedRooftop[]): AskedRooftop[] {
+function spread(rooftops: readonly KeyedRooftop[]): KeyedRooftop[] {
   const keys = [...Map.groupBy(rooftops, ({ keyName }) => keyName).values()]
   const rounds = Math.max(0, ...keys.map(({ length }) => length))
   return Array.from({ length: rounds }, (_, at) => keys.flatMap((of) => of[at] ?? []))
     .flat()
-    .slice(0, mostRooftops)
+    .slice(0, maxRooftops)
 }
 
-async function requestLists(send: Send, rooftop: AskedRooftop, now: number): Promise<Answer[]> {
+async function requestLists(send: Send, rooftop: KeyedRooftop, now: number): Promise<Answer[]> {
   const found: Answer[] = []
   for (const days of [30, 90]) {
     const dealer = rooftop.dealerId === null ? {} : { dealerId: `[${rooftop.dealerId}]` }
@@ -123,7 +123,7 @@ async function requestLists(send: Send, rooftop: AskedRooftop, now: number): Pro
  *  `known`: the one of another list. */
 async function requestEvaluations(
   send: Send,
-  rooftop: AskedRooftop,
+  rooftop: KeyedRooftop,
   lists: readonly Answer[],
   {
     wire,
@@ -178,7 +178,7 @@ function possiblePaths(
 /** Two evaluations by their plates, with a right and a wrong state: the one of each is the control of the other. */
 async function requestPlates(
   send: Send,
-  rooftop: AskedRooftop,
+  rooftop: KeyedRooftop,
   answers: readonly Answer[],
   wire: WireSettings,
 ): Promise<void> {
@@ -207,7 +207,7 @@ async function requestPlates(
 
 async function requestChecks(
   send: Send,
-  rooftop: AskedRooftop,
+  rooftop: KeyedRooftop,
   answers: readonly Answer[],
 ): Promise<void> {
   const evaluations = evaluationsIn(answers).filter(

@@ -2,7 +2,7 @@ import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import { plural } from '../../values/text.ts'
 import type { Field, Fields } from './answers.ts'
 import { comparable, type Form, forms, formText } from './forms.ts'
-import { agreementOf, isCopy, type Witness } from './proof.ts'
+import { isCopy, measureAgreement, type Witness } from './proof.ts'
 
 /** What the answers say about a setting. confirmed: its path is proved. elsewhere: another path is. suggested: one path may be it.
  *  ambiguous: several may. absent: asked, never there. unseen: no answer shows it. */
@@ -72,8 +72,8 @@ export function decide(
   // Of a rare form even a field that has it at times may be the one.
   const least = rule.isRare ? 0.1 : 0.5
   const proofs = all.fields
-    .filter((field) => shareOf(field, rule.form) >= least)
-    .map((field) => proofOf(field, knowledge))
+    .filter((field) => formShare(field, rule.form) >= least)
+    .map((field) => findProof(field, knowledge))
   const isOther = ({ field, isRefuted }: Proof) =>
     isRefuted ||
     ((rule.isRare || rule.isDistinct) && isConstant(field)) ||
@@ -95,10 +95,10 @@ interface Proof {
   readonly evidence: string | null
 }
 
-function proofOf(field: Field, { witnesses }: Knowledge): Proof {
+function findProof(field: Field, { witnesses }: Knowledge): Proof {
   const agreements = [...witnesses].map(([source, known]) => ({
     source,
-    ...agreementOf(field, known),
+    ...measureAgreement(field, known),
   }))
   const isRefuted = agreements.some((one) => one.isRefuted)
   const proof = isRefuted ? undefined : agreements.find(({ isProved }) => isProved)
@@ -126,7 +126,7 @@ function byRareForm(rule: Rule, question: Question, possible: readonly Field[]):
     rule.isNamed(only.path) &&
     isRareProof(rule, only)
   if (!isProof) return null
-  const share = `${Math.round(shareOf(only, rule.form) * only.values.size)} of ${only.values.size}`
+  const share = `${Math.round(formShare(only, rule.form) * only.values.size)} of ${only.values.size}`
   return proven(question, only, `by name, and the only path whose values fit (${share})`)
 }
 
@@ -165,7 +165,7 @@ function suggestion({ isNamed }: Rule, { path, values }: Field): string {
 function isRareProof({ form, isDistinct }: Rule, field: Field): boolean {
   const { size } = field.values
   const distinct = new Set(field.values.values().map(comparable)).size
-  const share = shareOf(field, form)
+  const share = formShare(field, form)
   // A maker has more colours than we know words for, and an interior has a few of them.
   if (form === 'colour') return size >= 10 && distinct >= 4 && share >= 0.6
   return (
@@ -176,7 +176,7 @@ function isRareProof({ form, isDistinct }: Rule, field: Field): boolean {
 }
 
 /** The share of a field's values that have a form. */
-export function shareOf({ values }: Field, form: Form): number {
+export function formShare({ values }: Field, form: Form): number {
   return (
     values
       .values()

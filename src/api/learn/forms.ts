@@ -10,7 +10,7 @@ import { watchStatuses } from '../contract/appraisal/shapes.ts'
 type Test = (value: unknown) => boolean
 
 /** The instant that a value is: a text with or without a zone, or Unix time; null: it is none. */
-export function instantOf(value: unknown): Date | null {
+export function parseInstant(value: unknown): Date | null {
   const at = parseEpoch(value) ?? (typeof value === 'string' ? parseUtc(value) : null)
   // A larger number is an id, not a time.
   return at !== null && at.getTime() < Date.UTC(2100, 0) ? at : null
@@ -39,9 +39,9 @@ export const forms = {
   id: (value) =>
     (between(1, Number.MAX_SAFE_INTEGER)(value) ||
       texts((text) => /^[\w-]{1,64}$/.test(text))(value)) &&
-    instantOf(value) === null,
+    parseInstant(value) === null,
   number: between(1, Number.MAX_SAFE_INTEGER),
-  instant: (value) => instantOf(value) !== null,
+  instant: (value) => parseInstant(value) !== null,
   link: texts((text) => /^https?:\/\//i.test(text) && URL.canParse(text)),
   make: texts(wordTests.make),
   colour: texts((text) => text.length <= 40 && wordTests.colour(text)),
@@ -84,7 +84,7 @@ export function comparable(value: unknown): string {
 }
 
 /** Bits that the equality of such a value is worth at most: rare values are worth more. */
-export function bitsOf(value: unknown): number {
+export function countBits(value: unknown): number {
   const text = comparable(value)
   if (forms.email(value)) return 40
   if (/^t\d+$/.test(text)) return 24
@@ -99,11 +99,11 @@ export function formText(value: unknown): string {
   if (forms.link(value)) return 'link'
   if (forms.email(value)) return 'e-mail'
   if (typeof value === 'number')
-    return instantOf(value)
+    return parseInstant(value)
       ? 'Unix time'
       : `number of ${String(Math.trunc(Math.abs(value))).length} digits`
   const text = String(value).trim()
-  if (instantOf(text) !== null) return 'time'
+  if (parseInstant(text) !== null) return 'time'
   if (/^\d+$/.test(text)) return `text of ${text.length} digits`
   if (/^[A-Z]{1,3}$/.test(text)) return `code of ${text.length} letters`
   const count = text.split(/\s+/).length

@@ -5,8 +5,8 @@ import { watchPpsr } from '../contract/appraisal/checks.ts'
 import { pastOperations } from '../contract/appraisal/past-checks.ts'
 import { watchStatuses } from '../contract/appraisal/shapes.ts'
 import { type Answer, collectFields, type Field, type Fields, type SeenRecord } from './answers.ts'
-import { decide, type Finding, finding, proven, provenAs, shareOf } from './decide.ts'
-import { bitsOf, comparable, forms, instantOf } from './forms.ts'
+import { decide, type Finding, finding, formShare, proven, provenAs } from './decide.ts'
+import { comparable, countBits, forms, parseInstant } from './forms.ts'
 import { listField, listsIn, wholeAnswers } from './learn-lists.ts'
 import { pastId, pastLink, pastTime, watchId, watchTime } from './rules.ts'
 
@@ -20,7 +20,7 @@ function withoutQuery(_: string, value: unknown): unknown {
 }
 
 /** The items of lists of checks; a check that was listed twice counts once, though its link was signed again. */
-function itemsOf(answers: readonly Answer[], path: string): SeenRecord[] {
+function listItems(answers: readonly Answer[], path: string): SeenRecord[] {
   const records = answers.flatMap((answer) => {
     const items = valueAt(answer.body, path)
     return (Array.isArray(items) ? items : []).map((body: unknown) => {
@@ -38,10 +38,13 @@ export function learnChecks(
 ): Finding[] {
   const past = answers.filter(({ operation }) => pastNames.includes(operation))
   const watched = answers.filter(({ operation }) => operation === watchPpsr.name)
-  const pastFields = collectFields(itemsOf(past, ''), documented)
+  const pastFields = collectFields(listItems(past, ''), documented)
   const lists = watchLists(watched)
   const [list] = lists
-  const items = itemsOf(watched, lists.length === 1 ? list!.path : ([watch.checks].flat()[0] ?? ''))
+  const items = listItems(
+    watched,
+    lists.length === 1 ? list!.path : ([watch.checks].flat()[0] ?? ''),
+  )
   const watchFields = collectFields(items, [])
   const pairs = idPairs(pastFields, watchFields)
   return [
@@ -52,9 +55,9 @@ export function learnChecks(
       pairs.map(([one]) => one),
       'the ids of /ppsrwatch',
     ),
-    timeOf(past, pastFields, pastCheck),
-    linkOf(past, pastFields, pastCheck),
-    ...statusesOf(watched, lists, watchFields, watch),
+    learnTime(past, pastFields, pastCheck),
+    learnLink(past, pastFields, pastCheck),
+    ...learnStatuses(watched, lists, watchFields, watch),
     ofPair(
       watchId,
       watch.checkId,
@@ -99,7 +102,7 @@ function idPairs(past: Fields, watched: Fields): [Field, Field][] {
         return false
       // An id of the vehicle would be the same in both.
       several ||= (inPast.get(evalId) ?? []).length > 1
-      bits += values.reduce((sum: number, value) => sum + bitsOf(value), 0)
+      bits += values.reduce((sum: number, value) => sum + countBits(value), 0)
     }
     return several && bits >= 30
   }
@@ -110,7 +113,7 @@ function idPairs(past: Fields, watched: Fields): [Field, Field][] {
 
 function isId(field: Field): boolean {
   const values = [...field.values.values()].map(comparable)
-  return shareOf(field, 'id') === 1 && new Set(values).size === values.length
+  return formShare(field, 'id') === 1 && new Set(values).size === values.length
 }
 
 function ofPair(
@@ -129,7 +132,7 @@ function ofPair(
 }
 
 /** The time of a check: the list is in the order of it, newest first. */
-function timeOf(
+function learnTime(
   past: readonly Answer[],
   all: Fields,
   { createdAt }: AppraisalWire['pastCheck'],
@@ -137,7 +140,7 @@ function timeOf(
   const lists = past.map(({ body }) => (Array.isArray(body) ? (body as unknown[]) : []))
   const rises = ({ path }: Field) =>
     lists.some((items) => {
-      const times = items.map((item) => instantOf(valueAt(item, path))?.getTime() ?? Number.NaN)
+      const times = items.map((item) => parseInstant(valueAt(item, path))?.getTime() ?? Number.NaN)
       return times.some((at, index) => at > times[index - 1]!)
     })
   const isOrdered = lists.some(({ length }) => length > 1)
@@ -146,15 +149,15 @@ function timeOf(
 }
 
 /** The link of a check: its signature is another one at each read, while the check is the same. */
-function linkOf(
+function learnLink(
   past: readonly Answer[],
   all: Fields,
   { pdfUrl }: AppraisalWire['pastCheck'],
 ): Finding {
-  const links = all.fields.filter((field) => shareOf(field, 'link') === 1)
+  const links = all.fields.filter((field) => formShare(field, 'link') === 1)
   const signedIn = (field: Field) => {
     const seen = past
-      .flatMap((answer) => itemsOf([answer], ''))
+      .flatMap((answer) => listItems([answer], ''))
       .map(({ key, body }) => ({ key, link: valueAt(body, field.path) }))
     const byCheck = Map.groupBy(seen, ({ key }) => key).values()
     return byCheck.filter((reads) => new Set(reads.map(({ link }) => link)).size > 1).toArray()
@@ -176,14 +179,14 @@ interface WatchList {
 function watchLists(watched: readonly Answer[]): WatchList[] {
   const paths = new Set(watched.flatMap(({ body }) => listsIn(body).map(({ path }) => path)))
   return [...paths].flatMap((path) => {
-    const { fields } = collectFields(itemsOf(watched, path), [])
-    const statuses = fields.filter((field) => shareOf(field, 'watchStatus') === 1)
+    const { fields } = collectFields(listItems(watched, path), [])
+    const statuses = fields.filter((field) => formShare(field, 'watchStatus') === 1)
     return statuses.length > 0 ? [{ path, statuses }] : []
   })
 }
 
 /** The list, and the status of its items: of all, the documented one of the answer is the most noteworthy. */
-function statusesOf(
+function learnStatuses(
   watched: readonly Answer[],
   lists: readonly WatchList[],
   items: Fields,

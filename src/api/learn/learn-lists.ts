@@ -11,7 +11,7 @@ import {
   type SeenRecord,
 } from './answers.ts'
 import { decide, type Finding, finding, provenAs, type Question } from './decide.ts'
-import { forms, instantOf } from './forms.ts'
+import { forms, parseInstant } from './forms.ts'
 import type { Witness } from './proof.ts'
 import { listId, listUpdate } from './rules.ts'
 
@@ -85,7 +85,7 @@ export function isInWindow(
   { startdate, enddate }: Answer['request'],
 ): boolean {
   const at =
-    instantOf(valueAt(evaluation, 'EntryDate')) ?? instantOf(valueAt(evaluation, 'CreatedAt'))
+    parseInstant(valueAt(evaluation, 'EntryDate')) ?? parseInstant(valueAt(evaluation, 'CreatedAt'))
   if (at === null) return false
   const second = Math.floor(at.getTime() / 1000)
   return second > Number(startdate ?? 0) && second < Number(enddate ?? Number.POSITIVE_INFINITY)
@@ -188,7 +188,7 @@ function itemRecords(
 function updateWitnesses(known: ReadonlyMap<number, unknown>): Witness[] {
   return [...known].flatMap(([id, body]) => {
     const [updated, ...others] = ['UpdatedAt', 'CreatedAt', 'CompletedAt', 'EntryDate'].map(
-      (path) => instantOf(valueAt(body, path))?.getTime(),
+      (path) => parseInstant(valueAt(body, path))?.getTime(),
     )
     const isOwn =
       updated !== undefined &&

@@ -126,9 +126,9 @@ function witnessesIn(
       for (const { key } of byVin.get(comparable(vin)) ?? [])
         for (const [setting, value] of Object.entries(facts))
           add(setting, source, { key, unit: vin, value })
-  for (const [setting, witness] of askedFor(answers))
+  for (const [setting, witness] of requestedWitnesses(answers))
     add(setting, 'what /geteval was asked for', witness)
-  for (const witness of dealersOf(answers, evaluations))
+  for (const witness of dealerWitnesses(answers, evaluations))
     add('dealerId', 'the dealerId that was asked for', witness)
   return (setting) => known.get(setting) ?? new Map()
 }
@@ -149,8 +149,8 @@ function decodedVehicle(body: unknown): KnownVehicle {
 const askedBits = 20
 
 /** Plates and states by which an evaluation was found, and was not found under another one: without that, the service may not read them. */
-function askedFor(answers: readonly Answer[]): [string, Witness][] {
-  const asked = answers
+function requestedWitnesses(answers: readonly Answer[]): [string, Witness][] {
+  const requested = answers
     .filter(({ operation, body }) => operation === getEvaluation.name && Array.isArray(body))
     .map(({ request, body }) => ({
       plate: request['reg'] ?? request['registration'],
@@ -158,9 +158,9 @@ function askedFor(answers: readonly Answer[]): [string, Witness][] {
       ids: (body as unknown[]).map((one) => String(valueAt(one, 'EvalID'))),
     }))
     .filter(({ plate }) => plate !== undefined)
-  return asked.flatMap(({ plate, state, ids }) =>
+  return requested.flatMap(({ plate, state, ids }) =>
     ids.flatMap((key): [string, Witness][] => {
-      const without = asked.filter((other) => !other.ids.includes(key))
+      const without = requested.filter((other) => !other.ids.includes(key))
       const isPlateRead = without.some(
         (other) => other.plate !== plate && other.state === undefined,
       )
@@ -179,7 +179,10 @@ function askedFor(answers: readonly Answer[]): [string, Witness][] {
 }
 
 /** The dealer of an evaluation that a list of that dealer named. Without a second one, a list of another number has to be without it. */
-function dealersOf(answers: readonly Answer[], evaluations: readonly SeenRecord[]): Witness[] {
+function dealerWitnesses(
+  answers: readonly Answer[],
+  evaluations: readonly SeenRecord[],
+): Witness[] {
   const owned = evaluations.flatMap(({ key, answer: { rooftop } }) =>
     rooftop?.dealerId == null ? [] : [{ key, value: rooftop.dealerId, unit: rooftop.uid }],
   )

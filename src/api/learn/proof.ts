@@ -1,5 +1,5 @@
 import type { Field } from './answers.ts'
-import { bitsOf, comparable } from './forms.ts'
+import { comparable, countBits } from './forms.ts'
 
 /** A value that is known without the setting: it was asked for, sent, or another answer about the same thing has it. */
 export interface Witness {
@@ -22,11 +22,11 @@ interface Agreement {
 
 /** Odds of one to a billion: there are some thousand pairs of a setting and a path. */
 const enoughBits = 30
-const mostCompared = 200
+const maxCompared = 200
 
 /** Compares a field with the witnesses. A witness that fits the records of others as well is worth little: a constant proves nothing. */
-export function agreementOf({ values }: Field, witnesses: readonly Witness[]): Agreement {
-  const compared = witnesses.filter(({ key }) => values.has(key)).slice(0, mostCompared)
+export function measureAgreement({ values }: Field, witnesses: readonly Witness[]): Agreement {
+  const compared = witnesses.filter(({ key }) => values.has(key)).slice(0, maxCompared)
   const pairs = compared.map((one) => ({
     ...one,
     known: comparable(one.value),
@@ -40,7 +40,7 @@ export function agreementOf({ values }: Field, witnesses: readonly Witness[]): A
   const chance = (cross.filter(Boolean).length + 1) / (cross.length + 1)
   const most = cross.includes(true) ? -Math.log2(chance) : Number.POSITIVE_INFINITY
   const units = new Map(
-    equal.map(({ unit, value, bits }) => [unit, Math.min(bits ?? bitsOf(value), most)]),
+    equal.map(({ unit, value, bits }) => [unit, Math.min(bits ?? countBits(value), most)]),
   )
   const sum = units.values().reduce((total, bits) => total + bits, 0)
   const isRefuted = wrong >= 2 && wrong > pairs.length / 100

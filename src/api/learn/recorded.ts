@@ -34,14 +34,14 @@ export function readRecording(fileName: string, text: string, by: RecordedBy): R
   const value: unknown = JSON.parse(text)
   const entries = (value as { log?: { entries?: unknown } } | null)?.log?.entries
   if (Array.isArray(entries))
-    return recordingOf(entries.map((entry) => fromHar(entry as HarEntry, by)))
+    return buildRecording(entries.map((entry) => fromHar(entry as HarEntry, by)))
   const items = Array.isArray(value) ? (value as unknown[]) : [value]
-  if (items.length > 0 && items.every(isCall)) return recordingOf(items.map(fromCall))
+  if (items.length > 0 && items.every(isCall)) return buildRecording(items.map(fromCall))
   const [name = ''] = fileName.split(/\.|[_-](?=\d)/, 1)
-  return recordingOf([operationAnswer(findOperation(name), {}, value)])
+  return buildRecording([operationAnswer(findOperation(name), {}, value)])
 }
 
-function recordingOf(found: readonly (Answer | null)[]): Recording {
+function buildRecording(found: readonly (Answer | null)[]): Recording {
   const answers = found.filter((answer) => answer !== null)
   return { answers, ignored: found.length - answers.length }
 }
@@ -91,7 +91,7 @@ function fromHar(
   if (service === undefined || !URL.canParse(url)) return null
   const path = url.slice(addresses[service].replace(/\/$/, '').length)
   const operation = allOperations.find(
-    (one) => one.service === service && isPathOf(one, request?.method, path, wire),
+    (one) => one.service === service && matchesPath(one, request?.method, path, wire),
   )
   if (operation === undefined) return null
   const uid = request?.headers?.find(({ name }) => name.toLowerCase() === 'x-dealer-id')?.value
@@ -104,7 +104,7 @@ function fromHar(
   return answer === null || rooftop === undefined ? answer : { ...answer, rooftop }
 }
 
-function isPathOf(
+function matchesPath(
   operation: Operation,
   method: string | undefined,
   path: string,

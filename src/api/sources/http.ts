@@ -326,8 +326,8 @@ export class HttpSource {
     const name = [method, withoutQuery(path), subject].filter(Boolean).join(' ')
     const sent = meaning === 'keyBlocked' ? attempt - 1 : attempt
     const tries = sent === 1 ? '1 attempt' : `${sent} attempts`
-    const asked = retryAfterMs ? `, asked to wait ${Math.ceil(retryAfterMs / 1000)} s` : ''
-    return new SyncError(errorAction, `${name} ${what} (${tries}${asked}). ${advice}`, {
+    const waitText = retryAfterMs ? `, asked to wait ${Math.ceil(retryAfterMs / 1000)} s` : ''
+    return new SyncError(errorAction, `${name} ${what} (${tries}${waitText}). ${advice}`, {
       ...details,
       meaning,
       ...(status === null ? {} : { status, answer: what }),

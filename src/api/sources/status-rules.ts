@@ -188,7 +188,7 @@ export function waitBeforeRepeat(
 }
 
 /** Whether the source carried a failed call out: yes when it answered 2xx, however its body reads. */
-export function wasTaken(error: unknown): 'yes' | 'no' | 'unknown' {
+export function wasAccepted(error: unknown): 'yes' | 'no' | 'unknown' {
   if (!(error instanceof SyncError)) return 'unknown'
   const { meaning, status, cause } = error
   // Also with a page, nothing or a broken encoding as its body.

@@ -1,6 +1,6 @@
 import { buildCheckRef } from '../../api/contract/appraisal/past-checks.ts'
 import type { ServiceAnswer } from '../../api/sources/service-client.ts'
-import { wasTaken } from '../../api/sources/status-rules.ts'
+import { wasAccepted } from '../../api/sources/status-rules.ts'
 import { errorText, type Meaning, SyncError } from '../../errors.ts'
 import {
   type BillableSubject,
@@ -53,15 +53,15 @@ export async function pay(
   const listed = listedSubject(subject)
   const earlier = again || listed === null ? null : await showEarlier(billing, subject, listed)
   if (earlier !== null) return earlier
-  const asked: BillableCall = {
+  const billable: BillableCall = {
     ...{ operation: name, budget, allowed, rooftopId, naturalKey, requestedBy, again },
     before: null,
   }
-  requireBudget(asked)
+  requireBudget(billable)
   const before = listed === null ? null : await readBefore(billing, listed)
   // Interrupted before anything was sent: nothing is reserved.
   signal.throwIfAborted()
-  const reservation = await reserveCall(billing.pool, { ...asked, before })
+  const reservation = await reserveCall(billing.pool, { ...billable, before })
   return await untilShown<never>(billing, reservation, async () => {
     const { callId } = reservation
     const settle = settler(billing, callId)
@@ -203,7 +203,7 @@ async function afterFailure(
   error: unknown,
 ): Promise<PaidResult> {
   const { meaning } = error as { meaning?: Meaning }
-  const outcome = outcomes[wasTaken(error)]
+  const outcome = outcomes[wasAccepted(error)]
   const status = (error as { status?: number }).status ?? null
   await call.settle(outcome, { status, note: errorText(error) })
   if (meaning === 'reportRunning' && call.listed !== null)

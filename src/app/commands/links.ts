@@ -40,12 +40,12 @@ export const show: RunCommand = async (session, options, args) => {
   const named = typeof options['rooftop'] === 'string' ? [options['rooftop']] : []
   const chosen = chooseRooftops(config, named)
   const rooftopUid = named.length === 0 ? null : chosen[0]!.uid
-  const ask = { kind, id: String(args[1]), rooftopUid }
-  const outcome = await new LinkOpener(await session.context()).open(ask)
-  if (outcome.is !== 'live') throw whyNot(ask, outcome, config)
+  const request = { kind, id: String(args[1]), rooftopUid }
+  const outcome = await new LinkOpener(await session.context()).open(request)
+  if (outcome.is !== 'live') throw whyNot(request, outcome, config)
   const { url, expiresAt } = outcome
   // The link is what the user asks for.
-  session.resultWithSecrets({ kind, id: ask.id, url, expiresAt }, () => [url])
+  session.resultWithSecrets({ kind, id: request.id, url, expiresAt }, () => [url])
   return 0
 }
 

@@ -44,8 +44,8 @@ export function drawsProgress({ stderr }: Screen, { progress, quiet, json }: Ask
 }
 
 /** One line for each running stream; null where none is drawn. */
-export function openProgress(screen: Screen, asked: Asked): ProgressLines | null {
-  if (!drawsProgress(screen, asked)) return null
+export function openProgress(screen: Screen, wanted: Asked): ProgressLines | null {
+  if (!drawsProgress(screen, wanted)) return null
   const { stderr } = screen
   // It never hides the cursor: a process that is killed could not show it again.
   const update = createLogUpdate(stderr as NodeJS.WriteStream, { showCursor: true })

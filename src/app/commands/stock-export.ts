@@ -12,25 +12,25 @@ import type { Session } from './session.ts'
 
 /** `stock export`: below `stock`. */
 export const stockExport: RunCommand = async (session, options) => {
-  const asked = readOptions(options)
-  if (session.json && asked.out === null)
+  const wanted = readOptions(options)
+  if (session.json && wanted.out === null)
     throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
-  if (asked.format === 'xlsx' && asked.out === null && session.io.stdout.isTTY)
+  if (wanted.format === 'xlsx' && wanted.out === null && session.io.stdout.isTTY)
     throw new UsageError('--format xlsx is no text for a terminal: add --out <file>.')
-  const to = asked.out === null ? session.io.stdout : await findTarget(session, asked)
-  const { format, delimiter, bom, raw } = asked
-  const rooftops = asked.rooftop === null ? [] : chooseRooftops(session.config, [asked.rooftop])
+  const to = wanted.out === null ? session.io.stdout : await findTarget(session, wanted)
+  const { format, delimiter, bom, raw } = wanted
+  const rooftops = wanted.rooftop === null ? [] : chooseRooftops(session.config, [wanted.rooftop])
   const { pool, db } = await session.warehouse('read')
   const [rooftop] = await findRooftops(db, rooftops)
-  const subject = exportSubject(asked, rooftop)
+  const subject = exportSubject(wanted, rooftop)
   const { signal } = session.io
   const request = { subject, format, delimiter, bom, raw, to, signal } as const
   const { rows, bytes } = await runExport(pool, request)
   if (rows === 0) session.log.warn({ subject: subject.is }, 'there is no row to export')
-  if (asked.out === null) session.io.hasResult = true
+  if (wanted.out === null) session.io.hasResult = true
   else
-    session.result({ rows, file: asked.out, bytes }, () => [
-      `${rows} row${rows === 1 ? '' : 's'} written to ${asked.out} (${bytes} bytes).`,
+    session.result({ rows, file: wanted.out, bytes }, () => [
+      `${rows} row${rows === 1 ? '' : 's'} written to ${wanted.out} (${bytes} bytes).`,
     ])
   return 0
 }
@@ -58,7 +58,7 @@ function readOptions(options: Record<string, unknown>): Asked {
   const flag = (name: string) => options[name] === true
   const delimiter = text('delimiter')
   const original = text('original')
-  const asked = {
+  const wanted = {
     rooftop: text('rooftop'),
     importId: original === null ? null : parseImportId(original),
     mart: text('mart')?.replace(/^mart\./, '') ?? null,
@@ -70,12 +70,12 @@ function readOptions(options: Record<string, unknown>): Asked {
     bom: options['bom'] !== false,
     raw: flag('raw'),
   }
-  refuseContradictions(asked)
-  return asked
+  refuseContradictions(wanted)
+  return wanted
 }
 
-function refuseContradictions(asked: Asked): void {
-  const { rooftop, importId, mart, all, format, out, delimiter } = asked
+function refuseContradictions(wanted: Asked): void {
+  const { rooftop, importId, mart, all, format, out, delimiter } = wanted
   if (mart !== null && (rooftop !== null || importId !== null || all))
     throw new UsageError(
       '--mart exports a view of all rooftops: leave --rooftop, --original and --all out.',

@@ -347,14 +347,14 @@ function readSample(options: Parameters<RunCommand>[1]): RowSample | null {
 }
 
 /** Differing rows that are printed; --json has more. */
-const mostPrinted = 50
+const maxPrinted = 50
 
 function rowLines(
   { records, sample, differing, rows }: RowsVerification,
   label: (uid: string) => string,
 ): string[] {
   const which = sample === null ? '' : `, taken at random with --seed ${sample.seed}`
-  const printed = rows.slice(0, mostPrinted)
+  const printed = rows.slice(0, maxPrinted)
   const left = differing - printed.length
   const streams = [...new Set(rows.map(({ stream }) => stream))]
   return [

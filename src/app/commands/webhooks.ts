@@ -26,7 +26,7 @@ import {
 export const plan: RunCommand = async (session, options) => {
   requireTarget(session)
   const results = await eachRooftop(session, options, async (context, rooftop) => {
-    const { plan: plan } = await planChanges(context, rooftop, wantedBy(session, rooftop))
+    const { plan } = await planChanges(context, rooftop, wantedBy(session, rooftop))
     return planDocument(plan)
   })
   const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))

@@ -14,9 +14,9 @@ interface StoredAnswers {
 }
 
 /** Of each operation: at one rooftop, and at all of them. */
-const mostAnswers = 500
-const mostOfAll = 3_000
-const mostVehicles = 20_000
+const maxAnswers = 500
+const maxOfAll = 3_000
+const maxVehicles = 20_000
 
 /** Those that the learner reads. */
 const operations = [
@@ -34,7 +34,7 @@ export async function storedAnswers(
   rooftops: readonly { readonly uid: string; readonly dealerId: number | null }[],
 ): Promise<StoredAnswers> {
   const uids = rooftops.map(({ uid }) => uid)
-  const limit = Math.max(20, Math.min(mostAnswers, Math.floor(mostOfAll / rooftops.length)))
+  const limit = Math.max(20, Math.min(maxAnswers, Math.floor(maxOfAll / rooftops.length)))
   const { rows } = await sql<{ uid: string; operation: string; key: string; text: string }>`
     select rooftop_uid as uid, asked.name as operation, natural_key as key, text
     from core.rooftop as rooftop, unnest(${operations}::text[]) as asked (name), lateral (
@@ -47,7 +47,7 @@ export async function storedAnswers(
     select rooftop_uid as uid, natural_key as key, payload as text
     from ops.quarantine join core.rooftop using (rooftop_id)
     where stream = 'evaluations' and resolved_at is null and payload is not null and rooftop_uid = any(${uids}::text[])
-    order by quarantine_id desc limit ${mostAnswers}::int`.execute(db)
+    order by quarantine_id desc limit ${maxAnswers}::int`.execute(db)
   const { rows: vehicles } = await sql<{
     vin: string
     make: string | null
@@ -57,7 +57,7 @@ export async function storedAnswers(
     plate: string | null
   }>`
     select vin, make, model, variant, model_year as year, plate from core.stock_unit
-    where vin is not null limit ${mostVehicles}::int`.execute(db)
+    where vin is not null limit ${maxVehicles}::int`.execute(db)
   const received = [...open.map((row) => ({ ...row, operation: 'geteval' })), ...rows]
   return {
     answers: received.flatMap(({ uid, operation, key, text }) => {

@@ -52,7 +52,7 @@ export const check: RunCommand = async (session, options) => {
   const { config } = session
   const rooftops = chooseRooftops(config, (options['rooftop'] ?? []) as string[])
   if (options['dryRun'] === true) return showPlan(session)
-  const { answers, failed } = await askForNames(session, rooftops)
+  const { answers, failed } = await requestSamples(session, rooftops)
   const lost = failed === 0 ? '' : `; ${plural(failed, 'call')} without an answer`
   const from = `${plural(answers.length, 'answer')} to free reads${lost}`
   return showFindings(session, options, { answers, from })
@@ -76,7 +76,7 @@ function showPlan(session: Session): number {
 }
 
 /** Sends the planned calls, each once: a repeat would be one more. */
-async function askForNames(
+async function requestSamples(
   { config, log, io }: Session,
   rooftops: readonly RooftopConfig[],
 ): Promise<{ answers: Answer[]; failed: number }> {
@@ -120,7 +120,7 @@ async function askForNames(
 }
 
 /** A larger file is no recording of a few answers. */
-const mostBytes = 200_000_000
+const maxBytes = 200_000_000
 
 function readFiles(paths: readonly string[], config: Config): Learnt {
   const { appraisal, vehicleData, rooftops, wire } = config
@@ -130,7 +130,7 @@ function readFiles(paths: readonly string[], config: Config): Learnt {
   }
   const recordings = paths.flatMap(filesAt).map((file) => {
     try {
-      if (statSync(file).size > mostBytes) throw new Error('it has more than 200 MB')
+      if (statSync(file).size > maxBytes) throw new Error('it has more than 200 MB')
       return readRecording(basename(file), readFileSync(file, 'utf8'), by)
     } catch (cause) {
       // The message of a syntax error quotes the text, which may name a customer.

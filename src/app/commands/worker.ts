@@ -9,7 +9,7 @@ import type { RunCommand } from './command.ts'
 import { openOptionalPort } from './operations-port.ts'
 import { wholeNumberOption } from './option-values.ts'
 
-const mostSlices = 32
+const maxSlices = 32
 
 /** The queue and the inbox, until the signal; an error of either ends both. false: something did not stop in time. */
 async function workBoth(context: Context, concurrency: number): Promise<boolean> {
@@ -33,7 +33,7 @@ export const worker: RunCommand = async (session, options) => {
   const { config, log } = session
   chooseRooftops(config, [])
   const given = options['concurrency'] ?? slicesAtOnce
-  const concurrency = wholeNumberOption('--concurrency', given, 1, mostSlices)
+  const concurrency = wholeNumberOption('--concurrency', given, 1, maxSlices)
   const context = await session.context({
     progress: noProgress,
     applicationName: sessionName('worker', config),

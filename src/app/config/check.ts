@@ -246,9 +246,9 @@ function keyProblems(
     return {
       key: 'names a dedicated key that another rooftop uses: such a key is for one rooftop [A §5].',
     }
-  const places = [region, access['region']]
-  const differ = places.every((place) => typeof place === 'string') && places[0] !== places[1]
+  const regions = [region, access['region']]
+  const differ = regions.every((place) => typeof place === 'string') && regions[0] !== regions[1]
   return differ
-    ? { region: `is ${places[0]}, but its key ${key} is for ${places[1]}: correct one [A §5].` }
+    ? { region: `is ${regions[0]}, but its key ${key} is for ${regions[1]}: correct one [A §5].` }
     : {}
 }

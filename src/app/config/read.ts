@@ -180,11 +180,11 @@ function complete(
   if (!config) throw new Error('a config with problems cannot be completed')
   const rooftops = config.rooftops.map((entry) => {
     const access = config.keys[entry.key]!
-    const place = entry.region ?? access.region
+    const region = entry.region ?? access.region
     return Object.freeze({
       ...entry,
-      region: place,
-      odometerUnit: entry.odometerUnit ?? (place === 'US' ? 'mi' : 'km'),
+      region: region,
+      odometerUnit: entry.odometerUnit ?? (region === 'US' ? 'mi' : 'km'),
       group: rooftopGroup(entry, config.keys),
     } satisfies RooftopConfig)
   })

@@ -118,7 +118,7 @@ const isDue = `${isConfigured} and alert.source_id = $4 and sent_at is null and 
   and (kind <> 'raised' or resolved_at is null and raised_at <= now() - make_interval(secs => $3::float8 * 60))`
 
 /** Messages of one receiver that are sent in one pass. */
-const mostAtOnce = 10
+const maxAtOnce = 10
 
 /** What is to be sent: all ends, but new alerts of these kinds only, since a check has just confirmed those. */
 export async function dueMessages(
@@ -133,7 +133,7 @@ export async function dueMessages(
          row_number() over (partition by message.target, recipient order by attempts, made_at, message_id) as position
        from ops.alert_message as message join ops.alert as alert using (alert_id)
        where ${isDue} and (kind <> 'raised' or alert_key ^@ any($5::text[]))) as due
-     where position <= ${mostAtOnce} order by position`,
+     where position <= ${maxAtOnce} order by position`,
     [targets, recipients, afterMinutes, sourceId, kinds],
   )
   return rows

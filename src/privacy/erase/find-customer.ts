@@ -45,7 +45,7 @@ export interface Findings {
  *  customer's fields, or of fields that nothing names where the customer's are empty: a mention in a text does not make someone the customer. */
 export async function findCustomer(
   work: ErasureWork,
-  asked: readonly SearchTerm[],
+  requested: readonly SearchTerm[],
   begin: readonly EvaluationKey[],
 ): Promise<Findings> {
   const groups = await readGroups(work.client)
@@ -59,23 +59,23 @@ export async function findCustomer(
   const foundPersons = [...found.values()].flatMap(({ persons }) => persons)
   const emails = foundPersons.flatMap(contactTerms).filter(({ kind }) => kind === 'email')
   const foundNames = new Set(foundPersons.map(({ name }) => phraseKey(name ?? '')))
-  const seeds = asked.length > 0 ? asked : emails
+  const seeds = requested.length > 0 ? requested : emails
   const candidates = await evaluationsNaming(work, groups, seeds)
   const unknown = candidates.filter((candidate) => !found.has(evaluationKey(candidate)))
   for (const { key: candidate, named } of await readPersons(work, unknown)) {
     const isTheirs = (person: Person) =>
-      (asked.length > 0 ? possibleContactTerms : contactTerms)(person).some(({ kind, key }) =>
+      (requested.length > 0 ? possibleContactTerms : contactTerms)(person).some(({ kind, key }) =>
         seeds.some((seed) => seed.kind === kind && seed.key === key),
       ) &&
       // An e-mail that was not requested may be shared, so the name must be the same.
-      (asked.length > 0 || foundNames.has(phraseKey(person.name ?? '')))
+      (requested.length > 0 || foundNames.has(phraseKey(person.name ?? '')))
     const match = { ...candidate, ...splitPersons(named, isTheirs) }
     if (match.persons.length === 0) continue
     const isCurrent = named.current.every((person) => match.persons.includes(person))
     if (isCurrent) found.set(evaluationKey(candidate), match)
     else former.push(match)
   }
-  return await findMentions(work, groups, asked, { found: [...found.values()], former })
+  return await findMentions(work, groups, requested, { found: [...found.values()], former })
 }
 
 /** Separates the customer from other people in an evaluation: a salesperson may have entered the wrong one first. */
@@ -147,12 +147,12 @@ function evaluationKeys(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
 async function findMentions(
   { client, tables, wire, search }: ErasureWork,
   groups: Groups,
-  asked: readonly SearchTerm[],
+  requested: readonly SearchTerm[],
   { found, former }: Pick<Findings, 'found' | 'former'>,
 ): Promise<Findings> {
   const known = [...found, ...former]
   const persons = known.flatMap((each) => each.persons)
-  const all = distinctTerms([...asked, ...persons.flatMap(personTerms)])
+  const all = distinctTerms([...requested, ...persons.flatMap(personTerms)])
   const anyOf = plainTerms(all)
   const matches = await search(tables, buildPatterns(all, uniqueRooftops(known)))
   const theirs = new Set(known.map(evaluationKey))
@@ -177,7 +177,7 @@ async function findMentions(
     for (const term of carries) carried.add(term)
   }
   const dealerRows = hits.filter(isDealerRow)
-  const isAsked = new Set(asked.map(termId))
+  const isAsked = new Set(requested.map(termId))
   const dealerNames = all.filter(
     (term) =>
       !isAsked.has(termId(term)) && dealerRows.some((hit) => matchesTerms(hit, plainTerms([term]))),

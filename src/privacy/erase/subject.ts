@@ -39,9 +39,9 @@ export function maskSubject(subject: Subject): string {
 
 /** Finds the subject of an erasure. UsageError if the evaluation is unknown, or in several dealer groups. */
 export async function findSubject(work: ErasureWork, subject: Subject): Promise<Findings> {
-  const asked = requestedTerms(subject)
+  const requested = requestedTerms(subject)
   const begin = subject.kind === 'eval' ? [await theEvaluation(work.client, subject)] : []
-  return await findCustomer(work, asked, begin)
+  return await findCustomer(work, requested, begin)
 }
 
 /** The same while loads continue, so that the cache has almost everything when they must wait. */

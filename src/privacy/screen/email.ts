@@ -95,7 +95,7 @@ function isEnding(label: string): boolean {
 /** The domain, and its beginnings where words may follow without a space, e.g. `b.example` of `b.example.Please`. */
 function possibleDomains(domain: string): string[] {
   const found = new Set([domain])
-  let labels = domain.split('.').slice(0, mostLabels)
+  let labels = domain.split('.').slice(0, maxLabels)
   while (labels.length > 1 && isWord(labels)) {
     labels = labels.slice(0, -1)
     found.add(labels.join('.'))
@@ -108,7 +108,7 @@ function possibleDomains(domain: string): string[] {
 }
 
 /** Longer than any real domain: the rest of a hostile one is ignored. */
-const mostLabels = 12
+const maxLabels = 12
 
 /** Whether the last label begins a sentence, or is no ending of a domain while those before have one. */
 function isWord(labels: readonly string[]): boolean {

@@ -18,7 +18,7 @@ const nationalDigits: readonly (readonly [code: string, lengths: readonly number
   })
 /** Fewer digits identify no one; more are not a phone number (E.164). */
 const minDigits = 7
-const mostDigits = 15
+const maxDigits = 15
 
 /** A phone number within a text. */
 interface PhoneFound {
@@ -41,7 +41,7 @@ export function digitsIn(text: string): string {
 /** A row with more digit groups is a table of figures. There a number has at most `mostGroups` groups:
  *  hostile text must not give ten candidates for every digit. */
 const longRow = 40
-const mostGroups = 7
+const maxGroups = 7
 
 /** What may be between the digits of a phone number. */
 export const phoneSeparators = ' \t\n\r().-/\u2010\u2011\u2012\u2013\u2014\u2212'
@@ -51,13 +51,13 @@ const separatorPattern = new RegExp(`^[\\s${phoneSeparators.replace('-', '\\-')}
 export function* phonesIn(text: string): Generator<PhoneFound> {
   const plain = normaliseText(text)
   for (const row of digitRows(plain.text)) {
-    const most = row.length > longRow ? mostGroups : row.length
+    const most = row.length > longRow ? maxGroups : row.length
     for (const [first, { start }] of row.entries()) {
       const isInternational = plain.text[start - 1] === '+'
       let digits = ''
       for (const group of row.slice(first, first + most)) {
         digits += group.digits
-        if (digits.length > mostDigits + 4) break
+        if (digits.length > maxDigits + 4) break
         const key = toNational(digits, isInternational)
         if (key !== null)
           yield { key, ...plain.rangeOf(isInternational ? start - 1 : start, group.end) }
@@ -103,7 +103,7 @@ function toNational(digits: string, plus: boolean): string | null {
   const isInternational = plus || digits.startsWith('00')
   const bare = digits.startsWith('0') ? digits.replace(/^0+/, '') : digits
   const national = withoutCode(bare, isInternational || (bare === digits && digits.length >= 11))
-  return national.length >= minDigits && national.length <= mostDigits ? national : null
+  return national.length >= minDigits && national.length <= maxDigits ? national : null
 }
 
 function withoutCode(digits: string, mayHaveOne: boolean): string {

@@ -94,7 +94,7 @@ export function distinctTerms(terms: readonly SearchTerm[]): SearchTerm[] {
 /** Longer than any real name, address or list of contacts. The rest is ignored, or a hostile field of a megabyte
  *  would give hundreds of thousands of terms. */
 const longestField = 1000
-const mostWords = 24
+const maxWords = 24
 
 /** The e-mails and phone numbers of a person's fields; a field may have several. */
 export function contactTerms(person: Person): SearchTerm[] {
@@ -183,7 +183,7 @@ function nameSpellings(name: string | null): string[] {
     name === null
       ? []
       : tokenize(name)
-          .slice(0, mostWords)
+          .slice(0, maxWords)
           .map(({ start, end }) => name.slice(start, end))
   if (words.length < 2) return words
   const rotations = words.map((_, begin) =>
@@ -195,7 +195,7 @@ function nameSpellings(name: string | null): string[] {
 /** The whole address, and its first line. */
 function addressSpellings(address: string | null): string[] {
   if (address === null) return []
-  const beginning = address.slice(0, tokenize(address)[mostWords - 1]?.end)
+  const beginning = address.slice(0, tokenize(address)[maxWords - 1]?.end)
   return [beginning, beginning.split(/[,\n]/)[0]!]
 }
 

@@ -12,7 +12,7 @@ import { type Call, serve } from '../call.ts'
 import {
   type CheckKind,
   lastCheckedAt,
-  mostUrgent,
+  maxUrgent,
   type VehicleCheck,
   type WatchStatus,
   watchStatusAt,
@@ -116,7 +116,7 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
       { ...service.rendering.decoys?.watched(check) },
     ),
   )
-  return valuesAt(names, { checks: items }, { WatchStatus: mostUrgent(statuses) })
+  return valuesAt(names, { checks: items }, { WatchStatus: maxUrgent(statuses) })
 })
 
 /** A report is not monitored: it has the status of the certificate that existed when it was made. */

@@ -35,12 +35,12 @@ export async function openOwnFolders(folder: string): Promise<OwnFolders> {
     await mkdir(path).catch((error) => {
       if (!isCode(error, 'EEXIST')) throw error
     })
-    const own = await openAt(path, shown, constants.O_NOFOLLOW)
-    await assertOurs(own.handle, shown)
-    return own
+    const opened = await openAt(path, shown, constants.O_NOFOLLOW)
+    await assertOurs(opened.handle, shown)
+    return opened
   }
   const working = await openOwn(folders.working)
-  // A rename takes a file, so that two processes never take it both; between disks there is none.
+  // A rename takes a opened, so that two processes never take it both; between disks there is none.
   if (working.dev !== top.dev)
     throw new FolderProblem(
       `${join(folder, folders.working)} is on another disk than the folder: let Forecourt make it, and put only done/ and failed/ on another one.`,

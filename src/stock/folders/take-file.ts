@@ -24,7 +24,7 @@ import { isThere } from './place-file.ts'
 import type { FilePlan } from './plan-parts.ts'
 
 /** A list of a million vehicles has a tenth of this. */
-const mostBytes = 2 * 1024 ** 3
+const maxBytes = 2 * 1024 ** 3
 const maxAttempts = 3
 /** An empty file may be one whose upload has just started. */
 const emptyFactor = 6
@@ -102,9 +102,9 @@ function findRefusal(found: BigIntStats): string | null {
   if (found.isSymbolicLink())
     return 'It is a symbolic link, which may point anywhere, so it was not read: drop the file itself.'
   if (!found.isFile()) return 'It is not a file.'
-  if (found.size <= mostBytes) return null
+  if (found.size <= maxBytes) return null
   const gigabytes = (Number(found.size) / 1024 ** 3).toFixed(1)
-  return `It has ${gigabytes} GB, and no stock list has more than ${mostBytes / 1024 ** 3}: is it another file?`
+  return `It has ${gigabytes} GB, and no stock list has more than ${maxBytes / 1024 ** 3}: is it another file?`
 }
 
 async function attempt(work: FileWork): Promise<FileResult | null> {

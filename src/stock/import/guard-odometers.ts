@@ -1,6 +1,6 @@
 import { columnName } from '../csv/map/candidates.ts'
 import type { Mapping } from '../csv/map/column-mapping.ts'
-import { mostKm } from '../csv/map/typing/odometer.ts'
+import { maxKm } from '../csv/map/typing/odometer.ts'
 import { assertSure, type OpenList } from './open-list.ts'
 import type { ImportRequest } from './request.ts'
 import type { Staging } from './stage.ts'
@@ -30,7 +30,7 @@ export async function guardOdometers(
      )
      select stock_no, concat_ws(' ', extras ->> 'odometer', extras ->> 'odometer_unit') as reading, count(*) over ()::int as count
      from doubted order by odometer_km desc limit ${shown}`,
-    [rooftopId, importId, mostKm],
+    [rooftopId, importId, maxKm],
   )
   if (rows.length === 0) return
   const { count } = rows[0]!

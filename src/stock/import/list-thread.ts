@@ -13,7 +13,7 @@ const [{ isKnownHeader }, { proposeMapping }, { readList }, { encodeError }] = a
   import('./thread-error.ts'),
 ])
 
-const mostRecords = 1_000
+const maxRecords = 1_000
 
 const port = parentPort!
 let csv: CsvFile | null = null
@@ -34,7 +34,7 @@ async function* pulled(): AsyncGenerator<Uint8Array> {
 /** In pieces that the program takes at once: a long text may turn out to be very many records. */
 async function* recordPieces(csv: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
   for await (const batch of csv.batches)
-    for (let at = 0; at < batch.length; at += mostRecords) yield batch.slice(at, at + mostRecords)
+    for (let at = 0; at < batch.length; at += maxRecords) yield batch.slice(at, at + maxRecords)
 }
 
 async function answer(

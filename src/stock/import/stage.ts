@@ -21,7 +21,7 @@ const batchLength = 4_000_000
 /** Records between two pauses while the database works: about a millisecond of reading and typing. */
 const pauseEvery = 16
 /** The most VINs that are stored for an exact check. */
-const mostVins = 10_000
+const maxVins = 10_000
 
 /** Tables that an import adds rows to. */
 export interface ImportTables {
@@ -166,12 +166,12 @@ export class Stage {
     return {
       ...{ hadStock: this.#before === null, staged: this.#staged, left: this.#left },
       ...{ added: this.#added },
-      duplicateVins: this.#duplicateVins.size > mostVins ? null : [...this.#duplicateVins],
+      duplicateVins: this.#duplicateVins.size > maxVins ? null : [...this.#duplicateVins],
     }
   }
 
   #noteVin(vin: string): void {
-    if (this.#duplicateVins.size <= mostVins) this.#duplicateVins.add(copied(vin))
+    if (this.#duplicateVins.size <= maxVins) this.#duplicateVins.add(copied(vin))
   }
 
   async #send(): Promise<void> {
@@ -192,8 +192,8 @@ export class Stage {
   async #copy(batch: RowBatch): Promise<void> {
     const { rows } = this.#staging.tables
     await this.#copyWith([`${rows} (${rowColumns})`, batch.rows], batch.takeAdded())
-    const asked = batch.mayBeKnown
-    if (asked.length > 0) this.#staged += batch.splitWaiting(await this.#knownOf(asked))
+    const doubtful = batch.mayBeKnown
+    if (doubtful.length > 0) this.#staged += batch.splitWaiting(await this.#knownOf(doubtful))
     await this.#copyWith([`pg_temp.stock_stage (${stageColumns})`, batch.stage], batch.takeAdded())
   }
 

@@ -66,10 +66,10 @@ group by side, cell.name, market.currency`
 /** A median of fewer cars says little. */
 const minCars = 3
 /** Amounts that move by more have another scale: thousands, cents, a monthly rate. */
-const mostFactor = 3
+const maxFactor = 3
 /** Odometers of new cars differ by large factors. */
 const leastKilometres = 10_000
-const mostYears = 8
+const maxYears = 8
 
 /** A refusal if a median is far from that of the stock on hand; of a first list, from what cars for sale have. That is
  *  usually another column, unit or currency, or a number that a program read wrongly. */
@@ -119,9 +119,9 @@ function findUnusual(
 
 function isFar(column: FigureColumn, median: number, before: number): boolean {
   const difference = Math.abs(median - before)
-  if (column === 'model_year') return difference > mostYears
+  if (column === 'model_year') return difference > maxYears
   if (column === 'odometer_km' && difference < leastKilometres) return false
-  return Math.max(median, before) > mostFactor * Math.min(median, before)
+  return Math.max(median, before) > maxFactor * Math.min(median, before)
 }
 
 /** Medians of the trade, as wide as they can be: a dealer of cheap cars and one of sports cars are both within. */

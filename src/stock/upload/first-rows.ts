@@ -36,8 +36,8 @@ export interface FirstRows {
   readonly sheet: string | null
 }
 
-const mostSamples = 5
-const mostRows = 10
+const maxSamples = 5
+const maxRows = 10
 
 /** The first rows of a list. What a question proposes is taken as answered. */
 export function firstRows(list: ListSample, request: ImportRequest, mapping: Mapping): FirstRows {
@@ -52,7 +52,7 @@ export function firstRows(list: ListSample, request: ImportRequest, mapping: Map
   return {
     ...{ sheets: sheetsWith(sheets, origin?.sheet ?? null), sheet: origin?.sheet ?? null },
     samples: columns.map(({ index }) =>
-      cellSamples({ cells: cells.map((row) => row[index] ?? '') }, mostSamples),
+      cellSamples({ cells: cells.map((row) => row[index] ?? '') }, maxSamples),
     ),
     preview: buildPreview(typedRows(list, request, { ...mapping, columns })),
   }
@@ -78,7 +78,7 @@ function typedRows(
   const [type, read] = [rowTyper(mapping, styles), cellReader(mapping, styles)]
   return sample
     .filter(({ problem }) => problem?.code !== 'blank-row')
-    .slice(0, mostRows)
+    .slice(0, maxRows)
     .map((record) => {
       const { line } = record
       const typed = type(read({ ...record, cells: record.cells.slice(0, width) }))

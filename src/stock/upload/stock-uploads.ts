@@ -53,12 +53,12 @@ interface UploadRow {
 }
 
 /** Characters of a list that is held in memory: a list of a drop folder may have 2 GB. */
-const mostText = 100_000_000
+const maxText = 100_000_000
 
 /** Lists of one person that wait. */
-const mostWaiting = 10
+const maxWaiting = 10
 /** Lists of a drop folder that wait for one rooftop: the newest. */
-const mostOffered = 5
+const maxOffered = 5
 /** How many days such a list waits. */
 export const offeredDays = 7
 
@@ -102,7 +102,7 @@ export class StockUploads {
     if (inboxFileId !== undefined) this.#services.crashPoint?.('offer-stored')
     if (rows[0] !== undefined) return rows[0].id
     throw new UsageError(
-      `${mostWaiting} lists of yours wait already: import one of them or drop it, then upload this one.`,
+      `${maxWaiting} lists of yours wait already: import one of them or drop it, then upload this one.`,
     )
   }
 
@@ -170,7 +170,7 @@ export class StockUploads {
   }
 
   /** Rows of an import as the text of a list. UsageError beyond a size that this process can hold. */
-  async textOf(importId: number, chosen: ChosenRows, mostLength = mostText): Promise<Buffer> {
+  async textOf(importId: number, chosen: ChosenRows, maxLength = maxText): Promise<Buffer> {
     return await inTransaction(
       this.#services.warehouse.pool,
       async ({ client }) => {
@@ -179,7 +179,7 @@ export class StockUploads {
         for await (const part of storedListText(client, importId, chosen)) {
           parts.push(part)
           length += part.length
-          if (length > mostLength) throw tooLong(importId)
+          if (length > maxLength) throw tooLong(importId)
         }
         return Buffer.from(parts.join(''))
       },
@@ -271,14 +271,14 @@ const insertUpload = `
   insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id, corrects_import_id, inbox_file_id, ends_at)
   select $1::int, $2::varchar, $3, $4::bytea, $5::int, $6::bytea, $7::jsonb, ${newestOf('$1')}, $8::bigint, $9::bigint,
     now() + case when $9::bigint is null then interval '1 day' else interval '${offeredDays} days' end
-  where $9::bigint is not null or (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${mostWaiting}
+  where $9::bigint is not null or (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${maxWaiting}
   on conflict (inbox_file_id) where inbox_file_id is not null do update set inbox_file_id = excluded.inbox_file_id
   returning upload_id as id`
 
 const deleteOlderOffers = `
   delete from ops.stock_upload where upload_id in (
     select upload_id from ops.stock_upload where rooftop_id = $1 and inbox_file_id is not null and import_id is null
-    order by inbox_file_id desc offset ${mostOffered})`
+    order by inbox_file_id desc offset ${maxOffered})`
 
 const finishUpload = `
   update ops.stock_upload as u set import_id = $2::bigint, content = null, result = null, import_began_at = null

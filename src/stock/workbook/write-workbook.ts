@@ -18,8 +18,8 @@ export interface WrittenSheet {
 }
 
 /** What Excel opens; it calls files with more damaged. */
-const mostRows = 1_048_576
-const mostColumns = 16_384
+const maxRows = 1_048_576
+const maxColumns = 16_384
 const longestCell = 32_767
 
 /** The index of each style of `styles`. */
@@ -100,7 +100,7 @@ function rowXml(
   cells: readonly string[],
   kindOf: (column: number) => ColumnKind | 'head',
 ): string {
-  if (line > mostRows || cells.length > mostColumns) throw tooMany()
+  if (line > maxRows || cells.length > maxColumns) throw tooMany()
   const written = cells.map((text, column) =>
     text === '' ? '' : cellXml(`${columnName(column)}${line}`, text, kindOf(column)),
   )
@@ -130,7 +130,7 @@ function cellNumber(text: string, kind: ColumnKind | 'head'): string | null {
 }
 
 function tooMany(): UsageError {
-  const sizes = `${mostRows.toLocaleString('en')} rows of ${mostColumns.toLocaleString('en')} columns`
+  const sizes = `${maxRows.toLocaleString('en')} rows of ${maxColumns.toLocaleString('en')} columns`
   return new UsageError(
     `the export is larger than a sheet of Excel, which has ${sizes}: write it with --format csv.`,
   )

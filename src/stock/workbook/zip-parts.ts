@@ -11,7 +11,7 @@ export interface ZipParts {
   /** Whether it has that file; upper and lower case are the same, as in a workbook. */
   has(name: string): boolean
   /** Unpacks one file. CsvFileError beyond a limit, or if it does not match its checksum. */
-  read(name: string, mostBytes?: number): AsyncGenerator<Buffer>
+  read(name: string, maxBytes?: number): AsyncGenerator<Buffer>
 }
 
 /** Lists the files of a zip file. CsvFileError if it is none, has a password, or too many files. */
@@ -22,8 +22,8 @@ export async function openZip(bytes: Buffer, limits: WorkbookLimits): Promise<Zi
   return {
     names: [...entries.values()].map(({ fileName }) => fileName),
     has: (name) => entries.has(name.toLowerCase()),
-    read: (name, mostBytes = limits.partBytes) =>
-      unpack(zip, entries.get(name.toLowerCase())!, { limits, mostBytes, unpacked }),
+    read: (name, maxBytes = limits.partBytes) =>
+      unpack(zip, entries.get(name.toLowerCase())!, { limits, mostBytes: maxBytes, unpacked }),
   }
 }
 
@@ -99,12 +99,12 @@ async function* entryStream(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer> 
 }
 
 function assertSize(name: string, size: number, packed: number, use: Unpacking): void {
-  const { limits, mostBytes, unpacked } = use
+  const { limits, mostBytes: maxBytes, unpacked } = use
   const unpacks = `${quoted(name)} in the file unpacks`
   const advice = `it is no stock list, or has far more in it than one; ${saveAsCsv}`
-  if (size > mostBytes)
-    throw tooLarge(`${unpacks} to more than ${sizeText(mostBytes)}`, sizeText(mostBytes), advice)
-  if (unpacked.bytes > Math.max(limits.totalBytes, mostBytes))
+  if (size > maxBytes)
+    throw tooLarge(`${unpacks} to more than ${sizeText(maxBytes)}`, sizeText(maxBytes), advice)
+  if (unpacked.bytes > Math.max(limits.totalBytes, maxBytes))
     throw tooLarge(
       `the file unpacks to more than ${sizeText(limits.totalBytes)}`,
       sizeText(limits.totalBytes),

@@ -1,6 +1,6 @@
 import { getPricing } from '../../api/contract/appraisal/pricing.ts'
 import { defineEnrichment } from '../../sync/enrich/enrichment.ts'
-import { askDue, planAsks } from '../../sync/enrich/enrichment-slice.ts'
+import { planAsks, requestDue } from '../../sync/enrich/enrichment-slice.ts'
 import { type PayloadRows, payloadKeys } from '../../sync/records/payload-rows.ts'
 import { bindSlice, type Stream } from '../../sync/run/stream.ts'
 import type { RecordWarning } from '../../values/record.ts'
@@ -59,8 +59,8 @@ export const pricing: Stream = {
   follows: [],
   payloadRows,
   slices: {
-    sync: bindSlice(prices, askDue),
-    retry: bindSlice(prices, askDue),
+    sync: bindSlice(prices, requestDue),
+    retry: bindSlice(prices, requestDue),
   },
   plan: async (scope) => await planAsks(prices, scope),
 }

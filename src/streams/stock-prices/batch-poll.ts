@@ -180,14 +180,14 @@ async function writeComplete(
   const loadedUnits = answers.map(({ unit }, index) => ({ unit, ...loaded[index]! }))
   const failed = unstored.map(({ stockNo }): [string, UnitOutcome] => [stockNo, 'failed'])
   await recordOutcomes(tx, batchNo, new Map([...unitOutcomes(matched, loadedUnits), ...failed]))
-  const asked = [...answers, ...unmatched(matched)].map(({ unit }) => unit.stockNo)
+  const stockNumbers = [...answers, ...unmatched(matched)].map(({ unit }) => unit.stockNo)
   const unstoredWarnings = unstored.map(({ stockNo }) => ({
     ...{ naturalKey: stockNo, check: 'cannot-be-stored', detail: refused.get(stockNo)! },
   }))
   await reportUnits(
     tx,
     job,
-    [...asked, ...unstored.map(({ stockNo }) => stockNo)],
+    [...stockNumbers, ...unstored.map(({ stockNo }) => stockNo)],
     [...batchWarnings(matched, loadedUnits, batchNo), ...unstoredWarnings],
   )
   await reportUnknown(tx, job, batchNo, matched.unknown)

@@ -1,6 +1,6 @@
 import { MissingField } from '../../api/contract/operation.ts'
 import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
-import { findRefusedKey, wasTaken } from '../../api/sources/status-rules.ts'
+import { findRefusedKey, wasAccepted } from '../../api/sources/status-rules.ts'
 import { errorText, SyncError } from '../../errors.ts'
 import { advanceFence, type Run } from '../../sync/run/run-ledger.ts'
 import { pickSources } from '../../sync/run/sources.ts'
@@ -77,7 +77,7 @@ export async function sendBatch(job: SliceJob, batch: RecordedBatch): Promise<Se
     if (!(error instanceof SyncError)) throw error
     if (error.status === 413) return { kind: 'tooLarge' }
     const refusedKey = findRefusedKey(error)
-    const kind = wasTaken(error) === 'no' ? 'refused' : 'lost'
+    const kind = wasAccepted(error) === 'no' ? 'refused' : 'lost'
     return { kind, reason: errorText(error), refusedKey }
   }
 }

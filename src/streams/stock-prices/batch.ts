@@ -94,13 +94,13 @@ export function matchResults(
 ): Matched {
   const byReference = Map.groupBy(results, ({ reference }) => reference ?? '')
   const matched = units.map((unit) => ({ unit, found: byReference.get(unit.stockNo) ?? [] }))
-  const asked = new Set(units.map(({ stockNo }) => stockNo))
+  const stockNumbers = new Set(units.map(({ stockNo }) => stockNo))
   return {
     answers: matched.flatMap(({ unit, found }) =>
       found.length === 1 ? [{ unit, record: found[0]!.record }] : [],
     ),
     missing: matched.flatMap(({ unit, found }) => (found.length === 0 ? [unit] : [])),
     duplicate: matched.flatMap(({ unit, found }) => (found.length > 1 ? [unit] : [])),
-    unknown: [...byReference.keys()].filter((reference) => !asked.has(reference)),
+    unknown: [...byReference.keys()].filter((reference) => !stockNumbers.has(reference)),
   }
 }

@@ -7,7 +7,7 @@ import {
 import type { evalid } from '../../api/contract/fields.ts'
 import type { Operation } from '../../api/contract/operation.ts'
 import { defineEnrichment } from '../../sync/enrich/enrichment.ts'
-import { askDue, planAsks } from '../../sync/enrich/enrichment-slice.ts'
+import { planAsks, requestDue } from '../../sync/enrich/enrichment-slice.ts'
 import type { PayloadRows } from '../../sync/records/payload-rows.ts'
 import { bindSlice, type Stream } from '../../sync/run/stream.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
@@ -57,7 +57,7 @@ const checks = defineEnrichment<CheckRecord>({
 })
 
 const payloadRows: PayloadRows = { keysOf: checkKeys, derive: deriveChecks }
-const askChecks = bindSlice(checks, askDue)
+const requestChecks = bindSlice(checks, requestDue)
 
 /** Past PPSR searches and Car History reports with their links, and the statuses of the watches: AU alone [A §4]. */
 export const vehicleChecks: Stream = {
@@ -68,7 +68,7 @@ export const vehicleChecks: Stream = {
   follows: [evaluationRecords.name],
   payloadRows,
   slices: {
-    ...{ sync: askChecks, backfill: askChecks, retry: askChecks, links: askChecks },
+    ...{ sync: requestChecks, backfill: requestChecks, retry: requestChecks, links: requestChecks },
   },
   plan: async (scope) => await planAsks(checks, scope),
 }

@@ -56,7 +56,7 @@ const failuresAllowed = 8
  * Asks about the evaluations concurrently; the key's limiter sets how many at once. Once there is a reason to stop, nothing more
  * is asked. Answers received before that count.
  */
-export async function askAll(
+export async function requestAll(
   job: SliceJob<Enrichment>,
   tasks: readonly EnrichmentTask[],
 ): Promise<AskResult> {
@@ -72,7 +72,7 @@ export async function askAll(
   const askTask = async (task: EnrichmentTask): Promise<void> => {
     if (stopReason !== null) return
     try {
-      answers.push(await askOne(job, task, whileWaiting))
+      answers.push(await requestOne(job, task, whileWaiting))
     } catch (error) {
       if (!(error instanceof SyncError)) {
         if (!isDataFault(error)) throw error
@@ -144,7 +144,7 @@ async function hasEverAnswered({
   return row !== undefined
 }
 
-async function askOne(
+async function requestOne(
   job: SliceJob<Enrichment>,
   task: EnrichmentTask,
   whileWaiting: WhileWaiting,

@@ -13,7 +13,7 @@ import { commitSlice, readRunStream } from '../run/commit-slice.ts'
 import { untriedKeys } from '../run/retry-slice.ts'
 import { type Counts, isHistory, type Run } from '../run/run-ledger.ts'
 import type { CallPlan, PlanScope, SliceJob, SliceResult } from '../run/stream.ts'
-import { type Answer, type AskResult, askAll, type StopReason } from './ask-source.ts'
+import { type Answer, type AskResult, requestAll, type StopReason } from './ask-source.ts'
 import { type DueQuery, type Enrichment, type EnrichmentTask, taskKey } from './enrichment.ts'
 import { type AskSpan, nextPollAt, park, parkedUntil, recordAnswers } from './enrichment-state.ts'
 
@@ -27,12 +27,12 @@ type Answered = Extract<Answer, { kind: 'answered' }>
  * One slice of an enrichment: due evaluations → concurrent requests → one transaction with observations, payloads, states and
  * the fenced completion of the work. Evaluations that were not asked about, or whose answers a crash lost, stay due.
  */
-export async function askDue(job: Job): Promise<SliceResult> {
+export async function requestDue(job: Job): Promise<SliceResult> {
   const { context } = job
   const began = context.appraisal.clock.now()
   const budget = await budgetLeft(job)
   const tasks = await dueTasks(job, budget, began)
-  const { answers, stopReason } = await askUnlessParked(job, tasks)
+  const { answers, stopReason } = await requestUnlessParked(job, tasks)
   // Of some refusals only the other answers show whether the key is meant.
   if (answers.some(isRefusal)) await context.storeKeyAnswers()
   const now = context.appraisal.clock.now()
@@ -128,10 +128,10 @@ async function savedCalls({ db }: Tx, { context, run, stream, rooftop }: Job): P
 }
 
 /** Asks about the tasks, unless the key's quota is used up. */
-async function askUnlessParked(job: Job, tasks: readonly EnrichmentTask[]): Promise<AskResult> {
+async function requestUnlessParked(job: Job, tasks: readonly EnrichmentTask[]): Promise<AskResult> {
   if (tasks.length === 0) return { answers: [], stopReason: null }
   const parked = await parkedUntil(job.context.db, job, job.context.appraisal.clock.now())
-  if (parked === null) return await askAll(job, tasks)
+  if (parked === null) return await requestAll(job, tasks)
   return { answers: [], stopReason: { errorAction: 'park', reason: parked.reason } }
 }
 

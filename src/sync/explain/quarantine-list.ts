@@ -101,7 +101,7 @@ export interface QuarantineCause {
 }
 
 /** Entries that are grouped at most: the newest. */
-export const mostGrouped = 10_000
+export const maxGrouped = 10_000
 
 /** What can be read again: of these streams and rooftops (by uid). */
 export interface RetriableBy {
@@ -125,11 +125,11 @@ export async function readCauses(
       select ops.issue_path(issues) as path, ops.issue_text(issues) as message, quarantine_id, stream, rooftop_uid, first_seen_at, last_seen_at,
         ${isRetriable(by)} as is_retriable
       from ops.quarantine join core.rooftop using (rooftop_id) where ${quarantineConditions(filter)}
-      order by quarantine_id desc limit ${mostGrouped + 1}
+      order by quarantine_id desc limit ${maxGrouped + 1}
     )
     select ops.cause_of(path, message) as cause, path, message, count(*)::int as records, count(*) filter (where is_retriable)::int as retriable, max(quarantine_id) as newest, array_agg(distinct stream::text) as streams,
       array_agg(distinct rooftop_uid::text) as rooftops, min(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt",
-      (select count(*) from newest) > ${mostGrouped} as "isCapped"
+      (select count(*) from newest) > ${maxGrouped} as "isCapped"
     from newest group by path, message
     order by records desc, max(last_seen_at) desc, cause`.execute(db)
   const causes = rows.map(({ isCapped: _, ...cause }) => cause)
@@ -140,11 +140,11 @@ export async function readCauses(
 export async function showQuarantine(
   db: Db,
   id: number,
-  mostCharacters: number | null = null,
+  maxCharacters: number | null = null,
 ): Promise<QuarantineDetail | null> {
   const { rows } = await sql<QuarantineDetail>`
     select ${columns}, coalesce(length(payload), 0) as characters,
-      case when length(payload) <= coalesce(${mostCharacters}::int, length(payload)) then payload end as payload, ${isoTime('window_from')} as "windowFrom", ${isoTime('window_until')} as "windowUntil",
+      case when length(payload) <= coalesce(${maxCharacters}::int, length(payload)) then payload end as payload, ${isoTime('window_from')} as "windowFrom", ${isoTime('window_until')} as "windowUntil",
       run_id::float8 as "runId", ${isoTime('resolved_at')} as "resolvedAt"
     from ops.quarantine join core.rooftop using (rooftop_id) where quarantine_id = ${id}`.execute(
     db,

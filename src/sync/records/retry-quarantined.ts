@@ -13,7 +13,7 @@ import type { Stream } from '../run/stream.ts'
 type Rooftops = Pick<Config, 'rooftops'>
 
 /** Records that a run reads again by their ids at most: every take from the queue reads them with the run. */
-export const mostRetried = 5_000
+export const maxRetried = 5_000
 
 /** Open entries of a stream and rooftop that can be read again. */
 interface Retriable {
@@ -62,7 +62,7 @@ export async function planRetry(
 async function readIds(...filter: Parameters<typeof countRetriable>): Promise<number[]> {
   const [db, ...rest] = filter
   const { rows } = await sql<{ id: number }>`
-    select quarantine_id as id from ${retriable(...rest)} order by 1 limit ${mostRetried}`.execute(
+    select quarantine_id as id from ${retriable(...rest)} order by 1 limit ${maxRetried}`.execute(
     db,
   )
   return rows.map(({ id }) => id)

@@ -183,8 +183,8 @@ export async function findResumable(
     ...{ runId: id, from, until: until ?? started },
   }))
   const left = await windowsLeft(db, spans, sync)
-  const found = rows.map(({ runId: id, state, arguments: asked }): Resumable => {
-    const { streams, rooftops, from, until, oldestFirst = false, relists = false } = asked
+  const found = rows.map(({ runId: id, state, arguments: answers }): Resumable => {
+    const { streams, rooftops, from, until, oldestFirst = false, relists = false } = answers
     return {
       runId: id,
       state,

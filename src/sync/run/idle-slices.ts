@@ -28,7 +28,7 @@ const longestWaitMs = 5_000
 type Job = SliceJob<Stream>
 
 /** Windows of a rooftop, at most: a night lists the recent ones and a part of the older ones. */
-const mostWindows = 512
+const maxWindows = 512
 
 /**
  * The first slices of one run's stream at some rooftops. Where nothing was listed before and nothing is listed now, the windows are
@@ -47,7 +47,7 @@ export async function* idleSlices(
     context.db,
     { run, stream: stream.name, rooftopIds },
     sync,
-    mostWindows,
+    maxWindows,
   )
   const quiet = await quietRooftops(context.db, stream.records!, rooftopIds, due)
   const stop = new AbortController()
@@ -121,7 +121,7 @@ async function quietRooftops(
   rooftopIds: readonly number[],
   due: ReadonlyMap<number, readonly DueWindow[]>,
 ): Promise<Set<number>> {
-  const candidates = rooftopIds.filter((id) => (due.get(id)?.length ?? 0) < mostWindows)
+  const candidates = rooftopIds.filter((id) => (due.get(id)?.length ?? 0) < maxWindows)
   const spans = candidates.flatMap((rooftopId) =>
     (due.get(rooftopId) ?? []).map((window) => ({ rooftopId, ...window })),
   )

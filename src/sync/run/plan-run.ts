@@ -28,7 +28,7 @@ export interface PlannedWork {
   readonly windowsOmitted?: number
 }
 
-const mostShown = 1000
+const maxShown = 1000
 
 /**
  * The plan of a run: windows by reason and the calls to expect, from what earlier windows held. Calls nothing and writes
@@ -86,11 +86,11 @@ function plannedWork(
   return {
     ...{ stream, rooftop, gap: count('gap'), recheck: count('recheck'), deep: count('deep') },
     ...{ unlisted, expectedLists: lists, expectedReads: reads },
-    windows: windows.slice(0, mostShown).map(({ from, until, reason }) => ({
+    windows: windows.slice(0, maxShown).map(({ from, until, reason }) => ({
       from: fromUnixSeconds(from).toISOString(),
       until: fromUnixSeconds(until).toISOString(),
       reason,
     })),
-    ...(windows.length > mostShown ? { windowsOmitted: windows.length - mostShown } : {}),
+    ...(windows.length > maxShown ? { windowsOmitted: windows.length - maxShown } : {}),
   }
 }

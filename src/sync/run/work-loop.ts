@@ -107,10 +107,10 @@ class WorkLoop {
     try {
       while (!this.#context.signal.aborted && this.#failure === undefined) {
         const free = concurrency - new Set(this.active.values()).size
-        const taken = await retry.run(() => this.#takeWork(free))
-        if (taken === 'done') break
-        for (const group of this.#grouped(taken)) this.#begin(group)
-        if (taken.length > 0) continue
+        const claimed = await retry.run(() => this.#takeWork(free))
+        if (claimed === 'done') break
+        for (const group of this.#grouped(claimed)) this.#begin(group)
+        if (claimed.length > 0) continue
         if (this.active.size === 0) await sleep(idleWaitMs)
         else await Promise.race([...this.active.values(), sleep(idleWaitMs * 4)])
       }

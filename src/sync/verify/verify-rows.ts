@@ -47,7 +47,7 @@ export interface RowsVerification {
   readonly rows: readonly DifferingRow[]
 }
 
-const mostNamed = 1000
+const maxNamed = 1000
 
 /** What is compared: all records, some taken at random, or the evaluations completed on some local days. */
 export interface RowScope {
@@ -84,7 +84,7 @@ export async function verifyRows(
         const fresh = found.map(({ row }) => row).filter((row) => isFirst(row, ofGroups))
         records += keys.length
         differing += fresh.length
-        rows.push(...fresh.slice(0, mostNamed - rows.length))
+        rows.push(...fresh.slice(0, maxNamed - rows.length))
       }
   return { records, sample, differing, rows }
 }

@@ -120,7 +120,7 @@ export async function readRecords(
   return await hydrate(job, ids, { storedHash, merged: new Set(merged), quarantined })
 }
 
-const mostPlanned = 1_000_000
+const maxPlanned = 1_000_000
 
 /** The windows that are due, and the records to expect in those that were never listed, as many as earlier windows held. */
 export async function planWindows(
@@ -131,12 +131,12 @@ export async function planWindows(
     // Nothing is covered: the whole range is a gap.
     const range = { from: run.from, until: run.until ?? run.sourceStart }
     const openUntil = run.until === null ? run.sourceStart : null
-    const all = cutIntoWindows([range], sync.windowHours * 3600, openUntil, mostPlanned)
+    const all = cutIntoWindows([range], sync.windowHours * 3600, openUntil, maxPlanned)
     const windows = all.map((window) => ({ ...window, reason: 'gap' as const }))
     return { lists: windows.length, reads: null, windows, unlisted: windows.length }
   }
   const scope = { rooftopId: rooftop?.id ?? 0, stream: name, run }
-  const windows = await dueWindows(db, scope, sync, mostPlanned)
+  const windows = await dueWindows(db, scope, sync, maxPlanned)
   const gaps = windows.filter(({ reason }) => reason === 'gap')
   const { rows } = await sql<{ average: number | null; unlisted: number }>`
     select avg(listed)::float8 as average,

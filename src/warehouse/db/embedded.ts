@@ -121,7 +121,7 @@ async function connectRunning(layout: Layout): Promise<Embedded | undefined> {
   const postmaster = await runningPostmaster(layout, 'unlocked')
   if (postmaster === undefined) return undefined
   const url = await connectionUrl(layout, postmaster.port)
-  const answer = await askServer(url, layout)
+  const answer = await checkServer(url, layout)
   return answer === 'ours' ? { url, port: postmaster.port, started: false } : undefined
 }
 
@@ -168,7 +168,7 @@ async function start(server: Server, log: (line: string) => void): Promise<Embed
         (startTimeoutSeconds + 10) * 1000,
       )
       const url = await connectionUrl(layout, port)
-      const answer = await askServer(url, layout)
+      const answer = await checkServer(url, layout)
       if (answer === 'ours') return { url, port, started: true }
       failure = new Error(answer)
     } catch (error) {
@@ -229,7 +229,7 @@ async function connectionUrl(layout: Layout, port: number): Promise<string> {
 }
 
 // Another program may have taken the port: only our own cluster reports our folder.
-async function askServer(url: string, layout: Layout): Promise<string> {
+async function checkServer(url: string, layout: Layout): Promise<string> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   client.on('error', () => undefined)
   try {

@@ -15,10 +15,10 @@ export interface RunLine {
 type WaitingLine = RunLine & { readonly runId: number }
 
 /** Lines of a run that are stored, and those among them that are neither warnings nor errors. */
-const [mostLines, mostInfo] = [200, 40]
+const [maxLines, maxInfo] = [200, 40]
 const longestMessage = 1_000
 /** Lines that wait to be written; more are dropped, because a log must not fill the memory while Postgres is away. */
-const mostWaiting = 1_000
+const maxWaiting = 1_000
 const everyMs = 1_000
 
 /**
@@ -39,7 +39,7 @@ export function openRunLog(pool: pg.Pool, log: Log): AsyncDisposable {
         .catch((error: unknown) => log.debug(`lines of runs not stored: ${errorText(error)}`))
   }
   const listening = listenToLog(log, (text) => {
-    const line = waiting.length < mostWaiting ? readLine(text) : null
+    const line = waiting.length < maxWaiting ? readLine(text) : null
     if (line === null) return
     waiting.push(line)
     timer ??= setTimeout(write, everyMs).unref()
@@ -87,7 +87,7 @@ async function storeLines(pool: pg.Pool, lines: readonly WaitingLine[]): Promise
        from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[]) with ordinality as line (run_id, at, level, message, nth)
      ) as new
      cross join lateral (select count(*) as lines from ops.run_log as old where old.run_id = new.run_id) as stored
-     where lines + nth_of_run <= case level when 'info' then ${mostInfo} else ${mostLines} end
+     where lines + nth_of_run <= case level when 'info' then ${maxInfo} else ${maxLines} end
        and exists (select from ops.run where run.run_id = new.run_id)
      order by nth`,
     [
@@ -103,6 +103,6 @@ async function storeLines(pool: pg.Pool, lines: readonly WaitingLine[]): Promise
 export async function readRunLines(db: Db, runId: number): Promise<RunLine[]> {
   const { rows } = await sql<RunLine>`
     select to_json(at) #>> '{}' as at, level, message from ops.run_log where run_id = ${runId}::bigint
-    order by line_id limit ${mostLines}`.execute(db)
+    order by line_id limit ${maxLines}`.execute(db)
   return rows
 }

@@ -46,10 +46,10 @@ const reasons: Readonly<Record<string, readonly [reason: string, advice: string]
 }
 
 /** A StoreError for a fault of a file system; any other error unchanged. */
-export function explainFileFault(error: unknown, place: string): unknown {
+export function explainFileFault(error: unknown, location: string): unknown {
   const { code } = (error ?? {}) as { code?: unknown }
   const known = typeof code === 'string' ? reasons[code] : undefined
   if (known === undefined) return error
   const [reason, advice] = known
-  return new StoreError(`${place} cannot be used: ${reason} (${code})`, advice, { cause: error })
+  return new StoreError(`${location} cannot be used: ${reason} (${code})`, advice, { cause: error })
 }

@@ -1,12 +1,16 @@
 /** Where a request went. `home`: the region of the bucket, if the store names it. */
-interface Place {
+interface BucketLocation {
   readonly bucket: string
   readonly region: string
   readonly home: string | undefined
 }
 
 /** What to do about an error code of S3. */
-export function adviceFor(code: string, status: number, { bucket, region, home }: Place): string {
+export function adviceFor(
+  code: string,
+  status: number,
+  { bucket, region, home }: BucketLocation,
+): string {
   if (code === 'NoSuchBucket') return `create the bucket ${bucket}, or correct lake.to`
   if (code === 'InvalidBucketName') return 'correct the bucket in lake.to'
   if (/^(InvalidAccessKeyId|SignatureDoesNotMatch|MissingSecurityHeader)$/.test(code))

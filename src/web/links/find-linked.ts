@@ -31,18 +31,18 @@ export interface FoundPdf extends Found {
 export type FoundPhoto = Found & { readonly photoId: number; readonly isGone: boolean }
 
 /** Checks of the config's rooftops with the id, one of each dealer group at most. */
-export async function findPdfs(db: Db, config: Config, ask: LinkRequest): Promise<FoundPdf[]> {
+export async function findPdfs(db: Db, config: Config, request: LinkRequest): Promise<FoundPdf[]> {
   const { rows } = await sql<FoundPdf>`
     select checked.rooftop_id as "rooftopId", rooftop_uid as "rooftopUid", rooftop_name as "rooftopName",
-      checked.group_id as "groupId", ${askedGroup(ask)} as "askedGroupId", checked.eval_id as "evalId", vin,
+      checked.group_id as "groupId", ${requestedGroup(request)} as "askedGroupId", checked.eval_id as "evalId", vin,
       check_kind as kind, check_ref as ref, url, expires_at as "expiresAt", gone_at is not null as "isGone",
       exists (select from pii.suppressed_evaluation as erased
         where erased.group_id = checked.group_id and erased.eval_id = checked.eval_id and scope = 'customer') as "isErased"
     from core.vehicle_check as checked
     join core.rooftop using (rooftop_id)
     left join pii.signed_link as link on link.rooftop_id = checked.rooftop_id and link.eval_id = checked.eval_id
-      and link_kind = ${ask.kind} and link_ref = check_ref
-    where check_kind = ${ask.kind.replace(/_pdf$/, '')} and check_ref = ${ask.id}
+      and link_kind = ${request.kind} and link_ref = check_ref
+    where check_kind = ${request.kind.replace(/_pdf$/, '')} and check_ref = ${request.id}
       and checked.group_id in (select group_id from core.rooftop where ${ofConfig(config)})
       and ${ofConfig(config)}
     order by rooftop_uid`.execute(db)
@@ -50,16 +50,20 @@ export async function findPdfs(db: Db, config: Config, ask: LinkRequest): Promis
 }
 
 /** Photos of the config's rooftops with the id, one of each rooftop at most. */
-export async function findPhotos(db: Db, config: Config, ask: LinkRequest): Promise<FoundPhoto[]> {
+export async function findPhotos(
+  db: Db,
+  config: Config,
+  request: LinkRequest,
+): Promise<FoundPhoto[]> {
   // No id of the source has more digits.
-  if (!/^\d{1,15}$/.test(ask.id)) return []
+  if (!/^\d{1,15}$/.test(request.id)) return []
   const { rows } = await sql<FoundPhoto>`
     select distinct on (rooftop_uid) rooftop_id as "rooftopId", rooftop_uid as "rooftopUid",
-      rooftop_name as "rooftopName", rooftop.group_id as "groupId", ${askedGroup(ask)} as "askedGroupId",
+      rooftop_name as "rooftopName", rooftop.group_id as "groupId", ${requestedGroup(request)} as "askedGroupId",
       photo.eval_id as "evalId", photo_id as "photoId", evaluation.gone_at is not null as "isGone"
     from core.photo join core.rooftop using (rooftop_id)
     left join core.evaluation using (rooftop_id, eval_id)
-    where photo_id = ${ask.id}::bigint and ${ofConfig(config)}
+    where photo_id = ${request.id}::bigint and ${ofConfig(config)}
     order by rooftop_uid, removed_at is null desc, photo.eval_id desc`.execute(db)
   return rows
 }
@@ -101,5 +105,5 @@ export function findAccess(config: Config, uid: string): RooftopAccess | null {
 const ofConfig = ({ rooftops }: Config) =>
   sql`rooftop_uid = any(${rooftops.map(({ uid }) => uid)}::text[])`
 
-const askedGroup = ({ rooftopUid }: LinkRequest) =>
+const requestedGroup = ({ rooftopUid }: LinkRequest) =>
   sql`(select group_id from core.rooftop as asked where asked.rooftop_uid = ${rooftopUid})`

@@ -16,10 +16,12 @@ export class LinkOpener {
   }
 
   /** Rejects only with faults of ours: a source that fails is an outcome. */
-  async open(ask: LinkRequest): Promise<LinkOutcome> {
-    const isText = [ask.id, ask.rooftopUid ?? ''].every((text) => storable(text) === text)
+  async open(request: LinkRequest): Promise<LinkOutcome> {
+    const isText = [request.id, request.rooftopUid ?? ''].every((text) => storable(text) === text)
     // Postgres cannot hold such a text, so no id is equal to it.
     if (!isText) return { is: 'unknown' }
-    return ask.kind === 'photo' ? await this.#photos.open(ask) : await this.#pdfs.open(ask)
+    return request.kind === 'photo'
+      ? await this.#photos.open(request)
+      : await this.#pdfs.open(request)
   }
 }

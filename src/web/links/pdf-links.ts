@@ -44,16 +44,16 @@ export class PdfLinks {
     this.#time = time
   }
 
-  async open(ask: LinkRequest): Promise<LinkOutcome> {
+  async open(request: LinkRequest): Promise<LinkOutcome> {
     const { db, config } = this.#context
-    const chosen = chooseOne(await findPdfs(db, config, ask), ask)
+    const chosen = chooseOne(await findPdfs(db, config, request), request)
     if ('outcome' in chosen) return chosen.outcome
     const { one } = chosen
     if (one.isErased) return { is: 'vanished', reason: 'erased', archived: null }
     const now = await this.#time.now()
     if (remainingMs(one, now) > minLifeMs) return liveLink(one)
-    const signed = this.#isMissing(one) ? none : await this.#sign(one, ask)
-    const after = chooseOne(await findPdfs(db, config, ask), ask)
+    const signed = this.#isMissing(one) ? none : await this.#sign(one, request)
+    const after = chooseOne(await findPdfs(db, config, request), request)
     if ('outcome' in after) return after.outcome
     if (remainingMs(after.one, await this.#time.lastKnown()) > minLifeMs) return liveLink(after.one)
     if (signed.is !== 'unavailable') return await this.#vanished(after.one, signed)
@@ -74,7 +74,7 @@ export class PdfLinks {
   }
 
   /** One call for the vehicle, however many clicks there are, here and in other processes. */
-  async #sign(one: FoundPdf, ask: LinkRequest): Promise<SignResult> {
+  async #sign(one: FoundPdf, request: LinkRequest): Promise<SignResult> {
     const key = `${one.groupId} ${one.vin} ${one.kind}`
     const { pool, signal, db, config } = this.#context
     const lock = { name: 'signLinks', subject: key, timeoutMs: clickTimeoutMs } as const
@@ -84,7 +84,7 @@ export class PdfLinks {
         return await this.#slots(
           async () =>
             await withSessionLock(pool, lock, async () => {
-              const again = (await findPdfs(db, config, ask)).find(
+              const again = (await findPdfs(db, config, request)).find(
                 ({ groupId }) => groupId === one.groupId,
               )
               const isLive = again && remainingMs(again, await this.#time.lastKnown()) > minLifeMs

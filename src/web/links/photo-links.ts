@@ -30,9 +30,9 @@ export class PhotoLinks {
     this.#time = time
   }
 
-  async open(ask: LinkRequest): Promise<LinkOutcome> {
+  async open(request: LinkRequest): Promise<LinkOutcome> {
     const { db, config, signal } = this.#context
-    const chosen = chooseOne(await findPhotos(db, config, ask), ask)
+    const chosen = chooseOne(await findPhotos(db, config, request), request)
     if ('outcome' in chosen) return chosen.outcome
     const { one } = chosen
     const until = withClickTimeout(signal)

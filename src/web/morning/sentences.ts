@@ -17,7 +17,7 @@ export interface Summary {
 }
 
 /** Whose sentence it is. */
-export interface Place {
+export interface SentenceContext {
   readonly config: Pick<Config, 'rooftops'>
   /** An instant in a sentence. */
   readonly time: (at: string) => Html
@@ -31,9 +31,9 @@ export interface Sentences {
 }
 
 /** One sentence that says whether the numbers can be trusted, and one or two that say why, and what is not affected. */
-export function writeSentences(summary: Summary, place: Place): Sentences {
+export function writeSentences(summary: Summary, context: SentenceContext): Sentences {
   const { states, problems, otherCount, runningId } = summary
-  const all = place.config.rooftops.length
+  const all = context.config.rooftops.length
   if (all === 0)
     return {
       ...{ tone: 'warn', head: html`No rooftop is configured.` },
@@ -47,16 +47,16 @@ export function writeSentences(summary: Summary, place: Place): Sentences {
           ? html`Start the first load with <code>forecourt sync</code>, or start <code>forecourt schedule</code>.`
           : html`The first load is at work: <a href="/console/runs/${runningId}">run ${runningId}</a>.`,
     }
-  const good = goodRooftops(states, place.config)
+  const good = goodRooftops(states, context.config)
   const allGood =
     all === 1
-      ? html`${place.config.rooftops[0]!.name} is fresh and complete.`
+      ? html`${context.config.rooftops[0]!.name} is fresh and complete.`
       : html`All ${all} rooftops are fresh and complete.`
   if (good.length === all)
     return {
       tone: 'ok',
       head: allGood,
-      more: html`${completeUpTo(states, 'Evaluations are', place)} ${whenVerified(states, place)}${otherCauses(otherCount)}`,
+      more: html`${completeUpTo(states, 'Evaluations are', context)} ${whenVerified(states, context)}${otherCauses(otherCount)}`,
     }
   const count =
     all === 1
@@ -64,16 +64,19 @@ export function writeSentences(summary: Summary, place: Place): Sentences {
       : `${good.length === 0 ? 'None' : good.length} of ${all} rooftops ${good.length < 2 ? 'is' : 'are'} fresh and complete. `
   const [worst] = problems
   const others = states.filter(({ uid }) => good.includes(uid))
-  const unaffected = good.length > 0 && completeUpTo(others, 'Everything else is', place)
+  const unaffected = good.length > 0 && completeUpTo(others, 'Everything else is', context)
   return {
     tone: worst?.tone ?? 'warn',
-    head: html`${count}${worst === undefined ? heldBack(states) : whatIsWrong(worst, place)}`,
+    head: html`${count}${worst === undefined ? heldBack(states) : whatIsWrong(worst, context)}`,
     more: html`${worst === undefined ? 'The records that fit are loaded.' : whyIsIt(worst, problems.length - 1 + otherCount)} ${unaffected}`,
   }
 }
 
 /** Which rooftops, and since when. */
-function whatIsWrong({ rooftops, streams, status, since }: StreamProblem, { time }: Place): Html {
+function whatIsWrong(
+  { rooftops, streams, status, since }: StreamProblem,
+  { time }: SentenceContext,
+): Html {
   const names = listText(rooftops, 3)
   const isOne = rooftops.length === 1
   const which = streams.length === 1 ? html` (${streams[0]})` : ''
@@ -106,7 +109,7 @@ function heldBack(states: readonly StreamState[]): Html {
 }
 
 /** When the ids and sums were last compared with the lists, and which values were compared with the payloads. */
-function whenVerified(states: readonly StreamState[], place: Place): Html {
+function whenVerified(states: readonly StreamState[], place: SentenceContext): Html {
   const windowed = allStreams.filter(({ records }) => records !== undefined)
   const times = states
     .filter(({ stream }) => windowed.some(({ name }) => name === stream))
@@ -121,7 +124,7 @@ function whenVerified(states: readonly StreamState[], place: Place): Html {
 }
 
 /** Which values of the rows were compared with their payloads. */
-function whichValues(states: readonly StreamState[], { time }: Place): Html {
+function whichValues(states: readonly StreamState[], { time }: SentenceContext): Html {
   const since = states
     .map(({ valuesSince }) => valuesSince)
     .filter((at) => at !== null)
@@ -145,7 +148,11 @@ function whichValues(states: readonly StreamState[], { time }: Place): Html {
 }
 
 /** Until when the evaluations of all these rooftops are complete. */
-function completeUpTo(states: readonly StreamState[], what: string, { time }: Place): Html | null {
+function completeUpTo(
+  states: readonly StreamState[],
+  what: string,
+  { time }: SentenceContext,
+): Html | null {
   const ends = states
     .filter(({ stream }) => stream === 'evaluations')
     .map(({ coveredTo }) => coveredTo)

@@ -17,10 +17,10 @@ export class HintLocks implements AsyncDisposable {
   async tryLock(rooftopId: number): Promise<boolean> {
     return await this.#inOrder(async () => {
       this.#client ??= await this.#pool.connect()
-      const taken = await this.#query(lockSql.trySession('hints', '$1'), rooftopId)
-      if (taken) this.#held.add(rooftopId)
+      const locked = await this.#query(lockSql.trySession('hints', '$1'), rooftopId)
+      if (locked) this.#held.add(rooftopId)
       this.#releaseIfIdle()
-      return taken
+      return locked
     })
   }
 

@@ -113,9 +113,9 @@ function arrivalState(
   rooftop: RooftopRow | null,
 ): { readonly state: 'waiting' | 'kept' | 'unusable'; readonly issue: string | null } {
   if (rooftop === null) {
-    const place = dealerId === null ? 'no DealerID' : `DealerID ${dealerId}`
+    const addressee = dealerId === null ? 'no DealerID' : `DealerID ${dealerId}`
     const address = rooftopUid === undefined ? 'no rooftop' : 'another rooftop, or none of ours'
-    const issue = `no rooftop of the config: the body has ${place}, the address ${address}`
+    const issue = `no rooftop of the config: the body has ${addressee}, the address ${address}`
     return { state: 'unusable', issue }
   }
   if (kind === 'drive') return { state: 'kept', issue: null }

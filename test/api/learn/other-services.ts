@@ -3,7 +3,7 @@ import { listPastCarHistory, listPastPpsr, watchPpsr } from '#src/api/contract/a
 import { getEvaluation } from '#src/api/contract/appraisal/evaluations.ts'
 import type { FieldValues, Operation } from '#src/api/contract/operation.ts'
 import type { Answer } from '#src/api/learn/answers.ts'
-import { type Ask, type AskedRooftop, collectAnswers } from '#src/api/learn/collect.ts'
+import { type Ask, collectAnswers, type KeyedRooftop } from '#src/api/learn/collect.ts'
 import type { Finding } from '#src/api/learn/decide.ts'
 import { evaluationsIn } from '#src/api/learn/learn.ts'
 import { openServices } from '#src/api/sources/open-services.ts'
@@ -66,7 +66,7 @@ export async function askOther(
       return []
     }
   }
-  const asked: AskedRooftop[] = config.rooftops.map(({ uid, dealerId, key, region }) => ({
+  const asked: KeyedRooftop[] = config.rooftops.map(({ uid, dealerId, key, region }) => ({
     uid,
     dealerId,
     keyName: key,
@@ -77,7 +77,7 @@ export async function askOther(
   const read = async (
     operation: Operation<'read'>,
     request: FieldValues,
-    rooftop: AskedRooftop,
+    rooftop: KeyedRooftop,
   ) => {
     const body = await ask(operation, request, rooftop)
     more.push({ operation: operation.name, request, body, rooftop })

@@ -10,7 +10,7 @@ import {
   type StatusContract,
   statusMeaning,
   waitBeforeRepeat,
-  wasTaken,
+  wasAccepted,
 } from '#src/api/sources/status-rules.ts'
 import { type Meaning, SyncError } from '#src/errors.ts'
 
@@ -178,11 +178,11 @@ test.each([
 ] as const)('whether a call was taken: %s', (_, fault, expected) => {
   const details = fault instanceof RequestFault ? { cause: fault, meaning: fault.meaning } : fault
 
-  expect(wasTaken(new SyncError('abort', 'x', details))).toBe(expected)
+  expect(wasAccepted(new SyncError('abort', 'x', details))).toBe(expected)
 })
 
 test('an error that is not from a source shows nothing', () => {
-  expect(wasTaken(new Error('aborted'))).toBe('unknown')
+  expect(wasAccepted(new Error('aborted'))).toBe('unknown')
 })
 
 test.each([

@@ -20,7 +20,7 @@ interface Proposal {
 
 /** A mapping with at least this confidence is used without a question. */
 export const certainConfidence = 0.6
-const askConfidence = 0.35
+const minConfidence = 0.35
 
 /** Everything that the user must confirm; empty when the mapping is certain. */
 export function mappingQuestions(proposal: Proposal): MappingQuestion[] {
@@ -54,13 +54,13 @@ function contradicted({
   absent,
 }: Proposal): MappingQuestion[] {
   const filled = columns.filter(({ index }) => isFilled(sample[index]!))
-  const taken = new Set<Field | null>([...filled.map(({ field }) => field), ...absent])
+  const used = new Set<Field | null>([...filled.map(({ field }) => field), ...absent])
   return candidates
     .filter(({ column, field, confidence, isPlainName, source }) => {
       const isOpen = isFree(columns[column]!) && !overrides.columns.has(column)
-      if (!isOpen || source !== 'header' || !isStockField(field) || taken.has(field)) return false
+      if (!isOpen || source !== 'header' || !isStockField(field) || used.has(field)) return false
       const hasDigits = isVital(field) && sample[column]!.profile.share.digits >= 0.3
-      const isAsked = isPlainName || hasDigits || confidence >= askConfidence
+      const isAsked = isPlainName || hasDigits || confidence >= minConfidence
       return isAsked && confidence < certainConfidence && isFilled(sample[column]!)
     })
     .map(({ column, field, evidence }) =>
@@ -90,10 +90,10 @@ function possibleColumns(
   { columns, sample, missing, isKnown }: Proposal,
   earlier: readonly MappingQuestion[],
 ): MappingQuestion[] {
-  const asked = earlier.flatMap(({ maps }) => maps)
+  const mapped = earlier.flatMap(({ maps }) => maps)
   return missing.flatMap(({ field }) => {
     const isSettled = isKnown && field !== 'price_asking'
-    if (isSettled || asked.some((map) => map.startsWith(`${field}=`))) return []
+    if (isSettled || mapped.some((map) => map.startsWith(`${field}=`))) return []
     const names = sample
       .filter(
         (column) =>
@@ -108,10 +108,10 @@ function possibleColumns(
           (field === 'price_asking' ? priceRank(a) - priceRank(b) : 0),
       )
       .map((column) => columnName(column, sample))
-      .filter((name) => !asked.some((map) => map.endsWith(`=${name}`)))
+      .filter((name) => !mapped.some((map) => map.endsWith(`=${name}`)))
     if (names.length === 0) return []
     const maps = [`${field}=${names[0]}`]
-    asked.push(...maps)
+    mapped.push(...maps)
     const message = `No known column holds ${field}. Perhaps ${names.map((name) => `"${name}"`).join(' or ')} does.`
     return [{ code: 'MAPPING_LOW_CONFIDENCE' as const, message, maps }]
   })
@@ -227,7 +227,7 @@ const priceName =
 const listName = /^(list|sticker|retail|showroom|value|amount|total|net)$/
 const currencySign = /[$£€¥]/
 /** A named price may be that of an accessory; a number without a name must be as large as that of a car. */
-const [leastNamed, leastPrice, mostPrice] = [300, 2500, 5_000_000]
+const [leastNamed, leastPrice, maxPrice] = [300, 2500, 5_000_000]
 
 /** 0: the header names a price of the dealer; 1: a price of any kind; 2: nothing. */
 function priceRank({ header, name: { words } }: SampleColumn): number {
@@ -253,7 +253,7 @@ const mayHold: Readonly<Record<VitalField, (column: SampleColumn) => boolean>> =
     if (median >= 1000 && (share.cents >= 0.5 || words.length === 0)) return true
     if (priceRank(column) < 2) return median >= leastNamed
     const isOther = words.some((word) => otherNumber.test(word))
-    return !isOther && median >= leastPrice && median <= mostPrice
+    return !isOther && median >= leastPrice && median <= maxPrice
   },
   model_year: ({ name: { words }, profile: { share } }) => {
     const isNamed = words.some((word) => /^(year|years|my|jahr|baujahr|السنه|سنه)$/.test(word))

@@ -19,7 +19,7 @@ const priceWords = new Set(
   ),
 )
 /** Words between what is measured and its unit: `prices of all used cars in USD`. */
-const mostBetween = 6
+const maxBetween = 6
 
 /** Reads `Prices in USD` and `Odometer readings are in miles`. */
 export function titleUnits(titles: readonly string[]): TitleUnits {
@@ -33,7 +33,7 @@ export function titleUnits(titles: readonly string[]): TitleUnits {
     for (const [at, word] of words.entries()) {
       const next = words[at + 1]
       if ((word !== 'in' && word !== 'en') || next === undefined) continue
-      const before = words.slice(Math.max(0, at - mostBetween), at)
+      const before = words.slice(Math.max(0, at - maxBetween), at)
       const unit = findDistanceUnit(next)
       if (unit !== null && before.some((one) => distanceWords.has(one))) units.add(unit)
       const currency = usualCurrency(next)

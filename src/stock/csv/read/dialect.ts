@@ -4,7 +4,7 @@ import { type CellReading, readCells, readFirst } from './read-cells.ts'
 
 const delimiters = [',', ';', '\t', '|', ', ', ' '] as const
 /** How many lines of the sample are used. */
-const mostLines = 80
+const maxLines = 80
 
 /** The dialect in which the sample's records agree best on their number of cells. `named`: the user's delimiter. */
 export function sniffDialect(sample: string, isWhole: boolean, named?: string): Dialect {
@@ -16,7 +16,7 @@ export function sniffDialect(sample: string, isWhole: boolean, named?: string): 
   let best: { readonly dialect: Dialect; readonly score: number } | null = null
   for (const candidate of candidates(text, forced === undefined ? delimiters : [forced])) {
     const dialect = { ...base, ...candidate }
-    const all = sampleRecords(text, dialect, isWhole, mostLines)
+    const all = sampleRecords(text, dialect, isWhole, maxLines)
     const rows = all.filter(({ raw }) => raw.trim() !== '')
     const score = dialectScore(rows, dialect)
     if (best === null || score > best.score + 1e-9) best = { dialect, score }
@@ -138,10 +138,10 @@ export function sampleRecords(
   text: string,
   dialect: Dialect,
   isWhole: boolean,
-  mostLines: number,
+  maxLines: number,
 ): SampleRecord[] {
-  const lines = text.split(dialect.lineEnd === 'CR' ? '\r' : /\r?\n/, mostLines + 1)
-  const isAll = isWhole && lines.length <= mostLines
+  const lines = text.split(dialect.lineEnd === 'CR' ? '\r' : /\r?\n/, maxLines + 1)
+  const isAll = isWhole && lines.length <= maxLines
   if (!isAll || lines.at(-1) === '') lines.pop()
   const records: SampleRecord[] = []
   for (let at = 0; at < lines.length; ) {

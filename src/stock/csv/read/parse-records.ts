@@ -25,7 +25,7 @@ interface ParseOptions {
 }
 
 /** How many quotes without an end are passed line by line. */
-const mostStrayQuotes = 8
+const maxStrayQuotes = 8
 
 /** Splits UTF-8 chunks into records with csv-parse, one batch for each chunk. Holds at most a chunk and a record. */
 export async function* parseRecords(
@@ -94,7 +94,7 @@ class Parsing {
       )
     const lineEnd = lineEndText(this.#dialect)
     this.#strayQuotes += 1
-    const isOne = this.#strayQuotes <= mostStrayQuotes
+    const isOne = this.#strayQuotes <= maxStrayQuotes
     const end = (isOne ? this.#held.indexOf(lineEnd) : this.#held.lastIndexOf(lineEnd)) + 1
     const first = this.#recordOf(this.#held.toString('utf8', 0, end), null)
     const rest = this.#held.subarray(end)

@@ -52,7 +52,7 @@ function lanesText(title: string, lanes: readonly Lane[]): string {
   return `${title}: ${lanes.map(({ name, state }) => `${name} ${state}`).join(', ')}`
 }
 
-interface Place {
+interface LaneGeometry {
   readonly top: number
   readonly left: number
   readonly x: (at: Date) => number
@@ -61,7 +61,7 @@ interface Place {
   readonly zone: string
 }
 
-function laneRow(lane: Lane, { top, left, x, span, now, zone }: Place): Html {
+function laneRow(lane: Lane, { top, left, x, span, now, zone }: LaneGeometry): Html {
   const { name, tone, state, beganAt, finishedAt, waitsUntil, error } = lane
   const bar = (from: Date, until: Date, kind: string) => {
     const width = Math.max(3, Math.round((x(until) - x(from)) * 10) / 10)

@@ -154,10 +154,10 @@ interface DotStyle {
 }
 
 /** More dots than this would hide the line, and make the page slow. */
-const mostDots = 60
+const maxDots = 60
 
 function dots(points: readonly Point[], { x, y, at, name, unit, timeText }: DotStyle) {
-  if (points.length > mostDots) return false
+  if (points.length > maxDots) return false
   return points.map(
     (point) =>
       point.value !== null &&

@@ -2,7 +2,7 @@ import { type Html, html } from '../../../values/html.ts'
 import { instantText } from '../parts/instant.ts'
 import { table } from '../parts/table.ts'
 import {
-  mostChanges,
+  maxChanges,
   type PayloadChanges,
   type ShownChange,
   type StoredPayload,
@@ -49,7 +49,7 @@ function drawTable({ shown, count }: PayloadChanges): Html {
     empty:
       'Nothing but signatures of links, which are new at every read, or the order of the fields.',
   })}
-${count > shown.length && html`<p class="note">Only the first ${mostChanges} of ${count.toLocaleString('en')} changes are shown.</p>`}`
+${count > shown.length && html`<p class="note">Only the first ${maxChanges} of ${count.toLocaleString('en')} changes are shown.</p>`}`
 }
 
 function changeCells({ kind, isHidden, old, new: next }: ShownChange): (Html | string)[] {

@@ -54,7 +54,7 @@ export interface ShownChange {
 }
 
 /** Changes on a page; the others are counted. */
-export const mostChanges = 500
+export const maxChanges = 500
 
 /** Where an evaluation is stored. */
 interface EvaluationKey {
@@ -100,7 +100,7 @@ export async function readChanges(
   let count = 0
   for (const change of changesBetween(singleItem(masked[0]), singleItem(masked[1]))) {
     count++
-    if (shown.length >= mostChanges) continue
+    if (shown.length >= maxChanges) continue
     const values = [change.old, change.new]
     shown.push({
       path: pathText(change.path),

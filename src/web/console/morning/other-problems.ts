@@ -94,13 +94,13 @@ function pausedRun({ runId, command, since }: OpenRun) {
 }
 
 /** Causes in quarantine, the most frequent; the page of the quarantine has the others. */
-const mostCauses = 50
+const maxCauses = 50
 
 async function quarantineProblems(db: Db, config: Config): Promise<Problem[]> {
   const { causes, isCapped } = await readCauses(db, {}, retriableBy(config, allStreams))
   const names = new Map(config.rooftops.map(({ uid, name }) => [uid, name]))
   return causes
-    .slice(0, mostCauses)
+    .slice(0, maxCauses)
     .map(({ cause, path, message, records, streams, rooftops, firstSeenAt }) => ({
       ...{ rank: 5, word: 'Quarantined', tone: 'warn' },
       what: `${isCapped ? 'at least ' : ''}${plural(records, 'record')} of ${listText(streams, 3)}`,

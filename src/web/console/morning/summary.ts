@@ -1,14 +1,14 @@
 import { type Html, html } from '../../../values/html.ts'
 import {
-  type Place,
+  type SentenceContext,
   type Sentences,
   type Summary,
   writeSentences,
 } from '../../morning/sentences.ts'
 
 /** The sentences of the morning, with an icon. */
-export function drawSummary(summary: Summary, place: Place): Html {
-  const { tone, head, more } = writeSentences(summary, place)
+export function drawSummary(summary: Summary, context: SentenceContext): Html {
+  const { tone, head, more } = writeSentences(summary, context)
   return html`<section class="summary sentence ${tone}">${icons[tone]}<div>
 <h1>${head}</h1>
 <p>${more}</p></div></section>`

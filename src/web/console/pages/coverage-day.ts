@@ -40,7 +40,7 @@ interface Certificate {
 }
 
 /** A day of a rooftop, by the clock of its zone. */
-interface Place {
+interface CoverageDay {
   readonly rooftop: Config['rooftops'][number]
   readonly stream: Stream
   readonly day: string
@@ -52,7 +52,7 @@ function findCoverageDay(
   { rooftops }: Config,
   { uid = '', day = '' }: Readonly<Record<string, string>>,
   name: string | undefined,
-): Place | null {
+): CoverageDay | null {
   const rooftop = rooftops.find((one) => one.uid === uid)
   const windowed = allStreams.filter(({ records }) => records !== undefined)
   const stream = name === undefined ? windowed[0] : windowed.find((one) => one.name === name)
@@ -71,14 +71,14 @@ export const coverageDay = definePage({
   question: 'What was listed of this day, what was loaded, and what is missing?',
   roles: ['engineer', 'viewer'],
   async read({ db, config, params, query }) {
-    const place = findCoverageDay(config, params, query['stream'])
-    if (place === null) return null
-    const { rooftop, stream, day, span } = place
+    const coverageDay = findCoverageDay(config, params, query['stream'])
+    if (coverageDay === null) return null
+    const { rooftop, stream, day, span } = coverageDay
     const { uid, name, timezone } = rooftop
     return {
       ...{ uid, name, timezone, day, stream: stream.name },
       ...{ from: span.from.toISOString(), until: span.until.toISOString() },
-      certificates: await readCertificates(db, place),
+      certificates: await readCertificates(db, coverageDay),
       spans: await readSpans(db, stream.name, [uid], span),
       hasWorker: hasWorker(await readProcesses(db, config)),
     }
@@ -102,10 +102,10 @@ ${drawCertificates(data)}`
     'read-again': {
       roles: ['engineer'],
       async run({ db, config, context, params, form }) {
-        const place = findCoverageDay(config, params, form['stream'])
-        if (place === null)
+        const coverageDay = findCoverageDay(config, params, form['stream'])
+        if (coverageDay === null)
           throw new ActionRefused('This rooftop is no longer in the config: load the page again.')
-        const { from, until } = await spanToRead(db, place)
+        const { from, until } = await spanToRead(db, coverageDay)
         if (until !== null && from >= until)
           throw new ActionRefused(
             'This day has not started at the source yet: there is nothing to read.',
@@ -115,7 +115,7 @@ ${drawCertificates(data)}`
           { context },
           {
             plan: { ...plan, from, until, relists: true },
-            ...{ streams: [place.stream], rooftops: [place.rooftop] },
+            ...{ streams: [coverageDay.stream], rooftops: [coverageDay.rooftop] },
           },
         )
       },
@@ -204,7 +204,10 @@ function drawAction({ uid, name, day, stream, hasWorker: isWorkerAlive }: Data):
 <p class="note">Lists the windows of this one day at this one rooftop again, and reads what is new or has changed. It costs no paid call. A <code>forecourt worker</code> does it.${!isWorkerAlive && html` ${badge('No worker is alive', 'bad')} The run waits until one is: start <code>forecourt worker</code>.`}</p>`
 }
 
-async function readCertificates(db: Db, { rooftop, stream, span }: Place): Promise<Certificate[]> {
+async function readCertificates(
+  db: Db,
+  { rooftop, stream, span }: CoverageDay,
+): Promise<Certificate[]> {
   const { rows } = await sql<Certificate>`
     select to_json(window_from) #>> '{}' as "from", to_json(window_until) #>> '{}' as until, to_json(listed_at) #>> '{}' as "listedAt",
       listed, loaded, quarantined, vanished, proof, settled as "isSettled", run_id::float8 as "runId"
@@ -218,7 +221,7 @@ async function readCertificates(db: Db, { rooftop, stream, span }: Place): Promi
 /** The day, extended to the ends of the windows that touch it: a part of a window would leave the rest without a certificate. */
 async function spanToRead(
   db: Db,
-  { rooftop, stream, span }: Place,
+  { rooftop, stream, span }: CoverageDay,
 ): Promise<{ from: number; until: number | null }> {
   const { rows } = await sql<{ from: Date; until: Date }>`
     select least(min(window_from), ${span.from}::timestamptz) as "from", greatest(max(window_until), ${span.until}::timestamptz) as until

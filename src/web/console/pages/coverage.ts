@@ -37,7 +37,7 @@ import { pictures, table } from '../parts/table.ts'
 
 const rooftopsOnPage = 50
 /** Rows of the list below the chart. */
-const mostListed = 100
+const maxListed = 100
 /** Nights of a stream without windows. */
 const nightCount = 14
 
@@ -164,9 +164,9 @@ function drawDoubts({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
   const found = findDoubts(spans)
   const byUid = new Map(rooftops.map((rooftop) => [rooftop.uid, rooftop]))
   return html`${table({
-    caption: `Gaps, doubts and quarantine, the worst first${found.length > mostListed ? `; the first ${mostListed} of ${found.length.toLocaleString('en')}` : ''}`,
+    caption: `Gaps, doubts and quarantine, the worst first${found.length > maxListed ? `; the first ${maxListed} of ${found.length.toLocaleString('en')}` : ''}`,
     columns: ['Rooftop', 'From', 'To', 'State', ''],
-    rows: found.slice(0, mostListed).map((span) => {
+    rows: found.slice(0, maxListed).map((span) => {
       const { uid, state, from, until, records } = span
       const { name, timezone } = byUid.get(uid)!
       const { word, tone } = spanWords[state]

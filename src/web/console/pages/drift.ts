@@ -26,7 +26,7 @@ interface WarningRow {
   readonly runId: number
 }
 
-const mostFields = 200
+const maxFields = 200
 
 const words: Readonly<Record<News, { readonly tone: Tone; readonly meaning: string }>> = {
   new: {
@@ -52,7 +52,7 @@ export const drift = definePage({
     const { stream = '', check = '' } = query
     if (stream !== '' && check !== '')
       return { stream, check, warnings: await readWarnings(db, stream, check) }
-    return { ...(await readFieldNews(db, config, mostFields)), checks: await readChecks(db) }
+    return { ...(await readFieldNews(db, config, maxFields)), checks: await readChecks(db) }
   },
   question: ({ check }) =>
     html`Did the service change under us?${check !== undefined && html` <a href="/console/drift">All checks</a>`}`,
@@ -119,7 +119,7 @@ ${table({
   empty:
     'Nothing: every field has its column, and is as it was 30 days ago. Fields are counted while records are loaded.',
 })}
-${hasMore && html`<p class="note">Only the first ${mostFields} are shown; all are in <code>ops.field_drift</code>.</p>`}
+${hasMore && html`<p class="note">Only the first ${maxFields} are shown; all are in <code>ops.field_drift</code>.</p>`}
 ${used.length > 0 && html`<dl class="facts">${used.map((news) => html`<dt>${news}</dt><dd>${words[news].meaning}</dd>`)}</dl>`}
 <h2>Records that contradict themselves</h2>
 ${table({

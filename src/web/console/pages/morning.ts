@@ -17,7 +17,7 @@ import { agoText, shortInstant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 
 /** Problems of the page; `?show=all` shows the others. */
-const mostProblems = 10
+const maxProblems = 10
 const nightCount = 14
 
 export const morning = definePage({
@@ -43,7 +43,7 @@ export const morning = definePage({
     const problems = sortProblems<Problem>([...ofStreams, ...others])
     return {
       ...{ states, streamProblems: ofStreams, nights, running, problemCount: problems.length },
-      problems: query['show'] === 'all' ? problems : problems.slice(0, mostProblems),
+      problems: query['show'] === 'all' ? problems : problems.slice(0, maxProblems),
     }
   },
   isLive: ({ running }) => running.length > 0,

@@ -30,9 +30,9 @@ interface Move extends Pick<StockUnit, 'uid' | 'stockNo' | 'rooftop' | 'make' | 
 }
 
 /** Rooftops whose steps are read at once, which takes some 10 ms each; where there are more, one is shown. */
-const mostRooftops = 20
+const maxRooftops = 20
 /** Cars without a market price that are shown; the page of the stock has all. */
-const mostUnpriced = 5
+const maxUnpriced = 5
 
 async function readMoves(
   db: Db,
@@ -77,7 +77,7 @@ export const priceMoves = definePage({
     if (asked === null) return null
     const scope = {
       ...asked,
-      chosen: asked.chosen.length > mostRooftops ? asked.chosen.slice(0, 1) : asked.chosen,
+      chosen: asked.chosen.length > maxRooftops ? asked.chosen.slice(0, 1) : asked.chosen,
     }
     const rooftop = scope.chosen.length === 1 ? scope.chosen[0]!.uid : ''
     const sums = await readSums(db, scope)
@@ -90,7 +90,7 @@ export const priceMoves = definePage({
         db,
         scope,
         { show: 'unpriced', search: '', after: '' },
-        mostUnpriced + 1,
+        maxUnpriced + 1,
       ),
     }
   },
@@ -104,7 +104,7 @@ export const priceMoves = definePage({
     return html`${sum !== undefined && html`<p>Market ${sum.marketAt === null ? 'never asked' : html`of ${instant(sum.marketAt, zone)} (${agoText(new Date(sum.marketAt), now)})`}, stock list of ${instant(sum.listAt, zone)}.</p>`}
 ${config.vehicleData.apiKey === null && html`<p class="note">The config has no key of the vehicle-data service, so that no market price is asked for.</p>`}
 ${filterForm('/stock/prices', 'Which cars', [
-  rooftopChoice(rooftops, rooftop, rooftops.length <= mostRooftops),
+  rooftopChoice(rooftops, rooftop, rooftops.length <= maxRooftops),
   sums.length > 1 && choice('Currency', 'currency', currency, currencies),
   choice('Moves of the last', 'days', String(days), { 7: '7 days', 30: '30 days', 90: '90 days' }),
 ])}
@@ -136,7 +136,7 @@ ${table({
   hidesCaption: true,
   columns: ['Stock no.', 'Car', numbers('Asking'), 'Why'],
   rows: unpriced
-    .slice(0, mostUnpriced)
+    .slice(0, maxUnpriced)
     .map((unit) => [
       unitLink(unit),
       carText(unit),
@@ -145,7 +145,7 @@ ${table({
     ]),
   empty: sums.length === 0 ? 'There is no stock yet.' : 'Every car on hand has a market price.',
 })}
-${unpriced.length > mostUnpriced && html`<p><a href="${linkAddress('/stock', { rooftop, show: 'unpriced' })}">All cars without a market price</a></p>`}`
+${unpriced.length > maxUnpriced && html`<p><a href="${linkAddress('/stock', { rooftop, show: 'unpriced' })}">All cars without a market price</a></p>`}`
   },
 })
 

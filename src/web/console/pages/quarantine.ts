@@ -1,18 +1,14 @@
 import { allStreams } from '../../../streams/all.ts'
 import {
   listQuarantine,
-  mostGrouped,
+  maxGrouped,
   type QuarantineCause,
   type QuarantineEntry,
   type QuarantineFilter,
   readCauses,
 } from '../../../sync/explain/quarantine-list.ts'
 import { readKnownRooftops } from '../../../sync/explain/run-history.ts'
-import {
-  countRetriable,
-  mostRetried,
-  retriableBy,
-} from '../../../sync/records/retry-quarantined.ts'
+import { countRetriable, maxRetried, retriableBy } from '../../../sync/records/retry-quarantined.ts'
 import { type Content, type Html, html } from '../../../values/html.ts'
 import { plural } from '../../../values/text.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
@@ -84,8 +80,8 @@ export const quarantine = definePage({
 ${filters(chosen, rooftops)}
 ${chosen.cause !== '' && causeHeading(chosen, causes)}
 ${mayRetry && noWorkerNote(processes, { what: 'a retry', command: retryCommand(chosen) })}
-${mayRetry && html`<p>${retryButton(chosen, retriable, true)} ${retriable > mostRetried && chosen.cause !== '' && `A retry reads at most ${mostRetried.toLocaleString('en')} of them.`}</p>`}
-${isCapped && html`<p class="note">More than ${mostGrouped.toLocaleString('en')} records fit this filter: the causes are those of the newest.</p>`}
+${mayRetry && html`<p>${retryButton(chosen, retriable, true)} ${retriable > maxRetried && chosen.cause !== '' && `A retry reads at most ${maxRetried.toLocaleString('en')} of them.`}</p>`}
+${isCapped && html`<p class="note">More than ${maxGrouped.toLocaleString('en')} records fit this filter: the causes are those of the newest.</p>`}
 ${list === null ? causeTable({ chosen, causes, names, zone, mayRetry: mayRetry && !isCapped }) : recordTable(chosen, list, names, zone)}`
   },
   actions: { retry: retryAction },
@@ -131,7 +127,7 @@ function retryCommand({ stream, rooftop, cause }: Chosen): string {
 
 /** The button that reads again what the filter finds. */
 function retryButton({ stream, rooftop, cause }: Chosen, records: number, isMain = false): Html {
-  const count = cause === '' ? records : Math.min(records, mostRetried)
+  const count = cause === '' ? records : Math.min(records, maxRetried)
   const label = `Retry ${plural(count, 'record')}`
   const fields = { ...{ stream, rooftop, cause, count: records } }
   return actionButton({ path, action: 'retry', label, fields, isMain })
@@ -176,11 +172,11 @@ function emptyText({ tab, stream, rooftop }: Chosen): Content {
     : 'Nothing: every record that was read is in its tables.'
 }
 
-const mostNamed = 3
+const maxNamed = 3
 
 function shortList(names: readonly string[]): string {
-  const more = names.length - mostNamed
-  return names.slice(0, mostNamed).join(', ') + (more > 0 ? ` and ${more} more` : '')
+  const more = names.length - maxNamed
+  return names.slice(0, maxNamed).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 function recordTable(
@@ -206,6 +202,6 @@ function recordTable(
 }
 
 function issueLines({ issues }: QuarantineEntry): Content {
-  const more = issues.length - mostNamed
-  return html`${issues.slice(0, mostNamed).map(({ path: at, message }) => html`<div><code>${at}</code> ${message}</div>`)}${more > 0 && html`<small>and ${more} more</small>`}`
+  const more = issues.length - maxNamed
+  return html`${issues.slice(0, maxNamed).map(({ path: at, message }) => html`<div><code>${at}</code> ${message}</div>`)}${more > 0 && html`<small>and ${more} more</small>`}`
 }

@@ -22,7 +22,7 @@ import { retryRecords } from '../quarantine/retry.ts'
 const path = '/quarantine/:id'
 
 /** A larger payload is not shown. */
-const mostCharacters = 1_000_000
+const maxCharacters = 1_000_000
 
 /** A payload as it may be shown; or why it is not. */
 type ShownPayload =
@@ -56,7 +56,7 @@ export const quarantined = definePage({
   roles: ['engineer', 'viewer'],
   async read({ db, params, config }) {
     const id = parseId(params)
-    const found = id === null ? null : await showQuarantine(db, id, mostCharacters)
+    const found = id === null ? null : await showQuarantine(db, id, maxCharacters)
     if (found === null) return null
     const { payload: _, ...record } = found
     const retriable = await countRetriable(db, config, allStreams, { ids: [record.id] })

@@ -17,7 +17,7 @@ import { drawCharts } from '../reports/draw-charts.ts'
 import {
   chosenRooftops,
   chosenRows,
-  mostRooftops,
+  maxRooftops,
   type ReportColumn,
   type ReportFilter,
   readColumns,
@@ -51,7 +51,7 @@ export const report = definePage({
       ...{ filter, rooftops, columns },
       // The one that is shown in place of too many.
       only:
-        filter.rooftop === '' && chosen.length === 1 && rooftops.length > mostRooftops
+        filter.rooftop === '' && chosen.length === 1 && rooftops.length > maxRooftops
           ? chosen[0]!
           : null,
       ...(await readFigures(db, spec, columns, chosenRows(spec, columns, filter, chosen))),
@@ -70,14 +70,14 @@ export const report = definePage({
     const body = exportFile({ is: 'mart', name: view }, known)
     return { fileName: `${view}.${known}`, type: mediaTypes[known], body }
   },
-  draw({ view, filter, rooftops, only, columns, charts, rows, total, freshness }, asked) {
+  draw({ view, filter, rooftops, only, columns, charts, rows, total, freshness }, pageRequest) {
     const spec = specOf(view)!
-    const zone = asked.config.console!.timezone
+    const zone = pageRequest.config.console!.timezone
     const names = spec.columns.split(' ').map((name) => findColumn(columns, name))
     const uids = new Map(rooftops.map(({ id, uid }) => [id, uid]))
-    return html`${drawFreshness(freshness, zone, asked.now)}
+    return html`${drawFreshness(freshness, zone, pageRequest.now)}
 ${filters(view, columns, filter, rooftops)}
-${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${mostRooftops} rooftops. Choose another above; the download has all.</p>`}
+${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${maxRooftops} rooftops. Choose another above; the download has all.</p>`}
 ${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : chartGrid(spec.charts.flatMap((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure)))}
 <h2>Rows</h2>
 ${table({

@@ -24,8 +24,8 @@ import { keyStateText } from '../parts/key-state.ts'
 import { numbers, pictures, table } from '../parts/table.ts'
 
 const nightCount = 30
-const mostGaps = 20
-const mostIssues = 20
+const maxGaps = 20
+const maxIssues = 20
 
 /** Records with one cause, in quarantine or with a warning. */
 interface Issue {
@@ -157,9 +157,9 @@ function drawNights({ ends, states, zone }: Data, now: Date): Html {
 
 function drawGaps({ gaps, uid, zone }: Data): Html {
   return html`<div id="gaps">${table({
-    caption: `Spans that were wanted and are not listed yet, the oldest first${gaps.length > mostGaps ? `; the first ${mostGaps} of ${gaps.length}` : ''}`,
+    caption: `Spans that were wanted and are not listed yet, the oldest first${gaps.length > maxGaps ? `; the first ${maxGaps} of ${gaps.length}` : ''}`,
     columns: ['From', 'To', 'Stream', ''],
-    rows: gaps.slice(0, mostGaps).map(({ from, until, stream }) => {
+    rows: gaps.slice(0, maxGaps).map(({ from, until, stream }) => {
       const day = localDay(new Date(from), zone)
       return [
         instant(from, zone),
@@ -198,7 +198,7 @@ function drawRereads({ rereads, withinNights }: Data): Html {
 async function readQuarantine(db: Db, uid: string, config: Config): Promise<Issue[]> {
   const { causes } = await readCauses(db, { rooftop: uid }, retriableBy(config, allStreams))
   return causes
-    .slice(0, mostIssues)
+    .slice(0, maxIssues)
     .map(({ cause, path, message, records, streams, firstSeenAt }) => ({
       ...{ stream: streams.join(', '), cause: `${path}: ${message}`, records },
       since: firstSeenAt.toISOString(),
@@ -207,15 +207,15 @@ async function readQuarantine(db: Db, uid: string, config: Config): Promise<Issu
 }
 
 /** There may be a warning for every record, so not all are counted. */
-const mostCounted = 10_000
+const maxCounted = 10_000
 
 async function readWarnings(db: Db, rooftopId: number): Promise<Issue[]> {
   const { rows } = await sql<Omit<Issue, 'path'>>`
     select stream, check_name as cause, count(*)::int as records, to_json(min(seen_at)) #>> '{}' as since
     from (
-      select stream, check_name, seen_at from ops.data_quality where rooftop_id = ${rooftopId} limit ${mostCounted}
+      select stream, check_name, seen_at from ops.data_quality where rooftop_id = ${rooftopId} limit ${maxCounted}
     ) as own
-    group by 1, 2 order by records desc, cause limit ${mostIssues}`.execute(db)
+    group by 1, 2 order by records desc, cause limit ${maxIssues}`.execute(db)
   return rows.map((row) => ({
     ...row,
     path: `/drift?${new URLSearchParams({ stream: row.stream, check: row.cause })}`,

@@ -39,14 +39,14 @@ export const run = definePage({
   path,
   question: 'How did it go, stream by stream?',
   roles: ['engineer', 'viewer'],
-  async read(asked) {
-    const { db, params, query } = asked
+  async read(pageRequest) {
+    const { db, params, query } = pageRequest
     if (!/^\d{1,15}$/.test(params['id']!)) return null
     const found = await showRun(db, Number(params['id']), await readKnownRooftops(db))
     if (found === null) return null
     const { rooftops, ...facts } = found
     const parts = listParts(rooftops)
-    const { processes, ...more } = await readMore(db, found, asked)
+    const { processes, ...more } = await readMore(db, found, pageRequest)
     const skip = /^\d{1,6}$/.test(query['skip'] ?? '') ? Number(query['skip']) : 0
     return {
       // Its heartbeat is new in its first minute, also when no worker is there to take it.

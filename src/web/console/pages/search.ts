@@ -18,7 +18,7 @@ interface Hit {
   readonly id: string
 }
 
-const mostHits = 50
+const maxHits = 50
 /** Fewer characters are in too many names. */
 const leastName = 3
 
@@ -37,7 +37,7 @@ export const search = definePage({
     const hits = q === '' ? [] : await findHits(db, q)
     const [first] = hits
     if (hits.length === 1) return new Redirect(hitPath(first!))
-    return { q, hits: hits.slice(0, mostHits), hasMore: hits.length > mostHits }
+    return { q, hits: hits.slice(0, maxHits), hasMore: hits.length > maxHits }
   },
   draw: ({
     q,
@@ -58,7 +58,7 @@ ${
     empty: '',
   })
 }
-${hasMore && html`<p class="note">There are more than ${mostHits}: write more of it.</p>`}
+${hasMore && html`<p class="note">There are more than ${maxHits}: write more of it.</p>`}
 ${q !== '' && hits.length === 0 && html`<p class="empty">Nothing is stored under “${q}”.</p>`}
 <h2>What can be found</h2>
 <dl class="facts"><dt>Rooftop</dt><dd>its name or a part of it, or how its uid begins</dd>
@@ -100,7 +100,7 @@ async function findHits(db: Db, q: string): Promise<Hit[]> {
     ...(letter === '' ? [] : [numbered[letter.toLowerCase() as keyof typeof numbered](number)]),
   ]
   const { rows } = await sql<Hit>`
-    select * from (${sql.join(parts, sql` union `)}) as hit order by kind, name, uid limit ${mostHits + 1}`.execute(
+    select * from (${sql.join(parts, sql` union `)}) as hit order by kind, name, uid limit ${maxHits + 1}`.execute(
     db,
   )
   if (letter !== '' || number === '') return rows
@@ -139,7 +139,7 @@ function rooftopsNamed(q: string): RawBuilder<unknown> {
       rooftop_uid::text as id
     from core.rooftop left join core.rooftop_group using (group_id)
     where position(${q.toLowerCase()} in lower(rooftop_name)) > 0 or starts_with(lower(rooftop_uid), ${q.toLowerCase()})
-    order by rooftop_name limit ${mostHits})`
+    order by rooftop_name limit ${maxHits})`
 }
 
 /** Stock numbers are unique at a rooftop: the key of each is read. */
@@ -150,7 +150,7 @@ function stockNumbers(q: string): RawBuilder<unknown> {
     cross join lateral (
       select * from core.stock_unit as unit
       where unit.rooftop_id = rooftop.rooftop_id and stock_no = any(${spellings}::text[]) limit 5) as unit
-    limit ${mostHits})`
+    limit ${maxHits})`
 }
 
 /** A VIN, or its end; an index has the last 6 characters. The lateral joins keep the planner to the indexes. */
@@ -160,16 +160,16 @@ function vins(vin: string): RawBuilder<unknown>[] {
     sql`${column} is not null and right(${column}, 6) = ${vin.slice(-6)} and right(${column}, ${vin.length}) = ${vin}`
   const evaluations = isWhole
     ? sql`core.rooftop_group as own cross join lateral (
-        select * from core.evaluation as one where one.group_id = own.group_id and vehicle_vin = ${vin} limit ${mostHits}) as found`
+        select * from core.evaluation as one where one.group_id = own.group_id and vehicle_vin = ${vin} limit ${maxHits}) as found`
     : sql`core.evaluation as found`
   return [
     sql`
     (select 'evaluation' as kind, eval_id::text as name, concat_ws(' ', model_year, make, model, vin) as about,
       rooftop_name::text as rooftop, rooftop_uid::text as uid, eval_id::text as id
     from ${evaluations} join core.rooftop using (rooftop_id)
-    where ${isWhole ? sql`true` : ends(sql`vehicle_vin`)} limit ${mostHits + 1})`,
+    where ${isWhole ? sql`true` : ends(sql`vehicle_vin`)} limit ${maxHits + 1})`,
     sql`
     (select ${stockColumns} from core.stock_unit join core.rooftop using (rooftop_id)
-    where ${isWhole ? sql`vin = ${vin}` : ends(sql`vin`)} limit ${mostHits})`,
+    where ${isWhole ? sql`vin = ${vin}` : ends(sql`vin`)} limit ${maxHits})`,
   ]
 }

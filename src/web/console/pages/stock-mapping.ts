@@ -24,7 +24,7 @@ const delimiters = {
 }
 
 /** Of a list with more columns, the fields that are only stored are offered where one of them was found. */
-const mostWithAllFields = 30
+const maxWithAllFields = 30
 
 export const stockMapping = definePage({
   path: '/stock/upload/:id/mapping',
@@ -126,7 +126,7 @@ function columnCells(column: UploadColumn, count: number) {
     samples.length === 0
       ? 'empty'
       : html`<ul class="cells">${samples.map((cell) => html`<li>${cell}</li>`)}</ul>`,
-    fieldChoice(column, name, count <= mostWithAllFields),
+    fieldChoice(column, name, count <= maxWithAllFields),
     why,
   ]
 }

@@ -31,14 +31,14 @@ interface Band {
 }
 
 /** Steps that are drawn and listed: the newest. */
-const mostSteps = 100
+const maxSteps = 100
 
 async function readSteps(db: Db, scope: StockScope, stockNo: string): Promise<Step[]> {
   const { rows } = await sql<Step>`
     select to_json(moved_at) #>> '{}' as at, asking_price::float8 as asking, asking_move::float8 as "askingMove",
       market_retail::float8 as market, market_move::float8 as "marketMove"
     from ${scope.schema}.stock_price_drift where rooftop_id = ${chosenIds(scope)} and stock_no = ${stockNo}
-    order by step_no desc limit ${mostSteps}`.execute(db)
+    order by step_no desc limit ${maxSteps}`.execute(db)
   return rows.toReversed()
 }
 
@@ -50,7 +50,7 @@ async function readBands(db: Db, scope: StockScope, stockNo: string): Promise<Ba
     join ${scope.schema}.fact_stock_unit as s on s.rooftop_id = p.rooftop_id and s.stock_no = p.stock_no
     where p.rooftop_id = ${chosenIds(scope)} and p.stock_no = ${stockNo} and p.price_source = 'price_batch'
       and p.currency_code = s.currency_code and coalesce(upper(p.vin) = upper(s.vin), true)
-    order by p.observed_at desc limit ${mostSteps}`.execute(db)
+    order by p.observed_at desc limit ${maxSteps}`.execute(db)
   return rows.toReversed()
 }
 
@@ -72,14 +72,14 @@ interface ListChange {
 }
 
 /** Changes by lists that are shown: the newest. */
-const mostLists = 50
+const maxLists = 50
 
 async function readLists(db: Db, scope: StockScope, stockNo: string): Promise<ListChange[]> {
   const { rows } = await sql<ListChange>`
     select i.import_id::int as "importId", i.file_name as "fileName", to_json(i.imported_at) #>> '{}' as at, c.change, c.changes
     from core.stock_unit_change as c join core.stock_import as i using (import_id)
     where c.rooftop_id = ${chosenIds(scope)} and i.rooftop_id = ${chosenIds(scope)} and c.stock_no = ${stockNo}
-    order by i.import_id desc limit ${mostLists}`.execute(db)
+    order by i.import_id desc limit ${maxLists}`.execute(db)
   return rows
 }
 
@@ -122,7 +122,7 @@ ${exposure !== null && html`<dt>PPSR</dt><dd>${badge(exposure.exposure, exposure
 ${priceChart(steps, bands, unit, now)}
 ${table({
   caption:
-    steps.length < mostSteps ? 'Every change, the newest first' : `The ${mostSteps} newest changes`,
+    steps.length < maxSteps ? 'Every change, the newest first' : `The ${maxSteps} newest changes`,
   columns: [
     'When',
     ...['Asking', 'Change', 'Market retail', 'Change of the market'].map((head) => numbers(head)),
@@ -141,9 +141,9 @@ ${table({
 <h2>Lists</h2>
 ${table({
   caption:
-    lists.length < mostLists
+    lists.length < maxLists
       ? 'What each list changed, the newest first'
-      : `The ${mostLists} newest lists that changed it`,
+      : `The ${maxLists} newest lists that changed it`,
   columns: ['When', 'List', 'What', 'Old and new'],
   rows: lists.map(({ at, fileName, importId, change, changes }) => [
     instant(at, zone),

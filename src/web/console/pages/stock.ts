@@ -33,7 +33,7 @@ const views = {
 } as const
 
 /** Rooftops whose prices are drawn beside the cars: the steps of each are read on their own. */
-const mostCharted = 5
+const maxCharted = 5
 
 function unitFilter({ query }: PageRequest): UnitFilter & { readonly rooftop: string } {
   const { rooftop = '', show = '', q = '', after = '' } = query
@@ -57,7 +57,7 @@ export const stock = definePage({
     const units = cutPage(await readUnits(request.db, scope, filter, pageSize + 1))
     const asked = /^\d{1,15}$/.exec(request.query['asked'] ?? '')?.[0] ?? ''
     const { rooftops } = scope
-    const isCharted = scope.chosen.length <= mostCharted
+    const isCharted = scope.chosen.length <= maxCharted
     const steps = await readPriceSteps(request.db, scope, isCharted ? units.shown : [])
     const withSteps = units.shown.map((unit) => {
       return { ...unit, steps: steps.get(stepsKey(unit)) ?? [] }

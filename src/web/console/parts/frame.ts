@@ -26,7 +26,7 @@ interface NavigationItem {
 }
 
 /** More entries than this do not fit into a line. */
-const mostInLine = 9
+const maxInLine = 9
 
 /** What is around every page. */
 interface Frame {
@@ -82,7 +82,7 @@ ${person !== null && signedIn(person)}
 
 /** The pages in a line; where they are many, the minor ones are under More. */
 function drawNavigation(items: readonly NavigationItem[]): Html {
-  const isFolded = ({ isMinor }: NavigationItem) => items.length > mostInLine && isMinor
+  const isFolded = ({ isMinor }: NavigationItem) => items.length > maxInLine && isMinor
   const more = items.filter(isFolded)
   const list = (some: readonly NavigationItem[]) => html`<ul>${some.map(navigationItem)}</ul>`
   return html`<nav aria-label="Pages">${list(items.filter((item) => !isFolded(item)))}${

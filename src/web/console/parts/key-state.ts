@@ -6,18 +6,18 @@ import { badge } from './badge.ts'
 import { agoText, instant } from './instant.ts'
 
 /** Where and when a key is shown. */
-interface Place {
+interface KeyContext {
   readonly config: Config
   readonly zone: string
   readonly now: Date
 }
 
 /** Whether the key is refused, blocked, slowed down, or open; then the streams whose quota is used up. */
-export function keyStateText(state: KeyState, place: Place): Content {
-  return html`${oneState(state, place)}${state.parked.map(({ stream, until, reason }) => html`<div>${badge('parked', 'warn')} ${stream}: its daily quota is used up until ${instant(until, place.zone)}<small>${reason}</small></div>`)}`
+export function keyStateText(state: KeyState, context: KeyContext): Content {
+  return html`${oneState(state, context)}${state.parked.map(({ stream, until, reason }) => html`<div>${badge('parked', 'warn')} ${stream}: its daily quota is used up until ${instant(until, context.zone)}<small>${reason}</small></div>`)}`
 }
 
-function oneState(state: KeyState, { config, zone, now }: Place): Content {
+function oneState(state: KeyState, { config, zone, now }: KeyContext): Content {
   const { refusal, rate, throttledAt, blockedUntil } = state
   if (refusal !== null)
     return html`${badge('refused', 'bad')} since ${instant(refusal.since, zone, { seconds: true })}, ${whereRefused(refusal)}

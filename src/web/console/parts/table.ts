@@ -35,10 +35,10 @@ export function pictures(head: Content): Column {
 }
 
 /** More columns than this break words on a screen of 768 pixels. */
-const mostNarrow = 6
+const maxNarrow = 6
 
 /** Cards of more columns are folded on a narrow screen. */
-const mostOnCard = 5
+const maxOnCard = 5
 /** What a narrow screen shows before all is wanted: cards, and the charts and cards of a short list. The style sheet has the same numbers. */
 const first = { long: 8, short: 3 }
 
@@ -47,7 +47,7 @@ const first = { long: 8, short: 3 }
 export function table(options: TableOptions): Html {
   const { rows, columns, caption } = options
   if (rows.length === 0) return html`<p class="empty">${options.empty}</p>`
-  const isWide = options.isWide ?? columns.length > mostNarrow
+  const isWide = options.isWide ?? columns.length > maxNarrow
   const drawn = isWide
     ? html`<div class="scroll wide" role="group" tabindex="0" aria-label="${caption}">${drawTable(options)}</div>`
     : drawTable(options)
@@ -73,7 +73,7 @@ function foldRest(drawn: Html, count: number, { list, noun = '' }: FoldOptions):
 
 /** The columns that a folded card does not show, by index. */
 function foldedColumns({ columns, onPhone }: TableOptions): ReadonlySet<number> {
-  if (onPhone === undefined && columns.length <= mostOnCard) return new Set()
+  if (onPhone === undefined && columns.length <= maxOnCard) return new Set()
   const heads = columns.map((column) => (typeof column === 'string' ? column : column.head))
   const figures = columns.flatMap((column, at) => (isNumberColumn(column) && at > 0 ? [at] : []))
   const usual = new Set([1, ...figures.slice(0, 3)])

@@ -17,7 +17,7 @@ export interface PayloadNode {
 }
 
 /** Parts of a payload that are shown at most, so that the page stays small. */
-const mostNodes = 400
+const maxNodes = 400
 const longestText = 300
 
 /** A masked body as a tree, with its issues where they belong. `left`: how many parts were left out. */
@@ -37,7 +37,7 @@ export function buildTree(
     if (value instanceof HiddenValue) return { ...node, isHidden: true }
     if (value === null || typeof value !== 'object') return { ...node, value: shortValue(value) }
     const entries = Object.entries(value)
-    const shown = entries.slice(0, Math.max(0, mostNodes - count))
+    const shown = entries.slice(0, Math.max(0, maxNodes - count))
     left += entries.length - shown.length
     const children = shown.map(([key, item]: [string, unknown]) =>
       walk(key, item, path === '' ? key : `${path}.${key}`),

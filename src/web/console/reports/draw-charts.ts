@@ -6,7 +6,7 @@ import type { ChartRow, RooftopChoice } from './read-report.ts'
 import type { ChartSpec } from './spec.ts'
 
 /** Rows of bars or ranges at most; the others are in the download. */
-const mostCategories = 30
+const maxCategories = 30
 
 /** What the categories of a chart are. */
 const nouns: Readonly<Record<ChartSpec['x'], string>> = {
@@ -55,7 +55,7 @@ interface Drawing {
 function drawBars({ spec, rows, title, unit, labelOf }: Drawing): Chart {
   const { kind, x, mark } = spec
   const all = [...new Set(rows.map((row) => row.x))]
-  const shown = all.slice(0, mostCategories)
+  const shown = all.slice(0, maxCategories)
   const series = chartSeries(spec, rows).map(({ name, valueAt }) => ({
     name,
     values: shown.map(valueAt),
@@ -83,7 +83,7 @@ function chartSeries({ y = {}, by }: ChartSpec, rows: readonly ChartRow[]) {
 }
 
 function drawRanges({ spec, rows, title, unit, labelOf }: Drawing): Chart {
-  const shown = spec.x === 'month' ? rows.slice(-mostCategories) : rows.slice(0, mostCategories)
+  const shown = spec.x === 'month' ? rows.slice(-maxCategories) : rows.slice(0, maxCategories)
   return range({
     title: withCount(title, shown.length, rows.length),
     ...{ of: nouns[spec.x], unit, names: ['1 of 10 is lower', 'median', '1 of 10 is higher'] },

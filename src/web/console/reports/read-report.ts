@@ -44,7 +44,7 @@ export type ReportRow = Readonly<Record<string, string | number | boolean | null
 const shownRows = 50
 
 /** Rooftops that a long report is read of; where there are more, it is of one. */
-export const mostRooftops = 8
+export const maxRooftops = 8
 
 /** The rooftops that a report is of. */
 export function chosenRooftops(
@@ -55,7 +55,7 @@ export function chosenRooftops(
   const chosen = rooftops.filter(
     (one) => (rooftop === '' || one.uid === rooftop) && (group === '' || one.group === group),
   )
-  return isLong === true && chosen.length > mostRooftops ? chosen.slice(0, 1) : chosen
+  return isLong === true && chosen.length > maxRooftops ? chosen.slice(0, 1) : chosen
 }
 
 export async function readRooftops(db: Db): Promise<RooftopChoice[]> {

@@ -27,7 +27,7 @@ export function listParts(rooftops: RunDetail['rooftops']): Part[] {
 }
 
 /** More lanes than this say less than one for each stream. */
-const mostLanes = 24
+const maxLanes = 24
 
 const tones: Readonly<Record<StreamStatus, Tone>> = {
   ...{ ok: 'ok', partial: 'warn', parked: 'warn', failed: 'bad' },
@@ -38,7 +38,7 @@ const tones: Readonly<Record<StreamStatus, Tone>> = {
 export function buildLanes(parts: readonly Part[], streams: RunDetail['streams']): readonly Lane[] {
   const names = Object.keys(streams)
   const rank = ({ stream }: Part) => names.indexOf(stream)
-  if (parts.length <= mostLanes) {
+  if (parts.length <= maxLanes) {
     const byStream = parts.toSorted((a, b) => rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1))
     return byStream.map((part) => buildLane(`${part.stream}, ${part.rooftop}`, [part]))
   }

@@ -45,7 +45,7 @@ function openFailures(failures: readonly Failure[]) {
   return { uids, streams: allStreams.filter(({ name }) => named.has(name)) }
 }
 
-const mostNamed = 10
+const maxNamed = 10
 
 /** The button that does again what failed, and the command that does the same. */
 export function retryAction(runId: number, failures: readonly Failure[]): Html | null {
@@ -56,8 +56,8 @@ export function retryAction(runId: number, failures: readonly Failure[]): Html |
   if (uids.length === 0)
     return html`<p class="note">All that failed here was done well since, by${runs}.</p>`
   const names = streams.map(({ name }) => name).join(' ')
-  const options = uids.slice(0, mostNamed).map((uid) => ` --rooftop ${uid}`)
-  const more = uids.length > mostNamed ? ` … (${uids.length - mostNamed} more)` : ''
+  const options = uids.slice(0, maxNamed).map((uid) => ` --rooftop ${uid}`)
+  const more = uids.length > maxNamed ? ` … (${uids.length - maxNamed} more)` : ''
   const label = `Sync ${plural(uids.length, 'failed rooftop')} again`
   const fields = { count: uids.length }
   return html`<p>${actionButton({ path: `/runs/${runId}`, action: 'retry', label, fields, isMain: true })}</p>

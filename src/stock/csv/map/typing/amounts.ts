@@ -2,7 +2,7 @@ import type { ColumnStyles } from './column-styles.ts'
 import { typeDate } from './date.ts'
 import { findCurrency, type Money, typeMoney } from './money.ts'
 import { thousands } from './number.ts'
-import { findDistanceUnit, mostKm, typeOdometer } from './odometer.ts'
+import { findDistanceUnit, maxKm, typeOdometer } from './odometer.ts'
 import { isOnApplication } from './plain-text.ts'
 import type { RowNotes } from './row-notes.ts'
 import type { StockDraft } from './typed-row.ts'
@@ -115,7 +115,7 @@ function typeDistance(
   const style = styles.numbers.get(notes.place('odometer')!.index) ?? thousands
   const distance = notes.take('odometer', typeOdometer(text, unit, style))
   if (distance === null) return
-  if (distance.km > mostKm)
+  if (distance.km > maxKm)
     notes.cell('odometer', {
       code: 'ODOMETER_DOUBTED',
       severity: 'warning',

@@ -50,7 +50,7 @@ export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotO
 class ListRows {
   readonly #layout: FieldColumns
   readonly #absent: Mapping['absent']
-  readonly #places: Places
+  readonly #places: NamedColumns
   readonly #above: NumbersAbove
   /** The forms of the stock numbers so far; see `formOf`. */
   readonly #forms = new Set<string>()
@@ -202,7 +202,7 @@ function blankOrHeader({ problem, cells }: TypableRecord, layout: FieldColumns):
   return null
 }
 
-interface Places {
+interface NamedColumns {
   readonly names: readonly FieldColumn[]
   readonly naming: readonly FieldColumn[]
   readonly content: readonly FieldColumn[]
@@ -212,7 +212,7 @@ interface Places {
 function noVehicle(
   { cells, problem }: TypableRecord,
   layout: FieldColumns,
-  places: Places,
+  places: NamedColumns,
   stockNumber: string,
 ): NotOnHand | null {
   if (isKeyLike(stockNumber) || vinLike.test(textAt(cells, layout.vin))) return null
@@ -243,7 +243,7 @@ function isLabel(cells: readonly string[], code: string): boolean {
 function hasNoContent(
   cells: readonly string[],
   layout: FieldColumns,
-  { naming, content }: Places,
+  { naming, content }: NamedColumns,
   stockNumber: string,
 ): boolean {
   const isFilled = ({ index, column }: FieldColumn) =>

@@ -189,14 +189,14 @@ export function readQuantity(text: string): Quantity | null {
 type WordsAround = Omit<Quantity, 'reading'>
 /** A cache: the text around a column's numbers repeats. */
 const seen = new Map<string, WordsAround>()
-const mostSeen = 1000
+const maxSeen = 1000
 
 function wordsAround(before: string, after: string): WordsAround {
   const key = `${before}0${after}`
   const known = seen.get(key)
   if (known) return known
   const found = { isNegative: isNegative(before, after), words: unitWords(`${before} ${after}`) }
-  if (seen.size < mostSeen) seen.set(key, found)
+  if (seen.size < maxSeen) seen.set(key, found)
   return found
 }
 

@@ -31,7 +31,7 @@ interface DistanceText {
 const kmPerMile = 1.609344
 const greatest = 9_999_999
 /** Hardly a vehicle for sale has run more kilometres: it is a sum, or a typing error. */
-export const mostKm = 1_000_000
+export const maxKm = 1_000_000
 const unitOf = new Map<string, DistanceUnit>([
   ...['km', 'kms', 'k.m', 'kilometers', 'kilometres', 'klms', 'klm', 'كم', 'كيلومتر', 'كلم'].map(
     (word) => [word, 'km'] as const,
