@@ -20,7 +20,7 @@ async function prepareAll(
             ({ message }: Error) => message,
           )
     if (fault === null) found.prepared += 1
-    // A relation without a schema is a temporary one, or one of the statement around this part. A value without a type is no fault.
+    // A relation without a schema is a temporary one, or one of the statement around this part. A value without a type is not a fault.
     else if (
       /at run time|syntax error|relation "\w+"|FROM-clause|function|data type of/.test(fault)
     )

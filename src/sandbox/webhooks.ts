@@ -94,7 +94,7 @@ export class Webhooks {
   }
 
   add(draft: Omit<Subscription, 'id'>): Subscription {
-    // Evaluations completed before the first subscription are no events.
+    // Evaluations completed before the first subscription are not events.
     if (this.#subscriptions.size === 0) this.#takeCompleted()
     this.#timer ??= setInterval(() => this.#sendCompletions(), pollIntervalMs).unref()
     this.#lastSubscription += 1

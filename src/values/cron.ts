@@ -12,7 +12,7 @@ interface CronFields {
   readonly daysOfWeek: readonly number[]
 }
 
-/** Parses five fields, or six with seconds first. null: it is no expression, is never due, or uses L, W or #. */
+/** Parses five fields, or six with seconds first. null: it is not an expression, is never due, or uses L, W or #. */
 export function parseCron(expression: string): CronFields | null {
   const { fields } = validateDetailed(expression)
   if (fields === undefined) return null

@@ -7,7 +7,7 @@ export interface AlertCase {
   /** Minutes after which the first state is an active alert. */
   readonly after: number
   readonly active: Input
-  /** States that are no fault. */
+  /** States that are not faults. */
   readonly silent: readonly Input[]
 }
 

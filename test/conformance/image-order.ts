@@ -104,7 +104,7 @@ export const imageOrderRows = [
     { says: '400 `ids` non-numeric: string', send: order({ ids: '11,front' }), status: 400 },
     { says: '400 `ids` non-numeric: array', send: order({ ids: ['front'] }), status: 400 },
     {
-      says: '400: nothing changed (reading: one number is no list)',
+      says: '400: nothing changed (reading: one number is not a list)',
       given: [expecting(400, order({ ids: 13, hero: 13 }))],
       send: list(),
       status: 200,

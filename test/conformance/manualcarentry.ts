@@ -211,7 +211,7 @@ export const manualCarEntryRows = [
       status: 400,
     },
     {
-      says: 'US: a `codeType` that is no provider value of the US (reading: 400)',
+      says: 'US: a `codeType` that is not a provider value of the US (reading: 400)',
       given: [enterUs],
       send: ({ last, evalId }) =>
         post(path, { evalid: evalId, code: chosen(last.body).code, codeType: 'ADData' }, us),

@@ -22,7 +22,7 @@ export const watchRows = [
       body: { WatchStatus: 'not_watched', Checks: [] },
     },
     {
-      says: '`not_watched` after a Car History report: that is no search',
+      says: '`not_watched` after a Car History report: that is not a search',
       given: [carHistory()],
       send: watch(),
       status: 200,

@@ -120,7 +120,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
         relist,
         'an edit that the list does not show is found within 28 nights plus one rotation of its window',
       ],
-      [isolation, 'a vanished evaluation is marked, not deleted, and is no failure'],
+      [isolation, 'a vanished evaluation is marked, not deleted, and is not a failure'],
       [isolation, 'an evaluation that comes back loses its mark'],
       [
         'test/sync/group.pg.test.ts',

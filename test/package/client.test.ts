@@ -75,7 +75,7 @@ const misuse = `
 import { client, sydney } from './services.ts'
 const found = await client.call('geteval', { evalid: 1 }, { rooftop: sydney })
 const id: number | undefined = found.answer()[0]?.EvalID
-// @ts-expect-error: it is no text.
+// @ts-expect-error: it is not text.
 const text: string = found.answer()[0]!.EvalID
 // @ts-expect-error: there is no such field.
 await client.call('geteval', { evalId: 1 }, { rooftop: sydney })

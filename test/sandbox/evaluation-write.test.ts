@@ -36,7 +36,7 @@ function start(evaluations: readonly EvaluationDraft[] = [], options: SandboxOpt
   return startSandbox({ world, clock: new VirtualClock({ start: now, frozen: true }), ...options })
 }
 
-/** A VIN that is no sample and decodes to one vehicle. */
+/** A VIN that is not a sample and decodes to one vehicle. */
 const singleVin = Array.from({ length: 50 }, (_, at) => `1HGCM82633A0${10_000 + at}`).find(
   (vin) => decodeVin(vin, 'AU').kind === 'single',
 )!

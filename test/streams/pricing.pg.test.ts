@@ -171,7 +171,7 @@ test('a symbol of another currency than the rooftop’s is a warning, and the pr
 test.for([
   ['of another evaluation', { ...golden, evalId: 77 }, 'evalId'],
   ['without prices', { ...golden, prices: null }, 'prices'],
-  ['with a price that is no number', { ...golden, prices: { retail: 'many' } }, 'prices.retail'],
+  ['with a price that is not a number', { ...golden, prices: { retail: 'many' } }, 'prices.retail'],
   ['with a price beyond measure', { ...golden, prices: { retail: 1e15 } }, 'prices.retail'],
   ['without a date', { ...golden, prediction_date: 'soon' }, 'prediction_date'],
 ] as const)('a payload %s goes to quarantine, and the others land', async ([, body, path]) => {

@@ -118,6 +118,6 @@ function shown(lines: readonly string[]): string {
 function partsOf(version: string): { readonly major: number; readonly minor: number } {
   const [, major, minor] = /^(\d+)\.(\d+)\.(\d+)$/.exec(version) ?? []
   if (major === undefined || minor === undefined)
-    throw new Error(`"${version}" is no version: write one like 1.0.0 into sql/marts/VERSION`)
+    throw new Error(`"${version}" is not a version: write one like 1.0.0 into sql/marts/VERSION`)
   return { major: Number(major), minor: Number(minor) }
 }

@@ -137,7 +137,7 @@ function plantEnds(planting: Planting, { uid }: Rooftop): void {
 }
 
 /** Of each group a vehicle that evaluations of its rooftops name in other letters, and one of these has vanished; one whose
- *  number is no VIN; and one that every group has seen. */
+ *  number is not a VIN; and one that every group has seen. */
 function plantRepeats(planting: Planting): void {
   const groups = Map.groupBy(planting.world.rooftops, (one) => one.groupId)
   for (const members of groups.values()) {

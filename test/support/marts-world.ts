@@ -22,7 +22,7 @@ export interface Oddities {
   readonly withoutCreatedAt: ReadonlySet<number>
   /** None of the photos is the hero. */
   readonly withoutHero: ReadonlySet<number>
-  /** Served with an UpdatedAt that is no time, so that they are never more than in quarantine. */
+  /** Served with an UpdatedAt that is not a time, so that they are never more than in quarantine. */
   readonly unfit: ReadonlySet<number>
   readonly unpriced: ReadonlyMap<number, Unpriced>
   /** Opened and completed again between the first night and the second, at this instant. */

@@ -115,7 +115,7 @@ function manifest(packages: readonly string[]): object {
 function versionOf(name: string, dependencies: Readonly<Record<string, string>>): string {
   const version = dependencies[name]
   if (version !== undefined) return version
-  throw new Error(`The client imports ${name}, which is no dependency in package.json.`)
+  throw new Error(`The client imports ${name}, which is not a dependency in package.json.`)
 }
 
 function copy(file: string, folder: string): void {

@@ -68,7 +68,7 @@ test('messages of JSON.parse and zod are logged without the customer', () => {
   expectUnnamed(thrownBy(() => z.object({ at: z.iso.datetime() }).parse({ at: canary })))
 })
 
-test('a record that is no JSON, or has values that do not fit, is quarantined with issues that do not name the customer', () => {
+test('a record that is not JSON, or has values that do not fit, is quarantined with issues that do not name the customer', () => {
   const { wire } = makeConfig({ rooftops: [], keys: {} } as never, '/nowhere')
   const owner = { timeZone: 'UTC' } as never
   for (const text of [

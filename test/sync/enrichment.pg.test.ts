@@ -248,7 +248,7 @@ test('a source without any answer gets no more requests after a few tries', asyn
   expect(await priced(fixture)).toHaveLength(60)
 })
 
-test('an evaluation without a price at the source is no failure, and is asked about again on schedule', async () => {
+test('an evaluation without a price at the source is not a failure, and is asked about again on schedule', async () => {
   await using fixture = await pricedFixture(many(2))
   fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },

@@ -151,7 +151,7 @@ test('a stored record that could not be reread leaves quarantine after an unchan
   expect(await quarantine(fixture.database.pool)).toMatchObject([{ id: '2002', resolved: true }])
 })
 
-test('a vanished evaluation is marked, not deleted, and is no failure', async () => {
+test('a vanished evaluation is marked, not deleted, and is not a failure', async () => {
   await using fixture = await threeRooftops()
   await fixture.night()
   const { world, clock } = fixture.sandbox

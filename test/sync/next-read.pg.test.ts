@@ -96,7 +96,7 @@ test('a re-read that changed nothing is known by the certificate of the window',
   expect(after.getTime()).toBeGreaterThan(now.getTime())
 })
 
-test('a stored record whose later read was not answered is no new record', async () => {
+test('a stored record whose later read was not answered is not a new record', async () => {
   await using fixture = await openAges(true)
   await fixture.night()
   fixture.sandbox.faults.add({

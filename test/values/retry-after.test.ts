@@ -39,7 +39,7 @@ test('the three forms of an HTTP date are the same instant in any zone', () => {
   expect(parseHttpDate('Sun Nov  6 08:49:37 1994')).toEqual(instant)
 })
 
-test('a text that is no date is null', () => {
+test('a text that is not a date is null', () => {
   for (const text of [
     '',
     'yesterday',

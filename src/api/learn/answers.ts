@@ -78,7 +78,7 @@ function isNameable(part: string): boolean {
   return part === '0' || (keyName.test(part) && part !== '__proto__')
 }
 
-/** Every value that is no object, by its path; a list of texts is one value, the only object of a list has the position 0. */
+/** Every value that is not an object, by its path; a list of texts is one value, the only object of a list has the position 0. */
 export function collectLeaves(value: unknown): Map<string, unknown> {
   const leaves = new Map<string, unknown>()
   const walk = (part: unknown, path: string, left: number) => {
@@ -89,7 +89,7 @@ export function collectLeaves(value: unknown): Map<string, unknown> {
       walk(part[0], below(part.length === 1 ? '0' : '*'), left - 1)
     } else if (part !== null && typeof part === 'object' && !Array.isArray(part)) {
       if (Object.keys(part).length === 0 && path !== '') leaves.set(path, part)
-      // A key with a dot is no part of a path.
+      // A key with a dot is not a part of a path.
       for (const [key, each] of Object.entries(part))
         walk(each, below(key.includes('.') ? '*' : key), left - 1)
     } else leaves.set(path, part)

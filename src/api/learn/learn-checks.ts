@@ -93,7 +93,7 @@ function idPairs(past: Fields, watched: Fields): [Field, Field][] {
       const numbers = records.flatMap(({ body }) =>
         documented.map((path) => comparable(valueAt(body, path))),
       )
-      // An id of the document in the other list is no id of the check.
+      // An id of the document in the other list is not an id of the check.
       if (
         !values.every(
           (value) => known.has(comparable(value)) && !numbers.includes(comparable(value)),

@@ -18,7 +18,7 @@ export interface RecordedBy {
   readonly wire: WireSettings
 }
 
-/** What a recording holds; `ignored` counts what is no answer of the services. */
+/** What a recording holds; `ignored` counts what is not an answer of the services. */
 interface Recording {
   readonly answers: readonly Answer[]
   readonly ignored: number
@@ -28,7 +28,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /**
  * Reads a recorded file: a HAR file, `{ operation, request, answer }` or a list of them, or the body of one answer in a file that is
- * named by its operation (`geteval-1.json`). SyntaxError: it is no JSON.
+ * named by its operation (`geteval-1.json`). SyntaxError: it is not JSON.
  */
 export function readRecording(fileName: string, text: string, by: RecordedBy): Recording {
   const value: unknown = JSON.parse(text)

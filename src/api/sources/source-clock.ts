@@ -31,7 +31,7 @@ export class SourceClock {
   }
 
   /** Reads the offset from the Date header of an answer, with the moments on our clock when the request left and the answer came.
-   *  False, and nothing changes, when the header is no HTTP date. */
+   *  False, and nothing changes, when the header is not an HTTP date. */
   measure(dateHeader: string, requestedAt: Date, receivedAt: Date): boolean {
     const date = parseHttpDate(dateHeader)?.getTime()
     if (date === undefined) return false

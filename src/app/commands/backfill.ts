@@ -194,7 +194,7 @@ async function readResumedRequest(session: Session, run: unknown): Promise<RunRe
   const [old, ...others] = await findResumable(db, runId, config.sync)
   if (old === undefined)
     throw new UsageError(
-      `${runId === null ? 'No backfill was' : `Run ${runId} is no backfill that was`} paused, stopped or killed and not resumed since: "forecourt backfill --status" lists them.`,
+      `${runId === null ? 'No backfill was' : `Run ${runId} is not a backfill that was`} paused, stopped or killed and not resumed since: "forecourt backfill --status" lists them.`,
     )
   const also = others.filter(({ left }) => left > 0).map((other) => other.runId)
   if (also.length > 0)

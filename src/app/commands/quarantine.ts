@@ -106,7 +106,7 @@ function payloadLines(id: number, payload: string | null): string[] {
   if (payload !== erasedMark) return ['Payload as received:', payload ?? '(none was received)']
   return [
     'Its payload was not stored: it may name a customer who was erased. Nothing is lost, the record is at the source.',
-    `Shorten the fields named above there, or delete what is no text of a person. Then "forecourt quarantine retry ${id}" reads it again.`,
+    `Shorten the fields named above there, or delete what is not a text of a person. Then "forecourt quarantine retry ${id}" reads it again.`,
   ]
 }
 

@@ -16,7 +16,7 @@ export const stockExport: RunCommand = async (session, options) => {
   if (session.json && wanted.out === null)
     throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
   if (wanted.format === 'xlsx' && wanted.out === null && session.io.stdout.isTTY)
-    throw new UsageError('--format xlsx is no text for a terminal: add --out <file>.')
+    throw new UsageError('--format xlsx is not a text for a terminal: add --out <file>.')
   const to = wanted.out === null ? session.io.stdout : await findTarget(session, wanted)
   const { format, delimiter, bom, raw } = wanted
   const rooftops = wanted.rooftop === null ? [] : chooseRooftops(session.config, [wanted.rooftop])
@@ -108,7 +108,7 @@ function parseImportId(text: string): number {
   const id = Number(text)
   if (Number.isSafeInteger(id) && id > 0) return id
   throw new UsageError(
-    `--original ${text} is no number of an import: "forecourt stock import" has printed it.`,
+    `--original ${text} is not a number of an import: "forecourt stock import" has printed it.`,
   )
 }
 

@@ -93,7 +93,7 @@ export const remove: RunCommand = async (session, options, [text]) => {
   const id = Number(text)
   if (!Number.isSafeInteger(id) || id <= 0)
     throw new UsageError(
-      `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
+      `${String(text)} is not an id of a subscription: see "forecourt webhooks list".`,
     )
   const results = await eachRooftop(session, options, async (context, rooftop) => {
     const { listed } = await listSubscriptions(context, rooftop)

@@ -119,7 +119,7 @@ async function requestSamples(
   return { answers, failed }
 }
 
-/** A larger file is no recording of a few answers. */
+/** A larger file is not a recording of a few answers. */
 const maxBytes = 200_000_000
 
 function readFiles(paths: readonly string[], config: Config): Learnt {
@@ -134,7 +134,7 @@ function readFiles(paths: readonly string[], config: Config): Learnt {
       return readRecording(basename(file), readFileSync(file, 'utf8'), by)
     } catch (cause) {
       // The message of a syntax error quotes the text, which may name a customer.
-      const why = cause instanceof SyntaxError ? 'it is no JSON' : errorText(cause)
+      const why = cause instanceof SyntaxError ? 'it is not JSON' : errorText(cause)
       throw new UsageError(
         `${file} cannot be read: ${why}.`,
         cause instanceof SyntaxError ? {} : { cause },

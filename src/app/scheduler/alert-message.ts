@@ -85,7 +85,7 @@ function slackBody(message: AlertMessage) {
 
 /** An Adaptive Card, for the webhooks of Teams (Workflows and the older connectors). */
 function teamsBody(message: AlertMessage) {
-  // Text blocks and facts are Markdown: a stream or a path must not become a list or a link. One line end is no new line there.
+  // Text blocks and facts are Markdown: a stream or a path must not become a list or a link. One line end is not a new line there.
   const plain = (text: string) =>
     text
       .replaceAll(/[\\`*_[\]#]/g, '\\$&')

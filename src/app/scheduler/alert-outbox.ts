@@ -193,7 +193,7 @@ export async function recordFailure(
   )
 }
 
-/** Tries again what was not tried any more, as the receiver has just taken a message, and forgets the attempts of what is no news now. */
+/** Tries again what was not tried any more, as the receiver has just taken a message, and forgets the attempts of what is not news now. */
 export async function retryGivenUp(pool: Pool, target: string, recipient: string): Promise<void> {
   await pool.query(
     `update ops.alert_message as message set attempts = 0, paused_until = null,

@@ -39,7 +39,7 @@ export function findJob(
   const names = jobs.map((job) => job.name)
   const suggestion = nearestName(name, names)
   throw new UsageError(
-    `${subject} is no job${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}; known are: ${names.join(', ')}.`,
+    `${subject} is not a job${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}; known are: ${names.join(', ')}.`,
   )
 }
 

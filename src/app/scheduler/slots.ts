@@ -16,7 +16,7 @@ export interface Schedule {
 /** Parses a schedule; the expression must be valid for `parseCron`. */
 export function parseSchedule(expression: string, timezone: string): Schedule {
   const fields = parseCron(expression)
-  if (fields === null) throw new Error(`"${expression}" is no schedule`)
+  if (fields === null) throw new Error(`"${expression}" is not a schedule`)
   const { seconds, minutes, hours, daysOfMonth, months, daysOfWeek } = fields
   return {
     clock: new WallClock(timezone),

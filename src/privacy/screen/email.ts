@@ -110,7 +110,7 @@ function possibleDomains(domain: string): string[] {
 /** Longer than any real domain: the rest of a hostile one is ignored. */
 const maxLabels = 12
 
-/** Whether the last label begins a sentence, or is no ending of a domain while those before have one. */
+/** Whether the last label begins a sentence, or is not an ending of a domain while those before have one. */
 function isWord(labels: readonly string[]): boolean {
   const [before, last] = labels.slice(-2) as [string, string]
   if (/^\p{Lu}\p{Ll}*$/u.test(last) && !/^\p{Lu}/u.test(before)) return true

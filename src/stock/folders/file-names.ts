@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Names that programs give a file while they write it, and names that are no list. */
+/** Names that programs give a file while they write it, and names that are not lists. */
 const temporary =
   /^[.~]|\.(filepart|tmp|temp|part|partial|crdownload|download|swp|lock|done|ok|writing|inprogress)$|~$/i
 
@@ -9,7 +9,7 @@ export function isTemporary(name: string): boolean {
   return temporary.test(name)
 }
 
-/** A name as it is shown: bytes that are no UTF-8 as `\xNN`, line ends and other control characters escaped. */
+/** A name as it is shown: bytes that are not UTF-8 as `\xNN`, line ends and other control characters escaped. */
 export function shownName(name: Buffer): string {
   const text = isUtf8(name)
     ? name.toString()

@@ -139,7 +139,7 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
     const { names, cells, line, value } = row
     if (lines.length === 0) lines.push(csvText([[...names, ...rejectColumns]], defaultStyle))
     const originals = names.map((_, index) => escapeFormula(cells[index] ?? ''))
-    const error = value === '' ? 'no rooftop' : `${value} is no known rooftop`
+    const error = value === '' ? 'no rooftop' : `${value} is not a known rooftop`
     lines.push(csvText([[...originals, newest[0]!.id, String(line), '', error]], defaultStyle))
   }
   await rm(path, { force: true })

@@ -27,7 +27,7 @@ export interface SeenFile {
 export interface FolderContent {
   /** The oldest first, so that the newest list of a rooftop is imported last. */
   readonly files: readonly SeenFile[]
-  /** What is no file: folders, pipes, devices. */
+  /** What is not a file: folders, pipes, devices. */
   readonly ignored: readonly { readonly name: string; readonly reason: string }[]
 }
 

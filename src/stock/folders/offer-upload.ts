@@ -9,7 +9,7 @@ import type { FilePlan } from './plan-parts.ts'
 
 /**
  * Puts a refused file where a person of the console confirms its columns, and gives the id of the upload. null: there is no console, the
- * file has rows of several rooftops or is larger than an upload, it is no list, or the config no longer gives it to the rooftop that it was
+ * file has rows of several rooftops or is larger than an upload, it is not a list, or the config no longer gives it to the rooftop that it was
  * refused for. The file is in failed/ in any case.
  */
 export async function offerUpload(

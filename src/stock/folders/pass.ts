@@ -31,7 +31,7 @@ export interface PassReport {
   readonly files: readonly FileResult[]
   /** Files that are in a folder and not complete yet, or that are to be tried again. */
   readonly waiting: readonly string[]
-  /** What lies in a folder and is no file. */
+  /** What lies in a folder and is not a file. */
   readonly ignored: readonly { readonly name: string; readonly reason: string }[]
   /** Why a folder could not be used. */
   readonly problems: readonly { readonly folder: string; readonly problem: string }[]

@@ -19,7 +19,7 @@ export interface FilePlan {
   readonly unknown: ReadonlyMap<string, number>
 }
 
-/** Reads a file far enough to see whose rows it has. UsageError when it is no list, or has no such column. */
+/** Reads a file far enough to see whose rows it has. UsageError when it is not a list, or has no such column. */
 export async function planParts(
   inbox: Inbox,
   request: ImportRequest,

@@ -97,7 +97,7 @@ function importLines(part: PartOutcome, done: PartImport, source: ReportSource):
     `${accepted} accepted`,
     `${rejected} rejected`,
     ...(collapsed > 0 ? [`${collapsed} that repeat another row`] : []),
-    ...(skipped > 0 ? [`${skipped} that are no vehicle in stock`] : []),
+    ...(skipped > 0 ? [`${skipped} that are not vehicles in stock`] : []),
   ]
   return [
     `Import ${importId}. It has ${rows(records)}: ${counts.join(', ')}.`,

@@ -123,7 +123,7 @@ export function assertSure({ csv }: OpenList, request: ImportRequest, mapping: M
   throw new ListRefused({ is: 'columns', mapping, ...found }, request)
 }
 
-/** Removes titles and footers, which fill a cell or two and are no evidence of the columns' fields. */
+/** Removes titles and footers, which fill a cell or two and are not evidence of the columns' fields. */
 function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const filled = (cells: readonly string[]) => cells.filter((cell) => cell.trim() !== '').length
   const most = rows.reduce((all, cells) => Math.max(all, filled(cells)), 0)

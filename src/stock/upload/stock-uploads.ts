@@ -70,7 +70,7 @@ export class StockUploads {
     this.#services = services
   }
 
-  /** Stores a list, reads it, and gives its id with what was found. UsageError when too many of the person wait, or when it is no list at
+  /** Stores a list, reads it, and gives its id with what was found. UsageError when too many of the person wait, or when it is not a list at
    *  all; then it does not wait. */
   async add(list: NewUpload): Promise<{ readonly id: string; readonly result: UploadResult }> {
     const id = await this.#store(list)
@@ -106,7 +106,7 @@ export class StockUploads {
     )
   }
 
-  /** Reads the list without writing anything, and stores what was found. UsageError when it is no list at all. */
+  /** Reads the list without writing anything, and stores what was found. UsageError when it is not a list at all. */
   async check(id: string, changes: Partial<UploadOptions> = {}): Promise<UploadResult> {
     return await this.#check(id, await this.#read(id), changes)
   }

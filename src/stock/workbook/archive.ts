@@ -76,7 +76,7 @@ export async function* unpackGzip(
         throw tooLarge(
           `the gzip file unpacks to more than ${ratio} times its size`,
           `${ratio} times beyond ${sizeText(ratioFrom)}`,
-          'it is no stock list; if it is one, unpack it first',
+          'it is not a stock list; if it is one, unpack it first',
         )
       yield chunk
     }

@@ -195,7 +195,7 @@ function isDigit({ kind, text }: Token): boolean {
 }
 
 /** Literals with a letter, a digit or a currency sign, without the sign or the brackets of a negative number; brackets, dashes and
- *  blanks alone are no unit. */
+ *  blanks alone are not units. */
 function unitText(tokens: readonly Token[]): string {
   const text = tokens.map((one) => (one.kind === 'literal' ? one.text : '')).join('')
   return /[\p{L}\p{N}\p{Sc}]/u.test(text) ? text.replace(/^[-(]|\)$/, '') : ''

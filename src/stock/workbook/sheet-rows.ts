@@ -280,7 +280,7 @@ function columnNumber(reference: string): number {
     column = column * 26 + code - 0x40
   }
   if (at === 0 || at > 3)
-    throw damaged(`${JSON.stringify(reference.slice(0, 20))} is no place of a cell`)
+    throw damaged(`${JSON.stringify(reference.slice(0, 20))} is not a place of a cell`)
   return column - 1
 }
 

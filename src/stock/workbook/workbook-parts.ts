@@ -138,7 +138,7 @@ function isTrue(value: string | undefined): boolean {
   return value === '1' || value === 'true' || value === 'on'
 }
 
-/** Excel has at most 255 characters for one; a longer one is no format. */
+/** Excel has at most 255 characters for one; a longer one is not a format. */
 function limitFormat(code: string): string {
   return code.length > 1_000 ? 'General' : code
 }

@@ -86,7 +86,7 @@ function columnWidths(
   })
 }
 
-/** The style of each column: a text that someone adds is no number. */
+/** The style of each column: a text that someone adds is not a number. */
 function columnsXml(kinds: readonly ColumnKind[], widths: readonly number[]): string {
   const columns = kinds.map(
     (kind, at) =>

@@ -72,7 +72,7 @@ export async function* streamXml(
         write()
       } catch (error) {
         if (error instanceof CsvFileError) throw error
-        throw damaged(`its part ${name} is no XML (${errorText(error)})`, error)
+        throw damaged(`its part ${name} is not XML (${errorText(error)})`, error)
       }
     })
   for await (const chunk of chunks) {

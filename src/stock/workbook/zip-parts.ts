@@ -101,7 +101,7 @@ async function* entryStream(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer> 
 function assertSize(name: string, size: number, packed: number, use: Unpacking): void {
   const { limits, mostBytes: maxBytes, unpacked } = use
   const unpacks = `${quoted(name)} in the file unpacks`
-  const advice = `it is no stock list, or has far more in it than one; ${saveAsCsv}`
+  const advice = `it is not a stock list, or has far more in it than one; ${saveAsCsv}`
   if (size > maxBytes)
     throw tooLarge(`${unpacks} to more than ${sizeText(maxBytes)}`, sizeText(maxBytes), advice)
   if (unpacked.bytes > Math.max(limits.totalBytes, maxBytes))

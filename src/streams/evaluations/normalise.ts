@@ -258,7 +258,7 @@ function readRecon(item: Evaluation, reader: Reader): ReconColumns[] {
   })
 }
 
-/** `87%` as `87.00`; null when it is no percentage from 0 to 100 [A §2 reconditioning_list]. */
+/** `87%` as `87.00`; null when it is not a percentage from 0 to 100 [A §2 reconditioning_list]. */
 function percentage(value: string | null): string | null {
   const found = /^\s*(\d{1,3}(?:\.\d+)?)\s*%\s*$/.exec(value ?? '')
   return found && Number(found[1]) <= 100 ? Number(found[1]).toFixed(2) : null

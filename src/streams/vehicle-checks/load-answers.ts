@@ -111,7 +111,7 @@ function pastResult({ record }: Answered, { outcome, warnings }: Loaded): Loaded
     },
     unread > 0 && {
       check: 'check-time-unreadable',
-      detail: `${unread} items have a value that is no time (wire.appraisal.pastCheck.createdAt)`,
+      detail: `${unread} items have a value that is not a time (wire.appraisal.pastCheck.createdAt)`,
     },
   ]
   return { outcome, warnings: [...warnings, ...found.filter((warning) => warning !== false)] }

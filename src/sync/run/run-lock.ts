@@ -34,7 +34,7 @@ export class RunLock {
   }
 }
 
-/** After this time without a worker, a detached run that is no backfill counts as dead, so that it keeps no nightly run from working. */
+/** After this time without a worker, a detached run that is not a backfill counts as dead, so that it keeps no nightly run from working. */
 const workerGraceSeconds = 60
 
 /** Whether the process of a run is gone, so that its work may be taken over. A detached backfill has no process and is never dead:

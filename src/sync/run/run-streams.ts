@@ -130,7 +130,7 @@ async function prepareRun(context: Context, request: RunRequest) {
     try {
       await measureClock(context)
     } catch (error) {
-      // A stop is no fault of the source.
+      // A stop is not a fault of the source.
       if (context.signal.aborted || !(await recordFailedRun(context, request, errorText(error))))
         throw error
       throw new SyncError('abort', errorText(error), { cause: error })

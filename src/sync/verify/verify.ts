@@ -21,7 +21,7 @@ export interface Verification {
   readonly loaded: number
   readonly quarantined: number
   readonly vanished: number
-  /** Wanted, but in no certificate, and no live run works on it. Times that the source's clock has not reached are no gap. */
+  /** Wanted, but in no certificate, and no live run works on it. Times that the source's clock has not reached are not gaps. */
   readonly gaps: readonly IsoSpan[]
   /** Certificates that overlap. */
   readonly overlaps: readonly IsoSpan[]

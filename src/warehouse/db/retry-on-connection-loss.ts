@@ -47,7 +47,7 @@ export class RetryOnConnectionLoss {
     }
   }
 
-  /** Whether Postgres or the whole warehouse is missing. A mistake in the config is no outage, unless the retry has no limit. */
+  /** Whether Postgres or the whole warehouse is missing. A mistake in the config is not an outage, unless the retry has no limit. */
   async isOutage(error: unknown): Promise<boolean> {
     if (error instanceof UnreachableError) return this.#seconds === null || !error.mayBeConfig
     const { pool } = this.#options

@@ -137,7 +137,7 @@ export class LongValues extends FixedValues {
   }
 }
 
-/** Instants: microseconds since 1970. Infinity is no value. */
+/** Instants: microseconds since 1970. Infinity is not a value. */
 export class TimestampValues extends FixedValues {
   protected override read(buffer: Buffer, at: number): boolean {
     const high = buffer.readInt32BE(at)
@@ -171,7 +171,7 @@ export class DoubleValues extends FixedValues {
   }
 }
 
-/** Numbers with up to 18 digits, as the number of their smallest units. NaN and infinity are no values. */
+/** Numbers with up to 18 digits, as the number of their smallest units. NaN and infinity are not values. */
 export class DecimalValues extends FixedValues {
   readonly #scale: number
 

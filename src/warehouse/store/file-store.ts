@@ -14,7 +14,7 @@ export interface FileStore {
   putBytes(path: string, bytes: Uint8Array): Promise<void>
   /** Stores a text once everything that was put before is safe; false: there is a file with that path, which stays. */
   create(path: string, text: string): Promise<boolean>
-  /** Removes a file; one that is gone already is no error. */
+  /** Removes a file; one that is gone already is not an error. */
   remove(path: string): Promise<void>
   /** Removes the local folder. */
   close(): Promise<void>

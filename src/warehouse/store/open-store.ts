@@ -16,7 +16,7 @@ export function openStore(
   const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(to)?.[1]?.toLowerCase()
   if (scheme === undefined) return new FolderStore(path.resolve(base, to))
   if (scheme !== 's3')
-    throw new UsageError(`${to} is no folder and no s3:// address: write s3://bucket/prefix.`)
+    throw new UsageError(`${to} is not a folder and no s3:// address: write s3://bucket/prefix.`)
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]*)\/?(.*)$/i.exec(to) ?? []
   if (!/^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/.test(bucket))
     throw new UsageError(

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes'
 
-/** The texts of all elements with that name, in their order; none when the text is no XML. */
+/** The texts of all elements with that name, in their order; none when the text is not XML. */
 export function elementTexts(xml: string, element: string): string[] {
   return elementRecords(xml, element, [element]).map((record) => record[element] ?? '')
 }

@@ -200,7 +200,7 @@ export class PageServer {
   ): Promise<void> {
     const json = JSON.stringify(data)
     const isJson = prefersJson(request.headers.accept)
-    // The time of reading is no news: a browser that asks again gets a page only when its data have changed.
+    // The time of reading is not news: a browser that asks again gets a page only when its data have changed.
     const etag = `"${createHash('sha256').update(`${this.#edition} ${isJson} ${asked.person.role} ${asked.person.email} ${json}`).digest('base64url').slice(0, 22)}"`
     reply.headers({ etag, vary: 'accept, cookie', 'cache-control': 'no-cache, private' })
     if (request.headers['if-none-match'] === etag) return await reply.code(304).send()

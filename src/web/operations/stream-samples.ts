@@ -137,7 +137,7 @@ async function readStatuses(db: Db, { rooftops, sync }: Config): Promise<StreamS
       select upper(range) as at from unnest(coverage.listed) as range where range @> ${sync.start}::timestamptz
     ) as listed_to on true
     left join lateral (
-      -- As in verify: what the source's clock has not reached is no gap.
+      -- As in verify: what the source's clock has not reached is not a gap.
       select count(*) from unnest(coverage.wanted - coverage.listed - coalesce(work.held, '{}') - coalesce((
         select tstzmultirange(tstzrange(source_started_at, null)) from ops.run_stream as part join ops.run using (run_id)
         where part.rooftop_id = rooftop.rooftop_id and part.stream = known.stream and arguments ->> 'mode' in ('sync', 'backfill')

@@ -130,7 +130,7 @@ function parseBody(bytes: Buffer): { readonly body: unknown } | { readonly probl
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    return { problem: 'the body is no JSON in UTF-8' }
+    return { problem: 'the body is not JSON in UTF-8' }
   }
   return isTooDeep(body)
     ? { problem: `the body is nested more than ${maxJsonDepth} deep` }

@@ -447,7 +447,7 @@ test('model and variant are known by their order, where they alone depend on the
   expect(of(two)).toEqual(['elsewhere', 'elsewhere'])
   expect(of(swapped)).toEqual(['suggested', 'suggested'])
   expect(of(evaluations(54, one))).toEqual(['suggested', 'suggested'])
-  // A badge that goes with several models is no variant of one.
+  // A badge that goes with several models is not a variant of one.
   expect(
     of(evaluations(54, (at) => ({ ...one(at), Series: null, Badge: `T${at % 9} trim` }))),
   ).toEqual(['suggested', 'suggested'])

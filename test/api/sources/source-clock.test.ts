@@ -35,7 +35,7 @@ test('clocks that may be equal have no offset, whatever the fraction of the seco
   }
 })
 
-test('a header that is no date changes nothing', () => {
+test('a header that is not a date changes nothing', () => {
   const clock = new SourceClock(() => local)
 
   expect(clock.measure('soon', local, local)).toBe(false)

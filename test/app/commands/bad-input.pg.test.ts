@@ -82,7 +82,7 @@ test('a wrong password is reported without the password, and nothing starts', as
   expect(existsSync(join(folder.path, '.forecourt'))).toBe(false)
 })
 
-test('an address on which something else listens is no reachable source either', async () => {
+test('an address on which something else listens is not a reachable source either', async () => {
   await using database = await createTestDatabase()
   await using folder = await temporaryFolder()
   const { host } = new URL(database.url)

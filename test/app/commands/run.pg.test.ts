@@ -131,7 +131,7 @@ test('a job in the config that is not in jobs/ is refused by run, schedule and s
 
   expect(ends.map(({ code }) => code)).toEqual([2, 2, 2])
   for (const { stderr } of ends)
-    expect(stderr).toContain('jobs.hurly of the config is no job (did you mean hourly?)')
+    expect(stderr).toContain('jobs.hurly of the config is not a job (did you mean hourly?)')
 })
 
 test('while another run holds the same work, run exits 3; a job without its key, 2', async () => {

@@ -24,7 +24,7 @@ test('the sandbox speaks with other names where a seed is given', async () => {
   expect(await running).toBe(0)
 })
 
-test('a seed that is no number is refused', async () => {
+test('a seed that is not a number is refused', async () => {
   const { code, stderr } = await runInProcess(['sandbox', '--names', 'x'], { cwd: '/' })
 
   expect(code).toBe(2)

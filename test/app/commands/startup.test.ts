@@ -39,7 +39,7 @@ test('the help of an operation loads only what describes its fields', async () =
   expect(loadedPackages(['api', 'geteval', '--help'], home.path)).toEqual(['commander', 'zod'])
 })
 
-test('compiled code is stored in a folder of the user, and a home that cannot be written is no fault', async () => {
+test('compiled code is stored in a folder of the user, and a home that cannot be written is not a fault', async () => {
   await using home = await temporaryFolder()
 
   const version = execFileSync(process.execPath, [main, '--version'], {

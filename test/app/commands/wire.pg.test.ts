@@ -160,7 +160,7 @@ test('names are learnt from recorded files; other addresses, cookies and keys ar
   })
   expect(broken).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('broken.json cannot be read: it is no JSON.') as string,
+    stderr: expect.stringContaining('broken.json cannot be read: it is not JSON.') as string,
   })
   expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('--stored') as string })
   expect([learnt, broken].flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n')).not.toMatch(

@@ -108,7 +108,7 @@ rooftops:
   ])
 })
 
-test.for(['Australia/Sidney', '+10:00', '', 'AEST time'])('%j is no time zone', (zone) => {
+test.for(['Australia/Sidney', '+10:00', '', 'AEST time'])('%j is not a time zone', (zone) => {
   const text = oneRooftop.replace('Australia/Sydney', `"${zone}"`)
 
   expect(problemsOf(text)).toEqual([
@@ -149,7 +149,7 @@ test('a slash at the end of the base URL is removed', () => {
   expect(appraisal.baseUrl).toBe('https://h/api/v1')
 })
 
-test.for(['AUX', 'aud', 'Dollar', ''])('%j is no currency', (currency) => {
+test.for(['AUX', 'aud', 'Dollar', ''])('%j is not a currency', (currency) => {
   expect(problemsOf(oneRooftop.replace('currency: AUD', `currency: "${currency}"`))).toEqual([
     'forecourt.yaml:8: rooftops[0].currency is not an ISO 4217 code, e.g. AUD: correct it.',
   ])

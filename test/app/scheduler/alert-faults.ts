@@ -191,7 +191,7 @@ export const alertFaults: readonly AlertFault[] = [
     ),
   },
   {
-    ...{ name: 'a dropped file that is no list', page: 'Imported lists' },
+    ...{ name: 'a dropped file that is not a list', page: 'Imported lists' },
     key: /^inbox\/file\/\d+$/,
     plant: async (place) => {
       await writeFile(join(place.inbox, 'a.csv'), 'PK\x03\x04 no list')

@@ -91,7 +91,7 @@ test('a problem that is over before a killed process noted its message is report
   ])
 })
 
-test('a problem that ended before its message arrived is no failure once the receiver works, and its end is sent', async () => {
+test('a problem that ended before its message arrived is not a failure once the receiver works, and its end is sent', async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   await fixture.run(['run', 'hourly'])

@@ -24,7 +24,7 @@ export const ledgerSteps: readonly Step[] = [
         select generate_series(start, middle - interval '1 day', interval '1 day') as at, interval '1 day' as size from span
         union all select generate_series(middle, now() - interval '6 hours', interval '6 hours'), interval '6 hours' from span) as series
       left join own on own.rooftop_id = place.rooftop_id and own.window_from = at
-      -- Three rooftops have a gap of three days. A fourth misses a day that the living run is listing, which is no gap.
+      -- Three rooftops have a gap of three days. A fourth misses a day that the living run is listing, which is not a gap.
       where not (no in (3, 17, 31) and at >= now() - interval '100 days' and at < now() - interval '97 days')
         and not (no = 6 and at >= now() - interval '50 days' and at < now() - interval '49 days');
       delete from ops.window_certificate;

@@ -286,6 +286,6 @@ test('an unknown import, or one of another rooftop, is refused', async () => {
   expect([unknown.code, others.code, noNumber.code]).toEqual([2, 2, 2])
   expect(unknown.stderr).toBe('Rooftop north has no import 99; its newest are: 1 (stock.csv).\n')
   expect(others.stderr).toMatch(/^Rooftop empty has no imported stock list: import one with/)
-  expect(noNumber.stderr).toMatch(/^--original stock\.csv is no number of an import/)
+  expect(noNumber.stderr).toMatch(/^--original stock\.csv is not a number of an import/)
   expect(unknown.stdout + others.stdout + noNumber.stdout).toBe('')
 })

@@ -24,7 +24,7 @@ export interface DroppedFile {
 
 const kinds = 10
 
-/** The n-th of a mixture: lists of one vehicle each, duplicates of the one before, hostile names, and what is no list. */
+/** The n-th of a mixture: lists of one vehicle each, duplicates of the one before, hostile names, and what is not a list. */
 function droppedFile(index: number): DroppedFile {
   const list = (of: number) => Buffer.from(listOf(vehicles(1, of + 1)))
   const good = { content: list(index), state: 'done' } as const

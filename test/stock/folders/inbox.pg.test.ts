@@ -49,7 +49,7 @@ test('the report names each row that is not a vehicle, with its reason', async (
   await fixture.pass()
 
   const text = await fixture.text('done', '.report.txt')
-  expect(text).toContain('It has 5 rows: 3 accepted, 0 rejected, 2 that are no vehicle in stock.')
+  expect(text).toContain('It has 5 rows: 3 accepted, 0 rejected, 2 that are not vehicles in stock.')
   expect(text).toContain('line 5: a total, not a vehicle: "Summe" (TOTALS_ROW)')
   expect(text).toContain('line 6: the row is the number of a page, "Page 1 of 1" (NO_VEHICLE)')
 })
@@ -305,7 +305,7 @@ test('a marker completes a file at once, and only a marker does', async () => {
   expect(await fixture.list()).toEqual([])
 })
 
-test('names that are no text or have line ends, links, folders, pipes, empty and huge files: each is reported', async () => {
+test('names that are not text or have line ends, links, folders, pipes, empty and huge files: each is reported', async () => {
   await using fixture = await openInboxFixture({ rooftop: 'north', mode: 'delta' })
   const { folder } = fixture
   await fixture.drop(Buffer.from('st\xf6ck.csv', 'latin1'), listOf(vehicles(1, 1)))

@@ -72,7 +72,7 @@ test('a rooftop that the file does not name is not emptied, and unknown rooftops
   expect(text).toContain('Not in this list: Southside. Their stock is as it was before')
   const rows = await fixture.text('done', '.unknown-rooftop.csv')
   expect(rows.split('\r\n')).toHaveLength(5)
-  expect(rows).toContain('Auction is no known rooftop')
+  expect(rows).toContain('Auction is not a known rooftop')
   expect(rows).not.toContain('Total')
 })
 

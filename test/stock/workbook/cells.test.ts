@@ -147,7 +147,7 @@ test('titles are above the header, and a note beside the title does not widen th
   expect(records).toEqual([{ line: 4, cells: ['S,1', 'Kia', '9'], raw: '"S,1",Kia,9' }])
 })
 
-test('a title above a list without a header is no record', async () => {
+test('a title above a list without a header is not a record', async () => {
   const vehicle = (at: number) => [`S${at}`, '2019', 'Kia', 'Rio', '5000', '9000', 'White']
   const rows = textRows([['Northside', 'Main St', '222'], vehicle(1), vehicle(2)])
   const { file, records } = await readBook(workbook({ sheets: [{ name: 'Stock', rows }] }))

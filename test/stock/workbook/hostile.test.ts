@@ -191,7 +191,7 @@ const hostile: readonly (readonly [string, () => Buffer | Promise<Buffer>, strin
     'an entity without a document type',
     () => withSheet({ data: sheetOf('<row><c t="str"><v>&a;</v></c></row>') }),
     'damaged',
-    'is no XML',
+    'is not XML',
   ],
   [
     '65,536 parts in a zip64 file',
@@ -240,13 +240,13 @@ const hostile: readonly (readonly [string, () => Buffer | Promise<Buffer>, strin
     'a sheet that was cut',
     () => withSheet({ data: sheetOf(rows).slice(0, -40) }),
     'damaged',
-    'is no XML',
+    'is not XML',
   ],
   [
-    'a sheet with bytes that are no UTF-8',
+    'a sheet with bytes that are not UTF-8',
     () => withSheet({ data: Buffer.from(sheetOf('<row><c t="str"><v>é</v></c></row>'), 'latin1') }),
     'damaged',
-    'is no XML',
+    'is not XML',
   ],
   [
     'a text that does not exist',
@@ -264,7 +264,7 @@ const hostile: readonly (readonly [string, () => Buffer | Promise<Buffer>, strin
     'a place that is none',
     () => withSheet({ data: sheetOf('<row><c r="ZZZZ1"><v>1</v></c></row>') }),
     'damaged',
-    '"ZZZZ1" is no place of a cell',
+    '"ZZZZ1" is not a place of a cell',
   ],
   [
     'a sheet that is missing',

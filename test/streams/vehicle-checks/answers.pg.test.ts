@@ -280,7 +280,7 @@ test('an item without an id is identified by its number, its time, or the path o
   ])
 })
 
-test('a time in Unix seconds or milliseconds is read, and another value that is no time is reported', async () => {
+test('a time in Unix seconds or milliseconds is read, and another value that is not a time is reported', async () => {
   await using fixture = await checkedFixture([{}])
   const searched = new Date(at(-1))
   answerWith(fixture, paths.history, [{ ID: 3, CreatedAt: String(searched.getTime()) }])

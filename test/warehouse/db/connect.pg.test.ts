@@ -211,7 +211,7 @@ test('a server that is too old is refused with both versions', async () => {
   expect(await refusal(database.url)).toMatch(/is Postgres 14\.12: forecourt needs 15 or newer/)
 })
 
-test('a statement with too many parameters is no lost connection: it would be repeated without end', async () => {
+test('a statement with too many parameters is not a lost connection: it would be repeated without end', async () => {
   await using database = await createTestDatabase()
   const values = Array.from({ length: 100_000 }, (_, nth) => nth)
   const list = values.map((_, nth) => `$${nth + 1}::int`).join(', ')

@@ -69,7 +69,7 @@ test('an edited applied file is refused by name, by every function', async () =>
   await expect(assertSchemaCurrent(database.pool, folder.path)).rejects.toThrow(UsageError)
 })
 
-test('other line ends are no edit', async () => {
+test('other line ends are not edits', async () => {
   await using database = await emptyTestDatabase()
   await using folder = await folderWith({ '0001_car.sql': first })
   await migrate(database.pool, folder.path)

@@ -50,7 +50,7 @@ test('a target that cannot be used is refused with what and where, and exit 2', 
     /\/file cannot be used: .*\(E\w+\): name another folder, then run/,
   )
   expect(await refused('ftp://host/x')).toBe(
-    'ftp://host/x is no folder and no s3:// address: write s3://bucket/prefix.',
+    'ftp://host/x is not a folder and no s3:// address: write s3://bucket/prefix.',
   )
   expect(await refused('s3://UPPER/x')).toMatch(/names no bucket/)
   expect(await refused('s3://bucket/x')).toMatch(/lake\.s3\.accessKeyId/)

@@ -40,7 +40,7 @@ test('an export to S3 is read back as the marts have it, and the next one writes
   await download(store, folder.path)
   expect(first.files.written).toBeGreaterThan(30)
   expect(second.files.unchanged).toBeGreaterThan(20)
-  // The file of the table "export" is no file of a mart.
+  // The file of the table "export" is not a file of a mart.
   expect(second.files.removed).toBe(second.files.written + 1)
   expect(await differences(pool, duck, folder.path)).toEqual([])
   const stored = [...(await targetOf(store).list()).keys()].filter((path) => /\/part-/.test(path))

@@ -105,7 +105,7 @@ test('a reused stock number does not have the prices of the earlier vehicle', as
   })
 })
 
-test('a market price in another currency is no price, and no ratio breaks the report', async () => {
+test('a market price in another currency is not a price, and no ratio breaks the report', async () => {
   await using world = await openSmallWorld()
   await world.add(
     'core.stock_unit',

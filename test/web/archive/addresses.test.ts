@@ -50,7 +50,7 @@ test.for([
   'files.example.com',
   '127.1',
   '',
-])('"%s" is no public address', (address) => {
+])('"%s" is not a public address', (address) => {
   expect(isPublicAddress(address)).toBe(false)
 })
 

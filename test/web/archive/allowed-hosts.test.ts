@@ -68,7 +68,7 @@ test.for([
   'ftp://example.com',
   'example.com:99999',
   'a\\b',
-])('"%s" is no entry', (entry) => {
+])('"%s" is not an entry', (entry) => {
   expect(parseAllowedHost(entry)).toBe(null)
 })
 

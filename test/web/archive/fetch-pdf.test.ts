@@ -213,7 +213,7 @@ test('a refused connection is reported by its code alone', async () => {
   })
 })
 
-test('a folder that cannot be written is no fault of the link', async () => {
+test('a folder that cannot be written is not a fault of the link', async () => {
   await using server = await startPdfServer((_request, response) => response.end(aPdf()))
   const rules = rulesFor('/dev/null/archive', [server.origin])
 

@@ -64,7 +64,7 @@ const answers: Readonly<Record<string, () => Promise<Answer>>> = {
   'the style': as(null)('/assets/console.css'),
   'the script': as(null)('/assets/console.js'),
   'no such asset': as(null)('/assets/console.map'),
-  'a file that is no asset': as(null)('/assets/tsconfig.json'),
+  'a file that is not an asset': as(null)('/assets/tsconfig.json'),
   'a program without a session': async () =>
     await console.get('/', { role: null, headers: { accept: 'application/json' } }),
   'a program': async () => await console.get('/', { headers: { accept: 'application/json' } }),
@@ -117,7 +117,7 @@ test('the kinds of answers are those that they are named after', async () => {
   expect(await statusOf('an action that a role may not do')).toBe(403)
   expect(await statusOf('a file')).toBe(200)
   expect(await statusOf('the style')).toBe(200)
-  expect(await statusOf('a file that is no asset')).not.toBe(200)
+  expect(await statusOf('a file that is not an asset')).not.toBe(200)
   expect(await statusOf('a program without a session')).toBe(401)
 })
 

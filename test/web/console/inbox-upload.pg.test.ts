@@ -112,7 +112,7 @@ test('a file that a guard refused opens too, and is not asked twice', async () =
   expect(await console.rows('select count(*)::int as n from ops.stock_upload')).toEqual([{ n: 1 }])
 })
 
-test('what is no list or too large is not stored, and the alert names the page of uploads', async () => {
+test('what is not a list or too large is not stored, and the alert names the page of uploads', async () => {
   const { what } = await drop('[{"a":1}]')
   const large = await drop(`${unsure}${'C9,,,,,,\r\n'.repeat(120_000)}`, 'large.csv')
 

@@ -259,7 +259,7 @@ describe('drift', () => {
     expect(fields.find(({ path }) => path === 'Make')!.example).toMatch(/^[Aa9 -]+$/)
   })
 
-  test('a new and a vanished field come first, and a first load is no news', async () => {
+  test('a new and a vanished field come first, and a first load is not news', async () => {
     const before = await console.json<Drift>('/drift')
     await console.rows(
       `update ops.field_drift set first_seen_at = now() - interval '50 days';

@@ -90,7 +90,7 @@ test('every car on hand is on one of the pages, once', async () => {
   expect(keys.sort()).toEqual(all.map(({ key }) => key).sort())
 })
 
-test('the key of a car names it, whatever its uid and number hold, and any other text is no key', () => {
+test('the key of a car names it, whatever its uid and number hold, and any other text is not a key', () => {
   const car = { acquiredOn: '2026-01-31', uid: 'a~b"[', stockNo: 'A~1' } as StockUnit
 
   expect(partsOfKey(cursorKey(car))).toEqual([car.acquiredOn, car.uid, car.stockNo])

@@ -79,7 +79,7 @@ export function uploadForm(
   return form
 }
 
-/** Where an answer leads to, below /console; an Error with its text where it is no redirect. */
+/** Where an answer leads to, below /console; an Error with its text where it is not a redirect. */
 export function pathOf({ status, location, text }: Answer): string {
   if (status === 303 && location !== null) return location.slice('/console'.length)
   throw new Error(`${status}: ${text.replaceAll(/<[^>]+>|\s+/g, ' ').slice(0, 2000)}`)

@@ -281,7 +281,7 @@ test('an earlier list is brought back, also its cars that have gone since', asyn
   ).toEqual(vehicles(9).map(({ stockNo: no }) => ({ no })))
 })
 
-test('a pasted list is taken, and what is no list is refused with what to do', async () => {
+test('a pasted list is taken, and what is not a list is refused with what to do', async () => {
   const send = async (fields: Record<string, string>, list: string | Buffer = '', name = '') =>
     await console.post(
       '/stock/upload',

@@ -16,7 +16,7 @@ async function openOne(): Promise<{ fixture: Fixture; id: string }> {
 }
 
 test.each(['text/html', 'application/json'])(
-  'a wrong token gets 401 and the same bytes (%s), whether the link exists, is no link at all, or the token is missing',
+  'a wrong token gets 401 and the same bytes (%s), whether the link exists, is not a link at all, or the token is missing',
   async (accept) => {
     const { fixture: opened, id } = await openOne()
     await using fixture = opened

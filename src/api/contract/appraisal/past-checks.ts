@@ -85,7 +85,7 @@ function readItem(
   }
 }
 
-/** null: it is no time, or none that a check may have. */
+/** null: it is not a time, or none that a check may have. */
 function readTime(value: unknown): Date | null {
   const at = parseEpoch(value) ?? (typeof value === 'string' ? parseUtc(value) : null)
   return at !== null && isRecordTime(at) ? at : null

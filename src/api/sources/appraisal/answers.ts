@@ -118,7 +118,7 @@ export function checkEvaluationBody(
     throw new UnreadableBody(text)
   }
   // A 2xx body with `error` is an error; a repeat would bring the same.
-  throw bodyError('skip', value, 'is no array of evaluations.', context())
+  throw bodyError('skip', value, 'is not an array of evaluations.', context())
 }
 
 /** Whether a body that passed the check is an empty array. */
@@ -126,13 +126,13 @@ export function isEmptyArray(text: string): boolean {
   return /^\s*\[\s*\]\s*$/.test(text)
 }
 
-/** The users of a parsed `/getuserlist` answer [A §4]. An item that is no user is reported by position and path, never by value.
- *  SyncError `abort` when the answer is no array. */
+/** The users of a parsed `/getuserlist` answer [A §4]. An item that is not a user is reported by position and path, never by value.
+ *  SyncError `abort` when the answer is not an array. */
 export function readUsers(
   body: unknown,
   context: AnswerContext,
 ): { users: User[]; malformed: { index: number; issue: string }[] } {
-  if (!Array.isArray(body)) throw bodyError('abort', body, 'is no array of users.', context)
+  if (!Array.isArray(body)) throw bodyError('abort', body, 'is not an array of users.', context)
   const users: User[] = []
   const malformed: { index: number; issue: string }[] = []
   body.forEach((item: unknown, index) => {

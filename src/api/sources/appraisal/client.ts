@@ -46,7 +46,7 @@ interface FetchedUsers {
   readonly users: readonly User[]
   /** Our clock. */
   readonly fetchedAt: Date
-  /** Items that are no user: position in the answer, and why (never a value). */
+  /** Items that are not users: position in the answer, and why (never a value). */
   readonly malformed: readonly { readonly index: number; readonly issue: string }[]
 }
 
@@ -234,7 +234,7 @@ export class AppraisalClient {
     }
   }
 
-  /** One evaluation, as text. SyncError: `skip` on a 2xx that is no evaluation (an `error`, an object) or stays truncated (its `cause` is UnreadableBody);
+  /** One evaluation, as text. SyncError: `skip` on a 2xx that is not an evaluation (an `error`, an object) or stays truncated (its `cause` is UnreadableBody);
    *  `abort` on 401, 403, 404; `retry` once 429, 5xx, HTML or the network have outlasted the retries. [A §4 /geteval] */
   async getEvaluation(
     rooftop: RooftopAccess,

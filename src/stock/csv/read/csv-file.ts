@@ -103,7 +103,7 @@ export interface CellNumber {
   readonly isScaled: boolean
   /** The format shows a date or a time. */
   readonly isDate: boolean
-  /** `YYYY-MM-DD` in the calendar of the workbook; null: the number is no day, or nothing shows that it may be one. */
+  /** `YYYY-MM-DD` in the calendar of the workbook; null: the number is not a day, or nothing shows that it may be one. */
   readonly day: string | null
 }
 

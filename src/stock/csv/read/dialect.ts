@@ -59,7 +59,7 @@ function* candidates(text: string, from: readonly string[]) {
 
 function dialectScore(all: readonly SampleRecord[], { delimiter, quote }: Dialect): number {
   const width = commonWidth(all.map(({ cells }) => cells.length))
-  // Titles above the table are no evidence.
+  // Titles above the table are not evidence.
   const first = all.findIndex(({ cells }) => cells.length > 1)
   const hasTitle = width > 1 && first > 0 && first < 20
   const rows = hasTitle ? all.slice(first) : all

@@ -79,7 +79,7 @@ function arabicShare(bytes: Buffer): { readonly letters: number; readonly inWord
   const text = new TextDecoder('windows-1256').decode(bytes)
   const letters = text.match(/\p{Script=Arabic}/gu)?.length ?? 0
   const inWords = text.match(/\p{Script=Arabic}{3,}/gu)?.join('').length ?? 0
-  // Punctuation at the same place in both code pages is no evidence.
+  // Punctuation at the same place in both code pages is not evidence.
   const others =
     text.match(/[^\0-\x7F\p{Script=Arabic}\p{P}\p{S}\p{Z}\u200C-\u200F]/gu)?.length ?? 0
   const total = Math.max(1, letters + others)

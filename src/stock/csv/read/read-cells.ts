@@ -94,7 +94,7 @@ function readQuoted(
       const end = endOfCell(raw, at + 1, dialect.delimiter, lineEnd)
       if (end >= 0) return { text: text + raw.slice(from, at), strayQuotes, end }
       text += raw.slice(from, at + 1)
-      // An apostrophe within a word is no error.
+      // An apostrophe within a word is not an error.
       if (quote === '"') strayQuotes += 1
       from = at + 1
     }

@@ -20,7 +20,7 @@ const partsOfFrame = 365
 
 /**
  * The spans of a stream with windows, by range arithmetic: what is settled is the coverage, so that only the newest windows are
- * read and the work does not grow with the days. A span that a living run is listing is no gap.
+ * read and the work does not grow with the days. A span that a living run is listing is not a gap.
  */
 export async function readSpans(
   db: Db,

@@ -33,7 +33,7 @@ type PathRow = Omit<FieldNews, 'column' | 'below' | 'example'>
 const maxPaths = 5000
 
 /** The fields with news, the new and vanished ones first, then those that came most often. A first load sees every field for
- *  the first time: that is no news. A path that a column holds is news only when it is new, missing or vanished. */
+ *  the first time: that is not news. A path that a column holds is news only when it is new, missing or vanished. */
 export async function readFieldNews(
   db: Db,
   { wire }: Config,

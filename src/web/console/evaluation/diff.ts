@@ -73,7 +73,7 @@ function* changesOfLists(old: List, next: List, path: Path): Generator<Change> {
     yield { path, kind: 'order', old: both.join(', '), new: order.join(', ') }
 }
 
-/** Values that are no objects, each as often as it is there. */
+/** Values that are not objects, each as often as it is there. */
 function* changesOfValues(old: List, next: List, path: Path): Generator<Change> {
   const counts = new Map<unknown, number>()
   for (const value of next) counts.set(keyOfValue(value), (counts.get(keyOfValue(value)) ?? 0) + 1)

@@ -80,7 +80,7 @@ function isContact(text: string): boolean {
   return phone.test(text.trim()) || email.test(text)
 }
 
-/** An empty value is no secret, and may be why a record does not fit. */
+/** An empty value is not a secret, and may be why a record does not fit. */
 function hidden(value: unknown): unknown {
   const isEmpty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
   return isEmpty ? value : new HiddenValue()

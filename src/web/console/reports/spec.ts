@@ -30,7 +30,7 @@ export interface ReportSpec {
   readonly question: string
   /** The months that are shown where none is chosen: fewer where a month has a row for each evaluation. Default: 12. */
   readonly months?: number
-  /** The streams that its rows come from; the stock lists are no stream. */
+  /** The streams that its rows come from; the stock lists are not streams. */
   readonly streams: readonly string[]
   readonly usesStockLists?: true
   /** Its view reads every evaluation or unit of a rooftop: it is read rooftop by rooftop, and of `mostRooftops` at most. */

@@ -139,7 +139,7 @@ const unitKey = z.tuple([
   z.string(),
 ])
 
-/** The parts of a key; none of a text that is no key. */
+/** The parts of a key; none of a text that is not a key. */
 export function partsOfKey(key: string): readonly string[] {
   try {
     return unitKey.parse(JSON.parse(key))

@@ -48,7 +48,7 @@ test('a 2xx object is skipped at once, and its error is quoted', async () => {
   expect(quoted).toMatchObject({ errorAction: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
   expect(quoted.message).toContain('"Locked by [email]"')
   expect(object.errorAction).toBe('skip')
-  expect(object.message).toContain('is no array of evaluations')
+  expect(object.message).toContain('is not an array of evaluations')
   expect(source.received).toHaveLength(2)
 })
 

@@ -131,7 +131,7 @@ test('the shape of the list is a setting: a path to the items, and items that ar
   expect(items.map(({ evalId }) => evalId)).toEqual([5, 6])
 })
 
-test('an empty array beside one that is not empty is no empty list: the path may be wrong', async () => {
+test('an empty array beside one that is not empty is not an empty list: the path may be wrong', async () => {
   const bodies = [
     { data: [], evaluations: [{ EvalID: 1, name: 'Jane' }] },
     { data: [], result: { ids: [5, 6] } },
@@ -311,7 +311,7 @@ test('a list that stays cut off is tried again later', async () => {
   expect(error).toMatchObject({ errorAction: 'retry', status: 200 })
 })
 
-test('users are read, and what is no user is reported without its values', async () => {
+test('users are read, and what is not a user is reported without its values', async () => {
   const body = [{ Name: 'A', Email: 'a@x.test', Phone: 1 }, { Name: 'Jane' }, 'Jane']
   const { client } = await start((response) => json(response, body))
 

@@ -164,7 +164,7 @@ test('Modelo, Immatriculation and Matriculación mean what their values are', ()
   expect(fieldOf('Matriculación', dates)).toBe('registration_date')
 })
 
-test('the price with tax wins over the one without, and a trade price is no asking price', () => {
+test('the price with tax wins over the one without, and a trade price is not an asking price', () => {
   const [net, gross] = [twelve('10 825', '7 041'), twelve('12 990', '8 450')]
   const stock = ['Stock', stockNumbers] as const
 

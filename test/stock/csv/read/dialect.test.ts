@@ -38,7 +38,7 @@ test.each([
   ['sep=;\n', ';'],
   ['"sep=;"\r\n', ';'],
   ['SEP=\t\n', '\t'],
-] as const)('Excel’s hint %j is followed, and is no row', async (hint, delimiter) => {
+] as const)('Excel’s hint %j is followed, and is not a row', async (hint, delimiter) => {
   const { file, records } = await readAll(
     `${hint}Stock${delimiter}Make,Model\nA1${delimiter}Kia,Rio\n`,
   )

@@ -58,13 +58,13 @@ const months = new Map<string, number>(
 
 const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
-/** The orders that a numeric date allows. null: the date shows its order itself, or it is no date. */
+/** The orders that a numeric date allows. null: the date shows its order itself, or it is not a date. */
 function dateOrder(text: string): 'day-first' | 'month-first' | 'either' | null {
   const found = numeric.exec(text)
   return found && ordersIn(Number(found[1]), Number(found[3]))
 }
 
-/** The evidence of a cell's plain text; null: it is no date that counts. */
+/** The evidence of a cell's plain text; null: it is not a date that counts. */
 export function dateEvidence(text: string): keyof DateEvidence | null {
   const found = yearFirst.exec(text)
   if (found) {
@@ -122,7 +122,7 @@ export function swappedDate(text: string): string | null {
   return `${Number(found[3])} ${monthNames[Number(found[4]) - 1]!} ${found[1]}`
 }
 
-/** The day's number in both calendars of Excel, the usual one first; empty: it is no date. */
+/** The day's number in both calendars of Excel, the usual one first; empty: it is not a date. */
 export function possibleSerials(text: string, style: DateStyle): readonly number[] {
   const parts = numericParts(text, style, '2000') ?? clearParts(text, 2000)
   const day = parts === null || parts === 'either' ? null : dayText(parts)

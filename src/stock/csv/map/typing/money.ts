@@ -69,7 +69,7 @@ function names(currency: string, words: string): [string, string][] {
   return words.split(/\s+/).map((word) => [word, currency])
 }
 
-/** Longer texts are no currency. */
+/** Longer texts are not currencys. */
 const longestCurrency = 20
 
 /** The currency that a word or cell names, by ISO code or by a common name; null for none. */

@@ -233,7 +233,7 @@ function isKeyLike(text: string): boolean {
   return /\p{Nd}/u.test(text) && !/\s/.test(text) && !day.test(text)
 }
 
-/** Whether a short row is a label: its cells may be in the wrong columns, so it is no vehicle if it has one or two cells and none is a key. */
+/** Whether a short row is a label: its cells may be in the wrong columns, so it is not a vehicle if it has one or two cells and none is a key. */
 function isLabel(cells: readonly string[], code: string): boolean {
   if (code !== 'missing-cell') return false
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '')
@@ -251,7 +251,7 @@ function hasNoContent(
   const isChassis = chassisLike.test(textAt(cells, layout.vin)) ? 1 : 0
   const filled = content.filter(isFilled).length + isChassis
   const isNamed = stockNumber !== '' || isChassis === 1 || naming.some(isFilled)
-  // In a list of stock numbers alone, only a text without a digit is no vehicle.
+  // In a list of stock numbers alone, only a text without a digit is not a vehicle.
   if (content.length === 0 && stockNumber !== '')
     return /\s/.test(stockNumber) && !/\p{Nd}/u.test(stockNumber)
   return !isNamed || filled < Math.min(2, content.length)

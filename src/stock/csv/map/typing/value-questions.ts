@@ -108,7 +108,7 @@ function numberDoubt(
     if (decimal[separator] > 0 && (!isThree || isProved)) return examples[`decimal${separator}`]
     if (isProved || isThree) return undefined
     if (group[other] > 0) return examples[`group${other}`]
-    // A comma is no decimal sign in our markets, unless a cell shows it.
+    // A comma is not a decimal sign in our markets, unless a cell shows it.
     return separator === '.' ? (examples[`either${other}`] ?? examples.ungrouped) : undefined
   }
   const found = (['.', ','] as const).find((separator) => contrary(separator) !== undefined)

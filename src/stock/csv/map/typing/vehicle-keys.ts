@@ -101,7 +101,7 @@ export function isCheckDigitLaw(vin: string): boolean {
   return vin[0]! >= '1' && vin[0]! <= '5'
 }
 
-/** The correct ninth character; null when the text is no VIN. */
+/** The correct ninth character; null when the text is not a VIN. */
 export function checkDigit(vin: string): string | null {
   let sum = 0
   for (let at = 0; at < 17; at += 1) {
@@ -155,7 +155,7 @@ const failedOptional: Finding = {
 const noNumber: Finding = {
   code: 'VIN_LENGTH',
   severity: 'warning',
-  hint: 'this is no VIN and no chassis number: it was left out',
+  hint: 'this is not a VIN and no chassis number: it was left out',
 }
 const vinLost: Finding = {
   code: 'SCI_NOTATION',

@@ -73,7 +73,7 @@ test('a price on application is a flag without a price, not an error', () => {
   expect(codesOf(table)).toEqual(Array(4).fill('PRICE_POA info'))
 })
 
-test('a placeholder is null without an issue, and 0 is no price', () => {
+test('a placeholder is null without an issue, and 0 is not a price', () => {
   const empty = ['', 'NULL', 'N/A', 'NA', '-', '- / -', '–', 'nan', 'None', 'TBA', 'Not Priced']
 
   expect(pricesOf([...empty, '0.00', '25000'])).toEqual([

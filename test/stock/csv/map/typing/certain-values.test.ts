@@ -22,7 +22,7 @@ test('years, readings and currencies are used if they are certain, else reported
   ])
 })
 
-test('a foreign header, a word that is no currency and a cost in another currency are reported', () => {
+test('a foreign header, a word that is not a currency and a cost in another currency are reported', () => {
   const header = typeColumn('Price (SEK)', ['18990'])
   const { rows } = typeTable(
     ['Stock No', 'Price', 'Cost', 'Currency'],

@@ -112,7 +112,7 @@ test('prose in a column of names is left out with a warning', () => {
   })
 })
 
-test('a plate of a placeholder and punctuation is no plate: its export would be read as empty', () => {
+test('a plate of a placeholder and punctuation is not a plate: its export would be read as empty', () => {
   const plates = ['N/A-', 'n/a.', ' T.B.A ', '- - -', 'UNREG.']
 
   const typed = plates.map((plate) => typeRecord({ cells: cells.with(2, plate) }))

@@ -260,7 +260,7 @@ test.each([
 
 test.each([
   ['a day that cannot be a year', ['25/08/24', '03/08/24', '24/07/25']],
-  ['a last number that is no day', ['25/08/24', '24/07/24', '23/06/00']],
+  ['a last number that is not a day', ['25/08/24', '24/07/24', '23/06/00']],
   ['a year of four digits', ['25/08/2024', '24/07/2024', '23/06/2024']],
   ['too few dates', ['25/08/24', '24/07/24']],
   ['a year that is too long ago', ['15/08/24', '14/07/24', '13/06/24']],
