@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
+import type { Db } from './transaction.ts'
 
 /**
  * Every advisory lock. The number is the lock's first key, so that locks on different things never collide; the second key says
@@ -77,6 +79,11 @@ export const lockSql = {
 
 function keysOf(name: LockName, key: string): string {
   return `${lockClass[name]}, (${key})::int`
+}
+
+/** Waits for a lock, and holds it until the transaction ends. */
+export async function holdLock(db: Db, name: LockName, key: number): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${lockClass[name]}, ${key})`.execute(db)
 }
 
 /** A lock of a session. A text is locked by its hash. */
