@@ -23,6 +23,8 @@ export const lockClass = {
   batch: 7304,
   /** Salespeople of a dealer group: two loads may find the same new one. */
   salespeople: 7305,
+  /** Vehicle checks of a dealer group: each load reads what the one before it has written. */
+  checks: 7315,
   /** A stock import of a rooftop: one at a time. */
   import: 7306,
   /** Storing an uploaded list, by hash of the person: those that wait are counted. */
