@@ -3,9 +3,12 @@ import {
   type Derivation,
   type DeriveOptions,
   payloadKeys,
+  readFitting,
+  readPayloads,
+  toleranceMs,
 } from '../../sync/records/payload-rows.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
-import { RecordIssues, type Rejected } from '../../values/record.ts'
+import type { Rejected } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
@@ -28,9 +31,6 @@ import {
   reportStatuses,
   type StatusChange,
 } from './watch-statuses.ts'
-
-/** How far the time of an answer and that of its payload may differ: the source's clock has seconds. */
-const toleranceMs = 5000
 
 export function checkKeys(rooftopIds: readonly number[]) {
   return payloadKeys(rooftopIds, Object.keys(checkOperations))
@@ -70,17 +70,6 @@ export async function deriveChecks(
   return { tables: checkTables(stored, { checks, links: new Map(links), statuses }), unfit }
 }
 
-/** A payload about a vehicle of the dealer group. */
-interface Payload {
-  readonly vin: string
-  readonly endpoint: string
-  readonly rooftopId: number
-  readonly naturalKey: string
-  readonly runId: number
-  readonly readAt: Date
-  readonly text: string
-}
-
 /** The answers about the vehicles of these evaluations, oldest first, without those from before a correction of the VIN. Several
  *  evaluations of a vehicle may have some: it is compared with the newest of them. */
 async function readAnswers(
@@ -89,30 +78,21 @@ async function readAnswers(
   keys: readonly string[],
   wire: AppraisalWire,
 ): Promise<{ readonly answers: readonly CheckAnswer[]; readonly unfit: readonly Rejected[] }> {
-  const { rows } = await sql<Payload>`
-    select known.vehicle_vin as vin, endpoint, answer.rooftop_id as "rooftopId", natural_key as "naturalKey", answer.run_id as "runId",
-      fetched_at + coalesce(source_started_at - date_trunc('milliseconds', started_at), '0') as "readAt", body::text as text
-    from core.evaluation as known
-    join raw.payload as answer on answer.rooftop_id = known.rooftop_id and natural_key = known.eval_id::text
-      and endpoint = any(${Object.keys(checkOperations)}::text[])
-    left join ops.run on run.run_id = answer.run_id
-    where known.group_id = ${groupId} and known.vehicle_vin in (
-        select vehicle_vin from core.evaluation where rooftop_id = ${id} and eval_id = any(${keys.map(Number)}::bigint[]))
-      and not exists (
-        select from core.evaluation_version as edit
-        where edit.rooftop_id = known.rooftop_id and edit.eval_id = known.eval_id and 'vin' = any(changed_fields)
-          and edit.observed_at > fetched_at)
-    order by fetched_at, natural_key, endpoint`.execute(db)
+  const payloads = await readVehiclePayloads(db, id, groupId, keys)
   const answers: CheckAnswer[] = []
   const unfit: Rejected[] = []
   const giveWay = eventLoopYielder()
-  for (const payloads of Map.groupBy(rows, ({ vin }) => vin).values()) {
+  for (const [vin, ofVehicle] of Map.groupBy(payloads, (payload) => payload.vin)) {
     await giveWay()
-    const { rooftopId, naturalKey } = payloads.at(-1)!
-    if (rooftopId !== id || !keys.includes(naturalKey)) continue
-    const read = payloads.map(
-      (payload) => [payload.endpoint, readPayload(payload, groupId, wire, unfit)] as const,
-    )
+    const newest = ofVehicle.at(-1)!
+    if (newest.rooftopId !== id || !keys.includes(newest.naturalKey)) continue
+    const read = ofVehicle.map(({ endpoint, naturalKey, text, readAt: at, runId }) => {
+      const key = `${naturalKey}/${endpoint}`
+      const record = readFitting(key, text, unfit, (body) => readRecord(body, endpoint, wire))
+      const latest = new Date(at.getTime() + toleranceMs)
+      const about = { groupId, vin, at, latest, runId, isOfThisVehicle: true }
+      return [endpoint, record && { ...record, ...about }] as const
+    })
     // Where the newest answer does not fit, an older one proves nothing.
     if ([...new Map(read).values()].includes(null)) continue
     answers.push(...read.flatMap(([, answer]) => answer ?? []))
@@ -120,22 +100,35 @@ async function readAnswers(
   return { answers, unfit }
 }
 
-/** null: it no longer fits. */
-function readPayload(
-  { vin, endpoint, naturalKey, runId, readAt: at, text }: Payload,
+async function readVehiclePayloads(
+  db: Kysely<Tables>,
+  id: number,
   groupId: number,
-  wire: AppraisalWire,
-  unfit: Rejected[],
-): CheckAnswer | null {
-  const latest = new Date(at.getTime() + toleranceMs)
-  try {
-    const record = readRecord(JSON.parse(text), endpoint, wire)
-    return { ...record, groupId, vin, at, latest, runId, isOfThisVehicle: true }
-  } catch (error) {
-    if (!(error instanceof RecordIssues)) throw error
-    unfit.push({ naturalKey: `${naturalKey}/${endpoint}`, issues: error.issues, payload: text })
-    return null
+  keys: readonly string[],
+) {
+  type Known = { rooftopId: number; key: string; vin: string; correctedAt: Date | null }
+  const { rows } = await sql<Known>`
+    select rooftop_id as "rooftopId", eval_id::text as key, vehicle_vin as vin, (
+      select max(observed_at) from core.evaluation_version as edit
+      where edit.rooftop_id = known.rooftop_id and edit.eval_id = known.eval_id and 'vin' = any(changed_fields)) as "correctedAt"
+    from core.evaluation as known
+    where group_id = ${groupId} and vehicle_vin in (
+      select vehicle_vin from core.evaluation where rooftop_id = ${id} and eval_id = any(${keys.map(Number)}::bigint[]))`.execute(
+    db,
+  )
+  const operations = Object.keys(checkOperations)
+  const found = []
+  for (const [rooftopId, ofRooftop] of Map.groupBy(rows, (row) => row.rooftopId)) {
+    const byKey = new Map(ofRooftop.map((row) => [row.key, row]))
+    for (const payload of await readPayloads(db, { id: rooftopId }, operations, [
+      ...byKey.keys(),
+    ])) {
+      const { vin, correctedAt } = byKey.get(payload.naturalKey)!
+      if (correctedAt === null || correctedAt <= payload.fetchedAt)
+        found.push({ ...payload, rooftopId, vin })
+    }
   }
+  return found.sort((a, b) => a.fetchedAt.getTime() - b.fetchedAt.getTime())
 }
 
 /** The lists without checks of other vehicles of the dealer group: the lists of its own vehicle decide about a check. */
