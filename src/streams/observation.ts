@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { DerivedTable } from '../sync/records/payload-rows.ts'
+import { type DerivedTable, toleranceMs } from '../sync/records/payload-rows.ts'
 import type { LoadOutcome, Row } from '../values/record.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Tables } from '../warehouse/db/tables.ts'
@@ -213,9 +213,6 @@ function withTimes(row: Row, known: Row = row): Row {
   const { observed_at, last_confirmed_at } = known
   return { ...row, observed_at, last_confirmed_at }
 }
-
-/** How far the time of an answer and that of its payload may differ: the source's clock has seconds. */
-const toleranceMs = 5000
 
 /** The observation of an earlier run that the oldest answer confirmed; undefined: it confirmed none. */
 function confirmedBy(

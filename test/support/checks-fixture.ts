@@ -1,7 +1,11 @@
 import type { VehicleCheck } from '#src/sandbox/checks.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users/users.ts'
+import type { ListAnswer } from '#src/streams/vehicle-checks/check-answers.ts'
+import { loadChecks } from '#src/streams/vehicle-checks/load-checks.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { inTransaction } from '#src/warehouse/db/transaction.ts'
 import { aRooftop, type EvaluationDraft } from './build-world.ts'
 import type { Fixture } from './fixture.ts'
 import { morning, pricedFixture, rowsOf } from './pricing-fixture.ts'
@@ -63,4 +67,13 @@ export async function checkRows(fixture: Fixture): Promise<Record<string, unknow
        watch_status_since, watch_ends_at, gone_at
      from core.vehicle_check order by check_kind, searched_at, check_ref`,
   )
+}
+
+/** Loads lists that no run has read, in one transaction. */
+export async function loadLists(
+  { context: { pool } }: Fixture,
+  ...lists: readonly Omit<ListAnswer, 'runId'>[]
+): Promise<void> {
+  const answers = lists.map((list) => ({ ...list, runId: null }))
+  await inTransaction(pool, async (tx) => await loadChecks(tx, answers, defaultWire.appraisal))
 }

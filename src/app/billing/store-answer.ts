@@ -3,12 +3,8 @@ import type { Operation } from '../../api/contract/operation.ts'
 import { textAt } from '../../api/contract/reading.ts'
 import { errorText } from '../../errors.ts'
 import { holdErasureLock, screenAnswer } from '../../privacy/screen/suppression.ts'
-import {
-  fillCounts,
-  readCounts,
-  writeCounts,
-} from '../../streams/vehicle-checks/certificate-counts.ts'
-import { loadPastChecks } from '../../streams/vehicle-checks/load-past-checks.ts'
+import { givenCounts, writeCounts } from '../../streams/vehicle-checks/certificate-counts.ts'
+import { loadChecks } from '../../streams/vehicle-checks/load-checks.ts'
 import { relistReports } from '../../streams/vehicle-checks/make-due.ts'
 import { savePayloads } from '../../sync/records/load-records.ts'
 import { bodyHash } from '../../values/content-hash.ts'
@@ -99,12 +95,12 @@ export async function loadPast(
   if (vin === null) throw new NotLoaded(`the warehouse does not have evaluation ${evalId}`)
   if ((await vinAtSource(billing, past)) !== vin)
     throw new Error(`the VIN of evaluation ${evalId} has changed at the source`)
-  const warnings = await inTransaction(billing.pool, async ({ db }) => {
-    const isComplete = checks.length === (past.body as readonly unknown[]).length
-    const answer = { groupId, vin, kind, checks, at, isOfThisVehicle: true, isComplete }
-    const [loaded] = await loadPastChecks(db, [answer], runId)
-    if (kind === 'ppsr') await fillCounts(db, loaded!.inserted, billing.config.wire.appraisal)
-    if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
+  const warnings = await inTransaction(billing.pool, async (tx) => {
+    const itemsWithoutId = (past.body as readonly unknown[]).length - checks.length
+    const about = { groupId, vin, at, runId, isOfThisVehicle: true }
+    const answer = { ...about, kind, checks, itemsWithoutId }
+    const [loaded] = await loadChecks(tx, [answer], billing.config.wire.appraisal)
+    if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(tx.db, groupId, [vin])
     return loaded!.warnings
   })
   for (const { check, detail } of warnings) billing.log.warn({ evalId, check }, detail)
@@ -182,7 +178,7 @@ export async function storeCounts(
   ref: string,
   body: unknown,
 ): Promise<void> {
-  await writeCounts(db, groupId, ref, readCounts(body, config.wire.appraisal))
+  await writeCounts(db, groupId, ref, givenCounts(body, config.wire.appraisal))
 }
 
 /** Logs that a paid check is not in the warehouse, and when it will be loaded. */

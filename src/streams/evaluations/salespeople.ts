@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { lockSql } from '../../warehouse/db/locks.ts'
+import { holdLock } from '../../warehouse/db/locks.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import { addUser, isGeneratedAccount } from '../app-user.ts'
 import type { Links } from './merge.ts'
@@ -25,7 +25,7 @@ export async function linkSalespeople(
   const missing = emails.filter((email) => !ids.has(email)).sort()
   if (missing.length > 0 && mode === 'add') {
     // Two rooftops of a group may find the same new salesperson at once.
-    await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
+    await holdLock(db, 'salespeople', rooftop.groupId)
     const addUnlisted = async (email: string) => {
       const { user_id } = await addUser(db, rooftop, email, {
         display_name: named.get(email)!.name,

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { getPricing } from '../../api/contract/appraisal/pricing.ts'
 import type { EnrichmentAnswer } from '../../sync/enrich/enrichment.ts'
-import { type Derivation, readPayloads } from '../../sync/records/payload-rows.ts'
+import { type Derivation, readFitting, readPayloads } from '../../sync/records/payload-rows.ts'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
-import { type LoadOutcome, RecordIssues, type Rejected, type Row } from '../../values/record.ts'
+import type { LoadOutcome, Rejected, Row } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { isSameValue } from '../../values/same-value.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
@@ -32,14 +32,10 @@ export async function derivePrices(
   for (const payload of await readPayloads(db, rooftop, [getPricing.name], keys)) {
     await giveWay()
     const { naturalKey, text, readAt: at, runId } = payload
-    try {
-      const evalId = Number(naturalKey)
-      const record = normalisePrice(JSON.parse(text), evalId, rooftop)
-      answers.push(priceObservation({ evalId, record, at }, runId))
-    } catch (error) {
-      if (!(error instanceof RecordIssues)) throw error
-      unfit.push({ naturalKey, issues: error.issues, payload: text })
-    }
+    const evalId = Number(naturalKey)
+    const read = (body: unknown) => normalisePrice(body, evalId, rooftop)
+    const record = readFitting(naturalKey, text, unfit, read)
+    if (record !== null) answers.push(priceObservation({ evalId, record, at }, runId))
   }
   const { table, observations } = await deriveObservations(db, rooftop, evaluationPrices, answers)
   const known = await readInsights(db, rooftop, keys.map(Number))

@@ -36,7 +36,7 @@ const prices = defineEnrichment<PriceRecord>({
   normalise: (body, { evalId }, rooftop) => normalisePrice(body, evalId, rooftop),
   isPending: ({ reasoning }) => reasoning === 'processing',
   daysUntilDue: (ageDays) => daysUntilDue(ageDays),
-  async load(db, rooftop, answers, runId) {
+  async load({ db }, rooftop, answers, runId) {
     const outcomes = await observePrices(db, rooftop, answers, runId)
     return answers.map(({ evalId, record }) => ({
       outcome: outcomes.get(evalId)!,

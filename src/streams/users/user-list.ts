@@ -13,7 +13,7 @@ import type { Issue, Rejected, Row } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { lockSql } from '../../warehouse/db/locks.ts'
+import { holdLock } from '../../warehouse/db/locks.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import type { Tx } from '../../warehouse/db/transaction.ts'
 import { addUser, isGeneratedAccount } from '../app-user.ts'
@@ -188,7 +188,7 @@ async function addMissing(
   wire: AppraisalWire,
 ): Promise<Group & { readonly added: ReadonlySet<unknown> }> {
   // Serialised with the salespeople that evaluations bring in.
-  await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
+  await holdLock(db, 'salespeople', rooftop.groupId)
   const group = await readGroup(db, rooftop, items)
   const users: GroupUser[] = []
   const added = new Set<unknown>()

@@ -1,108 +1,52 @@
 import type { Kysely } from 'kysely'
-import type { CheckKind, PastCheck } from '../../api/contract/appraisal/past-checks.ts'
 import type { EnrichmentAnswer } from '../../sync/enrich/enrichment.ts'
-import type { Loaded } from '../../values/record.ts'
+import type { Loaded, RecordWarning } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
-import { fillCounts } from './certificate-counts.ts'
+import type { Tx } from '../../warehouse/db/transaction.ts'
+import { type CheckAnswer, type CheckRecord, isList } from './check-answers.ts'
 import { pastAsks } from './due.ts'
-import type { PastAnswer } from './known-checks.ts'
-import { loadPastChecks } from './load-past-checks.ts'
+import { type LoadedChecks, loadChecks } from './load-checks.ts'
 import { countAsWatchCheck, makeDue, relistReports } from './make-due.ts'
-import { loadWatches, type Watch, type WatchLoaded } from './watch.ts'
 
-/** An answer of any of the three asks. */
-export type CheckRecord =
-  | {
-      readonly kind: 'past'
-      readonly checks: readonly PastCheck[]
-      /** Items that cannot be identified: with any of them, it is unknown which checks are missing. */
-      readonly itemsWithoutId: number
-    }
-  | { readonly kind: 'watch'; readonly watch: Watch }
-
-type Answered = EnrichmentAnswer<CheckRecord> & { readonly vin: string }
-
-const nothing: Loaded = { outcome: 'unchanged', warnings: [] }
-
-/** Loads the listings, then the watches, and makes due what they show to be out of date. */
+/** Loads the answers, and makes due what they show to be out of date. */
 export async function loadAnswers(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  answers: readonly EnrichmentAnswer<CheckRecord>[],
+  tx: Tx,
+  { id, groupId }: RooftopRow,
+  received: readonly EnrichmentAnswer<CheckRecord>[],
   runId: number,
   wire: AppraisalWire,
 ): Promise<Loaded[]> {
-  const vins = await readVins(
-    db,
-    rooftop,
-    answers.map(({ evalId }) => evalId),
-  )
-  const answered = answers.flatMap((answer) => {
-    const vin = vins.get(answer.evalId)
-    return vin === undefined ? [] : [{ ...answer, vin }]
+  const { db } = tx
+  const evalIds = received.map(({ evalId }) => evalId)
+  const vins = await readVins(db, id, evalIds)
+  const answers = received.map(({ evalId, record, at }): CheckAnswer | null => {
+    const vin = vins.get(evalId)
+    return vin === undefined ? null : { ...record, groupId, vin, at, runId, isOfThisVehicle: true }
   })
-  const listings = answered.filter(({ record }) => record.kind === 'past')
-  const watches = answered.filter(({ record }) => record.kind === 'watch')
-  const listed = await loadPastChecks(
-    db,
-    listings.map((answer) => pastAnswer(rooftop, answer)),
-    runId,
-  )
-  const searches = listed.flatMap(({ inserted }) => inserted).filter(({ kind }) => kind === 'ppsr')
-  await fillCounts(db, searches, wire)
-  const watched = await loadWatches(
-    db,
-    watches.map(({ vin, at, record }) => ({
-      groupId: rooftop.groupId,
-      vin,
-      at,
-      watch: (record as CheckRecord & { kind: 'watch' }).watch,
-    })),
-  )
-  const results = new Map<string, Loaded>()
-  for (const [index, answer] of listings.entries())
-    results.set(answerKey(answer), pastResult(answer, listed[index]!))
-  for (const [index, answer] of watches.entries())
-    results.set(answerKey(answer), watchResult(watched[index]!))
-  await countAsWatchCheck(
-    db,
-    rooftop.groupId,
-    listings.filter(({ ask }) => ask === pastAsks.ppsr).map(({ vin }) => vin),
-    runId,
-  )
-  const unlisted = watches.filter((_, index) => watched[index]!.needsListing)
-  await makeDue(
-    db,
-    pastAsks.ppsr,
-    rooftop.groupId,
-    unlisted.map(({ vin }) => vin),
-  )
-  const moved = [
-    ...watches.filter((_, index) => watched[index]!.statusChanged),
-    ...listings.filter(({ ask }, index) => ask === pastAsks.ppsr && listed[index]!.statusChanged),
-  ]
-  await relistReports(
-    db,
-    rooftop.groupId,
-    moved.map(({ vin }) => vin),
-  )
-  return answers.map((answer) => results.get(answerKey(answer)) ?? nothing)
+  const known = answers.filter((answer) => answer !== null)
+  const results = await loadChecks(tx, known, wire)
+  const loaded = new Map(known.map((answer, index) => [answer, results[index]!]))
+  const vinsWhere = (isMeant: (answer: CheckAnswer, result: LoadedChecks) => boolean) =>
+    [...loaded].flatMap(([answer, result]) => (isMeant(answer, result) ? [answer.vin] : []))
+  const searched = vinsWhere(({ kind }) => kind === 'ppsr')
+  await countAsWatchCheck(db, groupId, searched, runId)
+  const unlisted = vinsWhere((_, { needsListing }) => needsListing)
+  await makeDue(db, pastAsks.ppsr, groupId, unlisted)
+  const changed = vinsWhere(({ kind }, one) => kind !== 'car_history' && one.statusChanged)
+  await relistReports(db, groupId, changed)
+  return answers.map((answer) => {
+    if (answer === null) return { outcome: 'unchanged', warnings: [] }
+    const { outcome, warnings } = loaded.get(answer)!
+    return { outcome, warnings: [...warnings, ...itemWarnings(answer)] }
+  })
 }
 
-function answerKey({ evalId, ask }: Pick<Answered, 'evalId' | 'ask'>): string {
-  return `${evalId}/${ask}`
-}
-
-function pastAnswer({ groupId }: RooftopRow, { vin, ask, at, record }: Answered): PastAnswer {
-  const kind: CheckKind = ask === pastAsks.ppsr ? 'ppsr' : 'car_history'
-  const { checks, itemsWithoutId } = record as CheckRecord & { kind: 'past' }
-  return { groupId, vin, kind, checks, at, isOfThisVehicle: true, isComplete: itemsWithoutId === 0 }
-}
-
-function pastResult({ record }: Answered, { outcome, warnings }: Loaded): Loaded {
-  const { checks, itemsWithoutId } = record as CheckRecord & { kind: 'past' }
+/** Warnings about items of a list that cannot be read in full. */
+function itemWarnings(answer: CheckAnswer): RecordWarning[] {
+  if (!isList(answer)) return []
+  const { checks, itemsWithoutId = 0 } = answer
   const unread = checks.filter((check) => check.hasUnreadableTime).length
   const found = [
     itemsWithoutId > 0 && {
@@ -114,24 +58,20 @@ function pastResult({ record }: Answered, { outcome, warnings }: Loaded): Loaded
       detail: `${unread} items have a value that is not a time (wire.appraisal.pastCheck.createdAt)`,
     },
   ]
-  return { outcome, warnings: [...warnings, ...found.filter((warning) => warning !== false)] }
-}
-
-function watchResult({ statusChanged, warnings }: WatchLoaded): Loaded {
-  return { outcome: statusChanged ? 'updated' : 'unchanged', warnings }
+  return found.filter((warning) => warning !== false)
 }
 
 async function readVins(
   db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  ids: readonly number[],
+  rooftopId: number,
+  evalIds: readonly number[],
 ): Promise<Map<number, string>> {
-  if (ids.length === 0) return new Map()
+  if (evalIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('core.evaluation')
     .select(['eval_id', 'vin'])
-    .where('rooftop_id', '=', rooftop.id)
-    .where('eval_id', 'in', [...ids])
+    .where('rooftop_id', '=', rooftopId)
+    .where('eval_id', 'in', [...evalIds])
     .execute()
   return new Map(
     rows.flatMap(({ eval_id, vin }) => (vin?.length === 17 ? [[eval_id, vin.toUpperCase()]] : [])),

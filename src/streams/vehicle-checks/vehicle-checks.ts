@@ -1,32 +1,18 @@
 import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
-import {
-  pastContent,
-  pastOperations,
-  readPastChecks,
-} from '../../api/contract/appraisal/past-checks.ts'
-import type { evalid } from '../../api/contract/fields.ts'
-import type { Operation } from '../../api/contract/operation.ts'
 import { defineEnrichment } from '../../sync/enrich/enrichment.ts'
 import { planAsks, requestDue } from '../../sync/enrich/enrichment-slice.ts'
 import type { PayloadRows } from '../../sync/records/payload-rows.ts'
 import { bindSlice, type Stream } from '../../sync/run/stream.ts'
-import type { AppraisalWire } from '../../values/wire.ts'
 import { evaluationRecords } from '../evaluations/evaluation-records.ts'
+import { type CheckRecord, checkContent, checkOperations, readRecord } from './check-answers.ts'
 import { checkKeys, deriveChecks } from './derive.ts'
 import { daysUntilDue, dueChecks, pastAsks, savedCalls } from './due.ts'
-import { type CheckRecord, loadAnswers } from './load-answers.ts'
+import { loadAnswers } from './load-answers.ts'
 import { vehicleChecksName as name } from './make-due.ts'
-import { readWatch, watchContent } from './watch.ts'
-
-/** By name; each takes an EvalID. */
-const operations: Readonly<Record<string, Operation<'read', { evalid: typeof evalid }>>> =
-  Object.fromEntries(
-    [pastOperations.ppsr, pastOperations.car_history, watchPpsr].map((one) => [one.name, one]),
-  )
 
 const checks = defineEnrichment<CheckRecord>({
   name,
-  asks: [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name],
+  asks: Object.keys(checkOperations),
   alsoAnswers: { [pastAsks.ppsr]: watchPpsr.name },
   // Every answer is complete.
   polling: { everySeconds: 15, maxWaitSeconds: 0 },
@@ -39,16 +25,12 @@ const checks = defineEnrichment<CheckRecord>({
 
   async read({ services }, rooftop, { evalId, ask }, _settings, options) {
     const call = { ...options, rooftop, naturalKey: String(evalId), fields: { evalid: evalId } }
-    const { body, text, date } = await services.call(operations[ask]!, call)
+    const { body, text, date } = await services.call(checkOperations[ask]!, call)
     return { body, text, at: date }
   },
 
-  contentOf: (body, ask, wire) =>
-    ask === watchPpsr.name ? watchContent(body, wire) : pastContent(body, wire),
-  normalise: (body, { ask }, _rooftop, wire) =>
-    ask === watchPpsr.name
-      ? { kind: 'watch', watch: readWatch(body, wire) }
-      : pastRecord(body, wire),
+  contentOf: checkContent,
+  normalise: (body, { ask }, _rooftop, wire) => readRecord(body, ask, wire),
   isPending: () => false,
   daysUntilDue: (ageDays, ask, settings) => daysUntilDue(ageDays, ask, settings.checks),
   load: loadAnswers,
@@ -71,13 +53,4 @@ export const vehicleChecks: Stream = {
     ...{ sync: requestChecks, backfill: requestChecks, retry: requestChecks, links: requestChecks },
   },
   plan: async (scope) => await planAsks(checks, scope),
-}
-
-function pastRecord(body: unknown, wire: AppraisalWire): CheckRecord {
-  const checks = readPastChecks(body, wire)
-  return {
-    kind: 'past',
-    checks,
-    itemsWithoutId: (body as readonly unknown[]).length - checks.length,
-  }
 }

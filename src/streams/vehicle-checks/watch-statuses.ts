@@ -1,30 +1,146 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import type { RecordWarning } from '../../values/record.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
-import type { KnownCheck } from './known-checks.ts'
+import { type CheckAnswer, checkKey, isList, keyedChecks, type Watch } from './check-answers.ts'
+import type { CheckRow, StoredChecks } from './merge.ts'
 
-/** The watch status of a known check, from an answer. */
-export interface StatusSeen {
-  readonly check: KnownCheck
+export type StatusChange = Selectable<Tables['core.watch_status_change']>
+
+/** The status of a known check, from an answer. */
+interface ReportedStatus {
+  readonly answer: CheckAnswer
+  /** The check's, see `checkKey`. */
+  readonly key: string
   readonly status: string
-  /** The source's time of the answer. */
-  readonly at: Date
+}
+
+/** What an answer says about the watches of known checks. */
+interface Report {
+  readonly statuses: readonly ReportedStatus[]
+  /** It names a search that is not known here, or does not say which one it means: the past searches have to be listed again. */
+  readonly needsListing: boolean
+  readonly warnings: readonly RecordWarning[]
+}
+
+/** Pure. `checks`: after the lists were merged into them. */
+export function reportStatuses(
+  answers: readonly CheckAnswer[],
+  { checks, terminal }: Omit<StoredChecks, 'links'>,
+): Map<CheckAnswer, Report> {
+  const byVin = Map.groupBy(checks.values(), ({ vin }) => vin)
+  const read = (answer: CheckAnswer): Report => {
+    if (isList(answer)) {
+      const statuses = keyedChecks(answer).flatMap(({ key, check: { watchStatus: status } }) =>
+        status !== null && checks.get(key)?.vin === answer.vin ? [{ answer, key, status }] : [],
+      )
+      return { statuses, needsListing: false, warnings: [] }
+    }
+    const isListed = (row: CheckRow) => row.check_kind === 'ppsr' && row.gone_at === null
+    const known = (byVin.get(answer.vin) ?? []).filter(isListed)
+    const { statuses, needsListing } = matchSearches(answer.watch, known, terminal)
+    return {
+      statuses: statuses.map(({ row, status }) => ({
+        ...{ answer, key: checkKey('ppsr', row.check_ref), status },
+      })),
+      needsListing,
+      warnings: idWarnings(answer.watch, known),
+    }
+  }
+  return new Map(answers.map((answer) => [answer, read(answer)]))
+}
+
+/** Matches the items of a watch with the known searches. When none matches, the top-level status is that of the only search there
+ *  is; with several, only the list of past searches says which one it is. */
+function matchSearches(
+  { byRef, items, status }: Watch,
+  known: readonly CheckRow[],
+  terminal: ReadonlySet<string>,
+) {
+  const refs = new Set(known.map(({ check_ref }) => check_ref))
+  const isNew = [...byRef.keys()].some((ref) => !refs.has(ref))
+  const statuses = known.flatMap((row) => {
+    const found = byRef.get(row.check_ref)
+    return found === undefined ? [] : [{ row, status: found }]
+  })
+  if (statuses.length > 0) return { statuses, needsListing: isNew }
+  const [only, ...others] = known
+  if (only !== undefined && others.length === 0 && items <= 1)
+    return { statuses: [{ row: only, status }], needsListing: false }
+  const isOpen = known.some(({ watch_status }) => !terminal.has(watch_status ?? ''))
+  return { statuses, needsListing: isNew || isOpen }
+}
+
+/** Ids that no listing has make every watch request a listing, which doubles the calls. */
+function idWarnings({ byRef }: Watch, known: readonly CheckRow[]): readonly RecordWarning[] {
+  if (byRef.size === 0 || known.some(({ check_ref }) => byRef.has(check_ref))) return []
+  const detail =
+    'no id of /ppsrwatch is that of a listed search: see wire.appraisal.watch.checkId and wire.appraisal.pastCheck.id'
+  return [{ check: 'watch-ids-differ', detail }]
+}
+
+/** A reported status, the row of its check before it, and the change that it makes; null: it makes none. */
+interface MergedStatus extends ReportedStatus {
+  readonly before: CheckRow
+  readonly change: StatusChange | null
+}
+
+/** Merges reported statuses into the rows, one after the other. A terminal status never changes [A §3], and an older answer changes
+ *  nothing. Pure. */
+export function mergeStatuses(
+  { checks, terminal }: Omit<StoredChecks, 'links'>,
+  reported: readonly ReportedStatus[],
+) {
+  const merged = new Map(checks)
+  const statuses = reported.map((one): MergedStatus => {
+    const { status, key } = one
+    const { at, latest = at } = one.answer
+    const before = merged.get(key)!
+    const { watch_status: from_status, watch_status_since: since } = before
+    const isOlder = since !== null && latest < since
+    if (from_status === status || terminal.has(from_status ?? '') || isOlder)
+      return { ...one, before, change: null }
+    // Always later than the status before it, also when the source's clock shows the same second.
+    const observed_at = new Date(Math.max(at.getTime(), Number(since ?? -Infinity) + 1))
+    const { rooftop_id, eval_id, check_kind, check_ref } = before
+    merged.set(key, { ...before, watch_status: status, watch_status_since: observed_at })
+    const change = { rooftop_id, eval_id, check_kind, check_ref, observed_at, from_status }
+    return { ...one, before, change: { ...change, to_status: status } }
+  })
+  return { checks: merged, statuses }
+}
+
+/** Warnings about a status that the document does not name, or that the check can no longer have. They stop nothing. */
+export function statusWarnings(
+  { before: { check_ref, watch_status }, status }: MergedStatus,
+  unknown: ReadonlySet<string>,
+  terminal: ReadonlySet<string>,
+): RecordWarning[] {
+  const warnings: RecordWarning[] = []
+  if (unknown.has(status))
+    warnings.push({
+      check: 'watch-status-unknown',
+      detail: `check ${check_ref} has the status "${status}", which the document does not name: stored as it is`,
+    })
+  if (terminal.has(watch_status ?? '') && watch_status !== status)
+    warnings.push({
+      check: 'watch-status-terminal',
+      detail: `check ${check_ref} was "${watch_status}", which never changes, and is now "${status}": the first one stays`,
+    })
+  return warnings
 }
 
 /** Adds the statuses that the document does not name, so that they can be stored; returns them. */
 export async function addUnknownStatuses(
   db: Kysely<Tables>,
-  statuses: readonly string[],
+  reported: readonly Pick<ReportedStatus, 'status'>[],
 ): Promise<ReadonlySet<string>> {
-  const names = [...new Set(statuses)].sort()
+  const names = [...new Set(reported.map(({ status }) => status))].sort()
   if (names.length === 0) return new Set()
-  const read = async () =>
-    await db
-      .selectFrom('core.ref_watch_status')
-      .select(['watch_status', 'is_known'])
-      .where('watch_status', 'in', names)
-      .execute()
-  const stored = await read()
+  const stored = await db
+    .selectFrom('core.ref_watch_status')
+    .select(['watch_status', 'is_known'])
+    .where('watch_status', 'in', names)
+    .execute()
   if (stored.length < names.length)
     await sql`
       insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
@@ -32,85 +148,4 @@ export async function addUnknownStatuses(
       on conflict do nothing`.execute(db)
   const known = new Set(stored.filter(({ is_known }) => is_known).map((row) => row.watch_status))
   return new Set(names.filter((status) => !known.has(status)))
-}
-
-/** Whether an answer changes the status: a terminal one never changes [A §3], and an older answer changes nothing. */
-export function changesStatus({
-  check,
-  status,
-  at,
-}: Pick<StatusSeen, 'status' | 'at'> & {
-  readonly check: Pick<KnownCheck, 'status' | 'isTerminal' | 'statusSince'>
-}): boolean {
-  if (check.status === status || check.isTerminal) return false
-  return check.statusSince === null || at >= check.statusSince
-}
-
-/** Warnings about a status that the document does not name, or that the check can no longer have. They stop nothing. */
-export function statusWarnings(
-  { check, status }: Pick<StatusSeen, 'check' | 'status'>,
-  unknown: ReadonlySet<string>,
-): RecordWarning[] {
-  const warnings: RecordWarning[] = []
-  if (unknown.has(status))
-    warnings.push({
-      check: 'watch-status-unknown',
-      detail: `check ${check.ref} has the status "${status}", which the document does not name: stored as it is`,
-    })
-  if (check.isTerminal && check.status !== status)
-    warnings.push({
-      check: 'watch-status-terminal',
-      detail: `check ${check.ref} was "${check.status}", which never changes, and is now "${status}": the first one stays`,
-    })
-  return warnings
-}
-
-/** Writes the statuses that have changed, each with its change. */
-export async function updateStatuses(
-  db: Kysely<Tables>,
-  changed: readonly StatusSeen[],
-): Promise<void> {
-  if (changed.length === 0) return
-  const seen = [...changed].sort((a, b) => compareKeys(a.check, b.check))
-  const columns = keyColumns(seen.map(({ check }) => check))
-  const statuses = seen.map(({ status }) => status)
-  const times = seen.map(({ at }) => at)
-  const before = seen.map(({ check }) => check.status)
-  // Only if the status is still the one that was compared: another process may have changed it meanwhile.
-  await sql`
-    with changed as (
-      update core.vehicle_check as known set watch_status = seen.status, watch_status_since = seen.at
-      from unnest(${columns.rooftopIds}::int[], ${columns.evalIds}::bigint[], ${columns.kinds}::text[], ${columns.refs}::text[],
-        ${statuses}::text[], ${times}::timestamptz[], ${before}::text[])
-        as seen (rooftop_id, eval_id, kind, ref, status, at, before)
-      where known.rooftop_id = seen.rooftop_id and known.eval_id = seen.eval_id
-        and known.check_kind = seen.kind and known.check_ref = seen.ref
-        and known.watch_status is not distinct from seen.before
-      returning known.rooftop_id, known.eval_id, known.check_kind, known.check_ref, seen.at, seen.before, seen.status
-    )
-    insert into core.watch_status_change
-      (rooftop_id, eval_id, check_kind, check_ref, observed_at, from_status, to_status)
-    select * from changed
-    on conflict do nothing`.execute(db)
-}
-
-type Key = Pick<KnownCheck, 'rooftopId' | 'evalId' | 'kind' | 'ref'>
-
-/** The keys of checks, a list for each column. */
-export function keyColumns(checks: readonly Key[]) {
-  return {
-    rooftopIds: checks.map(({ rooftopId }) => rooftopId),
-    evalIds: checks.map(({ evalId }) => evalId),
-    kinds: checks.map(({ kind }) => kind),
-    refs: checks.map(({ ref }) => ref),
-  }
-}
-
-/** One order for all writers, so that two of them never wait for each other. */
-export function compareKeys(a: Key, b: Key): number {
-  return a.rooftopId - b.rooftopId || a.evalId - b.evalId || (keyText(a) < keyText(b) ? -1 : 1)
-}
-
-function keyText({ kind, ref }: Key): string {
-  return `${kind} ${ref}`
 }

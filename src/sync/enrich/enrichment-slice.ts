@@ -169,7 +169,7 @@ async function writeAnswers(
   const answered = answers.filter((answer) => answer.kind === 'answered')
   const rejected = answers.filter((answer) => answer.kind === 'rejected')
   const loaded = await stream.load(
-    tx.db,
+    tx,
     rooftop,
     answered.map(({ task: { evalId, ask }, record, at }) => ({ evalId, ask, record, at })),
     run.runId,

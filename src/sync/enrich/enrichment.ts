@@ -5,6 +5,7 @@ import type { Loaded } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
+import type { Tx } from '../../warehouse/db/transaction.ts'
 import type { Sources } from '../run/sources.ts'
 
 /** The settings of the config that an enrichment uses. */
@@ -97,7 +98,7 @@ export interface Enrichment<R = unknown> {
   daysUntilDue(ageDays: number, ask: string, settings: EnrichmentSettings): number | null
   /** Writes what differs; returns what each answer changed, in order. */
   load(
-    db: Kysely<Tables>,
+    tx: Tx,
     rooftop: RooftopRow,
     answers: readonly EnrichmentAnswer<R>[],
     runId: number,

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Rejected, Row } from '../../values/record.ts'
+import { RecordIssues, type Rejected, type Row } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
@@ -61,10 +61,13 @@ export function payloadKeys(
     where rooftop_id in (${sql.join(rooftopIds)}) and endpoint in (${sql.join(endpoints)})`
 }
 
+/** How far the time of an answer and `readAt` of its payload may differ: the source's clock has seconds. */
+export const toleranceMs = 5000
+
 /** All stored payloads of the records by key, oldest first. */
 export async function readPayloads(
   db: Kysely<Tables>,
-  { id }: RooftopRow,
+  { id }: Pick<RooftopRow, 'id'>,
   endpoints: readonly string[],
   keys: readonly string[],
 ): Promise<StoredPayload[]> {
@@ -75,6 +78,22 @@ export async function readPayloads(
     where rooftop_id = ${id} and endpoint = any(${[...endpoints]}::text[]) and natural_key = any(${[...keys]}::text[])
     order by natural_key, fetched_at`.execute(db)
   return rows
+}
+
+/** Reads what a stored payload says. null: it no longer fits, and is added to `unfit`. */
+export function readFitting<T>(
+  naturalKey: string,
+  text: string,
+  unfit: Rejected[],
+  read: (body: unknown) => T,
+): T | null {
+  try {
+    return read(JSON.parse(text))
+  } catch (error) {
+    if (!(error instanceof RecordIssues)) throw error
+    unfit.push({ naturalKey, issues: error.issues, payload: text })
+    return null
+  }
 }
 
 /** Stored rows of a rooftop by the values of one column, all columns. */

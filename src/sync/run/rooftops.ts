@@ -3,7 +3,7 @@ import type { Config, RooftopConfig } from '../../app/config/read.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { lockSql } from '../../warehouse/db/locks.ts'
+import { holdLock, lockSql } from '../../warehouse/db/locks.ts'
 import { isOfConfig } from '../../warehouse/db/run-source.ts'
 import { refreshSums } from '../../warehouse/db/sums.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
@@ -320,6 +320,7 @@ async function copySuppressions(db: Db, rooftopId: number, groupId: number): Pro
 /** Moves a rooftop's rows to another group. A check that the new group has already, from another of its rooftops, is stored once.
  *  Salespeople are per group too, and one may work at rooftops of both groups. */
 async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<void> {
+  await holdLock(db, 'checks', groupId)
   await copySuppressions(db, rooftopId, groupId)
   await db
     .updateTable('core.evaluation')

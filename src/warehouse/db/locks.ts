@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
+import type { Db } from './transaction.ts'
 
 /**
  * Every advisory lock. The number is the lock's first key, so that locks on different things never collide; the second key says
@@ -21,6 +23,8 @@ export const lockClass = {
   batch: 7304,
   /** Salespeople of a dealer group: two loads may find the same new one. */
   salespeople: 7305,
+  /** Vehicle checks of a dealer group: each load reads what the one before it has written. */
+  checks: 7315,
   /** A stock import of a rooftop: one at a time. */
   import: 7306,
   /** Storing an uploaded list, by hash of the person: those that wait are counted. */
@@ -77,6 +81,11 @@ export const lockSql = {
 
 function lockKeys(name: LockName, key: string): string {
   return `${lockClass[name]}, (${key})::int`
+}
+
+/** Waits for a lock, and holds it until the transaction ends. */
+export async function holdLock(db: Db, name: LockName, key: number): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${lockClass[name]}, ${key})`.execute(db)
 }
 
 /** A lock of a session. A text is locked by its hash. */

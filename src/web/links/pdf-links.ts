@@ -6,7 +6,7 @@ import {
 } from '../../api/contract/appraisal/past-checks.ts'
 import type { RooftopAccess } from '../../api/sources/calls.ts'
 import { errorText, SyncError } from '../../errors.ts'
-import { loadPastChecks } from '../../streams/vehicle-checks/load-past-checks.ts'
+import { loadChecks } from '../../streams/vehicle-checks/load-checks.ts'
 import { relistReports } from '../../streams/vehicle-checks/make-due.ts'
 import { withSessionLock } from '../../warehouse/db/locks.ts'
 import { inTransaction } from '../../warehouse/db/transaction.ts'
@@ -136,12 +136,13 @@ export class PdfLinks {
       signal,
     })
     this.#time.update(date, requestedAt)
-    const checks = readPastChecks(body, config.wire.appraisal)
+    const wire = config.wire.appraisal
+    const checks = readPastChecks(body, wire)
     const at = date ?? (await this.#time.lastKnown())
-    await inTransaction(pool, async ({ db }) => {
-      const answer = { groupId, vin, kind, checks, at, isOfThisVehicle: false }
-      const [loaded] = await loadPastChecks(db, [answer], null)
-      if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
+    await inTransaction(pool, async (tx) => {
+      const answer = { groupId, vin, kind, checks, at, runId: null, isOfThisVehicle: false }
+      const [loaded] = await loadChecks(tx, [answer], wire)
+      if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(tx.db, groupId, [vin])
     })
     return checks.some((check) => buildCheckRef(check, vin) === ref) ? null : at
   }

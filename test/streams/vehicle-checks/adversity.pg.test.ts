@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { knownChecks } from '#src/streams/vehicle-checks/known-checks.ts'
-import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
+import { loadChecks } from '#src/streams/vehicle-checks/load-checks.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
-import { updateStatuses } from '#src/streams/vehicle-checks/watch-statuses.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { lockClass } from '#src/warehouse/db/locks.ts'
 import { inTransaction } from '#src/warehouse/db/transaction.ts'
 import { aRooftop } from '../../support/build-world.ts'
 import {
@@ -13,6 +13,7 @@ import {
   checkRequests,
   checkRows,
   dayMs,
+  loadLists,
   paths,
 } from '../../support/checks-fixture.ts'
 import { type Fixture, runNight } from '../../support/fixture.ts'
@@ -33,6 +34,13 @@ function answerWith(
   status = 200,
 ) {
   return sandbox.faults.add({ match: { path, ...match }, fault: { kind: 'status', status, body } })
+}
+
+function aListed(ref: string, watchStatus: string) {
+  return {
+    ...{ ref, isOfVehicle: false, searchedAt: at(-0.5), watchStatus, pdfUrl: null },
+    ...{ searchNumber: null, certificateNumber: null },
+  }
 }
 
 async function retry(fixture: Fixture) {
@@ -149,7 +157,7 @@ test('an older list does not mark a newer check as gone', async () => {
     isOfThisVehicle: true,
   } as const
 
-  await loadPastChecks(fixture.context.db, [older], null)
+  await loadLists(fixture, older)
 
   expect(await checkRows(fixture)).toMatchObject([{ gone_at: null }])
 })
@@ -269,24 +277,72 @@ test('a watch with more items than are known says nothing about the known one', 
   expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'unchanged' }])
 })
 
-test('a status that another process has changed meanwhile is not changed back', async () => {
+test('two statuses that are reported in one second are both in the history', async () => {
   await using fixture = await checkedFixture([{}])
-  addCheck(fixture, -0.5)
+  const { id } = addCheck(fixture, -0.5)
   await fixture.night()
-  const { db, pool } = fixture.context
-  const [seen] = await knownChecks(db, await groupOf(fixture), [aVin])
-  await inTransaction(pool, (tx) =>
-    updateStatuses(tx.db, [{ check: seen!, status: 'changed', at: at(1) }]),
-  )
+  const groupId = await groupOf(fixture)
 
-  await inTransaction(pool, (tx) =>
-    updateStatuses(tx.db, [{ check: seen!, status: 'unchanged', at: at(1) }]),
-  )
+  for (const watchStatus of ['unchanged', 'disabled'])
+    await loadLists(fixture, {
+      ...{ groupId, vin: aVin, kind: 'ppsr', at: at(1), isOfThisVehicle: true },
+      checks: [aListed(String(id), watchStatus)],
+    })
 
-  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'changed' }])
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'disabled' }])
+  expect(
+    await rowsOf(
+      fixture,
+      'select from_status, to_status from core.watch_status_change order by observed_at',
+    ),
+  ).toEqual([
+    { from_status: null, to_status: 'watching' },
+    { from_status: 'watching', to_status: 'unchanged' },
+    { from_status: 'unchanged', to_status: 'disabled' },
+  ])
+})
+
+test('a check that another vehicle of the slice lists instead is not gone', async () => {
+  await using fixture = await checkedFixture([{}])
+  const { id } = addCheck(fixture, -0.5)
+  await fixture.night()
+  const groupId = await groupOf(fixture)
+  const about = { groupId, kind: 'ppsr', at: at(1), isOfThisVehicle: true } as const
+  const checks = [aListed(String(id), 'watching')]
+  const right = 'JTMDFREV90D100009'
+
+  await loadLists(fixture, { ...about, vin: aVin, checks: [] }, { ...about, vin: right, checks })
+
+  expect(await checkRows(fixture)).toMatchObject([{ vin: right, gone_at: null }])
+})
+
+test('a load waits for another one of the dealer group: it changes no status back, and adds no check twice', async () => {
+  await using fixture = await checkedFixture([{}])
+  const { id } = addCheck(fixture, -0.5)
+  await fixture.night()
+  const groupId = await groupOf(fixture)
+  const answer = (day: number, status: string) => ({
+    ...{ groupId, vin: aVin, at: at(day), runId: null, isOfThisVehicle: true },
+    kind: 'ppsr' as const,
+    checks: [aListed(String(id), status), aListed('99', status)],
+  })
+  const waiting = `select from pg_locks where classid = ${lockClass.checks} and objid = ${groupId} and not granted`
+
+  const second = await inTransaction(fixture.context.pool, async (tx) => {
+    await loadChecks(tx, [answer(1, 'changed')], defaultWire.appraisal)
+    const second = loadLists(fixture, answer(2, 'unchanged'))
+    await expect.poll(async () => (await rowsOf(fixture, waiting)).length).toBe(1)
+    return { done: second }
+  })
+  await second.done
+
+  expect(await checkRows(fixture)).toMatchObject([
+    { check_ref: String(id), watch_status: 'changed' },
+    { check_ref: '99', watch_status: 'changed' },
+  ])
   expect(
     await rowsOf(fixture, 'select to_status from core.watch_status_change order by 1'),
-  ).toEqual([{ to_status: 'changed' }, { to_status: 'watching' }])
+  ).toEqual([{ to_status: 'changed' }, { to_status: 'changed' }, { to_status: 'watching' }])
 })
 
 test('a check that is listed without a link has none, and is not asked about every night', async () => {

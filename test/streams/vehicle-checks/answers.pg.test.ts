@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
-import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
@@ -12,6 +11,7 @@ import {
   checkRequests,
   checkRows,
   dayMs,
+  loadLists,
   paths,
 } from '../../support/checks-fixture.ts'
 import { type Fixture, runNight } from '../../support/fixture.ts'
@@ -318,11 +318,8 @@ test('an older answer changes no status and replaces no link', async () => {
     certificateNumber: null,
   }
 
-  await loadPastChecks(
-    fixture.context.db,
-    [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25), isOfThisVehicle: true }],
-    null,
-  )
+  const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25) } as const
+  await loadLists(fixture, { ...answer, isOfThisVehicle: true })
 
   expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'watching' }])
   expect(await rowsOf(fixture, 'select url, signed_at from pii.signed_link')).toEqual(link)
@@ -396,7 +393,7 @@ test('a check that was stored under an old VIN of its evaluation moves to the ri
     certificateNumber: null,
   }
   const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [listed], at: at(0.25) } as const
-  await loadPastChecks(fixture.context.db, [{ ...answer, isOfThisVehicle: true }], null)
+  await loadLists(fixture, { ...answer, isOfThisVehicle: true })
 
   await fixture.nightAfter(1)
 
@@ -423,7 +420,7 @@ test('an answer that may be of another vehicle adds no check, and marks none as 
   }
 
   const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [other], at: at(0.5) } as const
-  await loadPastChecks(fixture.context.db, [{ ...answer, isOfThisVehicle: false }], null)
+  await loadLists(fixture, { ...answer, isOfThisVehicle: false })
 
   expect(await checkRows(fixture)).toEqual(before)
 })

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
-import { mergeListed } from '#src/streams/vehicle-checks/load-past-checks.ts'
+import { mergeListed } from '#src/streams/vehicle-checks/merge.ts'
 
 const at = (day: number) => new Date(Date.UTC(2026, 2, day))
 const known = {
-  kind: 'ppsr' as const,
-  ...{ searchedAt: at(1), searchNumber: '1', certificateNumber: null, goneAt: at(10) },
+  ...{ rooftop_id: 1, eval_id: 2, check_kind: 'ppsr', check_ref: 'R', group_id: 1, vin: 'OLD' },
+  ...{ searched_at: at(1), search_number: '1', certificate_number: null, watch_ends_at: at(15) },
+  ...{ security_interest_count: 3, written_off_count: null, stolen_count: null },
+  ...{ watch_status: 'watching', watch_status_since: at(2), first_seen_at: at(2), run_id: 4 },
+  gone_at: at(10),
 }
 
 function listed(day: number, searchNumber: string | null) {
@@ -13,18 +16,12 @@ function listed(day: number, searchNumber: string | null) {
     ...{ pdfUrl: null, watchStatus: null, isOfVehicle: false },
   }
   const answer = { groupId: 1, vin: 'V', kind: 'ppsr', checks: [check], at: at(day) } as const
-  return { answer: { ...answer, isOfThisVehicle: true }, check }
+  return { answer: { ...answer, runId: 5, isOfThisVehicle: true }, check }
 }
 
 test('a list says again that a check is there, but not one from before it was gone', () => {
-  const facts = { vin: 'V', searched_at: at(1), certificate_number: 'C' }
+  const facts = { ...known, vin: 'V', certificate_number: 'C' }
 
-  expect(mergeListed(known, listed(11, null))).toEqual({
-    ...facts,
-    ...{ search_number: '1', gone_at: null },
-  })
-  expect(mergeListed(known, listed(9, '2'))).toEqual({
-    ...facts,
-    ...{ search_number: '2', gone_at: at(10) },
-  })
+  expect(mergeListed(known, listed(11, null))).toEqual({ ...facts, gone_at: null })
+  expect(mergeListed(known, listed(9, '2'))).toEqual({ ...facts, search_number: '2' })
 })

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import type { VehicleCheck } from '#src/sandbox/checks.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { findRooftops } from '#src/sync/run/rooftops.ts'
+import { verifyRows } from '#src/sync/verify/verify-rows.ts'
 import { aRooftop, type EvaluationDraft } from '../../support/build-world.ts'
 import { runsEveryCase } from '../../support/cases.ts'
 import {
@@ -126,6 +128,12 @@ function isQuiet(drafts: readonly EvaluationDraft[], now: number): boolean {
   return !drafts.some(({ createdAt, vanishedAt }) => isRecent(createdAt) || isRecent(vanishedAt))
 }
 
+/** Rows that differ from what the stored payloads make of them. */
+async function differingRows({ context, config }: Fixture) {
+  const rooftops = await findRooftops(context.db, config.rooftops)
+  return (await verifyRows(context, [vehicleChecks], rooftops, null, context.signal)).rows
+}
+
 async function sixtyNights(rules: Rules): Promise<{ asked: number; least: number }> {
   const drafts = draftsOf(seededRandom(3, 'sixty nights'))
   await using fixture = await checkedFixture(drafts, {
@@ -168,6 +176,7 @@ async function sixtyNights(rules: Rules): Promise<{ asked: number; least: number
       .sort((a, b) => Number(a.ref) - Number(b.ref))
     expect(before, `night ${night}`).toEqual(truth)
   }
+  expect(await differingRows(fixture)).toEqual([])
   const { ppsr, history, watch } = checkRequests(fixture)
   return { asked: ppsr + history + watch, least: least.total }
 }
