@@ -66,6 +66,8 @@ export const faultRule = z.strictObject({
   times: z.int().min(0).exactOptional(),
   /** Seeded; default 1. */
   probability: z.number().min(0).max(1).exactOptional(),
+  /** A hard limit: hits only matching requests beyond this number in any second of real time. */
+  beyondPerSecond: z.int().min(1).exactOptional(),
   fault,
 })
 export type FaultRule = z.output<typeof faultRule>
@@ -97,6 +99,8 @@ interface ActiveRule {
   readonly rule: FaultRule
   readonly random: SeededRandom
   readonly lift: AbortController
+  /** performance.now() of the requests of the last second that a limit let through. */
+  passed: number[]
   matched: number
   struck: number
 }
@@ -116,7 +120,7 @@ export class FaultPlan {
   add(rule: FaultRule): FaultHandle {
     const random = seededRandom(this.#seed, `fault ${this.#added++}`)
     const lift = new AbortController()
-    const active: ActiveRule = { rule, random, lift, matched: 0, struck: 0 }
+    const active: ActiveRule = { rule, random, lift, passed: [], matched: 0, struck: 0 }
     this.#active.push(active)
     return {
       get hits() {
@@ -138,12 +142,13 @@ export class FaultPlan {
   /** The fault that hits this request, if any. Each call counts as a request. */
   nextFault(target: FaultTarget): FaultHit | undefined {
     for (const active of this.#active) {
-      const { match = {}, times, probability = 1, fault } = active.rule
+      const { match = {}, times, probability = 1, beyondPerSecond, fault } = active.rule
       if (!matches(match, fault, target)) continue
       active.matched++
       if (match.nth !== undefined && !match.nth.includes(active.matched)) continue
       if (times !== undefined && active.struck >= times) continue
       if (probability < 1 && !active.random.chance(probability)) continue
+      if (beyondPerSecond !== undefined && passesLimit(active, beyondPerSecond)) continue
       active.struck++
       return { fault, removed: active.lift.signal }
     }
@@ -163,6 +168,14 @@ function matches(
     (match.key === undefined || match.key === target.key) &&
     (match.evalId === undefined || match.evalId === target.evalId)
   )
+}
+
+function passesLimit(active: ActiveRule, perSecond: number): boolean {
+  const now = performance.now()
+  active.passed = active.passed.filter((at) => now - at < 1000)
+  if (active.passed.length >= perSecond) return false
+  active.passed.push(now)
+  return true
 }
 
 function withoutVersion(path: string): string {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { FaultPlan, type FaultRule } from '#src/sandbox/faults.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
@@ -173,4 +173,21 @@ test('probability is seeded', () => {
   expect(strikes(1)).not.toEqual(strikes(2))
   expect(strikes(1).filter(Boolean).length).toBeGreaterThan(35)
   expect(strikes(1).filter(Boolean).length).toBeLessThan(85)
+})
+
+test('a hard limit hits what exceeds it in any second', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const plan = new FaultPlan([{ beyondPerSecond: 3, fault: { kind: 'tooMany' } }])
+  const target = { path: list, rooftopUid: null, key: null, evalId: undefined }
+  const refusedOf = (requests: number) =>
+    Array.from({ length: requests }, () => plan.nextFault(target)).filter(Boolean).length
+
+  expect(refusedOf(2)).toBe(0)
+  vi.advanceTimersByTime(500)
+  expect(refusedOf(5)).toBe(4)
+  vi.advanceTimersByTime(500)
+  expect(refusedOf(3)).toBe(1)
 })
