@@ -1,0 +1,195 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import type { FaultRule } from '#src/sandbox/faults.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
+import { type BenchProcess, startProcess } from '../bench/processes/bench-process.ts'
+import { startServer } from '../support/postgres-server.ts'
+import { databaseUrl } from '../support/postgres-url.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { compare, type Difference, type Row } from './compare.ts'
+import { type Measured, measure, postgresTotals } from './measure.ts'
+import type { NightOrder, Peer } from './peers.ts'
+import type { SourceCounts, SourceOrder, SourceQuestion, SourceReady } from './source-process.ts'
+import { keyOf, nightAt, rooftopUid, startOf, type WorldPlan } from './world.ts'
+
+/** The source of a night where it differs from the usual one. */
+export interface NightChanges {
+  readonly faults?: readonly FaultRule[]
+  readonly listShowsUpdates?: boolean
+  readonly brokenEvery?: number
+}
+
+/** What a night did and used. */
+export interface NightFigures extends Measured {
+  readonly postgresCpuSeconds: number
+  readonly walMb: number
+  readonly inserted: number
+  readonly updated: number
+  readonly deleted: number
+  /** All of the database, with dropped tables and the catalogue. */
+  readonly allRows: number
+  readonly requests: SourceCounts
+}
+
+/** Requests in flight at most, all rooftops together. */
+const inFlight = 16
+
+/** One Postgres and one source, each in a process of its own. */
+export interface Course extends AsyncDisposable {
+  /** A peer with a fresh database and state folder, which are removed when the run is disposed. */
+  run(peer: Peer, plan: WorldPlan): Promise<Run>
+}
+
+export async function openCourse(): Promise<Course> {
+  await using started = new AsyncDisposableStack()
+  const server = started.adopt(await startServer({ durable: true }), (one) => one.stop())
+  const admin = started.adopt(
+    await openPool(server.url, { applicationName: 'course', max: 1 }),
+    (pool) => pool.end(),
+  )
+  const folder = started.use(await temporaryFolder())
+  // Of four cores the source has one; of two the system decides.
+  const cores = availableParallelism()
+  const core = cores >= 4 ? cores - 1 : Number.MAX_SAFE_INTEGER
+  const source = started.use(startProcess('../../peers/source-process.ts', core))
+  let runs = 0
+  const all = started.move()
+  return {
+    async run(peer, plan) {
+      const name = `peer_${++runs}`
+      await admin.query(`create database ${name} template template0 encoding 'UTF8'`)
+      const database = databaseUrl(server.url, name)
+      const pool = await openPool(database, { applicationName: 'course', max: 1 })
+      const state = join(folder.path, name)
+      await mkdir(state)
+      const dispose = async () => {
+        await pool.end()
+        await admin.query(`drop database ${name} with (force)`)
+        await rm(state, { recursive: true, force: true })
+      }
+      return new Run({ source, peer, plan, database, pool, state, dispose })
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
+interface RunParts {
+  readonly source: BenchProcess
+  readonly peer: Peer
+  readonly plan: WorldPlan
+  readonly database: string
+  readonly pool: pg.Pool
+  readonly state: string
+  readonly dispose: () => Promise<void>
+}
+
+/** A peer on its way through the nights of a plan. */
+export class Run implements AsyncDisposable {
+  readonly #parts: RunParts
+  #broken: readonly number[] = []
+  #url = ''
+  #now = 0
+  #isSetUp = false
+
+  constructor(parts: RunParts) {
+    this.#parts = parts
+  }
+
+  get pool(): pg.Pool {
+    return this.#parts.pool
+  }
+
+  /** Moves the source to a night. */
+  async open(night: number, changes: NightChanges = {}): Promise<void> {
+    const usual = { listShowsUpdates: true, faults: [] }
+    const order: SourceOrder = { plan: this.#parts.plan, night, ...usual, ...changes }
+    const ready = await this.#ask<SourceReady>(order)
+    this.#broken = ready.broken
+    this.#url = ready.url
+    this.#now = nightAt(night)
+  }
+
+  /** One command of the peer. `deadKey`: the number of a rooftop whose key is wrong. `killAfter`: requests that are answered before. */
+  async night(
+    options: { readonly deadKey?: number; readonly killAfter?: number } = {},
+  ): Promise<NightFigures> {
+    const { peer, pool } = this.#parts
+    const { deadKey, killAfter } = options
+    if (!this.#isSetUp) await this.setUp()
+    const command = await peer.night(this.#order(deadKey))
+    await pool.query('checkpoint')
+    const before = await postgresTotals(pool)
+    const requestsBefore = await this.#ask<SourceCounts>('counts')
+    const measured = await measure(command, async (group) => {
+      if (killAfter !== undefined) await this.#ask({ killAfter, group })
+    })
+    const after = await postgresTotals(pool)
+    const requests = await this.#ask<SourceCounts>('counts')
+    return {
+      ...measured,
+      postgresCpuSeconds: after.cpuSeconds - before.cpuSeconds,
+      walMb: (after.walBytes - before.walBytes) / 2 ** 20,
+      inserted: after.inserted - before.inserted,
+      updated: after.updated - before.updated,
+      deleted: after.deleted - before.deleted,
+      allRows: after.allRows - before.allRows,
+      requests: Object.fromEntries(
+        Object.entries(requests).map(([name, count]) => [
+          name,
+          count - (requestsBefore[name] ?? 0),
+        ]),
+      ),
+    }
+  }
+
+  /** Null when the peer has no such command. */
+  async setUp(): Promise<Measured | null> {
+    this.#isSetUp = true
+    const command = await this.#parts.peer.setUp?.(this.#order())
+    return command === undefined ? null : await measure(command)
+  }
+
+  #order(deadKey?: number): NightOrder {
+    const { plan, database, state } = this.#parts
+    const rooftops = Array.from({ length: plan.rooftops }, (_, at) => {
+      const key = at + 1 === deadKey ? 'dead-key' : keyOf(plan, at + 1)
+      return { dealer: rooftopUid(at + 1), key }
+    })
+    return {
+      ...{ source: this.#url, database, rooftops, state, inFlight },
+      ...{ start: startOf(plan), now: this.#now },
+    }
+  }
+
+  /** What is stored against the source, without broken evaluations and those of `without`, a rooftop. */
+  async compare(without?: number): Promise<Difference> {
+    const truth = await this.#ask<Row[]>('truth')
+    const isCounted = ({ dealer }: Row) => without === undefined || dealer !== rooftopUid(without)
+    const stored = await this.stored()
+    return compare(truth.filter(isCounted), stored.filter(isCounted), new Set(this.#broken))
+  }
+
+  /** Empty when the peer has not made its tables. */
+  async stored(): Promise<Row[]> {
+    try {
+      const { rows } = await this.pool.query(this.#parts.peer.rowsSql)
+      return rows.map(({ dealer, evaluation_id, document }) => ({
+        ...{ dealer, id: Number(evaluation_id), document },
+      }))
+    } catch (error) {
+      // 42P01, 3F000: no such table, no such schema.
+      if (/^(42P01|3F000)$/.test((error as pg.DatabaseError).code ?? '')) return []
+      throw error
+    }
+  }
+
+  async #ask<T>(question: SourceQuestion): Promise<T> {
+    return await this.#parts.source.ask<T>(question)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.dispose()
+  }
+}

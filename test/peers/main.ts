@@ -1,0 +1,101 @@
+// npm run peers: Forecourt and what could be used instead, through the same nights; prints a table for each case.
+import { writeFileSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { messageOf } from '#src/errors.ts'
+import { type Case, cases, type Figures } from './cases.ts'
+import { openCourse } from './course.ts'
+import { findPeers, type Peer } from './peers.ts'
+import { caseTable, type PeerResult } from './table.ts'
+
+const { values } = parseArgs({
+  options: {
+    /** Only these cases, and those whose names begin so. */
+    case: { type: 'string', multiple: true, default: [] },
+    /** Only these peers. */
+    peer: { type: 'string', multiple: true, default: [] },
+    /** Evaluations of a first load; other cases take a share of it. */
+    size: { type: 'string', default: '20000' },
+    /** Runs of each timed case. */
+    repeat: { type: 'string', default: '3' },
+    /** Gets everything that was measured. */
+    json: { type: 'string' },
+  },
+})
+const [size, repeat] = [Number(values.size), Number(values.repeat)]
+if (values.json !== undefined) writeFileSync(values.json, '')
+const wanted = cases.filter(
+  ({ name }) =>
+    values.case.length === 0 ||
+    values.case.some((one) => name === one || name.startsWith(`${one}-`)),
+)
+const found = await findPeers()
+const peers = found.filter(({ name }) => values.peer.length === 0 || values.peer.includes(name))
+if (wanted.length === 0 || peers.length === 0) {
+  console.error(`Cases: ${cases.map(({ name }) => name).join(', ')}`)
+  console.error(`Peers: ${found.map(({ name }) => name).join(', ')}`)
+  process.exit(2)
+}
+
+await using course = await openCourse()
+const ready = await Promise.all(peers.map((peer) => ({ ...peer, userLines: peer.userLines })))
+const reasons = new Map<string, string>()
+const setUpSeconds = new Map<string, number>()
+for (const peer of ready) {
+  const reason = peer.reason ?? (await tryOut(peer))
+  if (reason !== null) reasons.set(peer.name, reason)
+}
+const results: { name: string; what: string; peers: PeerResult[] }[] = []
+for (const one of wanted) {
+  const runs = await runCase(one)
+  results.push({ name: one.name, what: one.what, peers: runs })
+  console.log(`\n### ${one.name}: ${one.what}\n\n${caseTable(runs)}`)
+  save()
+}
+console.log(`\n${caseTable(ready.map((peer) => lines(peer)))}`)
+
+/** Every peer in turn, and in another order in each round. */
+async function runCase(one: Case): Promise<PeerResult[]> {
+  const figures = new Map<string, Figures[]>(ready.map(({ name }) => [name, []]))
+  for (let round = 0; round < (one.once ? 1 : repeat); round += 1)
+    for (let at = 0; at < ready.length; at += 1) {
+      const peer = ready[(at + round) % ready.length]!
+      if (reasons.has(peer.name)) continue
+      console.error(`${one.name}: ${peer.name}, round ${round + 1}`)
+      const newRun = () => course.run(peer, one.plan(size))
+      figures.get(peer.name)!.push(await one.measure(newRun, size))
+    }
+  return ready.map(({ name }) => ({
+    ...{ peer: name, runs: figures.get(name)!, reason: reasons.get(name) ?? null },
+  }))
+}
+
+/** Why a peer cannot load ten evaluations; null: it can. It also fills the caches of compiled code. */
+async function tryOut(peer: Peer): Promise<string | null> {
+  const plan = { rooftops: 2, evaluations: 10, days: 14, keys: 'one', nights: 1 } as const
+  try {
+    await using run = await course.run(peer, plan)
+    await run.open(0)
+    setUpSeconds.set(peer.name, (await run.setUp())?.seconds ?? 0)
+    const { exit, log } = await run.night()
+    const { missing, extra, stale, doubled, examples } = await run.compare()
+    if (exit === 0 && missing + extra + stale + doubled === 0) return null
+    return `exit ${exit}; ${examples.join('; ')} ${log.slice(-1000).replaceAll(/\s+/g, ' ')}`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+function lines({ name, userLines }: Peer): PeerResult {
+  const setUp = setUpSeconds.get(name) ?? null
+  const run = { 'lines that a user writes': userLines, 'seconds to set up': setUp }
+  return { peer: name, runs: [run], reason: null }
+}
+
+function save(): void {
+  if (values.json === undefined) return
+  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
+  const userLines = Object.fromEntries(ready.map((peer) => [peer.name, peer.userLines]))
+  const document = { at: new Date().toISOString(), size, repeat, machine, userLines, results }
+  writeFileSync(values.json, `${JSON.stringify(document, null, 2)}\n`)
+}
