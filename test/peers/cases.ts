@@ -19,7 +19,7 @@ export interface Case {
 }
 
 const usual = { rooftops: 5, days: 28, keys: 'one', nights: 1 } as const
-const share = (size: number, of: number) => Math.max(20, Math.round(size * of))
+const share = (size: number, of: number, least = 20) => Math.max(least, Math.round(size * of))
 
 /** The first night of a case, measured and compared. */
 async function firstNight(newRun: NewRun, changes: NightChanges = {}): Promise<Figures> {
@@ -59,7 +59,7 @@ async function nights(newRun: NewRun, count: number, changes: NightChanges): Pro
     ...{ missing: list('missing'), stale: list('stale'), extra: list('extra') },
     doubled: list('doubled'),
     'requests of the nights after the first': sum(({ requests }) => countRequests(requests)),
-    'rows rewritten in them': sum(({ updated, deleted }) => updated + deleted),
+    'rows rewritten in them': sum(({ postgres }) => postgres.updated + postgres.deleted),
     examples: mornings.at(-1)!.examples.join('; '),
   }
 }
@@ -162,7 +162,7 @@ export const cases: readonly Case[] = [
   {
     name: 'hard-limit',
     what: 'at most 40 requests a second, beyond them 429 with Retry-After 1',
-    plan: (size) => ({ ...usual, evaluations: share(size, 0.1) }),
+    plan: (size) => ({ ...usual, evaluations: share(size, 0.1, 200) }),
     measure: (newRun) =>
       firstNight(newRun, {
         faults: [{ beyondPerSecond: 40, fault: { kind: 'tooMany', retryAfter: 1 } }],
@@ -233,20 +233,17 @@ function countRequests(requests: Readonly<Record<string, number>>, pattern = /./
   )
 }
 
-function nightFigures(figures: NightFigures): Figures {
-  const { requests } = figures
+function nightFigures({ requests, postgres, ...used }: NightFigures): Figures {
   return {
-    ...{ exit: figures.exit, seconds: figures.seconds, 'CPU s': figures.cpuSeconds },
-    ...{ 'Postgres CPU s': figures.postgresCpuSeconds, 'memory MB': figures.memoryMb },
+    ...{ exit: used.exit, seconds: used.seconds, 'CPU s': used.cpuSeconds },
+    ...{ 'memory MB': used.memoryMb, ...postgres },
     lists: countRequests(requests, /^\/getevallist /),
     reads: countRequests(requests, /^\/geteval /),
     'refused %': (100 * countRequests(requests, / 429$/)) / Math.max(1, countRequests(requests)),
-    'WAL MB': figures.walMb,
-    ...{ inserted: figures.inserted, updated: figures.updated, deleted: figures.deleted },
-    ...{ 'all rows': figures.allRows, requests: JSON.stringify(requests), log: figures.log },
+    ...{ requests: JSON.stringify(requests), log: used.log },
   }
 }
 
-function differences({ missing, extra, stale, doubled, examples }: Difference): Figures {
-  return { ...{ missing, extra, stale, doubled }, examples: examples.join('; ') }
+function differences({ examples, ...counts }: Difference): Figures {
+  return { ...counts, examples: examples.join('; ') }
 }

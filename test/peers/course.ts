@@ -9,7 +9,7 @@ import { startServer } from '../support/postgres-server.ts'
 import { databaseUrl } from '../support/postgres-url.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { compare, type Difference, type Row } from './compare.ts'
-import { type Measured, measure, postgresTotals } from './measure.ts'
+import { type Measured, measure, type PostgresTotals, postgresTotals } from './measure.ts'
 import type { NightOrder, Peer } from './peers.ts'
 import type { SourceCounts, SourceOrder, SourceQuestion, SourceReady } from './source-process.ts'
 import { keyOf, nightAt, rooftopUid, startOf, type WorldPlan } from './world.ts'
@@ -21,15 +21,9 @@ export interface NightChanges {
   readonly brokenEvery?: number
 }
 
-/** What a night did and used. */
+/** What a night did and used: of Postgres the difference to the totals before. */
 export interface NightFigures extends Measured {
-  readonly postgresCpuSeconds: number
-  readonly walMb: number
-  readonly inserted: number
-  readonly updated: number
-  readonly deleted: number
-  /** All of the database, with dropped tables and the catalogue. */
-  readonly allRows: number
+  readonly postgres: PostgresTotals
   readonly requests: SourceCounts
 }
 
@@ -82,7 +76,7 @@ interface RunParts {
   readonly database: string
   readonly pool: pg.Pool
   readonly state: string
-  readonly dispose: () => Promise<void>
+  readonly dispose?: () => Promise<void>
 }
 
 /** A peer on its way through the nights of a plan. */
@@ -125,23 +119,9 @@ export class Run implements AsyncDisposable {
     const measured = await measure(command, async (group) => {
       if (killAfter !== undefined) await this.#ask({ killAfter, group })
     })
-    const after = await postgresTotals(pool)
-    const requests = await this.#ask<SourceCounts>('counts')
-    return {
-      ...measured,
-      postgresCpuSeconds: after.cpuSeconds - before.cpuSeconds,
-      walMb: (after.walBytes - before.walBytes) / 2 ** 20,
-      inserted: after.inserted - before.inserted,
-      updated: after.updated - before.updated,
-      deleted: after.deleted - before.deleted,
-      allRows: after.allRows - before.allRows,
-      requests: Object.fromEntries(
-        Object.entries(requests).map(([name, count]) => [
-          name,
-          count - (requestsBefore[name] ?? 0),
-        ]),
-      ),
-    }
+    const postgres = difference(await postgresTotals(pool), before)
+    const requests = difference(await this.#ask<SourceCounts>('counts'), requestsBefore)
+    return { ...measured, postgres, requests }
   }
 
   /** Null when the peer has no such command. */
@@ -179,8 +159,8 @@ export class Run implements AsyncDisposable {
         ...{ dealer, id: Number(evaluation_id), document },
       }))
     } catch (error) {
-      // 42P01, 3F000: no such table, no such schema.
-      if (/^(42P01|3F000)$/.test((error as pg.DatabaseError).code ?? '')) return []
+      // No such table, schema or column.
+      if (/^(42P01|3F000|42703)$/.test((error as pg.DatabaseError).code ?? '')) return []
       throw error
     }
   }
@@ -190,6 +170,11 @@ export class Run implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#parts.dispose()
+    await this.#parts.dispose?.()
   }
+}
+
+function difference<T extends Readonly<Record<string, number>>>(after: T, before: T): T {
+  const entries = Object.entries(after).map(([name, total]) => [name, total - (before[name] ?? 0)])
+  return Object.fromEntries(entries) as T
 }

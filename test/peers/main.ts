@@ -29,19 +29,18 @@ const wanted = cases.filter(
     values.case.length === 0 ||
     values.case.some((one) => name === one || name.startsWith(`${one}-`)),
 )
-const found = await findPeers()
-const peers = found.filter(({ name }) => values.peer.length === 0 || values.peer.includes(name))
+const peers = await findPeers(values.peer)
 if (wanted.length === 0 || peers.length === 0) {
-  console.error(`Cases: ${cases.map(({ name }) => name).join(', ')}`)
-  console.error(`Peers: ${found.map(({ name }) => name).join(', ')}`)
+  console.error(`No such case or peer. Cases: ${cases.map(({ name }) => name).join(', ')}`)
   process.exit(2)
 }
 
+// Its processes end with it.
+process.on('SIGINT', () => process.exit(130))
 await using course = await openCourse()
-const ready = await Promise.all(peers.map((peer) => ({ ...peer, userLines: peer.userLines })))
 const reasons = new Map<string, string>()
 const setUpSeconds = new Map<string, number>()
-for (const peer of ready) {
+for (const peer of peers) {
   const reason = peer.reason ?? (await tryOut(peer))
   if (reason !== null) reasons.set(peer.name, reason)
 }
@@ -52,20 +51,23 @@ for (const one of wanted) {
   console.log(`\n### ${one.name}: ${one.what}\n\n${caseTable(runs)}`)
   save()
 }
-console.log(`\n${caseTable(ready.map((peer) => lines(peer)))}`)
+console.log(`\n${caseTable(peers.map((peer) => lines(peer)))}`)
 
 /** Every peer in turn, and in another order in each round. */
 async function runCase(one: Case): Promise<PeerResult[]> {
-  const figures = new Map<string, Figures[]>(ready.map(({ name }) => [name, []]))
+  const figures = new Map<string, Figures[]>(peers.map(({ name }) => [name, []]))
   for (let round = 0; round < (one.once ? 1 : repeat); round += 1)
-    for (let at = 0; at < ready.length; at += 1) {
-      const peer = ready[(at + round) % ready.length]!
+    for (let at = 0; at < peers.length; at += 1) {
+      const peer = peers[(at + round) % peers.length]!
       if (reasons.has(peer.name)) continue
       console.error(`${one.name}: ${peer.name}, round ${round + 1}`)
       const newRun = () => course.run(peer, one.plan(size))
-      figures.get(peer.name)!.push(await one.measure(newRun, size))
+      const run = await one
+        .measure(newRun, size)
+        .catch((error: unknown) => ({ failed: messageOf(error) }))
+      figures.get(peer.name)!.push(run)
     }
-  return ready.map(({ name }) => ({
+  return peers.map(({ name }) => ({
     ...{ peer: name, runs: figures.get(name)!, reason: reasons.get(name) ?? null },
   }))
 }
@@ -95,7 +97,7 @@ function lines({ name, userLines }: Peer): PeerResult {
 function save(): void {
   if (values.json === undefined) return
   const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
-  const userLines = Object.fromEntries(ready.map((peer) => [peer.name, peer.userLines]))
+  const userLines = Object.fromEntries(peers.map((peer) => [peer.name, peer.userLines]))
   const document = { at: new Date().toISOString(), size, repeat, machine, userLines, results }
   writeFileSync(values.json, `${JSON.stringify(document, null, 2)}\n`)
 }

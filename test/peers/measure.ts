@@ -26,8 +26,9 @@ export interface Measured {
 
 const sampleMs = 100
 const logCharacters = 4_000
+const maxMs = 3 * 3_600_000
 
-/** `onStart` gets the number of its process group. */
+/** `onStart` gets the number of its process group. It is killed after three hours, and when this process ends. */
 export async function measure(
   { words, cwd, env }: Command,
   onStart?: (group: number) => Promise<unknown>,
@@ -45,9 +46,14 @@ export async function measure(
   })
   child.stdio[4]!.on('data', (part) => (times += part))
   const timer = setInterval(() => (memory = Math.max(memory, treeMemory(child.pid!))), sampleMs)
+  const kill = () => process.kill(-child.pid!, 'SIGKILL')
+  const deadline = setTimeout(kill, maxMs)
+  process.once('exit', kill)
   const closed = once(child, 'close')
   await onStart?.(child.pid!)
   const [code] = await closed
+  process.off('exit', kill)
+  clearTimeout(deadline)
   clearInterval(timer)
   const used = times.trim().split(' ').map(Number)
   return {
@@ -93,34 +99,27 @@ function readProc(pid: number, file: string): string {
   }
 }
 
-/** Totals of a Postgres since its start. */
-export interface PostgresTotals {
-  readonly cpuSeconds: number
-  readonly walBytes: number
-  /** Rows of the tables that are there, by what was done. */
-  readonly inserted: number
-  readonly updated: number
-  readonly deleted: number
-  /** All of the database, with dropped tables and the catalogue. */
-  readonly allRows: number
-}
+/**
+ * Of a Postgres since its start, by the names of the table's columns. Rows are those of the tables that are there; `all rows` are those of
+ * the whole database, with dropped tables and the catalogue.
+ */
+export type PostgresTotals = Readonly<
+  Record<'Postgres CPU s' | 'WAL MB' | 'inserted' | 'updated' | 'deleted' | 'all rows', number>
+>
 
 /** Waits until the peer's sessions have ended, because only then are their rows counted. */
 export async function postgresTotals(pool: pg.Pool): Promise<PostgresTotals> {
   const others = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
   while ((await pool.query(others)).rowCount! > 0) await sleep(50)
   const { rows } = await pool.query(`
-    select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as "walBytes",
-      inserted::float8, updated::float8, deleted::float8,
-      (tup_inserted + tup_updated + tup_deleted)::float8 as "allRows",
+    select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 / 1048576 as "WAL MB",
+      sum(n_tup_ins)::float8 as inserted, sum(n_tup_upd)::float8 as updated, sum(n_tup_del)::float8 as deleted,
+      (select (tup_inserted + tup_updated + tup_deleted)::float8 from pg_stat_database
+        where datname = current_database()) as "all rows",
       (select pid from pg_stat_activity where backend_type = 'checkpointer') as checkpointer
-    from pg_stat_database, (
-      select coalesce(sum(n_tup_ins), 0) as inserted, coalesce(sum(n_tup_upd), 0) as updated,
-        coalesce(sum(n_tup_del), 0) as deleted from pg_stat_user_tables
-    ) as user_tables
-    where datname = current_database()`)
+    from pg_stat_user_tables`)
   const { checkpointer, ...totals } = rows[0]
-  return { ...totals, cpuSeconds: serverCpu(Number(statOf(checkpointer)[1])) }
+  return { 'Postgres CPU s': serverCpu(Number(statOf(checkpointer)[1])), ...totals }
 }
 
 /** Of the server and every process that it has started, whether it runs or has ended. */

@@ -42,11 +42,15 @@ const quiet = {
   MELTANO_SEND_ANONYMOUS_USAGE_STATS: 'false',
 }
 
-/** Forecourt, and each tool that has a folder here. */
-export async function findPeers(): Promise<Peer[]> {
-  const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'rows.sql')))
+/** Forecourt and each tool that has a folder here; of them only the wanted ones, or all. */
+export async function findPeers(wanted: readonly string[]): Promise<Peer[]> {
+  const names = readdirSync(folder)
+    .filter((name) => existsSync(join(folder, name, 'rows.sql')))
+    .filter((name) => wanted.length === 0 || wanted.includes(name))
   return await Promise.all(names.map((name) => (name === 'forecourt' ? forecourt : openPeer(name))))
 }
+
+const notOfUser = /\/(README\.md|requirements[^/]*\.txt|rows\.sql|__pycache__\/[^/]*)$/
 
 async function openPeer(name: string): Promise<Peer> {
   const home = join(folder, name)
@@ -68,9 +72,11 @@ async function openPeer(name: string): Promise<Peer> {
     name,
     reason: environments.find(({ reason }) => reason !== null)?.reason ?? null,
     rowsSql: readFileSync(join(home, 'rows.sql'), 'utf8'),
-    userLines: files
-      .filter((file) => !/^(README\.md|requirements.*\.txt|rows\.sql|__pycache__)$/.test(file))
-      .reduce((sum, file) => sum + codeLines(readFileSync(join(home, file), 'utf8')), 0),
+    userLines: readdirSync(home, { recursive: true, withFileTypes: true })
+      .filter((file) => file.isFile() && !notOfUser.test(join(file.parentPath, file.name)))
+      .reduce((sum, { parentPath, name: file }) => {
+        return sum + codeLines(readFileSync(join(parentPath, file), 'utf8'))
+      }, 0),
     night: async ({ source, database, rooftops, start, now, inFlight, state }) => ({
       words: [program!, join(home, entry!)],
       cwd: state,
