@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { messageOf } from '#src/errors.ts'
+import { errorText } from '#src/errors.ts'
 import { type Case, cases, type Figures } from './cases.ts'
 import { openCourse } from './course.ts'
 import { findPeers, type Peer } from './peers.ts'
@@ -64,7 +64,7 @@ async function runCase(one: Case): Promise<PeerResult[]> {
       const newRun = () => course.run(peer, one.plan(size))
       const run = await one
         .measure(newRun, size)
-        .catch((error: unknown) => ({ failed: messageOf(error) }))
+        .catch((error: unknown) => ({ failed: errorText(error) }))
       figures.get(peer.name)!.push(run)
     }
   return peers.map(({ name }) => ({
@@ -84,7 +84,7 @@ async function tryOut(peer: Peer): Promise<string | null> {
     if (exit === 0 && missing + extra + stale + doubled === 0) return null
     return `exit ${exit}; ${examples.join('; ')} ${log.slice(-1000).replaceAll(/\s+/g, ' ')}`
   } catch (error) {
-    return messageOf(error)
+    return errorText(error)
   }
 }
 
