@@ -11,7 +11,6 @@ import { monthColumn, newFilePath } from './paths.ts'
 import type { LakeTable } from './tables.ts'
 import type { Tasks } from './tasks.ts'
 
-/** A larger month has several files. */
 const maxFileBytes = 128 * 1024 * 1024
 /** The month and the hash come before the columns of a row. */
 const fieldsBefore = 2
@@ -26,6 +25,8 @@ interface TableWriterOptions {
   readonly crashPoint: (name: string) => void
   readonly martVersion: string
   readonly at: number
+  /** A larger month has several files: a file ends with the group of rows that reaches it. */
+  readonly maxBytes?: number
 }
 
 /**
@@ -104,7 +105,8 @@ class MonthWriter {
     if (this.#file !== null && this.#month !== month) await this.#endMonth()
     if (this.#file?.parquet.isFull === true) {
       await this.#write(this.#file, this.#file.parquet.endGroup())
-      if (this.#file.parquet.bytes >= maxFileBytes) await this.#endFile()
+      const { maxBytes = maxFileBytes } = this.#options
+      if (this.#file.parquet.bytes >= maxBytes) await this.#endFile()
     }
     this.#month = month
     this.#file ??= await this.#openFile()
