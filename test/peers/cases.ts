@@ -21,20 +21,18 @@ export interface Case {
 const usual = { rooftops: 5, days: 28, keys: 'one', nights: 1 } as const
 const share = (size: number, of: number, least = 20) => Math.max(least, Math.round(size * of))
 
-/** The first night of a case, measured and compared. */
-async function firstNight(newRun: NewRun, changes: NightChanges = {}): Promise<Figures> {
+/** A night measured and compared; what the nights before it used does not count. */
+async function oneNight(
+  newRun: NewRun,
+  night: number,
+  changes: NightChanges = {},
+): Promise<Figures> {
   await using run = await newRun()
-  await run.open(0, changes)
-  const figures = await run.night()
-  return { ...nightFigures(figures), ...differences(await run.compare()) }
-}
-
-/** The second night after a first one, whose figures do not count. */
-async function secondNight(newRun: NewRun, changes: NightChanges = {}): Promise<Figures> {
-  await using run = await newRun()
-  await run.open(0, changes)
-  await run.night()
-  await run.open(1, changes)
+  for (let before = 0; before < night; before += 1) {
+    await run.open(before, changes)
+    await run.night()
+  }
+  await run.open(night, changes)
   const figures = await run.night()
   return { ...nightFigures(figures), ...differences(await run.compare()) }
 }
@@ -82,31 +80,31 @@ export const cases: readonly Case[] = [
     name: 'first-load',
     what: 'a first load',
     plan: (size) => ({ ...usual, evaluations: size }),
-    measure: (newRun) => firstNight(newRun),
+    measure: (newRun) => oneNight(newRun, 0),
   },
   {
     name: 'first-load-100ms',
     what: 'a first load from a source that takes 100 ms for an answer',
     plan: (size) => ({ ...usual, evaluations: size }),
-    measure: (newRun) => firstNight(newRun, { faults: [{ fault: { kind: 'slow', ms: 100 } }] }),
+    measure: (newRun) => oneNight(newRun, 0, { faults: [{ fault: { kind: 'slow', ms: 100 } }] }),
   },
   {
     name: 'empty-night',
     what: 'a night in which nothing has happened: what the start costs',
     plan: quietNight,
-    measure: (newRun) => secondNight(newRun),
+    measure: (newRun) => oneNight(newRun, 1),
   },
   {
     name: 'night',
     what: 'a night after a day with 1 % new and 1 % edited, of any age',
     plan: usualNight,
-    measure: (newRun) => secondNight(newRun),
+    measure: (newRun) => oneNight(newRun, 1),
   },
   {
     name: 'night-plain-list',
     what: 'the same where items of the list have no UpdatedAt',
     plan: usualNight,
-    measure: (newRun) => secondNight(newRun, { listShowsUpdates: false }),
+    measure: (newRun) => oneNight(newRun, 1, { listShowsUpdates: false }),
   },
   {
     name: 'twelve-nights',
@@ -129,7 +127,7 @@ export const cases: readonly Case[] = [
     plan: (size) => ({ ...usual, rooftops: 1, days: 14, evaluations: size }),
     measure: (newRun, size) => {
       const cap = Math.max(4, Math.round(size * 0.02))
-      return firstNight(newRun, { faults: [{ fault: { kind: 'listCap', cap, order: 'newest' } }] })
+      return oneNight(newRun, 0, { faults: [{ fault: { kind: 'listCap', cap, order: 'newest' } }] })
     },
   },
   {
@@ -145,14 +143,14 @@ export const cases: readonly Case[] = [
     once: true,
     plan: (size) => ({ ...usual, evaluations: size }),
     measure: (newRun, size) =>
-      firstNight(newRun, { brokenEvery: Math.min(1000, Math.floor(share(size, 1) / 4)) }),
+      oneNight(newRun, 0, { brokenEvery: Math.min(1000, Math.floor(share(size, 1) / 4)) }),
   },
   {
     name: 'faults',
     what: '1 % of the answers are 500, 1 % are 429 with Retry-After 1',
     plan: (size) => ({ ...usual, evaluations: share(size, 0.25) }),
     measure: (newRun) =>
-      firstNight(newRun, {
+      oneNight(newRun, 0, {
         faults: [
           { probability: 0.01, fault: { kind: 'status', status: 500 } },
           { probability: 0.01, fault: { kind: 'tooMany', retryAfter: 1 } },
@@ -164,7 +162,7 @@ export const cases: readonly Case[] = [
     what: 'at most 40 requests a second, beyond them 429 with Retry-After 1',
     plan: (size) => ({ ...usual, evaluations: share(size, 0.1, 200) }),
     measure: (newRun) =>
-      firstNight(newRun, {
+      oneNight(newRun, 0, {
         faults: [{ beyondPerSecond: 40, fault: { kind: 'tooMany', retryAfter: 1 } }],
       }),
   },
@@ -173,18 +171,13 @@ export const cases: readonly Case[] = [
     what: 'one of five keys is dead; only the other rooftops are compared',
     once: true,
     plan: (size) => ({ ...usual, keys: 'each', evaluations: share(size, 0.25) }),
-    async measure(newRun) {
-      await using run = await newRun()
-      await run.open(0)
-      const figures = await run.night({ deadKey: 2 })
-      return { ...nightFigures(figures), ...differences(await run.compare(2)) }
-    },
+    measure: (newRun) => oneNight(newRun, 0, { deadKey: 2 }),
   },
   {
     name: 'big-day',
     what: 'a rooftop with three times as many in one day',
     plan: (size) => ({ ...usual, rooftops: 1, days: 1, evaluations: size * 3 }),
-    measure: (newRun) => firstNight(newRun),
+    measure: (newRun) => oneNight(newRun, 0),
   },
 ]
 

@@ -36,22 +36,16 @@ export interface Difference {
   readonly examples: readonly string[]
 }
 
-/** Compares what is stored with the source; evaluations in `without` are not counted. */
-export function compare(
-  truth: readonly Row[],
-  stored: readonly Row[],
-  without: ReadonlySet<number> = new Set(),
-): Difference {
+export function compare(truth: readonly Row[], stored: readonly Row[]): Difference {
   const keyOf = ({ dealer, id }: Row) => `${dealer} ${id}`
-  const isCounted = ({ id }: Row) => !without.has(id)
-  const wanted = new Map(truth.filter(isCounted).map((row) => [keyOf(row), row]))
-  const found = Map.groupBy(stored.filter(isCounted), keyOf)
+  const wanted = new Map(truth.map((row) => [keyOf(row), row]))
+  const found = Map.groupBy(stored, keyOf)
   const missing = [...wanted.keys()].filter((key) => !found.has(key))
   const extra = [...found.keys()].filter((key) => !wanted.has(key))
   const doubled = [...found].flatMap(([key, rows]) => rows.slice(1).map(() => key))
   const stale = [...found].flatMap(([key, rows]) => {
-    const true_ = wanted.get(key)
-    const name = true_ && differentField(true_, rows.at(-1)!)
+    const right = wanted.get(key)
+    const name = right && differentField(right, rows.at(-1)!)
     return name === undefined ? [] : [`${key} ${name}`]
   })
   const sets = { missing, extra, stale, doubled }

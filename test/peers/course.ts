@@ -19,6 +19,8 @@ export interface NightChanges {
   readonly faults?: readonly FaultRule[]
   readonly listShowsUpdates?: boolean
   readonly brokenEvery?: number
+  /** The number of a rooftop whose key is wrong; it is not compared. */
+  readonly deadKey?: number
 }
 
 /** What a night did and used: of Postgres the difference to the totals before. */
@@ -86,6 +88,7 @@ export class Run implements AsyncDisposable {
   #url = ''
   #now = 0
   #isSetUp = false
+  #deadKey: number | undefined
 
   constructor(parts: RunParts) {
     this.#parts = parts
@@ -96,23 +99,21 @@ export class Run implements AsyncDisposable {
   }
 
   /** Moves the source to a night. */
-  async open(night: number, changes: NightChanges = {}): Promise<void> {
+  async open(night: number, { deadKey, ...changes }: NightChanges = {}): Promise<void> {
     const usual = { listShowsUpdates: true, faults: [] }
     const order: SourceOrder = { plan: this.#parts.plan, night, ...usual, ...changes }
+    this.#deadKey = deadKey
     const ready = await this.#ask<SourceReady>(order)
     this.#broken = ready.broken
     this.#url = ready.url
     this.#now = nightAt(night)
   }
 
-  /** One command of the peer. `deadKey`: the number of a rooftop whose key is wrong. `killAfter`: requests that are answered before. */
-  async night(
-    options: { readonly deadKey?: number; readonly killAfter?: number } = {},
-  ): Promise<NightFigures> {
+  /** One command of the peer. It is killed when this number of requests have been answered. */
+  async night({ killAfter }: { readonly killAfter?: number } = {}): Promise<NightFigures> {
     const { peer, pool } = this.#parts
-    const { deadKey, killAfter } = options
     if (!this.#isSetUp) await this.setUp()
-    const command = await peer.night(this.#order(deadKey))
+    const command = await peer.night(this.#order())
     await pool.query('checkpoint')
     const before = await postgresTotals(pool)
     const requestsBefore = await this.#ask<SourceCounts>('counts')
@@ -131,10 +132,10 @@ export class Run implements AsyncDisposable {
     return command === undefined ? null : await measure(command)
   }
 
-  #order(deadKey?: number): NightOrder {
+  #order(): NightOrder {
     const { plan, database, state } = this.#parts
     const rooftops = Array.from({ length: plan.rooftops }, (_, at) => {
-      const key = at + 1 === deadKey ? 'dead-key' : keyOf(plan, at + 1)
+      const key = at + 1 === this.#deadKey ? 'dead-key' : keyOf(plan, at + 1)
       return { dealer: rooftopUid(at + 1), key }
     })
     return {
@@ -143,16 +144,18 @@ export class Run implements AsyncDisposable {
     }
   }
 
-  /** What is stored against the source, without broken evaluations and those of `without`, a rooftop. */
-  async compare(without?: number): Promise<Difference> {
+  /** What is stored against the source, without broken evaluations and a rooftop with a dead key. */
+  async compare(): Promise<Difference> {
+    const dead = this.#deadKey && rooftopUid(this.#deadKey)
     const truth = await this.#ask<Row[]>('truth')
-    const isCounted = ({ dealer }: Row) => without === undefined || dealer !== rooftopUid(without)
-    const stored = await this.stored()
-    return compare(truth.filter(isCounted), stored.filter(isCounted), new Set(this.#broken))
+    const [wanted, stored] = [truth, await this.#stored()].map((rows) =>
+      rows.filter(({ dealer, id }) => dealer !== dead && !this.#broken.includes(id)),
+    )
+    return compare(wanted!, stored!)
   }
 
   /** Empty when the peer has not made its tables. */
-  async stored(): Promise<Row[]> {
+  async #stored(): Promise<Row[]> {
     try {
       const { rows } = await this.pool.query(this.#parts.peer.rowsSql)
       return rows.map(({ dealer, evaluation_id, document }) => ({

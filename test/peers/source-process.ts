@@ -56,7 +56,11 @@ subscribe('http.server.response.finish', (message) => {
 })
 
 async function answer(question: SourceQuestion): Promise<unknown> {
-  if (question === 'counts') return counts
+  if (question === 'counts') {
+    // A command that ended before its kill is over.
+    kill = undefined
+    return counts
+  }
   if (question === 'truth') return truth()
   if ('plan' in question) return await open(question)
   kill = question

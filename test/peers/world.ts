@@ -148,6 +148,5 @@ function evaluationOf(index: number, rooftops: number, at: number, completed: nu
       'Lead source': { type: 'select', options: ['Web', 'Phone', 'Walk in'], value: 'Web' },
       'Keys handed over': { type: 'checkbox', options: null, value: index % 2 === 0 },
     },
-    customer: { name: `Pat Example ${evalId}`, email: `pat${evalId}@example.org` },
   })
 }
