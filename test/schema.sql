@@ -31,6 +31,11 @@ core.agg_appraisal table with (fillfactor=80)
   gross_room_now numeric(18,3)
   constraint agg_appraisal_pkey PRIMARY KEY (group_id, eval_id)
   CREATE INDEX agg_appraisal_month ON core.agg_appraisal USING btree (rooftop_id, month_start)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_appraisal REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.agg_appraisal REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.agg_appraisal REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.agg_appraisal REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.agg_appraisal FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per completed evaluation that the source still shows: what it adds to the sums, and its money with the first and the current price of the pricing AI in its currency, which is calculated when it is written because over a year of all rooftops the joins and divisions take longer than a dashboard waits. core.appraisals defines it.
 
 core.agg_evaluation_day table
@@ -61,6 +66,11 @@ core.agg_evaluation_day table
   ttc_bucket_10 integer not null
   ttc_bucket_11 integer not null
   constraint agg_evaluation_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, user_id, currency_code)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_evaluation_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.agg_evaluation_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.agg_evaluation_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.agg_evaluation_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.agg_evaluation_day FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Number of evaluations that the source still shows, by rooftop, local day of completion, salesperson and currency. core.evaluation_days defines it. There is no row with a count of 0.
 
 core.agg_pricing_day table
@@ -82,6 +92,11 @@ core.agg_recon_day table
   first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
   last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
   constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_recon_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.agg_recon_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.agg_recon_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.agg_recon_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.agg_recon_day FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency. core.recon_days defines it. Lines of type info are no cost and are not counted.
 
 core.agg_repeat_vehicle table
@@ -95,6 +110,11 @@ core.agg_repeat_vehicle table
   lowest_price numeric(15,3) -- Lowest final_price in currency_code; highest_price is the highest. null: no evaluation has a price
   highest_price numeric(15,3)
   constraint agg_repeat_vehicle_pkey PRIMARY KEY (group_id, vin, currency_code)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_repeat_vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.agg_repeat_vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.agg_repeat_vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.agg_repeat_vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.agg_repeat_vehicle FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency. core.repeat_vehicles defines it. It has no vehicle that was appraised only once.
 
 core.app_user table
@@ -108,6 +128,10 @@ core.app_user table
   last_changed_at timestamp with time zone not null default now()
   constraint app_user_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
   constraint app_user_pkey PRIMARY KEY (user_id)
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.app_user REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.app_user REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_new_user_trg()
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.app_user FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER log_lake_update AFTER UPDATE ON core.app_user REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_user_trg()
 
 core.app_user_rooftop table
   rooftop_id integer not null
@@ -610,6 +634,11 @@ core.evaluation table
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) INCLUDE (gone_at) WHERE (vehicle_vin IS NOT NULL)
   CREATE INDEX evaluation_vin_end ON core.evaluation USING btree ("right"((vehicle_vin)::text, 6)) WHERE (vehicle_vin IS NOT NULL)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.evaluation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('evaluation')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('evaluation')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('evaluation')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('evaluation')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per completed evaluation, with its current content.
 
 core.evaluation_version table
@@ -629,6 +658,11 @@ core.evaluation_version table
   run_id bigint not null
   constraint evaluation_version_pkey PRIMARY KEY (rooftop_id, eval_id, version_no)
   CREATE INDEX evaluation_version_edits ON core.evaluation_version USING btree (rooftop_id, eval_id, version_no) WHERE (version_no > 1)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.evaluation_version REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.evaluation_version REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.evaluation_version FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per observed content of an evaluation. Several edits between two reads appear as one change.
 
 core.newest_fact view
@@ -675,6 +709,11 @@ core.photo table
   removed_at timestamp with time zone
   constraint photo_pkey PRIMARY KEY (rooftop_id, eval_id, photo_id)
   CREATE INDEX photo_id ON core.photo USING btree (photo_id)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.photo REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.photo REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.photo REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.photo REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.photo FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Identity and order of photos. Their URLs are signed and expire: never stored.
 
 core.price_insight table
@@ -715,6 +754,11 @@ core.price_observation table
   CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
   CREATE INDEX price_observation_newest ON core.price_observation USING btree (rooftop_id, observed_at)
   CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Prices of an evaluation from a price source. A new row is added only when the answer changed; rows are never overwritten. The first row is what was known at the appraisal, the current one is what is known now.
 
 core.reconditioning_item table
@@ -730,6 +774,11 @@ core.reconditioning_item table
   battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info whose value is a percentage
   constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
   CREATE INDEX reconditioning_item_info ON core.reconditioning_item USING btree (rooftop_id, eval_id) WHERE ((last_version IS NULL) AND (lower((recon_type)::text) = 'info'::text))
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.reconditioning_item REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.reconditioning_item REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.reconditioning_item REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.reconditioning_item REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.reconditioning_item FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
 
 core.ref_watch_status table
   watch_status character varying(40) not null
@@ -737,6 +786,11 @@ core.ref_watch_status table
   is_terminal boolean not null -- Never changes again, and is never polled again
   is_known boolean not null
   constraint ref_watch_status_pkey PRIMARY KEY (watch_status)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.ref_watch_status REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.ref_watch_status REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.ref_watch_status REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.ref_watch_status REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.ref_watch_status FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Statuses of a PPSR watch [A §3]. A status that the document does not name is added when it is first received, with is_known = false.
 
 core.rooftop table
@@ -757,12 +811,22 @@ core.rooftop table
   constraint rooftop_pkey PRIMARY KEY (rooftop_id)
   constraint rooftop_region_check CHECK (((region)::text = ANY ((ARRAY['AU'::character varying, 'US'::character varying, 'GCC'::character varying])::text[])))
   constraint rooftop_rooftop_uid_key UNIQUE (rooftop_uid)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.rooftop REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.rooftop REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.rooftop REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.rooftop REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.rooftop FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
 
 core.rooftop_group table
   group_id integer not null generated always as identity
   group_code character varying(130) not null
   constraint rooftop_group_group_code_key UNIQUE (group_code)
   constraint rooftop_group_pkey PRIMARY KEY (group_id)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.rooftop_group REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.rooftop_group REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.rooftop_group REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.rooftop_group REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.rooftop_group FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- A dealer group: one evaluation list covers all its rooftops [A §4 /getevallist].
 
 core.stock_asking_price view
@@ -859,6 +923,11 @@ core.stock_import table
   constraint stock_import_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint stock_import_sha256_check CHECK ((length(sha256) = 32))
   CREATE INDEX stock_import_file ON core.stock_import USING btree (rooftop_id, sha256)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.stock_import REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.stock_import REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_import FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per imported stock list. The same file is not imported again for a rooftop until another list has changed the stock.
 
 core.stock_import_row table
@@ -988,6 +1057,11 @@ core.stock_price_observation table
   constraint stock_price_observation_pkey PRIMARY KEY (rooftop_id, stock_no, price_source, observed_at)
   CREATE UNIQUE INDEX stock_price_current ON core.stock_price_observation USING btree (rooftop_id, stock_no, price_source) WHERE is_current
   CREATE INDEX stock_price_observation_newest ON core.stock_price_observation USING btree (rooftop_id, observed_at)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.stock_price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.stock_price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_price_observation FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Prices of a unit from price-batch. A new row is added only when the answer changed; rows are never overwritten.
 
 core.stock_unit table
@@ -1019,6 +1093,11 @@ core.stock_unit table
   CREATE INDEX stock_unit_on_hand ON core.stock_unit USING btree (rooftop_id, stock_no) WHERE (off_stock_at IS NULL)
   CREATE INDEX stock_unit_vin ON core.stock_unit USING btree (vin) WHERE (vin IS NOT NULL)
   CREATE INDEX stock_unit_vin_end ON core.stock_unit USING btree ("right"((vin)::text, 6)) WHERE (vin IS NOT NULL)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_unit REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('unit')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.stock_unit REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('unit')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.stock_unit REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('unit')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_unit REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('unit')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_unit FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per vehicle that is or was in stock, with the content of the newest list that names it.
 
 core.stock_unit_change table
@@ -1030,6 +1109,11 @@ core.stock_unit_change table
   constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
   constraint stock_unit_change_pkey PRIMARY KEY (rooftop_id, stock_no, import_id)
   CREATE INDEX stock_unit_change_import ON core.stock_unit_change USING brin (import_id)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_unit_change REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.stock_unit_change REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.stock_unit_change REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_unit_change REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_unit_change FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- What each import changed in which unit: the stored change report.
 
 core.stream_at_work view
@@ -1184,6 +1268,11 @@ core.vehicle_check table
   CREATE INDEX vehicle_check_newest ON core.vehicle_check USING btree (rooftop_id, COALESCE(searched_at, first_seen_at)) WHERE (gone_at IS NULL)
   CREATE INDEX vehicle_check_vin ON core.vehicle_check USING btree (group_id, vin)
   CREATE INDEX vehicle_check_watch ON core.vehicle_check USING btree (watch_ends_at) WHERE (((check_kind)::text = 'ppsr'::text) AND (gone_at IS NULL))
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.vehicle_check REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('check')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.vehicle_check REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('check')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.vehicle_check REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('check')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.vehicle_check REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('check')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.vehicle_check FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per real PPSR search or Car History report, even where several evaluations of the dealer group list it. Times are by the clock of the source.
 
 core.vehicle_decode table
@@ -1210,6 +1299,11 @@ core.watch_status_change table
   constraint watch_status_change_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref, observed_at)
   constraint watch_status_change_rooftop_id_eval_id_check_kind_check_re_fkey FOREIGN KEY (rooftop_id, eval_id, check_kind, check_ref) REFERENCES core.vehicle_check(rooftop_id, eval_id, check_kind, check_ref) ON UPDATE CASCADE ON DELETE CASCADE
   constraint watch_status_change_to_status_fkey FOREIGN KEY (to_status) REFERENCES core.ref_watch_status(watch_status)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.watch_status_change REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.watch_status_change REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.watch_status_change REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.watch_status_change REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.watch_status_change FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Every status that was observed of a watch, including the first.
 
 ops schema
@@ -1471,6 +1565,26 @@ ops.key_state table
   constraint key_state_pkey PRIMARY KEY (key_name, rooftop_uid, operation)
   -- The last answers to an API key: one row for each operation and rooftop, as a key may be refused at one of either. Processes write what changed, within a second; unchanged answers once a minute. Times are by the clock of the database.
 
+ops.lake table
+  lake character varying(1000) not null -- Folder, or s3://bucket/prefix
+  warehouse character varying(100) not null -- The warehouse as the lake names it: a copy of a database is another one
+  tracked_from xid8 -- Every transaction from this one on has recorded its changes; null: not known yet
+  exported_at timestamp with time zone not null default now() -- End of the last complete export. A lake without one for 30 days is forgotten
+  token uuid -- Of the last complete export, which the lake names too. They differ when the lake or the warehouse was restored
+  basis character varying(200) -- Migrations and marts of that export: with other ones everything is compared
+  snapshot pg_snapshot -- What that export has seen; null: changes before the next one may not be recorded
+  constraint lake_pkey PRIMARY KEY (lake)
+  -- Lakes that this warehouse writes. Without a row no changes are recorded in ops.lake_change.
+
+ops.lake_change table
+  changed_by xid8 not null default pg_current_xact_id() -- The transaction: an export reads those that the snapshot of the last one does not see
+  source character varying(130) not null
+  rooftop_id integer
+  eval_ids bigint[]
+  months character varying(10)[] -- Months of completion (YYYY-MM) of the rows before and after; empty text: none
+  vins character varying(40)[] -- Vehicles of the rows before and after, whose other evaluations have columns about them
+  -- What a statement has changed since the oldest export of ops.lake: one row per table and rooftop. Without eval_ids, months and vins: any row of the table. An export deletes what every lake has.
+
 ops.mart_source view
   reader name
   source_schema name
@@ -1512,6 +1626,42 @@ ops.mart_source view
        JOIN pg_namespace s ON oid = relnamespace
     GROUP BY nspname, nspname, relname, oid, relkind;
   -- Tables and views that each mart schema (reader) reads, directly (is_direct) or through other views. Grants and row-level security follow from it, so that a new mart is covered.
+
+ops.mart_table view
+  mart name
+  source character varying(130)
+  is_recorded boolean
+  as
+   WITH RECURSIVE step AS (
+           SELECT DISTINCT view_1.oid AS reader,
+              refobjid AS source
+             FROM pg_class view_1
+               JOIN pg_rewrite rule ON ev_class = view_1.oid
+               JOIN pg_depend used ON classid = 'pg_rewrite'::regclass::oid AND objid = oid AND refclassid = 'pg_class'::regclass::oid AND refobjid <> view_1.oid
+            WHERE view_1.relkind = 'v'::"char"
+          ), reached AS (
+           SELECT reader AS mart,
+              source
+             FROM step
+            WHERE (reader IN ( SELECT oid
+                     FROM pg_class
+                    WHERE relnamespace = 'mart'::regnamespace::oid))
+          UNION
+           SELECT reached_1.mart,
+              source
+             FROM reached reached_1
+               JOIN step ON reader = reached_1.source
+          )
+   SELECT relname AS mart,
+      (((nspname::text || '.'::text) || relname::text))::character varying(130) AS source,
+      (EXISTS ( SELECT
+             FROM pg_trigger
+            WHERE tgrelid = oid AND tgname = 'log_lake_delete'::name AND tgenabled = 'O'::"char")) AS is_recorded
+     FROM reached
+       JOIN pg_class view ON oid = mart
+       JOIN pg_class source ON oid = source AND relkind <> 'v'::"char"
+       JOIN pg_namespace space ON oid = relnamespace;
+  -- Tables that each mart reads, directly or through other views. is_recorded: their changes are in ops.lake_change.
 
 ops.mart_version table
   version character varying(20) not null
@@ -1556,6 +1706,17 @@ begin
 end
 $function$
 
+ops.ops.forget_lake_changes() routine
+CREATE OR REPLACE FUNCTION ops.forget_lake_changes()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  delete from ops.lake where exported_at < now() - interval '30 days';
+  -- A number above those of all transactions is of a database that this one was copied from.
+  delete from ops.lake_change where changed_by >= pg_snapshot_xmax(pg_current_snapshot()) or not exists (
+    select from ops.lake where coalesce(pg_snapshot_xmin(snapshot), tracked_from, '0') <= changed_by);
+$function$
+
 ops.ops.is_refused(character varying,character varying) routine
 CREATE OR REPLACE FUNCTION ops.is_refused(of_key character varying, uid character varying)
  RETURNS boolean
@@ -1585,6 +1746,119 @@ CREATE OR REPLACE FUNCTION ops.issue_text(issues jsonb)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(COALESCE(((issues -> 0) ->> 'message'::text), 'no reason was stored'::text), '"[^"]*"'::text, '"…"'::text, 'g'::text), '\m(\d{4}-\d\d-\d\d[\dT:.Z+-]*|\d{6,})\M'::text, '…'::text, 'g'::text)
+
+ops.ops.lake_changes_since(pg_snapshot) routine
+CREATE OR REPLACE FUNCTION ops.lake_changes_since(seen pg_snapshot)
+ RETURNS TABLE(source character varying, is_of_row boolean, month character varying)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with change as materialized (
+    select * from ops.lake_change where not pg_visible_in_snapshot(changed_by, seen)
+  ), part as (
+    select distinct source, rooftop_id, eval_id from change cross join unnest(eval_ids) as eval_id
+  ), vehicle as (
+    select distinct source, vin from change cross join unnest(vins) as vin
+  )
+  select source, true, unnest(months) from change
+  -- Parts of an evaluation that is gone have no month.
+  union select source, true, ops.month_of(e.completed_date_local) from part left join core.evaluation as e using (rooftop_id, eval_id)
+  union select source, false, ops.month_of(e.completed_date_local)
+  from vehicle join core.evaluation as e on e.vehicle_vin = vehicle.vin
+  -- Evaluations of a vehicle have something to do with each other where it is a unit.
+  where source <> 'core.evaluation' or exists (select from core.stock_unit as unit where unit.vin = vehicle.vin)
+  union select source, null, '' from change
+  union select source, true, null from change where eval_ids is null and months is null and vins is null
+$function$
+
+ops.ops.log_lake_change_trg() routine
+CREATE OR REPLACE FUNCTION ops.log_lake_change_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  -- No table has a column with this name.
+  changed_source text := tg_table_schema || '.' || tg_table_name;
+begin
+  if not exists (select from ops.lake) then
+    return null;
+  end if;
+  case tg_argv[0]
+    when 'evaluation' then
+      insert into ops.lake_change (source, rooftop_id, eval_ids, months, vins)
+      select changed_source, rooftop_id, array_agg(eval_id), array_agg(distinct ops.month_of(completed_date_local)),
+        array_agg(distinct vehicle_vin) filter (where vehicle_vin is not null)
+      from changed group by rooftop_id;
+    when 'month' then
+      insert into ops.lake_change (source, months) select changed_source, array_agg(distinct ops.month_of(completed_date_local)) from changed having count(*) > 0;
+    when 'part' then
+      insert into ops.lake_change (source, rooftop_id, eval_ids) select changed_source, rooftop_id, array_agg(distinct eval_id) from changed group by rooftop_id;
+    when 'check' then
+      insert into ops.lake_change (source, rooftop_id, eval_ids, vins)
+      select changed_source, rooftop_id, array_agg(distinct eval_id), array_agg(distinct vin) from changed group by rooftop_id;
+    when 'unit' then
+      insert into ops.lake_change (source, vins)
+      select changed_source, coalesce(array_agg(distinct vin) filter (where vin is not null), '{}') from changed having count(*) > 0;
+    else
+      insert into ops.lake_change (source) select changed_source where exists (select from changed);
+  end case;
+  return null;
+end
+$function$
+
+ops.ops.log_lake_new_user_trg() routine
+CREATE OR REPLACE FUNCTION ops.log_lake_new_user_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if exists (select from core.app_user where user_id > (select min(user_id) from changed) and user_id not in (select user_id from changed)) then
+    insert into ops.lake_change (source) select 'core.app_user' where exists (select from ops.lake);
+  end if;
+  return null;
+end
+$function$
+
+ops.ops.log_lake_truncate_trg() routine
+CREATE OR REPLACE FUNCTION ops.log_lake_truncate_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into ops.lake_change (source) select tg_table_schema || '.' || tg_table_name where exists (select from ops.lake);
+  return null;
+end
+$function$
+
+ops.ops.log_lake_user_trg() routine
+CREATE OR REPLACE FUNCTION ops.log_lake_user_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if exists (select user_id, display_name, is_generated_link_account from before except select user_id, display_name, is_generated_link_account from changed) then
+    insert into ops.lake_change (source) select 'core.app_user' where exists (select from ops.lake);
+  end if;
+  return null;
+end
+$function$
+
+ops.ops.month_of(date) routine
+CREATE OR REPLACE FUNCTION ops.month_of(day date)
+ RETURNS character varying
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when day between '0001-01-01' and '9999-12-31' then to_char(day::timestamp, 'YYYY-MM') else '' end
+$function$
 
 ops.ops.refresh_statistics() routine
 CREATE OR REPLACE FUNCTION ops.refresh_statistics()

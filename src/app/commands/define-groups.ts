@@ -17,7 +17,8 @@ const lakeExport: CommandDefinition = {
       .option(
         '--replace',
         'take over what another warehouse or an earlier version of Forecourt has written there',
-      ),
+      )
+      .option('--full', 'compare all rows, as every seventh export does'),
   examples: [
     'forecourt lake export --to /srv/lake',
     'forecourt lake export --to s3://analytics/forecourt --json',

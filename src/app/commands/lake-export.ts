@@ -14,7 +14,9 @@ export const lakeExport: RunCommand = async (session, options) => {
   const startedAt = performance.now()
   const { pool } = await session.warehouse('read')
   const isReplaced = options['replace'] === true
-  const services = { pool, log, signal: io.signal, crashPoint, keepHours, isReplaced }
+  const isEverythingCompared = options['full'] === true
+  const common = { pool, log, signal: io.signal, crashPoint, keepHours }
+  const services = { ...common, isReplaced, isEverythingCompared }
   const report = await exportLake(services, target)
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10
   session.result({ ...report, seconds }, () => lines(report, seconds))

@@ -45,7 +45,7 @@ const batchSize = 1_000
  * and actions in the console after `retention.ledgerDays`. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
-  const { db, config } = context
+  const { db, pool, config } = context
   const { rawDays, runDays, ledgerDays } = config.retention
   const [cutoff, runCutoff, ledgerCutoff] = [
     daysAgo(rawDays),
@@ -73,6 +73,8 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
   const uploads = await inBatches(context, oldUploads, cutoff)
   const inboxFiles = await inBatches(context, oldInboxFiles, cutoff)
   const runLines = await inBatches(context, oldRunLines, cutoff)
+  // Where no lake is exported to any more, no export deletes them.
+  await pool.query('select ops.forget_lake_changes()')
   const files = await removeErasedFiles(db, archiveFolder(config))
   return {
     payloads,

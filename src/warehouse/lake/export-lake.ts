@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { BusyError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { lockSql } from '../db/locks.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type FileStore, StoreError } from '../store/file-store.ts'
+import { type Changes, readChanges, readSnapshot, storeMark, trackChanges } from './changes.ts'
 import { cleanUp } from './clean-up.ts'
 import type { AddedFile, MetaData } from './delta-actions.ts'
 import { DeltaLog } from './delta-log.ts'
@@ -16,9 +18,18 @@ import {
   readLakeState,
 } from './lake-state.ts'
 import { changedMetaData } from './metadata.ts'
-import { type Digests, filePart, type Month, readAllDigests } from './partitions.ts'
+import {
+  type Digests,
+  filePart,
+  inTwoSessions,
+  type Month,
+  readAllDigests,
+  schemaDigest,
+  sessionSettings,
+  type Wanted,
+} from './partitions.ts'
 import { parseLakePath } from './paths.ts'
-import { writeFiles } from './table-writer.ts'
+import { type TableWriterOptions, writeFiles } from './table-writer.ts'
 import { type LakeTable, readLakeTables } from './tables.ts'
 import { Tasks } from './tasks.ts'
 import { readWarehouse, type WarehouseState } from './warehouse-state.ts'
@@ -26,9 +37,11 @@ import { readWarehouse, type WarehouseState } from './warehouse-state.ts'
 /** Files on their way at once. */
 const uploadsAtOnce = 4
 const hourMs = 3_600_000
+/** Less than a week, so that every seventh export of one a night compares everything. */
+const compareEveryMs = 156 * hourMs
 
 /** What an export needs. */
-interface LakeServices {
+export interface LakeServices {
   readonly pool: pg.Pool
   readonly log: Log
   readonly signal: AbortSignal
@@ -37,6 +50,8 @@ interface LakeServices {
   readonly keepHours: number
   /** Whether a lake of another warehouse, or of a version before Delta tables, is replaced. */
   readonly isReplaced?: boolean
+  /** Whether all rows are compared, whatever the warehouse knows about changes. */
+  readonly isEverythingCompared?: boolean
 }
 
 /** A finished export. */
@@ -56,6 +71,8 @@ export interface LakeReport {
   }
   /** Whether all earlier versions were deleted, since a customer was erased after the last export. */
   readonly isHistoryRemoved: boolean
+  /** Whether the rows of all months were compared; false: those that the warehouse names as changed. */
+  readonly isEverythingCompared: boolean
   readonly finishedAt: string
 }
 
@@ -67,6 +84,7 @@ export interface LakeReport {
 export async function exportLake(services: LakeServices, target: FileStore): Promise<LakeReport> {
   const progress: Progress = { last: undefined, hasStarted: false }
   try {
+    await trackChanges(services.pool, target.name)
     return await inTransaction(
       services.pool,
       async ({ client }) => {
@@ -92,11 +110,7 @@ interface Progress {
 
 /** The lock ends with the transaction, so a process that has lost its connection can read nothing more. */
 async function prepareSession(client: pg.ClientBase, { name }: FileStore): Promise<void> {
-  // While files are sent, the transaction is idle.
-  await client.query("set local idle_in_transaction_session_timeout = '1h'")
-  await client.query('set local statement_timeout = 0')
-  // Months are sorted.
-  await client.query("set local work_mem = '64MB'")
+  await client.query(sessionSettings)
   const { rows } = await client.query<{ isFree: boolean }>(
     `select ${lockSql.try('lake', 'hashtext($1)')} as "isFree"`,
     [name],
@@ -118,6 +132,8 @@ interface Running extends LakeServices {
   readonly at: number
   /** Past exports whose versions stay readable. */
   readonly past: readonly PastExport[]
+  /** What the last export has seen, where the warehouse knows all changes since; null: everything is compared. */
+  readonly since: string | null
   /** A file that was removed from its table up to this time (ms) is in none of their versions. */
   readonly removedUntil: number
 }
@@ -143,7 +159,9 @@ async function exportSnapshot(
     ? []
     : state.exports.filter((_, no, all) => (all[no + 1]?.at ?? at) > oldest)
   const removedUntil = past[0]?.at ?? at
-  const running = { ...services, target, client, warehouse, state, scratch, at, past, removedUntil }
+  const since = await knownSince(services, target, client, { state, warehouse, at })
+  const common = { ...services, target, client, warehouse, state, scratch, at }
+  const running = { ...common, past, removedUntil, since }
   const changes = await writeTables(running)
   services.crashPoint('lake-files-complete')
   // Fails when the connection, and with it the lock, is lost: then another export may have started.
@@ -153,11 +171,32 @@ async function exportSnapshot(
   if (isHistoryRemoved) await removeHistory(running, changes)
   const number = (last?.number ?? 0) + 1
   const finishedAt = new Date().toISOString()
-  await recordExport(running, changes, { number, finishedAt })
+  const token = randomUUID()
+  await recordExport(running, changes, { number, finishedAt, token })
   progress.last = finishedAt
   services.crashPoint('lake-export-committed')
+  await storeMark(services.pool, target.name, { ...warehouse, token })
   const removed = await removeOld(running, changes)
-  return { ...exportReport(running, changes, removed), number, isHistoryRemoved, finishedAt }
+  const outcome = { number, isHistoryRemoved, isEverythingCompared: since === null, finishedAt }
+  return { ...exportReport(running, changes, removed), ...outcome }
+}
+
+/**
+ * The snapshot of the last export, if the warehouse has recorded every change since. Else null: then all rows are compared, as at
+ * least once a week, after an erasure, and with other migrations or marts.
+ */
+async function knownSince(
+  { isEverythingCompared = false }: LakeServices,
+  { name }: FileStore,
+  client: pg.ClientBase,
+  { state, warehouse, at }: Pick<Running, 'state' | 'warehouse' | 'at'>,
+): Promise<string | null> {
+  const last = state.exports.at(-1)
+  if (isEverythingCompared || last?.token === undefined) return null
+  const isOfOther = last.warehouse !== warehouse.warehouse
+  const isOld = at - (last.comparedAt ?? 0) >= compareEveryMs
+  if (isOfOther || isOld || last.lastErasure !== warehouse.lastErasure) return null
+  return await readSnapshot(client, name, { ...warehouse, token: last.token })
 }
 
 /**
@@ -185,65 +224,106 @@ interface TableChange {
 
 /** Stores the changed files of every table. No reader sees them yet. */
 async function writeTables(running: Running): Promise<readonly TableChange[]> {
-  const { client, state, log, warehouse } = running
+  const { client, log, since } = running
+  const { martVersion } = running.warehouse
   const tables = await readLakeTables(client)
-  const known = tables.filter(({ name }) => usableMonths(state, name).size > 0)
-  const digests = await readAllDigests(running, known, warehouse.martVersion)
+  const known = since === null ? new Map() : await readChanges(client, since, tables)
+  const plans = tables.map((table) => planTable(running, table, known))
+  const compared = plans.filter(({ how }) => how === 'compare')
+  const digests = await readAllDigests(running, compared, martVersion)
   const uploads = new Tasks(uploadsAtOnce)
-  const changes: TableChange[] = []
+  const changes = new Map<string, TableChange>()
+  const write = async (session: pg.ClientBase, plan: TablePlan) => {
+    const startedAt = performance.now()
+    const { name } = plan.table
+    const options = { ...running, client: session, uploads, martVersion }
+    const change = await writeTable(running, plan, digests.get(name) ?? new Map(), options)
+    changes.set(name, change)
+    const ms = Math.round(performance.now() - startedAt)
+    log.debug({ table: name, files: change.added.length, ms }, 'table exported')
+  }
   try {
-    for (const table of tables) {
-      const startedAt = performance.now()
-      const change = await writeTable(running, table, digests.get(table.name), uploads)
-      changes.push(change)
-      const ms = Math.round(performance.now() - startedAt)
-      log.debug({ table: table.name, files: change.added.length, ms }, 'table exported')
-    }
+    // Where most is written, a second writer would need too much memory.
+    if (since === null) for (const plan of plans) await write(client, plan)
+    else await inTwoSessions(running, plans, write)
   } catch (error) {
     await uploads.settle()
     throw error
   }
   await uploads.end()
-  return changes
+  return tables.map(({ name }) => changes.get(name)!)
 }
 
-/** `digests`: of the rows, undefined when no file can stay: they come with the rows then, so that one scan is enough. */
-async function writeTable(
-  running: Running,
+/** What happens with a table. */
+interface TablePlan extends Wanted {
+  /** The digests of the months whose files can stay. */
+  readonly usable: Digests
+  /** `write`: without comparing it before; a file with the digest of the last one is not stored. */
+  readonly how: 'compare' | 'write' | 'keep'
+}
+
+function planTable(
+  { state, warehouse, since }: Running,
   table: LakeTable,
-  digests: Digests | undefined,
-  uploads: Tasks,
+  known: Changes,
+): TablePlan {
+  const log = state.logs.get(table.name)
+  const files = [...(log?.files.values() ?? [])]
+  const usable = usableMonths(state, table, files, warehouse.martVersion)
+  const changed = known.get(table.name)
+  const unusable = files.map((file) => filePart(file).month).filter((month) => !usable.has(month))
+  const isAll = changed === undefined || unusable.includes(undefined)
+  // Parts without their evaluation leave it when that one is added.
+  const withoutMonth = usable.has(null) && changed?.size !== 0 ? [null] : []
+  const months = isAll ? null : [...new Set([...changed, ...unusable, ...withoutMonth])]
+  const isNew = files.length === 0 ? !log?.metaData : usable.size === 0
+  if (isNew) return { table, usable, months: null, how: 'write' }
+  if (months?.length === 0) return { table, usable, months, how: 'keep' }
+  // Most of them change every night, and one scan is enough.
+  const isWhole = since !== null && table.month === null
+  return { table, usable, months, how: isWhole ? 'write' : 'compare' }
+}
+
+async function writeTable(
+  { target, state, warehouse, keepHours, at }: Running,
+  { table, usable, months, how }: TablePlan,
+  digests: Digests,
+  options: TableWriterOptions,
 ): Promise<TableChange> {
-  const { target, state, warehouse, keepHours, at } = running
-  const { martVersion } = warehouse
   const log = await ensureLog(state, target, table.name)
   const metaData = changedMetaData(table, log.metaData, { ...warehouse, keepHours, at })
-  const files = [...log.files.values()]
-  const usable = usableMonths(state, table.name)
   const isSame = (month: Month) => {
     const digest = usable.get(month)
-    return digest !== undefined && digests?.get(month) === digest
+    if (digest === undefined) return false
+    return months?.includes(month) === false || digests.get(month) === digest
   }
-  const unchanged = files.filter((file) => isSame(filePart(file).month))
-  const replaced = files.filter((file) => !isSame(filePart(file).month))
-  const months = digests && [...digests.keys()].filter((month) => !isSame(month))
-  const added =
-    months?.length === 0
-      ? []
-      : await writeFiles({ ...running, uploads, martVersion }, table, months ?? null)
+  const different = [...digests.keys()].filter((month) => !isSame(month))
+  const wanted = how === 'write' ? null : different
+  const { added, same } =
+    wanted?.length === 0
+      ? { added: [], same: new Set() }
+      : await writeFiles(options, table, wanted, usable)
+  const files = [...log.files.values()]
+  const stays = (month: Month) => same.has(month) || (how !== 'write' && isSame(month))
+  const unchanged = files.filter((file) => stays(filePart(file).month))
+  const replaced = files.filter((file) => !stays(filePart(file).month))
   return { log, table, metaData, added, replaced, unchanged }
 }
 
-/** The digests of the months of a table whose files are all there, with their sizes. */
-function usableMonths({ logs, sizes }: LakeState, table: string): Digests {
-  const files = [...(logs.get(table)?.files.values() ?? [])]
+/** The digests of the months of a table whose files are all there, with their sizes, and are written as they would be today. */
+function usableMonths(
+  { sizes }: LakeState,
+  table: LakeTable,
+  files: readonly AddedFile[],
+  martVersion: string,
+): Digests {
+  const schema = schemaDigest(table, martVersion)
   const usable = new Map<Month, string>()
-  for (const [month, monthFiles] of Map.groupBy(files, (file) => filePart(file).month)) {
-    const { digest, parts } = filePart(monthFiles[0]!)
-    const isWhole =
-      monthFiles.length === parts &&
-      monthFiles.every(({ path, size }) => sizes.get(`${table}/${path}`) === size)
-    if (digest !== undefined && isWhole) usable.set(month, digest)
+  for (const [month, own] of Map.groupBy(files, (file) => filePart(file).month)) {
+    const { digest, parts } = filePart(own[0]!)
+    const isThere = own.every(({ path, size }) => sizes.get(`${table.name}/${path}`) === size)
+    if (isThere && own.length === parts && digest?.startsWith(schema) === true)
+      usable.set(month, digest)
   }
   return usable
 }
@@ -267,13 +347,14 @@ async function commitTable(running: Running, change: TableChange): Promise<void>
 interface NewExport {
   readonly number: number
   readonly finishedAt: string
+  readonly token: string
 }
 
 /** Commits the rows of this export to the table `export`, without those of exports whose versions are not readable any more. */
 async function recordExport(
   running: Running,
   changes: readonly TableChange[],
-  { number, finishedAt }: NewExport,
+  { number, finishedAt, token }: NewExport,
 ): Promise<void> {
   const { target, state, warehouse, at, keepHours, past, removedUntil } = running
   const exportedAt = new Date(at).toISOString()
@@ -288,15 +369,20 @@ async function recordExport(
   const log = await ensureLog(state, target, exportTable)
   const uploads = new Tasks(1)
   const { martVersion, lastErasure } = warehouse
-  const [file] = await writeFiles({ ...running, uploads, martVersion }, table, null)
+  const { added } = await writeFiles({ ...running, uploads, martVersion }, table, null, new Map())
   await uploads.end()
   const tags = {
     ...{ number: String(number), at: String(at), finishedAt, warehouse: warehouse.warehouse },
-    ...{ lastErasure: String(lastErasure), versions: JSON.stringify(tableVersions(changes)) },
+    ...{
+      lastErasure: String(lastErasure),
+      versions: JSON.stringify(tableVersions(changes)),
+      token,
+    },
+    comparedAt: String(running.since === null ? at : state.exports.at(-1)!.comparedAt),
   }
   const paths = new Set(past.map(({ path }) => path))
   await log.commit({
-    ...{ at, removedUntil, added: [{ ...file!, tags }] },
+    ...{ at, removedUntil, added: [{ ...added[0]!, tags }] },
     metaData: changedMetaData(table, log.metaData, { ...warehouse, keepHours, at }),
     removed: [...log.files.values()].filter(({ path }) => !paths.has(path)),
   })

@@ -42,6 +42,6 @@ export function exportRows(rows: readonly ExportRow[]): LakeTable {
       ...{ sqlType: type, comment },
     })),
     source: `jsonb_to_recordset('${json}') as t(${types.join(', ')})`,
-    ...{ month: null, order: 't.table_name' },
+    ...{ month: null, inMonth: () => 'true', order: 't.table_name' },
   }
 }

@@ -16,6 +16,10 @@ const tags = z.object({
   finishedAt: z.string(),
   warehouse: z.string(),
   lastErasure: z.coerce.number(),
+  /** Names this export in the warehouse. */
+  token: z.string().optional(),
+  /** When all rows of all tables were last compared, in ms. */
+  comparedAt: z.coerce.number().optional(),
   /** JSON: the version of each table. */
   versions: z
     .string()

@@ -27,17 +27,21 @@ export function rowHashSql({ columns }: Pick<LakeTable, 'columns'>): string {
   return `hashint8extended(hash_record_extended(row(${row}), 0), 1)`
 }
 
-/** Changes with any value of any row, with a column, with the version of the marts, and with the format of the files. */
+/** Begins every digest of a table: changes with a column, with the version of the marts, and with the format of the files. */
+export function schemaDigest({ columns, month, order }: LakeTable, martVersion: string): string {
+  const types = columns.map(({ name, sqlType, deltaType }) => [name, sqlType, deltaType])
+  const text = JSON.stringify([fileFormat, martVersion, month, order, types])
+  return `${createHash('sha256').update(text).digest('hex').slice(0, 16)}:`
+}
+
+/** Changes with any value of any row, and with the schema. */
 export function digestMonth(
-  { columns, month, order }: LakeTable,
+  table: LakeTable,
   martVersion: string,
   rows: number,
   sum: bigint,
 ): string {
-  const types = columns.map(({ name, sqlType, deltaType }) => [name, sqlType, deltaType])
-  const text = JSON.stringify([fileFormat, martVersion, month, order, types])
-  const schema = createHash('sha256').update(text).digest('hex').slice(0, 16)
-  return `${schema}:${rows}:${sum}`
+  return `${schemaDigest(table, martVersion)}${rows}:${sum}`
 }
 
 /** The digest of each month that has rows. */
@@ -49,18 +53,50 @@ interface Snapshot {
   readonly client: pg.ClientBase
 }
 
-/** The digests of tables by name, from one scan of each in the database: two at once, in the same snapshot. */
+/** More are found by one scan of the table. */
+const maxMonthsByIndex = 4
+
+/** SQL conditions that together find the rows of these months (null: all), each for a query. */
+export function rowConditions(table: LakeTable, months: readonly Month[] | null): string[] {
+  if (months === null || table.month === null) return ['true']
+  if (months.length > maxMonthsByIndex)
+    return [`coalesce(${table.month}, '') in (${months.map((month) => `'${month ?? ''}'`)})`]
+  return months.map((month) =>
+    typeof month === 'string' ? table.inMonth(month) : `${table.month} is null`,
+  )
+}
+
+/** Rows of a table. */
+export interface Wanted {
+  readonly table: LakeTable
+  /** The months that may have changed; null: all. */
+  readonly months: readonly Month[] | null
+}
+
+/** The digests of tables by name: two sessions read them, in the same snapshot. */
 export async function readAllDigests(
-  { pool, client }: Snapshot,
-  tables: readonly LakeTable[],
+  snapshot: Snapshot,
+  tables: readonly Wanted[],
   martVersion: string,
 ): Promise<ReadonlyMap<string, Digests>> {
   const found = new Map<string, Digests>()
-  const waiting = [...tables]
-  const work = async (session: pg.ClientBase) => {
-    for (let table = waiting.shift(); table !== undefined; table = waiting.shift())
+  await inTwoSessions(snapshot, tables, async (session, wanted) => {
+    found.set(wanted.table.name, await readDigests(session, wanted, martVersion))
+  })
+  return found
+}
+
+/** Works on all items in two sessions with the same snapshot. */
+export async function inTwoSessions<T>(
+  { pool, client }: Snapshot,
+  items: readonly T[],
+  work: (session: pg.ClientBase, item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items]
+  const workOn = async (session: pg.ClientBase) => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift())
       try {
-        found.set(table.name, await readDigests(session, table, martVersion))
+        await work(session, item)
       } catch (error) {
         // The other session must not read on.
         waiting.length = 0
@@ -72,31 +108,37 @@ export async function readAllDigests(
     pool,
     async (second) => {
       await second.client.query(`set transaction snapshot '${rows[0]!.id}'`)
-      await second.client.query('set local statement_timeout = 0')
-      await work(second.client)
+      await second.client.query(sessionSettings)
+      await workOn(second.client)
     },
     'repeatable read, read only',
   )
-  const results = await Promise.allSettled([work(client), beside])
+  const results = await Promise.allSettled([workOn(client), beside])
   for (const result of results) if (result.status === 'rejected') throw result.reason
-  return found
 }
+
+/** While files are sent, a transaction is idle. Months are sorted. */
+export const sessionSettings =
+  "set local idle_in_transaction_session_timeout = '1h'; set local statement_timeout = 0; set local work_mem = '64MB'"
 
 async function readDigests(
   client: pg.ClientBase,
-  table: LakeTable,
+  { table, months }: Wanted,
   martVersion: string,
 ): Promise<Digests> {
-  const { rows } = await client.query<{ month: string | null; rows: string; sum: string }>(
-    `select ${table.month ?? 'null'} as month, count(*)::text as rows, sum(${rowHashSql(table)})::text as sum
-     from ${table.source} group by 1`,
-  )
-  return new Map(
-    rows.map(({ month, rows: count, sum }) => [
-      table.month === null ? undefined : month,
-      digestMonth(table, martVersion, Number(count), BigInt(sum)),
-    ]),
-  )
+  const found = new Map<Month, string>()
+  for (const condition of rowConditions(table, months)) {
+    const { rows } = await client.query<{ month: string | null; rows: string; sum: string }>(
+      `select ${table.month ?? 'null'} as month, count(*)::text as rows, sum(${rowHashSql(table)})::text as sum
+       from ${table.source} where ${condition} group by 1`,
+    )
+    for (const { month, rows: count, sum } of rows)
+      found.set(
+        table.month === null ? undefined : month,
+        digestMonth(table, martVersion, Number(count), BigInt(sum)),
+      )
+  }
+  return found
 }
 
 /** The month of a file, and the digest and the number of files of that month. */

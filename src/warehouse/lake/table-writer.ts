@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type pg from 'pg'
 import { quotedName } from '../marts/mart.ts'
@@ -6,7 +6,7 @@ import { copyRows } from '../parquet/copy-rows.ts'
 import { type ColumnSummary, ParquetWriter } from '../parquet/writer.ts'
 import { explainFileFault, type FileStore } from '../store/file-store.ts'
 import type { AddedFile } from './delta-actions.ts'
-import { digestMonth, type Month, rowHashSql } from './partitions.ts'
+import { type Digests, digestMonth, type Month, rowConditions, rowHashSql } from './partitions.ts'
 import { monthColumn, newFilePath } from './paths.ts'
 import type { LakeTable } from './tables.ts'
 import type { Tasks } from './tasks.ts'
@@ -15,7 +15,7 @@ const maxFileBytes = 128 * 1024 * 1024
 /** The month and the hash come before the columns of a row. */
 const fieldsBefore = 2
 
-interface TableWriterOptions {
+export interface TableWriterOptions {
   readonly client: pg.ClientBase
   readonly target: FileStore
   /** The local folder for files that are being made. */
@@ -29,6 +29,13 @@ interface TableWriterOptions {
   readonly maxBytes?: number
 }
 
+/** What was written. */
+interface Written {
+  readonly added: readonly AddedFile[]
+  /** Months whose rows have the digest that is known: they have no new file. */
+  readonly same: ReadonlySet<Month>
+}
+
 /**
  * Writes the rows of these months (null: all) to new files, which no reader sees before they are committed. They may be on
  * their way to the target until `uploads` has ended.
@@ -37,21 +44,24 @@ export async function writeFiles(
   options: TableWriterOptions,
   table: LakeTable,
   months: readonly Month[] | null,
-): Promise<readonly AddedFile[]> {
-  const writer = new MonthWriter(options, table)
+  known: Digests,
+): Promise<Written> {
+  const writer = new MonthWriter(options, table, known)
   try {
-    for await (const rows of copyRows(
-      options.client,
-      rowsQuery(table, months),
-      table.columns.length + fieldsBefore,
-    )) {
-      options.signal.throwIfAborted()
-      for (const { buffer, starts, lengths } of rows) {
-        const month = table.month === null ? undefined : bufferText(buffer, starts[0]!, lengths[0]!)
-        if (writer.mustWait(month)) await writer.begin(month)
-        writer.add(buffer, starts, lengths)
+    for (const condition of rowConditions(table, months))
+      for await (const rows of copyRows(
+        options.client,
+        rowsQuery(table, condition),
+        table.columns.length + fieldsBefore,
+      )) {
+        options.signal.throwIfAborted()
+        for (const { buffer, starts, lengths } of rows) {
+          const month =
+            table.month === null ? undefined : bufferText(buffer, starts[0]!, lengths[0]!)
+          if (writer.mustWait(month)) await writer.begin(month)
+          writer.add(buffer, starts, lengths)
+        }
       }
-    }
     return await writer.end()
   } catch (error) {
     if (error instanceof RangeError)
@@ -66,14 +76,11 @@ function bufferText(buffer: Buffer, at: number, length: number): string | null {
   return length < 0 ? null : buffer.toString('latin1', at, at + length)
 }
 
-function rowsQuery(table: LakeTable, months: readonly Month[] | null): string {
+function rowsQuery(table: LakeTable, condition: string): string {
   const list = table.columns.map(({ name, expression }) => expression(`t.${quotedName(name)}`))
-  const wanted = months?.map((month) => `'${month ?? ''}'`).join(', ')
   return [
     `select ${[`${table.month ?? 'null'}`, rowHashSql(table), ...list].join(', ')} from ${table.source}`,
-    ...(wanted === undefined || table.month === null
-      ? []
-      : [`where coalesce(${table.month}, '') in (${wanted})`]),
+    `where ${condition}`,
     ...(table.order === null ? [] : [`order by ${table.order}`]),
   ].join(' ')
 }
@@ -82,17 +89,20 @@ function rowsQuery(table: LakeTable, months: readonly Month[] | null): string {
 class MonthWriter {
   readonly #options: TableWriterOptions
   readonly #table: LakeTable
+  readonly #known: Digests
   readonly #added: AddedFile[] = []
+  readonly #same = new Set<Month>()
   #month: Month
   /** The files of the month so far. */
-  #parts: AddedFile[] = []
+  #parts: { readonly file: AddedFile; readonly local: string }[] = []
   #rows = 0
   #sum = 0n
   #file: OpenFile | null = null
 
-  constructor(options: TableWriterOptions, table: LakeTable) {
+  constructor(options: TableWriterOptions, table: LakeTable, known: Digests) {
     this.#options = options
     this.#table = table
+    this.#known = known
   }
 
   /** Whether `begin` must be called before the next row is added. */
@@ -118,9 +128,9 @@ class MonthWriter {
     this.#file!.parquet.add(buffer, starts, lengths, fieldsBefore)
   }
 
-  async end(): Promise<readonly AddedFile[]> {
+  async end(): Promise<Written> {
     if (this.#file !== null) await this.#endMonth()
-    return this.#added
+    return { added: this.#added, same: this.#same }
   }
 
   async close(): Promise<void> {
@@ -152,24 +162,32 @@ class MonthWriter {
     await this.#write(file, parquet.end())
     this.#file = null
     await file.handle.close()
-    const { target, uploads, crashPoint, at } = this.#options
+    const { crashPoint, at } = this.#options
     crashPoint('lake-file-made')
-    this.#parts.push({
+    const made = {
       ...{ path: name, size: parquet.bytes, modificationTime: at, dataChange: true },
       partitionValues: this.#month === undefined ? {} : { [monthColumn]: this.#month },
       stats: fileStatistics(parquet),
-    })
-    await uploads.add(async () => {
-      await target.put(`${this.#table.name}/${name}`, local)
-      crashPoint('lake-file-stored')
-    })
+    }
+    this.#parts.push({ file: made, local })
   }
 
   async #endMonth(): Promise<void> {
     await this.#endFile()
-    const digest = digestMonth(this.#table, this.#options.martVersion, this.#rows, this.#sum)
+    const { target, uploads, crashPoint, martVersion } = this.#options
+    const digest = digestMonth(this.#table, martVersion, this.#rows, this.#sum)
     const tags = { digest, parts: String(this.#parts.length) }
-    for (const part of this.#parts) this.#added.push({ ...part, tags })
+    const isSame = this.#known.get(this.#month) === digest
+    if (isSame) this.#same.add(this.#month)
+    for (const { file, local } of this.#parts) {
+      if (isSame) await rm(local)
+      if (isSame) continue
+      this.#added.push({ ...file, tags })
+      await uploads.add(async () => {
+        await target.put(`${this.#table.name}/${file.path}`, local)
+        crashPoint('lake-file-stored')
+      })
+    }
     this.#parts = []
     this.#rows = 0
     this.#sum = 0n

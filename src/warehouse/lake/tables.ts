@@ -18,6 +18,8 @@ export interface LakeTable {
   readonly columns: readonly LakeColumn[]
   /** SQL for the month (YYYY-MM) of a row `t`; null: the table is not partitioned. */
   readonly month: string | null
+  /** SQL for the rows of a month, which an index can find. */
+  readonly inMonth: (month: string) => string
   /** SQL after `from`: the rows as `t`, and what `month` needs. */
   readonly source: string
   /** SQL after `order by`, so that a group of rows has neighbours; null: any order. */
@@ -90,6 +92,11 @@ export function lakeTable(
   const inCalendar = (expression: string) =>
     `case when ${day} between '0001-01-01' and '9999-12-31' then ${expression} end`
   const month = day === null ? null : inCalendar(`to_char(${day}, 'YYYY-MM')`)
+  // Reports group by the month: only an equation is known inside.
+  const inMonth = (name: string) =>
+    day === 't.month_start'
+      ? `${day} = '${name}-01'`
+      : `${day} >= '${name}-01' and ${day} < date '${name}-01' + interval '1 month'`
   const sorted = [
     ...(day === null ? [] : [inCalendar(`date_trunc('month', ${day})`)]),
     ...(has('rooftop_id') ? ['t.rooftop_id'] : []),
@@ -97,7 +104,7 @@ export function lakeTable(
     ...(isLarge ? keys.filter(has).map((key) => `t.${key}`) : []),
   ]
   return {
-    ...{ name, columns, month, source: `${mart}${join}`, comment: comments[''] || null },
+    ...{ name, columns, month, inMonth, source: `${mart}${join}`, comment: comments[''] || null },
     order: sorted.length === 0 ? null : sorted.join(', '),
   }
 }

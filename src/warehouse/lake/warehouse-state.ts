@@ -5,6 +5,10 @@ export interface WarehouseState {
   /** A copy of a warehouse, on another server or under another name, is another one. */
   readonly warehouse: string
   readonly martVersion: string
+  /** The migrations and the marts that it has. */
+  readonly basis: string
+  /** What the snapshot sees, as Postgres writes it. */
+  readonly snapshot: string
   /** The number of the last erasure; 0: none. */
   readonly lastErasure: number
   readonly snapshotAt: string
@@ -12,12 +16,17 @@ export interface WarehouseState {
   readonly coveredTo: string | null
 }
 
+/** SQL for the name of the warehouse. */
+export const warehouseName =
+  "(select system_identifier from pg_control_system()) || '/' || current_database()"
+
 /** Reads what the table `export` says about the warehouse. */
 export async function readWarehouse(client: pg.ClientBase): Promise<WarehouseState> {
   const { rows } = await client.query<
     Omit<WarehouseState, 'snapshotAt' | 'coveredTo'> & { snapshotAt: Date; coveredTo: Date | null }
   >(
-    `select (select system_identifier from pg_control_system()) || '/' || current_database() as warehouse,
+    `select ${warehouseName} as warehouse, pg_current_snapshot()::text as snapshot,
+       concat_ws('/', (select max(version) from ops.schema_migration), (select checksum from ops.mart_version order by built_at desc limit 1)) as basis,
        coalesce((select version from mart.mart_version where is_current limit 1), 'unknown') as "martVersion",
        (select coalesce(max(erasure_id), 0)::int from pii.erasure) as "lastErasure",
        now() as "snapshotAt",

@@ -30,6 +30,7 @@ export interface Report {
   readonly coveredTo: string | null
   readonly number: number
   readonly isHistoryRemoved: boolean
+  readonly isEverythingCompared: boolean
 }
 
 export async function openLakeFixture(

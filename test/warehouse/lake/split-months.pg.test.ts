@@ -32,13 +32,14 @@ test('a month above the limit has several files: every row once, statistics of e
   const uploads = new Tasks(2)
   const client = await database.pool.connect()
 
-  const files = await writeFiles(
+  const { added: files } = await writeFiles(
     {
       ...{ client, target, scratch, uploads, signal: new AbortController().signal },
       ...{ crashPoint: () => undefined, martVersion: '1', at: 0, maxBytes: 1 },
     },
     table,
     null,
+    new Map(),
   ).finally(() => client.release())
   await uploads.end()
 

@@ -1,0 +1,106 @@
+import type pg from 'pg'
+import type { Month } from './partitions.ts'
+import type { LakeTable } from './tables.ts'
+import { warehouseName } from './warehouse-state.ts'
+
+/**
+ * Tables whose rows of a month depend only on evaluations of that month, on other rows of their vehicles, and on rows whose change is
+ * one of all months. None of their columns changes with the time.
+ */
+export const byMonth = new Set([
+  ...['fact_evaluation', 'fact_evaluation_change', 'fact_reconditioning', 'fact_photo'],
+  ...['fact_price_observation', 'fact_vehicle_check', 'fact_watch_status_change'],
+  ...['evaluation_wide', 'appraisal_accuracy', 'rpt_01_appraisal_gap', 'rpt_09_ev_battery_health'],
+])
+/** Of these, the ones with columns about other evaluations, units and checks of the vehicle. */
+const byVehicle = new Set(['evaluation_wide'])
+/** Tables that stay the same as long as nothing that they read has changed. */
+export const byTable = new Set([
+  ...['dim_vehicle', 'rpt_04_time_to_complete', 'rpt_11_post_completion_changes'],
+  ...['rpt_12_ai_price_accuracy', 'rpt_13_repeat_appraisals', 'rpt_14_link_capture_funnel'],
+  ...['fact_stock_price_observation', 'stock_price_drift'],
+])
+
+/** The tables of a lake that may have changed in known months only, with these months. All rows of any other table are compared. */
+export type Changes = ReadonlyMap<string, ReadonlySet<Month>>
+
+/** Lets the warehouse record changes for this lake. Must have ended before the snapshot of an export begins. */
+export async function trackChanges(pool: pg.Pool, lake: string): Promise<void> {
+  await pool.query(
+    `insert into ops.lake as known (lake, warehouse) select $1, ${warehouseName}
+     on conflict (lake) do update set warehouse = excluded.warehouse, tracked_from = null, snapshot = null
+     where known.warehouse <> excluded.warehouse`,
+    [lake],
+  )
+  // After the commit: a transaction that did not see the row when it wrote has a smaller number.
+  await pool.query(
+    `update ops.lake set tracked_from = pg_snapshot_xmax(pg_current_snapshot())
+     where lake = $1 and tracked_from is null`,
+    [lake],
+  )
+}
+
+/** A complete export: its token, the migrations and marts of the warehouse, and what it has seen. */
+interface Mark {
+  readonly token: string
+  readonly basis: string
+  readonly snapshot: string
+}
+
+/** What the export with this token has seen, if every change since is recorded; null: that is not known. */
+export async function readSnapshot(
+  client: pg.ClientBase,
+  lake: string,
+  { token, basis }: Omit<Mark, 'snapshot'>,
+): Promise<string | null> {
+  const { rows } = await client.query<{ snapshot: string | null }>(
+    'select snapshot::text from ops.lake where lake = $1 and token = $2 and basis = $3',
+    [lake, token, basis],
+  )
+  return rows[0]?.snapshot ?? null
+}
+
+/** Stores what an export has seen, and deletes the changes that every lake has. */
+export async function storeMark(pool: pg.Pool, lake: string, mark: Mark): Promise<void> {
+  await pool.query(
+    `update ops.lake set token = $2, basis = $3, exported_at = now(),
+       snapshot = case when pg_snapshot_xmin($4::pg_snapshot) >= tracked_from then $4::pg_snapshot end
+     where lake = $1`,
+    [lake, mark.token, mark.basis, mark.snapshot],
+  )
+  await pool.query('select ops.forget_lake_changes()')
+}
+
+/** Which months may have changed since a snapshot. */
+export async function readChanges(
+  client: pg.ClientBase,
+  snapshot: string,
+  tables: readonly LakeTable[],
+): Promise<Changes> {
+  const { rows: marts } = await client.query<{ mart: string; sources: string[] }>(
+    'select mart, array_agg(source) as sources from ops.mart_table group by 1 having bool_and(is_recorded)',
+  )
+  const sources = new Map(marts.map((row) => [row.mart, row.sources]))
+  const { rows } = await client.query<{
+    source: string
+    isOfRow: boolean | null
+    month: string | null
+  }>('select source, is_of_row as "isOfRow", month from ops.lake_changes_since($1)', [snapshot])
+  const changed = Map.groupBy(rows, ({ source }) => source)
+  const found = new Map<string, ReadonlySet<Month>>()
+  for (const { name, month } of tables) {
+    const read = sources.get(name)
+    // It reads a table whose changes are not recorded.
+    if (read === undefined) continue
+    const changes = read.flatMap((source) => changed.get(source) ?? [])
+    if (byTable.has(name) && changes.length === 0) found.set(name, new Set())
+    if (!byMonth.has(name) || month === null) continue
+    const months = changes
+      .filter(({ isOfRow }) => isOfRow === true || (isOfRow === false && byVehicle.has(name)))
+      // A row is in the month of its evaluation.
+      .concat(changed.get('core.evaluation')?.filter(({ isOfRow }) => isOfRow === true) ?? [])
+      .map((change) => change.month)
+    if (!months.includes(null)) found.set(name, new Set(months.map((one) => one || null)))
+  }
+  return found
+}

@@ -1,0 +1,141 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openLog } from '#src/log.ts'
+import { readChanges } from '#src/warehouse/lake/changes.ts'
+import { exportLake, type LakeReport, type LakeServices } from '#src/warehouse/lake/export-lake.ts'
+import { readLakeTables } from '#src/warehouse/lake/tables.ts'
+import { FolderStore } from '#src/warehouse/store/folder-store.ts'
+import { caseCount } from '../../support/cases.ts'
+import { type MartFixture, openMartFixture } from '../../support/marts-fixture.ts'
+import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts'
+import { differences } from './compare.ts'
+import { type DuckDb, openDuckDb } from './duckdb.ts'
+import { plantedChanges } from './planted-changes.ts'
+import { exportUntilKnown, restingTables, staleTables } from './stale.ts'
+
+const log = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+
+let fixture: MartFixture
+let home: TemporaryFolder
+let duck: DuckDb
+
+beforeAll(async () => {
+  fixture = await openMartFixture(1)
+  home = await temporaryFolder()
+  duck = await openDuckDb()
+}, 300_000)
+
+afterAll(async () => {
+  await duck[Symbol.asyncDispose]()
+  await home[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
+})
+
+async function exported(options: Partial<LakeServices> = {}): Promise<LakeReport> {
+  const { signal } = new AbortController()
+  const { pool } = fixture.database
+  const services = { pool, log, signal, crashPoint: () => {}, keepHours: 0, ...options }
+  return await exportLake(services, new FolderStore(lake()))
+}
+
+function lake(): string {
+  return join(home.path, 'lake')
+}
+
+test('no table that is compared by its changes has a column about the time of the query, or reads what is not recorded', async () => {
+  const { rows } = await fixture.database.pool.query<{ name: string; texts: string }>(
+    `with recursive reads as (
+       select oid as mart, oid as view from pg_class where relnamespace = 'mart'::regnamespace
+       union select reads.mart, used.refobjid
+       from reads join pg_rewrite as rule on rule.ev_class = reads.view
+       join pg_depend as used on used.objid = rule.oid and used.classid = 'pg_rewrite'::regclass and used.refclassid = 'pg_class'::regclass
+     )
+     select mart.relname as name, string_agg(pg_get_viewdef(view), ';') as texts
+     from reads join pg_class as mart on mart.oid = mart join pg_class as source on source.oid = view and source.relkind = 'v' group by 1`,
+  )
+  const texts = new Map(rows.map((row) => [row.name, row.texts]))
+  const isAboutNow = (name: string) => /now\(\)|current_|clock_|random/i.test(texts.get(name)!)
+
+  const client = await fixture.database.pool.connect()
+  const tables = await readLakeTables(client)
+  const { rows: snapshots } = await client.query('select pg_current_snapshot()::text as now')
+  const unchanged = await readChanges(client, snapshots[0].now, tables)
+  client.release()
+
+  expect([...restingTables].filter(isAboutNow)).toEqual([])
+  expect(isAboutNow('rpt_08_pricing_coverage')).toBe(true)
+  // Of a table that reads something else nothing would be known.
+  expect([...unchanged.keys()].sort()).toEqual([...restingTables].sort())
+  expect(new Set([...unchanged.values()].flatMap((months) => [...months]))).toEqual(new Set())
+})
+
+test('an export after any single change has it, without comparing everything', async () => {
+  await exportUntilKnown(fixture.database.pool, exported)
+  const missed: unknown[] = []
+
+  for (const [n, [name, make]] of Object.entries(plantedChanges).entries()) {
+    await fixture.database.pool.query(make(n))
+    const changed = await staleTables(fixture.database.pool, lake())
+    const { isEverythingCompared } = await exported()
+    const stale = await staleTables(fixture.database.pool, lake())
+    if (changed.length === 0 || isEverythingCompared || stale.length > 0)
+      missed.push([name, changed, isEverythingCompared, stale])
+  }
+
+  expect(missed).toEqual([['a person has left the list', [], false, []]])
+  expect(await differences(fixture.database.pool, duck, lake())).toEqual([])
+}, 600_000)
+
+test('exports between random changes of several sessions at once miss none', async () => {
+  const { pool } = fixture.database
+  const names = Object.keys(plantedChanges)
+  const steps = fc.array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.record({ does: fc.constantFrom(...names), n: fc.nat(999) }) },
+      { weight: 2, arbitrary: fc.constant('export' as const) },
+    ),
+    { minLength: 8, maxLength: 16 },
+  )
+  await exportUntilKnown(pool, exported)
+  let partly = 0
+
+  await fc.assert(
+    fc.asyncProperty(steps, fc.nat(3), async (all, open) => {
+      const sessions: pg.PoolClient[] = []
+      for (const step of all) {
+        if (step === 'export') {
+          if (!(await exported()).isEverythingCompared) partly += 1
+          continue
+        }
+        const client = await pool.connect()
+        await client.query("begin; set local lock_timeout = '50ms'")
+        // Two sessions may want the same row, and a number may be there already.
+        const isMade = await client.query(plantedChanges[step.does]!(step.n)).then(
+          () => true,
+          () => false,
+        )
+        sessions.push(client)
+        // Some are open while others change the same rows, and while exports read.
+        if (!isMade || sessions.length > open)
+          await end(sessions.splice(step.n % sessions.length, 1))
+      }
+      await exported()
+      await end(sessions)
+      await exported()
+      expect(await staleTables(fixture.database.pool, lake())).toEqual([])
+    }),
+    { numRuns: caseCount(60), endOnFailure: true },
+  )
+
+  expect(partly).toBeGreaterThan(0)
+  expect(await differences(pool, duck, lake())).toEqual([])
+}, 900_000)
+
+async function end(sessions: readonly pg.PoolClient[]): Promise<void> {
+  for (const client of sessions) {
+    await client.query('commit')
+    client.release()
+  }
+}

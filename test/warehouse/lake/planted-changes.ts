@@ -1,0 +1,116 @@
+/** A change of the warehouse in SQL; `n` chooses the rows that it is about. */
+type Change = (n: number) => string
+
+/** The keys of one evaluation that has a day of completion. */
+const one = (n: number) =>
+  `(select rooftop_id, eval_id from core.evaluation where completed_date_local is not null and gone_at is null order by sha256((eval_id + ${n})::text::bytea) limit 1)`
+const ofOne = (n: number) => `(rooftop_id, eval_id) in ${one(n)}`
+const parts = [
+  ...['core.watch_status_change', 'core.vehicle_check', 'core.photo', 'core.price_observation'],
+  ...['core.reconditioning_item', 'core.evaluation_version', 'core.agg_appraisal'],
+]
+const unit = (n: number) =>
+  `(rooftop_id, stock_no) = (select rooftop_id, stock_no from core.stock_unit order by sha256((stock_no || ${n})::bytea) limit 1)`
+const columnsOf = (table: string, changed: Readonly<Record<string, string>>) =>
+  `jsonb_populate_record(null::${table}, to_jsonb(source) || jsonb_build_object(${Object.entries(
+    changed,
+  )
+    .map(([name, value]) => `'${name}', ${value}`)
+    .join(', ')}))`
+/** A copy of a row with some other values; generated columns are calculated. */
+const copy = (table: string, where: string, changed: Readonly<Record<string, string>>) => `
+  do $$ declare names text := (select string_agg(quote_ident(attname), ', ') from pg_attribute
+    where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped and attgenerated = '' and attidentity <> 'a');
+  begin execute format('insert into ${table} (%1$s) select %1$s from (select (%2$s).* from ${table} as source where %3$s limit 1) as made', names,
+    ${literal(columnsOf(table, changed))}, ${literal(where)}); end $$`
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** Every kind of change that some mart shows, by what it is. */
+export const plantedChanges: Readonly<Record<string, Change>> = {
+  'an evaluation is added to an old month': (n) =>
+    copy('core.evaluation', ofOne(n), {
+      ...{ eval_id: `${900_000 + n}`, completed_date_local: "'2025-11-03'" },
+    }),
+  'an evaluation changes its price': (n) =>
+    `update core.evaluation set final_price = coalesce(final_price, 0) + ${1 + n} where ${ofOne(n)}`,
+  'an evaluation is deleted with its parts': (n) =>
+    [
+      `create temp table gone on commit drop as ${one(n).slice(1, -1)}`,
+      ...[...parts, 'core.evaluation'].map(
+        (table) => `delete from ${table} where (rooftop_id, eval_id) in (select * from gone)`,
+      ),
+    ].join('; '),
+  'an evaluation is deleted alone': (n) => `delete from core.evaluation where ${ofOne(n)}`,
+  'a part of a deleted evaluation changes': (n) =>
+    `update core.photo as photo set angle = 'angle ${n}' where not exists (select from core.evaluation as e where e.rooftop_id = photo.rooftop_id and e.eval_id = photo.eval_id)`,
+  'an evaluation moves to another month': (n) =>
+    `update core.evaluation set completed_date_local = completed_date_local - ${35 + n}, completed_at = completed_at - interval '${35 + n} days' where ${ofOne(n)}`,
+  'an evaluation is open again': (n) =>
+    `update core.evaluation set completed_date_local = null, completed_at = null where ${ofOne(n)}`,
+  'an evaluation is not shown any more': (n) =>
+    `update core.evaluation set gone_at = now() where ${ofOne(n)}`,
+  'an evaluation is of another vehicle': (n) =>
+    `update core.evaluation set vin = (select vin from core.stock_unit where length(vin) = 17 order by sha256((stock_no || ${n})::bytea) limit 1) where ${ofOne(n)}`,
+  'an evaluation is of another person': (n) =>
+    `update core.evaluation set user_id = (select user_id from core.app_user order by sha256((user_id + ${n})::text::bytea) limit 1) where ${ofOne(n)}`,
+  'a version is written': (n) =>
+    `update core.evaluation_version set valid_from = valid_from - interval '${n} s' where ${ofOne(n)}`,
+  'a line has another cost': (n) =>
+    `update core.reconditioning_item set cost = coalesce(cost, 0) + ${1 + n} where (rooftop_id, eval_id) = (select rooftop_id, eval_id from core.reconditioning_item order by sha256((eval_id + ${n})::text::bytea) limit 1)`,
+  'a line has a battery reading': (n) =>
+    `update core.reconditioning_item set recon_type = 'info', battery_soh_pct = ${50 + (n % 50)} where ${ofOne(n)}`,
+  'a photo is added': (n) => copy('core.photo', ofOne(n), { photo_id: `${800_000_000 + n}` }),
+  'a photo belongs to another evaluation': (n) =>
+    `update core.photo set (rooftop_id, eval_id) = ${one(n + 1)} where photo_id = (select photo_id from core.photo order by sha256((photo_id + ${n})::text::bytea) limit 1)`,
+  'a price is added': (n) =>
+    copy('core.price_observation', ofOne(n), {
+      ...{ observed_at: "'2020-01-01T00:00:00Z'", is_current: 'false', retail: `${1000 + n}` },
+    }),
+  'a price is confirmed': (n) =>
+    `update core.price_observation set last_confirmed_at = last_confirmed_at + interval '${40 + n} days' where ${ofOne(n)}`,
+  'a check is added to a vehicle': (n) =>
+    copy('core.vehicle_check', 'true', {
+      ...{ check_ref: `'check ${n}'`, check_kind: "'ppsr'" },
+      ...{ searched_at: 'now()', gone_at: 'null' },
+    }),
+  'a check is of another vehicle': (n) =>
+    `update core.vehicle_check set vin = (select vin from core.evaluation where length(vin) = 17 order by sha256((eval_id + ${n})::text::bytea) limit 1) where check_ref = (select min(check_ref) from core.vehicle_check)`,
+  'a watch changes its status': (n) =>
+    `update core.vehicle_check set watch_status = case when watch_status = 'changed' then 'expired' else 'changed' end where check_ref = (select check_ref from core.vehicle_check order by sha256((check_ref || ${n})::bytea) limit 1)`,
+  'a check is deleted with its changes of status': (n) =>
+    `delete from core.vehicle_check where check_ref = (select check_ref from core.vehicle_check order by sha256((check_ref || ${n})::bytea) limit 1)`,
+  'a unit is of another vehicle': (n) =>
+    `update core.stock_unit set vin = (select vin from core.evaluation where length(vin) = 17 order by sha256((eval_id + ${n})::text::bytea) limit 1) where ${unit(n)}`,
+  'a unit loses its vehicle': (n) => `update core.stock_unit set vin = null where ${unit(n)}`,
+  'a unit without a vehicle changes': (n) =>
+    `update core.stock_unit set make = 'Make ${n}' where vin is null`,
+  'a unit came in earlier': (n) =>
+    `update core.stock_unit set acquired_on = date '2025-12-01' - ${n % 60} where ${unit(n)}`,
+  'a unit is deleted': (n) => `delete from core.stock_unit where ${unit(n)}`,
+  'a unit has another first price': (n) =>
+    `update core.stock_unit_change set changes = jsonb_set(changes, '{asking_price,1}', '${1000 + n}') where (rooftop_id, stock_no, import_id) = (select rooftop_id, stock_no, import_id from core.stock_unit_change where changes ? 'asking_price' and change = 'updated' order by import_id desc, stock_no limit 1)`,
+  'a market price changes': (n) =>
+    `update core.stock_price_observation set retail = coalesce(retail, 0) + ${1 + n} where ${unit(n)}`,
+  'an import has another time': (n) =>
+    `update core.stock_import set imported_at = imported_at - interval '${1 + n} s' where import_id = (select max(import_id) from core.stock_unit_change where changes ? 'asking_price' and change = 'updated')`,
+  'a rooftop has another name': (n) =>
+    `update core.rooftop set rooftop_name = 'Rooftop ${n}' where rooftop_id = (select 1 + ${n} % count(*) from core.rooftop)`,
+  'a group has another name': (n) =>
+    `update core.rooftop_group set group_code = 'group ${n}' where group_id = (select min(group_id) from core.rooftop_group)`,
+  'a rooftop joins another group': (n) =>
+    `update core.rooftop set group_id = (select max(group_id) from core.rooftop_group) where rooftop_id = (select 1 + ${n} % count(*) from core.rooftop)`,
+  'a person has another name': (n) =>
+    `update core.app_user set display_name = 'Person ${n}' where user_id = (select user_id from core.app_user order by sha256((user_id + ${n})::text::bytea) limit 1)`,
+  'a person is a link': (n) =>
+    `update core.app_user set is_generated_link_account = not is_generated_link_account where user_id = (select user_id from core.app_user order by sha256((user_id + ${n})::text::bytea) limit 1)`,
+  'a person has left the list': (n) =>
+    `update core.app_user set in_user_list = not in_user_list where user_id = (select user_id from core.app_user order by sha256((user_id + ${n})::text::bytea) limit 1)`,
+  'a sum is corrected by hand': (n) =>
+    `update core.agg_appraisal set appraised_price = coalesce(appraised_price, 0) + ${1 + n} where ${ofOne(n)}`,
+  'the sums of a rooftop are calculated again': (n) =>
+    `select core.agg_rebuild((select 1 + ${n} % count(*)::int from core.rooftop)), core.repeat_rebuild((select min(group_id) from core.rooftop_group))`,
+  'the sums of a day change': (n) =>
+    `update core.agg_evaluation_day set photos = photos + ${1 + n} where completed_date_local = (select max(completed_date_local) from core.agg_evaluation_day)`,
+}
