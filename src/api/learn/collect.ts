@@ -74,24 +74,24 @@ export async function collectAnswers(
     answers.push(answer)
     return answer
   }
-  const asked = spread(rooftops)
-  const share = Math.max(2, Math.floor(plannedCalls[2]!.most / asked.length))
+  const ordered = spread(rooftops)
+  const share = Math.max(2, Math.floor(plannedCalls[2]!.most / ordered.length))
   let known: string | null = null
-  for (const rooftop of asked) {
-    const isFirstOfKey = asked.find(({ keyName }) => keyName === rooftop.keyName) === rooftop
+  for (const rooftop of ordered) {
+    const isFirstOfKey = ordered.find(({ keyName }) => keyName === rooftop.keyName) === rooftop
     if (isFirstOfKey) await send(0, { includeInactive: true }, rooftop)
     const lists = await requestLists(send, rooftop, now())
     known = await requestEvaluations(send, rooftop, lists, { wire, share, known })
   }
-  const [first] = asked
+  const [first] = ordered
   if (first?.dealerId != null)
     await send(
       1,
       { startdate: now() - 30 * daySeconds, dealerId: `[${first.dealerId + 1}]` },
       first,
     )
-  for (const rooftop of asked) await requestPlates(send, rooftop, answers, wire)
-  for (const rooftop of asked.filter(({ region }) => region === 'AU'))
+  for (const rooftop of ordered) await requestPlates(send, rooftop, answers, wire)
+  for (const rooftop of ordered.filter(({ region }) => region === 'AU'))
     await requestChecks(send, rooftop, answers)
   return answers
 }

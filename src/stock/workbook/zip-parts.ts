@@ -23,7 +23,7 @@ export async function openZip(bytes: Buffer, limits: WorkbookLimits): Promise<Zi
     names: [...entries.values()].map(({ fileName }) => fileName),
     has: (name) => entries.has(name.toLowerCase()),
     read: (name, maxBytes = limits.partBytes) =>
-      unpack(zip, entries.get(name.toLowerCase())!, { limits, mostBytes: maxBytes, unpacked }),
+      unpack(zip, entries.get(name.toLowerCase())!, { limits, maxBytes, unpacked }),
   }
 }
 
@@ -66,7 +66,7 @@ async function allEntries(zip: ZipFile): Promise<Entry[]> {
 
 interface Unpacking {
   readonly limits: WorkbookLimits
-  readonly mostBytes: number
+  readonly maxBytes: number
   /** Of all parts of the zip file. */
   readonly unpacked: { bytes: number }
 }
@@ -99,7 +99,7 @@ async function* entryStream(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer> 
 }
 
 function assertSize(name: string, size: number, packed: number, use: Unpacking): void {
-  const { limits, mostBytes: maxBytes, unpacked } = use
+  const { limits, maxBytes, unpacked } = use
   const unpacks = `${quoted(name)} in the file unpacks`
   const advice = `it is not a stock list, or has far more in it than one; ${saveAsCsv}`
   if (size > maxBytes)
