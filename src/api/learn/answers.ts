@@ -40,7 +40,7 @@ const keyName = /^[A-Za-z_][\w-]{0,39}$/
 const maxPaths = 500
 
 /** Whether a value says nothing: null, an empty text, or a word for it. */
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (typeof value === 'string') return /^(n\/?a|null|none|-*)$/i.test(value.trim())
   if (value === null || value === undefined) return true
   return typeof value === 'object' && Object.keys(value).length === 0

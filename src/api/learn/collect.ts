@@ -27,7 +27,7 @@ export type Ask = (
 ) => Promise<unknown>
 
 /** A kind of call of `wire check`: how often at most, and what for. */
-interface PlannedCalls {
+export interface PlannedCalls {
   readonly operation: Operation<'read'>
   readonly most: number
   readonly why: string

@@ -27,6 +27,8 @@ export interface Finding {
   readonly candidates: readonly Candidate[]
   /** Nothing is at the configured path, and there is another one, or there may be. */
   readonly mustChange: boolean
+  /** The value of the setting that reads the path: also the former one, where earlier answers have it there. */
+  readonly proposal: JsonPath | null
 }
 
 /** How a setting is recognised. */
@@ -47,6 +49,17 @@ interface Knowledge {
   readonly witnesses: ReadonlyMap<string, readonly Witness[]>
   /** Whether the values of a field belong to something else, e.g. to the staff. */
   readonly isOther?: (field: Field) => boolean
+}
+
+/** The source of witnesses of a field that was at the configured path, and is at another one now. */
+export const beforeItMoved = 'what the same evaluation had there before'
+
+/** The evidence of a setting that is proved at several paths. */
+export const equalValues = 'equal values at several paths'
+
+/** Whether the path of a finding is proved. */
+export function isProved({ state }: Pick<Finding, 'state'>): boolean {
+  return state === 'confirmed' || state === 'elsewhere'
 }
 
 const fewest = 5
@@ -93,6 +106,7 @@ interface Proof {
   readonly isRefuted: boolean
   /** In words; null: not proved. */
   readonly evidence: string | null
+  readonly isMoved: boolean
 }
 
 function findProof(field: Field, { witnesses }: Knowledge): Proof {
@@ -103,7 +117,7 @@ function findProof(field: Field, { witnesses }: Knowledge): Proof {
   const isRefuted = agreements.some((one) => one.isRefuted)
   const proof = isRefuted ? undefined : agreements.find(({ isProved }) => isProved)
   const evidence = proof && `${proof.equal} of ${proof.compared} equal to ${proof.source}`
-  return { field, isRefuted, evidence: evidence ?? null }
+  return { field, isRefuted, evidence: evidence ?? null, isMoved: proof?.source === beforeItMoved }
 }
 
 function byWitness(question: Question, proofs: readonly Proof[]): Finding | null {
@@ -114,7 +128,7 @@ function byWitness(question: Question, proofs: readonly Proof[]): Finding | null
     (field) => field !== only.field && isCopy(only.field, field),
   )
   const same = new Set([...proved.map(({ field }) => field), ...copies])
-  return provenAs(question, [...same], only.evidence!)
+  return provenAs(question, [...same], only.evidence!, only.isMoved)
 }
 
 function byRareForm(rule: Rule, question: Question, possible: readonly Field[]): Finding | null {
@@ -201,24 +215,31 @@ export function provenAs(
   question: Question,
   proved: readonly Field[],
   evidence: string,
+  isMoved = false,
 ): Finding | null {
   const [only, ...others] = proved
   if (only === undefined) return null
   return others.length === 0
-    ? proven(question, only, evidence)
-    : finding(question, 'ambiguous', 'equal values at several paths', proved)
+    ? proven(question, only, evidence, isMoved)
+    : finding(question, 'ambiguous', equalValues, proved)
 }
 
-/** The finding about a path that is proved. */
-export function proven(question: Question, field: Field, evidence: string): Finding {
+/** The finding about a path that is proved. `isMoved`: earlier answers have it at the configured one. */
+export function proven(
+  question: Question,
+  field: Field,
+  evidence: string,
+  isMoved = false,
+): Finding {
   const { configured, all } = question
   // A list whose earlier paths hold something else reads that.
   const isRead = all.records.every(
     ({ key, body }) =>
       !field.values.has(key) || Object.is(valueAt(body, configured), field.values.get(key)),
   )
-  const state = isRead ? 'confirmed' : 'elsewhere'
-  return { ...finding(question, state, evidence, [field]), mustChange: !isRead }
+  if (isRead) return { ...finding(question, 'confirmed', evidence, [field]), mustChange: false }
+  const proposal = isMoved ? [field.path, ...[configured].flat()] : field.path
+  return { ...finding(question, 'elsewhere', evidence, [field]), mustChange: true, proposal }
 }
 
 /** A finding about paths that may be the one, or about none. */
@@ -236,5 +257,6 @@ export function finding(
     ...{ setting, state, configured, evidence, candidates },
     path: candidates.length === 1 ? candidates[0]!.path : null,
     mustChange: candidates.length > 0 && !isFilled(configured, all),
+    proposal: null,
   }
 }

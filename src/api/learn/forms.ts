@@ -2,6 +2,7 @@ import { emailKey } from '../../privacy/screen/email.ts'
 import { digitsIn, phoneKey } from '../../privacy/screen/phone.ts'
 import { headerKey } from '../../stock/csv/map/header-name.ts'
 import { wordTests } from '../../stock/csv/map/vehicle-words.ts'
+import { splitDistance } from '../../values/distance-unit.ts'
 import { parseEpoch, parseUtc } from '../../values/instant.ts'
 import { watchStatuses } from '../contract/appraisal/shapes.ts'
 
@@ -48,7 +49,7 @@ export const forms = {
   words,
   text: plain,
   year: between(1950, 2100),
-  odometer: between(0, 2_000_000),
+  odometer: (value) => between(0, 2_000_000)(splitDistance(value).number),
   score: between(0, 10),
   plate: texts((text) => /^[\p{L}\p{N}][\p{L}\p{N} -]{0,9}$/u.test(text) && /\p{N}/u.test(text)),
   state: texts((text) => /^[A-Z]{2,3}$/.test(text)),

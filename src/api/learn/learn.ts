@@ -1,11 +1,18 @@
-import { valueAt } from '../../values/json-path.ts'
+import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { updateEvaluation } from '../contract/appraisal/creation.ts'
 import { getEvaluation, listEvaluations, listUsers } from '../contract/appraisal/evaluations.ts'
 import { documentedEvaluationPaths } from '../contract/appraisal/shapes.ts'
 import { decodeGcc } from '../contract/vehicle-data/decode.ts'
-import { type Answer, collectFields, type Field, type Fields, type SeenRecord } from './answers.ts'
-import { decide, type Finding, proven } from './decide.ts'
+import {
+  type Answer,
+  collectFields,
+  type Field,
+  type Fields,
+  isEmpty,
+  type SeenRecord,
+} from './answers.ts'
+import { beforeItMoved, decide, type Finding, proven } from './decide.ts'
 import { comparable } from './forms.ts'
 import { learnChecks } from './learn-checks.ts'
 import { learnList } from './learn-lists.ts'
@@ -37,7 +44,11 @@ export function learn(
 
 /** The evaluations of all answers; of one that was read several times, the last. */
 export function evaluationsIn(answers: readonly Answer[]): SeenRecord[] {
-  const records = answers
+  return [...new Map(readingsIn(answers).map((record) => [record.key, record])).values()]
+}
+
+function readingsIn(answers: readonly Answer[]): SeenRecord[] {
+  return answers
     .filter(({ operation, body }) => operation === getEvaluation.name && Array.isArray(body))
     .flatMap((answer) =>
       (answer.body as unknown[]).map((body) => ({
@@ -47,19 +58,20 @@ export function evaluationsIn(answers: readonly Answer[]): SeenRecord[] {
       })),
     )
     .filter(({ key }) => /^\d+$/.test(key))
-  return [...new Map(records.map((record) => [record.key, record])).values()]
 }
+
+type EvaluationNames = WireSettings['appraisal']['evaluation']
 
 const documented = [...new Set(documentedEvaluationPaths.map((path) => path.split(/[.[]/)[0]!))]
 
 function learnEvaluation(
   answers: readonly Answer[],
   evaluations: readonly SeenRecord[],
-  names: WireSettings['appraisal']['evaluation'],
+  names: EvaluationNames,
   vehicles: readonly KnownVehicle[],
 ): Finding[] {
   const all = collectFields(evaluations, documented)
-  const witnessesOf = witnessesIn(answers, evaluations, vehicles)
+  const witnessesOf = witnessesIn(answers, evaluations, vehicles, names)
   const staff = staffIn(answers, evaluations)
   const ofStaff = ({ values }: Field) =>
     values
@@ -103,6 +115,7 @@ function witnessesIn(
   answers: readonly Answer[],
   evaluations: readonly SeenRecord[],
   vehicles: readonly KnownVehicle[],
+  names: EvaluationNames,
 ): (setting: string) => ReadonlyMap<string, Witness[]> {
   const known = new Map<string, Map<string, Witness[]>>()
   const add = (setting: string, source: string, witness: Witness) => {
@@ -130,7 +143,30 @@ function witnessesIn(
     add(setting, 'what /geteval was asked for', witness)
   for (const witness of dealerWitnesses(answers, evaluations))
     add('dealerId', 'the dealerId that was asked for', witness)
+  for (const [setting, witness] of movedWitnesses(readingsIn(answers), names))
+    add(setting, beforeItMoved, witness)
   return (setting) => known.get(setting) ?? new Map()
+}
+
+/** Values that an evaluation had where the config says, and has no longer there, though it was not updated since. They are about the
+ *  fields that it did not have then. */
+function movedWitnesses(
+  readings: readonly SeenRecord[],
+  names: EvaluationNames,
+): [string, Witness][] {
+  const byEvaluation = Map.groupBy(readings, ({ key }) => key)
+  return [...byEvaluation].flatMap(([key, all]) => {
+    const last = all.at(-1)!.body
+    const updatedAt = valueAt(last, 'UpdatedAt')
+    const earlier = all.filter(({ body }) => valueAt(body, 'UpdatedAt') === updatedAt)
+    return Object.entries<JsonPath>(names).flatMap(([setting, configured]): [string, Witness][] => {
+      if (!isEmpty(valueAt(last, configured))) return []
+      const before = earlier.findLast(({ body }) => !isEmpty(valueAt(body, configured)))?.body
+      if (before === undefined) return []
+      const isAbout = (path: string) => isEmpty(valueAt(before, path))
+      return [[setting, { key, unit: key, value: valueAt(before, configured), isAbout }]]
+    })
+  })
 }
 
 function aboutEvaluations(answers: readonly Answer[]) {

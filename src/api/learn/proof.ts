@@ -10,6 +10,8 @@ export interface Witness {
   readonly unit: string
   /** What its equality is worth; left out: by its form. */
   readonly bits?: number
+  /** The only paths that it is about; left out: all. */
+  readonly isAbout?: (path: string) => boolean
 }
 
 /** How the values of a field agree with the witnesses. */
@@ -25,8 +27,13 @@ const enoughBits = 30
 const maxCompared = 200
 
 /** Compares a field with the witnesses. A witness that fits the records of others as well is worth little: a constant proves nothing. */
-export function measureAgreement({ values }: Field, witnesses: readonly Witness[]): Agreement {
-  const compared = witnesses.filter(({ key }) => values.has(key)).slice(0, maxCompared)
+export function measureAgreement(
+  { path, values }: Field,
+  witnesses: readonly Witness[],
+): Agreement {
+  const compared = witnesses
+    .filter(({ key, isAbout }) => values.has(key) && (isAbout?.(path) ?? true))
+    .slice(0, maxCompared)
   const pairs = compared.map((one) => ({
     ...one,
     known: comparable(one.value),

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { WireSettings } from '../../values/wire.ts'
 import {
   barePath,
@@ -26,8 +27,10 @@ interface Recording {
 
 type Json = Readonly<Record<string, unknown>>
 
+const recordedRooftop = z.object({ uid: z.string(), dealerId: z.int().nullable() })
+
 /**
- * Reads a recorded file: a HAR file, `{ operation, request, answer }` or a list of them, or the body of one answer in a file that is
+ * Reads a recorded file: a HAR file, `{ operation, rooftop, request, answer }` or a list of them, or the body of one answer in a file that is
  * named by its operation (`geteval-1.json`). SyntaxError: it is not JSON.
  */
 export function readRecording(fileName: string, text: string, by: RecordedBy): Recording {
@@ -58,9 +61,11 @@ function isCall(item: unknown): item is Json {
   return item !== null && typeof item === 'object' && 'operation' in item && 'answer' in item
 }
 
-function fromCall({ operation, request, answer }: Json): Answer | null {
+function fromCall({ operation, request, rooftop, answer }: Json): Answer | null {
   const fields = request !== null && typeof request === 'object' ? (request as Json) : {}
-  return operationAnswer(findOperation(String(operation)), fields, answer)
+  const found = operationAnswer(findOperation(String(operation)), fields, answer)
+  const { data } = recordedRooftop.safeParse(rooftop)
+  return found === null || data === undefined ? found : { ...found, rooftop: data }
 }
 
 /** What is read of an entry of a HAR file; its cookies, and its headers but the rooftop, are not. */

@@ -1,13 +1,16 @@
-import { accessSync, constants, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { listEvaluations, listUsers } from '../../api/contract/appraisal/evaluations.ts'
 import type { Operation } from '../../api/contract/operation.ts'
 import type { Answer } from '../../api/learn/answers.ts'
-import { type Ask, collectAnswers, plannedCalls } from '../../api/learn/collect.ts'
+import {
+  type Ask,
+  collectAnswers,
+  type PlannedCalls,
+  plannedCalls,
+} from '../../api/learn/collect.ts'
 import type { Finding } from '../../api/learn/decide.ts'
 import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts'
-import { type RecordedBy, readRecording } from '../../api/learn/recorded.ts'
 import { unexaminedGroups } from '../../api/learn/unexamined.ts'
 import { openServices } from '../../api/sources/open-services.ts'
 import { errorText, SyncError, UsageError } from '../../errors.ts'
@@ -17,8 +20,10 @@ import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
 import { changedLines, UneditableText, withWireValues } from '../config/set-wire.ts'
 import type { RunCommand } from './command.ts'
+import { readFiles } from './recorded-files.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
+import { findKeyForm, formText, keyFormCalls } from './wire-key-header.ts'
 
 /** What the names were learnt from. */
 interface Learnt {
@@ -39,7 +44,7 @@ export const learn: RunCommand = async (session, options, [paths]) => {
   const recorded = readFiles(files, session.config)
   if (!isStored) return showFindings(session, options, recorded)
   const { db } = await session.warehouse('read')
-  const { storedAnswers } = await import('./wire-stored.ts')
+  const { storedAnswers } = await import('../../web/console/names/stored-answers.ts')
   const { answers, vehicles } = await storedAnswers(db, rooftops)
   return showFindings(session, options, {
     answers: [...answers, ...recorded.answers],
@@ -51,6 +56,7 @@ export const learn: RunCommand = async (session, options, [paths]) => {
 export const check: RunCommand = async (session, options) => {
   const { config } = session
   const rooftops = chooseRooftops(config, (options['rooftop'] ?? []) as string[])
+  if (options['keyHeader'] === true) return await checkKeyHeader(session, rooftops[0]!, options)
   if (options['dryRun'] === true) return showPlan(session)
   const { answers, failed } = await requestSamples(session, rooftops)
   const lost = failed === 0 ? '' : `; ${plural(failed, 'call')} without an answer`
@@ -58,8 +64,51 @@ export const check: RunCommand = async (session, options) => {
   return showFindings(session, options, { answers, from })
 }
 
-function showPlan(session: Session): number {
-  const calls = plannedCalls.map(({ operation: { name, effect, summary }, most, why }) => ({
+/** Finds the header of the key by trying. The exit code is 1 when something must be changed still. */
+async function checkKeyHeader(
+  session: Session,
+  rooftop: RooftopConfig,
+  options: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { config } = session
+  if (options['dryRun'] === true) return showPlan(session, keyFormCalls)
+  const form = await findKeyForm(session, rooftop)
+  if (form === null)
+    throw new UsageError(
+      `The service takes key ${rooftop.key} in no known form: check the key itself, or set wire.appraisal.authHeader as the vendor says.`,
+    )
+  const { authHeader, authPrefix, calls, isProved } = form
+  const evidence = 'the service took the key so, and no wrong key'
+  const proposals = (['authHeader', 'authPrefix'] as const)
+    .filter((name) => form[name] !== config.wire.appraisal[name])
+    .map((name) => ({ setting: `appraisal.${name}`, proposal: form[name], evidence }))
+  const isWritten = options['write'] === true && isProved && proposals.length > 0
+  const edit = isWritten ? editConfig(config, proposals) : null
+  const open = edit === null ? proposals.length : 0
+  const document = {
+    authHeader,
+    authPrefix,
+    isProved,
+    calls,
+    mustChange: open,
+    changes: edit?.lines ?? [],
+  }
+  session.result(document, () => [
+    isProved
+      ? `The service takes key ${rooftop.key} as "${formText(form)}", and refuses a wrong key there (${plural(calls, 'call')}).`
+      : `The service answers to "${formText(form)}", but to a wrong key as well: that proves nothing (${plural(calls, 'call')}).`,
+    ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines]),
+    open === 0 ? 'Nothing has to be changed.' : '"--write" sets it in the config file.',
+  ])
+  edit?.write()
+  return isProved && open === 0 ? 0 : 1
+}
+
+export function showPlan(
+  session: Session,
+  planned: readonly PlannedCalls[] = plannedCalls,
+): number {
+  const calls = planned.map(({ operation: { name, effect, summary }, most, why }) => ({
     ...{ operation: name, effect, most },
     summary,
     why,
@@ -76,7 +125,7 @@ function showPlan(session: Session): number {
 }
 
 /** Sends the planned calls, each once: a repeat would be one more. */
-async function requestSamples(
+export async function requestSamples(
   { config, log, io }: Session,
   rooftops: readonly RooftopConfig[],
 ): Promise<{ answers: Answer[]; failed: number }> {
@@ -119,47 +168,6 @@ async function requestSamples(
   return { answers, failed }
 }
 
-/** A larger file is not a recording of a few answers. */
-const maxBytes = 200_000_000
-
-function readFiles(paths: readonly string[], config: Config): Learnt {
-  const { appraisal, vehicleData, rooftops, wire } = config
-  const by: RecordedBy = {
-    addresses: { appraisal: appraisal.baseUrl, vehicleData: vehicleData.baseUrl },
-    ...{ rooftops, wire },
-  }
-  const recordings = paths.flatMap(filesAt).map((file) => {
-    try {
-      if (statSync(file).size > maxBytes) throw new Error('it has more than 200 MB')
-      return readRecording(basename(file), readFileSync(file, 'utf8'), by)
-    } catch (cause) {
-      // The message of a syntax error quotes the text, which may name a customer.
-      const why = cause instanceof SyntaxError ? 'it is not JSON' : errorText(cause)
-      throw new UsageError(
-        `${file} cannot be read: ${why}.`,
-        cause instanceof SyntaxError ? {} : { cause },
-      )
-    }
-  })
-  const answers = recordings.flatMap((one) => one.answers)
-  const ignored = recordings.reduce((sum, one) => sum + one.ignored, 0)
-  const others =
-    ignored === 0 ? '' : ` (${plural(ignored, 'entry', 'entries')} of no documented call ignored)`
-  return { answers, from: `${plural(answers.length, 'recorded answer')}${others}` }
-}
-
-function filesAt(path: string): string[] {
-  try {
-    if (!statSync(path).isDirectory()) return [path]
-    return readdirSync(path)
-      .filter((name) => /\.(json|har)$/i.test(name))
-      .sort()
-      .map((name) => join(path, name))
-  } catch (cause) {
-    throw new UsageError(`${path} cannot be read: ${errorText(cause)}.`, { cause })
-  }
-}
-
 /** Prints a line for each setting, and writes what is proved into the config where that is asked for. The exit code is 1 when something
  *  must be changed still. */
 function showFindings(
@@ -176,6 +184,7 @@ function showFindings(
       ...one,
       state: 'unseen',
       path: null,
+      proposal: null,
       evidence,
       candidates: [],
       mustChange: false,
@@ -214,13 +223,16 @@ function showFindings(
 }
 
 /** The edit of the config file that sets what is proved. Nothing is written yet. */
-function editConfig({ file }: Config, proposals: readonly Finding[]) {
+function editConfig(
+  { file }: Config,
+  proposals: readonly Pick<Finding, 'setting' | 'proposal' | 'evidence'>[],
+) {
   if (file === null)
     throw new UsageError('--write needs a config file: write one with "forecourt init".')
   const day = new Date().toISOString().slice(0, 10)
-  const values = proposals.map(({ setting, path, evidence }) => ({
+  const values = proposals.map(({ setting, proposal, evidence }) => ({
     setting,
-    value: path!,
+    value: proposal!,
     reason: `${evidence}, ${day}`,
   }))
   try {

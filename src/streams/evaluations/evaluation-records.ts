@@ -6,6 +6,7 @@ import {
 } from '../../api/contract/appraisal/shapes.ts'
 import { defineRecords } from '../../sync/windows/windowed-records.ts'
 import { valueAt } from '../../values/json-path.ts'
+import { evaluationNames } from './evaluation-names.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, findEvaluation, normaliseEvaluation } from './normalise.ts'
 import { evaluationPeople } from './person.ts'
@@ -55,6 +56,7 @@ export const evaluationRecords = defineRecords<EvaluationRecord>({
     return Number.isSafeInteger(dealer) ? dealer : null
   },
   people: evaluationPeople,
+  names: evaluationNames,
   warnings: (record) => record.warnings,
   entryAt: (record) => record.entryAt,
   resolve: linkSalespeople,

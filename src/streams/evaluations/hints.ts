@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { commitRecords, withoutWindows } from '../../sync/records/commit-records.ts'
 import type { Hydrated } from '../../sync/records/hydrate.ts'
 import { readQuarantinedRecords } from '../../sync/records/quarantine.ts'
@@ -7,7 +7,7 @@ import type { SliceJob, SliceResult } from '../../sync/run/stream.ts'
 import type { StoredRecord, WindowedRecords } from '../../sync/windows/windowed-records.ts'
 import { readRecords } from '../../sync/windows/windowed-slice.ts'
 import { partition } from '../../values/partition.ts'
-import type { Tx } from '../../warehouse/db/transaction.ts'
+import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 
 const deliveriesPerSlice = 500
 /** Reads for one event, over about two minutes: the service may send an event before its reads show it. */
@@ -72,12 +72,11 @@ const outcomeOf = {
 
 /** Deliveries of the rooftop that are due, the oldest first. */
 async function waitingDeliveries({ context, rooftop }: SliceJob): Promise<Waiting[]> {
-  const { rows } = await context.pool.query<Waiting>(
-    `select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", not_shown as "notShown"
-     from ops.webhook_delivery where rooftop_id = $1 and state = 'waiting' and due_at <= now() and ${isForSource('$3')}
-     order by due_at, delivery_id limit $2`,
-    [rooftop.id, deliveriesPerSlice, context.queue.sourceId],
-  )
+  const { rows } = await sql<Waiting>`
+    select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", not_shown as "notShown"
+    from ops.webhook_delivery where rooftop_id = ${rooftop.id} and state = 'waiting' and due_at <= now()
+      and ${isForSource(context.queue.sourceId)}
+    order by due_at, delivery_id limit ${deliveriesPerSlice}`.execute(context.db)
   return rows
 }
 
@@ -147,12 +146,11 @@ async function moveToOwners(
 ): Promise<readonly Waiting[]> {
   const [theirs, ours] = partition(waiting, ({ evalId }) => owners.has(evalId))
   if (theirs.length === 0) return ours
-  await tx.client.query(
-    `update ops.webhook_delivery set rooftop_id = owner.rooftop_id, attempts = 0, not_shown = 0, due_at = now()
-     from unnest($1::bigint[], $2::int[]) as owner (delivery_id, rooftop_id)
-     where webhook_delivery.delivery_id = owner.delivery_id and state = 'waiting'`,
-    [theirs.map(({ id }) => id), theirs.map(({ evalId }) => owners.get(evalId)!)],
-  )
+  await sql`
+    update ops.webhook_delivery set rooftop_id = owner.rooftop_id, attempts = 0, not_shown = 0, due_at = now()
+    from unnest(${theirs.map(({ id }) => id)}::bigint[], ${theirs.map(({ evalId }) => owners.get(evalId)!)}::int[])
+      as owner (delivery_id, rooftop_id)
+    where webhook_delivery.delivery_id = owner.delivery_id and state = 'waiting'`.execute(tx.db)
   return ours
 }
 
@@ -174,27 +172,26 @@ async function markDeliveries(
   }
   const [answered, unread] = partition(waiting, ({ evalId }) => read.results.has(evalId))
   const [done, later] = partition(answered, (one) => isSeen(one) || one.notShown >= maxReads)
-  await tx.client.query(
-    `update ops.webhook_delivery set state = 'processed', outcome = result.outcome, run_id = $3, issue = null,
-       processed_at = clock_timestamp()
-     from unnest($1::bigint[], $2::text[]) as result (id, outcome)
-     where delivery_id = result.id and state = 'waiting'`,
-    [done.map(({ id }) => id), done.map((one) => read.results.get(one.evalId)!), run.runId],
-  )
-  await tx.client.query(
-    `update ops.webhook_delivery set not_shown = not_shown + 1, attempts = 0, issue = $2,
-       due_at = now() + interval '2 s' * power(2, not_shown)
-     where delivery_id = any($1::bigint[]) and state = 'waiting'`,
-    [later.map(({ id }) => id), 'the service does not show the event yet'],
-  )
+  await sql`
+    update ops.webhook_delivery set state = 'processed', outcome = result.outcome, run_id = ${run.runId}, issue = null,
+      processed_at = clock_timestamp()
+    from unnest(${done.map(({ id }) => id)}::bigint[], ${done.map((one) => read.results.get(one.evalId)!)}::text[])
+      as result (id, outcome)
+    where delivery_id = result.id and state = 'waiting'`.execute(tx.db)
+  await sql`
+    update ops.webhook_delivery
+    set not_shown = not_shown + 1, attempts = 0, issue = 'the service does not show the event yet',
+      due_at = now() + interval '2 s' * power(2, not_shown)
+    where delivery_id = any(${later.map(({ id }) => id)}::bigint[])
+      and state = 'waiting'`.execute(tx.db)
   const ids = unread.map(({ id }) => id)
-  await postponeDeliveries(tx.client, ids, 'the evaluation could not be read')
+  await postponeDeliveries(tx.db, ids, 'the evaluation could not be read')
 }
 
-/** Whether a process of the source, a parameter, reads a delivery: one that arrived there, or that no process of the other source
+/** Whether a process of the source reads a delivery: one that arrived there, or that no process of the other source
  *  has read for an hour, such as after a new base URL. */
-export function isForSource(parameter: string): string {
-  return `(coalesce(source_id = ${parameter}, true) or due_at < now() - interval '1 hour')`
+export function isForSource(sourceId: number) {
+  return sql`(coalesce(source_id = ${sourceId}, true) or due_at < now() - interval '1 hour')`
 }
 
 /** Failures in a row until a delivery is marked as failed: about six hours. A nightly run loads its evaluation anyway. */
@@ -203,16 +200,15 @@ const maxAttempts = 30
 /** Counts a failed attempt for waiting deliveries that were due at a moment (left out: now), and delays them. After the last
  *  attempt they are marked as failed. Deliveries that were postponed since that moment are not changed. */
 export async function postponeDeliveries(
-  on: pg.Pool | pg.ClientBase,
+  db: Db,
   ids: readonly number[],
   reason: string,
   asOf: string | null = null,
 ): Promise<void> {
-  await on.query(
-    `update ops.webhook_delivery set attempts = attempts + 1, issue = left($2, 400),
-       state = case when attempts + 1 >= $3 then 'failed' else state end,
-       due_at = now() + least(interval '15 minutes', interval '5 s' * power(2, least(attempts, 10)))
-     where delivery_id = any($1::bigint[]) and state = 'waiting' and due_at <= coalesce($4::timestamptz, now())`,
-    [ids, reason, maxAttempts, asOf],
-  )
+  await sql`
+    update ops.webhook_delivery set attempts = attempts + 1, issue = left(${reason}, 400),
+      state = case when attempts + 1 >= ${maxAttempts} then 'failed' else state end,
+      due_at = now() + least(interval '15 minutes', interval '5 s' * power(2, least(attempts, 10)))
+    where delivery_id = any(${ids}::bigint[])
+      and state = 'waiting' and due_at <= coalesce(${asOf}::timestamptz, now())`.execute(db)
 }

@@ -227,8 +227,7 @@ function readEvaluation(
     completed_at: times.completedAt,
     created_date_local: localDay(times.createdAt, rooftop.timeZone),
     completed_date_local: times.completedAt && localDay(times.completedAt, rooftop.timeZone),
-    // In kilometres too it has to be an integer of Postgres.
-    odometer: reader.integer(names.odometer, 0, 1_000_000_000),
+    odometer: reader.odometer(names.odometer, rooftop.odometerUnit),
     odometer_unit: rooftop.odometerUnit,
     condition_score: reader.integer(names.condition, 0, 10),
     final_price: reader.money('FinalPrice'),

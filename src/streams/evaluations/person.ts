@@ -40,11 +40,13 @@ function pricePaths({ userPrice }: AppraisalWire): string[] {
   return [userPrice.amount, userPrice.currency].flat().map((path) => `UserPrices.${path}`)
 }
 
-/** Whether a value at an unknown path can name no one: a time, a code, a number shorter than that of a phone. */
+/** An earlier time may be the date of birth of somebody who sells a car. */
+const firstTime = Date.UTC(2010, 0, 1)
+
+/** Whether a value at an unknown path can name no one: a recent time, a code, a number shorter than that of a phone. */
 function isImpersonal(value: string | number): boolean {
-  return typeof value === 'number'
-    ? Math.abs(value) < 1_000_000
-    : /^[A-Z]{0,3}$/.test(value) || parseUtc(value) !== null
+  if (typeof value === 'number') return Math.abs(value) < 1_000_000
+  return /^[A-Z]{0,3}$/.test(value) || (parseUtc(value)?.getTime() ?? 0) >= firstTime
 }
 
 /** The customer that the body names; all null when it names none. */

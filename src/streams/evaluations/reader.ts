@@ -1,3 +1,5 @@
+import { isEmpty } from '../../api/learn/answers.ts'
+import { type DistanceUnit, splitDistance } from '../../values/distance-unit.ts'
 import { firstCandidate, type JsonPath, valueAt } from '../../values/json-path.ts'
 import { moneyText } from '../../values/money.ts'
 import type { Issue } from '../../values/record.ts'
@@ -39,11 +41,27 @@ export class Reader {
     return text ?? this.#misfit(path, 'is not an amount that numeric(15,3) holds')
   }
 
-  /** A whole number within the range; text that spells a number is accepted. */
+  /** A whole number within the range; text that spells a number is accepted, and one that says that it is not known is null. */
   integer(path: JsonPath, least: number, greatest: number): number | null {
-    const value = valueAt(this.#record, path)
-    if (value === undefined || value === null || value === '') return null
-    const number = typeof value === 'string' ? Number(value.replaceAll(/[\s,]/g, '')) : value
+    return this.#integerOf(valueAt(this.#record, path), path, least, greatest)
+  }
+
+  /** A reading in `unit`, which a text may name behind the number: `48,000 km`. A reading in another unit is not converted. */
+  odometer(path: JsonPath, unit: DistanceUnit): number | null {
+    const distance = splitDistance(valueAt(this.#record, path))
+    if (distance.unit !== null && distance.unit !== unit)
+      return this.#misfit(
+        path,
+        `is in ${distance.unit}, but odometers of the rooftop are in ${unit}`,
+      )
+    // In kilometres too it has to be an integer of Postgres.
+    return this.#integerOf(distance.number, path, 0, 1_000_000_000)
+  }
+
+  #integerOf(value: unknown, path: JsonPath, least: number, greatest: number): number | null {
+    if (value === undefined || value === null || (typeof value === 'string' && isEmpty(value)))
+      return null
+    const number = typeof value === 'string' ? numberIn(value) : value
     if (typeof number === 'number' && number >= least && number <= greatest)
       return Math.round(number)
     return this.#misfit(path, `is not a number from ${least} to ${greatest}`)
@@ -64,4 +82,11 @@ export class Reader {
     this.issues.push({ path: typeof path === 'string' ? path : firstCandidate(path), message })
     return null
   }
+}
+
+/** A text's number, where commas and spaces group its digits. `48.000` is not one: it may mean 48 or 48,000. */
+function numberIn(text: string): number {
+  return /^-?\d[\d\s,]*(\.\d{1,2})?$/.test(text.trim())
+    ? Number(text.replaceAll(/[\s,]/g, ''))
+    : Number.NaN
 }

@@ -562,6 +562,52 @@ test('no finding holds a value, nor a key that may be the name of a person', () 
   expect(JSON.stringify(learn(answers, defaultWire))).not.toMatch(/canary|wharton/i)
 })
 
+/** Readings of the same evaluations on two days, without an update between them. */
+function readTwice(count: number, before: (at: number) => Item, after: (at: number) => Item) {
+  return [...evaluations(count, before), ...evaluations(count, after)]
+}
+
+test('a field that moved is found where the same evaluations have its values now', () => {
+  const km = (at: number) => 40_000 + at * 517
+  const moved = readTwice(
+    8,
+    (at) => ({ Odometer: km(at), Doors: 4 }),
+    (at) => ({ Vehicle: { Reading: km(at) }, Doors: 4 }),
+  )
+  // Of evaluations that were read on one day alone the former path stays right.
+  const others = evaluations(20, (at) => ({ Odometer: km(at), Doors: 4 })).slice(8)
+  const wire = wireSettings.parse({ appraisal: { evaluation: { odometer: 'Odometer' } } })
+
+  const found = learn([...others, ...moved], wire).find(({ setting }) =>
+    setting.endsWith('evaluation.odometer'),
+  )
+
+  expect(found).toMatchObject({
+    ...{ state: 'elsewhere', path: 'Vehicle.Reading', mustChange: true },
+    proposal: ['Vehicle.Reading', 'Odometer'],
+    evidence: '8 of 8 equal to what the same evaluation had there before',
+  })
+})
+
+test.each<[string, (at: number) => Item]>([
+  ['nothing has its values', () => ({})],
+  ['a new field has other values', (at) => ({ Reading: 90_000 - at * 311 })],
+  ['a field that was there before has equal values', (at) => ({ Copy: 40_000 + at * 517 })],
+  ['two new fields have them', (at) => ({ A: 40_000 + at * 517, B: 40_000 + at * 517 })],
+  [
+    'the evaluations were updated',
+    (at) => ({ Reading: 40_000 + at * 517, UpdatedAt: `2026-04-01T00:00:${10 + at}Z` }),
+  ],
+])('a field that is gone did not move where %s', (_, after) => {
+  const before = (at: number) => ({ Odometer: 40_000 + at * 517, Copy: 40_000 + at * 517 })
+  const wire = wireSettings.parse({ appraisal: { evaluation: { odometer: 'Odometer' } } })
+
+  const { state } = find(readTwice(8, before, after), 'evaluation.odometer', wire)
+
+  expect(state).not.toBe('elsewhere')
+  expect(state).not.toBe('confirmed')
+})
+
 test('at no service with other names is a finding wrong, before and after they are set', async () => {
   const wrong: string[] = []
   let proved = 0

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { type Decoys, otherNames } from '#src/sandbox/other-names.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { someOf } from '../../support/cases.ts'
@@ -17,8 +17,8 @@ const columnOf = { make: 'make', colour: 'colour', model: 'model', customerEmail
 /** A third of the evaluations have an object under the default name of the make, which fits no text: they go into quarantine. */
 const withOtherMakes = ({ evaluation, ...decoys }: Decoys): Decoys => ({
   ...decoys,
-  evaluation: (fields, one) => ({
-    ...evaluation(fields, one),
+  evaluation: (body, fields, one) => ({
+    ...evaluation(body, fields, one),
     Make: one.evalId % 3 === 0 ? { code: 7 } : null,
   }),
 })
@@ -73,7 +73,9 @@ test.for(someOf([10, 9, 12], 1))(
   },
 )
 
-test('a customer who was erased before the names were known stays erased', async () => {
+test('a customer who was erased before the names were known stays erased', {
+  tags: 'ci',
+}, async () => {
   const names = otherNames(12)
   const { evalList } = defaultWire.appraisal
   const wire = { ...names.wire, appraisal: { ...names.wire.appraisal, evalList } }
@@ -115,6 +117,43 @@ test('a customer who was erased before the names were known stays erased', async
   const { name, email, phone, address } = erased.customer
   const texts = JSON.stringify([loaded, stored])
   expect([name, email, phone, address].filter((text) => text && texts.includes(text))).toEqual([])
+})
+
+test('a field that moved at the service is read at both paths after wire learn --stored --write', {
+  tags: 'ci',
+}, async () => {
+  const size = { seed: 12, rooftops: 6, evaluations: 120, days: 20, now }
+  const sync = { start: '2026-02-18' }
+  await using fixture = await openFixture({ sandbox: size, sync })
+  await using folder = await temporaryFolder()
+  const { pool, url } = fixture.database
+  const file = join(folder.path, 'forecourt.yaml')
+  const config = { ...fixture.sandbox.clientConfig(), sync, warehouse: { url } }
+  await writeFile(file, stringify(config))
+  const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
+  const odometers = async () => await rowsOf(fixture, ['odometer'])
+  await fixture.night()
+  const before = await odometers()
+  // A third of the evaluations were read again since, without a change of theirs.
+  await pool.query(
+    `insert into raw.payload (rooftop_id, endpoint, natural_key, fetched_at, content_hash, body, run_id)
+     select rooftop_id, endpoint, natural_key, fetched_at + interval '1 day', sha256(natural_key::bytea),
+       json_build_array((item - 'Odometer'::text) || jsonb_build_object('Usage', jsonb_build_object('Distance', item -> 'Odometer'))), run_id
+     from raw.payload_json, lateral (select body::jsonb -> 0 as item) as one
+     where endpoint = 'geteval' and natural_key::bigint % 3 = 0`,
+  )
+
+  const learnt = await run('wire', 'learn', '--stored', '--write')
+  const written = parse(await readFile(file, 'utf8'))
+  const replayed = await run('replay', 'evaluations')
+
+  expect(learnt.stdout).toContain('what the same evaluation had there before')
+  expect(written.wire).toEqual({
+    appraisal: { evaluation: { odometer: ['Usage.Distance', 'Odometer', 'km', 'Km', 'KM'] } },
+  })
+  expect(replayed.code).toBe(0)
+  expect(before.length).toBeGreaterThan(100)
+  expect(await odometers()).toEqual(before)
 })
 
 async function openEntries({ database }: Fixture): Promise<number> {

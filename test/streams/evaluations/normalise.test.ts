@@ -140,6 +140,30 @@ test('every issue of a record is named at once', () => {
   expect(issues.map(({ path }) => path).sort()).toEqual(['Condition', 'Odometer', 'Year'])
 })
 
+test('a number that the service writes as not known is null', () => {
+  const { content } = goldenRecord({ Condition: '-', Year: 'N/A', Odometer: ' n/a ' })
+
+  expect(content.evaluation).toMatchObject({
+    ...{ condition_score: null, model_year: null, odometer: null },
+  })
+})
+
+test.each([['48,000 km'], ['48 000KMS'], ['48000 كم'], ['48,000'], [48_000]])(
+  'an odometer may name its unit: %s',
+  (Odometer) => {
+    const { content } = goldenRecord({ Odometer })
+
+    expect(content.evaluation).toMatchObject({ odometer: 48_000, odometer_unit: 'km' })
+  },
+)
+
+test.each(['48,000 miles', '48 thousand km', '48,000 kg', 'km', '48.000 km', '48.000', '1e5'])(
+  'an odometer in another unit, or without a number, is refused: %s',
+  (Odometer) => {
+    expect(issuesOf({ Odometer }).map(({ path }) => path)).toEqual(['Odometer'])
+  },
+)
+
 test('the hash does not depend on UpdatedAt, links or unknown fields, but on every value', () => {
   const hash = goldenRecord().hash
 

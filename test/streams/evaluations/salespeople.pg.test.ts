@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '../../support/build-world.ts'
+import { someOf } from '../../support/cases.ts'
 import { openChildFixture } from '../../support/child-fixture.ts'
 import { unicodeTestDatabase } from '../../support/postgres.ts'
 
@@ -12,10 +13,13 @@ const spellings = {
 } as const
 
 for (const [name, [first, second]] of Object.entries(spellings))
-  for (const [stored, named] of [
-    [first, second],
-    [second, first],
-  ])
+  for (const [stored, named] of someOf(
+    [
+      [first, second],
+      [second, first],
+    ],
+    1,
+  ))
     test(`a salesperson with ${name} is found again, in lists and evaluations, spelled ${named} after ${stored}`, async () => {
       const rooftops = ['one', 'two', 'three'].map((uid, index) =>
         aRooftop({ uid, dealerId: 101 + index, groupId: uid === 'three' ? 'other' : 'group-1' }),

@@ -1,0 +1,84 @@
+import type { Finding } from '../../../api/learn/decide.ts'
+import { learn } from '../../../api/learn/learn.ts'
+import { unexaminedGroups } from '../../../api/learn/unexamined.ts'
+import { html } from '../../../values/html.ts'
+import type { JsonPath } from '../../../values/json-path.ts'
+import { plural } from '../../../values/text.ts'
+import { storedAnswers } from '../names/stored-answers.ts'
+import { definePage } from '../page.ts'
+import { badge, type Tone } from '../parts/badge.ts'
+import { numbers, table } from '../parts/table.ts'
+
+/** A page is to be there at once: `wire learn --stored` reads more. */
+const maxRooftops = 4
+const most = { ofRooftop: 60, ofAll: 120 }
+
+const tones: Readonly<Record<Finding['state'], Tone>> = {
+  ...{ elsewhere: 'bad', absent: 'warn', ambiguous: 'quiet', suggested: 'quiet' },
+  ...{ confirmed: 'ok', unseen: 'quiet' },
+}
+const order = Object.keys(tones)
+
+export const names = definePage({
+  path: '/names',
+  title: 'Names',
+  question: 'Does the service use the names that the config says?',
+  roles: ['engineer', 'viewer'],
+  navigation: 'Names',
+  isMinor: true,
+  async read({ db, config }) {
+    const rooftops = config.rooftops.slice(0, maxRooftops)
+    const { answers, vehicles } = await storedAnswers(db, rooftops, most)
+    const findings = learn(answers, config.wire, vehicles)
+    return {
+      answers: answers.length,
+      findings: findings.toSorted(
+        (a, b) =>
+          Number(b.mustChange) - Number(a.mustChange) ||
+          order.indexOf(a.state) - order.indexOf(b.state),
+      ),
+      others: unexaminedGroups(config.wire, findings),
+    }
+  },
+  draw({ answers, findings, others }) {
+    const wrong = findings.filter(({ mustChange }) => mustChange).length
+    return html`<p>${
+      wrong === 0
+        ? 'Nothing has to be changed.'
+        : html`${plural(wrong, 'setting')} must be changed, or decided. <code>forecourt wire learn --stored</code> reads more answers; with <code>--write</code> it
+puts what is proved into the config file. Then <code>forecourt replay</code> and <code>forecourt quarantine retry</code> correct what is stored.`
+    }</p>
+${table({
+  caption: `Settings of wire, compared with ${plural(answers, 'stored answer')}`,
+  columns: ['Setting', 'State', 'Path', 'Evidence'],
+  rows: findings.map(({ setting, state, configured, path, candidates, evidence, mustChange }) => [
+    html`<code>${setting}</code>`,
+    html`${badge(state, tones[state])}${mustChange && html` <small>change it</small>`}`,
+    html`<code>${pathText(configured)}</code>${(path === null ? candidates : [{ path, form: '' }])
+      .filter((one) => one.path !== configured)
+      .map(
+        (one) => html`<div>→ <code>${pathText(one.path)}</code> <small>${one.form}</small></div>`,
+      )}`,
+    evidence,
+  ]),
+  empty: 'There are no settings.',
+})}
+${table({
+  caption: 'Settings that these answers cannot show',
+  columns: ['Group', numbers('Settings'), 'Shown by'],
+  rows: others.map(({ group, settings, evidence }) => [
+    html`<code>${group}</code>`,
+    settings.length,
+    html`<code>${evidence}</code>`,
+  ]),
+  empty: 'None.',
+})}`
+  },
+})
+
+function pathText(path: JsonPath): string {
+  return [path]
+    .flat()
+    .map((one) => (one === '' ? '""' : one))
+    .join(', ')
+}

@@ -1,0 +1,88 @@
+// node test/api/learn/figures.ts --from 10001 --to 13000: what the learner finds at services with other names, as the tables of
+// src/api/learn/README.md. --all: every evaluation and check was read, as after a night; otherwise what `wire check` reads.
+import { parseArgs } from 'node:util'
+import type { Finding, Rule } from '#src/api/learn/decide.ts'
+import { learn } from '#src/api/learn/learn.ts'
+import * as rules from '#src/api/learn/rules.ts'
+import { firstCandidate, valueAt } from '#src/values/json-path.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { type OtherService, otherService, wrongIn } from './other-services.ts'
+
+const { values } = parseArgs({
+  options: {
+    from: { type: 'string', default: '10001' },
+    to: { type: 'string', default: '10300' },
+    all: { type: 'boolean', default: false },
+  },
+})
+
+const named = new Map(
+  [...rules.evaluationRules, ...Object.values(rules).filter((one) => 'setting' in one)].map(
+    (rule) => [(rule as Rule).setting, (rule as Rule).isNamed],
+  ),
+)
+const groups = {
+  evalList: 'list',
+  evaluation: 'evaluation',
+  pastCheck: 'past checks',
+  watch: 'watch',
+}
+const results = [
+  'proved',
+  'suggested',
+  'suggested, other path',
+  'ambiguous',
+  'ambiguous, without it',
+  'absent',
+  'unseen',
+  'wrong',
+]
+
+/** What a finding is worth at the service. */
+function judge(finding: Finding, service: OtherService): string {
+  const { state, path, candidates } = finding
+  if (wrongIn([finding], service).length > 0) return 'wrong'
+  const truth = firstCandidate(valueAt(service.wire, finding.setting) as string)
+  if (state === 'confirmed' || state === 'elsewhere') return 'proved'
+  if (state === 'suggested') return path === truth ? state : 'suggested, other path'
+  if (state === 'ambiguous')
+    return candidates.some((one) => one.path === truth) ? state : 'ambiguous, without it'
+  return state
+}
+
+const counts = new Map<string, Map<string, number>>()
+let services = 0
+let wrongServices = 0
+let mostCalls = 0
+for (let seed = Number(values.from); seed <= Number(values.to); seed += 1) {
+  const service = await otherService(seed, { all: values.all })
+  const findings = learn(service.answers, defaultWire)
+  services += 1
+  if (wrongIn(findings, service).length > 0) wrongServices += 1
+  mostCalls = Math.max(mostCalls, service.requests.count())
+  for (const finding of findings) {
+    const group = Object.entries(groups).find(([name]) =>
+      finding.setting.includes(`.${name}.`),
+    )?.[1]
+    const isNamed = named.get(finding.setting)
+    if (group === undefined || isNamed === undefined) continue
+    const truth = firstCandidate(valueAt(service.wire, finding.setting) as string)
+    const row = `${group} | ${isNamed(truth) ? 'of the trade' : 'another'}`
+    const ofRow = counts.get(row) ?? new Map<string, number>()
+    counts.set(row, ofRow)
+    const result = judge(finding, service)
+    ofRow.set(result, (ofRow.get(result) ?? 0) + 1)
+  }
+}
+console.log(`| settings of the | word | settings | ${results.join(' | ')} |`)
+console.log(`|---|---|${'---|'.repeat(results.length + 1)}`)
+for (const [row, ofRow] of [...counts].sort()) {
+  const total = ofRow.values().reduce((sum, count) => sum + count, 0)
+  const shares = results.map(
+    (result) => `${((100 * (ofRow.get(result) ?? 0)) / total).toFixed(1)} %`,
+  )
+  console.log(`| ${row} | ${total} | ${shares.join(' | ')} |`)
+}
+console.log(
+  `${services} services, ${wrongServices} with a wrong finding, at most ${mostCalls} calls`,
+)
