@@ -1,4 +1,3 @@
-import type { Mapping } from './csv/map/column-mapping.ts'
 import type { CellIssue } from './csv/map/typing/typed-row.ts'
 
 /** What guards ask about: `removal`, too many vehicles would leave; `change`, lasting values of most would change; `values`, a median is
@@ -39,15 +38,14 @@ export interface GuardRefusal {
   readonly advice?: string
 }
 
-/** Why a readable list was not imported. */
+/** Why a list was not imported. */
 export type Refusal =
-  | {
-      /** The meaning of the columns is not certain. */
-      readonly is: 'columns'
-      readonly mapping: Mapping
-      readonly encoding: string
-      readonly delimiter: string
-    }
+  /** It is not a list. `why` says what it is, and what to do. */
+  | { readonly is: 'unreadable'; readonly why: string }
+  /** Several sheets of the workbook may be the list. */
+  | { readonly is: 'sheets'; readonly why: string; readonly sheets: readonly string[] }
+  /** The meaning of the columns is not certain: the questions of the mapping. */
+  | { readonly is: 'columns' }
   /** A snapshot that ends within a row. `why` says where. */
   | { readonly is: 'cut'; readonly why: string }
   | GuardRefusal

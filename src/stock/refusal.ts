@@ -1,32 +1,42 @@
 import { basename } from 'node:path'
 import { UsageError } from '../errors.ts'
-import type { Mapping } from './csv/map/column-mapping.ts'
 import { mapArguments, possibleAnswers, shellQuoted, unsureText } from './csv/map/mapping-text.ts'
 import { splitReading } from './csv/map/overrides.ts'
 import type { CellIssue } from './csv/map/typing/typed-row.ts'
+import type { ListCheck } from './import/list-check.ts'
 import type { ImportRequest } from './import/request.ts'
-import { type GuardRefusal, guardKinds, type Refusal } from './refusal-kinds.ts'
-import { SheetChoiceError } from './workbook/choose-sheet.ts'
+import { guardKinds } from './refusal-kinds.ts'
+
+/** What the words of a refusal name of its import. */
+export type RefusedRequest = Pick<ImportRequest, 'file' | 'input' | 'maps' | 'sheet'> & {
+  readonly rooftop: Pick<ImportRequest['rooftop'], 'uid' | 'name'>
+}
 
 /** A list that was not imported. The message is for the command line. */
 export class ListRefused extends UsageError {
-  readonly refusal: Refusal
+  readonly check: ListCheck
 
-  constructor(refusal: Refusal, request: ImportRequest) {
-    super(refusalText(refusal, request))
-    this.refusal = refusal
+  constructor(check: ListCheck, request: RefusedRequest) {
+    super(refusalText(check, request))
+    this.check = check
   }
 }
 
-function refusalText(refusal: Refusal, request: ImportRequest): string {
-  const { file, mode, rooftop } = request
+/** Why a list was not imported, and what to do. */
+function refusalText(check: ListCheck, request: RefusedRequest): string {
+  const { file, rooftop } = request
+  const refusal = check.refusals[0]!
   switch (refusal.is) {
+    case 'unreadable':
+      return refusal.why
+    case 'sheets':
+      return `${file}: ${refusal.why}. Nothing was imported.`
     case 'columns':
       return [
         `${basename(file)}: nothing was imported, because the meaning of its columns is not certain.`,
-        unsureText(refusal.mapping),
+        unsureText(check.mapping!),
         'The full command:',
-        `  ${importCommand(request, confirmingMaps(refusal.mapping, request))}`,
+        `  ${importCommand(check, request, confirmingMaps(check, request))}`,
       ].join('\n')
     case 'cut':
       return `${file}: ${refusal.why}. Nothing was imported, because missing vehicles would count as sold. To import the rows that exist, add --mode delta.`
@@ -40,7 +50,7 @@ function refusalText(refusal: Refusal, request: ImportRequest): string {
       return [
         `${file} ${refusal.would}. Nothing was imported. ${question}`,
         ...(refusal.advice === undefined ? [] : [`${refusal.advice}.`]),
-        ...(refusal.is === 'removal' && mode === 'snapshot'
+        ...(refusal.is === 'removal' && check.mode === 'snapshot'
           ? ['If it is part of the stock, add --mode delta.']
           : []),
         `${otherwise} add ${option}.`,
@@ -60,7 +70,8 @@ export function issueLine({ line, column, text, hint, advice, code }: CellIssue)
 
 /** The command line that imports the same list, with these options too. */
 function importCommand(
-  { file, input, rooftop, mode, sheet, only }: ImportRequest,
+  { mode, only }: ListCheck,
+  { file, input, rooftop, sheet }: RefusedRequest,
   options: string,
 ): string {
   const values = only === undefined ? [] : only.values.map((value) => `${only.column}=${value}`)
@@ -76,26 +87,27 @@ function importCommand(
 }
 
 /** The options that confirm a proposed mapping. */
-function confirmingMaps({ questions }: Mapping, { maps }: ImportRequest): string {
-  const answers = possibleAnswers(questions)
+function confirmingMaps({ mapping }: ListCheck, { maps }: RefusedRequest): string {
+  const answers = possibleAnswers(mapping!.questions)
   const field = (map: string) => splitReading(map.slice(0, map.indexOf('=')))[0]
   const answered = answers.map(field)
   const wanted = new Set([...maps.filter((map) => !answered.includes(field(map))), ...answers])
   return answers.length > 0 ? mapArguments([...wanted]) : '--map stock_number=<header> (or vin=)'
 }
 
+/** The same with its command. */
+export function refusalWords(check: ListCheck, request: RefusedRequest) {
+  return { reason: refusalText(check, request), command: confirmingCommand(check, request) }
+}
+
 /** The command that imports a refused list once a person has confirmed it; null: it has to be exported again. */
-export function confirmingCommand(request: ImportRequest, error: unknown): string | null {
-  const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof SheetChoiceError)
-    return importCommand(request, `--sheet ${shellQuoted(cause.sheets[0]!)}`)
-  if (!(error instanceof ListRefused)) return null
-  const { refusal } = error
+export function confirmingCommand(check: ListCheck, request: RefusedRequest): string | null {
+  const refusal = check.refusals[0]!
+  if (refusal.is === 'sheets')
+    return importCommand(check, request, `--sheet ${shellQuoted(refusal.sheets[0]!)}`)
   if (refusal.is === 'columns') {
-    const isAnswered = refusal.mapping.questions.some(({ maps }) => maps.length > 0)
-    return isAnswered ? importCommand(request, confirmingMaps(refusal.mapping, request)) : null
+    const isAnswered = check.mapping!.questions.some(({ maps }) => maps.length > 0)
+    return isAnswered ? importCommand(check, request, confirmingMaps(check, request)) : null
   }
-  return refusal.is in guardKinds
-    ? importCommand(request, guardKinds[refusal.is as GuardRefusal['is']].option)
-    : null
+  return 'would' in refusal ? importCommand(check, request, guardKinds[refusal.is].option) : null
 }

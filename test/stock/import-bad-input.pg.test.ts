@@ -3,47 +3,61 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
+import { caseCount, someOf } from '../support/cases.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 import { zipFile } from './workbook/zip-file.ts'
 
 const zip = (...names: readonly string[]) => zipFile(names.map((name) => ({ name, data: 'x' })))
 const good = listOf(vehicles(6))
 
-test.for<readonly [string, string | Uint8Array, RegExp]>([
-  [
-    'a binary file',
-    Buffer.from(Array.from({ length: 4000 }, (_, at) => (at * 37) % 32)),
-    /this is not text/,
-  ],
-  ['a PDF', '%PDF-1.7\n1 0 obj', /PDF document, not CSV/],
-  ['an xlsx that was cut', zip('xl/workbook.xml').subarray(0, -9), /file is damaged.*download it/],
-  ['an xlsx without a workbook', zip('[Content_Types].xml'), /workbook is damaged.*save it as a/],
-  ['a zip of two lists', zip('used.csv', 'new.csv'), /"used.csv", "new.csv". Unpack it/],
-  ['a gzip in a gzip', gzipSync(gzipSync(good)), /another archive: unpack both/],
-  ['0 bytes', '', /the file is empty.*export the stock list again/],
-  ['blank lines', '\n\n\n', /No column holds a stock number/],
-  [
-    'a file that is cut in a quoted cell',
-    `${good}S0007,JT,"Toyo`,
-    /the file ends within a quoted cell.*--mode delta/,
-  ],
-  [
-    '10,000 columns',
-    `${Array.from({ length: 10_000 }, (_, at) => `c${at}`).join(',')}\n`,
-    /has 10000 cells, the limit is/,
-  ],
-  [
-    'a cell of 50 MB',
-    `${good}S0007,"${'x'.repeat(50_000_000)}",Toyota,Corolla,2019,1,2,Red\n`,
-    /at line 8 is longer than [\d,]+ bytes: .*(shorten|split)/,
-  ],
-  ['a web page', '<!DOCTYPE html><html><body>Log in</body></html>', /web page/],
-  [
-    'prose',
-    'Dear all,\nplease find attached the list.\nKind regards\n',
-    /No column holds a stock number/,
-  ],
-])('%s: refused with what to do, nothing changed', async ([, content, message]) => {
+test.for(
+  someOf<readonly [string, string | Uint8Array, RegExp]>(
+    [
+      [
+        'a binary file',
+        Buffer.from(Array.from({ length: 4000 }, (_, at) => (at * 37) % 32)),
+        /this is not text/,
+      ],
+      ['a PDF', '%PDF-1.7\n1 0 obj', /PDF document, not CSV/],
+      [
+        'an xlsx that was cut',
+        zip('xl/workbook.xml').subarray(0, -9),
+        /file is damaged.*download it/,
+      ],
+      [
+        'an xlsx without a workbook',
+        zip('[Content_Types].xml'),
+        /workbook is damaged.*save it as a/,
+      ],
+      ['a zip of two lists', zip('used.csv', 'new.csv'), /"used.csv", "new.csv". Unpack it/],
+      ['a gzip in a gzip', gzipSync(gzipSync(good)), /another archive: unpack both/],
+      ['0 bytes', '', /the file is empty.*export the stock list again/],
+      ['blank lines', '\n\n\n', /No column holds a stock number/],
+      [
+        'a file that is cut in a quoted cell',
+        `${good}S0007,JT,"Toyo`,
+        /the file ends within a quoted cell.*--mode delta/,
+      ],
+      [
+        '10,000 columns',
+        `${Array.from({ length: 10_000 }, (_, at) => `c${at}`).join(',')}\n`,
+        /has 10000 cells, the limit is/,
+      ],
+      [
+        'a cell of 50 MB',
+        `${good}S0007,"${'x'.repeat(50_000_000)}",Toyota,Corolla,2019,1,2,Red\n`,
+        /at line 8 is longer than [\d,]+ bytes: .*(shorten|split)/,
+      ],
+      ['a web page', '<!DOCTYPE html><html><body>Log in</body></html>', /web page/],
+      [
+        'prose',
+        'Dear all,\nplease find attached the list.\nKind regards\n',
+        /No column holds a stock number/,
+      ],
+    ],
+    3,
+  ),
+)('%s: refused with what to do, nothing changed', async ([, content, message]) => {
   await using fixture = await openImportFixture()
   await fixture.import(good)
   const before = await fixture.content()
@@ -90,13 +104,16 @@ test('text that Postgres cannot store does not stop a list', async () => {
   expect(first!.cells[2]).toBe('Toy\uFFFDota')
 })
 
-test('a quote that swallows most of a list stops neither the mapping nor the import', async () => {
+test('a quote that swallows most of a list stops neither the mapping nor the import', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
-  const rest = Array.from({ length: 200_000 }, (_, index) => `S${100_000 + index},Hilux,2019,12990`)
+  const count = caseCount(200_000)
+  const rest = Array.from({ length: count }, (_, index) => `S${100_000 + index},Hilux,2019,12990`)
   const lines = ['Stock Number,Model,Year,Price', 'S1,"5dr Hilux,2019,12990', ...rest, '']
 
   const report = await fixture.import(lines.join('\r\n'))
 
-  expect(report).toMatchObject({ records: 200_001, added: report.accepted })
-  expect(report.accepted).toBeGreaterThanOrEqual(200_000)
+  expect(report).toMatchObject({ records: count + 1, added: report.accepted })
+  expect(report.accepted).toBeGreaterThanOrEqual(count)
 })

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { type Config, makeConfig } from '#src/app/config/read.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import type { ImportRequest, StockImportReport } from '#src/stock/import/request.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -53,7 +54,7 @@ export async function openImportFixture(graceDays = 3): Promise<ImportFixture> {
       rooftop: { ...configured, ...(timezone === undefined ? {} : { timezone }) },
     }
     const services = {
-      warehouse: { pool, config },
+      warehouse: { pool, db: openDb(pool), config },
       signal: signal ?? new AbortController().signal,
       ...(crashPoint ? { crashPoint } : {}),
     }

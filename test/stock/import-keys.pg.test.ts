@@ -66,7 +66,7 @@ test('equal rows are imported once, contradicting rows are rejected', async () =
   ])
 })
 
-test('new vehicles whose rows contradict each other are not added', async () => {
+test('new vehicles whose rows contradict each other are not added', { tags: 'ci' }, async () => {
   await using fixture = await openImportFixture()
 
   const report = await fixture.import(listOf([...vehicles(3), aVehicle(2, { km: '9' })]), {
@@ -92,7 +92,9 @@ test('a VIN with two stock numbers is imported, with a warning on both rows', as
   ).toEqual([{ code: 'DUPLICATE_VIN' }, { code: 'DUPLICATE_VIN' }])
 })
 
-test('a repeated stock number is treated the same far apart and close together', async () => {
+test('a repeated stock number is treated the same far apart and close together', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const note = 'a long story '.repeat(80)
   const lines = listOf([...vehicles(3000), aVehicle(2), aVehicle(4, { price: '1' })])
@@ -109,7 +111,9 @@ test('a repeated stock number is treated the same far apart and close together',
   expect(again.changes).toEqual([{ stockNo: 'S0004', change: 'added', changes: {} }])
 })
 
-test('the report shows its maximum of added vehicles, also if some contradict each other', async () => {
+test('the report shows its maximum of added vehicles, also if some contradict each other', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
 
   const report = await fixture.import(listOf([...vehicles(1500), aVehicle(2, { price: '1' })]))

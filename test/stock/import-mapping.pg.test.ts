@@ -66,7 +66,9 @@ test('a price column of ranges is asked about with the consequence of a yes', as
   expect(without).toMatchObject({ status: 'imported', accepted: 3 })
 })
 
-test('a column that an older release left out is read again, in the same file too', async () => {
+test('a column that an older release left out is read again, in the same file too', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const first = await fixture.import(list(years, days), { maps: ['price_asking=', 'model_year='] })
   await fixture.pool.query('update ops.stock_mapping set absent = null')
@@ -104,7 +106,9 @@ function twoPrices(name: string, second: (at: number) => string, first = 'Price'
   return [`Stock Number,VIN,Make,Model,Year,Km,${first},${name}`, ...rows, ''].join('\r\n')
 }
 
-test('a second price that is lower is asked about, whether all vehicles have it or some', async () => {
+test('a second price that is lower is asked about, whether all vehicles have it or some', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const some = twoPrices('Reduced To', (at) => (at < 2 ? '19000' : ''))
   const all = twoPrices('Internet Price', (at) => String(19_500 + at))
@@ -125,7 +129,9 @@ test('a second price that is lower is asked about, whether all vehicles have it 
   expect(units).toEqual([0, 1, 2, 3, 4, 5].map((at) => ({ price: 19_500 + at })))
 })
 
-test('another amount, a price before a reduction and one that is equal are not asked about', async () => {
+test('another amount, a price before a reduction and one that is equal are not asked about', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const lists = [
     twoPrices('Was', (at) => String(22_000 + at)),
@@ -138,7 +144,9 @@ test('another amount, a price before a reduction and one that is equal are not a
     expect(await fixture.import(list, { dryRun: true })).toMatchObject({ accepted: 6 })
 })
 
-test('a price without tax is stored as written, and the import says so', async () => {
+test('a price without tax is stored as written, and the import says so', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   for (const header of ['Price ex GST', 'Price (excl. VAT)', 'Price + tax']) {
     const report = await fixture.import(list(years, days, names(header)), { dryRun: true })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
+import { someOf } from '../support/cases.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 const list = listOf(vehicles(20))
@@ -14,44 +15,49 @@ const prices = (change: (price: number) => number | string) =>
   mapRows((cells) => cells.with(6, String(change(Number(cells[6])))))
 const without = (column: number) => mapRows((cells) => cells.with(column, ''))
 
-test.for([
-  [
-    'make and model swapped',
-    swapped,
-    /would change the make of 20 of 20 \(S0001: Toyota → Corolla\), change the model of 20 of 20/,
-  ],
-  [
-    'the price column empty',
-    without(6),
-    /remove the asking price of 20 of 20 \(S0001: 20001 → none\)/,
-  ],
-  ['all years gone', without(4), /remove the year of 20 of 20/],
-  ['all VINs gone', without(1), /remove the VIN of 20 of 20/],
-  [
-    'the odometers of another column',
-    mapRows((cells) => cells.with(5, String(Number(cells[5]) / 10))),
-    /reduce the odometer of 20 of 20/,
-  ],
-  ['prices in cents', prices((price) => price * 100), /change the asking price of 20 of 20/],
-  [
-    'prices a hundredth',
-    prices((price) => price / 100),
-    /change the asking price of 20 of 20 \(S0001: 20001 → 200.01/,
-  ],
-  [
-    'prices in another currency',
-    prices((price) => `${price} SEK`),
-    /change the currency of 20 of 20 \(S0001: AUD → SEK\)/,
-  ],
-  [
-    'a column less',
-    list
-      .split('\r\n')
-      .map((row) => row.split(',').toSpliced(6, 1).join(','))
-      .join('\r\n'),
-    /remove the asking price/,
-  ],
-])(
+test.for(
+  someOf(
+    [
+      [
+        'make and model swapped',
+        swapped,
+        /would change the make of 20 of 20 \(S0001: Toyota → Corolla\), change the model of 20 of 20/,
+      ],
+      [
+        'the price column empty',
+        without(6),
+        /remove the asking price of 20 of 20 \(S0001: 20001 → none\)/,
+      ],
+      ['all years gone', without(4), /remove the year of 20 of 20/],
+      ['all VINs gone', without(1), /remove the VIN of 20 of 20/],
+      [
+        'the odometers of another column',
+        mapRows((cells) => cells.with(5, String(Number(cells[5]) / 10))),
+        /reduce the odometer of 20 of 20/,
+      ],
+      ['prices in cents', prices((price) => price * 100), /change the asking price of 20 of 20/],
+      [
+        'prices a hundredth',
+        prices((price) => price / 100),
+        /change the asking price of 20 of 20 \(S0001: 20001 → 200.01/,
+      ],
+      [
+        'prices in another currency',
+        prices((price) => `${price} SEK`),
+        /change the currency of 20 of 20 \(S0001: AUD → SEK\)/,
+      ],
+      [
+        'a column less',
+        list
+          .split('\r\n')
+          .map((row) => row.split(',').toSpliced(6, 1).join(','))
+          .join('\r\n'),
+        /remove the asking price/,
+      ],
+    ],
+    2,
+  ),
+)(
   '%s: refused without changes, and imported with --allow-mass-change',
   async ([, bad, message]) => {
     await using fixture = await openImportFixture()
@@ -93,7 +99,7 @@ test('half of the list changed, new prices, a sale and another spelling of a mak
     expect(await fixture.import(other)).toMatchObject({ status: 'imported' })
 })
 
-test('fields that the user maps in the same command are not checked', async () => {
+test('fields that the user maps in the same command are not checked', { tags: 'ci' }, async () => {
   await using fixture = await openImportFixture()
   await fixture.import(swapped, { maps: ['make=Make', 'model=Model'] })
 
@@ -118,7 +124,7 @@ test('a delta list without the columns of a vehicle does not empty them', async 
   await expect(fixture.import(prices, { mode: 'delta' })).rejects.toThrow(/remove the make/)
 })
 
-test('dates in stock that become unreadable, or change, are refused', async () => {
+test('dates in stock that become unreadable, or change, are refused', { tags: 'ci' }, async () => {
   await using fixture = await openImportFixture()
   const dated = (date: (row: number) => string) =>
     list

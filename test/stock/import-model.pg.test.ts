@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type SeededRandom, seededRandom } from '#src/sandbox/seeded-random.ts'
-import { someOf } from '../support/cases.ts'
+import { caseCount, someOf } from '../support/cases.ts'
 import { aVehicle, listOf, openImportFixture, type Vehicle, vinOf } from './import-fixture.ts'
 
 interface Unit {
@@ -90,7 +90,7 @@ test.each(someOf([1, 2, 3], 1))(
     await using fixture = await openImportFixture(365)
     const random = seededRandom(seed, 'lists')
     let stock: Stock = new Map()
-    for (let round = 0; round < 40; round += 1) {
+    for (let round = 0; round < caseCount(25, 15); round += 1) {
       const list = randomList(random)
       const { after, report, twoVins } = applied(stock, list)
       const text = listOf(list)

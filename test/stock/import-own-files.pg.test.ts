@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runExport } from '#src/stock/export/export.ts'
 import type { ExportSubject } from '#src/stock/export/subject.ts'
+import { someOf } from '../support/cases.ts'
 import {
   aVehicle,
   type ImportFixture,
@@ -24,8 +25,9 @@ const rows = {
   'cells too many': `S0009,${aVehicle(9).vin},Toyota,Corolla,Hatch,2019,45063,20009,Red`,
 }
 
-test.for(Object.entries(rows))(
+test.for(someOf(Object.entries(rows), 1))(
   'a row with %s that is not corrected in the rejects file stays rejected',
+  { tags: 'ci' },
   async ([, row]) => {
     await using fixture = await openImportFixture()
     const rejects = join(fixture.folder, 'rejects.csv')
@@ -65,7 +67,9 @@ test('the code of a problem is read from its column, never from the text of the 
   expect(report.issues[0]).toMatchObject({ code: 'missing-cell', line: 3 })
 })
 
-test('a re-imported upload with prices keeps its damaged rows rejected', async () => {
+test('a re-imported upload with prices keeps its damaged rows rejected', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(9)))
   const { importId } = await fixture.import(damaged(rows['cells too few']))
@@ -81,7 +85,9 @@ test('a re-imported upload with prices keeps its damaged rows rejected', async (
   expect(await fixture.rows(own)).toEqual(before)
 })
 
-test('a row is accepted once its cells are completed or its error is emptied in the rejects file', async () => {
+test('a row is accepted once its cells are completed or its error is emptied in the rejects file', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const rejects = join(fixture.folder, 'rejects.csv')
   const many = rows['cells too many']
@@ -147,7 +153,9 @@ test('a rejects file of an earlier version, with the code in the text alone, is 
   expect(after).toMatchObject({ accepted: 2, rejected: 0, added: 1, unchanged: 1 })
 })
 
-test('an upload with the prices of an earlier version has no prices of the dealer, and keeps its damaged rows rejected', async () => {
+test('an upload with the prices of an earlier version has no prices of the dealer, and keeps its damaged rows rejected', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(9)))
   const { importId, mapping } = await fixture.import(damaged(rows['cells too few']))
@@ -169,7 +177,9 @@ test('an upload with the prices of an earlier version has no prices of the deale
   expect(rowsOf(again)).toEqual(rowsOf(bytes))
 })
 
-test('vehicles that a full export lists as missing or off stock are not restored by its import', async () => {
+test('vehicles that a full export lists as missing or off stock are not restored by its import', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture(0)
   await fixture.import(listOf(vehicles(9)))
   await fixture.import(listOf(vehicles(8)))

@@ -39,7 +39,9 @@ test('a price with two readings is refused with both, and the answer is used for
   expect(other.changes[0]!.changes['asking_price']).toEqual([512.345, 512_345])
 })
 
-test('a contradiction after the rows that show the columns is asked about too', async () => {
+test('a contradiction after the rows that show the columns is asked about too', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const grouped = vehicles(700).map((vehicle) => ({ ...vehicle, price: '18.990' }))
   const list = listOf([...grouped, aVehicle(701, { price: '527.36' })])
@@ -100,7 +102,9 @@ test('the numbers of a workbook are loaded, exported as they were uploaded, and 
   expect(back.document).toMatchObject({ accepted: 3, unchanged: 3, updated: 0, rejected: 0 })
 })
 
-test('a rejected row of a workbook comes back alone with the same numbers', async () => {
+test('a rejected row of a workbook comes back alone with the same numbers', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const rejects = `${fixture.folder}/rejects.csv`
   const row = (stock: string, odometer: readonly [number, number] | string) =>
@@ -119,7 +123,9 @@ test('a rejected row of a workbook comes back alone with the same numbers', asyn
   ])
 })
 
-test('dates that Excel exchanged are a warning of their column once they are answered', async () => {
+test('dates that Excel exchanged are a warning of their column once they are answered', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const row = (at: number, day: string | readonly [number, number]) =>
     [`S${at}X`, 'Kia', 'Rio', '2012', '45000', '18990', day] as const

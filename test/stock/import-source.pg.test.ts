@@ -26,7 +26,9 @@ test('a file that grows while it is imported is refused, and nothing is changed'
   expect(await fixture.content()).toEqual(before)
 })
 
-test('the hashed bytes are the imported ones, also if the styles of a column need a second reading', async () => {
+test('the hashed bytes are the imported ones, also if the styles of a column need a second reading', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const rows = Array.from({ length: 700 }, (_, index) => `S${index},Kia,Rio,05/06/2025`)
   const list = ['Stock Number,Make,Model,Date In Stock', ...rows, 'S900,Kia,Rio,06/25/2025', '']
@@ -87,7 +89,7 @@ test('endless input is closed when the import is stopped', async () => {
   await expect(stopped).rejects.toThrow('stopped by a test')
 })
 
-test("the user's delimiter and encoding override the detected ones", async () => {
+test("the user's delimiter and encoding override the detected ones", { tags: 'ci' }, async () => {
   await using fixture = await openImportFixture()
   const list = Buffer.from(
     'Stock Number|Make;Code|Model\nS1|Kia;1|Rio \xe9\nS2|Kia;2|Rio\n',
@@ -109,7 +111,7 @@ test("the user's delimiter and encoding override the detected ones", async () =>
   )
 })
 
-test('every kind of issue is counted separately, for any severity', async () => {
+test('every kind of issue is counted separately, for any severity', { tags: 'ci' }, async () => {
   await using fixture = await openImportFixture()
   const vin = (start: string, index: number) => `${start}AAAAAAA9AA${100_000 + index}`
   const rows = Array.from({ length: 38 }, (_, index) => {

@@ -35,7 +35,9 @@ test('a transaction in an open one is refused: its commit would end both', async
   await expect(nested).rejects.toThrow(/a transaction is open on this connection/)
 })
 
-test('a list beyond the size of a batch that is typed twice is stored like one that is typed once', async () => {
+test('a list beyond the size of a batch that is typed twice is stored like one that is typed once', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const notes = 'one owner, full history, '.repeat(12)
   const rows = Array.from(

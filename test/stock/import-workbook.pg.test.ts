@@ -32,7 +32,9 @@ test('a workbook loads the same stock as the same list in CSV', async () => {
   expect(asCsv).toHaveLength(12)
 })
 
-test('the same workbook again does nothing, and another of its sheets is another list', async () => {
+test('the same workbook again does nothing, and another of its sheets is another list', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const book = workbook({
     sheets: [
@@ -84,7 +86,9 @@ test('errors and formulas without a value are issues of their rows, numbers keep
   ])
 })
 
-test('rejected rows of a workbook are written as CSV and can be imported', async () => {
+test('rejected rows of a workbook are written as CSV and can be imported', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const list = listOf(vehicles(3)).replace('20002', 'forty2')
   const rejects = `${fixture.folder}/rejects.csv`
@@ -98,7 +102,9 @@ test('rejected rows of a workbook are written as CSV and can be imported', async
   expect(again).toMatchObject({ records: 1, accepted: 1, added: 1 })
 })
 
-test('outline subtotals of a workbook are passed over as information, with formulas that were never calculated too', async () => {
+test('outline subtotals of a workbook are passed over as information, with formulas that were never calculated too', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openImportFixture()
   const [header, ...lines] = listOf(vehicles(6)).trimEnd().split('\r\n')
   const subtotal = (label: string, first: number, last: number) =>

@@ -75,7 +75,7 @@ test('a refusal is the same apart as here, with its class and its fields', async
   expect(usage).not.toBeInstanceOf(CsvFileError)
 })
 
-test('an error of the source is the error of the list', async () => {
+test('an error of the source is the error of the list', { tags: 'ci' }, async () => {
   const broken = new UsageError('the file was written to')
   const source = {
     read: async function* () {
@@ -120,7 +120,9 @@ test('a signal ends the reading at once, before and within the list', async () =
   await expect(reading()).rejects.toThrow('stopped later')
 })
 
-test('hostile lists hold up neither timers nor sockets of the program', async () => {
+test('hostile lists hold up neither timers nor sockets of the program', {
+  tags: 'ci',
+}, async () => {
   const chosen = someOf(
     hostileLists.filter((_, index) => index % 40 === 0),
     4,

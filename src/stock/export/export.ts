@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
-import { inTransaction } from '../../warehouse/db/transaction.ts'
+import { type Db, inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import {
   isTextColumn,
   type Mart,
@@ -49,17 +50,14 @@ interface Exported {
 export async function runExport(pool: pg.Pool, request: ExportRequest): Promise<Exported> {
   return await inTransaction(
     pool,
-    async ({ client }) => await writeExport(client, request),
+    async (tx) => await writeExport(tx, request),
     'repeatable read, read only',
   )
 }
 
 /** The same within an open transaction, whose rights limit what is read. */
-export async function writeExport(
-  client: pg.ClientBase,
-  request: ExportRequest,
-): Promise<Exported> {
-  return await writers[request.format](client, request)
+export async function writeExport(tx: Tx, request: ExportRequest): Promise<Exported> {
+  return await writers[request.format](tx, request)
 }
 
 const writers = { csv: exportText, xlsx: exportWorkbook, parquet: exportParquet } as const
@@ -69,9 +67,9 @@ interface Page {
   readonly rows: number
 }
 
-async function exportText(client: pg.ClientBase, request: ExportRequest): Promise<Exported> {
+async function exportText({ db }: Tx, request: ExportRequest): Promise<Exported> {
   let rows = 0
-  const pages = await pagesFor(client, request)
+  const pages = await pagesFor(db, request)
   const chunks = async function* () {
     if (request.bom) yield byteOrderMark
     for await (const page of pages) {
@@ -94,9 +92,9 @@ async function writeTo(
   return null
 }
 
-async function exportWorkbook(client: pg.ClientBase, request: ExportRequest): Promise<Exported> {
+async function exportWorkbook({ db }: Tx, request: ExportRequest): Promise<Exported> {
   let rows = 0
-  const sheet = await buildSheet(client, request.subject)
+  const sheet = await buildSheet(db, request.subject)
   const counted = async function* () {
     for await (const page of sheet.pages) {
       rows += page.length
@@ -109,19 +107,19 @@ async function exportWorkbook(client: pg.ClientBase, request: ExportRequest): Pr
 
 /** Resolves once the mart or import is found; its pages follow. */
 async function pagesFor(
-  client: pg.ClientBase,
+  db: Db,
   { subject, delimiter, raw }: ExportRequest,
 ): Promise<AsyncIterable<Page>> {
   if (subject.is === 'original') {
     const { rooftop, importId } = subject
-    const file = await readStoredFile(client, rooftop, importId)
-    return originalWithPrices(client, file, { rooftopId: rooftop.id, delimiter, raw })
+    const file = await readStoredFile(db, rooftop, importId)
+    return originalWithPrices(db, file, { rooftopId: rooftop.id, delimiter, raw })
   }
   const style = { ...defaultStyle, delimiter: delimiter ?? defaultStyle.delimiter }
   if (subject.is === 'mart')
-    return textPages(martRecords(client, await readMart(client, subject.name), raw), style)
+    return textPages(martRecords(db, await readMart(db, subject.name), raw), style)
   const { all, rooftop } = subject
-  return textPages(pricedList(client, { rooftopId: rooftop.id, all, raw }), style)
+  return textPages(pricedList(db, { rooftopId: rooftop.id, all, raw }), style)
 }
 
 type Records = readonly (readonly string[])[]
@@ -135,11 +133,7 @@ async function* textPages(pages: AsyncIterable<Records>, style: CsvStyle): Async
   }
 }
 
-async function* martRecords(
-  client: pg.ClientBase,
-  mart: Mart,
-  raw: boolean,
-): AsyncGenerator<Records> {
+async function* martRecords(db: Db, mart: Mart, raw: boolean): AsyncGenerator<Records> {
   yield [mart.columns.map(({ name }) => name)]
   const columns = mart.columns.map((column) => {
     const isSafe = raw || !isTextColumn(column)
@@ -148,14 +142,14 @@ async function* martRecords(
       return isSafe ? text : escapeFormula(text)
     }
   })
-  for await (const page of queryPages<MartRow>(client, martQuery(mart)))
+  for await (const page of queryPages(db, sql.raw<MartRow>(martQuery(mart))))
     yield page.map((row) => columns.map((cell) => cell(row)))
 }
 
-async function exportParquet(client: pg.ClientBase, request: ExportRequest): Promise<Exported> {
+async function exportParquet({ db, client }: Tx, request: ExportRequest): Promise<Exported> {
   const { subject } = request
   if (subject.is !== 'mart') throw new Error('Parquet needs a mart.')
-  const mart = await readMart(client, subject.name)
+  const mart = await readMart(db, subject.name)
   let rows = 0
   const chunks = async function* () {
     rows = yield* parquetChunks(client, mart)

@@ -1,5 +1,6 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { plainText } from '../csv/map/typing/plain-text.ts'
 import { typeVin } from '../csv/map/typing/vehicle-keys.ts'
 import { readCells } from '../csv/read/read-cells.ts'
@@ -45,19 +46,18 @@ type Records = readonly (readonly string[])[]
  * export appended are replaced. Surplus cells of a row come last.
  */
 export async function* originalRecords(
-  client: pg.ClientBase,
+  db: Db,
   file: StoredFile,
   options: Pick<OriginalOptions, 'rooftopId' | 'raw'>,
 ): AsyncGenerator<Records> {
   const safe = options.raw ? (cell: string) => cell : escapeFormula
   const width = originalWidth(file)
-  const query = `
+  const query = sql<ImportRow>`
     select row.status as row_status, row.issues, row.cells, priced.*
     from core.stock_import_row as row
-    left join (${pricedUnits}) as priced on priced.stock_no = row.stock_no and row.status in ('accepted', 'collapsed')
-    where row.import_id = $2 order by row.line_no`
-  const pages = queryPages<ImportRow>(client, query, [options.rooftopId, file.importId])
-  for await (const page of pages)
+    left join (${pricedUnits(options.rooftopId)}) as priced on priced.stock_no = row.stock_no and row.status in ('accepted', 'collapsed')
+    where row.import_id = ${file.importId} order by row.line_no`
+  for await (const page of queryPages(db, query))
     yield page.map((row) => {
       const originals = fitted(row.cells, width).map(safe)
       const tooMany = row.cells.slice(file.width).map(safe)
@@ -67,13 +67,13 @@ export async function* originalRecords(
 
 /** The same as text, with the preamble and the header. */
 export async function* originalWithPrices(
-  client: pg.ClientBase,
+  db: Db,
   file: StoredFile,
   options: OriginalOptions,
 ): AsyncGenerator<{ readonly text: string; readonly rows: number }> {
   const style = fileStyle(file, options)
   yield { text: headText(file, style, options), rows: 0 }
-  for await (const records of originalRecords(client, file, options))
+  for await (const records of originalRecords(db, file, options))
     yield { text: csvText(records, style), rows: records.length }
 }
 

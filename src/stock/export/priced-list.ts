@@ -1,5 +1,6 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { escapeFormula } from '../csv/write/escape-formula.ts'
 import { extraColumn, listColumns, priceColumns } from '../own-columns.ts'
 import {
@@ -21,7 +22,7 @@ interface ListOptions {
 }
 
 /** Only units of the newest list: a unit in its days of grace would be in stock again when the export is imported. */
-const onHand = 'and unit.missing_since is null and unit.off_stock_at is null'
+const onHand = sql`and unit.missing_since is null and unit.off_stock_at is null`
 
 interface UnitRow extends PricedUnit {
   readonly stock_no: string
@@ -43,38 +44,33 @@ interface UnitRow extends PricedUnit {
  * (`extras`) are between the two groups of stable columns, so that the list can be imported again.
  */
 export async function* pricedList(
-  client: pg.ClientBase,
+  db: Db,
   options: ListOptions,
 ): AsyncGenerator<readonly (readonly string[])[]> {
-  const extras = await readExtraFields(client, options)
+  const extras = await readExtraFields(db, options)
   yield [[...Object.keys(listColumns), ...extras.map(extraColumn), ...priceColumns]]
   const safe = options.raw ? (cell: string) => cell : escapeFormula
-  const units = queryPages<UnitRow>(client, listQuery(options), [options.rooftopId])
-  for await (const page of units) yield page.map((unit) => unitRecord(unit, extras, safe))
+  for await (const page of queryPages(db, listQuery(options)))
+    yield page.map((unit) => unitRecord(unit, extras, safe))
 }
 
-function listQuery({ all }: ListOptions): string {
-  return `
+function listQuery({ rooftopId, all }: ListOptions) {
+  return sql<UnitRow>`
     select priced.*, unit.plate, unit.make, unit.model, unit.variant, unit.model_year, unit.asking_price, unit.cost,
       unit.currency_code, unit.price_on_application, unit.acquired_on, unit.extras
     from core.stock_unit as unit
-    join (${pricedUnits}) as priced using (stock_no)
-    where unit.rooftop_id = $1 ${all ? '' : onHand}
+    join (${pricedUnits(rooftopId)}) as priced using (stock_no)
+    where unit.rooftop_id = ${rooftopId} ${all ? sql`` : onHand}
     order by unit.stock_no`
 }
 
 /** The extra fields that any unit has. An odometer reading in km is left out: odometer_km has it. */
-async function readExtraFields(
-  client: pg.ClientBase,
-  options: ListOptions,
-): Promise<readonly string[]> {
-  const { rows } = await client.query<{ field: string; miles: boolean }>(
-    `select extra.key as field, bool_or(extra.key = 'odometer_unit' and extra.value = 'mi') as miles
-     from core.stock_unit as unit, jsonb_each_text(unit.extras) as extra
-     where unit.rooftop_id = $1 ${options.all ? '' : onHand}
-     group by extra.key order by extra.key`,
-    [options.rooftopId],
-  )
+async function readExtraFields(db: Db, options: ListOptions): Promise<readonly string[]> {
+  const { rows } = await sql<{ field: string; miles: boolean }>`
+    select extra.key as field, bool_or(extra.key = 'odometer_unit' and extra.value = 'mi') as miles
+    from core.stock_unit as unit, jsonb_each_text(unit.extras) as extra
+    where unit.rooftop_id = ${options.rooftopId} ${options.all ? sql`` : onHand}
+    group by extra.key order by extra.key`.execute(db)
   const hasMiles = rows.some(({ miles }) => miles)
   const isRepeated = (field: string) =>
     field === 'chassis' || (!hasMiles && ['odometer', 'odometer_unit'].includes(field))

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+
 /** A unit with its current price. */
 export interface PricedUnit {
   readonly unit_vin: string | null
@@ -21,7 +23,7 @@ export interface PricedUnit {
 
 /** For each unit of rooftop $1 its stock number, its current price, its ADCode and its newest evaluation (of the rooftop itself, else of
  *  its group). */
-export const pricedUnits = `
+export const pricedUnits = (rooftopId: number) => sql`
   select unit.stock_no, unit.vin as unit_vin, unit.adcode as unit_adcode, unit.odometer_km,
     unit.off_stock_at, unit.missing_since, decoded.adcode as decoded_adcode,
     price.retail, price.retail_low, price.retail_high, price.wholesale, price.wholesale_low, price.wholesale_high,
@@ -35,10 +37,10 @@ export const pricedUnits = `
   ) as decoded on decoded.vin = unit.vin
   left join (
     select distinct on (stock_no) stock_no, eval_id from core.stock_evaluation
-    where rooftop_id = $1
+    where rooftop_id = ${rooftopId}
     order by stock_no, (eval_rooftop_id = rooftop_id) desc, completed_at desc nulls last, eval_id desc
   ) as seen on seen.stock_no = unit.stock_no
-  where unit.rooftop_id = $1`
+  where unit.rooftop_id = ${rooftopId}`
 
 /** The six prices, in the order of the columns. */
 export function priceCells(unit: PricedUnit): readonly string[] {

@@ -1,6 +1,7 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 
 const texts = z.array(z.string())
 
@@ -32,16 +33,14 @@ export interface StoredFile {
 
 /** Reads an import of the rooftop; UsageError if none has that number. */
 export async function readStoredFile(
-  client: pg.ClientBase,
+  db: Db,
   rooftop: { readonly id: number; readonly uid: string },
   importId: number,
 ): Promise<StoredFile> {
-  const { rows } = await client.query(
-    `select delimiter, dialect, preamble, header, mapping
-     from core.stock_import where import_id = $1 and rooftop_id = $2`,
-    [importId, rooftop.id],
-  )
-  if (rows.length === 0) throw await unknownImport(client, rooftop, importId)
+  const { rows } = await sql`
+    select delimiter, dialect, preamble, header, mapping
+    from core.stock_import where import_id = ${importId} and rooftop_id = ${rooftop.id}`.execute(db)
+  if (rows.length === 0) throw await unknownImport(db, rooftop, importId)
   const { dialect, ...stored } = storedFile.parse(rows[0])
   return {
     importId,
@@ -57,14 +56,13 @@ export async function readStoredFile(
 }
 
 async function unknownImport(
-  client: pg.ClientBase,
+  db: Db,
   rooftop: { readonly id: number; readonly uid: string },
   importId: number,
 ): Promise<UsageError> {
-  const { rows } = await client.query<{ import_id: number; file_name: string }>(
-    `select import_id, file_name from core.stock_import where rooftop_id = $1 order by import_id desc limit 5`,
-    [rooftop.id],
-  )
+  const { rows } = await sql<{ import_id: number; file_name: string }>`
+    select import_id, file_name from core.stock_import
+    where rooftop_id = ${rooftop.id} order by import_id desc limit 5`.execute(db)
   const known = rows.map((row) => `${row.import_id} (${row.file_name})`).join(', ')
   return new UsageError(
     rows.length === 0

@@ -1,5 +1,6 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import {
   type Mart,
   type MartColumn,
@@ -16,14 +17,11 @@ import { readStoredFile } from './stored-file.ts'
 import type { ExportSubject } from './subject.ts'
 
 /** The sheet of an export. A text that a spreadsheet would run in CSV is a text there, so no cell is changed. */
-export async function buildSheet(
-  client: pg.ClientBase,
-  subject: ExportSubject,
-): Promise<WrittenSheet> {
-  if (subject.is === 'mart') return await martSheet(client, await readMart(client, subject.name))
-  if (subject.is === 'list') return await listSheet(client, subject)
+export async function buildSheet(db: Db, subject: ExportSubject): Promise<WrittenSheet> {
+  if (subject.is === 'mart') return await martSheet(db, await readMart(db, subject.name))
+  if (subject.is === 'list') return await listSheet(db, subject)
   const { rooftop, importId } = subject
-  const file = await readStoredFile(client, rooftop, importId)
+  const file = await readStoredFile(db, rooftop, importId)
   const kinds = Array.from({ length: originalWidth(file) }, (_, at) =>
     kindOfField(file.fields.get(at)),
   )
@@ -31,15 +29,15 @@ export async function buildSheet(
     name: `Import ${importId}`,
     head: [...file.preamble.map((line) => preambleCells(line, file)), ...headerRecords(file)],
     kinds: [...kinds, ...appendedColumns.map(kindOfOwn)],
-    pages: originalRecords(client, file, { rooftopId: rooftop.id, raw: true }),
+    pages: originalRecords(db, file, { rooftopId: rooftop.id, raw: true }),
   }
 }
 
 async function listSheet(
-  client: pg.ClientBase,
+  db: Db,
   { rooftop, all }: ExportSubject & { readonly is: 'list' },
 ): Promise<WrittenSheet> {
-  const pages = pricedList(client, { rooftopId: rooftop.id, all, raw: true })
+  const pages = pricedList(db, { rooftopId: rooftop.id, all, raw: true })
   const [names] = (await pages.next()).value as readonly [readonly string[]]
   const known = Object.keys(listColumns).length
   const kinds = names.map((name, at) => {
@@ -49,10 +47,10 @@ async function listSheet(
   return { name: `Stock ${rooftop.uid}`, head: [names], kinds, pages }
 }
 
-async function martSheet(client: pg.ClientBase, mart: Mart): Promise<WrittenSheet> {
+async function martSheet(db: Db, mart: Mart): Promise<WrittenSheet> {
   const { columns } = mart
   const pages = async function* () {
-    for await (const page of queryPages<MartRow>(client, martQuery(mart)))
+    for await (const page of queryPages(db, sql.raw<MartRow>(martQuery(mart))))
       yield page.map((row) => columns.map(({ name }) => row[name] ?? ''))
   }
   const head = [columns.map(({ name }) => name)]

@@ -2,6 +2,8 @@
 export const inboxCrashPoints = [
   'inbox-recorded',
   'inbox-taken',
+  'list-hashed',
+  'list-read',
   'inbox-imported',
   'inbox-decided',
   'inbox-offered',

@@ -1,5 +1,6 @@
 import { lstat, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { inTransaction } from '../../warehouse/db/transaction.ts'
 import { byteOrderMark, csvText, defaultStyle } from '../csv/write/csv-text.ts'
 import { escapeFormula } from '../csv/write/escape-formula.ts'
@@ -46,10 +47,10 @@ export async function finishFile(
   given: FilePlan | null | undefined,
 ): Promise<FileResult | null> {
   const { services, inbox, at, file } = work
-  const { pool } = services.warehouse
+  const { db } = services.warehouse
   const from = join(at.working, file.takenAs!)
   if (await takeBackGrown(work, from)) return null
-  const outcome = await readOutcome(pool, file)
+  const outcome = await readOutcome(db, inbox, file)
   const plan = given === undefined && (await isThere(from)) ? await planAgain(work) : given
   const unknown = plan?.unknown ?? new Map<string, number>()
   const isRefused = outcome.parts.some((part) => part.outcome === 'refused')
@@ -72,7 +73,7 @@ export async function finishFile(
   services.crashPoint?.('inbox-moved')
   if (await takeBackGrown(work, to, written)) return null
   const why = reason ?? (state === 'failed' && isEmpty ? 'no row is of a known rooftop' : null)
-  await recordEnd(pool, file, state, why)
+  await recordEnd(db, file, state, why)
   return fileResult(work, { state, outcome, unknown, reason: why })
 }
 
@@ -99,7 +100,7 @@ export async function takeBackGrown(
   for (const one of written) await rm(one, { force: true })
   // Before the record: a decided file in working/ is compared again.
   await moveFile(path, join(at.working, file.takenAs!))
-  await recordChanged(services.warehouse.pool, file, { size, modifiedNs })
+  await recordChanged(services.warehouse.db, file, { size, modifiedNs })
   return true
 }
 
@@ -115,8 +116,8 @@ async function placeRejects(
     const path = `${to}.${parts.length === 1 ? '' : `${safe(uid)}.`}rejected.csv`
     const { importId, delimiter, names, mapping: columns } = done
     const source = { rowsTable: 'core.stock_import_row', importId, delimiter, names, columns }
-    await inTransaction(services.warehouse.pool, async ({ client }) => {
-      await (await writeRejects(client, path, source)).place()
+    await inTransaction(services.warehouse.pool, async ({ db }) => {
+      await (await writeRejects(db, path, source)).place()
     })
     placed.set(uid, path)
   }
@@ -132,10 +133,10 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
   const path = `${to}.unknown-rooftop.csv`
   const request = { ...requestFor(work, { rooftop: anyRooftop(work) }), path: from }
   const lines: string[] = []
-  const { rows: newest } = await work.services.warehouse.pool.query<{ id: string }>(
-    'select coalesce(max(import_id), 0)::text as id from core.stock_import',
-  )
-  for await (const row of unknownRows(work.inbox, request, work.services.signal)) {
+  const { rows: newest } = await sql<{ id: string }>`
+    select coalesce(max(import_id), 0)::text as id
+    from core.stock_import`.execute(work.services.warehouse.db)
+  for await (const row of unknownRows(work.inbox, request, work.services)) {
     const { names, cells, line, value } = row
     if (lines.length === 0) lines.push(csvText([[...names, ...rejectColumns]], defaultStyle))
     const originals = names.map((_, index) => escapeFormula(cells[index] ?? ''))

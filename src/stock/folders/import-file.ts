@@ -1,16 +1,17 @@
 import { join } from 'node:path'
-import type pg from 'pg'
+import { sql } from 'kysely'
 import type { RooftopConfig } from '../../app/config/read.ts'
 import { BusyError, UnreachableError, UsageError } from '../../errors.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { storable } from '../../values/text.ts'
+import { storableJson } from '../../values/text.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
-import { importStock } from '../import/import-stock.ts'
-import { FileChangedError } from '../import/list-source.ts'
-import type { ImportRequest, StockImportReport } from '../import/request.ts'
-import { confirmingCommand } from '../refusal.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
+import { importList } from '../import/import-stock.ts'
+import { closedCheck, type ListCheck } from '../import/list-check.ts'
+import { FileChangedError, openSource } from '../import/list-source.ts'
+import type { ImportRequest, ImportServices, ListSource } from '../import/request.ts'
 import type { FileRecord } from './file-records.ts'
-import { folders, type Inbox } from './inbox.ts'
+import { type Inbox, refusedRequest } from './inbox.ts'
 import type { OwnFolders } from './own-folders.ts'
 import { type FilePlan, type PlannedPart, planParts } from './plan-parts.ts'
 import type { InboxServices } from './services.ts'
@@ -35,27 +36,30 @@ export interface FileWork {
  */
 export async function importFile(work: FileWork): Promise<FilePlan> {
   const { services, inbox } = work
-  const plan = await planParts(
-    inbox,
-    requestFor(work, { rooftop: anyRooftop(work) }),
-    services.signal,
-  )
-  const decided = await decidedRooftops(work, plan.sha256)
+  const request = requestFor(work, { rooftop: anyRooftop(work) })
+  await using source = await openSource(request, services)
+  const plan = await planParts(inbox, request, source, services.signal)
+  const decided = await decidedRooftops(work, source.sha256)
+  let refused: ListCheck | null = null
   for (const part of plan.parts) {
     const { id } = work.rooftops.find(({ uid }) => uid === part.rooftop.uid)!
-    if (!decided.includes(id)) await importPart(work, part, id, plan.sha256)
+    if (!decided.includes(id)) refused = (await importPart(work, part, id, source)) ?? refused
     services.crashPoint?.('inbox-imported')
   }
-  return plan
+  return { ...plan, checked: refused && { check: refused, sha256: source.sha256 } }
 }
 
-/** The plan of a file that was decided before this process began; null: it can no longer be read. */
+/** The plan of a file of several rooftops that was decided before this process began; null: it can no longer be read. */
 export async function planAgain(work: FileWork): Promise<FilePlan | null> {
+  if (work.inbox.column === null) return null
   const request = requestFor(work, { rooftop: anyRooftop(work) })
-  return await planParts(work.inbox, request, work.services.signal).catch((error) => {
+  try {
+    await using source = await openSource(request, work.services)
+    return await planParts(work.inbox, request, source, work.services.signal)
+  } catch (error) {
     if (error instanceof UsageError) return null
     throw error
-  })
+  }
 }
 
 /** A rooftop of the file: its region decides the encoding where the bytes do not. */
@@ -69,11 +73,11 @@ export function requestFor(
   part: Partial<PlannedPart> & Pick<PlannedPart, 'rooftop'>,
 ): ImportRequest {
   return {
-    file: join(inbox.folder, folders.failed, file.takenAs!),
+    ...refusedRequest(inbox, file.takenAs!, part.rooftop),
     path: join(at.working, file.takenAs!),
-    ...{ mode: inbox.mode, dryRun: false, maps: [], rejects: null, allowMassRemoval: false },
-    ...{ importedBy: 'drop folder', now: services.now() },
-    ...(inbox.sheet === null ? {} : { sheet: inbox.sheet }),
+    // Corrected rows are never the whole stock.
+    ...{ mode: inbox.mode, rejectsAreDelta: true, dryRun: false, rejects: null },
+    ...{ allowMassRemoval: false, importedBy: 'drop folder', now: services.now() },
     ...part,
   }
 }
@@ -82,49 +86,37 @@ async function decidedRooftops(
   { services, file }: FileWork,
   sha256: Buffer,
 ): Promise<readonly number[]> {
-  const { rows } = await services.warehouse.pool.query<{ id: number }>(
-    'select rooftop_id as id from ops.stock_inbox_part where file_id = $1 and sha256 = $2',
-    [file.id, sha256],
-  )
+  const { rows } = await sql<{ id: number }>`
+    select rooftop_id as id from ops.stock_inbox_part
+    where file_id = ${file.id} and sha256 = ${sha256}`.execute(services.warehouse.db)
   return rows.map(({ id }) => id)
 }
 
+/** Gives the check of a refused part. */
 async function importPart(
   work: FileWork,
   part: PlannedPart,
   rooftopId: number,
-  planned: Buffer,
-): Promise<void> {
+  source: ListSource,
+): Promise<ListCheck | null> {
   const { services } = work
-  const request = requestFor(work, part)
-  const save = async (client: pg.ClientBase, part: SavedPart) => {
-    if (!(await savePart(client, work.file.id, rooftopId, part))) throw new AlreadyDecided()
-  }
-  const beforeCommit = async (
-    client: pg.ClientBase,
-    { status, importId }: StockImportReport,
-    sha256: Buffer,
-  ) => {
-    if (!sha256.equals(planned)) throw new FileChangedError(`${request.file} was written to.`)
+  const request = { ...requestFor(work, part), source }
+  const beforeCommit: ImportServices['beforeCommit'] = async (db, { status, importId }) => {
     const outcome = status === 'imported' ? 'imported' : 'already-imported'
-    await save(client, { sha256, outcome, importId, reason: null, command: null })
+    const part = { sha256: source.sha256, outcome, importId, result: null } as const
+    if (!(await savePart(db, work.file.id, rooftopId, part))) throw new AlreadyDecided()
   }
-  try {
-    await importStock({ ...services, beforeCommit }, request)
-  } catch (error) {
-    if (error instanceof AlreadyDecided) return
+  const check = await importList({ ...services, beforeCommit }, request).catch((error: unknown) => {
+    if (error instanceof AlreadyDecided) return null
     if (!isAboutFile(error)) throw error
-    const { message: reason } = error
-    const command = confirmingCommand(request, error)
-    const refused = {
-      sha256: planned,
-      outcome: 'refused',
-      importId: null,
-      reason,
-      command,
-    } as const
-    await savePart(services.warehouse.pool, work.file.id, rooftopId, refused)
-  }
+    return closedCheck(request, { is: 'unreadable', why: error.message })
+  })
+  if (check === null || check.refusals.length === 0) return null
+  await savePart(services.warehouse.db, work.file.id, rooftopId, {
+    ...{ sha256: source.sha256, outcome: 'refused', importId: null },
+    result: { ...check, first: null, report: null },
+  })
+  return check
 }
 
 /** Whether the file is the reason: not the warehouse, another import, or a program that still writes it. */
@@ -148,35 +140,29 @@ export function isTransient(error: unknown, signal: AbortSignal): boolean {
   )
 }
 
-/** A reason may quote a cell, which may hold what Postgres cannot. */
-function storableOrNull(text: string | null): string | null {
-  return text === null ? null : storable(text)
-}
-
 interface SavedPart {
   readonly sha256: Buffer
   readonly outcome: 'imported' | 'already-imported' | 'refused'
   readonly importId: number | null
-  readonly reason: string | null
-  readonly command: string | null
+  /** Of a refused part, without its rows. */
+  readonly result: ListCheck | null
 }
 
 /** false: the file is not being imported any more, or this part of the same content has been decided. */
 async function savePart(
-  client: Pick<pg.ClientBase, 'query'>,
+  db: Db,
   fileId: number,
   rooftopId: number,
-  { sha256, outcome, importId, reason, command }: SavedPart,
+  { sha256, outcome, importId, result }: SavedPart,
 ): Promise<boolean> {
-  const { rowCount } = await client.query(
-    `with file as (select file_id from ops.stock_inbox_file where file_id = $1 and state = 'taken' for update)
-     insert into ops.stock_inbox_part as known (file_id, rooftop_id, sha256, outcome, import_id, reason, command)
-     select file_id, $2, $3, $4, $5, $6, $7 from file
-     on conflict (file_id, rooftop_id) do update
-     set sha256 = excluded.sha256, outcome = excluded.outcome, import_id = excluded.import_id, reason = excluded.reason,
-       command = excluded.command, decided_at = now()
-     where known.sha256 <> excluded.sha256`,
-    [fileId, rooftopId, sha256, outcome, importId, storableOrNull(reason), storableOrNull(command)],
-  )
-  return rowCount === 1
+  const { numAffectedRows } = await sql`
+    with file as (select file_id from ops.stock_inbox_file where file_id = ${fileId} and state = 'taken' for update)
+    insert into ops.stock_inbox_part as known (file_id, rooftop_id, sha256, outcome, import_id, result)
+    select file_id, ${rooftopId}, ${sha256}, ${outcome}, ${importId},
+      ${result && JSON.stringify(storableJson(result))} from file
+    on conflict (file_id, rooftop_id) do update
+    set sha256 = excluded.sha256, outcome = excluded.outcome, import_id = excluded.import_id, result = excluded.result,
+      decided_at = now()
+    where known.sha256 <> excluded.sha256`.execute(db)
+  return numAffectedRows === 1n
 }

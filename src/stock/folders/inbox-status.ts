@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
-import type pg from 'pg'
+import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
-import { folders, type Inbox, inboxLabel, listInboxes } from './inbox.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
+import type { ListCheck } from '../import/list-check.ts'
+import { refusalWords } from '../refusal.ts'
+import { folders, type Inbox, inboxLabel, listInboxes, refusedRequest } from './inbox.ts'
 import { consoleStep } from './offer-upload.ts'
 import { timeText } from './report-text.ts'
 
@@ -45,7 +48,19 @@ interface Facts {
   readonly problem: string | null
   readonly lateSince: Date | null
   readonly waiting: string[] | null
-  readonly failed: (Omit<OpenFile, 'path'> & { takenAs: string | null })[] | null
+  readonly failed: FailedFile[] | null
+}
+
+/** An open file as it is stored. */
+interface FailedFile extends Omit<OpenFile, 'path' | 'reason' | 'commands'> {
+  readonly takenAs: string
+  readonly isGone: boolean
+  readonly reason: string | null
+  readonly refused: readonly {
+    readonly check: ListCheck
+    readonly uid: string
+    readonly name: string
+  }[]
 }
 
 /** A list that comes at most this long before the expected time is the one of that day. */
@@ -53,17 +68,12 @@ const earliest = '12 hours'
 
 /** The status of every drop folder of the config, by folder and pattern. */
 export async function readInboxStatuses(
-  pool: Pick<pg.Pool, 'query'>,
+  db: Db,
   config: Config,
 ): Promise<Readonly<Record<string, InboxStatus>>> {
   const inboxes = listInboxes(config)
   if (inboxes.length === 0) return {}
-  const { rows } = await pool.query<Facts>(statusQuery, [
-    inboxes.map(({ key }) => key),
-    inboxes.map(({ expectDaily }) => expectDaily),
-    inboxes.map(({ timezone }) => timezone),
-    inboxes.map(({ mode }) => mode === 'snapshot'),
-  ])
+  const { rows } = await statusQuery(inboxes).execute(db)
   const facts = new Map(rows.map((row) => [row.key, row]))
   return Object.fromEntries(
     inboxes.map((inbox) => [inboxLabel(inbox), inboxStatus(inbox, facts.get(inbox.key)!)]),
@@ -71,18 +81,18 @@ export async function readInboxStatuses(
 }
 
 // A newer snapshot makes a failed one obsolete, and so does an import of the same content by hand.
-const statusQuery = `
+const statusQuery = (inboxes: readonly Inbox[]) => sql<Facts>`
 select wanted.key, known.inbox is not null as "isKnown", arrived_at as "arrivedAt", checked_at as "checkedAt", problem,
-  case when slot > known_since and coalesce(arrived_at < slot - interval '${earliest}', true) then slot end as "lateSince",
+  case when slot > known_since and coalesce(arrived_at < slot - ${earliest}::interval, true) then slot end as "lateSince",
   (select array_agg(file_name order by file_id) from (
     select file_name, file_id from ops.stock_inbox_file as file
     where file.inbox = wanted.key and state in ('waiting', 'taken', 'decided') order by file_id limit 20) as shown) as waiting,
-  (select json_agg(json_build_object('file', file_name, 'takenAs', case when state = 'failed' then taken_as end, 'since', ended_at,
+  (select json_agg(json_build_object('file', file_name, 'takenAs', taken_as, 'isGone', state = 'gone', 'since', ended_at,
       'alertKey', alert_key, 'uploadId', (select upload_id from ops.stock_upload as upload
-        where upload.inbox_file_id = one.file_id and upload.import_id is null and upload.ends_at > now()), 'reason', coalesce(reason, (
-        select part.reason from ops.stock_inbox_part as part where part.file_id = one.file_id and outcome = 'refused' order by rooftop_id limit 1)),
-      'commands', array(select command from ops.stock_inbox_part as part
-        where part.file_id = one.file_id and outcome = 'refused' and command is not null order by rooftop_id)) order by file_id desc)
+        where upload.inbox_file_id = one.file_id and upload.import_id is null and upload.ends_at > now()), 'reason', reason,
+      'refused', array(select json_build_object('check', result, 'uid', rooftop_uid, 'name', rooftop_name)
+        from ops.stock_inbox_part as part join core.rooftop using (rooftop_id)
+        where part.file_id = one.file_id and outcome = 'refused' order by rooftop_id)) order by file_id desc)
    from (select * from ops.stock_inbox_file as file
      where file.inbox = wanted.key and state in ('failed', 'gone') and cleared_at is null
        and not (is_snapshot and exists (
@@ -92,7 +102,9 @@ select wanted.key, known.inbox is not null as "isKnown", arrived_at as "arrivedA
            select from core.stock_import as later where later.rooftop_id = part.rooftop_id and later.sha256 = part.sha256
              and later.imported_at > part.decided_at)))
      order by file_id desc limit 100) as one) as failed
-from unnest($1::text[], $2::time[], $3::text[], $4::boolean[]) as wanted (key, by_time, zone, is_snapshot)
+from unnest(${inboxes.map(({ key }) => key)}::text[], ${inboxes.map(({ expectDaily }) => expectDaily)}::time[],
+  ${inboxes.map(({ timezone }) => timezone)}::text[], ${inboxes.map(({ mode }) => mode === 'snapshot')}::boolean[])
+  as wanted (key, by_time, zone, is_snapshot)
 left join ops.stock_inbox as known on known.inbox = wanted.key
 cross join lateral (
   select max(at) as slot from (
@@ -102,10 +114,17 @@ cross join lateral (
 function inboxStatus(inbox: Inbox, facts: Facts): InboxStatus {
   const { folder, expectDaily, timezone } = inbox
   const { isKnown, arrivedAt, checkedAt, lateSince, problem } = facts
-  const failed = (facts.failed ?? []).map(({ takenAs, ...file }) => ({
-    ...file,
-    path: takenAs === null ? null : join(folder, folders.failed, takenAs),
-  }))
+  const failed = (facts.failed ?? []).map(({ takenAs, isGone, refused, ...file }): OpenFile => {
+    const words = refused.map(({ check, ...rooftop }) =>
+      refusalWords(check, refusedRequest(inbox, takenAs, rooftop)),
+    )
+    return {
+      ...file,
+      reason: file.reason ?? words[0]!.reason,
+      commands: words.flatMap(({ command }) => command ?? []),
+      path: isGone ? null : join(folder, folders.failed, takenAs),
+    }
+  })
   const iso = (at: Date | null) => at?.toISOString() ?? null
   return {
     status: worst(facts, failed.length, isKnown),

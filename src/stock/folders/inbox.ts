@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import type { InboxConfig } from '../../app/config/inbox.ts'
 import type { Config, RooftopConfig } from '../../app/config/read.ts'
 import { valueKey } from '../import/row-filter.ts'
+import type { RefusedRequest } from '../refusal.ts'
 
 /** A drop folder: which files of it are lists, and whose. */
 export interface Inbox {
@@ -61,6 +62,16 @@ export function createInbox(settings: InboxConfig, config: Config): Inbox {
     ...{ rooftop, column: rooftopColumn, rooftopNamed: (cell) => byText.get(valueKey(cell)) },
     expected: [...new Set(Object.values(rooftopCodes).map((uid) => withUid(uid)!))],
   }
+}
+
+/** What messages and commands name of a file that is not imported: where a person will find it, in failed/. */
+export function refusedRequest(
+  { folder, sheet }: Inbox,
+  takenAs: string,
+  { uid, name }: RefusedRequest['rooftop'],
+): RefusedRequest {
+  const file = join(folder, folders.failed, takenAs)
+  return { file, ...(sheet === null ? {} : { sheet }), maps: [], rooftop: { uid, name } }
 }
 
 /** The folder as people read it: with the pattern, unless that is every file. */

@@ -22,14 +22,15 @@ export async function offerUpload(
   const { rooftop } = inbox
   if (console === null || rooftop === null || !isConfigured || file.reason !== null) return null
   // The config may have changed since the file was refused.
-  if (!parts.some(({ uid, outcome }) => outcome === 'refused' && uid === rooftop.uid)) return null
+  const refused = parts.find(({ uid }) => uid === rooftop.uid)?.result ?? null
+  if (refused === null || refused.refusals[0]!.is === 'unreadable') return null
   if (Number(file.bytes) > console.uploadMegabytes * 1024 ** 2) return null
   try {
     const uploads = new StockUploads(services)
     const { id, result } = await uploads.add({
       ...{ inboxFileId: file.id, rooftop: rooftop.uid, email: 'drop folder', fileName: file.name },
-      ...{ content: await readOwnFile(path), mode: plan?.parts[0]?.mode ?? inbox.mode },
-      sheet: inbox.sheet,
+      ...{ content: await readOwnFile(path), mode: refused.mode },
+      ...{ sheet: inbox.sheet, checked: plan?.checked ?? null },
     })
     if (result.state !== 'same') return id
     await uploads.drop(id)

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { BusyError, errorText, UsageError } from '../../errors.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import { openDb } from '../../warehouse/db/transaction.ts'
+import { dbOn } from '../../warehouse/db/transaction.ts'
 import {
   type FileRecord,
   nameKey,
@@ -45,7 +46,7 @@ export async function runPass(
   inboxes: readonly Inbox[],
 ): Promise<PassReport> {
   const reports: PassReport[] = []
-  await registerInboxes(services.warehouse.pool, inboxes)
+  await registerInboxes(services.warehouse.db, inboxes)
   for (const [folder, ofFolder] of Map.groupBy(inboxes, (inbox) => inbox.folder))
     if (!services.stopping.aborted) reports.push(await passFolder(services, folder, ofFolder))
   return joined(reports)
@@ -69,19 +70,19 @@ async function passFolder(
   folder: string,
   inboxes: readonly Inbox[],
 ): Promise<PassReport> {
-  const { pool } = services.warehouse
+  const { db, pool } = services.warehouse
   try {
     await using open = await openFolder(folder)
     const work = { services, inboxes, folder, folderId: open.id, at: open.at }
     const report = await whenFree(pool, open.id, () => workFolder(work))
     if (report === null) return { ...nothing, busy: [folder] }
     const [problem] = report.problems
-    await recordCheck(pool, inboxes, problem?.problem ?? null)
+    await recordCheck(db, inboxes, problem?.problem ?? null)
     return report
   } catch (error) {
     if (isConnectionLoss(error)) throw error
     if (!(error instanceof FolderProblem || error instanceof UsageError)) throw error
-    await recordCheck(pool, inboxes, error.message)
+    await recordCheck(db, inboxes, error.message)
     services.log.warn({ folder }, error.message)
     return { ...nothing, problems: [{ folder, problem: error.message }] }
   }
@@ -94,16 +95,15 @@ async function whenFree<T>(
   work: () => Promise<T>,
 ): Promise<T | null> {
   const client = await pool.connect()
+  const db = dbOn(client)
   let isFree = true
   try {
-    const { rows } = await client.query<{ free: boolean }>(
-      `select ${lockSql.trySession('inbox', 'hashtext($1)')} as free`,
-      [folderId],
-    )
+    const { rows } = await sql<{ free: boolean }>`
+      select ${lockSql.trySession('inbox', sql`hashtext(${folderId})`)} as free`.execute(db)
     if (!rows[0]!.free) return null
     isFree = false
     const result = await work()
-    await client.query(`select ${lockSql.unlockSession('inbox', 'hashtext($1)')}`, [folderId])
+    await sql`select ${lockSql.unlockSession('inbox', sql`hashtext(${folderId})`)}`.execute(db)
     isFree = true
     return result
   } finally {
@@ -122,16 +122,16 @@ interface FolderWork {
 
 async function workFolder(work: FolderWork): Promise<PassReport> {
   const { services, inboxes, at, folderId } = work
-  const { pool, config } = services.warehouse
+  const { db, config } = services.warehouse
   await clearRemoved(work)
   const registered = config.rooftops.filter((rooftop) =>
     inboxes.some((inbox) => inbox.column !== null || inbox.rooftop === rooftop),
   )
-  const rooftops = await registerRooftops(openDb(pool), registered, services.log)
+  const rooftops = await registerRooftops(db, registered, services.log)
   const pass = new Pass(work, rooftops)
-  for (const file of await unfinishedFiles(pool, folderId)) await pass.bringToEnd(file)
+  for (const file of await unfinishedFiles(db, folderId)) await pass.bringToEnd(file)
   const content = await readFolder(at, inboxes)
-  const records = await recordSeen(pool, folderId, content)
+  const records = await recordSeen(db, folderId, content)
   for (const seen of content.files) {
     const record = records.get(nameKey(seen.name))
     if (record === undefined || pass.isOver) continue
@@ -250,11 +250,11 @@ function logResult({ log }: InboxServices, result: FileResult): void {
 
 /** A failed file that a person removed from failed/ waits for no one any more. */
 async function clearRemoved({ services, at, folderId }: FolderWork): Promise<void> {
-  const { pool } = services.warehouse
+  const { db } = services.warehouse
   const cleared: number[] = []
-  for (const { id, takenAs } of await openFailures(pool, folderId))
+  for (const { id, takenAs } of await openFailures(db, folderId))
     if (!(await isThere(join(at.failed, takenAs)))) cleared.push(id)
-  if (cleared.length > 0) await recordCleared(pool, cleared)
+  if (cleared.length > 0) await recordCleared(db, cleared)
 }
 
 /** Whether a pass left anything that a person has to see. */

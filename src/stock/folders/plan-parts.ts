@@ -1,57 +1,41 @@
 import type { RooftopConfig } from '../../app/config/read.ts'
-import { UsageError } from '../../errors.ts'
 import type { CsvRecord } from '../csv/read/csv-file.ts'
-import { FileChangedError, openSource } from '../import/list-source.ts'
+import { openSource } from '../import/list-source.ts'
 import { type OpenList, openList, withFileName } from '../import/open-list.ts'
-import type { ImportRequest } from '../import/request.ts'
+import type { ImportRequest, ListSource } from '../import/request.ts'
 import { columnNamed, valueKey } from '../import/row-filter.ts'
-import { isRejectsFile } from '../own-columns.ts'
+import type { NewUpload } from '../upload/stock-uploads.ts'
 import type { Inbox } from './inbox.ts'
+import type { InboxServices } from './services.ts'
 
 /** The import of one rooftop's rows. */
-export type PlannedPart = Pick<ImportRequest, 'rooftop' | 'only' | 'mode'>
+export type PlannedPart = Pick<ImportRequest, 'rooftop' | 'only'>
 
 /** What a file is going to be: one import for each of its rooftops. */
 export interface FilePlan {
-  readonly sha256: Buffer
   readonly parts: readonly PlannedPart[]
   /** Values of the rooftop column that name no rooftop, and how many rows have each. */
   readonly unknown: ReadonlyMap<string, number>
+  /** The check of a part that this process refused. */
+  readonly checked?: NewUpload['checked']
 }
 
-/** Reads a file far enough to see whose rows it has. UsageError when it is not a list, or has no such column. */
+/** Reads a file of several rooftops to see whose rows it has. UsageError when it is not a list, or has no such column. */
 export async function planParts(
   inbox: Inbox,
   request: ImportRequest,
+  source: ListSource,
   signal: AbortSignal,
 ): Promise<FilePlan> {
-  await using source = await openSource(request, signal)
+  if (inbox.rooftop !== null) return { parts: [{ rooftop: inbox.rooftop }], unknown: new Map() }
   try {
     const list = await openList(request, source, signal)
     try {
-      // Corrected rows are never the whole stock.
-      const mode = isRejectsFile(list.csv.header?.names ?? []) ? 'delta' : inbox.mode
-      const split =
-        inbox.column === null
-          ? { parts: [{ rooftop: inbox.rooftop! }], unknown: new Map<string, number>() }
-          : await splitRows(list, inbox, request.file)
-      const parts = split.parts.map((part) => ({ ...part, mode }))
-      return { ...split, parts, sha256: source.sha256 }
+      return await splitRows(list, inbox, request.file)
     } finally {
       await list.csv.close()
     }
   } catch (error) {
-    // The import of the only rooftop fails for the same reason, and knows what confirms it.
-    if (
-      inbox.rooftop !== null &&
-      error instanceof UsageError &&
-      !(error instanceof FileChangedError)
-    )
-      return {
-        parts: [{ rooftop: inbox.rooftop, mode: inbox.mode }],
-        unknown: new Map(),
-        sha256: source.sha256,
-      }
     throw withFileName(request.file, error)
   }
 }
@@ -96,10 +80,10 @@ function rooftopCell(cells: readonly string[], at: number): string | null {
 export async function* unknownRows(
   inbox: Inbox,
   request: ImportRequest,
-  signal: AbortSignal,
+  services: InboxServices,
 ): AsyncGenerator<CsvRecord & { readonly value: string; readonly names: readonly string[] }> {
-  await using source = await openSource(request, signal)
-  const list = await openList(request, source, signal)
+  await using source = await openSource(request, services)
+  const list = await openList(request, source, services.signal)
   try {
     const at = columnNamed(list.csv, inbox.column!, request.file)
     const names = list.names!

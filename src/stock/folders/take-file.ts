@@ -42,12 +42,12 @@ export function isComplete(
 /** Takes a complete file: from now on its name in the folder is free. null: it is gone, or another process took it. */
 export async function takeFile(work: FileWork, seen: SeenFile): Promise<FileWork | null> {
   const { services, inbox, file } = work
-  const { pool } = services.warehouse
+  const { db } = services.warehouse
   const takenAs = takenName(seen.shown, file.id, services.now())
-  const taken = { ...work, file: await recordTaken(pool, file, seen, takenAs) }
+  const taken = { ...work, file: await recordTaken(db, file, seen, takenAs) }
   services.crashPoint?.('inbox-recorded')
   if (!(await moveToWorking(taken, seen.name))) {
-    await recordNotTaken(pool, file)
+    await recordNotTaken(db, file)
     return null
   }
   services.crashPoint?.('inbox-taken')
@@ -84,7 +84,7 @@ export async function bringToEnd(work: FileWork): Promise<FileResult | null> {
   if (file.state === 'decided') return await finish(work, undefined)
   const { size, mtimeNs: modifiedNs } = found
   if (found.isFile() && (String(size) !== file.bytes || String(modifiedNs) !== file.modifiedNs)) {
-    await recordChanged(services.warehouse.pool, file, { size, modifiedNs })
+    await recordChanged(services.warehouse.db, file, { size, modifiedNs })
     return null
   }
   const isFresh = file.unchangedSeconds < inbox.settleSeconds && inbox.marker === null
@@ -109,8 +109,8 @@ function findRefusal(found: BigIntStats): string | null {
 
 async function attempt(work: FileWork): Promise<FileResult | null> {
   const { services, file } = work
-  const { pool } = services.warehouse
-  const attempts = await beginAttempt(pool, file)
+  const { db } = services.warehouse
+  const attempts = await beginAttempt(db, file)
   if (attempts > maxAttempts) {
     const reason = `Reading it did not come to an end ${maxAttempts} times: its process was killed, or failed with an error that the log has.`
     return await decide(work, reason, null)
@@ -119,7 +119,7 @@ async function attempt(work: FileWork): Promise<FileResult | null> {
     return await decide(work, null, await importFile(work))
   } catch (error) {
     if (isAboutFile(error)) return await decide(work, error.message, null)
-    if (isTransient(error, services.signal)) await forgetAttempt(pool, file).catch(() => undefined)
+    if (isTransient(error, services.signal)) await forgetAttempt(db, file).catch(() => undefined)
     throw error
   }
 }
@@ -130,7 +130,7 @@ async function decide(
   plan: FilePlan | null,
 ): Promise<FileResult | null> {
   const { services, file } = work
-  await recordDecided(services.warehouse.pool, file, reason)
+  await recordDecided(services.warehouse.db, file, reason)
   services.crashPoint?.('inbox-decided')
   return await finish({ ...work, file: { ...file, state: 'decided', reason } }, plan)
 }
@@ -156,19 +156,19 @@ async function finish(
 /** A taken file that is not in working/: it was moved, was not taken after all, or someone removed it. */
 async function findMissing(work: FileWork): Promise<FileResult | null> {
   const { services, inbox, at, file } = work
-  const { pool } = services.warehouse
+  const { db } = services.warehouse
   for (const state of ['done', 'failed'] as const) {
     const path = join(at[state], file.takenAs!)
     if (!(await isThere(path))) continue
     if (await takeBackGrown(work, path, [`${path}.report.txt`])) return null
-    await recordEnd(pool, file, state, file.reason)
+    await recordEnd(db, file, state, file.reason)
     return null
   }
   if (file.state === 'taken' && (await isThere(joinPath(at.top, file.nameBytes)))) {
     if (await moveToWorking(work, file.nameBytes)) return await bringToEnd(work)
   }
   const reason = `${file.name} disappeared from ${join(inbox.folder, folders.working)} while it was being imported: drop it again.`
-  await recordEnd(pool, file, 'gone', reason)
+  await recordEnd(db, file, 'gone', reason)
   services.log.warn({ file: file.name }, reason)
   const none = { path: null, report: null, commands: [], rooftops: [], unknownRows: 0 }
   return { ...none, file: file.name, state: 'gone', reason }

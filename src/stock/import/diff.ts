@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import { renumber } from './renumbered.ts'
 import { type ImportRequest, shownChanges, type UnitChange } from './request.ts'
 import type { StagedUnits, Staging } from './stage.ts'
@@ -23,10 +24,12 @@ export interface Diff {
 
 /** A unit as JSON, without the reading as written, which odometer_km contains. */
 const document = (unit: string) =>
-  `jsonb_build_object(${unitColumns
-    .filter((name) => name !== 'extras' && name !== 'stock_no')
-    .map((name) => `'${name}', ${unit}.${name}`)
-    .join(', ')}) || (${unit}.extras - '{odometer,odometer_unit}'::text[])`
+  sql.raw(
+    `jsonb_build_object(${unitColumns
+      .filter((name) => name !== 'extras' && name !== 'stock_no')
+      .map((name) => `'${name}', ${unit}.${name}`)
+      .join(', ')}) || (${unit}.extras - '{odometer,odometer_unit}'::text[])`,
+  )
 
 /**
  * Compares stock_stage with the stock of a rooftop, where new units are already added. Writes temporary tables:
@@ -38,50 +41,45 @@ export async function diffStock(
   mode: ImportRequest['mode'],
   { hadStock, left }: Pick<StagedUnits, 'hadStock' | 'left'>,
 ): Promise<Diff> {
-  const { client, tables, rooftopId, importId } = staging
+  const { db, tables, rooftopId, importId } = staging
   const onHand = hadStock ? await unitsOnHand(staging) : 0
-  await client.query({ text: diffQuery, values: [rooftopId] })
+  await diffQuery(rooftopId).execute(db)
   // The same content with another hash: columns in another order.
-  await client.query(
-    "delete from stock_diff where change = 'updated' and changes = '{}' and not is_reused",
-  )
-  await client.query(leftTable)
-  if (left > 0) await client.query({ text: leftQuery, values: [rooftopId, importId] })
-  await client.query({
-    text: goneQuery,
-    values: [rooftopId, mode === 'snapshot' && onHand > 0, importId],
-  })
-  const { rows } = await client.query<Omit<Diff, 'onHand' | 'removed'>>(
-    `select
-       count(*) filter (where change = 'added')::int + (
-         select count(*)::int from ${tables.units} where rooftop_id = $1 and import_id = $2) as added,
-       count(*) filter (where change = 'updated')::int as updated,
-       count(*) filter (where change = 'reappeared')::int as reappeared,
-       count(*) filter (where is_reused and was_on_hand)::int as reused,
-       (select count(*)::int from stock_stage as stage
-        join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = stage.stock_no
-        where not stage.is_rejected and not exists (
-          select from stock_diff as diff where diff.line_no = stage.line_no)) as unchanged,
-       (select count(*) from stock_gone)::int as missing,
-       (select count(*) from stock_gone where has_left)::int as left
-     from stock_diff`,
-    [rooftopId, importId],
-  )
+  await sql`
+    delete
+    from stock_diff where change = 'updated' and changes = '{}' and not is_reused`.execute(db)
+  await leftTable.execute(db)
+  if (left > 0) await leftQuery(rooftopId, importId).execute(db)
+  await goneQuery(rooftopId, mode === 'snapshot' && onHand > 0, importId).execute(db)
+  const { rows } = await sql<Omit<Diff, 'onHand' | 'removed'>>`
+    select
+      count(*) filter (where change = 'added')::int + (
+        select count(*)::int from ${sql.table(tables.units)}
+        where rooftop_id = ${rooftopId} and import_id = ${importId}) as added,
+      count(*) filter (where change = 'updated')::int as updated,
+      count(*) filter (where change = 'reappeared')::int as reappeared,
+      count(*) filter (where is_reused and was_on_hand)::int as reused,
+      (select count(*)::int from stock_stage as stage
+       join core.stock_unit as unit on unit.rooftop_id = ${rooftopId} and unit.stock_no = stage.stock_no
+       where not stage.is_rejected and not exists (
+         select from stock_diff as diff where diff.line_no = stage.line_no)) as unchanged,
+      (select count(*) from stock_gone)::int as missing,
+      (select count(*) from stock_gone where has_left)::int as left
+    from stock_diff`.execute(db)
   const { missing, reused } = rows[0]!
   return { onHand, removed: missing + reused, ...rows[0]! }
 }
 
 /** Units in stock before this import. */
-async function unitsOnHand({ client, rooftopId, importId }: Staging): Promise<number> {
-  const { rows } = await client.query<{ units: number }>(
-    `select count(*)::int as units from core.stock_unit
-     where rooftop_id = $1 and import_id <> $2 and missing_since is null and off_stock_at is null`,
-    [rooftopId, importId],
-  )
+async function unitsOnHand({ db, rooftopId, importId }: Staging): Promise<number> {
+  const { rows } = await sql<{ units: number }>`
+    select count(*)::int as units from core.stock_unit
+    where rooftop_id = ${rooftopId}
+      and import_id <> ${importId} and missing_since is null and off_stock_at is null`.execute(db)
   return rows[0]!.units
 }
 
-const diffQuery = `
+const diffQuery = (rooftopId: number) => sql`
 create temp table stock_diff on commit drop as
 with known as (
   select stage.line_no, stage.stock_no, renumbered.old_stock_no, unit.missing_since is null and unit.off_stock_at is null as was_on_hand,
@@ -89,7 +87,7 @@ with known as (
     case when unit.content_hash <> stage.content_hash then ${document('unit')} end as old,
     case when unit.content_hash <> stage.content_hash then ${document('stage')} end as new
   from stock_stage as stage left join stock_renumbered as renumbered using (stock_no)
-  join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = coalesce(renumbered.old_stock_no, stage.stock_no)
+  join core.stock_unit as unit on unit.rooftop_id = ${rooftopId} and unit.stock_no = coalesce(renumbered.old_stock_no, stage.stock_no)
   where not stage.is_rejected
     and (unit.content_hash <> stage.content_hash or unit.missing_since is not null or unit.off_stock_at is not null)
 )
@@ -102,30 +100,30 @@ select line_no, stock_no, old_stock_no, was_on_hand, is_reused,
 from known`
 
 // A rejected row still shows that the vehicle is in stock, by its stock number or its VIN.
-const goneQuery = `
+const goneQuery = (rooftopId: number, isSnapshot: boolean, importId: number) => sql`
 create temp table stock_gone on commit drop as
 select unit.stock_no, false as has_left from core.stock_unit as unit
-where $2::boolean and unit.rooftop_id = $1 and unit.import_id <> $3::bigint and unit.missing_since is null and unit.off_stock_at is null
+where ${isSnapshot}::boolean and unit.rooftop_id = ${rooftopId} and unit.import_id <> ${importId}::bigint and unit.missing_since is null and unit.off_stock_at is null
   and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no)
   and not exists (select from stock_stage as stage where stage.is_rejected and stage.vin = unit.vin)
   and not exists (select from stock_renumbered as renumbered where renumbered.old_stock_no = unit.stock_no)
 union all select stock_no, true from stock_left where not was_missing`
 
-const leftTable =
-  'create temp table stock_left (stock_no varchar(80), was_missing boolean) on commit drop'
+const leftTable = sql`
+  create temp table stock_left (stock_no varchar(80), was_missing boolean) on commit drop`
 
 // By the stock number, unless it has another VIN, and by the VIN. A row with the unit in stock wins.
-const leftQuery = `
+const leftQuery = (rooftopId: number, importId: number) => sql`
 insert into stock_left
 select distinct unit.stock_no, unit.missing_since is not null
 from core.stock_unit as unit
 join (
   select stage.stock_no, stage.vin from stock_stage as stage where stage.has_left and stage.stock_no is not null
   union all select unit.stock_no, stage.vin from stock_stage as stage
-  join core.stock_unit as unit on unit.rooftop_id = $1 and unit.vin = stage.vin
+  join core.stock_unit as unit on unit.rooftop_id = ${rooftopId} and unit.vin = stage.vin
   where stage.has_left
 ) as named on named.stock_no = unit.stock_no and coalesce(named.vin = unit.vin, true)
-where unit.rooftop_id = $1 and unit.import_id <> $2 and unit.off_stock_at is null
+where unit.rooftop_id = ${rooftopId} and unit.import_id <> ${importId} and unit.off_stock_at is null
   and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no and not stage.is_rejected)
   and not exists (select from stock_renumbered as renumbered where renumbered.old_stock_no = unit.stock_no)`
 
@@ -133,92 +131,76 @@ const content = [...unitColumns.slice(1), 'content_hash']
 
 /** Applies stock_diff and stock_gone to the known units. Other units are not touched; new ones were added before. */
 export async function applyDiff(staging: Staging): Promise<void> {
-  const { client, rooftopId, importId, now } = staging
+  const { db, rooftopId, importId, now } = staging
   await renumber(staging)
-  await client.query(
-    `update core.stock_unit as unit
-     set ${content.map((name) => `${name} = stage.${name}`).join(', ')}, last_seen_at = $3::timestamptz,
-       import_id = $2::bigint,
-       first_seen_at = case when diff.is_reused then $3::timestamptz else unit.first_seen_at end,
-       missing_since = null, off_stock_at = null
-     from stock_stage as stage join stock_diff as diff using (line_no)
-     where unit.rooftop_id = $1 and unit.stock_no = stage.stock_no`,
-    [rooftopId, importId, now],
-  )
-  await client.query(
-    `update core.stock_unit as unit set missing_since = $2
-     from stock_gone as gone where unit.rooftop_id = $1 and unit.stock_no = gone.stock_no`,
-    [rooftopId, now],
-  )
-  await client.query(
-    `update core.stock_unit as unit set off_stock_at = $2
-     from stock_left as gone where unit.rooftop_id = $1 and unit.stock_no = gone.stock_no`,
-    [rooftopId, now],
-  )
-  await client.query(
-    `insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
-     select $2::bigint, $1::int, stock_no, change, changes from stock_diff
-     union all select $2::bigint, $1::int, stock_no, 'removed', '{}' from stock_gone`,
-    [rooftopId, importId],
-  )
+  await sql`
+    update core.stock_unit as unit
+    set ${sql.raw(content.map((name) => `${name} = stage.${name}`).join(', '))}, last_seen_at = ${now}::timestamptz,
+      import_id = ${importId}::bigint,
+      first_seen_at = case when diff.is_reused then ${now}::timestamptz else unit.first_seen_at end,
+      missing_since = null, off_stock_at = null
+    from stock_stage as stage join stock_diff as diff using (line_no)
+    where unit.rooftop_id = ${rooftopId} and unit.stock_no = stage.stock_no`.execute(db)
+  await sql`
+    update core.stock_unit as unit set missing_since = ${now}
+    from stock_gone as gone
+    where unit.rooftop_id = ${rooftopId} and unit.stock_no = gone.stock_no`.execute(db)
+  await sql`
+    update core.stock_unit as unit set off_stock_at = ${now}
+    from stock_left as gone
+    where unit.rooftop_id = ${rooftopId} and unit.stock_no = gone.stock_no`.execute(db)
+  await sql`
+    insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
+    select ${importId}::bigint, ${rooftopId}::int, stock_no, change, changes from stock_diff
+    union all select ${importId}::bigint, ${rooftopId}::int, stock_no, 'removed', '{}'
+    from stock_gone`.execute(db)
 }
 
 /** Marks units as off stock once they were missing for the days of grace. Returns their number. */
-export async function markOffStock(
-  { client, rooftopId, now }: Staging,
-  graceDays: number,
-): Promise<number> {
-  const { rowCount } = await client.query(
-    `update core.stock_unit as unit set off_stock_at = $3 where ${isDue}`,
-    [rooftopId, missingBefore(now, graceDays), now],
-  )
-  return rowCount ?? 0
+export async function markOffStock(staging: Staging, graceDays: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update core.stock_unit as unit set off_stock_at = ${staging.now}
+    where ${isDue(staging, graceDays)}`.execute(staging.db)
+  return Number(numAffectedRows)
 }
 
 /** The number of units that `markOffStock` would mark after this list. */
-export async function countOffStock(
-  { client, rooftopId, now }: Staging,
-  graceDays: number,
-): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*)::int as count from core.stock_unit as unit where ${isDue} and not exists (
-       select from stock_diff as diff where coalesce(diff.old_stock_no, diff.stock_no) = unit.stock_no)`,
-    [rooftopId, missingBefore(now, graceDays)],
-  )
+export async function countOffStock(staging: Staging, graceDays: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from core.stock_unit as unit where ${isDue(staging, graceDays)} and not exists (
+      select from stock_diff as diff
+      where coalesce(diff.old_stock_no, diff.stock_no) = unit.stock_no)`.execute(staging.db)
   return rows[0]!.count
 }
 
-const isDue = 'unit.rooftop_id = $1 and unit.missing_since <= $2 and unit.off_stock_at is null'
-
-function missingBefore(now: Date, graceDays: number): Date {
-  return new Date(now.getTime() - graceDays * 86_400_000)
+function isDue({ rooftopId, now }: Staging, graceDays: number) {
+  const missingBefore = new Date(now.getTime() - graceDays * 86_400_000)
+  return sql`unit.rooftop_id = ${rooftopId} and unit.missing_since <= ${missingBefore} and unit.off_stock_at is null`
 }
 
 /** The first changes of each kind, in the order of the list; removed units by stock number. */
 export async function firstChanges({
-  client,
+  db,
   tables,
   rooftopId,
   importId,
 }: Staging): Promise<readonly UnitChange[]> {
-  const first = (from: string, order = 'line_no') =>
-    `(select * from (${from}) as one order by ${order} limit ${shownChanges})`
+  const first = (from: RawBuilder<unknown>, order = 'line_no') =>
+    sql`(select * from (${from}) as one order by ${sql.ref(order)} limit ${shownChanges})`
   const known = (change: string) =>
-    `select line_no, stock_no, change, changes from stock_diff where change = '${change}'`
-  const added = `
+    sql`select line_no, stock_no, change, changes from stock_diff where change = ${change}`
+  const added = sql`
     select stored.line_no, unit.stock_no, 'added', '{}'::jsonb
-    from ${tables.units} as unit join ${tables.rows} as stored using (import_id, stock_no)
-    where unit.rooftop_id = $1 and unit.import_id = $2 and stored.status = 'accepted'`
-  const { rows } = await client.query<UnitChange>(
-    `select stock_no as "stockNo", change, changes
-     from (${[
-       first(`${known('added')} union all ${added}`),
-       first(known('updated')),
-       first(known('reappeared')),
-       first(`select null::int, stock_no, 'removed', '{}'::jsonb from stock_gone`, 'stock_no'),
-     ].join(' union all ')}) as shown (line_no, stock_no, change, changes)
-     order by array_position(array['added', 'updated', 'reappeared', 'removed'], change), line_no, stock_no`,
-    [rooftopId, importId],
-  )
+    from ${sql.table(tables.units)} as unit join ${sql.table(tables.rows)} as stored using (import_id, stock_no)
+    where unit.rooftop_id = ${rooftopId} and unit.import_id = ${importId} and stored.status = 'accepted'`
+  const { rows } = await sql<UnitChange>`
+    select stock_no as "stockNo", change, changes
+    from (${first(sql`${known('added')} union all ${added}`)}
+      union all ${first(known('updated'))}
+      union all ${first(known('reappeared'))}
+      union all ${first(sql`select null::int, stock_no, 'removed', '{}'::jsonb from stock_gone`, 'stock_no')}
+    ) as shown (line_no, stock_no, change, changes)
+    order by array_position(array['added', 'updated', 'reappeared', 'removed'], change),
+      line_no, stock_no`.execute(db)
   return rows
 }

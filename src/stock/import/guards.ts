@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Mapping } from '../csv/map/column-mapping.ts'
 import { stockColumns } from '../csv/map/stock-fields.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
@@ -11,7 +12,7 @@ const shownIssues = 5
 
 /** A refusal if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
 export async function guardRemovals(
-  { client }: Staging,
+  { db }: Staging,
   request: ImportRequest,
   counts: RowCounts,
   issues: readonly CellIssue[],
@@ -23,11 +24,10 @@ export async function guardRemovals(
   const isMany = left > 5 && left > diff.onHand / 5
   const isOthers = request.mode === 'snapshot' && left > diff.onHand / 2
   if (!isMany && !isOthers) return null
-  const { rows } = await client.query<{ stock_no: string }>(
-    `(select stock_no from stock_gone order by stock_no limit ${namedUnits})
-     union all (select stock_no from stock_diff where is_reused and was_on_hand order by stock_no limit ${namedUnits})
-     limit ${namedUnits}`,
-  )
+  const { rows } = await sql<{ stock_no: string }>`
+    (select stock_no from stock_gone order by stock_no limit ${namedUnits})
+    union all (select stock_no from stock_diff where is_reused and was_on_hand order by stock_no limit ${namedUnits})
+    limit ${namedUnits}`.execute(db)
   const names = rows.map(({ stock_no }) => stock_no)
   return tooMany(request, diff, left, names)
 }
@@ -94,7 +94,7 @@ interface MassChange {
  * usually a moved or emptied column, not a correction. Fields that the user maps in this command are not checked.
  */
 export async function guardChanges(
-  { client, rooftopId }: Staging,
+  { db, rooftopId }: Staging,
   request: ImportRequest,
   {
     mapping,
@@ -108,19 +108,14 @@ export async function guardChanges(
     ({ field }) => (stockColumns as Record<string, string>)[field ?? ''],
   )
   const names = Object.keys(watched).filter((name) => !mappedColumns.includes(name))
-  const { rows: changed } = await client.query<Omit<MassChange, 'had'>>(changedQuery, [
-    names,
-    fixedColumns,
-  ])
+  const { rows: changed } = await changedQuery(names).execute(db)
   const many = changed.filter(({ count }) => count >= minChanges)
   if (many.length === 0) return null
-  const { rows: had } = await client.query<Record<string, number>>(
-    `select ${many.map(({ name }) => `count(unit.${name})::int as ${name}`).join(', ')}
-     from stock_stage as stage left join stock_renumbered as renumbered using (stock_no)
-     join core.stock_unit as unit on unit.stock_no = coalesce(renumbered.old_stock_no, stage.stock_no)
-     where unit.rooftop_id = $1 and not stage.is_rejected`,
-    [rooftopId],
-  )
+  const { rows: had } = await sql<Record<string, number>>`
+    select ${sql.raw(many.map(({ name }) => `count(unit.${name})::int as ${name}`).join(', '))}
+    from stock_stage as stage left join stock_renumbered as renumbered using (stock_no)
+    join core.stock_unit as unit on unit.stock_no = coalesce(renumbered.old_stock_no, stage.stock_no)
+    where unit.rooftop_id = ${rooftopId} and not stage.is_rejected`.execute(db)
   const mass = many
     .map((change) => ({ ...change, had: had[0]![change.name]! }))
     .filter(({ count, had }) => count > had / 2)
@@ -130,21 +125,21 @@ export async function guardChanges(
 // An odometer does not decrease: a tenth less may be a correction or rounding. An amount that becomes three
 // times as much, or a third, has another scale: cents, thousands, a monthly rate. A currency
 // without an amount is ignored.
-const changedQuery = `
+const changedQuery = (names: readonly string[]) => sql<Omit<MassChange, 'had'>>`
 with pair as (
   select diff.stock_no, change.key as name, regexp_replace(change.value ->> 0, '[.]000$', '') as old, change.value ->> 1 as new
   from stock_diff as diff, jsonb_each(diff.changes) as change
-  where not diff.is_reused and change.key = any ($1::text[]) and change.value ->> 0 is not null
+  where not diff.is_reused and change.key = any (${names}::text[]) and change.value ->> 0 is not null
     and (change.key <> 'currency_code' or diff.changes -> 'asking_price' ->> 0 is not null or not diff.changes ? 'asking_price')
 )
 select name, count(*)::int as count, count(*) filter (where new is null)::int as lost,
   min(stock_no || ': ' || old || ' → ' || coalesce(new, 'none')) as example
 from pair
-where case when new is null then name <> 'currency_code' when name = any ($2::text[]) then lower(new) <> lower(old)
+where case when new is null then name <> 'currency_code' when name = any (${fixedColumns}::text[]) then lower(new) <> lower(old)
   when name = 'odometer_km' then new::numeric < old::numeric * 0.9
   when name in ('asking_price', 'cost') then old::numeric > 0 and new::numeric not between old::numeric / 3 and old::numeric * 3
   else false end
-group by name order by array_position($1::text[], name)`
+group by name order by array_position(${names}::text[], name)`
 
 function massChange(
   { rooftop }: ImportRequest,

@@ -1,22 +1,28 @@
+import { sql } from 'kysely'
 import { BusyError } from '../../errors.ts'
 import { erasedContacts, holdErasureLock } from '../../privacy/screen/suppression.ts'
 import { findRooftops, registerRooftops } from '../../sync/run/rooftops.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import { inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.ts'
+import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import type { Mapping } from '../csv/map/column-mapping.ts'
 import type { CsvFile } from '../csv/read/csv-file.ts'
-import { mappingForAppended } from '../own-columns.ts'
+import { isRejectsFile, mappingForAppended } from '../own-columns.ts'
 import { ListRefused } from '../refusal.ts'
+import type { Refusal } from '../refusal-kinds.ts'
+import { SheetChoiceError } from '../workbook/choose-sheet.ts'
 import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
 import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
 import { resolveDuplicates } from './duplicates.ts'
+import { firstRows } from './first-rows.ts'
 import { guardOdometers } from './guard-odometers.ts'
 import { guardChanges, guardRemovals } from './guards.ts'
 import { IssueTally } from './issue-tally.ts'
-import { type FileDigest, type ListSource, openSource } from './list-source.ts'
+import { closedCheck, type ListCheck, withState } from './list-check.ts'
+import { openSource } from './list-source.ts'
 import { guardNewerLists } from './newer-lists.ts'
 import {
   assertSure,
+  EarlyRefusal,
   listFingerprint,
   mapList,
   type OpenList,
@@ -26,7 +32,13 @@ import {
 import { otherRooftopWarnings } from './other-rooftops.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
 import { matchRenumbered, renumberedWarning } from './renumbered.ts'
-import type { ImportRequest, ImportServices, StockImportReport } from './request.ts'
+import type {
+  FileDigest,
+  ImportRequest,
+  ImportServices,
+  ListSource,
+  StockImportReport,
+} from './request.ts'
 import {
   createStage,
   dryRunTables,
@@ -53,44 +65,65 @@ import {
 } from './type-rows.ts'
 import { guardValues, readFigures } from './unusual-values.ts'
 
-/** Thrown to undo a dry run. */
-class DryRunEnd extends Error {}
+/** Thrown to undo what was written. */
+class Undone extends Error {}
 
-/**
- * Registers the rooftop, then imports one stock list in one transaction: all of it, or nothing. UsageError, without changes to the
- * stock, if the file or the mapping is unusable, or a guard stops the import; BusyError while another import of the rooftop runs.
- */
+/** `importList`, with ListRefused where the list is refused. */
 export async function importStock(
   services: ImportServices,
   request: ImportRequest,
 ): Promise<StockImportReport> {
+  const check = await importList(services, request)
+  if (check.refusals.length > 0) throw new ListRefused(check, request)
+  return check.report!
+}
+
+/**
+ * Registers the rooftop, then checks one stock list and, unless it is refused or a dry run, imports it, in one transaction: all of it, or
+ * nothing. UsageError, without changes to the stock, if the file is unusable; BusyError while another import of the rooftop runs.
+ */
+export async function importList(
+  services: ImportServices,
+  request: ImportRequest,
+): Promise<ListCheck> {
   if (request.rejects !== null) await checkRejectsPath(request.rejects)
-  await using source = await openSource(request, services.signal)
-  let done: Imported | null = null
+  await using opened = new AsyncDisposableStack()
+  const source = request.source ?? opened.use(await openSource(request, services))
+  let done: Checked | null = null
   try {
     // By itself: it locks the sums of a changed rooftop, for which loads would wait as long as an import takes.
-    if (!request.dryRun) await registerRooftops(openDb(services.warehouse.pool), [request.rooftop])
+    if (!request.dryRun) await registerRooftops(services.warehouse.db, [request.rooftop])
     await inTransaction(services.warehouse.pool, async (tx) => {
-      done = await importWithin(tx, services, request, source)
+      done = await checkWithin(tx, services, request, source)
       await source.assertUnchanged()
-      if (request.dryRun) throw new DryRunEnd()
-      await services.beforeCommit?.(tx.client, done.report, source.sha256)
+      const { refusals, report } = done.check
+      if (request.dryRun || refusals.length > 0) throw new Undone()
+      await services.beforeCommit?.(tx.db, report!)
       services.crashPoint?.('before-commit')
     })
   } catch (error) {
-    if (!(error instanceof DryRunEnd)) {
-      await (done as Imported | null)?.rejects?.discard()
-      throw withFileName(request.file, error)
+    if (!(error instanceof Undone)) {
+      await (done as Checked | null)?.rejects?.discard()
+      if (!(error instanceof SheetChoiceError)) throw withFileName(request.file, error)
+      const { message: why, sheets } = error
+      return closedCheck(request, { is: 'sheets', why, sheets })
     }
   }
-  const { report, rejects } = done! as Imported
+  const { check, rejects } = done! as Checked
   await rejects?.place()
-  return report
+  return check
 }
 
-/** The report of an import, and its rejects file, which is renamed after the commit. */
+/** The check of a list that could be opened, and its rejects file, which is renamed after the commit. */
+interface Checked {
+  readonly check: ListCheck
+  readonly rejects: PendingFile | null
+}
+
+/** What an import found and wrote. */
 interface Imported {
-  readonly report: StockImportReport
+  readonly refusals: readonly Refusal[]
+  readonly report: StockImportReport | null
   readonly rejects: PendingFile | null
 }
 
@@ -108,43 +141,56 @@ interface Work {
   readonly mapping: Mapping
 }
 
-async function importWithin(
+async function checkWithin(
   tx: Tx,
   services: ImportServices,
-  request: ImportRequest,
+  given: ImportRequest,
   source: ListSource,
-): Promise<Imported> {
-  if (!request.dryRun) await holdErasureLock(tx)
-  const rooftopId = await lockRooftop(tx, request)
-  const newest = await newestImport(tx.db, rooftopId)
-  const list = await openList(request, source, services.signal)
+): Promise<Checked> {
+  if (!given.dryRun) await holdErasureLock(tx)
+  const rooftopId = await lockRooftop(tx, given)
+  const stored = await newestImport(tx.db, rooftopId)
+  const list = await openList(given, source, services.signal)
   const { csv } = list
   try {
+    const names = csv.header?.names ?? []
+    const isPart = given.rejectsAreDelta && isRejectsFile(names)
+    const request: ImportRequest = isPart ? { ...given, mode: 'delta' } : given
     const remembered =
-      mappingForAppended(csv.header?.names ?? []) ??
+      mappingForAppended(names) ??
       (await rememberedMapping(tx.db, rooftopId, listFingerprint(list)))
     const mapping = withFirstQuestions(await mapList(list, request, remembered), list, request)
-    services.onColumns?.(list, mapping)
-    assertSure(list, request, mapping)
-    const before = newest?.import_id ?? 0
-    const known = { rooftopId, newest: before }
+    const newest = stored?.import_id ?? 0
+    const known = { rooftopId, newest }
     const work = { tx, services, request, digest: source, ...known, list, csv, mapping }
-    return isUnchanged(newest, source, request, mapping, csv)
-      ? await importedBefore(work, newest)
-      : await loadList(work)
+    const first = firstRows(list, request, mapping)
+    let asFound = mapping
+    const importOrRefuse = async (): Promise<Imported> => {
+      assertSure(mapping)
+      return isUnchanged(stored, source, request, mapping, csv)
+        ? await importedBefore(work, stored)
+        : await loadList(work)
+    }
+    const { rejects, ...found } = await importOrRefuse().catch((error: unknown): Imported => {
+      if (!(error instanceof EarlyRefusal)) throw error
+      asFound = error.mapping ?? mapping
+      return { refusals: [error.refusal], report: null, rejects: null }
+    })
+    const { mode, only } = request
+    const form = { encoding: csv.encoding.name, delimiter: csv.dialect.delimiter }
+    const about = { mode, ...(only && { only }), newest, ...form }
+    return { check: withState({ ...about, mapping: asFound, first, ...found }), rejects }
   } finally {
     await csv.close()
   }
 }
 
-async function lockRooftop({ db, client }: Tx, request: ImportRequest): Promise<number> {
+async function lockRooftop({ db }: Tx, request: ImportRequest): Promise<number> {
   const { rooftop, dryRun } = request
   const { id } = (await findRooftops(db, [rooftop]))[0]!
   if (dryRun) return id
-  const { rows } = await client.query<{ free: boolean }>(
-    `select ${lockSql.try('import', '$1')} as free`,
-    [id],
-  )
+  const { rows } = await sql<{ free: boolean }>`
+    select ${lockSql.try('import', id)} as free`.execute(db)
   if (rows[0]!.free) return id
   throw new BusyError(
     `Another stock import for ${rooftop.name} (${rooftop.uid}) is running: nothing was imported. Run this import again when the other has ended.`,
@@ -157,8 +203,8 @@ async function importedBefore(work: Work, newest: NewestImport): Promise<Importe
   const { import_id: importId, records, accepted, rejected, collapsed, skipped } = newest
   const staging = stagingOptions(work, stockTables, importId)
   const offStock = await markOffStock(staging, services.warehouse.config.stock.graceDays)
-  if (!request.dryRun) await rememberMapping(tx.client, rooftopId, work.mapping)
-  return await imported(work, staging, {
+  if (!request.dryRun) await rememberMapping(tx.db, rooftopId, work.mapping)
+  return await imported(work, staging, [], {
     ...{ importId, status: 'already-imported', encoding: newest.encoding, offStock },
     figures: [],
     ...{ records, accepted, rejected, collapsed, skipped },
@@ -170,10 +216,9 @@ async function importedBefore(work: Work, newest: NewestImport): Promise<Importe
 /** Types, stages, compares and writes a list, all in the open transaction; an error undoes it. */
 async function loadList(work: Work): Promise<Imported> {
   const { tx, services, request, rooftopId, mapping } = work
-  const { client } = tx
   const { dryRun } = request
   const screen = rowRedaction(await erasedContacts(tx.db))
-  const importId = dryRun ? 0 : await startImport(client, work, screen)
+  const importId = dryRun ? 0 : await startImport(tx.db, work, screen)
   const staging = stagingOptions(work, dryRun ? dryRunTables : stockTables, importId)
   await createStage(staging)
   const staged = await stageRows(work, staging, screen)
@@ -186,19 +231,16 @@ async function loadList(work: Work): Promise<Imported> {
   tally.addMany(duplicates.sameVin)
   const renumbered = await matchRenumbered(staging, staged.units)
   if ((tally.report().issueCounts['ODOMETER_DOUBTED'] ?? 0) > 0)
-    await guardOdometers(staging, work.list, request, mapping)
+    await guardOdometers(staging, mapping)
   const diff = await diffStock(staging, request.mode, staged.units)
   const figures = await readFigures(staging, request)
-  for (const objection of [
+  const refusals = [
     await guardRemovals(staging, request, rows, tally.report().issues, diff),
     await guardChanges(staging, request, { mapping, rows, diff }),
     guardValues(figures, request),
     await guardNewerLists(staging, request, corrects),
-  ]) {
-    if (objection === null) continue
-    if (services.onGuard === undefined) throw new ListRefused(objection, request)
-    services.onGuard(objection)
-  }
+  ].filter((refusal) => refusal !== null)
+  const isImported = !dryRun && refusals.length === 0
   const { stock, rooftops } = services.warehouse.config
   const warnings = [
     ...staged.warnings,
@@ -206,19 +248,21 @@ async function loadList(work: Work): Promise<Imported> {
     ...(await otherRooftopWarnings(staging, rooftops, request.rooftop, rows.accepted)),
   ]
   const changes = await firstChanges(staging)
-  if (!dryRun) await applyDiff(staging)
+  if (isImported) await applyDiff(staging)
   const { added, updated, unchanged, removed, reappeared } = diff
-  const written = dryRun ? { added, updated, removed, reappeared } : await countWritten(staging)
+  const written = isImported ? await countWritten(staging) : { added, updated, removed, reappeared }
   const units = { ...written, unchanged }
   assertNothingLost(rows, units, removed)
   const counts = { ...rows, ...units }
-  if (!dryRun) {
-    await rememberMapping(client, rooftopId, mapping)
-    await finishImport(client, importId, { ...staged, warnings, corrects }, counts)
+  if (isImported) {
+    await rememberMapping(tx.db, rooftopId, mapping)
+    await finishImport(tx.db, importId, { ...staged, warnings, corrects }, counts)
   }
-  const offStock = await (dryRun ? countOffStock : markOffStock)(staging, stock.graceDays)
-  return await imported(work, staging, {
-    ...{ importId: dryRun ? null : importId, status: dryRun ? 'dry-run' : 'imported' },
+  const offStock = await (isImported ? markOffStock : countOffStock)(staging, stock.graceDays)
+  return await imported(work, staging, refusals, {
+    ...(isImported
+      ? { importId, status: 'imported' as const }
+      : { importId: null, status: 'dry-run' as const }),
     ...{
       encoding: staged.encoding.name,
       offStock,
@@ -232,7 +276,7 @@ async function loadList(work: Work): Promise<Imported> {
 }
 
 function stagingOptions({ tx, rooftopId, request }: Work, tables: ImportTables, importId: number) {
-  return { client: tx.client, tables, importId, rooftopId, now: request.now }
+  return { ...tx, tables, importId, rooftopId, now: request.now }
 }
 
 async function stageRows(
@@ -240,17 +284,17 @@ async function stageRows(
   staging: Staging,
   screen: RowRedaction,
 ): Promise<TypedList> {
-  const { client } = staging
-  await client.query('savepoint staging')
+  const { db } = staging
+  await sql`savepoint staging`.execute(db)
   const openStage = async () => {
-    await client.query('rollback to savepoint staging')
+    await sql`rollback to savepoint staging`.execute(db)
     return await Stage.open(staging, services.signal)
   }
   const typed = await typeRows(list, mapping, { request, screen, openStage })
   if (!typed.isCut || request.mode !== 'snapshot') return typed
   // The vehicles after the cut would count as gone.
   const { hint } = typed.warnings.find(({ code }) => code === 'TRUNCATED_FILE')!
-  throw new ListRefused({ is: 'cut', why: hint }, request)
+  throw new EarlyRefusal({ is: 'cut', why: hint })
 }
 
 type OfList = 'delimiter' | 'sheet' | 'entry' | 'mapping' | 'missing'
@@ -258,7 +302,8 @@ type OfList = 'delimiter' | 'sheet' | 'entry' | 'mapping' | 'missing'
 /** The report, with the rejected rows in their file. */
 async function imported(
   { request, csv, mapping, newest }: Work,
-  { client, tables, importId }: Staging,
+  { db, tables, importId }: Staging,
+  refusals: readonly Refusal[],
   result: Omit<StockImportReport, 'rooftop' | 'file' | 'mode' | OfList | 'rejectsFile'>,
 ): Promise<Imported> {
   const { rooftop, file, mode, rejects: path } = request
@@ -266,14 +311,15 @@ async function imported(
   const { columns, missing } = mapping
   const asOf = request.dryRun ? newest : importId
   const source = { rowsTable: tables.rows, importId, asOf, delimiter, columns }
-  const isWanted = path !== null && result.rejected > 0
+  const isWanted = path !== null && result.rejected > 0 && refusals.length === 0
   const rejects = isWanted
-    ? await writeRejects(client, path, { ...source, names: csv.header?.names ?? null })
+    ? await writeRejects(db, path, { ...source, names: csv.header?.names ?? null })
     : null
   const { sheet, entry } = csv.origin ?? { sheet: null, entry: null }
   const about = {
     ...{ rooftop: rooftop.uid, file, mode, delimiter, sheet, entry },
     ...{ mapping: columns, missing },
   }
-  return { report: { ...about, ...result, rejectsFile: rejects ? path : null }, rejects }
+  const report = { ...about, ...result, rejectsFile: rejects ? path : null }
+  return { refusals, report, rejects }
 }

@@ -54,7 +54,8 @@ export class IssueTally {
   }
 }
 
-function issueKind({ severity, code }: CellIssue): string {
+/** Issues of one kind are counted together. */
+export function issueKind({ severity, code }: Pick<CellIssue, 'severity' | 'code'>): string {
   return `${severity} ${code}`
 }
 

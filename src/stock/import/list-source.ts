@@ -5,33 +5,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { errorText, UsageError } from '../../errors.ts'
-import type { ImportRequest } from './request.ts'
+import type { FileDigest, ImportRequest, ImportServices, ListSource } from './request.ts'
 
 const chunkBytes = 256 * 1024
 
-/** Size and hash of a list. */
-export interface FileDigest {
-  readonly sha256: Buffer
-  readonly bytes: number
-}
-
-/** The bytes of one list. Every reading gives the bytes that were hashed. */
-export interface ListSource extends FileDigest, AsyncDisposable {
-  /** Reads from the beginning. Rejects with UsageError if the bytes are not those that were hashed. */
-  read(): AsyncIterable<Uint8Array>
-  /** Rejects with UsageError if the file was written to since it was opened. */
-  assertUnchanged(): Promise<void>
-}
-
 /** Opens the list; UsageError if the file does not exist or cannot be read to its end. */
-export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
-  const { file, input, bytes, path } = request
-  if (bytes !== undefined) return sourceOfBytes(bytes)
+export async function openSource(
+  { file, input, bytes, path }: ImportRequest,
+  { signal, crashPoint }: Pick<ImportServices, 'signal' | 'crashPoint'>,
+): Promise<ListSource> {
+  if (bytes !== undefined) return sourceOfBytes(bytes, crashPoint)
   const handle = input
     ? await copyToTempFile(input, signal)
     : await (path === undefined ? openFile(file) : openTaken(file, path))
   try {
     const before = await handle.stat()
+    crashPoint?.('list-hashed')
     const fingerprint = await digestFile(handle)
     const assertUnchanged = async () => {
       const { size, mtimeMs } = await handle.stat()
@@ -42,6 +31,7 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
       ...fingerprint,
       assertUnchanged,
       read: async function* () {
+        crashPoint?.('list-read')
         const hash = createHash('sha256')
         for await (const chunk of fileChunks(handle)) {
           hash.update(chunk)
@@ -58,12 +48,13 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
   }
 }
 
-function sourceOfBytes(bytes: Buffer): ListSource {
+function sourceOfBytes(bytes: Buffer, crashPoint: ImportServices['crashPoint']): ListSource {
   return {
     sha256: createHash('sha256').update(bytes).digest(),
     bytes: bytes.length,
     assertUnchanged: async () => {},
     read: async function* () {
+      crashPoint?.('list-read')
       for (let at = 0; at < bytes.length; at += chunkBytes)
         yield bytes.subarray(at, at + chunkBytes)
     },

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { plural } from '../../values/text.ts'
 import type { GuardRefusal } from '../refusal-kinds.ts'
 import type { ImportRequest } from './request.ts'
@@ -8,16 +9,12 @@ const namedUnits = 10
 /** A refusal if a correction of an earlier list would change vehicles that a newer list names, or bring one back that a newer list of the
  *  whole stock no longer has. */
 export async function guardNewerLists(
-  { client, tables, rooftopId, importId }: Staging,
+  { db, tables, rooftopId, importId }: Staging,
   { allowOlderValues = false }: ImportRequest,
   corrects: number | null,
 ): Promise<GuardRefusal | null> {
   if (corrects === null || allowOlderValues) return null
-  const { rows } = await client.query<NewerUnit>(newerQuery(tables.units), [
-    rooftopId,
-    importId,
-    corrects,
-  ])
+  const { rows } = await newerQuery(tables.units, rooftopId, importId, corrects).execute(db)
   if (rows.length === 0) return null
   const first = rows.slice(0, namedUnits)
   const more = rows.length > namedUnits ? '; …' : ''
@@ -48,16 +45,21 @@ function unitDifference({ changes }: NewerUnit): string {
 
 // Of each vehicle that would change, the newest list that names it, or from which it is missing. A row that an earlier correction of
 // the same list has rejected says nothing new.
-const newerQuery = (units: string) => `
+const newerQuery = (
+  units: string,
+  rooftopId: number,
+  importId: number,
+  corrects: number,
+) => sql<NewerUnit>`
 with concerned as (
   select stock_no, coalesce(old_stock_no, stock_no) as known_as, change <> 'updated' as is_new, changes from stock_diff
-  union all select stock_no, stock_no, true, null from ${units} where rooftop_id = $1 and import_id = $2
+  union all select stock_no, stock_no, true, null from ${sql.table(units)} where rooftop_id = ${rooftopId} and import_id = ${importId}
   union all select stock_no, stock_no, false, null from stock_gone
 ), newer as (
-  select import_id, file_name, mode, coalesce((dialect ->> 'corrects')::bigint = $3, false) or exists (
-    select from ops.stock_upload as correction where correction.import_id = list.import_id and correction.corrects_import_id = $3
+  select import_id, file_name, mode, coalesce((dialect ->> 'corrects')::bigint = ${corrects}, false) or exists (
+    select from ops.stock_upload as correction where correction.import_id = list.import_id and correction.corrects_import_id = ${corrects}
   ) as is_correction
-  from core.stock_import as list where rooftop_id = $1 and import_id > $3 and import_id <> $2
+  from core.stock_import as list where rooftop_id = ${rooftopId} and import_id > ${corrects} and import_id <> ${importId}
 ), named as (
   select distinct concerned.stock_no, newer.import_id
   from newer join core.stock_import_row as stored using (import_id)

@@ -8,10 +8,9 @@ import { plainText } from '../csv/map/typing/plain-text.ts'
 import { isSummaryLabel } from '../csv/map/typing/summary-words.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../csv/read/csv-file.ts'
 import { countOwnColumns } from '../own-columns.ts'
-import { ListRefused } from '../refusal.ts'
-import type { ListSource } from './list-source.ts'
+import type { Refusal } from '../refusal-kinds.ts'
 import { type ListApart, openApart } from './read-apart.ts'
-import type { ImportRequest, ListSample } from './request.ts'
+import type { ImportRequest, ListSource } from './request.ts'
 import { onlyRows } from './row-filter.ts'
 
 /** How many records are used to map the columns: fewer if they are very wide or long. */
@@ -29,6 +28,7 @@ export interface OpenList {
   readonly reopen: () => Promise<CsvFile>
   /** Names of the dealer's columns; null: the file has no header. */
   readonly names: readonly string[] | null
+  /** Columns of the dealer. */
   readonly width: number
 }
 
@@ -111,16 +111,27 @@ export async function mapList(
 }
 
 /** The rows of the sample that are evidence of the columns' fields, with the dealer's cells. */
-export function sampleRows({ sample, width }: ListSample): readonly (readonly string[])[] {
+export function sampleRows({ sample, width }: OpenList): readonly (readonly string[])[] {
   const whole = sample.filter(({ problem, isSubtotal }) => !problem && !isSubtotal)
   return withoutTitles(whole.map(({ cells }) => cells.slice(0, width)))
 }
 
-/** Unless the mapping is sure: ListRefused. */
-export function assertSure({ csv }: OpenList, request: ImportRequest, mapping: Mapping): void {
-  if (mapping.status === 'sure') return
-  const found = { encoding: csv.encoding.name, delimiter: csv.dialect.delimiter }
-  throw new ListRefused({ is: 'columns', mapping, ...found }, request)
+/** Ends an import before the list is compared with the stock. */
+export class EarlyRefusal extends Error {
+  readonly refusal: Refusal
+  /** With the questions that were found last. */
+  readonly mapping: Mapping | null
+
+  constructor(refusal: Refusal, mapping: Mapping | null = null) {
+    super(refusal.is)
+    this.refusal = refusal
+    this.mapping = mapping
+  }
+}
+
+/** Unless the mapping is sure: EarlyRefusal. */
+export function assertSure(mapping: Mapping): void {
+  if (mapping.status === 'unsure') throw new EarlyRefusal({ is: 'columns' }, mapping)
 }
 
 /** Removes titles and footers, which fill a cell or two and are not evidence of the columns' fields. */

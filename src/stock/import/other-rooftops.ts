@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { RooftopConfig } from '../../app/config/read.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 import type { Staging } from './stage.ts'
@@ -20,45 +21,47 @@ interface Found {
  * or it is the list of that rooftop; the removal guard does not notice this if few vehicles would leave.
  */
 export async function otherRooftopWarnings(
-  { client, tables, rooftopId, importId }: Staging,
+  { db, tables, rooftopId, importId }: Staging,
   rooftops: readonly RooftopConfig[],
   rooftop: RooftopConfig,
   accepted: number,
 ): Promise<readonly CellIssue[]> {
   const others = rooftops.map(({ uid }) => uid).filter((uid) => uid !== rooftop.uid)
   if (others.length === 0) return []
-  const { rows } = await client.query<{ rooftop_id: number; name: string }>(
-    `select rooftop_id, format('%s (%s)', rooftop_name, rooftop_uid) as name from core.rooftop as rooftop
-     where rooftop_uid = any ($1::text[])
-       and exists (select from core.stock_unit as unit where unit.rooftop_id = rooftop.rooftop_id offset 0)
-     order by rooftop_name, rooftop_id`,
-    [others],
-  )
+  const { rows } = await sql<{ rooftop_id: number; name: string }>`
+    select rooftop_id, format('%s (%s)', rooftop_name, rooftop_uid) as name from core.rooftop as rooftop
+    where rooftop_uid = any (${others}::text[])
+      and exists (select from core.stock_unit as unit where unit.rooftop_id = rooftop.rooftop_id offset 0)
+    order by rooftop_name, rooftop_id`.execute(db)
   if (rows.length === 0) return []
-  const { rowCount } = await client.query(arrivedQuery(tables.units), [rooftopId, importId])
-  if (rowCount === 0) return []
+  await sql`
+    create temp table stock_arrived (stock_no varchar(80), vin varchar(40)) on commit drop`.execute(
+    db,
+  )
+  const { numAffectedRows } = await arrivedQuery(tables.units, rooftopId, importId).execute(db)
+  if (numAffectedRows === 0n) return []
   const warnings: CellIssue[] = []
   for (const { rooftop_id, name } of rows) {
-    const { rows: found } = await client.query<Omit<Found, 'name'>>(foundQuery, [rooftop_id])
+    const { rows: found } = await foundQuery(rooftop_id).execute(db)
     const warning = otherRooftopWarning({ ...found[0]!, name }, accepted)
     if (warning) warnings.push(warning)
   }
   return warnings
 }
 
-const arrivedQuery = (units: string) => `
-create temp table stock_arrived on commit drop as
-select stock_no, vin from ${units} where rooftop_id = $1 and import_id = $2
+const arrivedQuery = (units: string, rooftopId: number, importId: number) => sql`
+insert into stock_arrived
+select stock_no, vin from ${sql.table(units)} where rooftop_id = ${rooftopId} and import_id = ${importId}
 union all select stage.stock_no, stage.vin from stock_diff as diff join stock_stage as stage using (line_no)
 where diff.change <> 'updated' and not stage.is_rejected`
 
 // Two rooftops may use the same stock number, so it counts only if a VIN is missing.
-const foundQuery = `
+const foundQuery = (rooftopId: number) => sql<Omit<Found, 'name'>>`
 with arrived as (
   select stock_no, vin from stock_arrived
 ), other as (
   select stock_no, vin from core.stock_unit
-  where rooftop_id = $1 and missing_since is null and off_stock_at is null
+  where rooftop_id = ${rooftopId} and missing_since is null and off_stock_at is null
 ), found as (
   select arrived.stock_no, true as is_vin from arrived where vin in (select vin from other)
   union all select arrived.stock_no, false from arrived join other using (stock_no)

@@ -4,7 +4,7 @@ import type { Mapping } from '../csv/map/column-mapping.ts'
 import type { MappingOptions } from '../csv/map/mapping.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../csv/read/csv-file.ts'
 import type { ListOptions } from '../workbook/read-list.ts'
-import type { ListSource } from './list-source.ts'
+import type { ListSource } from './request.ts'
 import { decodeError, type EncodedError } from './thread-error.ts'
 
 /** What reading one list may cost. */

@@ -3,9 +3,10 @@ import { access, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { errorText, UsageError } from '../../errors.ts'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import type { ColumnMapping } from '../csv/map/column-mapping.ts'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 import { byteOrderMark, csvText, defaultStyle } from '../csv/write/csv-text.ts'
@@ -67,7 +68,7 @@ export interface ChosenRows {
  * runs as a formula, and the file can be corrected and imported alone.
  */
 export async function writeRejects(
-  client: pg.ClientBase,
+  db: Db,
   file: string,
   source: RejectsSource,
 ): Promise<PendingFile> {
@@ -76,10 +77,7 @@ export async function writeRejects(
   // A crash may have left it; a link that someone put there is not followed.
   await discard()
   try {
-    await pipeline(
-      Readable.from(rejectsText(client, source)),
-      createWriteStream(part, { flags: 'wx' }),
-    )
+    await pipeline(Readable.from(rejectsText(db, source)), createWriteStream(part, { flags: 'wx' }))
   } catch (error) {
     await discard()
     throw error
@@ -89,7 +87,7 @@ export async function writeRejects(
 
 /** The text of that file. */
 export async function* rejectsText(
-  client: pg.ClientBase,
+  db: Db,
   { rowsTable, importId, asOf = importId, delimiter, names, columns }: RejectsSource,
   { all = false, corrected }: ChosenRows = {},
 ): AsyncGenerator<string> {
@@ -111,12 +109,12 @@ export async function* rejectsText(
     const errors = issuesText(issues, beyond, problem !== '')
     return [...escaped, ...place, problem, escapeFormula(errors)]
   }
-  const query = `
-    select line_no, status, cells, issues from ${rowsTable}
-    where import_id = $1 and ($2 or status = 'rejected') and ($3::int[] is null or line_no = any($3)) order by line_no`
   const lines = corrected === undefined ? null : [...corrected.keys()]
-  for await (const rows of queryPages<StoredRow>(client, query, [importId, all, lines]))
-    yield csvText(rows.map(recordOf), style)
+  const query = sql<StoredRow>`
+    select line_no, status, cells, issues from ${sql.table(rowsTable)}
+    where import_id = ${importId} and (${all} or status = 'rejected')
+      and (${lines}::int[] is null or line_no = any(${lines}::int[])) order by line_no`
+  for await (const rows of queryPages(db, query)) yield csvText(rows.map(recordOf), style)
 }
 
 function issuesText(

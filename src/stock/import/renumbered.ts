@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 import { deleteAdded, type StagedUnits, type Staging, stageAdded } from './stage.ts'
 
@@ -12,30 +13,30 @@ export async function matchRenumbered(
   staging: Staging,
   { hadStock, added }: StagedUnits,
 ): Promise<number> {
-  const { client, tables, rooftopId, importId } = staging
-  await client.query(
-    'create temp table stock_renumbered (stock_no varchar(80), old_stock_no varchar(80)) on commit drop',
-  )
+  const { db, tables, rooftopId, importId } = staging
+  await sql`
+    create temp table
+      stock_renumbered (stock_no varchar(80), old_stock_no varchar(80)) on commit drop`.execute(db)
   if (!hadStock || added === 0) return 0
-  const { rowCount } = await client.query(matchQuery(tables.units), [rooftopId, importId])
-  if (rowCount === 0) return 0
-  const chosen = 'select stock_no from stock_renumbered'
-  await stageAdded(staging, `unit.stock_no in (${chosen})`)
+  const { numAffectedRows } = await matchQuery(tables.units, rooftopId, importId).execute(db)
+  if (numAffectedRows === 0n) return 0
+  const chosen = sql`select stock_no from stock_renumbered`
+  await stageAdded(staging, sql`unit.stock_no in (${chosen})`)
   await deleteAdded(staging, chosen)
-  return rowCount ?? 0
+  return Number(numAffectedRows)
 }
 
 // One repeated character identifies no vehicle.
-const matchQuery = (units: string) => `
+const matchQuery = (units: string, rooftopId: number, importId: number) => sql`
 insert into stock_renumbered
 with arrived as (
-  select vin, min(stock_no) as stock_no from ${units}
-  where rooftop_id = $1 and import_id = $2 and length(vin) = 17 and vin !~ '^(.)\\1+$'
+  select vin, min(stock_no) as stock_no from ${sql.table(units)}
+  where rooftop_id = ${rooftopId} and import_id = ${importId} and length(vin) = 17 and vin !~ '^(.)\\1+$'
   group by vin having count(*) = 1
 ), before as (
   select arrived.vin, min(unit.stock_no) as stock_no
   from core.stock_unit as unit join arrived on arrived.vin = unit.vin
-  where unit.rooftop_id = $1 and unit.import_id <> $2 and unit.off_stock_at is null
+  where unit.rooftop_id = ${rooftopId} and unit.import_id <> ${importId} and unit.off_stock_at is null
     and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no)
   group by arrived.vin having count(*) = 1
 )
@@ -46,32 +47,30 @@ where not exists (select from stock_stage as stage where stage.vin = arrived.vin
  * Gives the units, their changes and their prices the new number. If a price was requested under that number before and came
  * after the unit had lost it, that price is the current one.
  */
-export async function renumber({ client, rooftopId }: Staging): Promise<void> {
-  const others = `, is_current = own.is_current and not exists (
+export async function renumber({ db, rooftopId }: Staging): Promise<void> {
+  const others = sql`, is_current = own.is_current and not exists (
     select from core.stock_price_observation as there where there.rooftop_id = own.rooftop_id
       and there.stock_no = renumbered.stock_no and there.price_source = own.price_source and there.is_current)`
   const tables = [
-    ['core.stock_unit', ''],
-    ['core.stock_unit_change', ''],
+    ['core.stock_unit', sql``],
+    ['core.stock_unit_change', sql``],
     ['core.stock_price_observation', others],
   ] as const
   for (const [table, besides] of tables)
-    await client.query(
-      `update ${table} as own set stock_no = renumbered.stock_no${besides} from stock_renumbered as renumbered
-       where own.rooftop_id = $1 and own.stock_no = renumbered.old_stock_no`,
-      [rooftopId],
-    )
+    await sql`
+      update ${sql.table(table)} as own set stock_no = renumbered.stock_no${besides} from stock_renumbered as renumbered
+      where own.rooftop_id = ${rooftopId} and own.stock_no = renumbered.old_stock_no`.execute(db)
 }
 
 /** A warning, because a spreadsheet may have removed leading zeros. */
 export async function renumberedWarning(
-  { client }: Staging,
+  { db }: Staging,
   count: number,
 ): Promise<readonly CellIssue[]> {
   if (count === 0) return []
-  const { rows } = await client.query<{ text: string }>(
-    `select old_stock_no || ' is now ' || stock_no as text from stock_renumbered order by old_stock_no limit ${named}`,
-  )
+  const { rows } = await sql<{ text: string }>`
+    select old_stock_no || ' is now ' || stock_no as text
+    from stock_renumbered order by old_stock_no limit ${named}`.execute(db)
   const names = rows.map(({ text }) => text).join(', ') + (count > rows.length ? ', …' : '')
   const hint = `${count} ${count === 1 ? 'vehicle has' : 'vehicles have'} a new stock number and ${count === 1 ? 'keeps its' : 'keep their'} history, by the VIN: ${names}`
   return [{ code: 'RENUMBERED', severity: 'warning', line: null, column: null, text: '', hint }]

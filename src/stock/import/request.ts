@@ -1,12 +1,24 @@
 import type { Readable } from 'node:stream'
-import type pg from 'pg'
 import type { RooftopConfig } from '../../app/config/read.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
-import type { ColumnMapping, Mapping, MissingField } from '../csv/map/column-mapping.ts'
+import type { ColumnMapping, MissingField } from '../csv/map/column-mapping.ts'
 import type { CellIssue, Severity } from '../csv/map/typing/typed-row.ts'
-import type { CsvFile, CsvRecord } from '../csv/read/csv-file.ts'
-import type { Refusal } from '../refusal-kinds.ts'
 import type { RowFilter } from './row-filter.ts'
+
+/** Size and hash of a list. */
+export interface FileDigest {
+  readonly sha256: Buffer
+  readonly bytes: number
+}
+
+/** The bytes of one list. Every reading gives the bytes that were hashed. */
+export interface ListSource extends FileDigest, AsyncDisposable {
+  /** Reads from the beginning. Rejects with UsageError if the bytes are not those that were hashed. */
+  read(): AsyncIterable<Uint8Array>
+  /** Rejects with UsageError if the file was written to since it was opened. */
+  assertUnchanged(): Promise<void>
+}
 
 /** The options of one import: one list of one rooftop. */
 export interface ImportRequest {
@@ -18,6 +30,8 @@ export interface ImportRequest {
   readonly input?: Readable
   /** Read instead of the file: nothing is written to disk. */
   readonly bytes?: Buffer
+  /** The file, where it is open already. */
+  readonly source?: ListSource
   /** The user's choice; else detected. */
   readonly encoding?: string
   readonly delimiter?: string
@@ -28,6 +42,8 @@ export interface ImportRequest {
   readonly only?: RowFilter
   /** `snapshot`: the file names the whole stock; `delta`: only what is new or has changed. */
   readonly mode: 'snapshot' | 'delta'
+  /** A list of corrected rows is a delta, whatever `mode` is. */
+  readonly rejectsAreDelta?: boolean
   /** Reads, types and compares, and writes nothing. */
   readonly dryRun: boolean
   /** `--map` arguments as typed. */
@@ -46,30 +62,14 @@ export interface ImportRequest {
   readonly now: Date
 }
 
-/** The first records of a list. */
-export interface ListSample {
-  readonly csv: Pick<CsvFile, 'origin' | 'sheets'>
-  readonly sample: readonly CsvRecord[]
-  /** Columns of the dealer. */
-  readonly width: number
-}
-
 /** What an import uses of the program. */
 export interface ImportServices {
-  readonly warehouse: Pick<Warehouse, 'pool' | 'config'>
+  readonly warehouse: Pick<Warehouse, 'pool' | 'db' | 'config'>
   readonly signal: AbortSignal
   /** Called at named points, where tests kill the process. */
   readonly crashPoint?: (name: string) => void
-  /** Called once the columns are known or proposed, before any row is loaded. */
-  readonly onColumns?: (list: ListSample, mapping: Mapping) => void
-  /** Called for each guard that would refuse the list, and when no row is valid; the import then goes on. Left out: ListRefused. */
-  readonly onGuard?: (refusal: Refusal) => void
   /** Called at the end of the import's transaction: what it writes is committed with the import. Not called for a dry run. */
-  readonly beforeCommit?: (
-    client: pg.ClientBase,
-    report: StockImportReport,
-    sha256: Buffer,
-  ) => Promise<void>
+  readonly beforeCommit?: (db: Db, report: StockImportReport) => Promise<void>
 }
 
 /** The day at the rooftop, `YYYY-MM-DD`. */

@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
+import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import { copied } from '../../values/text.ts'
 import { copyTexts } from '../../warehouse/db/copy.ts'
 import type { CopyText } from '../../warehouse/db/copy-text.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import type { TypedRow } from '../csv/map/typing/typed-row.ts'
 import type { CsvRecord } from '../csv/read/csv-file.ts'
 import { BloomFilter } from './bloom-filter.ts'
@@ -45,7 +47,8 @@ export const dryRunTables: ImportTables = {
 
 /** The import that is being staged. */
 export interface Staging {
-  /** In the import's transaction. */
+  /** The import's transaction; `client` for COPY. */
+  readonly db: Db
   readonly client: pg.ClientBase
   readonly tables: ImportTables
   readonly importId: number
@@ -54,50 +57,50 @@ export interface Staging {
 }
 
 /** Creates temporary tables, dropped at the end of the transaction. */
-export async function createStage({ client, tables }: Staging): Promise<void> {
+export async function createStage({ db, tables }: Staging): Promise<void> {
   // Enough memory to sort and hash 200,000 units without files. JIT would take longer than the few large queries.
-  await client.query("set local work_mem = '64MB'")
-  await client.query('set local jit = off')
+  await sql`set local work_mem = '64MB'`.execute(db)
+  await sql`set local jit = off`.execute(db)
   // The tables get all their rows in this transaction, without statistics: a nested loop would take quadratic time.
-  await client.query('set local enable_nestloop = off')
-  await client.query(
-    `create temp table stock_stage on commit drop as
-     select 0 as line_no, false as is_rejected, false as has_left, ${unitColumns.join(', ')}, content_hash
-     from core.stock_unit with no data`,
-  )
+  await sql`set local enable_nestloop = off`.execute(db)
+  await sql`
+    create temp table stock_stage on commit drop as
+    select 0 as line_no, false as is_rejected, false as has_left, ${sql.raw(unitColumns.join(', '))}, content_hash
+    from core.stock_unit with no data`.execute(db)
   if (tables === stockTables) return
   for (const [name, table] of Object.entries(stockTables))
-    await client.query(
-      `create temp table ${dryRunTables[name as keyof ImportTables].split('.')[1]}
-         (like ${table} including indexes including constraints) on commit drop`,
-    )
+    await sql`
+      create temp table ${sql.table(dryRunTables[name as keyof ImportTables])}
+        (like ${sql.table(table)} including indexes including constraints)
+        on commit drop`.execute(db)
 }
 
 /** Copies added units into stock_stage, where they can be compared. `chosen`: a condition on `unit` and its row `stored`. */
 export async function stageAdded(
-  { client, tables, rooftopId, importId }: Staging,
-  chosen: string,
+  { db, tables, rooftopId, importId }: Staging,
+  chosen: RawBuilder<unknown>,
 ): Promise<void> {
   const content = [...unitColumns, 'content_hash']
-  await client.query(
-    `insert into stock_stage (line_no, is_rejected, has_left, ${content.join(', ')})
-     select stored.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
-     from ${tables.units} as unit
-     join ${tables.rows} as stored on stored.import_id = $2 and stored.stock_no = unit.stock_no and stored.status = 'accepted'
-     where unit.rooftop_id = $1 and unit.import_id = $2 and ${chosen}`,
-    [rooftopId, importId],
-  )
+  await sql`
+    insert into stock_stage (line_no, is_rejected, has_left, ${sql.raw(content.join(', '))})
+    select stored.line_no, false, false, ${sql.raw(content.map((name) => `unit.${name}`).join(', '))}
+    from ${sql.table(tables.units)} as unit
+    join ${sql.table(tables.rows)} as stored on stored.import_id = ${importId} and stored.stock_no = unit.stock_no
+      and stored.status = 'accepted'
+    where unit.rooftop_id = ${rooftopId}
+      and unit.import_id = ${importId} and ${chosen}`.execute(db)
 }
 
 /** Deletes added units and their changes. `chosen`: a query for their stock numbers. */
 export async function deleteAdded(
-  { client, tables, rooftopId, importId }: Staging,
-  chosen: string,
+  { db, tables, rooftopId, importId }: Staging,
+  chosen: RawBuilder<unknown>,
 ): Promise<void> {
   for (const table of [tables.units, tables.changes])
-    await client.query(
-      `delete from ${table} where rooftop_id = $1 and import_id = $2 and stock_no in (${chosen})`,
-      [rooftopId, importId],
+    await sql`
+      delete from ${sql.table(table)}
+      where rooftop_id = ${rooftopId} and import_id = ${importId} and stock_no in (${chosen})`.execute(
+      db,
     )
 }
 
@@ -141,9 +144,10 @@ export class Stage {
   }
 
   static async open(staging: Staging, signal: AbortSignal): Promise<Stage> {
-    const { rows } = await staging.client.query<{ has_stock: boolean }>(
-      'select exists (select from core.stock_unit where rooftop_id = $1) as has_stock',
-      [staging.rooftopId],
+    const { rows } = await sql<{ has_stock: boolean }>`
+      select exists (
+        select from core.stock_unit where rooftop_id = ${staging.rooftopId}) as has_stock`.execute(
+      staging.db,
     )
     return new Stage(staging, signal, rows[0]!.has_stock ? null : new BloomFilter())
   }
@@ -162,7 +166,7 @@ export class Stage {
   async end(): Promise<StagedUnits> {
     await this.#send()
     await this.#sending
-    await this.#staging.client.query('analyze stock_stage (line_no, is_rejected, stock_no, vin)')
+    await sql`analyze stock_stage (line_no, is_rejected, stock_no, vin)`.execute(this.#staging.db)
     return {
       ...{ hadStock: this.#before === null, staged: this.#staged, left: this.#left },
       ...{ added: this.#added },
@@ -215,15 +219,14 @@ export class Stage {
   async #knownOf(stockNumbers: readonly string[]): Promise<ReadonlySet<string>> {
     const { tables, rooftopId } = this.#staging
     const places = new Set([stockTables.units, tables.units])
-    const { rows } = await this.#staging.client.query<{ stock_no: string }>(
-      [...places]
-        .map(
-          (table) =>
-            `select stock_no from ${table} where rooftop_id = $1 and stock_no = any ($2::text[])`,
-        )
-        .join(' union all '),
-      [rooftopId, stockNumbers],
+    const queries = [...places].map(
+      (table) => sql`
+        select stock_no from ${sql.table(table)}
+        where rooftop_id = ${rooftopId} and stock_no = any (${stockNumbers}::text[])`,
     )
+    const { rows } = await sql<{
+      stock_no: string
+    }>`${sql.join(queries, sql` union all `)}`.execute(this.#staging.db)
     return new Set(rows.map(({ stock_no }) => stock_no))
   }
 }

@@ -1,13 +1,11 @@
 import { basename } from 'node:path'
 import { sql } from 'kysely'
-import type pg from 'pg'
 import { storableJson } from '../../values/text.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { ColumnMapping, Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
 import { toRemembered } from '../csv/map/mapping.ts'
 import type { CsvFile } from '../csv/read/csv-file.ts'
-import type { FileDigest } from './list-source.ts'
-import type { ImportRequest, RowCounts, UnitCounts } from './request.ts'
+import type { FileDigest, ImportRequest, RowCounts, UnitCounts } from './request.ts'
 import { isSameFilter, type RowFilter } from './row-filter.ts'
 import type { RowRedaction, TypedList } from './type-rows.ts'
 
@@ -76,19 +74,15 @@ export async function rememberedMapping(
 }
 
 /** Stores the mapping of an imported header, unless it is already stored. */
-export async function rememberMapping(
-  client: pg.ClientBase,
-  rooftopId: number,
-  mapping: Mapping,
-): Promise<void> {
+export async function rememberMapping(db: Db, rooftopId: number, mapping: Mapping): Promise<void> {
   const { fingerprint, columns, absent } = toRemembered(mapping)
-  await client.query(
-    `insert into ops.stock_mapping as stored (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
-     on conflict (rooftop_id, fingerprint) do update
-     set columns = excluded.columns, absent = excluded.absent, confirmed_at = now()
-     where (stored.columns, stored.absent) is distinct from (excluded.columns, excluded.absent)`,
-    [rooftopId, fingerprint, JSON.stringify(columns), JSON.stringify(absent)],
-  )
+  await sql`
+    insert into ops.stock_mapping as stored (rooftop_id, fingerprint, columns, absent)
+    values (${rooftopId}, ${fingerprint}, ${JSON.stringify(columns)}, ${JSON.stringify(absent)})
+    on conflict (rooftop_id, fingerprint) do update
+    set columns = excluded.columns, absent = excluded.absent, confirmed_at = now()
+    where (stored.columns, stored.absent)
+      is distinct from (excluded.columns, excluded.absent)`.execute(db)
 }
 
 interface StartedImport {
@@ -101,48 +95,43 @@ interface StartedImport {
 
 /** Inserts the row of the import, which its rows refer to; `finishImport` adds the results. */
 export async function startImport(
-  client: pg.ClientBase,
+  db: Db,
   { rooftopId, request, digest, csv, mapping }: StartedImport,
   { redactJson }: RowRedaction,
 ): Promise<number> {
   const { file, mode, importedBy, now, only } = request
   const { dialect, preamble, head, header } = csv
   const json = (value: unknown) => (value === null ? null : jsonText(redactJson(value)))
-  const { rows } = await client.query<{ import_id: number }>(
-    `insert into core.stock_import (rooftop_id, file_name, sha256, byte_count, mode, encoding, delimiter, dialect,
-       preamble, header, mapping, warnings, records, accepted, rejected, collapsed, skipped, added, updated, unchanged,
-       removed, reappeared, imported_by, imported_at)
-     values ($1, $2, $3, $4, $5, '', $6, $7, $8, $9, $10, '[]', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $11, $12)
-     returning import_id`,
-    [
-      ...[rooftopId, redactJson(basename(file).slice(-255)), digest.sha256, digest.bytes, mode],
-      dialect.delimiter,
-      json({ ...dialect, ...csv.origin, bom: csv.encoding.bom, width: csv.width, head, only }),
-      ...[json(preamble), json(header), json(mapping.columns), importedBy, now],
-    ],
-  )
+  const { rows } = await sql<{ import_id: number }>`
+    insert into core.stock_import (rooftop_id, file_name, sha256, byte_count, mode, encoding, delimiter, dialect,
+      preamble, header, mapping, warnings, records, accepted, rejected, collapsed, skipped, added, updated, unchanged,
+      removed, reappeared, imported_by, imported_at)
+    values (${rooftopId}, ${redactJson(basename(file).slice(-255))}, ${digest.sha256}, ${digest.bytes}, ${mode}, '',
+      ${dialect.delimiter}, ${json({ ...dialect, ...csv.origin, bom: csv.encoding.bom, width: csv.width, head, only })},
+      ${json(preamble)}, ${json(header)}, ${json(mapping.columns)}, '[]', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ${importedBy}, ${now})
+    returning import_id`.execute(db)
   return rows[0]!.import_id
 }
 
 /** Adds the results to the row of the import. */
 export async function finishImport(
-  client: pg.ClientBase,
+  db: Db,
   importId: number,
   { encoding, warnings, corrects }: Pick<TypedList, 'encoding' | 'warnings' | 'corrects'>,
   counts: RowCounts & UnitCounts,
 ): Promise<void> {
   const { records, accepted, rejected, collapsed, skipped } = counts
   const { added, updated, unchanged, removed, reappeared } = counts
-  await client.query(
-    `update core.stock_import set encoding = $2, warnings = $3, records = $4, accepted = $5, rejected = $6,
-       collapsed = $7, skipped = $8, added = $9, updated = $10, unchanged = $11, removed = $12, reappeared = $13,
-       dialect = dialect || jsonb_strip_nulls(jsonb_build_object('corrects', $14::bigint))
-     where import_id = $1`,
-    [
-      ...[importId, encoding.name, jsonText(warnings), records, accepted, rejected],
-      ...[collapsed, skipped, added, updated, unchanged, removed, reappeared, corrects],
-    ],
-  )
+  await db
+    .updateTable('core.stock_import')
+    .set({
+      ...{ encoding: encoding.name, warnings: jsonText(warnings) },
+      ...{ records, accepted, rejected, collapsed, skipped },
+      ...{ added, updated, unchanged, removed, reappeared },
+      dialect: sql`dialect || jsonb_strip_nulls(jsonb_build_object('corrects', ${corrects}::bigint))`,
+    })
+    .where('import_id', '=', importId)
+    .execute()
 }
 
 function jsonText(value: unknown): string {

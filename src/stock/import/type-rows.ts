@@ -59,7 +59,7 @@ export async function typeRows(
   const last = evidence.styles()
   // Ended in any case: what it still sends must arrive before the next stage undoes it.
   const typed = await pass.end(csv, last)
-  assertSure(list, request, withQuestions(mapping, last))
+  assertSure(withQuestions(mapping, last))
   if (hasSameStyles(first, last)) return typed
   const second = new Pass(mapping, last, { earlier, screen, stage: await openStage() })
   const again = await list.reopen()

@@ -1,13 +1,10 @@
 import { UsageError } from '../../errors.ts'
-import type {
-  CellReading,
-  ColumnMapping,
-  Mapping,
-  ReadingChoice,
-} from '../csv/map/column-mapping.ts'
+import type { CellReading, ColumnMapping } from '../csv/map/column-mapping.ts'
 import { fieldLabel } from '../csv/map/mapping-text.ts'
-import { parseOverrides, readingName, splitReading } from '../csv/map/overrides.ts'
+import { readingName, splitReading } from '../csv/map/overrides.ts'
 import { type Field, fieldNamed } from '../csv/map/stock-fields.ts'
+import { buildProposals, type Proposal } from '../import/first-rows.ts'
+import type { ListCheck } from '../import/list-check.ts'
 import { plainWords } from './plain-words.ts'
 
 /** How a column is read, for a person. */
@@ -41,51 +38,37 @@ const sources = {
   override: 'chosen here',
 } as const
 
-/** The columns of a mapping with its questions. */
-export function uploadColumns(mapping: Mapping): UploadColumns {
+/** The columns of a list with what is open about them; null: it could not be opened. */
+export function uploadColumns({
+  mapping,
+  first,
+}: Pick<ListCheck, 'mapping' | 'first'>): UploadColumns | null {
+  if (mapping === null) return null
   const { columns, questions, hasHeader } = mapping
   const proposals = buildProposals(mapping)
   return {
     hasHeader,
-    columns: columns.map((column) => uploadColumn(column, proposals.get(column.index))),
+    columns: columns.map((column) => ({
+      ...uploadColumn(column, proposals.get(column.index)),
+      samples: first?.samples[column.index] ?? column.samples,
+    })),
     questions: questions.map(({ message }) => plainWords(message)),
     asked: [...proposals.values()].map(({ field }) => field),
   }
 }
 
-/** What a question proposes for a column. */
-interface Proposal {
-  readonly field: Field
-  readonly readings: readonly CellReading[]
-  readonly choices: readonly ReadingChoice[]
-}
-
-/** What the questions propose, by index of the column. */
-export function buildProposals({ columns, questions, hasHeader }: Mapping): Map<number, Proposal> {
-  const names = hasHeader ? columns.map(({ header }) => header ?? '') : null
-  return new Map(
-    questions.flatMap(({ maps, readings: choices = [] }) => {
-      const { columns: fields, readings } = parseOverrides(maps, names, columns.length)
-      return [...fields].map(([index, field]): [number, Proposal] => [
-        index,
-        { field, readings: readings.get(field) ?? [], choices },
-      ])
-    }),
-  )
-}
-
 /** A column of a mapping. */
-export function uploadColumn(
-  { index, header, samples, field, source, confidence, evidence, readings }: ColumnMapping,
+function uploadColumn(
+  { index, header, field, source, confidence, evidence, readings }: ColumnMapping,
   proposal?: Proposal,
-): UploadColumn {
+): Omit<UploadColumn, 'samples'> {
   const share =
     source === 'header' || source === 'values' ? `, ${Math.round(confidence * 100)} %` : ''
   const how = source === null ? '' : `${sources[source]}${share}`
   const reasons = source === 'header' || source === 'values' || source === null ? evidence : []
   const why = plainWords([how, ...reasons].filter((part) => part !== '').join('; '))
   return {
-    ...{ index, header, samples, why, field: field && readingName(field, readings) },
+    ...{ index, header, why, field: field && readingName(field, readings) },
     proposed: proposal ? readingName(proposal.field, proposal.readings) : null,
     readings: readingChoices(field, readings, proposal),
   }

@@ -1,5 +1,6 @@
 import { fieldLabel } from '../csv/map/mapping-text.ts'
 import { type Field, fields, isStockField } from '../csv/map/stock-fields.ts'
+import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 
 /** A field that a person can choose for a column. */
 interface FieldChoice {
@@ -22,4 +23,14 @@ export function plainWords(text: string): string {
       (all, field) => all.replaceAll(new RegExp(`\\b${field}\\b`, 'g'), fieldLabel(field)),
       text,
     )
+}
+
+/** A field in words of the trade, for a page. */
+export function plainField(field: Field): string {
+  return fieldLabel(field)
+}
+
+/** What is wrong with a cell, a column or a list, in such words. */
+export function plainIssue({ column, hint }: Pick<CellIssue, 'column' | 'hint'>): string {
+  return plainWords(column === null ? hint : `${column}: ${hint}`)
 }

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { RooftopConfig } from '../../app/config/read.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
-import { storableJson } from '../../values/text.ts'
+import { plural, storableJson } from '../../values/text.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import { inTransaction, openDb } from '../../warehouse/db/transaction.ts'
-import { importStock } from '../import/import-stock.ts'
+import { inTransaction } from '../../warehouse/db/transaction.ts'
+import { importList, importStock } from '../import/import-stock.ts'
+import { type ListCheck, storedCheck } from '../import/list-check.ts'
 import type { ChosenRows } from '../import/rejects.ts'
 import type { ImportRequest, ImportServices } from '../import/request.ts'
 import { storedListText } from '../import/stored-list.ts'
-import { buildMaps, type UploadColumns } from './columns.ts'
-import { confirmGuards, dryRun } from './dry-run.ts'
+import { guardKinds, type Refusal } from '../refusal-kinds.ts'
+import { buildMaps, uploadColumns } from './columns.ts'
 import { safeFileName } from './file-name.ts'
-import type { UploadResult } from './result.ts'
 
 /** How a person wants a list to be read. */
 export interface UploadOptions {
@@ -27,7 +28,7 @@ export interface UploadOptions {
 }
 
 /** A list that a person uploads, or that a drop folder did not import. */
-interface NewUpload extends Pick<UploadOptions, 'mode'> {
+export interface NewUpload extends Pick<UploadOptions, 'mode'> {
   readonly rooftop: string
   readonly email: string
   readonly fileName: string
@@ -35,6 +36,8 @@ interface NewUpload extends Pick<UploadOptions, 'mode'> {
   readonly sheet?: string | null
   /** Of `ops.stock_inbox_file`; the same file is the same upload. */
   readonly inboxFileId?: number
+  /** The check of the content with this hash: it is not read again. */
+  readonly checked?: { readonly check: ListCheck; readonly sha256: Buffer } | null
   /** The import whose rejected rows it has, corrected. */
   readonly corrects?: number
 }
@@ -46,7 +49,7 @@ interface UploadRow {
   readonly sha256: Buffer
   readonly content: Buffer | null
   readonly options: UploadOptions
-  readonly result: UploadResult | null
+  readonly result: ListCheck | null
   readonly newest: number
   readonly importId: number | null
   readonly corrects: number | null
@@ -72,10 +75,11 @@ export class StockUploads {
 
   /** Stores a list, reads it, and gives its id with what was found. UsageError when too many of the person wait, or when it is not a list at
    *  all; then it does not wait. */
-  async add(list: NewUpload): Promise<{ readonly id: string; readonly result: UploadResult }> {
+  async add(list: NewUpload): Promise<{ readonly id: string; readonly result: ListCheck }> {
     const id = await this.#store(list)
     try {
-      return { id, result: await this.check(id) }
+      const { result } = await this.#read(id)
+      return { id, result: result ?? (await this.check(id)) }
     } catch (error) {
       await this.drop(id)
       throw error
@@ -84,19 +88,34 @@ export class StockUploads {
 
   async #store(list: NewUpload): Promise<string> {
     const { rooftop, email, fileName, content, mode, sheet = null, corrects, inboxFileId } = list
-    const { pool } = this.#services.warehouse
-    await pool.query('delete from ops.stock_upload where ends_at <= now() and import_id is null')
-    const [registered] = await registerRooftops(openDb(pool), [this.#rooftop(rooftop)])
+    const digest = sha256(content)
+    const check = list.checked?.sha256.equals(digest) ? list.checked.check : null
+    const { db, pool } = this.#services.warehouse
+    await sql`delete from ops.stock_upload where ends_at <= now() and import_id is null`.execute(db)
+    const [registered] = await registerRooftops(db, [this.#rooftop(rooftop)])
     const options: UploadOptions = { mode, maps: [], encoding: null, delimiter: null, sheet }
-    const values = [
-      ...[registered!.id, email, safeFileName(fileName), sha256(content), content.length],
-      ...[content, JSON.stringify(options), corrects ?? null, inboxFileId ?? null],
-    ]
-    const { rows } = await inTransaction(pool, async ({ client }) => {
+    const rooftopId = registered!.id
+    const inserted = sql<{ id: string }>`
+      insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options,
+        corrects_import_id, inbox_file_id, result, newest_import_id, ends_at)
+      select ${rooftopId}::int, ${email}::varchar, ${safeFileName(fileName)}, ${digest}::bytea, ${content.length}::int,
+        ${content}::bytea, ${JSON.stringify(options)}::jsonb, ${corrects}::bigint, ${inboxFileId}::bigint,
+        ${check && jsonText(storedCheck(check))}::jsonb, coalesce(${check?.newest}::bigint, ${newestOf(rooftopId)}),
+        now() + case when ${inboxFileId}::bigint is null then interval '1 day' else make_interval(days => ${offeredDays}) end
+      where ${inboxFileId}::bigint is not null or (
+        select count(*) from ops.stock_upload where email = ${email}::varchar and import_id is null) < ${maxWaiting}
+      on conflict (inbox_file_id) where inbox_file_id is not null do update set inbox_file_id = excluded.inbox_file_id
+      returning upload_id as id`
+    const { rows } = await inTransaction(pool, async ({ db }) => {
       // Two that are stored at once would not count each other.
-      await client.query(`select ${lockSql.wait('uploads', 'hashtext($1)')}`, [email])
-      const stored = await client.query<{ id: string }>(insertUpload, values)
-      if (inboxFileId !== undefined) await client.query(deleteOlderOffers, [registered!.id])
+      await sql`select ${lockSql.wait('uploads', sql`hashtext(${email})`)}`.execute(db)
+      const stored = await inserted.execute(db)
+      if (inboxFileId !== undefined)
+        await sql`
+          delete from ops.stock_upload where upload_id in (
+            select upload_id from ops.stock_upload
+            where rooftop_id = ${rooftopId} and inbox_file_id is not null and import_id is null
+            order by inbox_file_id desc offset ${maxOffered})`.execute(db)
       return stored
     })
     if (inboxFileId !== undefined) this.#services.crashPoint?.('offer-stored')
@@ -107,27 +126,27 @@ export class StockUploads {
   }
 
   /** Reads the list without writing anything, and stores what was found. UsageError when it is not a list at all. */
-  async check(id: string, changes: Partial<UploadOptions> = {}): Promise<UploadResult> {
+  async check(id: string, changes: Partial<UploadOptions> = {}): Promise<ListCheck> {
     return await this.#check(id, await this.#read(id), changes)
   }
 
-  async #check(id: string, row: UploadRow, changes: Partial<UploadOptions>): Promise<UploadResult> {
+  async #check(id: string, row: UploadRow, changes: Partial<UploadOptions>): Promise<ListCheck> {
     if (row.importId !== null || row.content === null) throw gone()
     const options = { ...row.options, ...changes }
     const newest = await this.#newest(row.rooftopId)
-    const result = await dryRun(this.#services, this.#request({ ...row, options }))
-    await this.#services.warehouse.pool.query(
-      `update ops.stock_upload set options = $2, result = $3, newest_import_id = $4 where upload_id = $1 and import_id is null`,
-      [id, jsonText(options), jsonText(result), newest],
-    )
-    return result
+    const check = await importList(this.#services, this.#request({ ...row, options }))
+    await sql`
+      update ops.stock_upload set options = ${jsonText(options)}, result = ${jsonText(storedCheck(check))},
+        newest_import_id = ${newest}
+        where upload_id = ${id} and import_id is null`.execute(this.#services.warehouse.db)
+    return check
   }
 
   /** Reads it with the fields that a person chose for its columns: by index, '' for none. */
-  async map(id: string, chosen: ReadonlyMap<number, string>): Promise<UploadResult> {
+  async map(id: string, chosen: ReadonlyMap<number, string>): Promise<ListCheck> {
     const row = await this.#read(id)
-    if (row.result?.mapping == null) throw gone()
-    const mapping: UploadColumns = row.result.mapping
+    const mapping = row.result && uploadColumns(row.result)
+    if (mapping === null) throw gone()
     return await this.#check(id, row, { maps: buildMaps(mapping, row.options.maps, chosen) })
   }
 
@@ -141,16 +160,21 @@ export class StockUploads {
     if (row.importId !== null) return row.importId
     if (row.result?.state !== 'ready' || row.content === null) throw notChecked()
     if ((await this.#newest(row.rooftopId)) !== row.newest) throw notChecked()
-    const allowed = confirmGuards(row.result.guards, typed)
+    const allowed = confirmGuards(row.result.refusals, typed)
     await this.#begin(id, row.rooftopId)
     const request = { ...this.#request(row), dryRun: false, importedBy: email.slice(0, 120) }
     // In the transaction of the import: a process that is killed has done both, or neither. Between the check above and the lock
     // of the import, another process may have imported a list, or a person dropped this one.
-    const beforeCommit: ImportServices['beforeCommit'] = async (client, { importId, status }) => {
-      const isNew = status === 'imported'
-      const values = [id, importId, isNew ? row.newest : null]
-      const { rowCount } = await client.query(finishUpload, values)
-      if (rowCount !== 1) throw notChecked()
+    const beforeCommit: ImportServices['beforeCommit'] = async (db, { importId, status }) => {
+      const newest = status === 'imported' ? row.newest : null
+      const { numAffectedRows } = await sql`
+        update ops.stock_upload as u
+        set import_id = ${importId}::bigint, content = null, result = null, import_began_at = null
+        where upload_id = ${id} and coalesce(import_id = ${importId}, true)
+          and (${newest}::bigint is null or ${newest}::bigint = (
+            select coalesce(max(i.import_id), 0) from core.stock_import as i
+            where i.rooftop_id = u.rooftop_id and i.import_id < ${importId}))`.execute(db)
+      if (numAffectedRows !== 1n) throw notChecked()
     }
     const services = { ...this.#services, beforeCommit }
     const { importId } = await importStock(services, { ...request, ...allowed }).catch(
@@ -163,20 +187,19 @@ export class StockUploads {
 
   /** Removes a list that was not imported. */
   async drop(id: string): Promise<void> {
-    await this.#services.warehouse.pool.query(
-      'delete from ops.stock_upload where upload_id = $1 and import_id is null',
-      [id],
-    )
+    await sql`
+      delete from ops.stock_upload
+      where upload_id = ${id} and import_id is null`.execute(this.#services.warehouse.db)
   }
 
   /** Rows of an import as the text of a list. UsageError beyond a size that this process can hold. */
   async textOf(importId: number, chosen: ChosenRows, maxLength = maxText): Promise<Buffer> {
     return await inTransaction(
       this.#services.warehouse.pool,
-      async ({ client }) => {
+      async ({ db }) => {
         const parts: string[] = []
         let length = 0
-        for await (const part of storedListText(client, importId, chosen)) {
+        for await (const part of storedListText(db, importId, chosen)) {
           parts.push(part)
           length += part.length
           if (length > maxLength) throw tooLong(importId)
@@ -188,13 +211,12 @@ export class StockUploads {
   }
 
   async #read(id: string): Promise<UploadRow> {
-    const { rows } = await this.#services.warehouse.pool.query<UploadRow>(
-      `select rooftop_id as "rooftopId", rooftop_uid as rooftop, file_name as "fileName", sha256, content, options, result,
-         newest_import_id::int as newest, import_id::int as "importId", corrects_import_id::int as corrects
-       from ops.stock_upload join core.rooftop using (rooftop_id)
-       where upload_id = $1 and (ends_at > now() or import_id is not null)`,
-      [id],
-    )
+    const { rows } = await sql<UploadRow>`
+      select rooftop_id as "rooftopId", rooftop_uid as rooftop, file_name as "fileName", sha256, content, options, result,
+        newest_import_id::int as newest, import_id::int as "importId", corrects_import_id::int as corrects
+      from ops.stock_upload join core.rooftop using (rooftop_id)
+      where upload_id = ${id}
+        and (ends_at > now() or import_id is not null)`.execute(this.#services.warehouse.db)
     if (rows[0] === undefined) throw gone()
     return rows[0]
   }
@@ -219,33 +241,29 @@ export class StockUploads {
   }
 
   async #newest(rooftopId: number): Promise<number> {
-    const { rows } = await this.#services.warehouse.pool.query<{ newest: number }>(
-      `select ${newestOf('$1')}::int as newest`,
-      [rooftopId],
-    )
+    const { rows } = await sql<{ newest: number }>`
+      select ${newestOf(rooftopId)}::int as newest`.execute(this.#services.warehouse.db)
     return rows[0]!.newest
   }
 
   async #begin(id: string, rooftopId: number): Promise<void> {
-    await this.#services.warehouse.pool.query(
-      `update ops.stock_upload set import_began_at = now() where upload_id = $1 and not ${lockSql.isHeld('import', '$2::int')}`,
-      [id, rooftopId],
+    await sql`
+      update ops.stock_upload set import_began_at = now()
+      where upload_id = ${id} and not ${lockSql.isHeld('import', rooftopId)}`.execute(
+      this.#services.warehouse.db,
     )
   }
 
   /** Who imports, and since when: the person who confirmed a list when the transaction that holds the lock began. */
   async #busy({ rooftopId, rooftop }: UploadRow): Promise<BusyError> {
-    const { rows } = await this.#services.warehouse.pool.query<{
-      since: Date
-      email: string | null
-    }>(
-      `select a.xact_start as since, (
-         select email from ops.stock_upload
-         where rooftop_id = $1 and import_began_at between a.xact_start - interval '1 minute' and a.xact_start + interval '1 second'
-         order by import_began_at desc limit 1) as email
-       from pg_stat_activity as a where a.pid = ${lockSql.holder('import', '$1::int')} and a.xact_start is not null`,
-      [rooftopId],
-    )
+    const { rows } = await sql<{ since: Date; email: string | null }>`
+      select a.xact_start as since, (
+        select email from ops.stock_upload
+        where rooftop_id = ${rooftopId} and import_began_at between a.xact_start - interval '1 minute'
+          and a.xact_start + interval '1 second'
+        order by import_began_at desc limit 1) as email
+      from pg_stat_activity as a where a.pid = ${lockSql.holder('import', rooftopId)}
+        and a.xact_start is not null`.execute(this.#services.warehouse.db)
     const [holder] = rows
     const { name, timezone } = this.#rooftop(rooftop)
     if (holder === undefined)
@@ -264,30 +282,26 @@ export class StockUploads {
 }
 
 /** The newest import of a rooftop, as SQL. */
-const newestOf = (rooftop: string) =>
-  `(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftop}::int)`
-
-const insertUpload = `
-  insert into ops.stock_upload (rooftop_id, email, file_name, sha256, byte_count, content, options, newest_import_id, corrects_import_id, inbox_file_id, ends_at)
-  select $1::int, $2::varchar, $3, $4::bytea, $5::int, $6::bytea, $7::jsonb, ${newestOf('$1')}, $8::bigint, $9::bigint,
-    now() + case when $9::bigint is null then interval '1 day' else interval '${offeredDays} days' end
-  where $9::bigint is not null or (select count(*) from ops.stock_upload where email = $2::varchar and import_id is null) < ${maxWaiting}
-  on conflict (inbox_file_id) where inbox_file_id is not null do update set inbox_file_id = excluded.inbox_file_id
-  returning upload_id as id`
-
-const deleteOlderOffers = `
-  delete from ops.stock_upload where upload_id in (
-    select upload_id from ops.stock_upload where rooftop_id = $1 and inbox_file_id is not null and import_id is null
-    order by inbox_file_id desc offset ${maxOffered})`
-
-const finishUpload = `
-  update ops.stock_upload as u set import_id = $2::bigint, content = null, result = null, import_began_at = null
-  where upload_id = $1 and coalesce(import_id = $2, true) and ($3::bigint is null or $3 = (
-    select coalesce(max(i.import_id), 0) from core.stock_import as i where i.rooftop_id = u.rooftop_id and i.import_id < $2))`
+const newestOf = (rooftopId: number) =>
+  sql`(select coalesce(max(import_id), 0) from core.stock_import where rooftop_id = ${rooftopId}::int)`
 
 /** Cells may hold what Postgres cannot, or be cut within a character. */
-function jsonText(value: UploadOptions | UploadResult): string {
+function jsonText(value: UploadOptions | ListCheck): string {
   return JSON.stringify(storableJson(value))
+}
+
+/** The options by which a person allows what guards found, by typing their numbers. UsageError when a number is missing or wrong. */
+function confirmGuards(
+  refusals: readonly Refusal[],
+  typed: Readonly<Record<string, number>>,
+): Partial<ImportRequest> {
+  const guards = refusals.filter((refusal) => 'would' in refusal)
+  for (const { is, count } of guards)
+    if (typed[is] !== count)
+      throw new UsageError(
+        `Nothing was imported: to confirm what the list would do to ${plural(count, 'car')}, type ${count}.`,
+      )
+  return Object.fromEntries(guards.map(({ is }) => [guardKinds[is].allows, true]))
 }
 
 /** The digest under which a list is known. */

@@ -5,7 +5,8 @@ import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { expect, test } from 'vitest'
 import { runExport } from '#src/stock/export/export.ts'
-import { openMartFixture } from '../../support/marts-fixture.ts'
+import { caseCount, runsEveryCase } from '../../support/cases.ts'
+import { openMartWarehouse } from '../../support/marts-fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 interface View {
@@ -40,10 +41,11 @@ function cellText(cell: string, type: string): string | null {
 }
 
 test('every mart is exported as CSV and as Parquet: all columns, all rows, the same values', async () => {
-  await using fixture = await openMartFixture(1)
+  await using database = await openMartWarehouse()
   await using folder = await temporaryFolder()
-  const { pool } = fixture.database
-  const views = (await pool.query<View>(allViews)).rows
+  const { pool } = database
+  const all = (await pool.query<View>(allViews)).rows
+  const views = all.filter((_, at) => runsEveryCase || at % 12 === 0)
   const differences: string[] = []
   let rows = 0
 
@@ -79,7 +81,7 @@ test('every mart is exported as CSV and as Parquet: all columns, all rows, the s
     })
   }
 
-  expect(views.length).toBeGreaterThan(25)
-  expect(rows).toBeGreaterThan(500)
+  expect(all.length).toBeGreaterThan(25)
+  expect(rows).toBeGreaterThan(caseCount(500))
   expect(differences).toEqual([])
 }, 300_000)

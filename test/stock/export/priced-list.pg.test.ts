@@ -78,7 +78,9 @@ test('a list in miles is exported in miles', async () => {
   expect(document).toMatchObject({ updated: 0, unchanged: 2 })
 })
 
-test('amounts in a currency with three decimals are exported unchanged', async () => {
+test('amounts in a currency with three decimals are exported unchanged', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openExportFixture({ currency: 'KWD' })
   await fixture.importList(
     'stock.csv',
@@ -110,7 +112,9 @@ test('a unit off stock is left out without --all', async () => {
   ])
 })
 
-test('a unit in its days of grace is left out, so that re-importing the list does not restore it', async () => {
+test('a unit in its days of grace is left out, so that re-importing the list does not restore it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openExportFixture()
   await fixture.importList('stock.csv', list)
   await fixture.price('C9')
@@ -146,7 +150,7 @@ async function ask(
   )
 }
 
-test('a unit without a price shows the result of its newest batch', async () => {
+test('a unit without a price shows the result of its newest batch', { tags: 'ci' }, async () => {
   await using fixture = await openExportFixture()
   await fixture.importList('stock.csv', list)
   const messages: string[] = []
@@ -178,7 +182,7 @@ test('a unit without a price shows the result of its newest batch', async () => 
   ])
 })
 
-test('if no unit of a rooftop can be priced, each shows why', async () => {
+test('if no unit of a rooftop can be priced, each shows why', { tags: 'ci' }, async () => {
   await using fixture = await openExportFixture()
   await fixture.importList('stock.csv', list)
   await fixture.database.pool.query(

@@ -92,7 +92,9 @@ test('an uploaded file as a workbook has its rows, its columns and the prices', 
   expect(twice.rows).toEqual(rows)
 })
 
-test('a mart as a workbook has the cells of its CSV, as dates, booleans and numbers', async () => {
+test('a mart as a workbook has the cells of its CSV, as dates, booleans and numbers', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openExportFixture()
   const { stdout } = await fixture.exportList('--mart', 'dim_date')
   const csv = await tableOf(stdout)

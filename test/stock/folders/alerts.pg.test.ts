@@ -64,7 +64,9 @@ test('many failed files are one alert, and one that fails after it was sent is a
   expect(receiver.got[1]!.what).toContain('e.csv in')
 })
 
-test('an alert about many files names as many as it has room for, and its command is whole', async () => {
+test('an alert about many files names as many as it has room for, and its command is whole', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openReceiver()
   const settings = { alerts: { url: receiver.url, afterMinutes: 0 }, console }
   await using fixture = await openInboxFixture({ rooftop: 'north', mode: 'delta' }, settings)

@@ -8,6 +8,7 @@ import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { type InboxStatus, readInboxStatuses } from '#src/stock/folders/inbox-status.ts'
 import { joined, type PassReport, runPass } from '#src/stock/folders/pass.ts'
 import type { InboxServices } from '#src/stock/folders/services.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -61,7 +62,12 @@ export async function openInboxFixture(
   const { pool } = database
   const never = new AbortController().signal
   const services: InboxServices = {
-    ...{ warehouse: { pool, config }, signal: never, stopping: never, log: silent },
+    ...{
+      warehouse: { pool, db: openDb(pool), config },
+      signal: never,
+      stopping: never,
+      log: silent,
+    },
     now: () => new Date(),
   }
   const pass = async () => {
@@ -81,7 +87,7 @@ export async function openInboxFixture(
       if (found.length !== 1) throw new Error(`${ending} in ${name}: ${found.join(', ') || 'none'}`)
       return await readFile(join(folder, name, found[0]!), 'utf8')
     },
-    status: async () => Object.values(await readInboxStatuses(pool, config))[0]!,
+    status: async () => Object.values(await readInboxStatuses(openDb(pool), config))[0]!,
     rows: async (query) => (await pool.query(query)).rows,
     [Symbol.asyncDispose]: async () => {
       await database[Symbol.asyncDispose]()

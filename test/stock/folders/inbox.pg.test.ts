@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
+import { someOf } from '../../support/cases.ts'
 import { aVehicle, listOf, vehicles } from '../import-fixture.ts'
 import { age, openInboxFixture } from './inbox-fixture.ts'
 
@@ -54,7 +55,9 @@ test('the report names each row that is not a vehicle, with its reason', async (
   expect(text).toContain('line 6: the row is the number of a page, "Page 1 of 1" (NO_VEHICLE)')
 })
 
-test('a list whose price has an unknown header is refused, and a VIN that became the stock number is in the report', async () => {
+test('a list whose price has an unknown header is refused, and a VIN that became the stock number is in the report', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture()
   const list = listOf([...vehicles(4), aVehicle(5, { stockNo: '' })])
   await fixture.drop('odd.csv', list.replace('Price', 'Our $'))
@@ -75,7 +78,9 @@ test('a list whose price has an unknown header is refused, and a VIN that became
   expect(done).toMatch(/line 6, .*no stock number: the VIN identifies the vehicle/)
 })
 
-test('corrected rows that are dropped under another name are compared with later lists', async () => {
+test('corrected rows that are dropped under another name are compared with later lists', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture()
   const damaged = listOf([...vehicles(6), aVehicle(7, { price: '1x2' })])
   await fixture.drop('thursday.csv', damaged)
@@ -115,7 +120,9 @@ test('a file that still grows is left alone, and imported when it is complete', 
   expect(complete.files).toMatchObject([{ state: 'done', rooftops: [{ accepted: 6 }] }])
 })
 
-test('a file that is written to after it was taken is imported again, whole', async () => {
+test('a file that is written to after it was taken is imported again, whole', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture()
   const { pool, services, config, folder } = fixture
   const list = listOf(vehicles(7))
@@ -139,7 +146,9 @@ test('a file that is written to after it was taken is imported again, whole', as
   expect(await fixture.rows(units)).toHaveLength(7)
 })
 
-test.for(['inbox-imported', 'inbox-decided', 'inbox-offered', 'inbox-reported', 'inbox-moved'])(
+test.for(
+  someOf(['inbox-imported', 'inbox-decided', 'inbox-offered', 'inbox-reported', 'inbox-moved'], 2),
+)(
   'rows that arrive at %s are imported as the next version, with a report of them all',
   async (point) => {
     await using fixture = await openInboxFixture()
@@ -175,7 +184,9 @@ test.for(['inbox-imported', 'inbox-decided', 'inbox-offered', 'inbox-reported', 
   },
 )
 
-test('the same content again changes nothing, until another list has changed the stock', async () => {
+test('the same content again changes nothing, until another list has changed the stock', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture()
   const [first, second] = [listOf(vehicles(3)), listOf(vehicles(4))]
   await fixture.drop('a.csv', first)
@@ -236,7 +247,9 @@ test('a list whose columns are not certain fails with the command that imports i
   })
 })
 
-test('a list that would empty the stock fails, and is over when it is removed or a good list comes', async () => {
+test('a list that would empty the stock fails, and is over when it is removed or a good list comes', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture()
   await fixture.drop('a.csv', listOf(vehicles(20)))
   await fixture.pass()
@@ -305,7 +318,9 @@ test('a marker completes a file at once, and only a marker does', async () => {
   expect(await fixture.list()).toEqual([])
 })
 
-test('names that are not text or have line ends, links, folders, pipes, empty and huge files: each is reported', async () => {
+test('names that are not text or have line ends, links, folders, pipes, empty and huge files: each is reported', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture({ rooftop: 'north', mode: 'delta' })
   const { folder } = fixture
   await fixture.drop(Buffer.from('st\xf6ck.csv', 'latin1'), listOf(vehicles(1, 1)))
@@ -342,7 +357,9 @@ test('names that are not text or have line ends, links, folders, pipes, empty an
   expect((await stat('/etc/passwd')).size).toBeGreaterThan(0)
 })
 
-test('the oldest file is imported first, so that the newest list is the stock', async () => {
+test('the oldest file is imported first, so that the newest list is the stock', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture()
   await fixture.drop('a.csv', listOf(vehicles(6)))
   await fixture.drop('z.csv', listOf(vehicles(5)))
@@ -379,7 +396,9 @@ test('a file that disappears before it is taken is forgotten, one that disappear
   expect(await fixture.rows(imports)).toEqual([])
 })
 
-test('a folder that does not exist or may not be changed is a problem, which ends when it can be used', async () => {
+test('a folder that does not exist or may not be changed is a problem, which ends when it can be used', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture()
   const { folder } = fixture
   await rm(folder, { recursive: true })
@@ -399,7 +418,7 @@ test('a folder that does not exist or may not be changed is a problem, which end
   expect((await fixture.status()).status).toBe('ok')
 })
 
-test('a folder that another process works on is left to it', async () => {
+test('a folder that another process works on is left to it', { tags: 'ci' }, async () => {
   await using fixture = await openInboxFixture()
   const { services, config } = fixture
   await fixture.drop('a.csv', listOf(vehicles(2)))

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { inboxCrashPoints } from '#src/stock/folders/crash-points.ts'
-import { runsEveryCase, someOf } from '../../support/cases.ts'
+import { caseCount, someOf } from '../../support/cases.ts'
 import { aVehicle } from '../import-fixture.ts'
 import { dropAll, dropDifferences, droppedFiles } from './dropped-files.ts'
 import { openWatchFixture } from './watch-fixture.ts'
@@ -14,9 +14,9 @@ const points = [...inboxCrashPoints, 'rows-written', 'before-commit']
 
 test('a process that is killed again and again takes no file again and loses none', async () => {
   await using fixture = await openWatchFixture()
-  const files = droppedFiles(runsEveryCase ? 60 : 20)
+  const files = droppedFiles(caseCount(60, 15))
   await dropAll(fixture.folder, files)
-  const killed = someOf(['inbox-moved', 'inbox-taken', 'before-commit', ...points], 3)
+  const killed = someOf(['inbox-moved', 'inbox-taken', 'before-commit', ...points], 2)
 
   for (const [at, point] of killed.entries()) {
     const crash = { FORECOURT_CRASH_AT: `${point}:${1 + (at % 2)}` }
@@ -37,7 +37,9 @@ function doubtful(of: number): string {
   return [`Code,VIN,Make,Model,Year,Odometer (km),Amount ${of}`, ...rows, ''].join('\r\n')
 }
 
-test('a refused file waits in the console once, at whichever point its process is killed, and its report opens it', async () => {
+test('a refused file waits in the console once, at whichever point its process is killed, and its report opens it', {
+  tags: 'ci',
+}, async () => {
   const console = {
     publicUrl: 'https://forecourt.example.com',
     people: [{ email: 'kim@example.com', role: 'engineer' as const }],

@@ -46,7 +46,7 @@ test('what cannot be removed from done/ is a problem beside the files that were 
   expect((await fixture.status()).status).toBe('unusable')
 })
 
-test('without keepDays every file stays', async () => {
+test('without keepDays every file stays', { tags: 'ci' }, async () => {
   await using fixture = await openInboxFixture({ rooftop: 'north', mode: 'delta' })
   await writeFile(join(fixture.folder, 'x.csv'), listOf(vehicles(3)))
   await fixture.pass()
@@ -59,7 +59,9 @@ test('without keepDays every file stays', async () => {
   expect((await fixture.list('done'))[0]).toMatch(/^20010101/)
 })
 
-test('retention deletes old records of files, but never what settles a failed one', async () => {
+test('retention deletes old records of files, but never what settles a failed one', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture({ rooftop: 'north' })
   await fixture.drop('a.csv', listOf(vehicles(20)))
   await fixture.pass()
@@ -103,7 +105,7 @@ test('runs of stock-inbox that did nothing wrong are deleted after two weeks, ot
   ])
 })
 
-test('an erasure says which files it does not search', async () => {
+test('an erasure says which files it does not search', { tags: 'ci' }, async () => {
   await using fixture = await openWatchFixture()
   const erase = ['erase', '--email', 'jane@example.org']
 

@@ -76,7 +76,9 @@ test('a rooftop that the file does not name is not emptied, and unknown rooftops
   expect(rows).not.toContain('Total')
 })
 
-test('corrected rows of unknown rooftops are dropped again and add to the stock', async () => {
+test('corrected rows of unknown rooftops are dropped again and add to the stock', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture(codes)
   await fixture.drop(
     'a.csv',
@@ -98,7 +100,9 @@ test('corrected rows of unknown rooftops are dropped again and add to the stock'
   expect(await fixture.rows(stock)).toEqual([{ line: 'north 10' }])
 })
 
-test('one rooftop whose part is refused does not stop the others, and its command imports that part alone', async () => {
+test('one rooftop whose part is refused does not stop the others, and its command imports that part alone', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openInboxFixture(codes)
   await fixture.drop(
     'a.csv',
@@ -151,7 +155,7 @@ function sheetOf(name: string, list: string) {
   return { name, rows: textRows(lines.map((line) => readCells(line, dialect).cells)) }
 }
 
-test('a workbook of several rooftops is split as a text file is', async () => {
+test('a workbook of several rooftops is split as a text file is', { tags: 'ci' }, async () => {
   await using fixture = await openInboxFixture(codes)
   const list = groupList([
     ['NTH', vehicles(4)],
@@ -166,7 +170,9 @@ test('a workbook of several rooftops is split as a text file is', async () => {
   expect(await fixture.rows(stock)).toEqual([{ line: 'north 4' }, { line: 'south 3' }])
 })
 
-test('a workbook with two lists fails with the command that names a sheet, unless the config does', async () => {
+test('a workbook with two lists fails with the command that names a sheet, unless the config does', {
+  tags: 'ci',
+}, async () => {
   const sheets = [
     sheetOf('Used', groupList([['NTH', vehicles(3)]])),
     sheetOf('New', groupList([['NTH', vehicles(3, 11)]])),

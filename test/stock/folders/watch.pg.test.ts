@@ -63,7 +63,9 @@ test('status names a late list and the files that wait, and misses its objective
   expect(text).toContain('late, no list yet; waiting: half.csv')
 })
 
-test('the watcher imports what comes, and SIGTERM ends it with 143 after the file at work', async () => {
+test('the watcher imports what comes, and SIGTERM ends it with 143 after the file at work', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openWatchFixture()
   const child = fixture.start(['stock', 'watch', '--interval', '1'])
   await until(() => child.stderr().includes('watching '))
@@ -80,7 +82,9 @@ test('the watcher imports what comes, and SIGTERM ends it with 143 after the fil
   expect(await readdir(join(fixture.folder, 'working'))).toEqual([])
 })
 
-test('a folder that is not in the config needs to know whose lists it gets', async () => {
+test('a folder that is not in the config needs to know whose lists it gets', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openWatchFixture([])
   await drop(fixture, 'a.csv', listOf(vehicles(3)))
   const watch = ['stock', 'watch', 'inbox', '--once']

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { someOf } from '../../support/cases.ts'
 import { escapeXml, workbook } from './make-workbook.ts'
 import { type TypedBook, typeBook } from './type-book.ts'
 
@@ -53,7 +54,7 @@ function valuesOf({ rows }: TypedBook, field: string): (number | null)[] {
   })
 }
 
-const fields = ['price_asking', 'cost', 'odometer'] as const
+const fields = someOf(['price_asking', 'odometer', 'cost'] as const, 1)
 const maps = (field: string) => ['stock_number=#1', `${field}=#2`, 'make=#3']
 const expected = (field: string) =>
   field === 'odometer' ? numbers.map((value) => Math.round(value)) : numbers
@@ -105,7 +106,7 @@ test('a person may take what such a format shows', async () => {
   expect(dated.rows[0]).toMatchObject({ status: 'rejected', issues: [{ code: 'type-error' }] })
 })
 
-test.each([...fields])(
+test.each(someOf([...fields], 1))(
   'what is stored of the field %s gives the same values as CSV',
   async (field) => {
     const wrong: unknown[] = []

@@ -1,5 +1,5 @@
+import { type DistanceUnit, findDistanceUnit } from '../../../values/distance-unit.ts'
 import { usualCurrency } from './typing/money.ts'
-import { type DistanceUnit, findDistanceUnit } from './typing/odometer.ts'
 
 /** What the titles above a list say about all its cells; null: nothing, or two different things. */
 export interface TitleUnits {

@@ -6,7 +6,8 @@ function keys(list: string): ReadonlySet<string> {
   return new Set(list.split('|').map(headerKey))
 }
 
-const makes = keys(`
+/** Known makes, as `headerKey` writes them. */
+export const makeKeys = keys(`
   abarth | acura | aion | alfa romeo | alpina | alpine | aston martin | audi | austin | avatr | baic | bentley |
   bestune | bmw | brabus | bugatti | buick | byd | cadillac | caterham | changan | chery | chevrolet | chevy |
   chrysler | citroen | citroën | cupra | dacia | daewoo | daf | daihatsu | datsun | deepal | denza | dfsk | dodge |
@@ -45,7 +46,8 @@ const states =
 /** How many words at the start of a title are a known make: 0 to 3. */
 export function leadingMake(words: readonly string[]): number {
   for (const count of [3, 2, 1])
-    if (words.length >= count && makes.has(headerKey(words.slice(0, count).join('')))) return count
+    if (words.length >= count && makeKeys.has(headerKey(words.slice(0, count).join(''))))
+      return count
   return 0
 }
 
@@ -56,7 +58,7 @@ function within(words: RegExp): (text: string) => boolean {
 
 /** Whether a text has such a word: a make in any spelling that headers may have, a body style and so on. */
 export const wordTests = {
-  make: (text: string) => text.length <= 24 && makes.has(headerKey(text)),
+  make: (text: string) => text.length <= 24 && makeKeys.has(headerKey(text)),
   body: within(bodies),
   condition: conditions,
   transmission: within(transmissions),

@@ -1,3 +1,4 @@
+import type { DistanceUnit } from '../../../../values/distance-unit.ts'
 import type { CellNumbers } from '../../read/csv-file.ts'
 import type { ColumnMapping, Mapping, MappingQuestion } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
@@ -13,7 +14,7 @@ import {
   separatorEvidence,
   thousands,
 } from './number.ts'
-import { type DistanceUnit, readDistance } from './odometer.ts'
+import { readDistance } from './odometer.ts'
 import { plainText } from './plain-text.ts'
 import type { CellIssue, Finding } from './typed-row.ts'
 import { lastModelYear, type TypingOptions } from './typing-options.ts'

@@ -1,3 +1,4 @@
+import { type DistanceUnit, findDistanceUnit } from '../../../../values/distance-unit.ts'
 import { belowZero, timesThousand } from './money.ts'
 import {
   digitsIn,
@@ -8,8 +9,6 @@ import {
   thousands,
 } from './number.ts'
 import { noValue, type Typed, typed, unreadable } from './typed-row.ts'
-
-export type DistanceUnit = 'km' | 'mi'
 
 /** A distance in kilometres, with the original reading. */
 interface Odometer {
@@ -32,21 +31,10 @@ const kmPerMile = 1.609344
 const greatest = 9_999_999
 /** Hardly a vehicle for sale has run more kilometres: it is a sum, or a typing error. */
 export const maxKm = 1_000_000
-const unitOf = new Map<string, DistanceUnit>([
-  ...['km', 'kms', 'k.m', 'kilometers', 'kilometres', 'klms', 'klm', 'كم', 'كيلومتر', 'كلم'].map(
-    (word) => [word, 'km'] as const,
-  ),
-  ...['mi', 'mile', 'miles', 'mls', 'ميل'].map((word) => [word, 'mi'] as const),
-])
 const thousand = new Set(['k', 'ألف', 'الف'])
 const thousandKm = new Set(['tkm', 'tkms', 'kkm', 'kkms'])
 /** Words beside a reading that do not change it. */
 const beside = new Set(['approx', 'approximately', 'showing', 'indicated'])
-
-/** The unit that a word or cell names; null for none. */
-export function findDistanceUnit(text: string): DistanceUnit | null {
-  return unitOf.get(text.toLowerCase()) ?? null
-}
 
 /** Splits a distance; null when the cell has no single number. */
 export function readDistance(text: string): DistanceText | null {
@@ -54,11 +42,13 @@ export function readDistance(text: string): DistanceText | null {
   if (!quantity) return null
   let unit: DistanceUnit | null = null
   let isThousands = false
-  for (const word of quantity.words)
-    if (unitOf.has(word)) unit = unitOf.get(word)!
+  for (const word of quantity.words) {
+    const named = findDistanceUnit(word)
+    if (named !== null) unit = named
     else if (thousand.has(word)) isThousands = true
     else if (thousandKm.has(word)) [unit, isThousands] = ['km', true]
     else if (!beside.has(word)) return null
+  }
   return {
     reading: isThousands ? inThousands(quantity.reading) : quantity.reading,
     isNegative: quantity.isNegative,

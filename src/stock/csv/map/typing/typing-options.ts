@@ -1,5 +1,5 @@
+import type { DistanceUnit } from '../../../../values/distance-unit.ts'
 import type { Market } from '../../read/csv-file.ts'
-import type { DistanceUnit } from './odometer.ts'
 
 /** The rooftop's defaults for what the file does not state. */
 export interface TypingOptions {

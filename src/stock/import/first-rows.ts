@@ -1,28 +1,26 @@
 import { cellSamples } from '../csv/map/candidates.ts'
-import type { Mapping } from '../csv/map/column-mapping.ts'
-import { fieldLabel } from '../csv/map/mapping-text.ts'
+import type { CellReading, Mapping, ReadingChoice } from '../csv/map/column-mapping.ts'
+import { parseOverrides } from '../csv/map/overrides.ts'
 import { type Field, stockColumns } from '../csv/map/stock-fields.ts'
 import { cellReader } from '../csv/map/typing/cell-numbers.ts'
 import { startStyles } from '../csv/map/typing/column-styles.ts'
 import { rowTyper } from '../csv/map/typing/row.ts'
-import type { TypedRow } from '../csv/map/typing/typed-row.ts'
-import { sampleRows } from '../import/open-list.ts'
-import type { ImportRequest, ListSample } from '../import/request.ts'
-import { typingOptions } from '../import/type-rows.ts'
-import { fitToColumns } from '../import/unit-columns.ts'
-import { buildProposals } from './columns.ts'
-import { plainWords } from './plain-words.ts'
+import type { CellIssue, TypedRow } from '../csv/map/typing/typed-row.ts'
+import { type OpenList, sampleRows } from './open-list.ts'
+import type { ImportRequest } from './request.ts'
+import { typingOptions } from './type-rows.ts'
+import { fitToColumns } from './unit-columns.ts'
 
 /** The first rows of a list as they would be typed. */
-export interface UploadPreview {
-  /** What any of them has, in words. */
-  readonly columns: readonly string[]
+export interface ListPreview {
+  /** What any of them has. */
+  readonly columns: readonly Field[]
   readonly rows: readonly {
     readonly line: number
     /** By column; empty: the row is rejected or passed over. */
     readonly cells: readonly string[]
     /** Why it is, or what is doubtful about it. */
-    readonly notes: readonly string[]
+    readonly notes: readonly Pick<CellIssue, 'column' | 'hint'>[]
   }[]
 }
 
@@ -30,7 +28,7 @@ export interface UploadPreview {
 export interface FirstRows {
   /** Different cells of each column, by its index. */
   readonly samples: readonly (readonly string[])[]
-  readonly preview: UploadPreview
+  readonly preview: ListPreview
   /** The sheets of a workbook with several. */
   readonly sheets: readonly string[]
   readonly sheet: string | null
@@ -40,7 +38,7 @@ const maxSamples = 5
 const maxRows = 10
 
 /** The first rows of a list. What a question proposes is taken as answered. */
-export function firstRows(list: ListSample, request: ImportRequest, mapping: Mapping): FirstRows {
+export function firstRows(list: OpenList, request: ImportRequest, mapping: Mapping): FirstRows {
   const proposed = buildProposals(mapping)
   const taken = new Set([...proposed.values()].map(({ field }) => field))
   const columns = mapping.columns.map((column) => {
@@ -67,7 +65,7 @@ function sheetsWith(sheets: readonly string[], read: string | null): readonly st
 type NumberedRow = TypedRow & { readonly line: number }
 
 function typedRows(
-  { sample, width }: ListSample,
+  { sample, width }: OpenList,
   request: ImportRequest,
   mapping: Mapping,
 ): NumberedRow[] {
@@ -86,19 +84,19 @@ function typedRows(
     })
 }
 
-function buildPreview(rows: readonly NumberedRow[]): UploadPreview {
-  const names = Object.entries(stockColumns) as [keyof typeof stockColumns, string][]
+function buildPreview(rows: readonly NumberedRow[]): ListPreview {
+  const names = Object.entries(stockColumns) as [Field, string][]
   const textOf = ({ unit }: TypedRow, column: string) =>
     valueText((unit as Readonly<Record<string, unknown>> | null)?.[column])
   const shown = names.filter(([, column]) => rows.some((row) => textOf(row, column) !== ''))
   return {
-    columns: shown.map(([field]) => fieldLabel(field satisfies Field)),
+    columns: shown.map(([field]) => field),
     rows: rows.map((row) => ({
       line: row.line,
       cells: row.unit === null ? [] : shown.map(([, column]) => textOf(row, column)),
       notes: row.issues
         .filter(({ severity }) => row.unit === null || severity === 'warning')
-        .map(({ column, hint }) => plainWords(column === null ? hint : `${column}: ${hint}`)),
+        .map(({ column, hint }) => ({ column, hint })),
     })),
   }
 }
@@ -107,4 +105,25 @@ function buildPreview(rows: readonly NumberedRow[]): UploadPreview {
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return ''
   return String(value).replace(/^(\d+)\.0+$|^(\d+\.\d*?[1-9])0+$/, '$1$2')
+}
+
+/** What a question proposes for a column. */
+export interface Proposal {
+  readonly field: Field
+  readonly readings: readonly CellReading[]
+  readonly choices: readonly ReadingChoice[]
+}
+
+/** What the questions propose, by index of the column. */
+export function buildProposals({ columns, questions, hasHeader }: Mapping): Map<number, Proposal> {
+  const names = hasHeader ? columns.map(({ header }) => header ?? '') : null
+  return new Map(
+    questions.flatMap(({ maps, readings: choices = [] }) => {
+      const { columns: fields, readings } = parseOverrides(maps, names, columns.length)
+      return [...fields].map(([index, field]): [number, Proposal] => [
+        index,
+        { field, readings: readings.get(field) ?? [], choices },
+      ])
+    }),
+  )
 }
