@@ -1,7 +1,7 @@
 import { defineJob } from '../src/app/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Compares all ids and sums, and a share of the values; the next sync reads wrong ids again',
+  does: 'Compares sums, new windows, and a share of the rest and of values; the next sync reads ids again',
   schedule: '10 5 * * *',
   timezone: 'Australia/Sydney',
   work: { kind: 'verify' },

@@ -4,13 +4,19 @@ import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import { isProved } from '#src/sync/verify/verify.ts'
+import { someOf } from '../support/cases.ts'
 import { pricedFixture } from '../support/pricing-fixture.ts'
 import { verifyStream } from '../support/verify-stream.ts'
 
-test.each([
-  ['its own children are left', [records.tables[0]!]],
-  ['only rows of other streams are left', records.tables],
-])('an evaluation that was deleted by hand is named while %s', async (_, deleted) => {
+test.each(
+  someOf(
+    [
+      ['its own children are left', [records.tables[0]!]],
+      ['only rows of other streams are left', records.tables],
+    ] as const,
+    1,
+  ),
+)('an evaluation that was deleted by hand is named while %s', async (_, deleted) => {
   await using fixture = await pricedFixture([{ evalId: 1 }, { evalId: 2 }])
   const { context, config, database, sandbox } = fixture
   const verified = async () => {
@@ -34,7 +40,7 @@ test.each([
 
   expect(isProved(before)).toBe(true)
   expect(after).toMatchObject({ notStored: [], listed: 1 })
-  expect(after.orphans).toBeGreaterThan(0)
+  expect(after.orphans).toMatchObject([{ record: '1' }])
   expect(isProved(after)).toBe(false)
   expect(isProved(await verified()), 'after a replay and a sync').toBe(true)
 })

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import { type RowsVerification, verifyRows } from '#src/sync/verify/verify-rows.ts'
 import { impatient } from '../streams/stock-prices/stocked.ts'
+import { someOf } from '../support/cases.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { hourMs, loaded, now, uids } from './rows-fixture.ts'
 
@@ -232,9 +233,10 @@ const stockPlants: Readonly<Record<string, Plant>> = {
 }
 
 const plants: Readonly<Record<string, Readonly<Record<string, Plant>>>> = {
+  // First, because its links expire after some nights.
+  'vehicle-checks': checkPlants,
   evaluations: evaluationPlants,
   pricing: pricePlants,
-  'vehicle-checks': checkPlants,
   users: userPlants,
   'stock-prices': stockPlants,
 }
@@ -259,10 +261,20 @@ async function replay({ context, config }: Fixture, stream: string): Promise<voi
   expect(report.status).toBe('ok')
 }
 
+/** Each test leaves the rows as the payloads have them. */
+let fixture: Fixture
+
+beforeAll(async () => {
+  fixture = await loaded()
+})
+
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
 test.each(Object.keys(plants))(
-  'every planted row of %s is named, at one rooftop and at all, and a replay sets it right',
+  'every planted row of %s is named, at one rooftop or at all, and a replay sets it right',
   async (stream) => {
-    await using fixture = await loaded()
     const { pool } = fixture.database
     const { rows: known } = await pool.query<{ uid: string; id: number }>(
       'select rooftop_uid as uid, rooftop_id as id from core.rooftop',
@@ -270,8 +282,11 @@ test.each(Object.keys(plants))(
     const idOf = new Map(known.map(({ uid, id }) => [uid, id]))
     expect(await compare(fixture)).toMatchObject({ records: 3 + 9 + 9 + 9 + 6, differing: 0 })
 
-    for (const [index, [name, plant]] of Object.entries(plants[stream]!).entries())
-      for (const at of [[uids[index % uids.length]!], uids]) {
+    for (const [index, [name, plant]] of someOf(Object.entries(plants[stream]!), 2).entries()) {
+      const one = [uids[index % uids.length]!]
+      // The first plant at one rooftop and at all, the others at these in turn.
+      const places = index === 0 ? [one, uids] : [index % 2 === 0 ? one : uids]
+      for (const at of places) {
         const about = `${name} at ${at.join(', ')}`
         const { rowCount } = await pool.query(plant.sql, [at.map((uid) => idOf.get(uid)!)])
         expect(rowCount, about).toBeGreaterThan(0)
@@ -287,6 +302,7 @@ test.each(Object.keys(plants))(
         await replay(fixture, stream)
         expect((await compare(fixture, { stream })).rows, `${about}, replayed`).toEqual([])
       }
+    }
     const { streams } = await fixture.nightAfter(1, impatient(fixture))
     expect(streams[stream]).toMatchObject({ inserted: 0, quarantined: 0 })
   },
@@ -329,13 +345,12 @@ test('a payload that no longer fits is named until a replay has put it into quar
 })
 
 test('replay writes the JSON of a payload, whatever JSON is stored in its place', async () => {
-  await using fixture = await loaded()
   const { pool } = fixture.database
   const bodies = async () =>
     (await pool.query('select eval_id, body from core.user_price order by 1')).rows
   const before = await bodies()
 
-  for (const wrong of ['null', '"text"', '5', 'true', '[]', '{}']) {
+  for (const wrong of someOf(['null', '"text"', '{}', '5', 'true', '[]'], 3)) {
     await pool.query('update core.user_price set body = $1::jsonb', [wrong])
     await replay(fixture, 'evaluations')
     expect({ wrong, bodies: await bodies() }).toEqual({ wrong, bodies: before })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nightShare } from '#src/sync/verify/verify-values.ts'
+import { nightShare } from '#src/sync/verify/verify-round.ts'
 
 test.each([1, 27, 28, 29, 1000, 12_345])('%i records come round within 28 nights', (records) => {
   let compared = 0

@@ -1,11 +1,13 @@
-import { expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { runJobWork } from '#src/app/scheduler/job-work.ts'
 import { loadJobs } from '#src/app/scheduler/load-jobs.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { readStatus } from '#src/sync/explain/status.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
-import { compareShare, readValueStatus } from '#src/sync/verify/verify-values.ts'
+import { compareShare } from '#src/sync/verify/verify-round.ts'
+import { readValueStatus, valueComparisons } from '#src/sync/verify/verify-values.ts'
+import { someOf } from '../support/cases.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { loaded, uids } from './rows-fixture.ts'
 
@@ -51,15 +53,28 @@ const shapes = {
   'the rooftops of two groups': uids,
 }
 
+/** Each test leaves the rows as the payloads have them. */
+let fixture: Fixture
+
+beforeAll(async () => {
+  fixture = await loaded()
+})
+
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
 test.each(Object.keys(changes))(
   'the job verify finds a changed value of %s in every shape within its nights, also after the sums were built again',
   async (stream) => {
-    await using fixture = await loaded()
     const { pool, config } = fixture.context
     const before = await verifyNight(fixture)
     expect(before).toMatchObject({ status: 'ok' })
 
-    for (const [shape, at] of Object.entries(shapes)) {
+    // Each stream begins with another shape.
+    const all = Object.entries(shapes)
+    const first = Object.keys(changes).indexOf(stream) % all.length
+    for (const [shape, at] of someOf([...all.slice(first), ...all.slice(0, first)], 1)) {
       const { rows } = await pool.query<{ id: number }>(
         'select rooftop_id as id from core.rooftop where rooftop_uid = any($1)',
         [at],
@@ -90,13 +105,15 @@ test.each(Object.keys(changes))(
   },
 )
 
-test('a round that is stopped goes on where it was, and says how far it is', async () => {
+test('a round that is stopped goes on where it was, and says how far it is', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await loaded()
   const { context } = fixture
   const config = { ...context.config, verify: { withinNights, minutes: 10 } }
   const rooftops = await findRooftops(context.db, config.rooftops)
   const share = async (signal = new AbortController().signal) =>
-    await compareShare({ ...context, config }, allStreams, rooftops, signal)
+    await compareShare({ ...context, config }, valueComparisons(allStreams), rooftops, signal)
   const status = async () => await readValueStatus(context.db, allStreams, rooftops, withinNights)
 
   const never = await status()

@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
+import type { Stream } from '../run/stream.ts'
+import { enteredDays } from './verify-records.ts'
+import { type Comparison, type Difference, queriedKeys } from './verify-round.ts'
 
 /** An aggregate of a rooftop or dealer group that differs from its facts. */
 export interface WrongAggregate {
@@ -14,6 +17,94 @@ export interface WrongAggregate {
   readonly days: { readonly first: string; readonly last: string } | null
   /** The uids of the rooftops that it is about. */
   readonly rooftops: readonly string[]
+}
+
+/** Days after the end of a month in which its sums are compared every night. */
+const youngDays = 62
+
+/** The sums of each month with the rows of its evaluations. */
+export function sumComparisons(streams: readonly Stream[]): Comparison[] {
+  const summed = streams.filter(({ records }) => records?.isSummed === true)
+  return summed.map(({ name }) => ({
+    ...{ stream: name, kind: 'sums' },
+    keys: queriedKeys(
+      ([id]) => sql`select rooftop_id, month_start::text as key from core.agg_months(${id}::int)`,
+    ),
+    // The largest rooftop has thousands of evaluations in a month.
+    bounded: async (_db, _rooftop, keys) => keys.slice(0, 1),
+    // Any load may change sums of any month, but hardly those of old ones: the round compares these.
+    async changed(db, { id }, through) {
+      const { rows } = await sql<{ keys: string[]; through: Date }>`
+        select coalesce(array_agg(month_start::text order by month_start) filter (
+            where ${through}::timestamptz is null or month_start + interval '1 month' > ${through}::timestamptz - make_interval(days => ${youngDays})), '{}') as keys,
+          now() as through
+        from core.agg_months(${id})`.execute(db)
+      return { ...rows[0]!, isWhole: through === null }
+    },
+    compare: async ({ db }, { id }, keys) => await sumDifferences(db, id, keys),
+  }))
+}
+
+/** Each vehicle of a dealer group, and each repeated one, with its evaluations and units. */
+export function vehicleComparisons(streams: readonly Stream[]): Comparison[] {
+  const summed = streams.filter(({ records }) => records?.isSummed === true)
+  return summed.map(({ name }) => ({
+    ...{ stream: name, kind: 'vehicles', isOfGroups: true, keysAtOnce: 1000 },
+    keys: {
+      count: ({ groupId }) => sql`select count(*) from core.vehicle where group_id = ${groupId}`,
+      async next(db, { groupId }, after, limit) {
+        const { rows } = await sql<{ key: string }>`
+          select vin as key from (
+            (select distinct vehicle_vin as vin from core.evaluation
+              where group_id = ${groupId} and vehicle_vin > ${after}::varchar order by vin limit ${limit})
+            union (select distinct vin from core.stock_unit join core.rooftop using (rooftop_id)
+              where group_id = ${groupId} and vin > ${after}::varchar and length(vin) = 17 order by vin limit ${limit})
+            union (select vin from core.vehicle
+              where group_id = ${groupId} and vin > ${after}::varchar order by vin limit ${limit})
+            union (select distinct vin from core.agg_repeat_vehicle
+              where group_id = ${groupId} and vin > ${after}::varchar order by vin limit ${limit})
+          ) as known order by vin limit ${limit}`.execute(db)
+        return rows.map(({ key }) => key)
+      },
+    },
+    // Triggers calculate a vehicle with each change of its facts: what else changes it is found by the round.
+    async changed(db, { groupId }, through) {
+      const { rows } = await sql<{ keys: string[]; through: Date }>`
+        select coalesce(array_agg(distinct vehicle_vin), '{}') as keys, now() as through from core.evaluation
+        where rooftop_id in (select rooftop_id from core.rooftop where group_id = ${groupId}) and vehicle_vin is not null
+          and entry_at > ${through}::timestamptz - make_interval(days => ${enteredDays})`.execute(
+        db,
+      )
+      return { ...rows[0]!, isWhole: false }
+    },
+    compare: async ({ db }, { groupId }, keys) => await vehicleDifferences(db, groupId, keys),
+  }))
+}
+
+/** The vehicles of a dealer group that differ; `vins` null: of all. */
+export async function vehicleDifferences(
+  db: Db,
+  groupId: number,
+  vins: readonly string[] | null,
+): Promise<Difference[]> {
+  const { rows } = await sql<Omit<Difference, 'kind'>>`
+    select vin as record, string_agg(aggregate, ', ' order by aggregate) as difference
+    from core.vehicle_differences(${groupId}, ${vins === null ? null : [...vins]}::varchar[]) group by 1`.execute(
+    db,
+  )
+  return rows.map((row) => ({ ...row, kind: 'vehicles' }))
+}
+
+/** The months whose sums differ from the rows. */
+export async function sumDifferences(
+  db: Db,
+  rooftopId: number,
+  months: readonly string[],
+): Promise<Difference[]> {
+  const { rows } = await sql<Omit<Difference, 'kind'>>`
+    select date_trunc('month', completed_date_local::timestamp)::date::text as record, string_agg(distinct aggregate, ', ' order by aggregate) as difference
+    from core.agg_differences(${rooftopId}, ${[...months]}::date[]) group by 1`.execute(db)
+  return rows.map((row) => ({ ...row, kind: 'sums' }))
 }
 
 /** Calculates the aggregates behind the reports again and compares; reads every evaluation of the rooftops, writes nothing. */
@@ -42,12 +133,12 @@ async function wrongVehicles(
   groupId: number,
   group: readonly RooftopRow[],
 ): Promise<WrongAggregate[]> {
-  const { rows } = await sql<{ of: string; differences: number }>`
-    select group_code as of, count(*)::int as differences
-    from core.repeat_differences(${groupId}) join core.rooftop_group using (group_id)
-    group by group_code`.execute(db)
+  const { rows } = await sql<Pick<WrongAggregate, 'aggregate' | 'of' | 'differences'>>`
+    select aggregate, group_code as of, count(*)::int as differences
+    from core.vehicle_differences(${groupId}) join core.rooftop_group using (group_id)
+    group by aggregate, group_code order by aggregate`.execute(db)
   return rows.map((row) => ({
-    ...{ aggregate: 'agg_repeat_vehicle', ...row, days: null },
+    ...{ ...row, days: null },
     rooftops: group.map(({ uid }) => uid),
   }))
 }
@@ -63,7 +154,7 @@ export async function rebuildAggregates(
     db,
   )
   await sql`
-    select core.repeat_rebuild(${groupId}) where exists (select from core.repeat_differences(${groupId}))`.execute(
+    select core.vehicle_rebuild(${groupId}) where exists (select from core.vehicle_differences(${groupId}))`.execute(
     db,
   )
 }

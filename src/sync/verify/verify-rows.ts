@@ -90,7 +90,7 @@ export async function verifyRows(
 }
 
 /** Records whose rows were compared, and the rows that differ. */
-export interface ComparedSlice {
+interface ComparedSlice {
   readonly stream: string
   readonly rooftop: RooftopRow
   readonly keys: readonly string[]
@@ -132,7 +132,7 @@ function isFirst({ table, key }: DifferingRow, ofGroups: Set<string>): boolean {
 }
 
 /** A stream whose rows follow from its payloads. */
-export interface Derivable extends PayloadRows {
+interface Derivable extends PayloadRows {
   readonly name: string
 }
 

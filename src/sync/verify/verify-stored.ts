@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { WindowedRecords } from '../windows/windowed-records.ts'
 
@@ -32,8 +32,45 @@ export interface Mismatch {
   readonly unexpected: readonly number[]
 }
 
+/** Times of a rooftop to which a comparison is limited, as ISO texts or infinite; none overlap. */
+export interface Spans {
+  readonly froms: readonly string[]
+  readonly untils: readonly string[]
+}
+
+/** The rows of a table that fit, as a subquery; with `spans` only those in them, each span by index. */
+function rowsWithin(
+  table: string,
+  column: string,
+  fits: RawBuilder<unknown>,
+  spans: Spans | null,
+): RawBuilder<unknown> {
+  if (spans === null) return sql`(select * from ${sql.table(table)} where ${fits})`
+  const time = sql.ref(column)
+  return sql`(
+    select within.* from unnest(${[...spans.froms]}::timestamptz[], ${[...spans.untils]}::timestamptz[]) as span (start, stop)
+    cross join lateral (
+      select * from ${sql.table(table)} where ${fits} and ${time} >= start and ${time} < stop offset 0
+    ) as within)`
+}
+
+/** The certificates of the spans at the rooftop and its group, whose lists may name its records; without spans all. */
+function certificatesWithin(
+  { name }: WindowedRecords,
+  ids: readonly number[],
+  spans: Spans | null,
+): RawBuilder<unknown> {
+  if (spans === null) return sql`(select * from ops.window_certificate where stream = ${name})`
+  // The second after a window may belong to it, see below.
+  return sql`(
+    select distinct own.* from unnest(${[...spans.froms]}::timestamptz[], ${[...spans.untils]}::timestamptz[]) as span (start, stop)
+    cross join core.rooftop as listing
+    cross join lateral ops.certificates_over(listing.rooftop_id, ${name}, start - interval '1 s', stop) as own
+    where listing.group_id in (select group_id from core.rooftop where rooftop_id = any(${[...ids]}::int[])))`
+}
+
 /**
- * Compares what certificates list with what is stored, record by record.
+ * Compares what certificates list with what is stored, record by record; with `spans`, of one rooftop, only what is in them.
  *
  * A stored record must be listed, under the rooftop that owns it, in a window that contains its time: by a certificate of that
  * rooftop, or of another in its group whose list covers the group. Records that a webhook or a retry loaded since are in
@@ -43,8 +80,17 @@ export async function mismatches(
   db: Db,
   stream: WindowedRecords,
   ids: readonly number[],
+  spans: Spans | null = null,
 ): Promise<ReadonlyMap<number, readonly Mismatch[]>> {
   const entity = sql.table(stream.tables[0]!)
+  const ofRooftops = sql`stream = ${stream.name} and rooftop_id = any(${[...ids]}::int[])`
+  const unlisted = rowsWithin('ops.unlisted_record', 'entry_at', ofRooftops, spans)
+  const stored = rowsWithin(
+    stream.tables[0]!,
+    'entry_at',
+    sql`rooftop_id = any(${[...ids]}::int[]) and gone_at is null`,
+    spans,
+  )
   const id = sql.ref(stream.idColumn)
   const rooftopIds = sql`any(${[...ids]}::int[])`
   const { rows } = await sql<
@@ -54,29 +100,26 @@ export async function mismatches(
       -- The newest window ends at its listing. That second was not over, so records created in it were listed too.
       select rooftop_id, window_from, window_until,
         window_until + case when listed_at - window_until < interval '1 s' then interval '1 s' else interval '0' end as holds_until
-      from ops.window_certificate where stream = ${stream.name}
+      from ${certificatesWithin(stream, ids, spans)} as own
     -- Materialized: before the tables have statistics, the planner would calculate it for each record.
     ), expected as materialized (
       select owner_id, window_from, holds_until, id from ops.certified_ids
       join certificate using (rooftop_id, window_from) cross join unnest(ids) as id
       where stream = ${stream.name} and owner_id = ${rooftopIds} and outcome in ('loaded', 'outdated')
       union all
-      select rooftop_id, entry_at, entry_at + interval '1 microsecond', record_id from ops.unlisted_record
-      where stream = ${stream.name} and rooftop_id = ${rooftopIds}
+      select rooftop_id, entry_at, entry_at + interval '1 microsecond', record_id from ${unlisted} as waiting
     ), unexpected as (
-      select rooftop_id, ${id} as id, entry_at from ${entity} as stored
-      where rooftop_id = ${rooftopIds} and gone_at is null and not exists (
+      select rooftop_id, ${id} as id, entry_at from ${stored} as stored
+      where not exists (
         select from expected
         where owner_id = stored.rooftop_id and expected.id = stored.${id} and entry_at >= window_from and entry_at < holds_until
       )
     ), listed as (
-      select certified_ids.rooftop_id, window_from, outcome, owner.group_id, id from ops.certified_ids
+      select own.rooftop_id, window_from, outcome, owner.group_id, id from ${rowsWithin('ops.certified_ids', 'window_from', ofRooftops, spans)} as own
       join core.rooftop as owner on owner.rooftop_id = owner_id cross join unnest(ids) as id
-      where certified_ids.rooftop_id = ${rooftopIds} and stream = ${stream.name}
       union all
-      select rooftop_id, entry_at, 'loaded', owner.group_id, record_id from ops.unlisted_record
+      select rooftop_id, entry_at, 'loaded', owner.group_id, record_id from ${unlisted} as waiting
       join core.rooftop as owner using (rooftop_id)
-      where stream = ${stream.name} and rooftop_id = ${rooftopIds}
     ), missing as (
       select listed.rooftop_id, window_from as entry_at, id from listed
       left join ${entity} as stored on stored.group_id = listed.group_id and stored.${id} = id
@@ -119,24 +162,64 @@ export async function mismatches(
   return new Map([...byRooftop].map(([key, all]) => [key, all.map(({ mismatch }) => mismatch)]))
 }
 
-/** Counts child rows without their record, those of other streams too, by rooftop; child tables have no foreign key. */
+/** Windows whose certificate has other counts than its ids; with `spans`, those that begin in them. */
+export async function brokenSums(
+  db: Db,
+  { name }: WindowedRecords,
+  ids: readonly number[],
+  spans: Spans | null = null,
+): Promise<SpanRow[]> {
+  const { froms, untils } = spans ?? { froms: ['-infinity'], untils: ['infinity'] }
+  const { rows } = await sql<SpanRow>`
+    select rooftop_id as "rooftopId", window_from as "from", window_until as "until"
+    from unnest(${[...froms]}::timestamptz[], ${[...untils]}::timestamptz[]) as span (start, stop)
+    join ops.window_certificate as listing on window_from >= start and window_from < stop cross join lateral (
+      select count(*) filter (where outcome = 'loaded') as stored, count(*) filter (where outcome = 'vanished') as missing,
+        count(*) filter (where outcome in ('outdated', 'quarantined')) as quarantined_ids,
+        sha256(coalesce(string_agg(id::text, ',' order by id), '')::bytea) as digest
+      from ops.certified_ids as own cross join unnest(ids) as id
+      where (own.rooftop_id, own.stream, own.window_from) = (listing.rooftop_id, listing.stream, listing.window_from)
+    ) as counted
+    where rooftop_id = any(${[...ids]}::int[]) and stream = ${name} and (listed <> loaded + quarantined + vanished or loaded <> stored
+      or quarantined <> quarantined_ids + malformed or vanished <> missing or ids_digest <> digest)
+    order by window_from`.execute(db)
+  return rows
+}
+
+/** A record that is not stored, though child rows of it are. */
+export interface Orphan {
+  readonly record: string
+  readonly rows: number
+  readonly tables: readonly string[]
+}
+
+/** Child rows without their record, those of other streams too, by rooftop; child tables have no foreign key. `records`: only of these. */
 export async function orphans(
   db: Db,
   stream: WindowedRecords,
   ids: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
+  records: readonly string[] | null = null,
+): Promise<ReadonlyMap<number, readonly Orphan[]>> {
   const [entity, ...others] = stream.tables
   const id = sql.ref(stream.idColumn)
+  // Those of a slice that are stored are left out first: nearly all.
+  const isWanted = records === null ? sql`true` : sql`${id} in (select id from missing)`
   const ofTables = [...others, ...stream.dependentTables].map(
     (table) => sql`
-      select rooftop_id from ${sql.table(table)} as child
-      where rooftop_id = any(${[...ids]}::int[]) and not exists (
+      select rooftop_id, ${id} as id, ${table}::text as name from ${sql.table(table)} as child
+      where rooftop_id = any(${[...ids]}::int[]) and ${isWanted} and not exists (
         select from ${sql.table(entity!)} as parent
         where parent.rooftop_id = child.rooftop_id and parent.${id} = child.${id}
       )`,
   )
-  const { rows } = await sql<{ rooftopId: number; count: number }>`
-    select rooftop_id as "rooftopId", count(*)::int as count
-    from (${sql.join(ofTables, sql` union all `)}) as child group by 1`.execute(db)
-  return new Map(rows.map(({ rooftopId, count }) => [rooftopId, count]))
+  const { rows } = await sql<Orphan & { rooftopId: number }>`
+    with missing as materialized (
+      select id from unnest(${[...(records ?? [])]}::bigint[]) as id where not exists (
+        select from ${sql.table(entity!)} as parent where rooftop_id = any(${[...ids]}::int[]) and parent.${id} = id)
+    )
+    select rooftop_id as "rooftopId", id::text as record, count(*)::int as rows, array_agg(distinct name order by name) as tables
+    from (${sql.join(ofTables, sql` union all `)}) as child group by rooftop_id, id order by rooftop_id, id`.execute(
+    db,
+  )
+  return Map.groupBy(rows, ({ rooftopId }) => rooftopId)
 }

@@ -6,20 +6,37 @@ import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { Stream } from '../run/stream.ts'
 import {
+  type Duplicate,
   duplicateIds,
   repairableSpans,
   uncover,
   type Verification,
   verifyStreams,
 } from './verify.ts'
-import { verifyAggregates, type WrongAggregate } from './verify-aggregates.ts'
+import {
+  sumDifferences,
+  vehicleDifferences,
+  verifyAggregates,
+  type WrongAggregate,
+} from './verify-aggregates.ts'
+import { recordDifferences } from './verify-records.ts'
+import {
+  type Comparison,
+  type Difference,
+  firstOfGroups,
+  saveFound,
+  saveFullRound,
+} from './verify-round.ts'
+import { windowDifferences } from './verify-windows.ts'
 
 /** What is found by comparing certificates, stored rows and sums, without a call and without payloads. */
 export interface WarehouseVerification {
   /** By stream, then by rooftop. */
   readonly checked: readonly Verification[]
-  readonly duplicates: readonly { readonly evalId: number; readonly rooftops: readonly string[] }[]
+  readonly duplicates: readonly Duplicate[]
   readonly aggregates: readonly WrongAggregate[]
+  /** When it began to compare all stored records with the lists; null: it did not, the rounds do. */
+  readonly comparedSince: Date | null
 }
 
 /** Verifies one snapshot of the warehouse, also during a sync. */
@@ -34,9 +51,25 @@ export async function verifyWarehouse(
     for (const records of streams.flatMap((stream) => stream.records ?? []))
       checked.push(...(await verifyStreams(db, records, rooftops, sync, new Date())))
     const duplicates = await duplicateIds(db)
-    return { checked, duplicates, aggregates: await verifyAggregates(db, rooftops) }
+    const aggregates = await verifyAggregates(db, rooftops)
+    return { checked, duplicates, aggregates, comparedSince }
   }
+  const comparedSince = new Date()
   return await inTransaction(pool, read, 'repeatable read, read only')
+}
+
+/** The same, each rooftop in statements of its own, without what is compared in rounds: it reads no stored records. */
+export async function verifyBounds(
+  { db }: Pick<Warehouse, 'db'>,
+  streams: readonly Stream[],
+  rooftops: readonly RooftopRow[],
+  sync: Config['sync'],
+): Promise<WarehouseVerification> {
+  const checked: Verification[] = []
+  for (const records of streams.flatMap((stream) => stream.records ?? []))
+    for (const rooftop of rooftops)
+      checked.push(...(await verifyStreams(db, records, [rooftop], sync, new Date(), 'bounds')))
+  return { checked, duplicates: [], aggregates: [], comparedSince: null }
 }
 
 /** Takes what listing and reading again repairs out of the coverage, so that the next sync does so. */
@@ -61,31 +94,29 @@ export async function recordVerification(
   rooftops: readonly RooftopRow[],
   found: WarehouseVerification,
 ): Promise<string[]> {
-  const wrongSums = await readRooftopUids(db, found.aggregates)
   // A rooftop that no run has registered has no row to refer to.
   const known = rooftops.filter(({ id }) => id !== 0)
-  const { rows: values } = await sql<{ id: number; stream: string; records: number }>`
-    select rooftop_id as id, stream, count(*)::int as records from ops.value_difference
-    where rooftop_id = any(${known.map(({ id }) => id)}::int[]) group by 1, 2
+  if (found.comparedSince !== null) await saveWhole(db, known, found, found.comparedSince)
+  const { rows: differences } = await sql<Differing>`
+    select rooftop_id as id, stream, count(*) filter (where kind = 'values')::int as values, count(*) filter (where kind = 'ids')::int as ids,
+      count(*) filter (where kind = 'counts')::int as counts, count(*) filter (where kind in ('sums', 'vehicles'))::int as sums,
+      count(*) filter (where kind = 'orphans')::int as orphans, count(*) filter (where kind = 'duplicates')::int as duplicates
+    from (
+      select own.rooftop_id, stream, kind from ops.value_difference join core.rooftop as at using (rooftop_id)
+      -- A vehicle is of all rooftops of the group.
+      join core.rooftop as own on own.rooftop_id = at.rooftop_id or (kind = 'vehicles' and own.group_id = at.group_id)
+    ) as difference
     -- Streams without windows have a row once something differed.
-    union all select rooftop_id, stream, 0 from ops.verification where rooftop_id = any(${known.map(({ id }) => id)}::int[])`.execute(
-    db,
-  )
+    full join (select rooftop_id, stream from ops.verification) as verified using (rooftop_id, stream)
+    where rooftop_id = any(${known.map(({ id }) => id)}::int[]) group by 1, 2`.execute(db)
   const rows = known.flatMap(({ id, uid }) => {
-    const compared = values.filter((row) => row.id === id)
+    const differing = differences.filter((row) => row.id === id)
     const checked = found.checked.filter(({ rooftop }) => rooftop === uid)
-    const streams = [...checked, ...compared].map(({ stream }) => stream)
+    const streams = [...checked, ...differing].map(({ stream }) => stream)
     return [...new Set(streams)].map((stream) => {
       const one = checked.find((verified) => verified.stream === stream)
-      const records = compared
-        .filter((row) => row.stream === stream)
-        .reduce((sum, row) => sum + row.records, 0)
-      const parts = [
-        ...(one === undefined ? [] : listFaults(one, found, wrongSums)),
-        ...(records > 0
-          ? [`the values of ${plural(records, 'record')} differ from the payloads`]
-          : []),
-      ]
+      const stored = differing.find((row) => row.stream === stream) ?? noDifferences
+      const parts = listFaults(one ?? null, stored)
       const fault = parts.length === 0 ? null : `${parts.join('; ')} (see "forecourt verify")`
       return { rooftop_id: id, stream, fault, name: `${stream} of ${uid}` }
     })
@@ -103,34 +134,83 @@ export async function recordVerification(
   return rows.flatMap(({ name, fault }) => (fault === null ? [] : [`${name}: ${fault}`]))
 }
 
-/** What differs, besides gaps and windows that cannot be proved, which need no comparison. */
-function listFaults(
-  { rooftop, stream, overlaps, brokenSums, uncertified, notStored, orphans }: Verification,
-  { duplicates }: WarehouseVerification,
-  wrongSums: ReadonlySet<string>,
-): string[] {
-  const isOfEvaluations = stream === 'evaluations'
-  const certificates = overlaps.length + brokenSums.length + uncertified.length
-  const twice = duplicates.filter(({ rooftops }) => rooftops.includes(rooftop)).length
-  return [
-    notStored.length > 0 &&
-      `the stored rows of ${plural(notStored.length, 'window')} differ from what was listed`,
-    certificates > 0 && `${plural(certificates, 'certificate')} cannot be right`,
-    orphans > 0 && `${plural(orphans, 'row')} without ${orphans === 1 ? 'its' : 'their'} record`,
-    isOfEvaluations && twice > 0 && `${plural(twice, 'evaluation')} of another rooftop too`,
-    isOfEvaluations && wrongSums.has(rooftop) && 'sums of the reports differ from their facts',
-  ].filter((part) => part !== false)
+/** How many records, windows, months and vehicles of a stream of a rooftop differ, by the last comparison of each. */
+interface Differing {
+  readonly id: number
+  readonly stream: string
+  readonly values: number
+  readonly ids: number
+  readonly counts: number
+  /** Months and vehicles. */
+  readonly sums: number
+  readonly orphans: number
+  readonly duplicates: number
 }
 
-/** The uids of the rooftops whose aggregates, or those of their dealer group, are wrong. */
-async function readRooftopUids(
+const noDifferences = { values: 0, ids: 0, counts: 0, sums: 0, orphans: 0, duplicates: 0 }
+
+/** Stores what a comparison of all windows and sums found. */
+async function saveWhole(
   db: Db,
-  aggregates: readonly WrongAggregate[],
-): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ uid: string }>`
-    select rooftop_uid as uid from core.rooftop join core.rooftop_group using (group_id)
-    where rooftop_uid = any(${aggregates.map(({ of }) => of)}::text[]) or group_code = any(${aggregates.map(({ of }) => of)}::text[])`.execute(
-    db,
+  rooftops: readonly RooftopRow[],
+  { checked, duplicates, aggregates }: WarehouseVerification,
+  since: Date,
+): Promise<void> {
+  const streams = [...new Set(checked.map(({ stream }) => stream))]
+  const groups = await firstOfGroups(db, rooftops)
+  await sql`
+    delete from ops.value_difference
+    where stream = any(${streams}::text[]) and case kind when 'values' then false
+      when 'vehicles' then rooftop_id = any(${groups.map(({ id }) => id)}::int[])
+      else rooftop_id = any(${rooftops.map(({ id }) => id)}::int[]) end`.execute(db)
+  const save = async (
+    of: Pick<Comparison, 'stream' | 'kind'>,
+    rooftop: RooftopRow,
+    found: readonly Difference[],
+  ) => await saveFound(db, { ...of, rooftop, found, keys: found.map(({ record }) => record) })
+  for (const { rooftop: uid, stream, notStored, brokenSums, orphans } of checked) {
+    const rooftop = rooftops.find((one) => one.uid === uid)
+    if (rooftop === undefined) continue
+    await save({ stream, kind: 'ids' }, rooftop, windowDifferences(notStored, brokenSums))
+    const twice = stream === 'evaluations' ? duplicates : []
+    await save({ stream, kind: 'records' }, rooftop, recordDifferences(rooftop, orphans, twice))
+  }
+  for (const { of: uid, days } of aggregates) {
+    const rooftop = rooftops.find((one) => one.uid === uid)
+    if (rooftop === undefined || days === null) continue
+    const { rows } = await sql<{ months: string[] }>`
+      select array_agg(month::date::text) as months
+      from generate_series(date_trunc('month', ${days.first}::timestamp), ${days.last}::timestamp, interval '1 month') as month`.execute(
+      db,
+    )
+    const keys = rows[0]!.months
+    const found = await sumDifferences(db, rooftop.id, keys)
+    await saveFound(db, { stream: 'evaluations', kind: 'sums', rooftop, keys, found })
+  }
+  const wrongGroups = new Set(
+    aggregates.flatMap(({ days, rooftops }) => (days === null ? rooftops : [])),
   )
-  return new Set(rows.map(({ uid }) => uid))
+  for (const rooftop of groups)
+    if (wrongGroups.has(rooftop.uid)) {
+      const found = await vehicleDifferences(db, rooftop.groupId, null)
+      await save({ stream: 'evaluations', kind: 'vehicles' }, rooftop, found)
+    }
+  await saveFullRound(db, { kind: 'ids', streams }, rooftops, since)
+}
+
+/** What differs, besides gaps and windows that cannot be proved, which need no comparison. `verified` null: it has no windows. */
+function listFaults(
+  verified: Verification | null,
+  { values, ids, counts, sums, orphans, duplicates }: Omit<Differing, 'id' | 'stream'>,
+): string[] {
+  const { overlaps, uncertified } = verified ?? { overlaps: [], uncertified: [] }
+  const certificates = overlaps.length + counts + uncertified.length
+  return [
+    ids > 0 && `the stored rows of ${plural(ids, 'window')} differ from what was listed`,
+    certificates > 0 && `${plural(certificates, 'certificate')} cannot be right`,
+    orphans > 0 && `rows of ${plural(orphans, 'record')} without the record itself`,
+    duplicates > 0 && `${plural(duplicates, 'evaluation')} of another rooftop too`,
+    sums > 0 && 'sums of the reports differ from their facts',
+    values > 0 && `the values of ${plural(values, 'record')} differ from the payloads`,
+  ].filter((part) => part !== false)
 }

@@ -5,9 +5,11 @@ import type { Db } from '../../warehouse/db/transaction.ts'
 import type { WindowedRecords } from '../windows/windowed-records.ts'
 import {
   asSpan,
+  brokenSums,
   type IsoSpan,
   type Mismatch,
   mismatches,
+  type Orphan,
   orphans,
   type SpanRow,
 } from './verify-stored.ts'
@@ -33,8 +35,8 @@ export interface Verification {
   readonly unprovable: readonly IsoSpan[]
   /** Windows whose certificate and tables differ in records or owners. */
   readonly notStored: readonly Mismatch[]
-  /** Child rows without their record. */
-  readonly orphans: number
+  /** Records that are not stored, though child rows of them are. */
+  readonly orphans: readonly Orphan[]
 }
 
 /** What listing and reading a window again repairs. */
@@ -42,14 +44,16 @@ export function repairableSpans({ overlaps, brokenSums, notStored }: Verificatio
   return [...overlaps, ...brokenSums, ...notStored]
 }
 
-/** Verifies a stream of rooftops from the warehouse alone, in their order. A rooftop that no run has registered (id 0) has nothing but
- *  a gap. It runs several statements, whose number does not grow with the rooftops: use a transaction with one snapshot. */
+/** Verifies a stream of rooftops from the warehouse alone, in their order; `bounds`: without reading stored records. A rooftop that
+ *  no run has registered (id 0) has nothing but a gap. It runs several statements, whose number does not grow with the rooftops: use a
+ *  transaction with one snapshot. */
 export async function verifyStreams(
   db: Db,
   stream: WindowedRecords,
   rooftops: readonly RooftopRow[],
   sync: Config['sync'],
   now: Date,
+  compared: 'all' | 'bounds' = 'all',
 ): Promise<Verification[]> {
   const ids = [...new Set(rooftops.map(({ id }) => id))]
   const key = sql`rooftop_id = any(${ids}::int[]) and stream = ${stream.name}`
@@ -75,19 +79,9 @@ export async function verifyStreams(
       from ops.window_certificate where ${key}
     ) as pair
     where next_from < window_until`)
-  const brokenSums = await spans(sql`
-    select rooftop_id as "rooftopId", window_from as "from", window_until as "until"
-    from ops.window_certificate cross join lateral (
-      select count(*) filter (where outcome = 'loaded') as stored, count(*) filter (where outcome = 'vanished') as missing,
-        count(*) filter (where outcome in ('outdated', 'quarantined')) as quarantined_ids,
-        sha256(coalesce(string_agg(id::text, ',' order by id), '')::bytea) as digest
-      from ops.certified_ids as own cross join unnest(ids) as id
-      where (own.rooftop_id, own.stream, own.window_from)
-        = (window_certificate.rooftop_id, window_certificate.stream, window_certificate.window_from)
-    ) as counted
-    where ${key} and (listed <> loaded + quarantined + vanished or loaded <> stored
-      or quarantined <> quarantined_ids + malformed or vanished <> missing or ids_digest <> digest)
-    order by window_from`)
+  const isWhole = compared === 'all'
+  const brokenRows = isWhole ? await brokenSums(db, stream, ids) : []
+  const broken = Map.groupBy(brokenRows, ({ rooftopId }) => rooftopId)
   const uncertified = await spans(sql`
     select rooftop_id as "rooftopId", lower(range) as "from", upper(range) as "until"
     from unnest(${ids}::int[]) as own (rooftop_id)
@@ -97,8 +91,8 @@ export async function verifyStreams(
   const unprovable = await spans(sql`
     select rooftop_id as "rooftopId", window_from as "from", window_until as "until" from ops.window_certificate
     where ${key} and proof = 'unprovable' order by window_from`)
-  const notStored = await mismatches(db, stream, ids)
-  const withoutParent = await orphans(db, stream, ids)
+  const notStored = isWhole ? await mismatches(db, stream, ids) : new Map<number, Mismatch[]>()
+  const left = isWhole ? await orphans(db, stream, ids) : new Map<number, Orphan[]>()
   return rooftops.map(({ id, uid }) => {
     const of = (found: ReadonlyMap<number, readonly SpanRow[]>) => (found.get(id) ?? []).map(asSpan)
     return {
@@ -107,11 +101,11 @@ export async function verifyStreams(
       ...(totals.get(id) ?? noTotals),
       gaps: of(gaps),
       overlaps: of(overlaps),
-      brokenSums: of(brokenSums),
+      brokenSums: of(broken),
       uncertified: of(uncertified),
       unprovable: of(unprovable),
       notStored: notStored.get(id) ?? [],
-      orphans: withoutParent.get(id) ?? 0,
+      orphans: left.get(id) ?? [],
     }
   })
 }
@@ -136,10 +130,8 @@ async function readTotals(
 /** Whether the verification found nothing wrong. */
 export function isProved(verification: Verification): boolean {
   const { gaps, overlaps, brokenSums, uncertified, unprovable, notStored, orphans } = verification
-  return (
-    [gaps, overlaps, brokenSums, uncertified, unprovable, notStored].every(
-      (spans) => spans.length === 0,
-    ) && orphans === 0
+  return [gaps, overlaps, brokenSums, uncertified, unprovable, notStored, orphans].every(
+    (found) => found.length === 0,
   )
 }
 
@@ -166,12 +158,22 @@ export async function uncover(
     where ${key} and covered && (select range_agg(range) from span)`.execute(db)
 }
 
-/** Records stored under two rooftops. This happens when two keys read lists that cover the whole group. */
-export async function duplicateIds(db: Db): Promise<{ evalId: number; rooftops: string[] }[]> {
-  const { rows } = await sql<{ evalId: number; rooftops: string[] }>`
+/** An evaluation that is stored under several rooftops. */
+export interface Duplicate {
+  readonly evalId: number
+  readonly rooftops: readonly string[]
+}
+
+/** The first of those of all rooftops, or among some ids. This happens when two keys read lists that cover the whole group. */
+export async function duplicateIds(
+  db: Db,
+  ids: readonly string[] | null = null,
+): Promise<Duplicate[]> {
+  const isWanted = ids === null ? sql`true` : sql`eval_id = any(${[...ids]}::bigint[])`
+  const { rows } = await sql<Duplicate>`
     select eval_id as "evalId", array_agg(rooftop_uid::text order by rooftop_uid) as rooftops
     from core.evaluation join core.rooftop using (rooftop_id)
-    group by eval_id, region, created_at having count(*) > 1
+    where ${isWanted} group by eval_id, region, created_at having count(*) > 1
     order by eval_id limit 100`.execute(db)
   return rows
 }

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { runJobWork } from '#src/app/scheduler/job-work.ts'
+import { loadJobs } from '#src/app/scheduler/load-jobs.ts'
+import { allStreams } from '#src/streams/all.ts'
+import { findRooftops } from '#src/sync/run/rooftops.ts'
+import { vehicleComparisons } from '#src/sync/verify/verify-aggregates.ts'
+import { recordComparisons } from '#src/sync/verify/verify-records.ts'
+import { compareShare } from '#src/sync/verify/verify-round.ts'
+import { recordVerification, verifyWarehouse } from '#src/sync/verify/verify-warehouse.ts'
+import { runsEveryCase, someOf } from '../support/cases.ts'
+import type { Fixture } from '../support/fixture.ts'
+import { loaded, uids } from './rows-fixture.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+const withinNights = 3
+const configOf = ({ context }: Fixture) => ({
+  ...context.config,
+  verify: { withinNights, minutes: 10 },
+})
+
+/** The job `verify` with a short cycle; the next night is a day later. */
+async function verifyNight(fixture: Fixture) {
+  const { context } = fixture
+  const config = configOf(fixture)
+  const job = (await loadJobs(config)).find(({ name }) => name === 'verify')!
+  const result = await runJobWork({ ...context, config }, job)
+  await context.pool.query(
+    "update ops.value_check set round_started_at = round_started_at - interval '1 day'",
+  )
+  return result
+}
+
+/** Rooftops whose stored fault of evaluations says so. */
+async function faulty({ context }: Fixture, says: string): Promise<string[]> {
+  const { rows } = await context.pool.query<{ uid: string }>(
+    `select rooftop_uid as uid from ops.verification join core.rooftop using (rooftop_id)
+     where stream = 'evaluations' and fault like '%' || $1 || '%' order by 1`,
+    [says],
+  )
+  return rows.map(({ uid }) => uid)
+}
+
+const shapes = {
+  'one rooftop': [uids[1]!],
+  'the rooftops of a group': uids.slice(0, 2),
+  'the rooftops of two groups': uids,
+}
+const sums = 'sums of the reports differ from their facts'
+const ofGroups = `group_id in (select group_id from core.rooftop where rooftop_uid = any($1))`
+const ofRooftops = `rooftop_id in (select rooftop_id from core.rooftop where rooftop_uid = any($1))`
+const added = 'ZZZ00000000000000'
+const someVehicles = `(group_id, vin) in (select group_id, min(vin) from core.vehicle where ${ofGroups} group by 1)`
+const lost = 'rows of 1 record without the record itself'
+
+/** What is planted at the rooftops of `$1`, and how their stored faults name it. */
+const faults: Readonly<Record<string, { plant: string; says: string; cure?: string }>> = {
+  'a vehicle edited': {
+    plant: `update core.vehicle set make = 'changed' where ${someVehicles}`,
+    says: sums,
+  },
+  'a vehicle deleted': { plant: `delete from core.vehicle where ${someVehicles}`, says: sums },
+  'a vehicle added': {
+    plant: `insert into core.vehicle (group_id, vin, vehicle_key, evaluations, is_in_stock)
+      select distinct group_id, '${added}', group_id || '-${added}', 1, false from core.rooftop where ${ofGroups}`,
+    says: sums,
+  },
+  'a repeated vehicle edited': {
+    plant: `update core.agg_repeat_vehicle set lowest_price = 1 where ${ofGroups}`,
+    says: sums,
+  },
+  'a repeated vehicle deleted': {
+    plant: `delete from core.agg_repeat_vehicle where ${ofGroups}`,
+    says: sums,
+  },
+  'a repeated vehicle added': {
+    plant: `insert into core.agg_repeat_vehicle select distinct group_id, '${added}', 'AUD', 2, 1, '2026-03-01'::date, '2026-03-02'::date
+      from core.rooftop where ${ofGroups}`,
+    says: sums,
+  },
+  'a photo without its record': {
+    plant: `insert into core.photo (rooftop_id, eval_id, photo_id, display_position, is_hero, first_seen_at)
+      select rooftop_id, 5, 1, 1, true, now() from core.rooftop where ${ofRooftops}`,
+    says: lost,
+    cure: 'delete from core.photo where eval_id = 5',
+  },
+  'the state of an enrichment without its record': {
+    plant: `insert into ops.enrichment_state (rooftop_id, stream, eval_id, ask, outcome, last_asked_at)
+      select rooftop_id, stream, 5000, ask, outcome, last_asked_at from ops.enrichment_state
+      where ${ofRooftops} and eval_id in (1001, 2001, 3001) and stream = 'pricing'`,
+    says: lost,
+    cure: 'delete from ops.enrichment_state where eval_id = 5000',
+  },
+}
+
+/** Each test leaves the rows as they were. Each rooftop has two evaluations of one vehicle. */
+let fixture: Fixture
+
+beforeAll(async () => {
+  fixture = await loaded()
+  await fixture.database.pool.query(
+    `update core.evaluation as e set vin = first.vin from core.evaluation as first
+     where first.eval_id in (1001, 2001, 3001) and e.eval_id = first.eval_id + 1`,
+  )
+  await fixture.database.pool.query('select core.agg_rebuild(rooftop_id) from core.rooftop')
+})
+
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+const shown = ['a vehicle deleted', 'a repeated vehicle added', 'a photo without its record']
+
+test.each(runsEveryCase ? Object.keys(faults) : shown)(
+  'the job verify finds %s in every shape within its nights, as verify does, until it is repaired',
+  async (fault) => {
+    const { pool, db } = fixture.context
+    const { plant, says, cure } = faults[fault]!
+    const config = configOf(fixture)
+    const all = Object.entries(shapes)
+    // Each fault begins with another shape.
+    const first = Object.keys(faults).indexOf(fault) % all.length
+    for (const [shape, at] of someOf([...all.slice(first), ...all.slice(0, first)], 1)) {
+      await verifyNight(fixture)
+      expect(await faulty(fixture, says), shape).toEqual([])
+      await pool.query("update ops.value_check set last_key = ''")
+      const { rowCount } = await pool.query(plant, [at])
+
+      for (let night = 0; night < withinNights; night++) await verifyNight(fixture)
+      const nightly = await faulty(fixture, says)
+      const rooftops = await findRooftops(db, config.rooftops)
+      const whole = await verifyWarehouse(fixture.context, allStreams, rooftops, config.sync)
+      await recordVerification(db, rooftops, whole)
+      const found = await faulty(fixture, says)
+      await verifyNight(fixture)
+      const still = await faulty(fixture, says)
+      if (cure === undefined)
+        await pool.query('select core.vehicle_rebuild(group_id) from core.rooftop')
+      else await pool.query(cure)
+      await verifyNight(fixture)
+
+      // A vehicle is of all rooftops of its group.
+      const expected = says === sums && at.length === 1 ? uids.slice(0, 2) : at
+      expect(rowCount, shape).toBeGreaterThan(0)
+      expect([nightly, found, still], shape).toEqual([expected, expected, expected])
+      expect(await faulty(fixture, says), shape).toEqual([])
+    }
+  },
+)
+
+test('the job verify finds an evaluation that two groups have', async () => {
+  const { pool } = fixture.context
+  const says = '1 evaluation of another rooftop too'
+  await verifyNight(fixture)
+  const { rows } = await pool.query<{ names: string[] }>(
+    `select array_agg(attname::text) as names from pg_attribute
+     where attrelid = 'core.evaluation'::regclass and attnum > 0 and attgenerated = '' and attname not in ('rooftop_id', 'group_id')`,
+  )
+  const names = rows[0]!.names.join(', ')
+  await pool.query("update ops.value_check set last_key = ''")
+  await pool.query(
+    `insert into core.evaluation (rooftop_id, group_id, ${names})
+     select r.rooftop_id, r.group_id, ${names.replace(/\b(currency_code|odometer_unit)\b/g, 'e.$1')}
+     from core.evaluation as e join core.rooftop as r on rooftop_uid = 'two' where eval_id = 2003`,
+  )
+
+  for (let night = 0; night < withinNights; night++) await verifyNight(fixture)
+  const found = await faulty(fixture, says)
+  await pool.query(
+    "delete from core.evaluation using core.rooftop as r where r.rooftop_id = core.evaluation.rooftop_id and eval_id = 2003 and rooftop_uid = 'two'",
+  )
+  await verifyNight(fixture)
+
+  expect(found).toEqual(['one-south', 'two'])
+  expect(await faulty(fixture, says)).toEqual([])
+})
+
+test.each([
+  ['records', recordComparisons],
+  ['vehicles', vehicleComparisons],
+] as const)(
+  'a round of %s that is stopped in the middle goes on where it was',
+  async (kind, comparisons) => {
+    const { context } = fixture
+    const { pool } = context
+    await pool.query('delete from ops.value_check where kind = $1', [kind])
+    const rooftops = await findRooftops(context.db, context.config.rooftops)
+    const compared: string[] = []
+    /** One night after which all must have been compared, in slices of one key; it is stopped after a number of them. */
+    const share = async (slices: number) => {
+      const controller = new AbortController()
+      let left = slices
+      const watched = comparisons(allStreams).map((one) => ({
+        ...one,
+        keysAtOnce: 1,
+        async compare(...args: Parameters<typeof one.compare>) {
+          compared.push(...args[2].map((key) => `${args[1].groupId} ${key}`))
+          if (--left === 0) controller.abort()
+          return await one.compare(...args)
+        },
+      }))
+      const config = { ...context.config, verify: { withinNights: 1, minutes: 10 } }
+      return await compareShare({ ...context, config }, watched, rooftops, controller.signal)
+    }
+
+    const stopped = await share(2)
+    const rest = await share(1000)
+
+    expect([stopped.isDone, rest.isDone]).toEqual([false, true])
+    expect(compared).toHaveLength(9)
+    expect(new Set(compared).size).toBe(9)
+  },
+)
