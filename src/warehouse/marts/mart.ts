@@ -1,6 +1,7 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { UsageError } from '../../errors.ts'
 import { nearestName } from '../../values/nearest-name.ts'
+import type { Db } from '../db/transaction.ts'
 
 /** A column of a mart. */
 export interface MartColumn {
@@ -19,26 +20,25 @@ export interface Mart {
 }
 
 /** The names of all marts, sorted. */
-export async function readMartNames(client: pg.ClientBase): Promise<readonly string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select relname as name from pg_class
-     where relnamespace = 'mart'::regnamespace and relkind in ('v', 'm', 'r', 'p') order by 1`,
-  )
+export async function readMartNames(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'mart'::regnamespace and relkind in ('v', 'm', 'r', 'p')
+    order by 1`.execute(db)
   return rows.map((row) => row.name)
 }
 
 /** The mart with that name; else UsageError with the existing names. */
-export async function readMart(client: pg.ClientBase, name: string): Promise<Mart> {
-  const names = await readMartNames(client)
+export async function readMart(db: Db, name: string): Promise<Mart> {
+  const names = await readMartNames(db)
   if (!names.includes(name)) throw unknownMart(name, names)
-  const { rows } = await client.query<MartColumn>(
-    `select attname as name, format_type(atttypid, null) as type,
-       case when atttypid = 'numeric'::regtype and atttypmod >= 4 then ((atttypmod - 4) >> 16) & 65535 end as precision,
-       case when atttypid = 'numeric'::regtype and atttypmod >= 4 then (atttypmod - 4) & 2047 end as scale
-     from pg_attribute
-     where attrelid = format('mart.%I', $1::text)::regclass and attnum > 0 and not attisdropped order by attnum`,
-    [name],
-  )
+  const { rows } = await sql<MartColumn>`
+    select attname as name, format_type(atttypid, null) as type,
+      case when atttypid = 'numeric'::regtype and atttypmod >= 4 then ((atttypmod - 4) >> 16) & 65535 end as precision,
+      case when atttypid = 'numeric'::regtype and atttypmod >= 4 then (atttypmod - 4) & 2047 end as scale
+    from pg_attribute
+    where attrelid = format('mart.%I', ${name}::text)::regclass and attnum > 0 and not attisdropped
+    order by attnum`.execute(db)
   return { name, columns: rows }
 }
 

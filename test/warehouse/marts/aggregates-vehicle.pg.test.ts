@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
+import { lockSql } from '#src/warehouse/db/locks.ts'
 import { refreshSums } from '#src/warehouse/db/sums.ts'
 import { dbOn } from '#src/warehouse/db/transaction.ts'
 import type { SmallEvaluation } from '../../support/aggregates.ts'
@@ -11,7 +12,6 @@ import {
   allStored,
   changeAll,
   inSession,
-  isWaiting,
   repeatDifferences,
   sampleEvaluation,
   writeFacts,
@@ -25,6 +25,14 @@ const again: SmallEvaluation = {
 
 async function repeats(pool: pg.Pool): Promise<readonly string[]> {
   return await storedRows(pool, 'agg_repeat_vehicle')
+}
+
+/** How many sessions wait for a lock. */
+async function waiting(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query(
+    `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows[0].n
 }
 
 test('a vehicle is counted from its second evaluation on, in any letter case, while it has two', async () => {
@@ -102,23 +110,26 @@ test('a vehicle is counted from its second evaluation on, in any letter case, wh
 
 test('two rooftops that appraise a vehicle at once make a repeat of it', async () => {
   await using database = await createTestDatabase()
-  const first = await database.pool.connect()
-  const second = await database.pool.connect()
+  const clients = await Promise.all([0, 1, 2].map(() => database.pool.connect()))
+  const [first, second, third] = clients as [pg.PoolClient, pg.PoolClient, pg.PoolClient]
   await first.query('begin')
   await second.query('begin')
   await applyChange(first, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
-  const later = applyChange(second, { does: 'insert', evaluation: again, lines: [] })
-  while (!(await isWaiting(database.pool))) await sleep(5)
+  await applyChange(second, { does: 'insert', evaluation: again, lines: [] })
+  await sql`
+    select ${lockSql.waitSession('vehicles', sql`place`)}
+    from generate_series(256, 511) as place`.execute(dbOn(third))
+  const commits = [first, second].map(async (client) => await client.query('commit'))
+  await expect.poll(async () => await waiting(database.pool), { timeout: 5000 }).toBe(2)
 
-  await first.query('commit')
-  await later
-  await second.query('commit')
+  await third.query('select pg_advisory_unlock_all()')
+  await Promise.all(commits)
 
   expect(await repeats(database.pool)).toEqual([
     '1 JTMDFREV90D123456 KWD 2 2 2026-01-31 2026-03-01 10.125 12000.000',
   ])
-  first.release()
-  second.release()
+  expect(await repeatDifferences(database.pool)).toEqual([])
+  for (const client of clients) client.release()
 })
 
 test('rooftops of different groups do not wait for each other', async () => {
@@ -163,17 +174,25 @@ test('the differences name the falsified vehicles of the given group until they 
   await pool.query(
     `insert into core.agg_repeat_vehicle values (2, 'WBA00000000000000', 'AUD', 2, 1, '2026-01-01', '2026-01-01', null, null)`,
   )
+  await pool.query('delete from core.vehicle where group_id = 1')
+  await pool.query(
+    `insert into core.vehicle (group_id, vin, vehicle_key, evaluations, is_in_stock) values (2, 'WBA00000000000000', '2-WBA00000000000000', 1, false)`,
+  )
   const all = await repeatDifferences(pool)
   const second = await repeatDifferences(pool, 2)
-  await pool.query('select core.repeat_rebuild(group_id) from generate_series(1, 2) as group_id')
+  await pool.query('select core.vehicle_rebuild(group_id) from generate_series(1, 2) as group_id')
 
-  const vehicle = { vin: 'JTMDFREV90D123456', currency_code: 'KWD' }
-  const others = [
-    { group_id: 2, ...vehicle },
-    { group_id: 2, vin: 'WBA00000000000000', currency_code: 'AUD' },
-  ]
-  expect(all).toEqual([{ group_id: 1, ...vehicle }, ...others])
-  expect(second).toEqual(others)
+  const difference = (aggregate: string, group_id: number, vin = 'JTMDFREV90D123456') => ({
+    ...{ aggregate, group_id, vin },
+  })
+  expect(all).toEqual([
+    difference('agg_repeat_vehicle', 1),
+    difference('agg_repeat_vehicle', 2),
+    difference('agg_repeat_vehicle', 2, 'WBA00000000000000'),
+    difference('vehicle', 1),
+    difference('vehicle', 2, 'WBA00000000000000'),
+  ])
+  expect(second).toEqual(all.filter((row) => (row as { group_id: number }).group_id === 2))
   expect(await repeatDifferences(pool)).toEqual([])
   expect(await allStored(pool)).toEqual(await allCounted(pool))
 })

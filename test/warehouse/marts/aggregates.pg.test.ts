@@ -55,7 +55,7 @@ test('all sums follow any change of the facts, also by two processes at once', a
 }, 240_000)
 
 test.skipIf(isClockShifted)(
-  'two loads of a dealer group wait for each other only where they touch the same day or vehicle',
+  'two loads of a dealer group wait for each other only where they touch the same day',
   async () => {
     await using database = await createTestDatabase()
     const { pool } = database
@@ -73,14 +73,14 @@ test.skipIf(isClockShifted)(
     await load({ ...other, day: '2026-02-01' })
     await load({ ...other, id: 3, rooftop: 2 })
     await expect(load({ ...other, id: 4 })).rejects.toThrow('lock timeout')
-    await expect(load({ ...sampleEvaluation, id: 5, rooftop: 2 })).rejects.toThrow('lock timeout')
+    await load({ ...sampleEvaluation, id: 5, rooftop: 2 })
 
     await open.query('commit')
     open.release()
     await load({ ...other, id: 4 })
     expect(await allStored(pool)).toEqual(await allCounted(pool))
     expect((await storedRows(pool, 'agg_evaluation_day')).map((row) => row.split(' ')[4])).toEqual([
-      ...['2', '1', '1'],
+      ...['2', '1', '2'],
     ])
   },
 )
@@ -232,7 +232,9 @@ test('nothing is left of evaluations that were deleted', async () => {
   for (const rows of Object.values(await allStored(database.pool))) expect(rows).toEqual([])
 })
 
-test('nights with late edits, moves and vanished evaluations leave the days exact', async () => {
+test('nights with late edits, moves and vanished evaluations leave the days exact', {
+  tags: 'ci',
+}, async () => {
   const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 400, days: 9 }
   await using fixture = await openFixture({ sandbox: world, dealerIds: false })
   await fixture.night()

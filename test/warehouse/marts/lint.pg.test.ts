@@ -4,25 +4,26 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readMarts } from '#src/warehouse/db/mart-files.ts'
 import { joinsOf, keyOf, type MartView, readCatalogue } from '../../support/marts-catalogue.ts'
 import { reports } from '../../support/marts-compare.ts'
-import { type MartFixture, openMartFixture } from '../../support/marts-fixture.ts'
+import { openMartWarehouse } from '../../support/marts-fixture.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
 
 /** A world is loaded in some ten seconds, and in a minute on a busy machine. */
 const timeoutMs = 300_000
 const files = (await readMarts()).files
 const schemas = ['mart', 'mart_pii', 'mart_scoped']
 
-let fixture: MartFixture
+let database: TestDatabase
 let pool: pg.Pool
 let views: readonly MartView[]
 
 beforeAll(async () => {
-  fixture = await openMartFixture(4)
-  pool = fixture.database.pool
+  database = await openMartWarehouse()
+  pool = database.pool
   views = await readCatalogue(pool, schemas)
 }, timeoutMs)
 
 afterAll(async () => {
-  await fixture[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
 })
 
 const of = (schema: string) => views.filter((view) => view.schema === schema)

@@ -105,7 +105,9 @@ test('a rooftop that left the config is retired, neither late nor failed, and no
   expect(other).toMatchObject({ may_trust: false, left_config_at: null })
 })
 
-test('freshness agrees with "forecourt status", by the clock of the source, after good and failed nights', async () => {
+test('freshness agrees with "forecourt status", by the clock of the source, after good and failed nights', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture({
     sandbox: { now, world: twoRooftops() },
     sync: { start: '2026-03-01' },

@@ -1,0 +1,219 @@
+import fc from 'fast-check'
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { evaluationRow } from '../../support/aggregates.ts'
+import { inSession, repeatDifferences, sampleEvaluation } from '../../support/aggregates-fixture.ts'
+import { caseCount } from '../../support/cases.ts'
+import { createTestDatabase } from '../../support/postgres.ts'
+
+const vins = ['JTMDFREV90D123456', 'WBA00000000000000', 'short', null]
+
+/** Evaluations 1 to 4 and units A to C, of rooftops 1 to 3: the third is of another dealer group. */
+async function writeStart(pool: pg.Pool): Promise<void> {
+  await pool.query(`
+    truncate core.evaluation, core.stock_unit, core.rooftop, core.rooftop_group restart identity cascade;
+    insert into core.rooftop_group (group_code) values ('first'), ('other');
+    insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
+    select 'r' || n, (n + 1) / 2, 'Rooftop ' || n, 'AU', 'Australia/Sydney', 'AUD', 'km' from generate_series(1, 3) as n`)
+  const rows = [1, 2, 3, 4].map((id) => ({
+    ...evaluationRow({ ...sampleEvaluation, id, vin: vins[id % 4]! }),
+    ...{ rooftop_id: 1 + (id % 3), group_id: id % 3 === 2 ? 2 : 1, make: `Make ${id}` },
+    ...{ created_at: new Date(Date.UTC(2026, 0, id)) },
+  }))
+  await pool.query(
+    'insert into core.evaluation select * from json_populate_recordset(null::core.evaluation, $1)'.replace(
+      'core.evaluation select *',
+      `core.evaluation (${Object.keys(rows[0]!).join(', ')}) select ${Object.keys(rows[0]!).join(', ')}`,
+    ),
+    [JSON.stringify(rows.map((row) => ({ ...row, content_hash: '\\x00' })))],
+  )
+  await pool.query(`
+    insert into core.stock_unit (rooftop_id, stock_no, vin, make, currency_code, price_on_application, extras, content_hash, first_seen_at, last_seen_at, import_id)
+    select n, chr(64 + n), '${vins[0]}', null, 'AUD', false, '{}', '', '2026-01-02', now(), 1 from generate_series(1, 3) as n`)
+}
+
+const vin = fc.constantFrom(...vins.map((one) => (one === null ? 'null' : `'${one}'`)))
+const id = fc.integer({ min: 1, max: 4 })
+const unit = fc.constantFrom('A', 'B', 'C')
+const rooftop = fc.integer({ min: 1, max: 3 })
+const make = fc.constantFrom('null', "'Toyota'", "'BMW'")
+
+/** A statement of a load, of an import, or of a person at a prompt. */
+const statement = fc.oneof(
+  fc
+    .tuple(vin, make, id)
+    .map(
+      ([to, of, one]) =>
+        `update core.evaluation set vin = ${to}, make = ${of}, created_at = created_at + interval '1 day' where eval_id = ${one}`,
+    ),
+  fc
+    .tuple(rooftop, id)
+    .map(
+      ([to, one]) =>
+        `update core.evaluation set rooftop_id = ${to}, group_id = (select group_id from core.rooftop where rooftop_id = ${to}) where eval_id = ${one}`,
+    ),
+  id.map(
+    (one) =>
+      `update core.evaluation set completed_at = null, completed_date_local = null where eval_id = ${one}`,
+  ),
+  id.map((one) => `update core.evaluation set gone_at = now() where eval_id >= ${one}`),
+  id.map((one) => `delete from core.evaluation where eval_id = ${one}`),
+  fc
+    .tuple(vin, make, unit)
+    .map(
+      ([to, of, one]) =>
+        `update core.stock_unit set vin = ${to}, make = ${of} where stock_no = '${one}'`,
+    ),
+  unit.map((one) => `update core.stock_unit set off_stock_at = now() where stock_no = '${one}'`),
+  unit.map((one) => `delete from core.stock_unit where stock_no >= '${one}'`),
+  fc
+    .tuple(rooftop, fc.integer({ min: 1, max: 2 }))
+    .map(
+      ([of, to]) =>
+        `with moved as (update core.rooftop set group_id = ${to} where rooftop_id = ${of}) update core.evaluation set group_id = ${to} where rooftop_id = ${of}`,
+    ),
+  fc.constantFrom('truncate core.evaluation', 'truncate core.stock_unit'),
+)
+
+interface Seen {
+  readonly key: string
+  readonly make: string | null
+  readonly at: number
+  readonly order: string
+  readonly isUnit: boolean
+  readonly isOnHand: boolean
+}
+
+/** What mart.dim_vehicle should show, counted here. */
+async function counted(pool: pg.Pool): Promise<unknown[]> {
+  const { rows } = await pool.query<Seen>(`
+    select group_id || '-' || upper(vin) as key, make, extract(epoch from created_at)::float8 as at, '0' || rooftop_id || eval_id as order,
+      false as "isUnit", false as "isOnHand"
+    from core.evaluation where length(vin) = 17
+    union all
+    select group_id || '-' || vin, make, extract(epoch from s.first_seen_at)::float8, '1' || rooftop_id || stock_no, true, off_stock_at is null
+    from core.stock_unit as s join core.rooftop using (rooftop_id) where length(vin) = 17`)
+  return [...Map.groupBy(rows, ({ key }) => key)]
+    .map(([key, seen]) => ({
+      vehicle_key: key,
+      make:
+        seen
+          .filter((one) => one.make !== null)
+          .sort((a, b) => b.at - a.at || (a.order < b.order ? -1 : 1))[0]?.make ?? null,
+      evaluations: seen.filter(({ isUnit }) => !isUnit).length,
+      is_in_stock: seen.some(({ isOnHand }) => isOnHand),
+      first: Math.min(...seen.map(({ at }) => at)),
+      last: Math.max(...seen.map(({ at }) => at)),
+    }))
+    .sort((a, b) => (a.vehicle_key < b.vehicle_key ? -1 : 1))
+}
+
+async function shown(pool: pg.Pool): Promise<unknown[]> {
+  const { rows } = await pool.query(`
+    select vehicle_key, make, evaluations, is_in_stock, extract(epoch from first_seen_at)::float8 as first, extract(epoch from last_seen_at)::float8 as last
+    from mart.dim_vehicle order by vehicle_key collate "C"`)
+  return rows
+}
+
+test('vehicles follow any change of evaluations and stock, whoever makes it, also two at once', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const transactions = fc.array(
+    fc.record({
+      statements: fc.array(statement, { minLength: 1, maxLength: 4 }),
+      ends: fc.constantFrom('commit', 'commit', 'commit', 'rollback'),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  let vehicles = 0
+  await fc.assert(
+    fc.asyncProperty(transactions, transactions, async (ours, theirs) => {
+      await writeStart(pool)
+      await Promise.all([ours, theirs].map(async (chain) => await perform(pool, chain)))
+
+      const expected = await counted(pool)
+      vehicles += expected.length
+      expect(await shown(pool)).toEqual(expected)
+      expect(await repeatDifferences(pool)).toEqual([])
+      expect((await pool.query('select from core.vehicle_touched')).rowCount).toBe(0)
+    }),
+    { numRuns: caseCount(200, 30), endOnFailure: true },
+  )
+  expect(vehicles).toBeGreaterThan(30)
+})
+
+test('an import that confirms every unit touches no vehicle, and a change of one touches its own', async () => {
+  await using database = await createTestDatabase()
+  await writeStart(database.pool)
+  await inSession(database.pool, async (client) => {
+    const touched = async (statement: string) => {
+      await client.query('begin')
+      await client.query(statement)
+      const { rows } = await client.query('select groups, vins from core.vehicle_touched')
+      await client.query('rollback')
+      return rows
+    }
+
+    expect(
+      await touched('update core.stock_unit set last_seen_at = now(), asking_price = 1'),
+    ).toEqual([])
+    expect(await touched('update core.evaluation set photo_count = 7')).toEqual([])
+    expect(await touched("update core.stock_unit set make = 'BMW' where stock_no = 'C'")).toEqual([
+      { groups: [2], vins: [vins[0]] },
+    ])
+  })
+})
+
+async function perform(
+  pool: pg.Pool,
+  chain: readonly { readonly statements: readonly string[]; readonly ends: string }[],
+): Promise<void> {
+  await inSession(pool, async (client) => {
+    await client.query("set deadlock_timeout = '20ms'")
+    for (const { statements, ends } of chain)
+      try {
+        await client.query('begin')
+        for (const one of statements) await client.query(one)
+        await client.query(ends)
+      } catch (error) {
+        await client.query('rollback')
+        // Two that change the same rows in another order.
+        if ((error as { code?: string }).code !== '40P01') throw error
+      }
+  })
+}
+
+test.each([
+  ['fact_photo', 'evaluation_key', 'photo_key'],
+  ['fact_reconditioning', 'evaluation_key', 'reconditioning_item_key'],
+  ['fact_price_observation', 'evaluation_key', 'price_observation_key'],
+  ['fact_evaluation_change', 'evaluation_key', 'evaluation_version_key'],
+  ['fact_vehicle_check', 'evaluation_key', 'vehicle_check_key'],
+  ['fact_watch_status_change', 'evaluation_key', 'watch_status_change_key'],
+  ['evaluation_wide', 'evaluation_key', 'evaluation_key'],
+  ['dim_customer_masked', 'evaluation_key', 'evaluation_key'],
+  ['dim_vehicle', 'vehicle_key', 'vehicle_key'],
+])('a join of fact_evaluation and %s on %s finds rows by an index', async (view, key, index) => {
+  await using database = await createTestDatabase()
+  await inSession(database.pool, async (client) => {
+    // Tables are empty here: an index is the only way that is left where there is one.
+    await client.query(
+      'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off',
+    )
+    for (const [one, other] of [
+      ['fact_evaluation', view],
+      [view, 'fact_evaluation'],
+    ]) {
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+        `explain select * from mart.${one} as one join mart.${other} as other using (${key}) where one.rooftop_id = 1`.replace(
+          'one.rooftop_id = 1',
+          one === 'dim_vehicle' ? "one.vin = 'JTMDFREV90D123456'" : 'one.rooftop_id = 1',
+        ),
+      )
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      const expected =
+        other === view ? index : key === 'vehicle_key' ? 'evaluation_vehicle_key' : 'evaluation_key'
+      expect(plan).toMatch(new RegExp(`(Index|Bitmap Index) Scan (using|on) ${expected}\\b`))
+    }
+  })
+})
