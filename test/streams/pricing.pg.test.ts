@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
+import { someOf } from '../support/cases.ts'
 import { dayMs, type Fixture } from '../support/fixture.ts'
 import {
   morning,
@@ -102,7 +103,9 @@ test('the same prices on another day move last_confirmed_at, and nothing else', 
   expect(payloads).toHaveLength(1)
 })
 
-test('other prices are a second observation, and price_as_of shows what was known when', async () => {
+test('other prices are a second observation, and price_as_of shows what was known when', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await pricedFixture([{}])
   const first = answerWith(fixture, golden)
   await fixture.night()
@@ -138,7 +141,9 @@ test('a price that changes and changes back makes three observations', async () 
   expect(found.map(({ is_current }) => is_current)).toEqual([false, false, true])
 })
 
-test('sandbox prices change each month: observations add up, and one of each evaluation is current', async () => {
+test('sandbox prices change each month: observations add up, and one of each evaluation is current', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await pricedFixture([{ evalId: 1 }, { evalId: 2, odometer: 90_000 }])
   await fixture.night()
   for (let month = 0; month < 3; month++) await fixture.nightAfter(30)
@@ -155,7 +160,9 @@ test('sandbox prices change each month: observations add up, and one of each eva
   for (const { rows } of counts) expect(rows).toBeGreaterThan(1)
 })
 
-test('a symbol of another currency than the rooftop’s is a warning, and the prices are loaded', async () => {
+test('a symbol of another currency than the rooftop’s is a warning, and the prices are loaded', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await pricedFixture([{}])
   answerWith(fixture, { ...golden, currency_symbol: '€' })
 
@@ -168,13 +175,22 @@ test('a symbol of another currency than the rooftop’s is a warning, and the pr
   ).toEqual([{ stream: 'pricing', natural_key: '1001', check_name: 'currency-symbol-disagrees' }])
 })
 
-test.for([
-  ['of another evaluation', { ...golden, evalId: 77 }, 'evalId'],
-  ['without prices', { ...golden, prices: null }, 'prices'],
-  ['with a price that is not a number', { ...golden, prices: { retail: 'many' } }, 'prices.retail'],
-  ['with a price beyond measure', { ...golden, prices: { retail: 1e15 } }, 'prices.retail'],
-  ['without a date', { ...golden, prediction_date: 'soon' }, 'prediction_date'],
-] as const)('a payload %s goes to quarantine, and the others land', async ([, body, path]) => {
+test.for(
+  someOf(
+    [
+      ['of another evaluation', { ...golden, evalId: 77 }, 'evalId'],
+      ['without prices', { ...golden, prices: null }, 'prices'],
+      [
+        'with a price that is not a number',
+        { ...golden, prices: { retail: 'many' } },
+        'prices.retail',
+      ],
+      ['with a price beyond measure', { ...golden, prices: { retail: 1e15 } }, 'prices.retail'],
+      ['without a date', { ...golden, prediction_date: 'soon' }, 'prediction_date'],
+    ] as const,
+    2,
+  ),
+)('a payload %s goes to quarantine, and the others land', async ([, body, path]) => {
   await using fixture = await pricedFixture([{}, { evalId: 1002 }])
   const broken = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 1001 },
@@ -200,7 +216,9 @@ test.for([
   expect(await observations(fixture)).toHaveLength(2)
 })
 
-test('an evaluation in progress, without mileage or gone is never asked about', async () => {
+test('an evaluation in progress, without mileage or gone is never asked about', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await pricedFixture([
     { evalId: 1, completedAt: null },
     { evalId: 2, odometer: null },
@@ -253,7 +271,7 @@ test('reasoning is polled until it is complete, and its insights are stored with
   ])
 })
 
-test('reasoning that is unavailable is an answer', async () => {
+test('reasoning that is unavailable is an answer', { tags: 'ci' }, async () => {
   await using fixture = await pricedFixture([{ vin: samples.reasoningUnavailable.vin }], {
     pricing: { reasoning: true },
   })
@@ -265,7 +283,9 @@ test('reasoning that is unavailable is an answer', async () => {
   expect(await rowsOf(fixture, 'select from core.price_insight')).toEqual([])
 })
 
-test('reasoning that never ends is given up after three minutes, and the prices stay', async () => {
+test('reasoning that never ends is given up after three minutes, and the prices stay', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await pricedFixture([{}], { pricing: { reasoning: true } })
   const reasoning = { status: 'processing', dealer: null, customer: null }
   answerWith(fixture, { ...golden, reasoning })

@@ -38,16 +38,23 @@ export async function duePrices(
   const urgency = sql`again desc, failures, (fresh and completed_at > ${runStart}::timestamptz - interval '30 days') desc,
     fresh, completed_at desc, eval_id desc`
   const chosen = only === null ? null : [...only]
+  const ofStream = sql`rooftop_id = ${rooftop.id} and stream = ${stream}`
+  // By index: whatever is due is among these.
+  const found = sql`
+    select eval_id from ops.enrichment_state where ${ofStream} and polling_since is not null
+    union select eval_id from ops.enrichment_state where ${ofStream} and next_due_at <= ${runStart}
+    union select eval_id from ops.new_to_pricing where rooftop_id = ${rooftop.id}
+    union select key::bigint from unnest(${chosen}::text[]) as key where key ~ '^\\d{1,15}$'`
   const { rows } = await sql<EnrichmentTask>`
     with candidate as (
       select eval_id, completed_at, ${isPoll} as again, ${isFresh} as fresh,
         coalesce(state.failures, 0) as failures, state.polling_since
-      from core.evaluation left join (
-        select * from ops.enrichment_state where rooftop_id = ${rooftop.id} and stream = ${stream} and ask = ${ask}
+      from (${evalId === null ? found : sql`select ${evalId}::bigint as eval_id`}) as found
+      join core.evaluation using (eval_id)
+      left join (
+        select * from ops.enrichment_state where ${ofStream} and ask = ${ask}
       ) as state using (eval_id)
-      where core.evaluation.rooftop_id = ${rooftop.id}
-        and ${evalId === null ? sql`true` : sql`core.evaluation.eval_id = ${evalId}`}
-        and gone_at is null and completed_at is not null and odometer is not null
+      where core.evaluation.rooftop_id = ${rooftop.id} and gone_at is null and completed_at is not null and odometer is not null
         and (${isPoll} or eval_id::text = any(${chosen}::text[]) or ${chosen}::text[] is null and ${isDue})
     )
     select eval_id as "evalId", ${ask} as ask, completed_at as "completedAt", again, failures, polling_since as "pollingSince"

@@ -32,8 +32,8 @@ export interface RunBatches {
 }
 
 /** Locks the rooftop's batches, so that no unit is in two; waits while another process puts one together. */
-export async function lockBatches({ client }: Tx, { rooftop }: SliceJob): Promise<void> {
-  await client.query(`select ${lockSql.wait('batch', '$1')}`, [rooftop.id])
+export async function lockBatches({ db }: Tx, { rooftop }: SliceJob): Promise<void> {
+  await sql`select ${lockSql.wait('batch', rooftop.id)}`.execute(db)
 }
 
 /** All batches of the rooftop that have not ended, also those of earlier runs. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { MissingField } from '../../api/contract/operation.ts'
 import { pollPriceBatch, submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import type { CallOptions } from '../../api/sources/http.ts'
@@ -200,17 +201,16 @@ async function writeComplete(
 
 /** Units whose stock number still belongs to the vehicle that was sent; a row lock holds this until the commit. */
 async function sameVehicles(
-  { client }: Tx,
+  { db }: Tx,
   { rooftop }: SliceJob,
   { answers }: Matched,
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query<{ stock_no: string }>(
-    `select unit.stock_no from core.stock_unit as unit
-     join unnest($2::text[], $3::text[]) as asked (stock_no, vin) on unit.stock_no = asked.stock_no
-     where unit.rooftop_id = $1 and unit.vin is not distinct from asked.vin
-     order by unit.stock_no for share of unit`,
-    [rooftop.id, answers.map(({ unit }) => unit.stockNo), answers.map(({ unit }) => unit.vin)],
-  )
+  const { rows } = await sql<{ stock_no: string }>`
+    select unit.stock_no from core.stock_unit as unit
+    join unnest(${answers.map(({ unit }) => unit.stockNo)}::text[], ${answers.map(({ unit }) => unit.vin)}::text[])
+      as asked (stock_no, vin) on unit.stock_no = asked.stock_no
+    where unit.rooftop_id = ${rooftop.id} and unit.vin is not distinct from asked.vin
+    order by unit.stock_no for share of unit`.execute(db)
   return new Set(rows.map(({ stock_no }) => stock_no))
 }
 

@@ -53,8 +53,12 @@ export async function dueChecks(
   if (history !== null) return await neverAsked(db, rooftop, { ...ask, history }, settings)
   const chosen = only === null ? wanted(rooftop, ask) : named(rooftop, only)
   const { rows } = await sql<EnrichmentTask>`
-    with known as materialized (${knownQuery(rooftop, ask, settings)}),
-      paid as materialized (${paidNotLoaded(rooftop)}),
+    with paid as materialized (${paidNotLoaded(rooftop)}),
+      vehicle as materialized (
+        select vin from (${vehiclesQuery(rooftop, ask, settings)} union select vin from paid) as found
+        where exists (${vehicleEvaluations(rooftop, sql`found.vin`)})
+      ),
+      known as materialized (${knownQuery(rooftop, ask, settings)}),
       evaluation as materialized (${evaluationsQuery(rooftop, ask, settings)}),
       listing as materialized (${listingsQuery(rooftop, ask, settings)}),
       chosen as (${chosen})
@@ -67,11 +71,75 @@ export async function dueChecks(
   return rows
 }
 
-/** By vehicle and kind: whether a watch runs, when the last one without a final status has ended, and the first expiry of the
- *  links to keep alive. */
-function knownQuery(
+/** By index, the vehicles that something may be due of: with a young evaluation that is due, a listing that is made due or failed, a watch
+ *  that runs or has ended without a final status, or a link that expires soon. */
+function vehiclesQuery(
   { id, groupId }: Rooftop,
   { runStart, evalId }: DueQuery,
+  settings: EnrichmentSettings,
+): RawBuilder<unknown> {
+  if (evalId !== null)
+    return sql`select vehicle_vin as vin from core.evaluation where rooftop_id = ${id} and eval_id = ${evalId} and vehicle_vin is not null`
+  const state = sql`ops.enrichment_state as state join core.evaluation using (rooftop_id, eval_id)`
+  const ofStream = sql`state.rooftop_id = ${id} and state.stream = ${vehicleChecksName}`
+  const search = sql`core.vehicle_check where group_id = ${groupId} and check_kind = 'ppsr' and gone_at is null`
+  return sql`
+    select vehicle_vin as vin from core.evaluation as young
+    where rooftop_id = ${id} and coalesce(completed_at, created_at) >= ${youngSince(runStart, settings)} and vehicle_vin is not null
+      and (
+        select count(*) from ops.enrichment_state as state
+        where ${ofStream} and state.eval_id = young.eval_id and ask = any(${Object.values(pastAsks)}::text[])
+          and (next_due_at <= ${runStart}) is not true and last_asked_at >= young.source_updated_at offset 0
+      ) < ${Object.values(pastAsks).length}
+    union select vehicle_vin from ${state} where ${ofStream} and failures > 0
+    union select vehicle_vin from ${state} where ${ofStream} and next_due_at = '-infinity'
+    union select vin from (
+      select watch_status, case when watch_status = 'disabled' then ${runStart}::timestamptz else '-infinity' end as ends_after
+      from core.ref_watch_status where not is_terminal and watch_status <> 'not_watched'
+    ) as open cross join lateral (
+      select vin from ${search} and vehicle_check.watch_status = open.watch_status and watch_ends_at > ends_after offset 0) as searched
+    union select vin from ${search} and watch_status is null
+    union select vin from (${linksToRenew(groupId, runStart, settings)}) as link
+      join core.vehicle_check as found on found.rooftop_id = link.rooftop_id and found.eval_id = link.eval_id
+        and check_kind = left(link_kind, -length('_pdf')) and check_ref = link_ref
+      where found.group_id = ${groupId} and found.gone_at is null`
+}
+
+/** Evaluations since then are young: they may have new checks. */
+function youngSince(
+  runStart: Date,
+  { checks }: Pick<EnrichmentSettings, 'checks'>,
+): RawBuilder<Date> {
+  return sql<Date>`${runStart}::timestamptz - make_interval(days => ${checks.lookForNewDays})`
+}
+
+/** A link that expires before then is signed again. */
+function renewBefore(runStart: Date, settings: EnrichmentSettings): RawBuilder<Date> {
+  return sql<Date>`${runStart}::timestamptz + make_interval(hours => ${hoursToRefresh(settings)})`
+}
+
+/** Links of a group that expire soon: by their expiry, or by the age of their evaluations if those of old ones may expire. */
+function linksToRenew(
+  groupId: number,
+  runStart: Date,
+  settings: EnrichmentSettings,
+): RawBuilder<unknown> {
+  const { keepAliveDays } = settings.links
+  const ofYoung =
+    keepAliveDays === null
+      ? sql``
+      : sql`join core.evaluation as owner on owner.rooftop_id = link.rooftop_id and owner.eval_id = link.eval_id
+          where coalesce(owner.completed_at, owner.created_at) >= ${runStart}::timestamptz - make_interval(days => ${keepAliveDays})`
+  return sql`
+    select link.* from (select rooftop_id from core.rooftop where group_id = ${groupId}) as of_group
+    join pii.signed_link as link on link.rooftop_id = of_group.rooftop_id and expires_at < ${renewBefore(runStart, settings)} ${ofYoung}`
+}
+
+/** Of these vehicles by kind: whether a watch runs, when the last one without a final status has ended, and the first expiry of the
+ *  links to keep alive. */
+function knownQuery(
+  { groupId }: Rooftop,
+  { runStart }: DueQuery,
   { links: { keepAliveDays } }: EnrichmentSettings,
 ): RawBuilder<unknown> {
   return sql`
@@ -82,13 +150,13 @@ function knownQuery(
         and coalesce(watch_status, '') not in ('not_watched', 'disabled') and watch_ends_at <= ${runStart}) as ended_at,
       min(expires_at) filter (where ${keepAliveDays}::int is null
         or coalesce(completed_at, created_at) >= ${runStart}::timestamptz - make_interval(days => ${keepAliveDays ?? 0})) as expires_at
-    from core.vehicle_check as found
+    from vehicle cross join lateral (
+      select * from core.vehicle_check where group_id = ${groupId} and vehicle_check.vin = vehicle.vin and gone_at is null offset 0
+    ) as found
     left join core.ref_watch_status using (watch_status)
     left join pii.signed_link as link on link.rooftop_id = found.rooftop_id and link.eval_id = found.eval_id
       and link.link_kind = check_kind || '_pdf' and link.link_ref = check_ref
     left join core.evaluation as owner on owner.rooftop_id = found.rooftop_id and owner.eval_id = found.eval_id
-    where found.group_id = ${groupId} and found.gone_at is null
-      and ${evalId === null ? sql`true` : sql`found.vin = (select upper(vin) from core.evaluation where rooftop_id = ${id} and eval_id = ${evalId})`}
     group by found.vin, check_kind`
 }
 
@@ -114,19 +182,27 @@ function paidNotLoaded({ groupId }: Rooftop): RawBuilder<unknown> {
             or call.check_ref is null and found.vin = own.vehicle_vin and found.first_seen_at >= call.source_at))`
 }
 
+/** The rooftop's evaluations of a vehicle. "offset 0": by index, else the planner reads every evaluation of the rooftop. */
+function vehicleEvaluations(
+  { id, groupId }: Rooftop,
+  vin: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`
+    select *, coalesce(completed_at, created_at) as born_at from core.evaluation
+    where group_id = ${groupId} and rooftop_id = ${id} and vehicle_vin = ${vin} and gone_at is null offset 0`
+}
+
 /** The rooftop's evaluations that are young, whose vehicle has checks or a paid one to come, or whose last call failed. */
 function evaluationsQuery(
-  { id }: Rooftop,
+  { id, groupId }: Rooftop,
   { runStart, evalId }: DueQuery,
-  { checks: { lookForNewDays } }: EnrichmentSettings,
+  settings: EnrichmentSettings,
 ): RawBuilder<unknown> {
-  const youngSince = sql`${runStart}::timestamptz - make_interval(days => ${lookForNewDays})`
   return sql`
-    select eval_id, upper(vin) as vin, born_at, source_updated_at, born_at >= ${youngSince} as is_young
-    from core.evaluation cross join lateral (values (coalesce(completed_at, created_at))) as born (born_at)
-    where rooftop_id = ${id} and length(vin) = 17 and gone_at is null
-      and ${evalId === null ? sql`true` : sql`eval_id = ${evalId}`}
-      and (born_at >= ${youngSince} or upper(vin) in (select vin from known union all select vin from paid) or eval_id in (
+    select eval_id, vehicle.vin, born_at, source_updated_at, born_at >= ${youngSince(runStart, settings)} as is_young
+    from vehicle cross join lateral (${vehicleEvaluations({ id, groupId }, sql`vehicle.vin`)}) as own
+    where ${evalId === null ? sql`true` : sql`eval_id = ${evalId}`}
+      and (born_at >= ${youngSince(runStart, settings)} or vehicle.vin in (select vin from known union all select vin from paid) or eval_id in (
         select state.eval_id from ops.enrichment_state as state
         where state.rooftop_id = ${id} and state.stream = ${vehicleChecksName} and state.failures > 0))`
 }
@@ -137,12 +213,11 @@ function listingsQuery(
   { runStart }: DueQuery,
   settings: EnrichmentSettings,
 ): RawBuilder<unknown> {
-  const linkBefore = sql`${runStart}::timestamptz + make_interval(hours => ${hoursToRefresh(settings)})`
   return sql`
     select own.eval_id, own.vin, own.born_at, kind.ask, state.failures, is_watched, known.expires_at as link_expires_at,
       coalesce(state.last_asked_at >= ${runStart}, false) as is_asked,
       coalesce(state.last_asked_at >= ${runStart} and state.outcome = 'answered', false) as is_answered,
-      coalesce(known.expires_at < ${linkBefore}, false) as has_expiring_link,
+      coalesce(known.expires_at < ${renewBefore(runStart, settings)}, false) as has_expiring_link,
       coalesce(is_young and (state.eval_id is null or state.next_due_at <= ${runStart} or source_updated_at > state.last_asked_at), false)
         or coalesce((state.next_due_at = '-infinity' or state.failures > 0) and state.next_due_at <= ${runStart}, false)
         or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false)
@@ -150,8 +225,18 @@ function listingsQuery(
     from evaluation as own
     cross join (values ('ppsr', ${pastAsks.ppsr}), ('car_history', ${pastAsks.car_history})) as kind (kind, ask)
     left join known on known.vin = own.vin and known.check_kind = kind.kind
-    left join ops.enrichment_state as state on state.rooftop_id = ${id} and state.stream = ${vehicleChecksName}
-      and state.eval_id = own.eval_id and state.ask = kind.ask`
+    left join lateral (${questionState(id, sql`own.eval_id`, sql`kind.ask`)}) as state on true`
+}
+
+/** The state of a question. "offset 0": by key, else the planner reads every state of the rooftop. */
+function questionState(
+  rooftopId: number,
+  evalId: RawBuilder<unknown>,
+  ask: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`
+    select * from ops.enrichment_state as known
+    where known.rooftop_id = ${rooftopId} and known.stream = ${vehicleChecksName} and known.eval_id = ${evalId} and known.ask = ${ask} offset 0`
 }
 
 /** Listings that are due, and watches that no such listing covers. */
@@ -164,13 +249,13 @@ function wanted(rooftop: Rooftop, ask: DueQuery): RawBuilder<unknown> {
       where not is_asked and (has_expiring_link or ${everything} and is_due)
       union all
       select listing.eval_id, vin, ${watchPpsr.name}, born_at, state.failures, null, false
-      from listing left join ops.enrichment_state as state on state.rooftop_id = ${rooftop.id}
-        and state.stream = ${vehicleChecksName} and state.eval_id = listing.eval_id and state.ask = ${watchPpsr.name}
+      from listing left join lateral (${questionState(rooftop.id, sql`listing.eval_id`, sql`${watchPpsr.name}`)}) as state on true
       where ${everything} and listing.ask = ${pastAsks.ppsr} and is_watched and not is_answered
         and (is_asked or not is_due and not has_expiring_link)
         and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
     ) as asking
-    where not exists (${newerAsker(rooftop, ask)})`
+    -- "offset 0": for each task by index, else the planner reads every evaluation of the group.
+    where not exists (${newerAsker(rooftop, ask)} offset 0)`
 }
 
 /**
@@ -217,7 +302,7 @@ function newerAsker({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<un
       and not exists (
         select from ops.enrichment_state as state
         where state.rooftop_id = newer.rooftop_id and state.stream = ${vehicleChecksName}
-          and state.eval_id = newer.eval_id and state.ask = asking.ask and state.outcome in ('skipped', 'failed', 'rejected'))`
+          and state.eval_id = newer.eval_id and state.ask = asking.ask and state.outcome in ('skipped', 'failed', 'rejected') offset 0)`
 }
 
 /** Exactly these tasks, by natural key. */

@@ -8,7 +8,7 @@ import { samples } from '#src/sandbox/samples.ts'
 import type { Sandbox } from '#src/sandbox/server.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import { FakeSource, json } from '../../api/sources/fake-source.ts'
-import { runsEveryCase, someOf } from '../../support/cases.ts'
+import { someOf } from '../../support/cases.ts'
 import { startForecourt } from '../../support/child.ts'
 import { dayMs, type Fixture, runNight } from '../../support/fixture.ts'
 import { rowsOf } from '../../support/pricing-fixture.ts'
@@ -110,46 +110,45 @@ const doubled = async (fixture: Fixture) =>
      where state <> 'refused' group by 1, 2 having count(*) > 1`,
   )
 
-test.runIf(runsEveryCase)(
-  '3,000 vehicles, one endless batch and a kill after a submission: one observation per night, every vehicle accounted for',
-  async () => {
-    await using fixture = await stockFixture(stock)
-    await using source = await withEndlessBatch(fixture.sandbox, 2)
-    const config = configOf(fixture, source)
-    const began = fixture.sandbox.clock.now()
+test('3,000 vehicles, one endless batch and a kill after a submission: one observation per night, every vehicle accounted for', {
+  tags: 'ci',
+}, async () => {
+  await using fixture = await stockFixture(stock)
+  await using source = await withEndlessBatch(fixture.sandbox, 2)
+  const config = configOf(fixture, source)
+  const began = fixture.sandbox.clock.now()
 
-    const killed = await killedAt(config, 'record-read:3')
-    const left = (await batches(fixture)).map(({ state }) => state)
-    const first = await nightOf(fixture, makeConfig(config, '/nowhere'))
+  const killed = await killedAt(config, 'record-read:3')
+  const left = (await batches(fixture)).map(({ state }) => state)
+  const first = await nightOf(fixture, makeConfig(config, '/nowhere'))
 
-    expect(killed.signal).toBe('SIGKILL')
-    expect(left).toEqual(['submitted', 'submitted', 'submitting'])
-    expect(first.status).toBe('partial')
-    expect(first.rooftops['rooftop-1']!.error).toMatch(
-      /batch 3 of 500 vehicles is lost: forecourt ended before .*; batch 2 of 500 vehicles is stuck: no progress for 10 minutes at 40 percent/,
-    )
-    const states = (await batches(fixture)).map(({ state, units }) => `${units} ${state}`)
-    expect(states.sort()).toEqual([...Array(4).fill('500 complete'), '500 lost', '500 stuck'])
-    expect(calls(fixture, submitPath)).toBe(6)
-    expect(await doubled(fixture)).toEqual([])
-    // 500 of the lost batch and 500 of the stuck one are missing, and ten cannot be sent.
-    expect(await account(fixture, began)).toEqual({ priced: 1920, failed: 80, twice: [] })
-    expect((await reports(fixture)).map((row) => row['check_name'])).toEqual(
-      Array(10).fill('cannot-be-priced'),
-    )
+  expect(killed.signal).toBe('SIGKILL')
+  expect(left).toEqual(['submitted', 'submitted', 'submitting'])
+  expect(first.status).toBe('partial')
+  expect(first.rooftops['rooftop-1']!.error).toMatch(
+    /batch 3 of 500 vehicles is lost: forecourt ended before .*; batch 2 of 500 vehicles is stuck: no progress for 10 minutes at 40 percent/,
+  )
+  const states = (await batches(fixture)).map(({ state, units }) => `${units} ${state}`)
+  expect(states.sort()).toEqual([...Array(4).fill('500 complete'), '500 lost', '500 stuck'])
+  expect(calls(fixture, submitPath)).toBe(6)
+  expect(await doubled(fixture)).toEqual([])
+  // 500 of the lost batch and 500 of the stuck one are missing, and ten cannot be sent.
+  expect(await account(fixture, began)).toEqual({ priced: 1920, failed: 80, twice: [] })
+  expect((await reports(fixture)).map((row) => row['check_name'])).toEqual(
+    Array(10).fill('cannot-be-priced'),
+  )
 
-    fixture.sandbox.clock.advance(dayMs)
-    const morning = fixture.sandbox.clock.now()
-    const second = await nightOf(fixture, makeConfig(config, '/nowhere'))
+  fixture.sandbox.clock.advance(dayMs)
+  const morning = fixture.sandbox.clock.now()
+  const second = await nightOf(fixture, makeConfig(config, '/nowhere'))
 
-    expect(second).toMatchObject({
-      status: 'ok',
-      streams: { 'stock-prices': { listed: 3000, hydrated: 3000, inserted: 1000 } },
-    })
-    expect(await account(fixture, morning)).toEqual({ priced: 2880, failed: 120, twice: [] })
-    expect(await doubled(fixture)).toEqual([])
-  },
-)
+  expect(second).toMatchObject({
+    status: 'ok',
+    streams: { 'stock-prices': { listed: 3000, hydrated: 3000, inserted: 1000 } },
+  })
+  expect(await account(fixture, morning)).toEqual({ priced: 2880, failed: 120, twice: [] })
+  expect(await doubled(fixture)).toEqual([])
+})
 
 test('a kill at any other point of a batch loses nothing and sends nothing twice', async () => {
   const points = [

@@ -5,6 +5,7 @@ import { registerRooftops } from '#src/sync/run/rooftops.ts'
 import { insertRun } from '#src/sync/run/run-ledger.ts'
 import { type SliceJob, Traffic } from '#src/sync/run/stream.ts'
 import { aRooftop } from '../../support/build-world.ts'
+import { caseCount } from '../../support/cases.ts'
 import { dayMs, type Fixture } from '../../support/fixture.ts'
 import { rowsOf } from '../../support/pricing-fixture.ts'
 import { whereWaiting } from '../../support/queue-with.ts'
@@ -64,7 +65,9 @@ async function learned({ database }: Fixture, size: number, days: number): Promi
   )
 }
 
-test('a size learned a week ago is doubled while it is accepted, up to the size in the config', async () => {
+test('a size learned a week ago is doubled while it is accepted, up to the size in the config', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(coded(20))
   const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 16) }
   await learned(fixture, 2, 6)
@@ -84,7 +87,9 @@ test('a size learned a week ago is doubled while it is accepted, up to the size 
   ])
 })
 
-test('a refused doubled size leaves the learned size, for another week', async () => {
+test('a refused doubled size leaves the learned size, for another week', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(coded(12), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 5 } },
   })
@@ -165,7 +170,9 @@ test('missing, duplicate and unknown results are each reported, and only matchin
   expect(await reports(fixture)).toEqual([])
 })
 
-test('a batch without progress is ended after ten minutes, and its vehicles are due in the next run', async () => {
+test('a batch without progress is ended after ten minutes, and its vehicles are due in the next run', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(coded(3))
   const still = fixture.sandbox.faults.add({
     match: { path: pollPath },
@@ -187,7 +194,7 @@ test('a batch without progress is ended after ten minutes, and its vehicles are 
   expect(await sizes(fixture)).toEqual(['3 stuck', '3 complete'])
 })
 
-test('a slow batch is awaited, however long it takes', async () => {
+test('a slow batch is awaited, however long it takes', { tags: 'ci' }, async () => {
   await using fixture = await stockFixture(coded(1))
   for (let percent = 1; percent < 20; percent++)
     fixture.sandbox.faults.add({
@@ -213,7 +220,9 @@ test('polls without an answer do not end the batch', async () => {
   expect(calls(fixture, submitPath)).toBe(1)
 })
 
-test('a batch that the service no longer knows is reported, and sent again in the next run', async () => {
+test('a batch that the service no longer knows is reported, and sent again in the next run', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(coded(1))
   fixture.sandbox.faults.add({
     match: { path: pollPath },
@@ -261,7 +270,9 @@ for (const fault of [
     expect(await observations(fixture)).toHaveLength(4)
   })
 
-test('after two batches without an answer nothing more is sent, and the rest is due at once', async () => {
+test('after two batches without an answer nothing more is sent, and the rest is due at once', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(coded(5))
   const down = fixture.sandbox.faults.add({ match: { path: submitPath }, fault: { kind: 'reset' } })
   const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 1) }
@@ -288,7 +299,9 @@ test('a batch that was certainly not accepted is due again at once, and accepted
   expect(await sizes(fixture)).toEqual(['2 refused', '2 complete'])
 })
 
-test('a refused key ends the stream and leaves open batches to the next run, which polls them and sends nothing again', async () => {
+test('a refused key ends the stream and leaves open batches to the next run, which polls them and sends nothing again', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(coded(2))
   const refused = fixture.sandbox.faults.add({
     match: { path: pollPath },
@@ -329,7 +342,9 @@ test('a stopped run leaves its batch to the next run, which polls it and sends n
   expect([calls(fixture, submitPath), (await batches(fixture)).length]).toEqual([1, 1])
 })
 
-test('waiting for batches holds no slot: seven rooftops wait at once with four slots', async () => {
+test('waiting for batches holds no slot: seven rooftops wait at once with four slots', {
+  tags: 'ci',
+}, async () => {
   const rooftops = Array.from({ length: 7 }, (_, index) =>
     aRooftop({ uid: `rooftop-${index + 1}`, dealerId: 101 + index }),
   )
@@ -409,14 +424,17 @@ test('a worker whose run was taken over records no batch, and so sends none', as
   expect(await batches(fixture)).toEqual([])
 })
 
-test('with constant prices, thirty-one nights write one observation per vehicle', async () => {
+test('with constant prices, all nights write one observation per vehicle', {
+  tags: 'ci',
+}, async () => {
+  const nights = caseCount(31, 8)
   await using fixture = await stockFixture(coded(2))
   const results = ['S-2', 'S-1'].map((reference) => ({ reference, retail: 1, currency: 'AUD' }))
   fixture.sandbox.faults.add({
     match: { path: pollPath },
     fault: { kind: 'status', status: 200, body: { percentComplete: 100, results } },
   })
-  for (let night = 0; night <= 30; night++) {
+  for (let night = 0; night < nights; night++) {
     await fixture.night(impatient(fixture))
     fixture.sandbox.clock.advance(dayMs)
   }
@@ -424,6 +442,8 @@ test('with constant prices, thirty-one nights write one observation per vehicle'
   const rows = await observations(fixture)
 
   expect(rows).toHaveLength(2)
-  expect(Number(rows[0]!['last_confirmed_at']) - Number(rows[0]!['observed_at'])).toBe(30 * dayMs)
-  expect(calls(fixture, submitPath)).toBe(31)
+  expect(Number(rows[0]!['last_confirmed_at']) - Number(rows[0]!['observed_at'])).toBe(
+    (nights - 1) * dayMs,
+  )
+  expect(calls(fixture, submitPath)).toBe(nights)
 })

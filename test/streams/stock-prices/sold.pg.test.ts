@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { importStock } from '#src/stock/import/import-stock.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import type { Fixture } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -18,7 +19,10 @@ async function importList(fixture: Fixture, folder: string, statuses: readonly s
   )
   const { context, database, config } = fixture
   return await importStock(
-    { warehouse: { pool: database.pool, config }, signal: context.signal },
+    {
+      warehouse: { pool: database.pool, db: openDb(database.pool), config },
+      signal: context.signal,
+    },
     {
       ...{ file, rooftop: config.rooftops[0]!, mode: 'snapshot', dryRun: false, maps: [] },
       ...{ rejects: null, allowMassRemoval: false, allowMassChange: false, importedBy: 'test' },

@@ -211,7 +211,9 @@ test('a VIN is decoded once, the unknown one too, and its code goes into the bat
   })
 })
 
-test('a VIN that was not known is looked up again after a month, and its code is stored', async () => {
+test('a VIN that was not known is looked up again after a month, and its code is stored', {
+  tags: 'ci',
+}, async () => {
   const { vin } = samples.undecodable
   await using fixture = await stockFixture([{ stockNo: 'S-1', vin }])
   await fixture.night(impatient(fixture))
@@ -236,7 +238,9 @@ test('a VIN that was not known is looked up again after a month, and its code is
   })
 })
 
-test('vehicles are priced when the decoder does not answer, and it is asked again the next night', async () => {
+test('vehicles are priced when the decoder does not answer, and it is asked again the next night', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(unitsOf(30))
   const down = fixture.sandbox.faults.add({
     match: { path: '/vindatabasic' },
@@ -253,7 +257,9 @@ test('vehicles are priced when the decoder does not answer, and it is asked agai
   expect(calls(fixture, '/vindatabasic')).toBe(asked + 30)
 })
 
-test('a GCC rooftop is decoded by its own service and priced in the country of its currency', async () => {
+test('a GCC rooftop is decoded by its own service and priced in the country of its currency', {
+  tags: 'ci',
+}, async () => {
   const kuwait = aRooftop({
     uid: 'kuwait',
     region: 'GCC',
@@ -271,7 +277,9 @@ test('a GCC rooftop is decoded by its own service and priced in the country of i
   expect(await observations(fixture)).toMatchObject([{ stock_no: 'K-1', currency_code: 'KWD' }])
 })
 
-test('market none leaves the market out of the request, also for a currency of no GCC country', async () => {
+test('market none leaves the market out of the request, also for a currency of no GCC country', {
+  tags: 'ci',
+}, async () => {
   const gulf = aRooftop({ uid: 'gulf', region: 'GCC', currency: 'USD', timezone: 'Asia/Kuwait' })
   await using fixture = await stockFixture([], { rooftopsOfWorld: [gulf] })
   await stock(fixture.database, [{ stockNo: 'K-1', vin: samples.gccSingle.vin }], 'gulf')
@@ -285,7 +293,9 @@ test('market none leaves the market out of the request, also for a currency of n
   expect(await observations(fixture)).toMatchObject([{ stock_no: 'K-1' }])
 })
 
-test('rows that cannot be priced are reported until they are corrected or sold, and the others are priced', async () => {
+test('rows that cannot be priced are reported until they are corrected or sold, and the others are priced', {
+  tags: 'ci',
+}, async () => {
   const hopeless = [
     { stockNo: 'S-1' },
     { stockNo: 'S-2', vin: 'CHASSIS-8' },
@@ -323,7 +333,9 @@ test('rows that cannot be priced are reported until they are corrected or sold, 
   expect(await reports(fixture)).toMatchObject([{ natural_key: 'S-3' }])
 })
 
-test('a rooftop without stock costs no call; one that cannot be priced is reported only if it has stock', async () => {
+test('a rooftop without stock costs no call; one that cannot be priced is reported only if it has stock', {
+  tags: 'ci',
+}, async () => {
   const us = aRooftop({
     uid: 'chicago',
     dealerId: 301,
@@ -352,7 +364,9 @@ test('a rooftop without stock costs no call; one that cannot be priced is report
   expect(await observations(fixture)).toHaveLength(1)
 })
 
-test('a second sync in the same night asks only about what has changed; reprice asks about all', async () => {
+test('a second sync in the same night asks only about what has changed; reprice asks about all', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(unitsOf(3))
   await fixture.night(impatient(fixture))
 
@@ -369,7 +383,7 @@ test('a second sync in the same night asks only about what has changed; reprice 
   expect(asked.streams['stock-prices']).toMatchObject({ listed: 4, hydrated: 4 })
 })
 
-test('a unit off stock is not asked about, and keeps its prices', async () => {
+test('a unit off stock is not asked about, and keeps its prices', { tags: 'ci' }, async () => {
   await using fixture = await stockFixture(unitsOf(2))
   await fixture.night(impatient(fixture))
   const { pool } = fixture.database
@@ -381,7 +395,9 @@ test('a unit off stock is not asked about, and keeps its prices', async () => {
   expect((await observations(fixture)).filter((row) => row.is_current)).toHaveLength(2)
 })
 
-test('the results are stored as received, under the number of their batch', async () => {
+test('the results are stored as received, under the number of their batch', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(unitsOf(1))
   answerWith(fixture, [{ reference: 'S-1', ...prices, more: 'unheard of' }])
 
@@ -398,7 +414,9 @@ test('the results are stored as received, under the number of their batch', asyn
   })
 })
 
-test('a price that Postgres refuses is reported and makes the run partial; the others are loaded, also with deep fields', async () => {
+test('a price that Postgres refuses is reported and makes the run partial; the others are loaded, also with deep fields', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await stockFixture(unitsOf(3))
   await rowsOf(
     fixture,

@@ -68,7 +68,9 @@ test('a retry that fails is tried once, and the record stays in quarantine', asy
   ])
 })
 
-test('two quarantined calls about one vehicle are retried in one slice', async () => {
+test('two quarantined calls about one vehicle are retried in one slice', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001, createdAt: at(-2) },
     { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-1' },
@@ -87,7 +89,9 @@ test('two quarantined calls about one vehicle are retried in one slice', async (
   expect(await checkRows(fixture)).toHaveLength(1)
 })
 
-test('when a rooftop is refused, another one of the group asks about the vehicle', async () => {
+test('when a rooftop is refused, another one of the group asks about the vehicle', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture(
     [
       { evalId: 1001, createdAt: at(-3) },
@@ -162,7 +166,9 @@ test('an older list does not mark a newer check as gone', async () => {
   expect(await checkRows(fixture)).toMatchObject([{ gone_at: null }])
 })
 
-test('checks without ids are identified by vehicle and by the constant part of their link', async () => {
+test('checks without ids are identified by vehicle and by the constant part of their link', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001 },
     { evalId: 1002, vin: 'JTMDFREV90D100002' },
@@ -184,7 +190,9 @@ test('checks without ids are identified by vehicle and by the constant part of t
   ])
 })
 
-test('an item that cannot be identified is left out with a warning, and the others are loaded', async () => {
+test('an item that cannot be identified is left out with a warning, and the others are loaded', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   answerWith(fixture, paths.ppsr, [{ ID: 7, WatchStatus: 'watching' }, { WatchStatus: 'watching' }])
 
@@ -200,7 +208,9 @@ test('an item that cannot be identified is left out with a warning, and the othe
   ).toEqual([{ check_name: 'check-without-id' }])
 })
 
-test('a key that is refused after it has answered is an error, not another region', async () => {
+test('a key that is refused after it has answered is an error, not another region', {
+  tags: 'ci',
+}, async () => {
   const drafts = Array.from({ length: 20 }, (_, index) => ({
     evalId: 1001 + index,
     vin: `JTMDFREV90D1${String(20_000 + index)}`,
@@ -215,7 +225,9 @@ test('a key that is refused after it has answered is an error, not another regio
   expect(run.rooftops['rooftop-1']).toMatchObject({ error: expect.stringContaining('403') })
 })
 
-test('a watch that ended is checked again until its last status is known', async () => {
+test('a watch that ended is checked again until its last status is known', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
     links: { keepAliveDays: 0 },
@@ -235,7 +247,7 @@ test('a watch that ended is checked again until its last status is known', async
   expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'expired' }])
 })
 
-test('when a listing fails, the watch is asked', async () => {
+test('when a listing fails, the watch is asked', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-1) }])
   addCheck(fixture, -0.5)
   await fixture.night()
@@ -262,7 +274,9 @@ test('a vehicle is as young as the evaluation that was completed last', async ()
   expect(await checkRows(fixture)).toHaveLength(1)
 })
 
-test('a watch with more items than are known says nothing about the known one', async () => {
+test('a watch with more items than are known says nothing about the known one', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
     links: { keepAliveDays: 0 },
@@ -277,7 +291,9 @@ test('a watch with more items than are known says nothing about the known one', 
   expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'unchanged' }])
 })
 
-test('two statuses that are reported in one second are both in the history', async () => {
+test('two statuses that are reported in one second are both in the history', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   const { id } = addCheck(fixture, -0.5)
   await fixture.night()
@@ -302,7 +318,9 @@ test('two statuses that are reported in one second are both in the history', asy
   ])
 })
 
-test('a check that another vehicle of the slice lists instead is not gone', async () => {
+test('a check that another vehicle of the slice lists instead is not gone', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   const { id } = addCheck(fixture, -0.5)
   await fixture.night()
@@ -316,7 +334,9 @@ test('a check that another vehicle of the slice lists instead is not gone', asyn
   expect(await checkRows(fixture)).toMatchObject([{ vin: right, gone_at: null }])
 })
 
-test('a load waits for another one of the dealer group: it changes no status back, and adds no check twice', async () => {
+test('a load waits for another one of the dealer group: it changes no status back, and adds no check twice', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   const { id } = addCheck(fixture, -0.5)
   await fixture.night()
@@ -345,7 +365,9 @@ test('a load waits for another one of the dealer group: it changes no status bac
   ).toEqual([{ to_status: 'changed' }, { to_status: 'changed' }, { to_status: 'watching' }])
 })
 
-test('a check that is listed without a link has none, and is not asked about every night', async () => {
+test('a check that is listed without a link has none, and is not asked about every night', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
   })

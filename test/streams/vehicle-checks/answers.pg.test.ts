@@ -58,7 +58,9 @@ test('a certificate that is listed for evaluations of two rooftops is one row, o
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 2, saved: 4 })
 })
 
-test('the owner of a certificate does not depend on which rooftop of the group is read first', async () => {
+test('the owner of a certificate does not depend on which rooftop of the group is read first', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await vehicleOfTwoRooftops()
   addCheck(fixture, -2)
   const isLate = { evalId: 1001, path: '/geteval' }
@@ -88,7 +90,9 @@ test('a US rooftop is not asked about at all', async () => {
   expect(checkRequests(fixture)).toEqual({ ppsr: 0, history: 0, watch: 0 })
 })
 
-test('a key whose region has no checks is counted as a skip, not as an error, and is not asked again and again', async () => {
+test('a key whose region has no checks is counted as a skip, not as an error, and is not asked again and again', {
+  tags: 'ci',
+}, async () => {
   const drafts = Array.from({ length: 30 }, (_, index) => ({
     evalId: 1001 + index,
     vin: `JTMDFREV90D1${String(20_000 + index)}`,
@@ -122,7 +126,7 @@ test('a status that the document does not name is stored with a warning, and sto
   ).toEqual([{ is_known: false, is_terminal: false }])
 })
 
-test('a status that never changes stays, whatever is answered later', async () => {
+test('a status that never changes stays, whatever is answered later', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{}])
   const first = answerWith(fixture, paths.ppsr, [
     { ID: 1, WatchStatus: 'changed', CreatedAt: at(-1) },
@@ -140,7 +144,9 @@ test('a status that never changes stays, whatever is answered later', async () =
   ])
 })
 
-test('a watch is polled every night until it changes, and then never again', async () => {
+test('a watch is polled every night until it changes, and then never again', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture(
     [{ vin: samples.auWatchChanges.vin, createdAt: at(-5) }],
     {
@@ -161,7 +167,7 @@ test('a watch is polled every night until it changes, and then never again', asy
   ])
 })
 
-test('a new search that a watch names is listed in the same night', async () => {
+test('a new search that a watch names is listed in the same night', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookEveryDays: 30 },
     links: { keepAliveDays: 0 },
@@ -176,7 +182,7 @@ test('a new search that a watch names is listed in the same night', async () => 
   expect(checkRequests(fixture)).toMatchObject({ ppsr: 2, watch: 1 })
 })
 
-test('a watch without ids belongs to the only search there is', async () => {
+test('a watch without ids belongs to the only search there is', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
     links: { keepAliveDays: 0 },
@@ -191,7 +197,7 @@ test('a watch without ids belongs to the only search there is', async () => {
   expect(checkRequests(fixture)).toMatchObject({ ppsr: 1, watch: 1 })
 })
 
-test('searches that are not watched are never asked about', async () => {
+test('searches that are not watched are never asked about', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
     links: { keepAliveDays: 0 },
@@ -258,7 +264,9 @@ test('an answer of another shape goes to quarantine, the others are loaded, and 
   expect(await rowsOf(fixture, 'select from ops.quarantine where resolved_at is null')).toEqual([])
 })
 
-test('an item without an id is identified by its number, its time, or the path of its link', async () => {
+test('an item without an id is identified by its number, its time, or the path of its link', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   answerWith(fixture, paths.history, [{ SearchNumber: 'S-1', PdfUrl: 'https://x.example/a?sig=1' }])
   answerWith(fixture, paths.ppsr, [
@@ -280,7 +288,9 @@ test('an item without an id is identified by its number, its time, or the path o
   ])
 })
 
-test('a time in Unix seconds or milliseconds is read, and another value that is not a time is reported', async () => {
+test('a time in Unix seconds or milliseconds is read, and another value that is not a time is reported', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   const searched = new Date(at(-1))
   answerWith(fixture, paths.history, [{ ID: 3, CreatedAt: String(searched.getTime()) }])
@@ -325,7 +335,9 @@ test('an older answer changes no status and replaces no link', async () => {
   expect(await rowsOf(fixture, 'select url, signed_at from pii.signed_link')).toEqual(link)
 })
 
-test('links refresh asks only for links that are about to expire, the earliest first, with one call for a vehicle', async () => {
+test('links refresh asks only for links that are about to expire, the earliest first, with one call for a vehicle', {
+  tags: 'ci',
+}, async () => {
   const vins = ['JTMDFREV90D100001', 'JTMDFREV90D100002', 'JTMDFREV90D100003']
   const drafts = vins.map((vin, index) => ({ evalId: 1001 + index, vin, createdAt: at(-5) }))
   await using fixture = await checkedFixture(drafts, { http: { concurrency: 1 } })
@@ -353,7 +365,9 @@ test('links refresh asks only for links that are about to expire, the earliest f
   })
 })
 
-test('two rooftops that turn out to be of one group have a certificate once', async () => {
+test('two rooftops that turn out to be of one group have a certificate once', {
+  tags: 'ci',
+}, async () => {
   const two = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   await using fixture = await checkedFixture(
     [{ evalId: 1001 }, { evalId: 1002, rooftopUid: 'rooftop-2' }],
@@ -373,7 +387,9 @@ test('two rooftops that turn out to be of one group have a certificate once', as
   expect(await rowsOf(fixture, 'select from pii.signed_link')).toHaveLength(1)
 })
 
-test('a check that was stored under an old VIN of its evaluation moves to the right vehicle', async () => {
+test('a check that was stored under an old VIN of its evaluation moves to the right vehicle', {
+  tags: 'ci',
+}, async () => {
   const right = 'JTMDFREV90D100009'
   await using fixture = await checkedFixture([{}], { checks: { lookEveryDays: 1 } })
   const { id } = addCheck(fixture, -0.5, { vin: right })
@@ -400,7 +416,9 @@ test('a check that was stored under an old VIN of its evaluation moves to the ri
   expect(await checkRows(fixture)).toMatchObject([{ vin: right, gone_at: null }])
 })
 
-test('an answer that may be of another vehicle adds no check, and marks none as gone', async () => {
+test('an answer that may be of another vehicle adds no check, and marks none as gone', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture, -0.5)
   await fixture.night()

@@ -72,7 +72,9 @@ test('a backfill asks for the checks of evaluations that were too old at the fir
   ])
 })
 
-test('a backfill of checks ends at its budget, and the next one continues', async () => {
+test('a backfill of checks ends at its budget, and the next one continues', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await oldFixture(2)
   await fixture.night()
   const counts: number[] = []
@@ -99,7 +101,9 @@ test('a backfill of checks stays within its span, and asks only where no newer e
   expect(rows).toEqual([{ eval_id: 2 }, { eval_id: 5 }])
 })
 
-test('a backfill of checks does not count as a good run of the nightly checks', async () => {
+test('a backfill of checks does not count as a good run of the nightly checks', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await oldFixture()
   await fixture.night()
   await fixture.database.pool.query(

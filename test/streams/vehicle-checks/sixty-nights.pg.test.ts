@@ -5,7 +5,6 @@ import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { verifyRows } from '#src/sync/verify/verify-rows.ts'
 import { aRooftop, type EvaluationDraft } from '../../support/build-world.ts'
-import { runsEveryCase } from '../../support/cases.ts'
 import {
   addCheck,
   checkedFixture,
@@ -181,22 +180,20 @@ async function sixtyNights(rules: Rules): Promise<{ asked: number; least: number
   return { asked: ppsr + history + watch, least: least.total }
 }
 
-test.runIf(runsEveryCase)(
-  'sixty nights with a poll every night: each morning holds every check, with the status that it has',
-  async () => {
-    const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 1, lookForNewDays: 90 })
+test('sixty nights with a poll every night: each morning holds every check, with the status that it has', {
+  tags: 'ci',
+  timeout: timeoutMs,
+}, async () => {
+  const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 1, lookForNewDays: 90 })
 
-    expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
-  },
-  timeoutMs,
-)
+  expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
+})
 
-test.runIf(runsEveryCase)(
-  'sixty nights as the config has it: no link dies, no watch that ended is polled, no call is wasted',
-  async () => {
-    const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 7, lookForNewDays: 90 })
+test('sixty nights as the config has it: no link dies, no watch that ended is polled, no call is wasted', {
+  tags: 'ci',
+  timeout: timeoutMs,
+}, async () => {
+  const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 7, lookForNewDays: 90 })
 
-    expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
-  },
-  timeoutMs,
-)
+  expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
+})
