@@ -1,4 +1,4 @@
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
@@ -13,17 +13,18 @@ const dagster = await installTools('dagster')
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
-/** Runs an example with FORECOURT as the command, in a folder; what its run printed last. */
+/** How runs of an example end with each command as FORECOURT, in one process: an orchestrator takes long to start. */
 async function runExample(
   tools: Tools,
   name: 'airflow' | 'dagster',
-  { folder, command, env = {} }: Example,
-): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await tools.run('python', [pathOf(`run-${name}.py`)], {
+  { folder, commands, env = {} }: Example,
+): Promise<Record<string, unknown>[]> {
+  const args = [pathOf(`run-${name}.py`), ...commands]
+  const { code, stdout, stderr } = await tools.run('python', args, {
     cwd: folder.path,
     env: {
       ...{ PYTHONPATH: pathOf(name), PYTHONDONTWRITEBYTECODE: '1', ...env },
-      ...{ FORECOURT: command, FORECOURT_RETRY_SECONDS: '0' },
+      FORECOURT_RETRY_SECONDS: '0',
     },
   })
   expect(code, stdout + stderr).toBe(0)
@@ -32,31 +33,24 @@ async function runExample(
 
 interface Example {
   readonly folder: TemporaryFolder
-  readonly command: string
+  readonly commands: readonly string[]
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** How an example ends with a program that ends with each code: the last word is how often the program was called. */
-async function endsOf(
-  folder: TemporaryFolder,
-  run: (command: string) => Promise<string>,
-): Promise<string[]> {
-  const program = join(folder.path, 'program')
-  const calls = join(folder.path, 'calls')
-  const ends: string[] = []
-  for (const code of [0, 1, 2, 3]) {
-    await rm(calls, { force: true })
-    await writeFile(
-      program,
-      `#!/bin/sh\necho "$@" >> '${calls}'\necho '{"code":${code}}'\nexit ${code}\n`,
-    )
+/** A program for each exit code from 0 to 3, and how often each was called. */
+async function makePrograms(folder: TemporaryFolder) {
+  const programs = [0, 1, 2, 3].map((code) => join(folder.path, `program-${code}`))
+  for (const [code, program] of programs.entries()) {
+    const script = `echo "$@" >> '${program}.calls'\necho '{"code":${code}}'\nexit ${code}\n`
+    await writeFile(program, `#!/bin/sh\n${script}`)
     await chmod(program, 0o755)
-    const end = await run(program)
-    const lines = (await readFile(calls, 'utf8')).trim().split('\n')
-    expect(new Set(lines)).toEqual(new Set(['sync --json']))
-    ends.push(`${code} ${end} ${lines.length}`)
   }
-  return ends
+  const calls = async (program: string) => {
+    const lines = (await readFile(`${program}.calls`, 'utf8')).trim().split('\n')
+    expect(new Set(lines)).toEqual(new Set(['sync --json']))
+    return lines.length
+  }
+  return { programs, countCalls: async () => await Promise.all(programs.map(calls)) }
 }
 
 const main = pathOf('../../src/main.ts')
@@ -95,23 +89,23 @@ airflow.test(
     const migrated = await airflow.run('airflow', ['db', 'migrate'], { env })
     expect(migrated.code, migrated.stderr).toBe(0)
 
-    const ends = await endsOf(folder, async (command) => {
-      const { state, report } = await runExample(airflow, 'airflow', { folder, command, env })
-      return `${state} ${JSON.stringify(report)}`
-    })
-
-    expect(ends).toEqual([
-      '0 success {"code":0} 1',
-      '1 failed null 2',
-      '2 failed null 1',
-      '3 skipped null 1',
-    ])
-
+    const { programs, countCalls } = await makePrograms(folder)
     await using project = await openProject(folder)
-    const { command } = project
-    const night = await runExample(airflow, 'airflow', { folder, command, env })
-    expect(night.state).toBe('success')
-    expect(JSON.stringify(night.report)).toMatch(/"evaluations":\{[^}]*"inserted":[1-9]/)
+    const commands = [...programs, project.command]
+
+    const [night, ...ends] = (
+      await runExample(airflow, 'airflow', { folder, commands, env })
+    ).reverse()
+
+    expect(ends.reverse().map(({ state, report }) => [state, report])).toEqual([
+      ['success', { code: 0 }],
+      ['failed', null],
+      ['failed', null],
+      ['skipped', null],
+    ])
+    expect(await countCalls()).toEqual([1, 2, 1, 1])
+    expect(night!.state).toBe('success')
+    expect(JSON.stringify(night!.report)).toMatch(/"evaluations":\{[^}]*"inserted":[1-9]/)
     expect(await project.countEvaluations()).toBeGreaterThan(0)
   },
 )
@@ -120,24 +114,21 @@ dagster.test(
   'Dagster: each exit code is a state, and the report of a night is metadata',
   async () => {
     await using folder = await temporaryFolder()
-
-    const ends = await endsOf(folder, async (command) => {
-      const { success, reports } = await runExample(dagster, 'dagster', { folder, command })
-      return `${success ? 'success' : 'failed'} ${JSON.stringify(reports)}`
-    })
-
-    expect(ends).toEqual([
-      '0 success [{"code":0}] 1',
-      '1 failed [] 2',
-      '2 failed [] 1',
-      '3 success [] 1',
-    ])
-
+    const { programs, countCalls } = await makePrograms(folder)
     await using project = await openProject(folder)
-    const { command } = project
-    const night = await runExample(dagster, 'dagster', { folder, command })
-    expect(night.success).toBe(true)
-    expect(JSON.stringify(night.reports)).toMatch(/"evaluations":\{[^}]*"inserted":[1-9]/)
+    const commands = [...programs, project.command]
+
+    const [night, ...ends] = (await runExample(dagster, 'dagster', { folder, commands })).reverse()
+
+    expect(ends.reverse().map(({ success, reports }) => [success, reports])).toEqual([
+      [true, [{ code: 0 }]],
+      [false, []],
+      [false, []],
+      [true, []],
+    ])
+    expect(await countCalls()).toEqual([1, 2, 1, 1])
+    expect(night!.success).toBe(true)
+    expect(JSON.stringify(night!.reports)).toMatch(/"evaluations":\{[^}]*"inserted":[1-9]/)
     expect(await project.countEvaluations()).toBeGreaterThan(0)
   },
 )

@@ -1,18 +1,18 @@
-"""Materializes the asset and prints how the run went as JSON."""
+"""Materializes the asset with each command of the arguments, and prints how the runs went as JSON."""
 
 import json
+import os
+import sys
 
 import dagster as dg
 from forecourt_assets import forecourt
 
-result = dg.materialize([forecourt], raise_on_error=False)
-materialized = result.asset_materializations_for_node("forecourt")
-print(
-    json.dumps(
-        {
-            "success": result.success,
-            "events": [event.event_type_value for event in result.all_events],
-            "reports": [event.metadata["report"].value for event in materialized],
-        }
-    )
-)
+
+def run(command):
+    os.environ["FORECOURT"] = command
+    result = dg.materialize([forecourt], raise_on_error=False)
+    materialized = result.asset_materializations_for_node("forecourt")
+    return {"success": result.success, "reports": [event.metadata["report"].value for event in materialized]}
+
+
+print(json.dumps([run(command) for command in sys.argv[1:]]))

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'vitest'
@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** The programs of one virtual environment. */
+/** The programs of one file of requirements. */
 export interface Tools {
   /** Why its tests are skipped; null: it is installed. */
   readonly reason: string | null
@@ -35,11 +35,11 @@ const quiet = {
 }
 
 /**
- * Installs `requirements/<name>.txt` into a virtual environment, once: a change of the file makes another one. Where that fails, the
- * tests are skipped; with FORECOURT_TEST_ALL=1 it throws.
+ * Installs the packages of a file of `requirements`, `<name>.txt` of Python or `<name>.npm`, into a folder of their own, once: a change of
+ * the file makes another one. Where that fails, the tests are skipped; with FORECOURT_TEST_ALL=1 it throws.
  */
-export async function installTools(name: string): Promise<Tools> {
-  const requirements = fileURLToPath(new URL(`requirements/${name}.txt`, import.meta.url))
+export async function installTools(name: string, kind: 'txt' | 'npm' = 'txt'): Promise<Tools> {
+  const requirements = fileURLToPath(new URL(`requirements/${name}.${kind}`, import.meta.url))
   const { folder, reason } = await installEnvironment(name, requirements)
   if (reason !== null && runsEveryCase) throw new Error(reason)
   return {
@@ -53,7 +53,12 @@ export async function installTools(name: string): Promise<Tools> {
   }
 }
 
-/** A virtual environment with the packages of a file of requirements; `reason`: why there is none. */
+/** Where tools are installed, once for all runs. */
+export const toolsFolder = fileURLToPath(
+  new URL('../../node_modules/.cache/ecosystem', import.meta.url),
+)
+
+/** A folder with the packages of a file of requirements, their programs in `bin`; `reason`: why there is none. */
 export async function installEnvironment(
   name: string,
   requirements: string,
@@ -61,30 +66,39 @@ export async function installEnvironment(
   const digest = createHash('sha256')
     .update(await readFile(requirements))
     .digest('hex')
-  const cache = fileURLToPath(new URL('../../node_modules/.cache/ecosystem', import.meta.url))
-  const folder = join(cache, `${name}-${digest.slice(0, 12)}`)
+  const folder = join(toolsFolder, `${name}-${digest.slice(0, 12)}`)
   return { folder, reason: await install(folder, requirements) }
 }
 
+/** Two runs that start at once install it once: the second waits for the first. */
 async function install(folder: string, requirements: string): Promise<string | null> {
+  await mkdir(toolsFolder, { recursive: true })
   const complete = join(folder, 'complete')
-  const isComplete = await access(complete).then(
-    () => true,
-    () => false,
-  )
-  if (isComplete) return null
-  console.log(`Installing ${requirements}`)
-  await rm(folder, { recursive: true, force: true })
-  for (const [program, ...words] of [
+  const lines = [['rm', '-rf', folder], ...(await commandsToInstall(folder, requirements))]
+  const script = [...lines, ['touch', complete]].map((words) => words.map(quoted).join(' '))
+  const { code, stderr } = await run('flock', [
+    ...[`${folder}.lock`, 'sh', '-ec'],
+    [`[ -e ${quoted(complete)} ] && exit`, ...script].join('\n'),
+  ])
+  if (code === 0) return null
+  return `installing ${requirements} ended with ${code}: ${stderr.trim().split('\n').at(-1)}`
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
+
+async function commandsToInstall(folder: string, requirements: string): Promise<string[][]> {
+  if (requirements.endsWith('.npm')) {
+    const packages = (await readFile(requirements, 'utf8')).trim().split('\n')
+    return [
+      ['npm', 'install', '--global', '--no-audit', '--no-fund', '--prefix', folder, ...packages],
+    ]
+  }
+  return [
     ['python3', '-m', 'venv', folder],
     [join(folder, 'bin/pip'), 'install', '--quiet', '--requirement', requirements],
-  ] as const) {
-    const { code, stderr } = await run(program, words)
-    if (code !== 0)
-      return `${program} ${words.join(' ')} ended with ${code}: ${stderr.trim().split('\n').at(-1)}`
-  }
-  await writeFile(complete, '')
-  return null
+  ]
 }
 
 async function run(

@@ -1,15 +1,16 @@
-import { execFile, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
 import { cp, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { installEnvironment } from '../ecosystem/tools.ts'
+import { installEnvironment, toolsFolder } from '../ecosystem/tools.ts'
+import { installTrino, startTrino } from './trino.ts'
 
 const run = promisify(execFile)
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-export const engines = ['deltalake', 'polars', 'duckdb', 'spark'] as const
+export const engines = ['deltalake', 'polars', 'duckdb', 'duckdb-delta', 'spark', 'trino'] as const
 export type Engine = (typeof engines)[number]
 
 /** Rows of a table that an engine reads. */
@@ -26,26 +27,47 @@ export interface Answer {
   readonly columns: Readonly<Record<string, readonly (number | string | null)[]>>
 }
 
-interface Installed {
-  readonly python: string
-  readonly jars: string
+export interface Engines extends AsyncDisposable {
   /** Why an engine cannot be tried here. */
   readonly missing: Partial<Record<Engine, string>>
+  /** Output of a script of this folder. */
+  start(script: string, engine: Engine, lake: string): ChildProcessWithoutNullStreams
 }
 
-/** Installs the engines once for all runs. Never rejects: what cannot be installed is named. */
-export async function installEngines(): Promise<Installed> {
-  const { folder, reason } = await installEnvironment('lake', join(here, 'requirements.txt'))
-  const python = join(folder, 'bin/python')
-  const jars = join(folder, 'jars')
-  if (reason !== null)
-    return { python, jars, missing: Object.fromEntries(engines.map((one) => [one, reason])) }
-  try {
-    if (!(await readdir(jars).catch(() => []))[0]) await installJars(folder, jars)
-    return { python, jars, missing: {} }
-  } catch (error) {
-    const spark = `Spark needs Java and the jars of Delta by Maven, which cannot be fetched: ${error}`
-    return { python, jars, missing: { spark } }
+/** Installs the engines once for all runs, and starts Trino. What cannot be installed is named. */
+export async function openEngines(): Promise<Engines> {
+  const main = await installEnvironment('lake', join(here, 'requirements.txt'))
+  const duckdb = await installEnvironment('lake-duckdb', join(here, 'requirements-duckdb.txt'))
+  const jars = join(main.folder, 'jars')
+  const missing: Partial<Record<Engine, string>> = {}
+  for (const engine of engines) {
+    const { reason } = engine === 'duckdb-delta' ? duckdb : main
+    if (reason !== null) missing[engine] = reason
+  }
+  const attempt = async <T>(engine: Engine, needs: string, install: () => Promise<T>) => {
+    if (missing[engine] !== undefined) return null
+    return await install().catch((error: unknown) => {
+      missing[engine] = `${needs}, which cannot be installed: ${error}`
+      return null
+    })
+  }
+  await attempt('spark', 'Spark needs Java and the jars of Delta by Maven', async () => {
+    if (!(await readdir(jars).catch(() => []))[0]) await installJars(main.folder, jars)
+  })
+  const server = await attempt('trino', 'Trino needs Java 24 and its server by Maven', () =>
+    installTrino(toolsFolder),
+  )
+  const trino = server === null ? null : await startTrino(server)
+  return {
+    missing,
+    start: (script, engine, lake) => {
+      const { folder } = engine === 'duckdb-delta' ? duckdb : main
+      const option = engine === 'trino' ? String(trino?.port) : jars
+      return spawn(join(folder, 'bin/python'), [join(here, script), engine, lake, option], {
+        env: { ...process.env, TZ: 'UTC', PYTHONDONTWRITEBYTECODE: '1' },
+      })
+    },
+    [Symbol.asyncDispose]: async () => await trino?.[Symbol.asyncDispose](),
   }
 }
 
@@ -64,15 +86,13 @@ async function installJars(home: string, jars: string): Promise<void> {
 
 /** Reads with one engine; `between` runs when all tables are open and no row is read. */
 export async function readWith(
-  { python, jars }: Installed,
+  { start }: Engines,
   engine: Engine,
   lake: string,
   requests: readonly Request[],
   between: () => Promise<unknown> = async () => undefined,
 ): Promise<Answer[]> {
-  const child = spawn(python, [join(here, 'read.py'), engine, lake, jars], {
-    env: { ...process.env, TZ: 'UTC' },
-  })
+  const child = start('read.py', engine, lake)
   let faults = ''
   child.stderr.on('data', (piece: Buffer) => {
     faults += piece

@@ -1,4 +1,4 @@
-"""Reads Delta tables with one engine: python read.py <engine> <lake> <jars>; requests are lines of JSON on the standard input.
+"""Reads Delta tables with one engine: python read.py <engine> <lake> <jars of Spark or port of Trino>; requests are lines of JSON on the standard input.
 
 A request has a table, a version (or null) and a filter (or null). All are opened first; after the line "go" their rows are
 read, and a line of JSON says of each column how many values it has, their sum, the least and the greatest.
@@ -6,11 +6,13 @@ read, and a line of JSON says of each column how many values it has, their sum, 
 
 import datetime
 import decimal
-import glob
 import json
 import sys
 
-engine, lake, jars = sys.argv[1:4]
+import sessions
+from sessions import number, plain
+
+engine, lake, option = sys.argv[1:4]
 
 
 def open_deltalake(path, version, filters):
@@ -31,7 +33,7 @@ def open_polars(path, version, filters):
 
 
 def open_duckdb(path, version, filters):
-    """Through delta-rs: DuckDB's own extension comes from its server alone."""
+    """Through delta-rs."""
     import duckdb
     from deltalake import DeltaTable
 
@@ -46,28 +48,15 @@ def open_duckdb(path, version, filters):
     return read
 
 
-spark = None
+def open_duckdb_delta(path, version, filters):
+    at = "" if version is None else f", version => {version}"
+    where = f"where {filters[0]} {filters[1]} ?" if filters else ""
+    query = f"select * from delta_scan('file://{path}'{at}) {where}"
+    return lambda: sessions.duckdb_delta().execute(query, filters and [filters[2]]).to_arrow_table()
 
 
 def open_spark(path, version, filters):
-    global spark
-    if spark is None:
-        import pyspark
-
-        spark = (
-            pyspark.sql.SparkSession.builder.master("local[2]")
-            .config("spark.jars", ",".join(glob.glob(f"{jars}/*.jar")))
-            .config("spark.sql.session.timeZone", "UTC")
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.databricks.delta.snapshotPartitions", "1")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-            .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-            .getOrCreate()
-        )
-        spark.sparkContext.setLogLevel("ERROR")
-    reader = spark.read.format("delta")
+    reader = sessions.spark(option).read.format("delta")
     rows = (reader if version is None else reader.option("versionAsOf", version)).load(path)
     if filters:
         column, operator, value = filters
@@ -75,25 +64,34 @@ def open_spark(path, version, filters):
     return lambda: rows.toArrow()
 
 
-def number(value):
-    """An instant as microseconds, a date as days, a flag as 0 or 1."""
-    if isinstance(value, datetime.datetime):
-        gap = value.astimezone(datetime.timezone.utc) - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-        return gap // datetime.timedelta(microseconds=1)
-    if isinstance(value, datetime.date):
-        return (value - datetime.date(1970, 1, 1)).days
-    return int(value) if isinstance(value, bool) else value
+def trino_literal(value):
+    if isinstance(value, decimal.Decimal):
+        return f"decimal '{value}'"
+    rounded = value + datetime.timedelta(microseconds=500)
+    return f"timestamp '{rounded:%Y-%m-%d %H:%M:%S}.{rounded.microsecond // 1000:03} UTC'"
 
 
-def plain(value):
-    if isinstance(value, (int, decimal.Decimal)):
-        text = format(decimal.Decimal(value), "f")
-        return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
-    return value
+def open_trino(path, version, filters):
+    server = sessions.trino(option)
+    folder, table = path.rsplit("/", 1)
+    server.register(folder, table)
+    query = f"select * from {table}" + ("" if version is None else f" for version as of {version}")
+    if filters:
+        column, operator, value = filters
+        query += f" where {column} {'=' if operator == '==' else operator} {trino_literal(value)}"
+    return lambda: server.read(query)
+
+
+def columns_of(found):
+    """Values by column, of an Arrow table or of names and rows."""
+    if isinstance(found, tuple):
+        names, rows = found
+        return len(rows), {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    return found.num_rows, {name: found[name].to_pylist() for name in found.column_names}
 
 
 def summary(column):
-    values = [value for value in column.to_pylist() if value is not None]
+    values = [value for value in column if value is not None]
     if not values:
         return [0, None, None, None]
     if isinstance(values[0], str):
@@ -114,7 +112,14 @@ def filter_of(request):
 
 
 decimal.getcontext().prec = 60
-open_table = {"deltalake": open_deltalake, "polars": open_polars, "duckdb": open_duckdb, "spark": open_spark}[engine]
+open_table = {
+    "deltalake": open_deltalake,
+    "polars": open_polars,
+    "duckdb": open_duckdb,
+    "duckdb-delta": open_duckdb_delta,
+    "spark": open_spark,
+    "trino": open_trino,
+}[engine]
 opened = []
 for line in sys.stdin:
     if line.strip() == "go":
@@ -123,6 +128,6 @@ for line in sys.stdin:
     opened.append(open_table(f"{lake}/{request['table']}", request["version"], filter_of(request)))
     print("opened", flush=True)
 for rows in opened:
-    table = rows()
-    names = [name for name in table.column_names if name != "lake_month"]
-    print(json.dumps({"rows": table.num_rows, "columns": {name: summary(table[name]) for name in names}}), flush=True)
+    count, columns = columns_of(rows())
+    summaries = {name: summary(values) for name, values in columns.items() if name != "lake_month"}
+    print(json.dumps({"rows": count, "columns": summaries}), flush=True)

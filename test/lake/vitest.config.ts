@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** Real readers of Delta tables: delta-rs, Polars, DuckDB and Spark, which are installed first. That takes some minutes once. */
+/** Real readers of Delta tables: delta-rs, Polars, DuckDB, Spark and Trino, which are installed first. That takes some minutes once. */
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {

@@ -1,11 +1,12 @@
 // npm run peers: Forecourt and what could be used instead, through the same nights; prints a table for each case.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { errorText } from '#src/errors.ts'
 import { type Case, cases, type Figures } from './cases.ts'
 import { openCourse } from './course.ts'
 import { findPeers, type Peer } from './peers.ts'
+import { type CourseResults, publish } from './publish.ts'
 import { caseTable, type PeerResult } from './table.ts'
 
 const { values } = parseArgs({
@@ -20,8 +21,14 @@ const { values } = parseArgs({
     repeat: { type: 'string', default: '3' },
     /** Gets everything that was measured. */
     json: { type: 'string' },
+    /** Measures nothing: writes results.md and results.svg from files that --json has written. */
+    publish: { type: 'string', multiple: true },
   },
 })
+if (values.publish !== undefined) {
+  publish(values.publish.map((file) => JSON.parse(readFileSync(file, 'utf8'))))
+  process.exit(0)
+}
 const [size, repeat] = [Number(values.size), Number(values.repeat)]
 if (values.json !== undefined) writeFileSync(values.json, '')
 const wanted = cases.filter(
@@ -44,7 +51,7 @@ for (const peer of peers) {
   const reason = peer.reason ?? (await tryOut(peer))
   if (reason !== null) reasons.set(peer.name, reason)
 }
-const results: { name: string; what: string; peers: PeerResult[] }[] = []
+const results: CourseResults['results'][number][] = []
 for (const one of wanted) {
   const runs = await runCase(one)
   results.push({ name: one.name, what: one.what, peers: runs })
@@ -96,8 +103,19 @@ function lines({ name, userLines }: Peer): PeerResult {
 
 function save(): void {
   if (values.json === undefined) return
-  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
+  const machine = {
+    node: process.version,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+  }
   const userLines = Object.fromEntries(peers.map((peer) => [peer.name, peer.userLines]))
-  const document = { at: new Date().toISOString(), size, repeat, machine, userLines, results }
+  const document: CourseResults = {
+    at: new Date().toISOString(),
+    size,
+    repeat,
+    machine,
+    userLines,
+    results,
+  }
   writeFileSync(values.json, `${JSON.stringify(document, null, 2)}\n`)
 }

@@ -11,11 +11,18 @@ export interface PeerResult {
 
 /** In the JSON alone. */
 const hidden = new Set(['requests', 'log', 'examples', 'all rows'])
+/** What depends on the machine and on what else runs there. */
+const timed = /second|CPU|memory/
 
 /** The results of a case in Markdown, a row for each peer: of several runs the median with the least and the greatest. */
-export function caseTable(results: readonly PeerResult[]): string {
+export function caseTable(
+  results: readonly PeerResult[],
+  { isCounted = false }: { readonly isCounted?: boolean } = {},
+): string {
   const all = results.flatMap(({ runs }) => runs).flatMap((run) => Object.keys(run))
-  const columns = [...new Set(all)].filter((name) => !hidden.has(name))
+  const columns = [...new Set(all)].filter(
+    (name) => !hidden.has(name) && !(isCounted && timed.test(name)),
+  )
   const rows = results.map(({ peer, runs, reason }) =>
     reason === null
       ? [peer, ...columns.map((name) => cell(runs.map((run) => run[name] ?? null)))]
