@@ -1,6 +1,5 @@
 import { check } from 'recheck'
 import { expect, test, vi } from 'vitest'
-import { runsEveryCase } from './support/cases.ts'
 import { readSources } from './support/imports.ts'
 import { patternsIn } from './support/patterns.ts'
 
@@ -119,29 +118,26 @@ const patterns = sources.flatMap(([file, text]) =>
   patternsIn(text).map((pattern) => ({ file, ...pattern })),
 )
 
-test.runIf(runsEveryCase)(
-  'every pattern of the program takes linear time, or is used only for short texts',
-  {
-    timeout: 300_000,
-  },
-  async () => {
-    const faults: string[] = []
-    const unchecked = patterns.filter(({ file, source }) => allowed[file]?.[source] === undefined)
-    for (const [key, [first, ...others]] of Map.groupBy(unchecked, keyOf)) {
-      const { source, flags } = first!
-      const places = [first!, ...others].map(({ file, line }) => `${file}:${line}`).join(', ')
-      if (flags === null) faults.push(`${places} ${key}: built at run time`)
-      else {
-        const found = await check(source, flags, { timeout: 50_000 })
-        if (found.status === 'vulnerable')
-          faults.push(`${places} ${key}: ${found.complexity.summary}`)
-        else if (found.status === 'unknown') faults.push(`${places} ${key}: cannot be checked`)
-      }
+test('every pattern of the program takes linear time, or is used only for short texts', {
+  tags: 'ci',
+  timeout: 300_000,
+}, async () => {
+  const faults: string[] = []
+  const unchecked = patterns.filter(({ file, source }) => allowed[file]?.[source] === undefined)
+  for (const [key, [first, ...others]] of Map.groupBy(unchecked, keyOf)) {
+    const { source, flags } = first!
+    const places = [first!, ...others].map(({ file, line }) => `${file}:${line}`).join(', ')
+    if (flags === null) faults.push(`${places} ${key}: built at run time`)
+    else {
+      const found = await check(source, flags, { timeout: 50_000 })
+      if (found.status === 'vulnerable')
+        faults.push(`${places} ${key}: ${found.complexity.summary}`)
+      else if (found.status === 'unknown') faults.push(`${places} ${key}: cannot be checked`)
     }
+  }
 
-    expect(faults).toEqual([])
-  },
-)
+  expect(faults).toEqual([])
+})
 
 test('every exception is for an existing pattern', () => {
   const stale = Object.entries(allowed).flatMap(([file, exceptions]) =>

@@ -142,8 +142,8 @@ core.app_user_rooftop table
   constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
   -- The users that the list of a rooftop shows. The list covers the whole dealer group of that rooftop; a key may cover several groups.
 
-core.core.agg_differences(integer) routine
-CREATE OR REPLACE FUNCTION core.agg_differences(only_rooftop integer DEFAULT NULL::integer)
+core.core.agg_differences(integer,date[]) routine
+CREATE OR REPLACE FUNCTION core.agg_differences(only_rooftop integer DEFAULT NULL::integer, only_months date[] DEFAULT NULL::date[])
  RETURNS TABLE(aggregate character varying, rooftop_id integer, completed_date_local date)
  LANGUAGE plpgsql
  STABLE
@@ -154,7 +154,9 @@ declare
   until date;
   facts core.agg_appraisal[];
 begin
-  for part in select * from core.agg_months(only_rooftop) loop
+  for part in
+    select * from core.agg_months(only_rooftop) as m where only_months is null or m.month_start = any(only_months)
+  loop
     until := part.month_start + interval '1 month';
     facts := array(select fact from core.appraisals_of_month(part.rooftop_id, part.month_start) as fact);
     return query
@@ -200,17 +202,37 @@ CREATE OR REPLACE FUNCTION core.agg_months(only_rooftop integer)
  LANGUAGE sql
  STABLE
 AS $function$
-  select rooftop_id, date_trunc('month', completed_date_local::timestamp)::date from core.evaluation
-  where completed_date_local is not null and (only_rooftop is null or rooftop_id = only_rooftop)
-  union select rooftop_id, month_start from core.agg_appraisal where only_rooftop is null or rooftop_id = only_rooftop
-  union
-  select rooftop_id, date_trunc('month', completed_date_local::timestamp)::date
-  from (
-    select rooftop_id, completed_date_local from core.agg_evaluation_day
-    union select rooftop_id, completed_date_local from core.agg_recon_day
-    union select rooftop_id, completed_date_local from core.agg_pricing_day
-  ) as summed
-  where only_rooftop is null or rooftop_id = only_rooftop
+  with recursive month as (
+    select r.rooftop_id, '-infinity'::date as month_start
+    from (
+      select only_rooftop as rooftop_id where only_rooftop is not null
+      union
+      select rooftop_id
+      from (
+        select rooftop_id from core.evaluation
+        union select rooftop_id from core.agg_appraisal
+        union select rooftop_id from core.agg_evaluation_day
+        union select rooftop_id from core.agg_recon_day
+        union select rooftop_id from core.agg_pricing_day
+      ) as every_rooftop
+      where only_rooftop is null
+    ) as r
+    union all
+    select m.rooftop_id, least(
+      (select min(date_trunc('month', e.completed_date_local::timestamp)::date) from core.evaluation as e
+        where e.rooftop_id = m.rooftop_id and date_trunc('month', e.completed_date_local::timestamp)::date > m.month_start),
+      (select min(a.month_start) from core.agg_appraisal as a where a.rooftop_id = m.rooftop_id and a.month_start > m.month_start),
+      date_trunc('month', least(
+        (select min(d.completed_date_local) from core.agg_evaluation_day as d
+          where d.rooftop_id = m.rooftop_id and d.completed_date_local >= m.month_start + interval '1 month'),
+        (select min(d.completed_date_local) from core.agg_recon_day as d
+          where d.rooftop_id = m.rooftop_id and d.completed_date_local >= m.month_start + interval '1 month'),
+        (select min(d.completed_date_local) from core.agg_pricing_day as d
+          where d.rooftop_id = m.rooftop_id and d.completed_date_local >= m.month_start + interval '1 month')
+      )::timestamp)::date)
+    from month as m where m.month_start is not null
+  )
+  select m.rooftop_id, m.month_start from month as m where m.month_start > '-infinity'
 $function$
 
 core.core.agg_rebuild(integer) routine
@@ -496,27 +518,52 @@ AS $function$
   group by 1, 2, 3, 4
 $function$
 
-core.core.repeat_differences(integer) routine
-CREATE OR REPLACE FUNCTION core.repeat_differences(only_group integer DEFAULT NULL::integer)
- RETURNS TABLE(group_id integer, vin character varying, currency_code character)
- LANGUAGE sql
- STABLE
-AS $function$
-  select group_id, vin, currency_code
-  from (select * from core.agg_repeat_vehicle as a where only_group is null or a.group_id = only_group) as stored
-  full join core.repeats_of(only_group) as fact using (group_id, vin, currency_code)
-  where stored is distinct from fact
-$function$
-
-core.core.repeat_rebuild(integer) routine
-CREATE OR REPLACE FUNCTION core.repeat_rebuild(only_group integer)
- RETURNS void
+core.core.refresh_vehicles_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_vehicles_trg()
+ RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+  of_groups int[];
+  of_vins varchar[];
 begin
-  lock table core.agg_repeat_vehicle in share row exclusive mode;
-  delete from core.agg_repeat_vehicle where group_id = only_group;
-  insert into core.agg_repeat_vehicle select * from core.repeats_of(only_group);
+  -- The first call of a transaction finds all its rows; no transaction sees those of another.
+  with touched as (delete from core.vehicle_touched returning *)
+  select array(select distinct unnest(groups) from touched), array(select distinct unnest(vins) from touched) into of_groups, of_vins;
+  if of_vins = '{}' then
+    return null;
+  end if;
+  -- Two transactions that each add the first evaluation of a vehicle share no row to wait at, so they wait at a lock of the vehicle
+  -- (7382, src/warehouse/db/locks.ts); a few hundred locks for all vehicles, because the lock table of Postgres is small. What
+  -- the one before has committed is seen by the next statement only.
+  perform pg_advisory_xact_lock(7382, place) from (
+    select distinct group_id * 256 + (hashtext(vin) & 255) as place from unnest(of_groups) as group_id cross join unnest(of_vins) as vin order by 1
+  ) as ordered;
+  with fact as materialized (select * from core.vehicles(of_groups, of_vins)), emptied as (
+    delete from core.vehicle where group_id = any(of_groups) and vin = any(of_vins) and (group_id, vin) not in (select group_id, vin from fact)
+  ), written as (
+    insert into core.vehicle as stored select * from fact order by vin, group_id
+    on conflict (vin, group_id) do update set
+      make = excluded.make, model = excluded.model, variant = excluded.variant, model_year = excluded.model_year, colour = excluded.colour,
+      evaluations = excluded.evaluations, is_in_stock = excluded.is_in_stock,
+      first_seen_at = excluded.first_seen_at, last_seen_at = excluded.last_seen_at
+    where stored is distinct from excluded
+  )
+  select array(
+    select vin from fact where evaluations > 1
+    union select vin from core.agg_repeat_vehicle where group_id = any(of_groups) and vin = any(of_vins)) into of_vins;
+  with fact as materialized (select * from core.repeat_vehicles(of_groups, of_vins)), emptied as (
+    delete from core.agg_repeat_vehicle where group_id = any(of_groups) and vin = any(of_vins)
+      and (group_id, vin, currency_code) not in (select group_id, vin, currency_code from fact)
+  )
+  insert into core.agg_repeat_vehicle as stored select * from fact order by group_id, vin, currency_code
+  on conflict (group_id, vin, currency_code) do update set
+    evaluations = excluded.evaluations, rooftops = excluded.rooftops, first_on = excluded.first_on,
+    last_on = excluded.last_on, lowest_price = excluded.lowest_price, highest_price = excluded.highest_price
+  where stored is distinct from excluded;
+  return null;
 end
 $function$
 
@@ -534,18 +581,18 @@ AS $function$
   having count(*) > 1
 $function$
 
-core.core.repeats_of(integer) routine
-CREATE OR REPLACE FUNCTION core.repeats_of(only_group integer DEFAULT NULL::integer)
+core.core.repeats_of(integer,character varying[]) routine
+CREATE OR REPLACE FUNCTION core.repeats_of(only_group integer DEFAULT NULL::integer, only_vins character varying[] DEFAULT NULL::character varying[])
  RETURNS SETOF core.agg_repeat_vehicle
  LANGUAGE sql
  STABLE
 AS $function$
   select repeated.* from core.repeat_vehicles(
-    array(select distinct group_id from core.evaluation where only_group is null or group_id = only_group),
-    array(
+    case when only_group is null then array(select distinct group_id from core.evaluation) else array[only_group] end,
+    coalesce(only_vins, array(
       select vehicle_vin from core.evaluation
       where vehicle_vin is not null and (only_group is null or group_id = only_group)
-      group by group_id, vehicle_vin having count(*) > 1)) as repeated
+      group by group_id, vehicle_vin having count(*) > 1))) as repeated
 $function$
 
 core.core.stream_health(text,timestamp with time zone,boolean,boolean) routine
@@ -554,6 +601,175 @@ CREATE OR REPLACE FUNCTION core.stream_health(last_status text, last_good_run_at
  LANGUAGE sql
  STABLE PARALLEL SAFE
 RETURN CASE WHEN (last_status IS NULL) THEN 'never'::text WHEN (last_status = ANY (ARRAY['failed'::text, 'parked'::text])) THEN 'failed'::text WHEN core.is_late(last_good_run_at, is_at_work) THEN 'late'::text WHEN is_incomplete THEN 'partial'::text ELSE 'ok'::text END
+
+core.core.touch_all_trg() routine
+CREATE OR REPLACE FUNCTION core.touch_all_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into core.vehicle_touched (groups, vins) select array_agg(distinct group_id), array_agg(distinct vin) from core.vehicle having count(*) > 0;
+  return null;
+end
+$function$
+
+core.core.touch_moved_trg() routine
+CREATE OR REPLACE FUNCTION core.touch_moved_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into core.vehicle_touched (groups, vins)
+  select array[old.group_id, new.group_id], array_agg(distinct vin) from core.stock_unit
+  where rooftop_id = new.rooftop_id and length(vin) = 17 having count(*) > 0;
+  return null;
+end
+$function$
+
+core.core.touch_units_trg() routine
+CREATE OR REPLACE FUNCTION core.touch_units_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    -- A row that is there twice is the same before and after in what vehicles show: an import confirms every unit of a list.
+    insert into core.vehicle_touched (groups, vins)
+    select array_agg(distinct group_id), array_agg(distinct vin)
+    from (
+      select group_id, vin
+      from (
+        select rooftop_id, stock_no, group_id, vin, row(make, model, variant, model_year, first_seen_at, off_stock_at is null)::text as content from before join core.rooftop using (rooftop_id) where length(vin) = 17
+        union all
+        select rooftop_id, stock_no, group_id, vin, row(make, model, variant, model_year, first_seen_at, off_stock_at is null)::text as content from changed join core.rooftop using (rooftop_id) where length(vin) = 17
+      ) as version
+      group by rooftop_id, stock_no, group_id, vin, content having count(*) = 1
+    ) as touched
+    having count(*) > 0;
+  else
+    insert into core.vehicle_touched (groups, vins)
+    select array_agg(distinct group_id), array_agg(distinct vin) from changed join core.rooftop using (rooftop_id) where length(vin) = 17 having count(*) > 0;
+  end if;
+  return null;
+end
+$function$
+
+core.core.touch_vehicles_trg() routine
+CREATE OR REPLACE FUNCTION core.touch_vehicles_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    -- A row that is there twice is the same before and after in what vehicles show: an import confirms every unit of a list.
+    insert into core.vehicle_touched (groups, vins)
+    select array_agg(distinct group_id), array_agg(distinct vin)
+    from (
+      select group_id, vin
+      from (
+        select rooftop_id, eval_id, group_id, vehicle_vin as vin, row(make, model, variant, model_year, colour, created_at, completed_date_local, final_price, currency_code, gone_at)::text as content from before where vehicle_vin is not null
+        union all
+        select rooftop_id, eval_id, group_id, vehicle_vin as vin, row(make, model, variant, model_year, colour, created_at, completed_date_local, final_price, currency_code, gone_at)::text as content from changed where vehicle_vin is not null
+      ) as version
+      group by rooftop_id, eval_id, group_id, vin, content having count(*) = 1
+    ) as touched
+    having count(*) > 0;
+  else
+    insert into core.vehicle_touched (groups, vins)
+    select array_agg(distinct group_id), array_agg(distinct vehicle_vin) from changed where vehicle_vin is not null having count(*) > 0;
+  end if;
+  return null;
+end
+$function$
+
+core.core.vehicle_differences(integer,character varying[]) routine
+CREATE OR REPLACE FUNCTION core.vehicle_differences(only_group integer DEFAULT NULL::integer, only_vins character varying[] DEFAULT NULL::character varying[])
+ RETURNS TABLE(aggregate character varying, group_id integer, vin character varying)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 'agg_repeat_vehicle', group_id, vin
+  from (
+    select * from core.agg_repeat_vehicle as a
+    where (only_group is null or a.group_id = only_group) and (only_vins is null or a.vin = any(only_vins))
+  ) as stored
+  full join core.repeats_of(only_group, only_vins) as fact using (group_id, vin, currency_code)
+  where stored is distinct from fact
+  union
+  select 'vehicle', group_id, vin
+  from (
+    select * from core.vehicle as v
+    where (only_group is null or v.group_id = only_group) and (only_vins is null or v.vin = any(only_vins))
+  ) as stored
+  full join core.vehicles_of(only_group, only_vins) as fact using (group_id, vin)
+  where stored is distinct from fact
+$function$
+
+core.core.vehicle_rebuild(integer) routine
+CREATE OR REPLACE FUNCTION core.vehicle_rebuild(only_group integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  lock table core.vehicle, core.agg_repeat_vehicle in share row exclusive mode;
+  delete from core.vehicle where group_id = only_group;
+  insert into core.vehicle select * from core.vehicles_of(only_group);
+  delete from core.agg_repeat_vehicle where group_id = only_group;
+  insert into core.agg_repeat_vehicle select * from core.repeats_of(only_group);
+end
+$function$
+
+core.core.vehicles(integer[],character varying[]) routine
+CREATE OR REPLACE FUNCTION core.vehicles(groups integer[], vins character varying[])
+ RETURNS SETOF core.vehicle
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    group_id, vin, (group_id::text || '-' || vin)::varchar(60),
+    (array_agg(make order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where make is not null))[1],
+    (array_agg(model order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where model is not null))[1],
+    (array_agg(variant order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where variant is not null))[1],
+    (array_agg(model_year order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where model_year is not null))[1],
+    (array_agg(colour order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where colour is not null))[1],
+    (count(*) filter (where not is_unit))::int, bool_or(is_on_hand), min(seen_at), max(seen_at)
+  from (
+    select group_id, vehicle_vin as vin, make, model, variant, model_year, colour, created_at as seen_at,
+      false as is_unit, rooftop_id, eval_id::text as record_no, false as is_on_hand
+    from core.evaluation
+    where group_id = any(groups) and vehicle_vin = any(vins)
+    union all
+    select r.group_id, s.vin, s.make, s.model, s.variant, s.model_year, null, s.first_seen_at,
+      true, s.rooftop_id, s.stock_no, s.off_stock_at is null
+    from core.stock_unit as s
+    join core.rooftop as r using (rooftop_id)
+    where r.group_id = any(groups) and s.vin = any(vins)
+  ) as seen
+  group by group_id, vin
+$function$
+
+core.core.vehicles_of(integer,character varying[]) routine
+CREATE OR REPLACE FUNCTION core.vehicles_of(only_group integer DEFAULT NULL::integer, only_vins character varying[] DEFAULT NULL::character varying[])
+ RETURNS SETOF core.vehicle
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select * from core.vehicles(
+    case when only_group is null then array(select group_id from core.evaluation union select group_id from core.rooftop) else array[only_group] end,
+    coalesce(only_vins, array(
+      select vehicle_vin from core.evaluation where vehicle_vin is not null and (only_group is null or group_id = only_group)
+      union
+      select vin from core.stock_unit join core.rooftop using (rooftop_id)
+      where length(vin) = 17 and (only_group is null or group_id = only_group))))
+$function$
 
 core.custom_field_value table
   rooftop_id integer not null
@@ -630,8 +846,12 @@ core.evaluation table
   constraint evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
   CREATE INDEX evaluation_completed ON core.evaluation USING btree (rooftop_id, completed_date_local)
   CREATE INDEX evaluation_entry ON core.evaluation USING btree (rooftop_id, entry_at)
+  CREATE INDEX evaluation_id ON core.evaluation USING btree (eval_id)
+  CREATE INDEX evaluation_key ON core.evaluation USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
+  CREATE INDEX evaluation_newest ON core.evaluation USING btree (rooftop_id, COALESCE(completed_at, created_at))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
+  CREATE INDEX evaluation_vehicle_key ON core.evaluation USING btree ((((((group_id)::text || '-'::text) || (vehicle_vin)::text))::character varying(60)))
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) INCLUDE (gone_at) WHERE (vehicle_vin IS NOT NULL)
   CREATE INDEX evaluation_vin_end ON core.evaluation USING btree ("right"((vehicle_vin)::text, 6)) WHERE (vehicle_vin IS NOT NULL)
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.evaluation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('evaluation')
@@ -639,6 +859,14 @@ core.evaluation table
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('evaluation')
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('evaluation')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER new_to_pricing_delete AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
+  CREATE TRIGGER new_to_pricing_insert AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
+  CREATE TRIGGER new_to_pricing_truncate AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
+  CREATE TRIGGER new_to_pricing_update AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
+  CREATE TRIGGER touch_vehicles_delete AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_vehicles_trg()
+  CREATE TRIGGER touch_vehicles_insert AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_vehicles_trg()
+  CREATE TRIGGER touch_vehicles_truncate AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.touch_all_trg()
+  CREATE TRIGGER touch_vehicles_update AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_vehicles_trg()
   -- One row per completed evaluation, with its current content.
 
 core.evaluation_version table
@@ -658,6 +886,7 @@ core.evaluation_version table
   run_id bigint not null
   constraint evaluation_version_pkey PRIMARY KEY (rooftop_id, eval_id, version_no)
   CREATE INDEX evaluation_version_edits ON core.evaluation_version USING btree (rooftop_id, eval_id, version_no) WHERE (version_no > 1)
+  CREATE INDEX evaluation_version_key ON core.evaluation_version USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.evaluation_version REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_before AFTER UPDATE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
@@ -709,6 +938,7 @@ core.photo table
   removed_at timestamp with time zone
   constraint photo_pkey PRIMARY KEY (rooftop_id, eval_id, photo_id)
   CREATE INDEX photo_id ON core.photo USING btree (photo_id)
+  CREATE INDEX photo_key ON core.photo USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.photo REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_before AFTER UPDATE ON core.photo REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.photo REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
@@ -752,6 +982,7 @@ core.price_observation table
   constraint price_observation_pkey PRIMARY KEY (rooftop_id, eval_id, price_source, observed_at)
   constraint price_observation_reasoning_status_check CHECK (((reasoning_status)::text = ANY ((ARRAY['processing'::character varying, 'completed'::character varying, 'unavailable'::character varying])::text[])))
   CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
+  CREATE INDEX price_observation_key ON core.price_observation USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE INDEX price_observation_newest ON core.price_observation USING btree (rooftop_id, observed_at)
   CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
@@ -774,6 +1005,7 @@ core.reconditioning_item table
   battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info whose value is a percentage
   constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
   CREATE INDEX reconditioning_item_info ON core.reconditioning_item USING btree (rooftop_id, eval_id) WHERE ((last_version IS NULL) AND (lower((recon_type)::text) = 'info'::text))
+  CREATE INDEX reconditioning_item_key ON core.reconditioning_item USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.reconditioning_item REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_before AFTER UPDATE ON core.reconditioning_item REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.reconditioning_item REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
@@ -816,6 +1048,7 @@ core.rooftop table
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.rooftop REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.rooftop REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.rooftop FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER touch_moved AFTER UPDATE ON core.rooftop FOR EACH ROW WHEN ((old.group_id <> new.group_id)) EXECUTE FUNCTION core.touch_moved_trg()
 
 core.rooftop_group table
   group_id integer not null generated always as identity
@@ -1098,6 +1331,10 @@ core.stock_unit table
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.stock_unit REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('unit')
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_unit REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('unit')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_unit FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER touch_units_delete AFTER DELETE ON core.stock_unit REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_units_trg()
+  CREATE TRIGGER touch_units_insert AFTER INSERT ON core.stock_unit REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_units_trg()
+  CREATE TRIGGER touch_units_truncate AFTER TRUNCATE ON core.stock_unit FOR EACH STATEMENT EXECUTE FUNCTION core.touch_all_trg()
+  CREATE TRIGGER touch_units_update AFTER UPDATE ON core.stock_unit REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_units_trg()
   -- One row per vehicle that is or was in stock, with the content of the newest list that names it.
 
 core.stock_unit_change table
@@ -1241,6 +1478,29 @@ core.user_price table
   body jsonb not null -- The item as received; the document does not show its shape
   constraint user_price_pkey PRIMARY KEY (rooftop_id, eval_id, "position")
 
+core.vehicle table
+  group_id integer not null
+  vin character varying(17) not null -- core.evaluation.vehicle_vin, core.stock_unit.vin
+  vehicle_key character varying(60) not null -- group_id and vin in one column, for joins
+  make character varying(120) -- Of the newest evaluation or unit that has one; the same for model, variant, model_year and colour
+  model character varying(200)
+  variant character varying(255)
+  model_year integer
+  colour character varying(120)
+  evaluations integer not null -- Number of evaluations, including those that the source no longer shows
+  is_in_stock boolean not null -- On hand at a rooftop of the group
+  first_seen_at timestamp with time zone -- Earliest core.evaluation.created_at or core.stock_unit.first_seen_at; last_seen_at is the latest
+  last_seen_at timestamp with time zone
+  constraint vehicle_pkey PRIMARY KEY (vin, group_id)
+  CREATE INDEX vehicle_group ON core.vehicle USING btree (group_id, vin)
+  CREATE UNIQUE INDEX vehicle_key ON core.vehicle USING btree (vehicle_key)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.vehicle FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  -- Vehicles that were appraised or are in a stock list, by VIN of 17 characters and dealer group. core.vehicles defines it.
+
 core.vehicle_check table
   rooftop_id integer not null
   eval_id bigint not null -- The latest evaluation of the vehicle in the dealer group that existed when the check was made
@@ -1265,7 +1525,9 @@ core.vehicle_check table
   constraint vehicle_check_once_in_group UNIQUE (group_id, check_kind, check_ref)
   constraint vehicle_check_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref)
   constraint vehicle_check_watch_status_fkey FOREIGN KEY (watch_status) REFERENCES core.ref_watch_status(watch_status)
+  CREATE INDEX vehicle_check_key ON core.vehicle_check USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE INDEX vehicle_check_newest ON core.vehicle_check USING btree (rooftop_id, COALESCE(searched_at, first_seen_at)) WHERE (gone_at IS NULL)
+  CREATE INDEX vehicle_check_status ON core.vehicle_check USING btree (group_id, watch_status, watch_ends_at) WHERE (((check_kind)::text = 'ppsr'::text) AND (gone_at IS NULL))
   CREATE INDEX vehicle_check_vin ON core.vehicle_check USING btree (group_id, vin)
   CREATE INDEX vehicle_check_watch ON core.vehicle_check USING btree (watch_ends_at) WHERE (((check_kind)::text = 'ppsr'::text) AND (gone_at IS NULL))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.vehicle_check REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('check')
@@ -1287,6 +1549,13 @@ core.vehicle_decode table
   constraint vehicle_decode_pkey PRIMARY KEY (vin, operation)
   -- Factory builds that were looked up, once per VIN; unknown: the service does not know the VIN.
 
+core.vehicle_touched table
+  groups integer[] not null
+  vins character varying(17)[] not null
+  constraint refresh_vehicles TRIGGER DEFERRABLE INITIALLY DEFERRED
+  CREATE CONSTRAINT TRIGGER refresh_vehicles AFTER INSERT ON core.vehicle_touched DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION core.refresh_vehicles_trg()
+  -- Vehicles that the statements of a transaction have touched. Empty again before it commits.
+
 core.watch_status_change table
   rooftop_id integer not null
   eval_id bigint not null
@@ -1299,6 +1568,7 @@ core.watch_status_change table
   constraint watch_status_change_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref, observed_at)
   constraint watch_status_change_rooftop_id_eval_id_check_kind_check_re_fkey FOREIGN KEY (rooftop_id, eval_id, check_kind, check_ref) REFERENCES core.vehicle_check(rooftop_id, eval_id, check_kind, check_ref) ON UPDATE CASCADE ON DELETE CASCADE
   constraint watch_status_change_to_status_fkey FOREIGN KEY (to_status) REFERENCES core.ref_watch_status(watch_status)
+  CREATE INDEX watch_status_change_key ON core.watch_status_change USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.watch_status_change REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_before AFTER UPDATE ON core.watch_status_change REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.watch_status_change REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
@@ -1379,6 +1649,7 @@ ops.billable_call table
   CREATE INDEX billable_call_budget_day_idx ON ops.billable_call USING btree (budget, day) WHERE ((state)::text <> 'released'::text)
   CREATE INDEX billable_call_day ON ops.billable_call USING btree (day, budget, state)
   CREATE INDEX billable_call_natural_key_at_idx ON ops.billable_call USING btree (natural_key, at)
+  CREATE INDEX billable_call_paid ON ops.billable_call USING btree (rooftop_id, at) WHERE ((state)::text = 'committed'::text)
   CREATE INDEX billable_call_rooftop_id_call_id_idx ON ops.billable_call USING btree (rooftop_id, call_id) WHERE ((state)::text = 'reserved'::text)
   -- One row per requested billable call. reserved: sent or about to be sent, outcome unknown (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.
 
@@ -1476,7 +1747,13 @@ ops.enrichment_state table
   constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id, ask)
   CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
   CREATE INDEX enrichment_failed ON ops.enrichment_state USING btree (rooftop_id, stream, eval_id) WHERE (failures > 0)
+  CREATE INDEX enrichment_made_due ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (next_due_at = '-infinity'::timestamp with time zone)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
+  CREATE INDEX enrichment_state_evaluation ON ops.enrichment_state USING btree (rooftop_id, eval_id)
+  CREATE TRIGGER new_to_pricing_delete AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
+  CREATE TRIGGER new_to_pricing_insert AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
+  CREATE TRIGGER new_to_pricing_truncate AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
+  CREATE TRIGGER new_to_pricing_update AFTER UPDATE ON ops.enrichment_state REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
   -- State of an enrichment of an evaluation: one row per evaluation and request. It is not in core.evaluation, so that a request changes no fact. Times are by the clock of the source.
 
 ops.field_drift table
@@ -1670,12 +1947,55 @@ ops.mart_version table
   constraint mart_version_pkey PRIMARY KEY (built_at)
   -- One row per build of the marts; the newest row is current. version: semver of sql/marts/VERSION; removing, renaming or retyping a column raises the major number.
 
+ops.moved_field table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  setting character varying(120) not null
+  configured jsonb not null -- The value of the setting; the row counts while the config has it
+  paths text[] not null -- Where the field probably is now; several: one of them; empty: not known
+  evidence text not null -- Counts and rules, never a value
+  records bigint[] not null -- Records that were read before and after; "wire learn --stored" reads them
+  found_at timestamp with time zone not null default now()
+  run_id bigint not null
+  constraint moved_field_pkey PRIMARY KEY (rooftop_id, stream, setting)
+  constraint moved_field_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
+  -- Settings of wire whose field newer records of a rooftop do not have, though most earlier ones had it. A row goes when a record has it again.
+
+ops.new_to_pricing table
+  rooftop_id integer not null
+  eval_id bigint not null
+  constraint new_to_pricing_pkey PRIMARY KEY (rooftop_id, eval_id)
+  -- Evaluations that Pricing AI can price and was not asked about yet, or not since they were edited. ops.new_to_pricing_facts defines it.
+
+ops.new_to_pricing_facts view
+  rooftop_id integer
+  eval_id bigint
+  as
+   SELECT rooftop_id,
+      eval_id
+     FROM core.evaluation
+       LEFT JOIN ops.enrichment_state state ON rooftop_id = rooftop_id AND stream::text = 'pricing'::text AND eval_id = eval_id AND ask::text = 'pricingAi'::text
+    WHERE gone_at IS NULL AND completed_at IS NOT NULL AND odometer IS NOT NULL AND (eval_id IS NULL OR source_updated_at > last_asked_at);
+  -- The rows of ops.new_to_pricing, calculated from the facts.
+
 ops.ops.cause_of(text,text) routine
 CREATE OR REPLACE FUNCTION ops.cause_of(path text, message text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN "left"(md5(((path || chr(10)) || message)), 12)
+
+ops.ops.certificates_over(integer,text,timestamp with time zone,timestamp with time zone) routine
+CREATE OR REPLACE FUNCTION ops.certificates_over(of_rooftop integer, of_stream text, start timestamp with time zone, stop timestamp with time zone)
+ RETURNS SETOF ops.window_certificate
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select * from ops.window_certificate
+  where rooftop_id = of_rooftop and stream = of_stream and window_until > start
+    and window_from < stop and window_from > start - interval '744 hours'
+  offset 0
+$function$
 
 ops.ops.console_rooftops(name) routine
 CREATE OR REPLACE FUNCTION ops.console_rooftops(who name)
@@ -1858,6 +2178,59 @@ CREATE OR REPLACE FUNCTION ops.month_of(day date)
  IMMUTABLE PARALLEL SAFE
 AS $function$
   select case when day between '0001-01-01' and '9999-12-31' then to_char(day::timestamp, 'YYYY-MM') else '' end
+$function$
+
+ops.ops.new_to_pricing_trg() routine
+CREATE OR REPLACE FUNCTION ops.new_to_pricing_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'TRUNCATE' then
+    delete from ops.new_to_pricing;
+    insert into ops.new_to_pricing select * from ops.new_to_pricing_facts;
+  elsif tg_op = 'UPDATE' and tg_table_name = 'evaluation' then
+    perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id))
+    from (select rooftop_id, eval_id from before union select rooftop_id, eval_id from changed) as touched having count(*) > 0;
+  elsif tg_op = 'UPDATE' then
+    perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id))
+    from (
+      select rooftop_id, eval_id from before where stream = 'pricing' union select rooftop_id, eval_id from changed where stream = 'pricing'
+    ) as touched
+    having count(*) > 0;
+  elsif tg_table_name = 'evaluation' then
+    perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id)) from changed having count(*) > 0;
+  else
+    perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id)) from changed where stream = 'pricing' having count(*) > 0;
+  end if;
+  return null;
+end
+$function$
+
+ops.ops.refresh_new_to_pricing(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION ops.refresh_new_to_pricing(rooftops integer[], evals bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with touched as materialized (
+    select * from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
+  ), fact as materialized (
+    select rooftop_id, eval_id from touched join ops.new_to_pricing_facts using (rooftop_id, eval_id)
+  ), emptied as (
+    delete from ops.new_to_pricing as known using touched
+    where (known.rooftop_id, known.eval_id) = (touched.rooftop_id, touched.eval_id)
+      and (known.rooftop_id, known.eval_id) not in (select rooftop_id, eval_id from fact)
+  )
+  insert into ops.new_to_pricing select rooftop_id, eval_id from fact order by 1, 2 on conflict do nothing;
+end
 $function$
 
 ops.ops.refresh_statistics() routine
@@ -2149,9 +2522,8 @@ ops.stock_inbox_part table
   sha256 bytea not null
   outcome character varying(20) not null
   import_id bigint -- The import, or the earlier one with the same content
-  reason text
-  command text -- What imports it after all, for a person who has read the reason; null: the file has to be exported again
   decided_at timestamp with time zone not null default now()
+  result jsonb -- What the check found in a refused list, without its rows; null: it was imported
   constraint stock_inbox_part_file_id_fkey FOREIGN KEY (file_id) REFERENCES ops.stock_inbox_file(file_id) ON DELETE CASCADE
   constraint stock_inbox_part_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['imported'::character varying, 'already-imported'::character varying, 'refused'::character varying])::text[])))
   constraint stock_inbox_part_pkey PRIMARY KEY (file_id, rooftop_id)
@@ -2178,7 +2550,7 @@ ops.stock_upload table
   byte_count integer not null
   content bytea -- The file; null: it was imported, and core.stock_import_row has its rows
   options jsonb not null -- { mode, maps, encoding, delimiter }: how the person wants it to be read
-  result jsonb -- What the dry run found, as of newest_import_id
+  result jsonb -- What the check found, as of newest_import_id
   newest_import_id bigint not null -- The newest import of the rooftop when it was uploaded or checked; 0: none
   corrects_import_id bigint -- The import whose rejected rows it has, corrected
   import_began_at timestamp with time zone -- When a person last confirmed it; the import may be running
@@ -2212,28 +2584,33 @@ ops.unlisted_record table
   -- Records that were stored or moved outside of the list of their window: by a webhook, a retry, or the list of another window. The next certificate that lists the record deletes its row here.
 
 ops.value_check table
-  rooftop_id integer not null
+  rooftop_id integer not null -- Of vehicles: the first rooftop of the dealer group
   stream character varying(40) not null
   round_started_at timestamp with time zone not null
-  round_records integer not null -- Records with payloads when the round began
+  round_records integer not null -- About how many records with payloads, windows, months, records or vehicles there were when the round began
   compared integer not null default 0
-  last_key character varying(400) not null default ''::character varying -- The last record of the round that was compared; empty: none yet
+  last_key character varying(400) not null default ''::character varying -- The last key of the round that was compared; empty: none yet
   compared_at timestamp with time zone
-  full_since timestamp with time zone -- Every record was compared at this time or later: the start of the last round that reached the end, or of "forecourt verify --rows"; null: none did
-  constraint value_check_pkey PRIMARY KEY (rooftop_id, stream)
+  full_since timestamp with time zone -- Everything was compared at this time or later: the start of the last round that reached the end, or of a "forecourt verify" that compares all of it; null: not yet
+  kind character varying(12) not null -- values: rows and payloads, by record; ids: records and certificates, by the start of the window; sums: by the month of completion; records: child rows and their record, and the same record at another rooftop, by record; vehicles: by VIN
+  listed_through timestamp with time zone -- Windows that were listed until then (source time), months that had not ended long before, or records that were entered not long before, have been compared, beside the round; null: none
+  constraint value_check_kind_check CHECK (((kind)::text = ANY ((ARRAY['values'::character varying, 'ids'::character varying, 'sums'::character varying, 'records'::character varying, 'vehicles'::character varying])::text[])))
+  constraint value_check_pkey PRIMARY KEY (rooftop_id, stream, kind)
   constraint value_check_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
-  -- How far the values of the rows of a rooftop and stream were compared with the stored payloads, record by record in the order of their keys.
+  -- How far a rooftop and stream were verified, in the order of their keys: the values of the rows with the stored payloads, record by record; the stored records and counts with the certificates, window by window; the sums of the reports with the rows, month by month; the rows of each record with the record; the vehicles of a dealer group with evaluations and stock.
 
 ops.value_difference table
-  rooftop_id integer not null
+  rooftop_id integer not null -- Of vehicles: the first rooftop of the dealer group
   stream character varying(40) not null
   record_key character varying(400) not null
-  compare_keys text[] not null -- The records to compare again: the record, or those that were compared together with it
-  difference character varying(400) not null -- The first row and its columns, without values
+  compare_keys text[] not null -- What to compare again: the record or window, or those that were compared together with it
+  difference character varying(400) not null -- The first row and its columns, without values; or the ids, the tables, or the other rooftops
   found_at timestamp with time zone not null default now()
-  constraint value_difference_pkey PRIMARY KEY (rooftop_id, stream, record_key)
+  kind character varying(12) not null -- values: of a record; ids: stored records of a window differ from its list; counts: those of its certificate from its ids; sums: of a month from the rows; orphans: child rows whose record is missing; duplicates: an evaluation that is stored under another rooftop too; vehicles: a row of core.vehicle or core.agg_repeat_vehicle
+  constraint value_difference_kind_check CHECK (((kind)::text = ANY ((ARRAY['values'::character varying, 'ids'::character varying, 'counts'::character varying, 'sums'::character varying, 'orphans'::character varying, 'duplicates'::character varying, 'vehicles'::character varying])::text[])))
+  constraint value_difference_pkey PRIMARY KEY (rooftop_id, stream, kind, record_key)
   constraint value_difference_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
-  -- Records whose rows are not what their payloads make, until a replay, a sync or a later comparison finds them equal.
+  -- Records whose rows are not what their payloads make, or that are missing or twice, windows whose records or counts are not what was listed, months whose sums are not those of the rows, and vehicles that are not those of the evaluations and units, until a later comparison finds them equal.
 
 ops.vanished table
   rooftop_id integer not null
@@ -2331,7 +2708,7 @@ ops.window_certificate table
   constraint window_certificate_check CHECK ((window_until > window_from))
   constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
   constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
-  CREATE INDEX window_certificate_doubted ON ops.window_certificate USING btree (rooftop_id, stream, window_from) WHERE ((proof)::text = 'unprovable'::text)
+  CREATE INDEX window_certificate_faulty ON ops.window_certificate USING btree (rooftop_id, stream, window_from) WHERE (((proof)::text = 'unprovable'::text) OR (listed <> ((loaded + quarantined) + vanished)))
   CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)
   CREATE INDEX window_certificate_unsettled ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (NOT settled)
   -- Proof of what one listing of the half-open window [window_from, window_until) returned. Times are by the clock of the source.
@@ -2401,6 +2778,7 @@ pii.evaluation_customer table
   notes text
   erased_at timestamp with time zone
   constraint evaluation_customer_pkey PRIMARY KEY (rooftop_id, eval_id)
+  CREATE INDEX evaluation_customer_key ON pii.evaluation_customer USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   -- The customer of an evaluation, and free text that may name one. Only forecourt_writer and the views of mart_pii read it.
 
 pii.pii.skip_erased_rows_trg() routine
@@ -2434,7 +2812,7 @@ pii.signed_link table
   constraint signed_link_check CHECK ((expires_at > signed_at))
   constraint signed_link_link_kind_check CHECK (((link_kind)::text = ANY ((ARRAY['ppsr_pdf'::character varying, 'car_history_pdf'::character varying])::text[])))
   constraint signed_link_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
-  CREATE INDEX signed_link_expiry ON pii.signed_link USING btree (expires_at)
+  CREATE INDEX signed_link_expiry ON pii.signed_link USING btree (expires_at, rooftop_id)
   CREATE INDEX signed_link_ref ON pii.signed_link USING btree (link_kind, link_ref)
   CREATE TRIGGER skip_erased_rows BEFORE INSERT ON pii.signed_link FOR EACH ROW EXECUTE FUNCTION pii.skip_erased_rows_trg()
   -- The newest signed link to the PDF of each check. Whoever has the link can open the PDF, so dashboards use the permalink instead: GET /links/<link_kind>/<link_ref> of "forecourt serve".

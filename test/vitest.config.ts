@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { runsEveryCase } from './support/cases.ts'
 
 // No limit is meant to measure anything: a test must pass on a machine that has other work.
 const timeouts = {
@@ -24,13 +25,48 @@ const exclude = [
   ],
 ]
 
-// To load Malloy takes three seconds of CPU.
-if (process.env['FORECOURT_TEST_ALL'] !== '1')
-  exclude.push('test/warehouse/marts/malloy.pg.test.ts')
+// These take many seconds of CPU each, for many cases of what other files show in one.
+if (!runsEveryCase)
+  exclude.push(
+    'test/api/rate/processes.pg.test.ts',
+    'test/app/commands/api-bill-timeout.pg.test.ts',
+    'test/app/commands/cron.pg.test.ts',
+    'test/app/commands/long-output.test.ts',
+    'test/app/commands/warehouse.pg.test.ts',
+    'test/app/scheduler/three-schedulers.pg.test.ts',
+    'test/crash/crash.pg.test.ts',
+    'test/crash/idle-night.pg.test.ts',
+    'test/crash/postgres-restart.pg.test.ts',
+    'test/deploy/systemd.pg.test.ts',
+    'test/faults/clock.pg.test.ts',
+    'test/privacy/erase/rows-after-erasure.pg.test.ts',
+    'test/readme.pg.test.ts',
+    'test/simulation/mutants.pg.test.ts',
+    'test/stock/import-model.pg.test.ts',
+    'test/streams/stock-prices/batch-crash.pg.test.ts',
+    'test/streams/stock-prices/due.pg.test.ts',
+    'test/sync/completeness.pg.test.ts',
+    'test/tracing/documented.test.ts',
+    'test/warehouse/access/managed.pg.test.ts',
+    'test/warehouse/access/moved-rooftop.pg.test.ts',
+    'test/warehouse/lake/known-changes.pg.test.ts',
+    'test/warehouse/lake/readers.pg.test.ts',
+    'test/warehouse/lake/scheduled.pg.test.ts',
+    'test/warehouse/marts/charts.pg.test.ts',
+    'test/warehouse/marts/malloy.pg.test.ts',
+    'test/web/operations/restore.pg.test.ts',
+  )
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
+    tags: [
+      {
+        name: 'ci',
+        description: 'Takes seconds, and shows what other tests of its file or folder show too.',
+      },
+    ],
+    ...(runsEveryCase ? {} : { tagsFilter: ['!ci'] }),
     // Many tests wait for a child, a poll or a delay: as many workers as cores left the machine idle for a third of the time.
     maxWorkers: availableParallelism() + 2,
     // Files share the modules of their worker: to evaluate them again for each took a quarter of the time.

@@ -77,7 +77,7 @@ const allowed: readonly { readonly file?: RegExp; readonly text: RegExp; readonl
     { text: /stock looks like/g, why: 'the beginning of two issue codes' },
     { text: /in stock elsewhere/g, why: 'an issue code' },
     {
-      file: /\/learn\/|commands\/wire|^CHANGELOG/,
+      file: /\/learn\/|commands\/wire|console\/(pages\/)?names|^CHANGELOG/,
       text: /\belsewhere\b/g,
       why: 'a state of `wire check` in --json',
     },

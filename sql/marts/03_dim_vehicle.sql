@@ -1,33 +1,22 @@
 -- grain: one row per vehicle of a dealer group, by VIN
 create or replace view mart.dim_vehicle as
-with seen as (
-  select e.group_id, e.vehicle_vin as vin, e.make, e.model, e.variant, e.model_year, e.colour, e.created_at as seen_at, 1 as evaluations, 0 as in_stock
-  from core.evaluation as e
-  where e.vehicle_vin is not null
-  union all
-  select r.group_id, s.vin, s.make, s.model, s.variant, s.model_year, null, s.first_seen_at, 0, (s.off_stock_at is null)::int
-  from core.stock_unit as s
-  join core.rooftop as r using (rooftop_id)
-  where length(s.vin) = 17
-)
 select
-  (v.group_id || '-' || v.vin)::varchar(60) as vehicle_key,
+  v.vehicle_key,
   v.group_id,
-  v.vin::varchar(17) as vin,
+  v.vin,
   (v.vin ~ '^[A-HJ-NPR-Z0-9]{17}$') as is_vin_well_formed,
-  (array_agg(v.make order by v.seen_at desc) filter (where v.make is not null))[1]::varchar(120) as make,
-  (array_agg(v.model order by v.seen_at desc) filter (where v.model is not null))[1]::varchar(200) as model,
-  (array_agg(v.variant order by v.seen_at desc) filter (where v.variant is not null))[1]::varchar(255) as variant,
-  (array_agg(v.model_year order by v.seen_at desc) filter (where v.model_year is not null))[1] as model_year,
-  (array_agg(v.colour order by v.seen_at desc) filter (where v.colour is not null))[1]::varchar(120) as colour,
-  sum(v.evaluations)::int as evaluations,
-  (max(v.in_stock) = 1) as is_in_stock,
-  min(v.seen_at) as first_seen_at,
-  max(v.seen_at) as last_seen_at
-from seen as v
-group by v.group_id, v.vin;
+  v.make,
+  v.model,
+  v.variant,
+  v.model_year,
+  v.colour,
+  v.evaluations,
+  v.is_in_stock,
+  v.first_seen_at,
+  v.last_seen_at
+from core.vehicle as v;
 
-comment on view mart.dim_vehicle is 'Vehicles that were appraised or are in stock, one row per VIN of 17 characters and dealer group. The description is from the newest evaluation or stock list that has one. Filter by vin, which has an index; a join reads every vehicle once. | grain: one row per vehicle of a dealer group, by VIN | key: vehicle_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on view mart.dim_vehicle is 'Vehicles that were appraised or are in stock, one row per VIN of 17 characters and dealer group. The description is from the newest evaluation or stock list that has one. vehicle_key and vin have an index. | grain: one row per vehicle of a dealer group, by VIN | key: vehicle_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.dim_vehicle.vehicle_key is 'Dealer group and VIN in one column | unit: id | source: group_id and vin';
 comment on column mart.dim_vehicle.group_id is 'Dealer group | unit: id | source: core.rooftop.group_id';
 comment on column mart.dim_vehicle.vin is 'VIN in capitals | unit: text | source: core.evaluation.vin [A §2 VIN], core.stock_unit.vin';

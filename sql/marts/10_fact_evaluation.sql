@@ -1,10 +1,10 @@
 -- grain: one row per evaluation
 create or replace view mart.fact_evaluation as
 select
-  (e.rooftop_id || '-' || e.eval_id)::varchar(32) as evaluation_key,
+  (e.rooftop_id::text || '-' || e.eval_id::text)::varchar(32) as evaluation_key,
   e.rooftop_id,
   e.eval_id,
-  (case when length(e.vin) = 17 then e.group_id || '-' || upper(e.vin) end)::varchar(60) as vehicle_key,
+  (e.group_id::text || '-' || e.vehicle_vin)::varchar(60) as vehicle_key,
   e.user_id,
   e.completed_at is not null as is_complete,
   e.gone_at is not null as is_gone,
@@ -31,7 +31,7 @@ select
 from core.evaluation as e;
 
 comment on view mart.fact_evaluation is 'Appraisals with their current values. | grain: one row per evaluation | key: evaluation_key | history: current state; earlier ones in fact_evaluation_change | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_evaluation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id';
+comment on column mart.fact_evaluation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id';
 comment on column mart.fact_evaluation.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_evaluation.eval_id is 'EvalID of the appraisal service | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
 comment on column mart.fact_evaluation.vehicle_key is 'Vehicle; null unless the VIN has 17 characters | unit: id | source: core.evaluation.group_id and vin | joins: dim_vehicle.vehicle_key';

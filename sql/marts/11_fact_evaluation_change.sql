@@ -1,7 +1,7 @@
 -- grain: one row per evaluation and observed content
 create or replace view mart.fact_evaluation_change as
 select
-  (v.rooftop_id || '-' || v.eval_id)::varchar(32) as evaluation_key,
+  (v.rooftop_id::text || '-' || v.eval_id::text)::varchar(32) as evaluation_key,
   v.rooftop_id,
   v.eval_id,
   v.version_no,
@@ -20,7 +20,7 @@ from core.evaluation_version as v
 join core.rooftop as r using (rooftop_id);
 
 comment on view mart.fact_evaluation_change is 'Every observed content of an evaluation. Several edits between two reads appear as one. The first row is the content as first read. | grain: one row per evaluation and observed content | key: evaluation_key, version_no | history: all observed contents since loading began | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_evaluation_change.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_evaluation_change.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_evaluation_change.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_evaluation_change.eval_id is 'EvalID of the appraisal service | unit: id | source: core.evaluation_version.eval_id';
 comment on column mart.fact_evaluation_change.version_no is '1 is the first observed content | unit: number | source: core.evaluation_version.version_no';

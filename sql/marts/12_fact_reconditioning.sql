@@ -1,7 +1,7 @@
 -- grain: one row per reconditioning line and content of the evaluation in which it first appeared
 create or replace view mart.fact_reconditioning as
 select
-  (i.rooftop_id || '-' || i.eval_id)::varchar(32) as evaluation_key,
+  (i.rooftop_id::text || '-' || i.eval_id::text)::varchar(32) as evaluation_key,
   i.rooftop_id,
   i.eval_id,
   i.first_version,
@@ -19,7 +19,7 @@ from core.reconditioning_item as i
 join core.rooftop as r using (rooftop_id);
 
 comment on view mart.fact_reconditioning is 'Reconditioning lines, current and past. The service gives them no id: a changed list is stored as a new set of lines. | grain: one row per reconditioning line and content of the evaluation in which it first appeared | key: evaluation_key, first_version, line_no | history: all observed contents since loading began | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_reconditioning.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_reconditioning.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_reconditioning.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_reconditioning.eval_id is 'EvalID of the appraisal service | unit: id | source: core.reconditioning_item.eval_id';
 comment on column mart.fact_reconditioning.first_version is 'version_no of the evaluation in which the line first appeared | unit: number | source: core.reconditioning_item.first_version';

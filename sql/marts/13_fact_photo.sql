@@ -1,7 +1,7 @@
 -- grain: one row per photo of an evaluation
 create or replace view mart.fact_photo as
 select
-  (p.rooftop_id || '-' || p.eval_id)::varchar(32) as evaluation_key,
+  (p.rooftop_id::text || '-' || p.eval_id::text)::varchar(32) as evaluation_key,
   p.rooftop_id,
   p.eval_id,
   p.photo_id,
@@ -15,7 +15,7 @@ select
 from core.photo as p;
 
 comment on view mart.fact_photo is 'Photos: id, order and hero, without the images. The permalink GET /links/photo/<photo_id> of "forecourt serve" opens the image. | grain: one row per photo of an evaluation | key: evaluation_key, photo_id | history: removed photos stay and have removed_at | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_photo.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_photo.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_photo.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_photo.eval_id is 'EvalID of the appraisal service | unit: id | source: core.photo.eval_id';
 comment on column mart.fact_photo.photo_id is 'Photo id of the service | unit: id | source: core.photo.photo_id [A §2 Photos]';

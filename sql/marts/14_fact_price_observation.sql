@@ -1,7 +1,7 @@
 -- grain: one row per evaluation, price source and different answer
 create or replace view mart.fact_price_observation as
 select
-  (p.rooftop_id || '-' || p.eval_id)::varchar(32) as evaluation_key,
+  (p.rooftop_id::text || '-' || p.eval_id::text)::varchar(32) as evaluation_key,
   p.rooftop_id,
   p.eval_id,
   p.price_source,
@@ -22,7 +22,7 @@ select
 from core.price_observation as p;
 
 comment on view mart.fact_price_observation is 'Prices of an evaluation from price sources. A row is added only when the answer differs from the one before. The first row is what was known at the appraisal. | grain: one row per evaluation, price source and different answer | key: evaluation_key, price_source, observed_at | history: complete | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_price_observation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_price_observation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_price_observation.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_price_observation.eval_id is 'EvalID of the appraisal service | unit: id | source: core.price_observation.eval_id';
 comment on column mart.fact_price_observation.price_source is 'pricing_ai: the pricing AI of the appraisal service | unit: text | source: core.price_observation.price_source';

@@ -1,7 +1,7 @@
 -- grain: one row per PPSR search or Car History report
 create or replace view mart.fact_vehicle_check as
 select
-  (c.rooftop_id || '-' || c.eval_id)::varchar(32) as evaluation_key,
+  (c.rooftop_id::text || '-' || c.eval_id::text)::varchar(32) as evaluation_key,
   c.rooftop_id,
   c.eval_id,
   c.check_kind,
@@ -21,7 +21,7 @@ select
 from core.vehicle_check as c;
 
 comment on view mart.fact_vehicle_check is 'PPSR searches and Car History reports of the appraisal service. Each has one row, even where several evaluations of the dealer group list it. The permalink GET /links/<check_kind>_pdf/<check_ref> of "forecourt serve" opens the PDF. | grain: one row per PPSR search or Car History report | key: rooftop_id, check_kind, check_ref | history: current state; statuses of its watch in fact_watch_status_change | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_vehicle_check.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_vehicle_check.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_vehicle_check.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_vehicle_check.eval_id is 'EvalID of the appraisal service | unit: id | source: core.vehicle_check.eval_id';
 comment on column mart.fact_vehicle_check.check_kind is 'ppsr or car_history | unit: text | source: core.vehicle_check.check_kind';

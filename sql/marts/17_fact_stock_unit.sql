@@ -4,7 +4,7 @@ select
   s.rooftop_id,
   s.stock_no,
   (case when length(s.vin) = 17 then r.group_id || '-' || upper(s.vin) end)::varchar(60) as vehicle_key,
-  (o.eval_rooftop_id || '-' || o.eval_id)::varchar(32) as evaluation_key,
+  (o.eval_rooftop_id::text || '-' || o.eval_id::text)::varchar(32) as evaluation_key,
   o.match_rule,
   s.vin,
   s.adcode,

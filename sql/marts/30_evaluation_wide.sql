@@ -1,13 +1,13 @@
 -- grain: one row per evaluation
 create or replace view mart.evaluation_wide as
 select
-  (e.rooftop_id || '-' || e.eval_id)::varchar(32) as evaluation_key,
+  (e.rooftop_id::text || '-' || e.eval_id::text)::varchar(32) as evaluation_key,
   e.rooftop_id,
   r.rooftop_name,
   g.group_code as group_name,
   r.region,
   e.eval_id,
-  (case when length(e.vin) = 17 then e.group_id || '-' || upper(e.vin) end)::varchar(60) as vehicle_key,
+  (e.group_id::text || '-' || e.vehicle_vin)::varchar(60) as vehicle_key,
   e.user_id,
   u.display_name as salesperson,
   coalesce(u.is_generated_link_account, false) as is_link_captured,
@@ -75,7 +75,7 @@ left join lateral (
 ) as b on true;
 
 comment on view mart.evaluation_wide is 'Appraisals with the columns that reports need most: rooftop, salesperson, vehicle, first and current guide prices, PPSR searches, and whether the vehicle was bought. | grain: one row per evaluation | key: evaluation_key | history: current state | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.evaluation_wide.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id';
+comment on column mart.evaluation_wide.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id';
 comment on column mart.evaluation_wide.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.evaluation_wide.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.evaluation_wide.group_name is 'Dealer group, as the config names it | unit: text | source: core.rooftop_group.group_code';

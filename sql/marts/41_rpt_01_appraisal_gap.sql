@@ -3,7 +3,7 @@ create or replace view mart.rpt_01_appraisal_gap as
 select
   a.rooftop_id,
   r.rooftop_name,
-  (a.rooftop_id || '-' || a.eval_id)::varchar(32) as evaluation_key,
+  (a.rooftop_id::text || '-' || a.eval_id::text)::varchar(32) as evaluation_key,
   a.eval_id,
   a.completed_date_local as completed_date,
   a.month_start,

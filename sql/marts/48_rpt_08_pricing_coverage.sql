@@ -21,6 +21,17 @@ with counted as (
     sum(failed)::int as failed
   from counted
   group by rooftop_id, month_start
+), confirmed as (
+  -- No sum holds the confirmations, because those of each night would rewrite it.
+  select
+    a.rooftop_id,
+    a.month_start,
+    avg((now() at time zone r.time_zone)::date - (p.last_confirmed_at at time zone r.time_zone)::date)::numeric(12,2) as average_age_days,
+    min(p.last_confirmed_at) as oldest_confirmed_at
+  from core.agg_appraisal as a
+  join core.rooftop as r using (rooftop_id)
+  join core.price_observation as p on p.rooftop_id = a.rooftop_id and p.eval_id = a.eval_id and p.price_source = 'pricing_ai' and p.is_current
+  group by a.rooftop_id, a.month_start
 )
 select
   s.rooftop_id,
@@ -36,20 +47,7 @@ select
   confirmed.oldest_confirmed_at
 from summed as s
 join core.rooftop as r using (rooftop_id)
--- No sum holds the confirmations, because those of each night would rewrite it. A query without these columns does not read them.
-left join lateral (
-  select
-    avg((now() at time zone r.time_zone)::date - (p.last_confirmed_at at time zone r.time_zone)::date)::numeric(12,2) as average_age_days,
-    min(p.last_confirmed_at) as oldest_confirmed_at
-  from core.agg_appraisal as a
-  -- One at a time: a join would read every price of the rooftop for each month.
-  cross join lateral (
-    select last_confirmed_at from core.price_observation
-    where rooftop_id = a.rooftop_id and eval_id = a.eval_id and price_source = 'pricing_ai' and is_current
-    limit 1
-  ) as p
-  where a.rooftop_id = s.rooftop_id and a.month_start = s.month_start
-) as confirmed on true;
+left join confirmed using (rooftop_id, month_start);
 
 comment on view mart.rpt_08_pricing_coverage is 'Which appraisals have a guide price, which cannot have one, and how old are the prices? priced, cannot_be_priced, failed and not_asked add up to evaluations, except for those whose answer is being polled. | grain: one row per rooftop and month | key: rooftop_id, month_start | history: current prices of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_08_pricing_coverage.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';

@@ -3,7 +3,7 @@ create or replace view mart.rpt_09_ev_battery_health as
 select
   e.rooftop_id,
   r.rooftop_name,
-  (e.rooftop_id || '-' || e.eval_id)::varchar(32) as evaluation_key,
+  (e.rooftop_id::text || '-' || e.eval_id::text)::varchar(32) as evaluation_key,
   e.eval_id,
   e.completed_date_local as completed_date,
   date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
@@ -31,7 +31,7 @@ where e.completed_date_local is not null and e.gone_at is null;
 comment on view mart.rpt_09_ev_battery_health is 'State of health of batteries as vehicle makers report it, and missing readings. | grain: one row per evaluation with a current reconditioning line of type info | key: evaluation_key | history: current state | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_09_ev_battery_health.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_09_ev_battery_health.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_09_ev_battery_health.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.rpt_09_ev_battery_health.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.rpt_09_ev_battery_health.eval_id is 'EvalID of the appraisal service | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
 comment on column mart.rpt_09_ev_battery_health.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.rpt_09_ev_battery_health.month_start is 'First day of the month of completion | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';

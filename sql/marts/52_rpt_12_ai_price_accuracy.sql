@@ -8,7 +8,7 @@ select
   s.make,
   s.model,
   s.model_year,
-  (o.eval_rooftop_id || '-' || o.eval_id)::varchar(32) as evaluation_key,
+  (o.eval_rooftop_id::text || '-' || o.eval_id::text)::varchar(32) as evaluation_key,
   o.acquired_on,
   date_trunc('month', o.acquired_on::timestamp)::date as month_start,
   s.currency_code,

@@ -3,7 +3,7 @@ create or replace view mart.appraisal_accuracy as
 select
   e.rooftop_id,
   r.rooftop_name,
-  (e.rooftop_id || '-' || e.eval_id)::varchar(32) as evaluation_key,
+  (e.rooftop_id::text || '-' || e.eval_id::text)::varchar(32) as evaluation_key,
   e.eval_id,
   e.completed_date_local as completed_date,
   date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
@@ -54,7 +54,7 @@ where e.final_price is not null and e.completed_date_local is not null and e.gon
 comment on view mart.appraisal_accuracy is 'How close is the appraised price to the guide price 30 days (720 hours) after completion? When the guide was not requested then, the first later answer counts. Evaluations without such a guide price are not included. | grain: one row per evaluation with a final price whose guide was known 30 days later | key: evaluation_key | history: current state of the evaluation, guide price of that time | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.appraisal_accuracy.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.appraisal_accuracy.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.appraisal_accuracy.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.appraisal_accuracy.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.appraisal_accuracy.eval_id is 'EvalID of the appraisal service | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
 comment on column mart.appraisal_accuracy.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.appraisal_accuracy.month_start is 'First day of the month of completion | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';

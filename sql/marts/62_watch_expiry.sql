@@ -3,7 +3,7 @@ create or replace view mart.watch_expiry as
 select
   c.rooftop_id,
   r.rooftop_name,
-  (c.rooftop_id || '-' || c.eval_id)::varchar(32) as evaluation_key,
+  (c.rooftop_id::text || '-' || c.eval_id::text)::varchar(32) as evaluation_key,
   c.eval_id,
   c.check_ref,
   c.vin,
@@ -37,7 +37,7 @@ where c.check_kind = 'ppsr' and c.gone_at is null and c.watch_ends_at > now()
 comment on view mart.watch_expiry is 'PPSR searches whose 14 days of watching end soon: which cars should be searched again before that? Watches that have ended, changed or are switched off are not included. | grain: one row per PPSR search whose watch is active | key: rooftop_id, eval_id, check_ref | history: none | freshness: as of the last good run of vehicle-checks: see data_freshness';
 comment on column mart.watch_expiry.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.watch_expiry.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.watch_expiry.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.watch_expiry.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.watch_expiry.eval_id is 'Evaluation of the search | unit: id | source: core.vehicle_check.eval_id';
 comment on column mart.watch_expiry.check_ref is 'Id of the search at the service | unit: id | source: core.vehicle_check.check_ref';
 comment on column mart.watch_expiry.vin is 'VIN that was searched | unit: text | source: core.vehicle_check.vin';

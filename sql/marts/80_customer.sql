@@ -1,7 +1,7 @@
 -- grain: one row per evaluation with a customer
 create or replace view mart_pii.customer as
 select
-  (c.rooftop_id || '-' || c.eval_id)::varchar(32) as evaluation_key,
+  (c.rooftop_id::text || '-' || c.eval_id::text)::varchar(32) as evaluation_key,
   c.rooftop_id,
   r.rooftop_name,
   c.eval_id,
@@ -20,7 +20,7 @@ where c.erased_at is null
   and coalesce(c.customer_name, c.phone, c.email, c.address, c.suburb) is not null;
 
 comment on view mart_pii.customer is 'The customer of an evaluation, only for bi_pii_reader. Erased customers and evaluations without a customer are not included. | grain: one row per evaluation with a customer | key: evaluation_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart_pii.customer.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart_pii.customer.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart_pii.customer.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart_pii.customer.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name (config)';
 comment on column mart_pii.customer.eval_id is 'EvalID of the appraisal service | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';

@@ -6,11 +6,10 @@ do $$
 declare
   leaving constant varchar := current_setting('forecourt.uid');
   id int;
-  of_group int;
   sellers bigint[];
   part record;
 begin
-  select rooftop_id, group_id into id, of_group from core.rooftop where rooftop_uid = leaving;
+  select rooftop_id into id from core.rooftop where rooftop_uid = leaving;
   if id is null then
     raise exception 'no rooftop has the uid %', leaving;
   end if;
@@ -39,7 +38,5 @@ begin
   delete from pii.app_user_email where user_id = any(sellers);
   delete from core.app_user where user_id = any(sellers);
   delete from core.rooftop where rooftop_id = id;
-  -- Its evaluations of vehicles that other rooftops of the group appraised too are gone.
-  perform core.repeat_rebuild(of_group);
 end
 $$;

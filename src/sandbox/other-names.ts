@@ -1,7 +1,7 @@
 import { documentedEvaluationPaths } from '../api/contract/appraisal/shapes.ts'
 import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 import { defaultWire, type WireSettings, wireSettings } from '../values/wire.ts'
-import type { VehicleCheck } from './checks.ts'
+import type { CheckKind, VehicleCheck } from './checks.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import type { Evaluation, EvaluationFields } from './world-types.ts'
 
@@ -79,16 +79,27 @@ const spellings: readonly Spelling[] = [
   (word) => word.replaceAll(' ', ''),
 ]
 
-/** How the service writes what the settings name, and its fields beside them: each is easily taken for one of those. */
+/** How a service writes what the settings name, and what it sends beside that. Each record is given with what the documents and the settings
+ *  name. */
 export interface Decoys {
-  /** A value as the service writes it; by the group and the name of its setting. */
+  /** A value as the service writes it, by the group and the name of its setting; undefined: it does not send it. */
   encode(group: string, name: string, value: unknown): unknown
-  evaluation(fields: EvaluationFields, evaluation: Evaluation): JsonObject
-  listItem(evaluation: Evaluation): JsonObject
-  /** Beside the list of evaluations, where that is not the whole answer. */
-  envelope(): JsonObject
-  check(check: VehicleCheck, signedLink: string): JsonObject
-  watched(check: VehicleCheck): JsonObject
+  evaluation(body: JsonObject, fields: EvaluationFields, evaluation: Evaluation): JsonObject
+  listItem(body: JsonObject, evaluation: Evaluation): JsonObject
+  /** The answer of `/getevallist`. */
+  list(body: unknown): unknown
+  /** null: the items as they are. */
+  pastChecks(kind: CheckKind, items: readonly ListedCheck[]): readonly JsonObject[] | null
+  watchedChecks(items: readonly ListedCheck[]): readonly JsonObject[] | null
+  /** The answer of `/ppsrwatch`. */
+  watch(body: JsonObject, checks: readonly VehicleCheck[]): JsonObject
+}
+
+/** An item of a list of checks. */
+export interface ListedCheck {
+  readonly check: VehicleCheck
+  readonly body: JsonObject
+  readonly signedLink: string
 }
 
 /** A service with other names: what a client has to set, and what is beside them. */
@@ -232,25 +243,36 @@ function drawDecoys(wire: WireSettings, random: SeededRandom, spell: Spelling): 
   const endOf = ({ searchedAt }: VehicleCheck) => new Date(searchedAt.getTime() + 14 * 86_400_000)
   return {
     encode: drawEncoding(random),
-    evaluation: (fields, one) =>
-      Object.fromEntries(all.map(([name, make]) => [name, make(fields, one)])),
-    listItem: ({ evalId, createdAt }) => ({
+    evaluation: (body, fields, one) => ({
+      ...Object.fromEntries(all.map(([name, make]) => [name, make(fields, one)])),
+      ...body,
+    }),
+    listItem: (body, { evalId, createdAt }) => ({
       ...filled(listItem(), evalId - 1, createdAt),
       ...filled(copy(), evalId),
+      ...body,
     }),
-    envelope: () => ({ [spell('page')]: { [spell('number')]: 1 }, ...people() }),
-    check: (check, link) => ({
-      ...filled(ofCheck(), endOf(check)),
-      ...filled(vehicle(), keyOf(check)),
-      ...filled(thumbnail(), link.replace(/\/pdf\/.*/, '/logo.png')),
-      ...filled(copy(), check.id),
-    }),
-    watched: (check) => ({
-      ...filled(ofCheck(), endOf(check)),
-      ...filled(vehicle(), keyOf(check)),
-      ...filled(copy(), check.id),
-      ...filled(word(), 'watching'),
-    }),
+    list: (body) =>
+      Array.isArray(body)
+        ? body
+        : { [spell('page')]: { [spell('number')]: 1 }, ...people(), ...(body as object) },
+    pastChecks: (_, items) =>
+      items.map(({ check, body, signedLink }) => ({
+        ...filled(ofCheck(), endOf(check)),
+        ...filled(vehicle(), keyOf(check)),
+        ...filled(thumbnail(), signedLink.replace(/\/pdf\/.*/, '/logo.png')),
+        ...filled(copy(), check.id),
+        ...body,
+      })),
+    watchedChecks: (items) =>
+      items.map(({ check, body }) => ({
+        ...filled(ofCheck(), endOf(check)),
+        ...filled(vehicle(), keyOf(check)),
+        ...filled(copy(), check.id),
+        ...filled(word(), 'watching'),
+        ...body,
+      })),
+    watch: (body) => body,
   }
 }
 

@@ -16,7 +16,7 @@ export interface Rendering {
   photoBaseUrl: string
   /** Whether list items carry an update time; the document does not show them [A §4]. */
   readonly listCarriesUpdatedAt: boolean
-  /** Fields that neither the documents nor the settings name; left out: none. */
+  /** What neither the documents nor the settings name; left out: nothing. */
   readonly decoys?: Decoys | undefined
 }
 
@@ -49,12 +49,8 @@ export function renderEvaluation(
   }
   const unshown = encoded(rendering, 'evaluation', unshownFields(world, evaluation, fields))
   valuesAt(rendering.wire.evaluation, unshown, body)
-  return {
-    ...rendering.decoys?.evaluation(fields, evaluation),
-    ...body,
-    ...fields.extra,
-    ...world.poisonOf(evaluation.evalId),
-  }
+  const whole = rendering.decoys?.evaluation(body, fields, evaluation) ?? body
+  return { ...whole, ...fields.extra, ...world.poisonOf(evaluation.evalId) }
 }
 
 /** The values as this service writes them. */
@@ -72,9 +68,9 @@ export function renderListItem(evaluation: Evaluation, rendering: Rendering, now
   const { wire, listCarriesUpdatedAt } = rendering
   if (firstCandidate(wire.evalList.id) === '') return evaluation.evalId
   const updated = listCarriesUpdatedAt ? { updatedAt: updatedAt(evaluation, now) } : {}
-  const item = { ...rendering.decoys?.listItem(evaluation) }
   const values = encoded(rendering, 'evalList', { id: evaluation.evalId, ...updated })
-  return valuesAt(wire.evalList, values, item)
+  const item = valuesAt(wire.evalList, values)
+  return rendering.decoys?.listItem(item, evaluation) ?? item
 }
 
 /** A photo in `Photos` [A §2]. */
@@ -202,7 +198,8 @@ export function setAtPath(body: JsonObject, path: JsonPath, value: unknown): voi
   const last = keys.pop()!
   let target = body
   for (const key of keys) {
-    if (!Object.hasOwn(target, key)) target[key] = {}
+    const inner = Object.hasOwn(target, key) ? target[key] : null
+    if (inner === null || typeof inner !== 'object') target[key] = {}
     target = target[key] as JsonObject
   }
   target[last] = value

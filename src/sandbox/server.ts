@@ -53,7 +53,7 @@ export interface SandboxOptions {
   readonly limits?: Partial<SandboxLimits>
   /** Whether list items carry an update time; default true. */
   readonly listCarriesUpdatedAt?: boolean
-  /** Fields that neither the documents nor the wire settings name; default: none. */
+  /** What neither the documents nor the wire settings name; default: nothing. */
   readonly decoys?: Decoys | undefined
   /** Start of signed photo links; default: the address of the sandbox, which serves them. */
   readonly photoBaseUrl?: string

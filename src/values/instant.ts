@@ -153,3 +153,14 @@ export function utcText(at: Date | string): string {
 export function withUtcTimes(text: string): string {
   return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g, utcText)
 }
+
+/** null: one of them is null, or there are none. */
+export function earliest(times: readonly (Date | null)[]): Date | null {
+  if (times.length === 0 || times.includes(null)) return null
+  return new Date(Math.min(...times.map(Number)))
+}
+
+/** null: there are none. */
+export function latest(times: readonly Date[]): Date | null {
+  return times.length === 0 ? null : new Date(Math.max(...times.map(Number)))
+}

@@ -1,3 +1,5 @@
+import type { DistanceUnit } from './distance-unit.ts'
+
 /** A rooftop as the warehouse knows it: the config's entry with its surrogate keys. */
 export interface RooftopRow {
   readonly id: number
@@ -9,5 +11,5 @@ export interface RooftopRow {
   readonly region: 'AU' | 'US' | 'GCC'
   readonly timeZone: string
   readonly currency: string
-  readonly odometerUnit: 'km' | 'mi'
+  readonly odometerUnit: DistanceUnit
 }

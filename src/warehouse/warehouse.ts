@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Config } from '../app/config/read.ts'
 import { UsageError } from '../errors.ts'
@@ -78,8 +79,9 @@ export async function prepareWarehouse(
 }
 
 async function hasQueue(pool: pg.Pool): Promise<boolean> {
-  const { rows } = await pool.query("select to_regclass('pgboss.queue') is not null as present")
-  return rows[0].present
+  const { rows } = await sql<{ present: boolean }>`
+    select to_regclass('pgboss.queue') is not null as present`.execute(openDb(pool))
+  return rows[0]!.present
 }
 
 /** UsageError in a folder with neither a config nor an embedded Postgres: it is the wrong one, and no Postgres must be made in it. */

@@ -7,7 +7,6 @@ import { openPool } from '#src/warehouse/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/warehouse/db/embedded.ts'
 import { prepareWarehouse } from '#src/warehouse/warehouse.ts'
 import { smallFixture } from '../app/commands/sync-fixture.ts'
-import { runsEveryCase } from '../support/cases.ts'
 import { until } from '../support/child.ts'
 import { type ChildWarehouse, openChildFixture } from '../support/child-fixture.ts'
 import { databaseUrl } from '../support/postgres-url.ts'
@@ -17,7 +16,9 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const daemons = [['schedule'], ['worker']] as const
 
-test('a command that starts while Postgres is down logs this, waits, and starts once it answers', async () => {
+test('a command that starts while Postgres is down logs this, waits, and starts once it answers', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using folder = await temporaryFolder()
   const { url } = await ensureEmbedded(folder.path)
@@ -104,7 +105,7 @@ test('a wrong password and an unknown database are reported at once; only a daem
   expect(refused.lines).toEqual([])
 })
 
-test.runIf(runsEveryCase)('a running worker survives a dropped and restored database', async () => {
+test('a running worker survives a dropped and restored database', { tags: 'ci' }, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   await warehouse.night()
@@ -147,30 +148,29 @@ async function connectionsTo(admin: Awaited<ReturnType<typeof openPool>>, name: 
   return rows[0]!.count
 }
 
-test.runIf(runsEveryCase)(
-  'processes older than the warehouse end with exit 1, even when idle, and fail to start with exit 2',
-  async () => {
-    await using fixture = await openChildFixture(smallFixture())
-    await using warehouse = await fixture.warehouse()
-    await warehouse.night()
-    const running = daemons.map((args) => warehouse.start(args))
-    await until(() => running[0]!.stderr().includes('is scheduled'))
-    await until(() => running[1]!.stderr().includes('at work'))
+test('processes older than the warehouse end with exit 1, even when idle, and fail to start with exit 2', {
+  tags: 'ci',
+}, async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  const running = daemons.map((args) => warehouse.start(args))
+  await until(() => running[0]!.stderr().includes('is scheduled'))
+  await until(() => running[1]!.stderr().includes('at work'))
 
-    await warehouse.database.pool.query(
-      "insert into ops.schema_migration (version, name, checksum) values (9999, 'newer', 'x')",
-    )
+  await warehouse.database.pool.query(
+    "insert into ops.schema_migration (version, name, checksum) values (9999, 'newer', 'x')",
+  )
 
-    for (const child of running) {
-      const { code, stderr } = await child.ended
-      expect({ code, stderr }).toMatchObject({
-        ...{ code: 1, stderr: expect.stringContaining('restart it with the new version') },
-      })
-    }
-    for (const args of [...daemons, ['sync'], ['status']]) {
-      const { code, stderr } = await warehouse.run(args)
-      expect({ args, code }).toEqual({ args, code: 2 })
-      expect(stderr).toContain('This warehouse is newer')
-    }
-  },
-)
+  for (const child of running) {
+    const { code, stderr } = await child.ended
+    expect({ code, stderr }).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('restart it with the new version') },
+    })
+  }
+  for (const args of [...daemons, ['sync'], ['status']]) {
+    const { code, stderr } = await warehouse.run(args)
+    expect({ args, code }).toEqual({ args, code: 2 })
+    expect(stderr).toContain('This warehouse is newer')
+  }
+})

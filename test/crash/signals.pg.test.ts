@@ -52,7 +52,9 @@ test('a run right after a SIGKILL takes the work over at once', async () => {
   await expectTruth(warehouse)
 })
 
-test('while a frozen run is alive a second one exits 3 and starts nothing; the first one then finishes', async () => {
+test('while a frozen run is alive a second one exits 3 and starts nothing; the first one then finishes', {
+  tags: 'ci',
+}, async () => {
   await using warehouse = await fixture.warehouse()
   const { child, hurry } = await startSlowSync(fixture, warehouse)
   await freeze(child)
@@ -76,7 +78,9 @@ test('while a frozen run is alive a second one exits 3 and starts nothing; the f
   await expectTruth(warehouse)
 })
 
-test('a frozen run whose work was taken over writes nothing and logs this', async () => {
+test('a frozen run whose work was taken over writes nothing and logs this', {
+  tags: 'ci',
+}, async () => {
   await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   const { child, hurry } = await startSlowSync(fixture, warehouse)

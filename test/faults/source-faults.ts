@@ -251,7 +251,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     fault: 'a webhook twice, out of order, before the list, forged, huge, slow',
     holds: 'each delivery counts once, and the evaluation is read again',
     tests: [
-      [hints, 'a thousand deliveries, doubled and shuffled, make one version of each change'],
+      [hints, 'many deliveries, doubled and shuffled, make one version of each change'],
       [
         hints,
         'a late completion is in the warehouse before any sync, and what is certified stays proved',

@@ -6,6 +6,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {
     include: ['test/faults/**/*.test.ts', 'test/simulation/**/*.test.ts'],
+    strictTags: false,
     fileParallelism: false,
     globalSetup: ['test/support/postgres-setup.ts'],
     testTimeout: 300_000,

@@ -1,5 +1,4 @@
 import { expect, test, vi } from 'vitest'
-import { runsEveryCase } from '../support/cases.ts'
 import type { Child } from '../support/child.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { type Deployment, expectTruthOnce, openDeployment, waitAtMost } from './deployment.ts'
@@ -40,47 +39,41 @@ async function expectTheRest(deployment: Deployment): Promise<void> {
   await expectTruthOnce(deployment)
 }
 
-test.runIf(runsEveryCase)(
-  'a stopped worker returns its work, and another one does it',
-  async () => {
-    await using database = await createTestDatabase()
-    await using deployment = await openSmallDeployment(database)
-    // Longer than a worker may take to stop, so it must not wait for these answers.
-    const { child, hurry } = await inTheMiddle(deployment, 50_000)
+test('a stopped worker returns its work, and another one does it', { tags: 'ci' }, async () => {
+  await using database = await createTestDatabase()
+  await using deployment = await openSmallDeployment(database)
+  // Longer than a worker may take to stop, so it must not wait for these answers.
+  const { child, hurry } = await inTheMiddle(deployment, 50_000)
 
-    child.kill('SIGTERM')
-    const { code, signal, stderr } = await child.ended
-    const left = await deployment.activeWork()
-    hurry()
+  child.kill('SIGTERM')
+  const { code, signal, stderr } = await child.ended
+  const left = await deployment.activeWork()
+  hurry()
 
-    expect({ code, signal, left: left.size }).toEqual({ code: 143, signal: null, left: 0 })
-    expect(stderr).not.toMatch(/"level":"(error|fatal)"|\n\s+at /)
-    await expectTheRest(deployment)
-  },
-)
+  expect({ code, signal, left: left.size }).toEqual({ code: 143, signal: null, left: 0 })
+  expect(stderr).not.toMatch(/"level":"(error|fatal)"|\n\s+at /)
+  await expectTheRest(deployment)
+})
 
-test.runIf(runsEveryCase)(
-  'a worker of the previous schema commits nothing to a newer warehouse, returns its work and ends',
-  async () => {
-    await using database = await createTestDatabase()
-    await using deployment = await openSmallDeployment(database)
-    const { child, hurry } = await inTheMiddle(deployment, 400)
+test('a worker of the previous schema commits nothing to a newer warehouse, returns its work and ends', {
+  tags: 'ci',
+}, async () => {
+  await using database = await createTestDatabase()
+  await using deployment = await openSmallDeployment(database)
+  const { child, hurry } = await inTheMiddle(deployment, 400)
 
-    await deployment.pool.query(
-      "insert into ops.schema_migration (version, name, checksum) values (9999, 'of_tomorrow', 'x')",
-    )
-    const { done } = await deployment.progress()
-    const { code, stderr } = await child.ended
-    hurry()
-    const after = await deployment.progress()
-    const left = await deployment.activeWork()
-    await deployment.pool.query('delete from ops.schema_migration where version = 9999')
+  await deployment.pool.query(
+    "insert into ops.schema_migration (version, name, checksum) values (9999, 'of_tomorrow', 'x')",
+  )
+  const { done } = await deployment.progress()
+  const { code, stderr } = await child.ended
+  hurry()
+  const after = await deployment.progress()
+  const left = await deployment.activeWork()
+  await deployment.pool.query('delete from ops.schema_migration where version = 9999')
 
-    expect({ code, left: left.size }).toEqual({ code: 1, left: 0 })
-    expect(stderr).toMatch(
-      /The warehouse is at migration 9999, this process knows \d+: nothing was/,
-    )
-    expect(after).toMatchObject({ status: 'running', done })
-    await expectTheRest(deployment)
-  },
-)
+  expect({ code, left: left.size }).toEqual({ code: 1, left: 0 })
+  expect(stderr).toMatch(/The warehouse is at migration 9999, this process knows \d+: nothing was/)
+  expect(after).toMatchObject({ status: 'running', done })
+  await expectTheRest(deployment)
+})

@@ -22,7 +22,7 @@ test('evaluations with a megabyte of hostile text in all are synced, erased and 
       world: worldOf({
         evaluations: [
           anEvaluation({ evalId: 1001, customer: jane }),
-          ...someOf(hostileTexts, 3).map(([, text], index) =>
+          ...someOf(hostileTexts, 1).map(([, text], index) =>
             anEvaluation({
               evalId: 1002 + index,
               ...(index % 2 === 0
@@ -55,7 +55,7 @@ test('a webhook body with long hostile text is stored, after an erasure too', {
   })
   await receiver.fixture.night()
   await eraseIn(receiver.fixture, byPhone)
-  for (const [, text] of someOf(hostileTexts, 3)) {
+  for (const [, text] of someOf(hostileTexts, 1)) {
     const ofOthers = await receiver.post({ EvalID: 2002, notes: text.slice(0, megabyte / 8) })
     const ofErased = await receiver.post({ EvalID: 1001, notes: text.slice(0, megabyte / 32) })
     expect([ofOthers.status, ofErased.status]).toEqual([200, 200])
@@ -68,7 +68,7 @@ test('a stock list with megabytes of hostile text is imported and exported', {
   timeout: 240_000,
 }, async () => {
   await using fixture = await openExportFixture()
-  for (const [name, text] of someOf(hostileTexts, 3)) {
+  for (const [name, text] of someOf(hostileTexts, 1)) {
     const cell = (value: string) => `"${value.replaceAll('"', '""')}"`
     const rows = Array.from({ length: 12 }, (_, index) => [
       `S${index}`,

@@ -6,6 +6,7 @@ import {
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire } from '#src/values/wire.ts'
+import { caseCount } from '../support/cases.ts'
 import { truthAt } from '../support/truth.ts'
 import { type AskAs, ask } from './ask.ts'
 
@@ -37,7 +38,7 @@ async function readAll(sandbox: Sandbox): Promise<Map<number, Record<string, unk
 }
 
 test('what is listed and read is the truth, and fits the contract', async () => {
-  await using sandbox = await start()
+  await using sandbox = await start({ evaluations: caseCount(2000, 300) })
   const truth = truthAt(sandbox.world, now)
 
   const read = await readAll(sandbox)

@@ -109,6 +109,7 @@ export const addresses: Readonly<Record<string, (facts: Facts) => readonly strin
   '/links': () => ['/links'],
   '/spend': () => ['/spend'],
   '/drift': () => ['/drift', '/drift?stream=evaluations&check=odometer'],
+  '/names': () => ['/names'],
   '/actions': ({ action }) => [
     ...['/actions', `/actions?before=${action}`, '/actions?who=kim%40example.com'],
     '/actions?who=none%40example.com',

@@ -8,7 +8,7 @@ import { type Outcome, runInProcess } from './spawn.ts'
 import { worldOf } from './world.ts'
 
 /** `npm run test:faults` sets the count; `npm test` uses a few worlds. */
-const worlds = Number(process.env['FORECOURT_SIM_WORLDS'] ?? caseCount(12, 4))
+const worlds = Number(process.env['FORECOURT_SIM_WORLDS'] ?? caseCount(12, 2))
 const isLong = worlds >= 100
 const given = process.env['FORECOURT_SIM_NIGHTS']
 /** Many worlds for two weeks, and a twentieth of them for two months: seven minutes on two cores. */

@@ -200,7 +200,7 @@ class Simulation {
       const { overlaps, brokenSums, uncertified, notStored, orphans } = found
       if (
         [overlaps, brokenSums, uncertified, notStored].every((list) => list.length === 0) &&
-        orphans === 0
+        orphans.length === 0
       )
         continue
       const what = `${when} verify reports for ${rooftop.uid}: ${JSON.stringify(found)}`

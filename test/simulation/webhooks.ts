@@ -4,6 +4,7 @@ import { findRooftops } from '#src/sync/run/rooftops.ts'
 import type { RunReport } from '#src/sync/run/run-report.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { readDueRooftops } from '#src/web/webhook/due-deliveries.ts'
 import { Inbox } from '#src/web/webhook/inbox.ts'
 import { type Evaluation, momentAt } from './evaluation.ts'
@@ -55,7 +56,7 @@ export async function deliverWebhooks(
     await inbox.store({ event: 'ON_EXPORT', rooftopUid, bytes, body: JSON.parse(text) })
   }
   const due = new Set(
-    (await readDueRooftops(pool, context.queue.sourceId, [], config.rooftops.length)).map(
+    (await readDueRooftops(openDb(pool), context.queue.sourceId, [], config.rooftops.length)).map(
       ({ uid }) => uid,
     ),
   )

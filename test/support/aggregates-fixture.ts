@@ -104,18 +104,20 @@ export async function performAll(pool: pg.Pool, chain: readonly Transaction[]): 
   })
 }
 
-/** A line or a price is written only while its evaluation cannot change, as the pipeline does. */
+/** Lines, a price, and what moves with an evaluation are written only while it cannot change, as the pipeline does. */
 async function changeOwned(client: pg.PoolClient, change: FactChange): Promise<void> {
-  if (!('lines' in change || 'asking' in change) || 'evaluation' in change)
+  const isMove = change.does === 'move' || change.does === 'move back to front'
+  if (!('lines' in change || 'asking' in change || isMove) || 'evaluation' in change)
     return await changeFacts(client, change)
+  const ids = isMove ? [change.id] : touchedBy(change)
   const { rows } = await client.query<{ eval_id: number }>(
     'select eval_id from core.evaluation where eval_id = any($1) order by eval_id for share',
-    [touchedBy(change)],
+    [ids],
   )
   const owned = new Set(rows.map(({ eval_id }) => eval_id))
   if ('lines' in change)
     await changeFacts(client, { ...change, lines: change.lines.filter(({ id }) => owned.has(id)) })
-  else if (owned.has(change.asking.id)) await changeFacts(client, change)
+  else if (owned.has(ids[0]!)) await changeFacts(client, change)
 }
 
 /** Changes facts by the given statements, and brings all sums up to date, in one transaction. */
@@ -139,7 +141,7 @@ export async function changeAll(
 /** Calculates all sums again, after facts that a test wrote by SQL. */
 export async function rebuildSums(client: pg.Pool | pg.PoolClient): Promise<void> {
   await client.query('select core.agg_rebuild(rooftop_id) from core.rooftop')
-  await client.query('select core.repeat_rebuild(group_id) from core.rooftop_group')
+  await client.query('select core.vehicle_rebuild(group_id) from core.rooftop_group')
 }
 
 /** What the warehouse says of its own days. */
@@ -176,7 +178,7 @@ export async function repeatDifferences(
   pool: pg.Pool,
   group: number | null = null,
 ): Promise<unknown[]> {
-  const { rows } = await pool.query('select * from core.repeat_differences($1) order by 1, 2, 3', [
+  const { rows } = await pool.query('select * from core.vehicle_differences($1) order by 1, 2, 3', [
     group,
   ])
   return rows

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { someOf } from '../support/cases.ts'
 import { until } from './child.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -35,7 +36,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test.each(['SIGKILL', 'SIGINT', 'SIGUSR2'] as const)(
+test.each(someOf(['SIGKILL', 'SIGINT', 'SIGUSR2'] as const, 1))(
   'a run that ends by %s leaves no folder and no process behind',
   async (signal) => {
     await using outer = await temporaryFolder()

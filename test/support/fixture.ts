@@ -11,7 +11,8 @@ import type { RunReport } from '#src/sync/run/run-report.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import type { Stream } from '#src/sync/run/stream.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
-import { createTestDatabase, type TestDatabase } from './postgres.ts'
+import { readSource } from '#src/warehouse/db/run-source.ts'
+import { createTestDatabase, loadedTestDatabase, type TestDatabase } from './postgres.ts'
 
 export const dayMs = 86_400_000
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
@@ -46,10 +47,40 @@ export interface Fixture extends AsyncDisposable {
 }
 
 export async function openFixture(options: FixtureOptions): Promise<Fixture> {
+  return await fixtureOn(await createTestDatabase(), options)
+}
+
+/**
+ * A fixture with a copy of the warehouse that `load` has filled, which only the first of all files does; its sandbox has the clock of
+ * that time, and neither requests nor anything that `load` added to it.
+ */
+export async function openLoadedFixture(
+  name: string,
+  options: FixtureOptions,
+  load: (fixture: Fixture) => Promise<void>,
+): Promise<Fixture> {
+  const { database, text } = await loadedTestDatabase(name, async (empty) => {
+    const loading = await fixtureOn(empty, options)
+    await load(loading)
+    await loading.context[Symbol.asyncDispose]()
+    await loading.sandbox.close()
+    return loading.sandbox.clock.now().toISOString()
+  })
+  const fixture = await fixtureOn(database, options)
+  fixture.sandbox.clock.set(new Date(text))
+  return fixture
+}
+
+async function fixtureOn(database: TestDatabase, options: FixtureOptions): Promise<Fixture> {
   const clock = new VirtualClock({ start: options.sandbox.now, frozen: true })
   const sandbox = await startSandbox({ clock, ...options.sandbox })
-  const database = await createTestDatabase()
   const config = configFor(sandbox, database.url, options)
+  const { appraisalUrl, vehicleDataUrl } = readSource(config)
+  // What an earlier sandbox has loaded is of this one.
+  await database.pool.query('update ops.source set (appraisal_url, vehicle_data_url) = ($1, $2)', [
+    appraisalUrl,
+    vehicleDataUrl,
+  ])
   const context = await openContext(config, silent)
   const night = async (changes: Partial<Context> = {}) =>
     await runNight({ ...context, ...changes }, options.streams)

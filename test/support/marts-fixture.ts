@@ -16,13 +16,14 @@ import { users } from '#src/streams/users/users.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import type { Stream } from '#src/sync/run/stream.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { impatient } from '../streams/stock-prices/stocked.ts'
 import { runInProcess } from './cli.ts'
 import { evaluationsToSearch, plantedChecks } from './marts-ppsr.ts'
 import { type ListedUnit, listText, stockList } from './marts-stock.ts'
 import { plantWebhook } from './marts-webhooks.ts'
 import { type MartWorld, martWorld, type Nights, type Unpriced } from './marts-world.ts'
-import { createTestDatabase, type TestDatabase } from './postgres.ts'
+import { createTestDatabase, loadedTestDatabase, type TestDatabase } from './postgres.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { type TruthEvaluation, truthAt } from './truth.ts'
 
@@ -58,6 +59,27 @@ function nightsUntilNow(): Nights {
 }
 
 export async function openMartFixture(seed: number): Promise<MartFixture> {
+  const database = await createTestDatabase()
+  const fixture = await loadMarts(seed, database)
+  return {
+    ...fixture,
+    [Symbol.asyncDispose]: async () => {
+      await fixture[Symbol.asyncDispose]()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A copy of the warehouse of `openMartFixture(1)`, for what needs nothing else of it. */
+export async function openMartWarehouse(): Promise<TestDatabase> {
+  const { database } = await loadedTestDatabase('marts', async (empty) => {
+    await (await loadMarts(1, empty))[Symbol.asyncDispose]()
+    return ''
+  })
+  return database
+}
+
+async function loadMarts(seed: number, database: TestDatabase): Promise<MartFixture> {
   const nights = nightsUntilNow()
   const made = martWorld(seed, nights)
   const clock = new VirtualClock({ start: nights[0], frozen: true })
@@ -66,7 +88,6 @@ export async function openMartFixture(seed: number): Promise<MartFixture> {
     sandbox.checks.add(check)
   const isFirst = ([, why]: readonly [number, Unpriced]) => why !== 'lapsed'
   spoilPrices(sandbox, new Map([...made.unpriced].filter(isFirst)))
-  const database = await createTestDatabase()
   const folder = await temporaryFolder()
   const file = join(folder.path, 'forecourt.yaml')
   await writeFile(file, JSON.stringify(configFor(sandbox, database.url, nights)))
@@ -81,7 +102,6 @@ export async function openMartFixture(seed: number): Promise<MartFixture> {
     ...{ ...fixture, stock, paid, readings },
     [Symbol.asyncDispose]: async () => {
       await sandbox.close()
-      await database[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
     },
   }
@@ -172,7 +192,10 @@ class Loading {
       ...{ allowMassRemoval: true, allowMassChange: true, importedBy: 'tester' },
       rooftop: config.rooftops.find(({ uid }) => uid === rooftop.uid)!,
     }
-    const services = { warehouse: { pool, config }, signal: new AbortController().signal }
+    const services = {
+      warehouse: { pool, db: openDb(pool), config },
+      signal: new AbortController().signal,
+    }
     const { accepted, issues } = await importStock(services, request)
     if (accepted !== list.length) throw new Error(`${file}: ${JSON.stringify(issues)}`)
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type pg from 'pg'
+import pg from 'pg'
 import { inject } from 'vitest'
 import { openPool } from '#src/warehouse/db/connect.ts'
 import { lockGraceSeconds } from '#src/warehouse/db/held-lock.ts'
@@ -36,8 +36,50 @@ export function createTestDatabase(): Promise<TestDatabase> {
 /** A copy of a database as it is now; ends the pool of the original, which must have no other connection. */
 export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
   if (!original.pool.ended) await original.pool.end()
-  return await create(new URL(original.url).pathname.slice(1))
+  return await create(databaseName(original))
 }
+
+/**
+ * A copy of what `load` makes of a new database, which only the first of all files calls; `load` returns a text, e.g. the time of its
+ * source, which each copy gets, and leaves no connection open.
+ */
+export async function loadedTestDatabase(
+  name: string,
+  load: (database: TestDatabase) => Promise<string>,
+): Promise<{ database: TestDatabase; text: string }> {
+  const { url, run } = inject('testServer')
+  const template = `forecourt_loaded_${run}_${name}`
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    // Until the session ends: another file waits here for the one that loads.
+    await client.query('select pg_advisory_lock(hashtext($1))', [template])
+    const { rows } = await client.query<{ text: string | null }>(
+      "select shobj_description(oid, 'pg_database') as text from pg_database where datname = $1",
+      [template],
+    )
+    const known = rows[0]
+    const text = known ? (known.text ?? '') : await loadTemplate(client, template, load)
+    return { database: await create(template), text }
+  } finally {
+    await client.end()
+  }
+}
+
+async function loadTemplate(
+  client: pg.Client,
+  template: string,
+  load: (database: TestDatabase) => Promise<string>,
+): Promise<string> {
+  const database = await createTestDatabase()
+  const text = await load(database)
+  await database.pool.end()
+  await client.query(`alter database ${databaseName(database)} rename to ${template}`)
+  await client.query(`comment on database ${template} is '${text}'`)
+  return text
+}
+
+const databaseName = ({ url }: TestDatabase) => new URL(url).pathname.slice(1)
 
 /** A database without any migration. */
 export function emptyTestDatabase(): Promise<TestDatabase> {

@@ -5,7 +5,8 @@ import type { Evaluation } from '#src/sandbox/world-types.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
-import { dayMs, type Fixture, openFixture, runNight } from './fixture.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
+import { dayMs, type Fixture, openLoadedFixture, runNight } from './fixture.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const march = new Date('2026-03-10T02:00:00Z')
@@ -22,18 +23,20 @@ export function recentThursday(): Date {
 
 /** A warehouse that the product itself has loaded, as a user's is: two months of six rooftops, all streams, three stock lists each. */
 export async function reportedFixture(seed = 7, evaluations = 300, now = march): Promise<Fixture> {
-  const fixture = await openFixture({
+  const options = {
     sandbox: { seed, evaluations, days: 60, now },
     sync: { start: new Date(now.getTime() - 60 * dayMs).toISOString() },
     streams: allStreams,
-  })
-  await fixture.night()
-  for (const week of [0, 1, 2]) {
-    for (const rooftop of fixture.config.rooftops) await importList(fixture, rooftop, week)
-    fixture.sandbox.clock.advance((week === 2 ? 1 : 7) * dayMs)
-    await runNight(fixture.context, [stockPrices])
   }
-  return fixture
+  const name = `reports_${seed}_${evaluations}_${now.getTime()}`
+  return await openLoadedFixture(name, options, async (fixture) => {
+    await fixture.night()
+    for (const week of [0, 1, 2]) {
+      for (const rooftop of fixture.config.rooftops) await importList(fixture, rooftop, week)
+      fixture.sandbox.clock.advance((week === 2 ? 1 : 7) * dayMs)
+      await runNight(fixture.context, [stockPrices])
+    }
+  })
 }
 
 /** Every third vehicle that was appraised comes in; prices are cut week by week, and some vehicles go. */
@@ -47,7 +50,14 @@ async function importList(fixture: Fixture, rooftop: RooftopConfig, week: number
     ['Stock No,VIN,Make,Model,Year,Price,Date In Stock', ...lines, ''].join('\r\n'),
   )
   await importStock(
-    { warehouse: { pool: fixture.database.pool, config: fixture.config }, signal: neverAborted },
+    {
+      warehouse: {
+        pool: fixture.database.pool,
+        db: openDb(fixture.database.pool),
+        config: fixture.config,
+      },
+      signal: neverAborted,
+    },
     {
       ...{ file, rooftop, mode: 'snapshot', dryRun: false, maps: [], rejects: null },
       ...{

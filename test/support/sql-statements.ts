@@ -51,6 +51,14 @@ export function statementsIn(sources: ReadonlyMap<string, string>): Statement[] 
       const definition = found?.get(String(name))
       return found && definition ? compose(definition, found, isText, depth + 1) : null
     }
+    /** What a function of an object that a file declares gives. */
+    const method = ({ object }: Node, name: string): string | null => {
+      const owner = String((object as Node)['name'])
+      const found = namesWith(owner, names)
+      const members = (found?.get(owner)?.['properties'] ?? []) as { key?: Node; value: Node }[]
+      const member = members.find(({ key }) => key?.['name'] === name)
+      return found && member ? compose(member.value, found, isText, depth + 1) : null
+    }
     switch (node.type) {
       case 'Literal':
         return isText ? String(node['value']) : null
@@ -72,7 +80,8 @@ export function statementsIn(sources: ReadonlyMap<string, string>): Statement[] 
         const callee = node['callee'] as Node
         const name = ((callee['property'] ?? callee) as Node)['name']
         if (name === 'martSchema') return 'mart'
-        if (!isSqlCall(node)) return callee.type === 'Identifier' ? named(name) : null
+        if (!isSqlCall(node))
+          return callee.type === 'Identifier' ? named(name) : method(callee, String(name))
         if (name === 'raw') return next(first, true)
         return ['lit', 'val', 'join'].includes(String(name)) ? '\0' : null
       }

@@ -124,7 +124,9 @@ test('windows that a run has not listed are gaps, unless the run is alive', asyn
   )
 })
 
-test('a stream is late after 26 hours, but not while a live run works on it', async () => {
+test('a stream is late after 26 hours, but not while a live run works on it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture({ sandbox: world })
   await fixture.night()
   const { pool } = fixture.database

@@ -69,7 +69,9 @@ test('a stream begins when the work on its first slice starts, not when that is 
   }
 })
 
-test('idle rooftops that are done together, an enrichment and a failed stream have a begin too', async () => {
+test('idle rooftops that are done together, an enrichment and a failed stream have a begin too', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await open({ streams: [evaluations, pricing] })
   await fixture.night()
   const slowed = slow(fixture, '/getevallist')
@@ -97,7 +99,7 @@ test('idle rooftops that are done together, an enrichment and a failed stream ha
   expect(failed.map(({ isInside }) => isInside)).toEqual([true, true, true, true])
 })
 
-test('a rooftop that waits for the list of its group has not started', async () => {
+test('a rooftop that waits for the list of its group has not started', { tags: 'ci' }, async () => {
   await using fixture = await open({
     dealerIds: false,
     sync: { start: '2026-03-09', recheckDays: 1 },

@@ -81,7 +81,7 @@ test('days, and a single second, with more records than a slice are loaded in sl
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a large window is listed once, and not again for every slice', async () => {
+test('a large window is listed once, and not again for every slice', { tags: 'ci' }, async () => {
   const lists: number[] = []
   for (const records of [1_000_000, sliceLimits.records]) {
     await using fixture = await denseFixture()
@@ -92,7 +92,7 @@ test('a large window is listed once, and not again for every slice', async () =>
   expect(lists[1]! / lists[0]!).toBeLessThan(1.2)
 })
 
-test('days far above the list cap are loaded completely', async () => {
+test('days far above the list cap are loaded completely', { tags: 'ci' }, async () => {
   await using fixture = await denseFixture()
   fixture.sandbox.faults.add({ fault: { kind: 'listCap', cap: 24, order: 'newest' } })
 
@@ -103,7 +103,7 @@ test('days far above the list cap are loaded completely', async () => {
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a slice stops reading when large bodies reach its limit', async () => {
+test('a slice stops reading when large bodies reach its limit', { tags: 'ci' }, async () => {
   const notes = 'x'.repeat(900)
   await using fixture = await denseFixture(movedIn(notes))
   const ample = { records: 500, recordsPerPart: 1000, bodies: 9_000 }
@@ -118,7 +118,9 @@ test('a slice stops reading when large bodies reach its limit', async () => {
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('late records of a covered window are loaded in slices, and it stays covered until all are loaded', async () => {
+test('late records of a covered window are loaded in slices, and it stays covered until all are loaded', {
+  tags: 'ci',
+}, async () => {
   const world = worldOf({
     rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
     evaluations: [],
@@ -145,7 +147,9 @@ test('late records of a covered window are loaded in slices, and it stays covere
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('records that do not fit are counted in the certificate of a second that takes many slices', async () => {
+test('records that do not fit are counted in the certificate of a second that takes many slices', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await denseFixture()
   for (const evalId of [1051, 1060, 1072])
     fixture.sandbox.world.poison(evalId, { UpdatedAt: 'never' })
@@ -183,7 +187,9 @@ test('a run that is interrupted in the middle of a day or a second continues the
   }
 })
 
-test('work that is taken over in the middle of a second commits nothing more, and only the rest is read again', async () => {
+test('work that is taken over in the middle of a second commits nothing more, and only the rest is read again', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await denseFixture(movedIn(), false)
   const { pool } = fixture.database
   let read = 0
@@ -204,7 +210,9 @@ test('work that is taken over in the middle of a second commits nothing more, an
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a second that takes many slices is read again completely, although the budget is smaller', async () => {
+test('a second that takes many slices is read again completely, although the budget is smaller', {
+  tags: 'ci',
+}, async () => {
   const evaluations = Array.from({ length: inOneSecond }, (_, index) =>
     anEvaluation({ evalId: 1000 + index, rooftopUid: 'north', createdAt: new Date(moved) }),
   )

@@ -52,7 +52,9 @@ test('without dealerIds every evaluation is still read once and stored once', as
   expect(await held(fixture, 'group')).toEqual([])
 })
 
-test('without dealerIds a record quarantined at both rooftops is loaded once and leaves both quarantines', async () => {
+test('without dealerIds a record quarantined at both rooftops is loaded once and leaves both quarantines', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture({
     sandbox: { world: groupWorld(), now },
     dealerIds: false,
@@ -71,7 +73,7 @@ test('without dealerIds a record quarantined at both rooftops is loaded once and
   expect(rows).toEqual([])
 })
 
-test('without dealerIds an evaluation that comes back is stored once', async () => {
+test('without dealerIds an evaluation that comes back is stored once', { tags: 'ci' }, async () => {
   await using fixture = await openFixture({
     sandbox: { world: groupWorld(), now },
     dealerIds: false,

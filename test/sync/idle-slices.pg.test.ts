@@ -94,7 +94,9 @@ test('a night without anything new certifies every window again, with few statem
   expect((counts[1]! - counts[0]!) / 30).toBeLessThan(3)
 })
 
-test('what is not idle is found among idle rooftops: a new record, a dead list, a quarantined, a lost and a misplaced one', async () => {
+test('what is not idle is found among idle rooftops: a new record, a dead list, a quarantined, a lost and a misplaced one', {
+  tags: 'ci',
+}, async () => {
   const at = (rooftopUid: string, createdAt: string, more = {}) => ({
     rooftopUid,
     createdAt: new Date(createdAt),
@@ -215,7 +217,9 @@ test('a first load and a stopped night leave rooftops to slices of their own', a
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a rooftop whose lists hang holds up no other, and none is listed twice', async () => {
+test('a rooftop whose lists hang holds up no other, and none is listed twice', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await quietFixture(9, [], { http: { timeoutSeconds: 120 } })
   const { sandbox } = fixture
   await fixture.night()
@@ -269,7 +273,9 @@ async function secondNight(
   return { written, listsOf: (uid: string) => lists.get(uid)!.length, faults }
 }
 
-test('half a year without anything is one batch under the default settings, and writes what a rooftop alone writes', async () => {
+test('half a year without anything is one batch under the default settings, and writes what a rooftop alone writes', {
+  tags: 'ci',
+}, async () => {
   const fresh = { rooftopUid: 'rooftop-7', createdAt: new Date('2026-03-10T20:00:00Z') }
   const uids = Array.from({ length: 7 }, (_, index) => `rooftop-${index + 1}`)
 

@@ -41,7 +41,9 @@ test('a sync during a backfill starts at once and ends first, and the backfill c
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a second backfill of the same rooftops is refused, and one of another lane is not', async () => {
+test('a second backfill of the same rooftops is refused, and one of another lane is not', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await lanesFixture()
   await using second = await another(fixture)
   const backfill = await backfillUnderWay(fixture, fixture.context)
@@ -104,7 +106,7 @@ test('a detached backfill is alive without a process; workers run it and end it'
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a stopped sync leaves its work to the backfill beside it', async () => {
+test('a stopped sync leaves its work to the backfill beside it', { tags: 'ci' }, async () => {
   await using fixture = await lanesFixture()
   const stop = new AbortController()
   await using second = await another(fixture, stop.signal)
@@ -125,7 +127,7 @@ test('a stopped sync leaves its work to the backfill beside it', async () => {
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('work whose message was lost from the queue is enqueued again', async () => {
+test('work whose message was lost from the queue is enqueued again', { tags: 'ci' }, async () => {
   await using fixture = await lanesFixture()
   const { pool } = fixture.database
   await detachedBackfill(fixture, fixture.context)

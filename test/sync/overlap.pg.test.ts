@@ -166,7 +166,7 @@ test('a take-over revokes the claims of the dead run alone', async () => {
   ])
 })
 
-test('a worker whose work was dropped while it worked writes nothing', async () => {
+test('a worker whose work was dropped while it worked writes nothing', { tags: 'ci' }, async () => {
   await using fixture = await smallFixture()
   const { pool } = fixture.database
   const controller = new AbortController()

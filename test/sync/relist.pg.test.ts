@@ -26,7 +26,9 @@ async function faults({ sandbox, database }: Fixture): Promise<string[]> {
 const daysAgo = (days: number, hours = 0) =>
   new Date(now.getTime() - days * dayMs + hours * 3_600_000)
 
-test('a late completion in an old window is found within the stated number of nights', async () => {
+test('a late completion in an old window is found within the stated number of nights', {
+  tags: 'ci',
+}, async () => {
   const draft = { createdAt: daysAgo(8), completedAt: new Date(now.getTime() + dayMs / 2) }
   await using fixture = await slowFixture([draft])
   await fixture.night()
@@ -76,7 +78,9 @@ test('a quarantined record that has vanished from the list leaves quarantine', a
   expect(rows).toEqual([])
 })
 
-test('an edit that the list does not show is found within 28 nights plus one rotation of its window', async () => {
+test('an edit that the list does not show is found within 28 nights plus one rotation of its window', {
+  tags: 'ci',
+}, async () => {
   const draft = {
     createdAt: daysAgo(8),
     edits: [{ at: new Date(now.getTime() + 60_000), patch: { finalPrice: 1 } }],

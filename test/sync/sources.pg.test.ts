@@ -13,6 +13,7 @@ import { findResumable, pauseBackfills, resumeRequest } from '#src/sync/run/back
 import { runStreams, startDetached } from '#src/sync/run/run-streams.ts'
 import { runWorker } from '#src/sync/run/run-worker.ts'
 import { otherSource, readSource } from '#src/warehouse/db/run-source.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { readDueRooftops } from '#src/web/webhook/due-deliveries.ts'
 import { until } from '../support/child.ts'
 import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
@@ -93,7 +94,9 @@ test('a worker takes no work of a run that reads another service', async () => {
   expect(await rowFaults(fixture)).toEqual([])
 })
 
-test('work that is left to workers waits for one that reads the same service', async () => {
+test('work that is left to workers waits for one that reads the same service', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await slowFixture()
   const [stop, stopOther] = [new AbortController(), new AbortController()]
   await using other = await otherCheckout(fixture, stopOther.signal)
@@ -193,7 +196,9 @@ test('a killed run of another source is taken over, each key once its worker has
   expect(readsOf(fixture.sandbox)).toBe(0)
 })
 
-test('quarantined records are retried, and links renewed, at the services of the process that does it', async () => {
+test('quarantined records are retried, and links renewed, at the services of the process that does it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await slowFixture()
   fixture.sandbox.faults.add({
     match: { path: '/geteval' },
@@ -222,7 +227,9 @@ test('quarantined records are retried, and links renewed, at the services of the
   expect(other.sandbox.requests.count('/geteval')).toBe(1)
 })
 
-test('a webhook is read by a process of the services that it came from, or by any after an hour', async () => {
+test('a webhook is read by a process of the services that it came from, or by any after an hour', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await slowFixture()
   await using other = await otherCheckout(fixture)
   await runNight(fixture.context)
@@ -232,7 +239,8 @@ test('a webhook is read by a process of the services that it came from, or by an
      select 'ON_EXPORT', rooftop_id, eval_id, sha256('1'), 'waiting', now(), $1 from core.evaluation order by eval_id limit 1`,
     [fixture.context.queue.sourceId],
   )
-  const due = async ({ queue }: Context) => (await readDueRooftops(pool, queue.sourceId)).length
+  const due = async ({ queue }: Context) =>
+    (await readDueRooftops(openDb(pool), queue.sourceId)).length
 
   const atFirst = [await due(fixture.context), await due(other.context)]
   await pool.query("update ops.webhook_delivery set due_at = now() - interval '61 minutes'")
@@ -241,7 +249,9 @@ test('a webhook is read by a process of the services that it came from, or by an
   expect(await due(other.context)).toBe(1)
 })
 
-test('a rooftop has left the config when the config of its own services no longer names it', async () => {
+test('a rooftop has left the config when the config of its own services no longer names it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await slowFixture()
   await using other = await otherCheckout(fixture)
   const retired = async () => {

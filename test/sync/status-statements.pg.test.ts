@@ -37,7 +37,7 @@ test('a status takes the same number of statements for any number of rooftops', 
   expect(few).toBeLessThan(25)
 })
 
-test('what is wrong at one rooftop is not shown at another', async () => {
+test('what is wrong at one rooftop is not shown at another', { tags: 'ci' }, async () => {
   await using fixture = await openNight(6)
   const { db, config } = fixture.context
   const rooftops = await findRooftops(db, config.rooftops)
@@ -95,7 +95,9 @@ test('a status reads no row of an evaluation and of its parts', async () => {
   expect(states).toEqual(['ok', 'ok'])
 })
 
-test('the hours of the rule in the warehouse are those of the messages', async () => {
+test('the hours of the rule in the warehouse are those of the messages', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openNight(1)
   const { rows } = await fixture.database.pool.query(
     `select core.is_late(now() - make_interval(hours => $1) + interval '1 second', false) as before,

@@ -42,7 +42,10 @@ async function rereadsOf(fixture: Fixture): Promise<Rereads> {
   return status.rooftops['north']!.streams['evaluations']!.rereads!
 }
 
-test('evaluations that are gone, but listed as unchanged, are found within the stated nights', async () => {
+test('evaluations that are gone, but listed as unchanged, are found within the stated nights', {
+  tags: 'ci',
+  timeout: 120_000,
+}, async () => {
   await using fixture = await openNorth()
   await fixture.night()
   for (const evalId of [1001, 1008])
@@ -58,9 +61,12 @@ test('evaluations that are gone, but listed as unchanged, are found within the s
 
   expect(await gone(fixture)).toEqual([{ id: 1001 }, { id: 1008 }])
   expect(await rereadsOf(fixture)).toMatchObject({ overdue: 0 })
-}, 120_000)
+})
 
-test('each unchanged evaluation is read once in four weeks, a few per night', async () => {
+test('each unchanged evaluation is read once in four weeks, a few per night', {
+  tags: 'ci',
+  timeout: 120_000,
+}, async () => {
   await using fixture = await openNorth()
   await fixture.night()
   fixture.sandbox.requests.reset()
@@ -69,7 +75,7 @@ test('each unchanged evaluation is read once in four weeks, a few per night', as
 
   expect(fixture.sandbox.requests.count('/geteval')).toBeGreaterThanOrEqual(9)
   expect(fixture.sandbox.requests.count('/geteval')).toBeLessThanOrEqual(12)
-}, 120_000)
+})
 
 test('a budget that is too small is reported', async () => {
   await using fixture = await openNorth({ rereadBudget: 0 })

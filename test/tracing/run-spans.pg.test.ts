@@ -44,7 +44,9 @@ test('a sync is a tree of spans: run, slices, windows, and every request of them
   )
 })
 
-test('rooftops without anything new have a window each in one span of their first slices', async () => {
+test('rooftops without anything new have a window each in one span of their first slices', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture({ sandbox: { ...world, evaluations: 0 } })
   await fixture.night()
   using recorded = recordSpans()
@@ -63,7 +65,9 @@ test('rooftops without anything new have a window each in one span of their firs
   })
 })
 
-test('no span holds a customer, a vehicle, a key or a path with values', async () => {
+test('no span holds a customer, a vehicle, a key or a path with values', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture({ sandbox: world, streams: allStreams })
   const { world: data } = fixture.sandbox
   fixture.sandbox.faults.add({

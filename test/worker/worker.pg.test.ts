@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { slowSyncWorld } from '../crash/slow-sync.ts'
-import { runsEveryCase } from '../support/cases.ts'
 import { type Child, freeze, until } from '../support/child.ts'
 import {
   type ChildFixture,
@@ -80,7 +79,9 @@ test('a stopped worker returns its work to the queue, and another one finishes i
   await expectTruth(warehouse)
 })
 
-test('another worker does the work of a killed or frozen one, and late writes are fenced', async () => {
+test('another worker does the work of a killed or frozen one, and late writes are fenced', {
+  tags: 'ci',
+}, async () => {
   await using warehouse = await fixture.warehouse()
   const { worker: frozen, hurry } = await workerAtWork(warehouse)
   await freeze(frozen)
@@ -104,31 +105,28 @@ test('another worker does the work of a killed or frozen one, and late writes ar
   await expectTruth(warehouse)
 })
 
-test.runIf(runsEveryCase)(
-  'a worker of an older version commits nothing to a warehouse that was migrated, hands its work back and says so',
-  async () => {
-    await using warehouse = await fixture.warehouse()
-    const { pool } = warehouse.database
-    const { worker, hurry } = await workerAtWork(warehouse)
-    await pool.query(
-      `insert into ops.schema_migration (version, name, checksum) values (9999, 'tomorrow', 'none')`,
-    )
-    const { rows: before } = await pool.query('select fence from ops.run')
-    hurry()
+test('a worker of an older version commits nothing to a warehouse that was migrated, hands its work back and says so', {
+  tags: 'ci',
+}, async () => {
+  await using warehouse = await fixture.warehouse()
+  const { pool } = warehouse.database
+  const { worker, hurry } = await workerAtWork(warehouse)
+  await pool.query(
+    `insert into ops.schema_migration (version, name, checksum) values (9999, 'tomorrow', 'none')`,
+  )
+  const { rows: before } = await pool.query('select fence from ops.run')
+  hurry()
 
-    const { code, stderr } = await worker.ended
+  const { code, stderr } = await worker.ended
 
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /The warehouse is at migration 9999, this process knows \d+: .*restart it/,
-    )
-    expect((await pool.query('select fence from ops.run')).rows).toEqual(before)
-    expect(await queued(warehouse)).toEqual({ created: 2 })
-    await pool.query('delete from ops.schema_migration where version = 9999')
-    const next = warehouse.start(['worker'])
-    await ended(warehouse)
-    next.kill('SIGTERM')
-    await next.ended
-    await expectTruth(warehouse)
-  },
-)
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/The warehouse is at migration 9999, this process knows \d+: .*restart it/)
+  expect((await pool.query('select fence from ops.run')).rows).toEqual(before)
+  expect(await queued(warehouse)).toEqual({ created: 2 })
+  await pool.query('delete from ops.schema_migration where version = 9999')
+  const next = warehouse.start(['worker'])
+  await ended(warehouse)
+  next.kill('SIGTERM')
+  await next.ended
+  await expectTruth(warehouse)
+})

@@ -4,7 +4,7 @@ import type { Budget } from '../../api/contract/operation.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import { utcText } from '../../values/instant.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import { type Db, openDb } from '../../warehouse/db/transaction.ts'
+import { type Db, dbOn, openDb } from '../../warehouse/db/transaction.ts'
 import { listedKind, listOperation, type PastList } from './past-calls.ts'
 
 /** A requested billable call. */
@@ -54,20 +54,21 @@ export function requireBudget({ operation, budget, allowed }: BillableCall): voi
 export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Reservation> {
   requireBudget(call)
   const holder = await pool.connect()
+  const db = dbOn(holder)
   try {
-    await holder.query('begin')
+    await sql`begin`.execute(db)
     // One process at a time per budget, between counting and reserving.
-    await holder.query(`select ${lockSql.wait('budget', 'hashtext($1)')}`, [call.budget])
-    await requireRoom(holder, call)
-    await requireNoDoubt(holder, call)
-    if (!call.again) await requireNoneValid(holder, call)
-    const callId = await insertCall(holder, call)
+    await sql`select ${lockSql.wait('budget', sql`hashtext(${call.budget})`)}`.execute(db)
+    await requireRoom(db, call)
+    await requireNoDoubt(db, call)
+    if (!call.again) await requireNoneValid(db, call)
+    const callId = await insertCall(db, call)
     // Locked before any other process can see the row; a session lock, so that it ends with the process.
-    await holder.query(`select ${lockSql.waitSession('call', '$1')}`, [callId])
-    await holder.query('commit')
+    await sql`select ${lockSql.waitSession('call', callId)}`.execute(db)
+    await sql`commit`.execute(db)
     return { callId, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
-    const broken = await holder.query('rollback').then(
+    const broken = await sql`rollback`.execute(db).then(
       () => undefined,
       (cause: Error) => cause,
     )
@@ -78,19 +79,19 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
 
 /** Releases the lock of a call; the connection returns to the pool, or is closed when it is broken. */
 export async function unlockCall(holder: pg.PoolClient, callId: number): Promise<void> {
-  const broken = await holder.query(`select ${lockSql.unlockSession('call', '$1')}`, [callId]).then(
+  const unlock = sql`select ${lockSql.unlockSession('call', callId)}`
+  const broken = await unlock.execute(dbOn(holder)).then(
     () => undefined,
     (error: Error) => error,
   )
   holder.release(broken)
 }
 
-async function requireRoom(client: pg.ClientBase, call: BillableCall): Promise<void> {
-  const { rows } = await client.query<{ used: number }>(
-    `select count(*)::int as used from ops.billable_call
-     where budget = $1 and state <> 'released' and day = (now() at time zone 'UTC')::date`,
-    [call.budget],
-  )
+async function requireRoom(db: Db, call: BillableCall): Promise<void> {
+  const { rows } = await sql<{ used: number }>`
+    select count(*)::int as used from ops.billable_call
+    where budget = ${call.budget} and state <> 'released'
+      and day = (now() at time zone 'UTC')::date`.execute(db)
   const used = rows[0]!.used
   if (used >= call.allowed) throw spent(call, used)
 }
@@ -105,27 +106,24 @@ interface Doubtful extends PaidCall {
   readonly is_dead: boolean
 }
 
-/** SQL: a row `call` has the subject of a call ($1 to $3: `subjectOf`). A call whose group is unknown may be of any. */
-const isSameSubject = `call.operation = $1 and call.natural_key is not distinct from $2
-  and coalesce((select group_id from core.rooftop where rooftop_id = call.rooftop_id)
-    = (select group_id from core.rooftop where rooftop_id = $3::int), true)`
-
-/** An EvalID is unique only within its dealer group; a VIN names the same vehicle in all. */
-function ledgerSubject({ operation, naturalKey, rooftopId }: BillableCall): readonly unknown[] {
-  return [operation, naturalKey, listedKind(operation) === null ? null : rooftopId]
+/** SQL: a row `call` has the subject of a call. An EvalID is unique only within its dealer group; a VIN names the same vehicle in all.
+ *  A call whose group is unknown may be of any. */
+function isSameSubject({ operation, naturalKey, rooftopId }: BillableCall) {
+  const rooftop = listedKind(operation) === null ? null : rooftopId
+  return sql`call.operation = ${operation} and call.natural_key is not distinct from ${naturalKey}
+    and coalesce((select group_id from core.rooftop where rooftop_id = call.rooftop_id)
+      = (select group_id from core.rooftop where rooftop_id = ${rooftop}::int), true)`
 }
 
 /** Throws when an earlier call for the same subject has an unknown outcome and no later one was paid for. */
-async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promise<void> {
-  const { rows } = await client.query<Doubtful>(
-    `select call_id, at, requested_by, ${lockSql.try('call', 'call_id')} as is_dead
-     from ops.billable_call as call
-     where ${isSameSubject} and state = 'reserved'
-       and call_id > (select coalesce(max(call_id), 0) from ops.billable_call as call
-         where ${isSameSubject} and state = 'committed')
-     order by call_id`,
-    [...ledgerSubject(call)],
-  )
+async function requireNoDoubt(db: Db, call: BillableCall): Promise<void> {
+  const { rows } = await sql<Doubtful>`
+    select call_id, at, requested_by, ${lockSql.try('call', sql`call_id`)} as is_dead
+    from ops.billable_call as call
+    where ${isSameSubject(call)} and state = 'reserved'
+      and call_id > (select coalesce(max(call_id), 0) from ops.billable_call as call
+        where ${isSameSubject(call)} and state = 'committed')
+    order by call_id`.execute(db)
   const living = rows.find(({ is_dead }) => !is_dead)
   if (living !== undefined) throw underWay(call, living)
   if (rows[0] !== undefined && !call.again) throw doubted(call, rows[0])
@@ -140,32 +138,22 @@ const validDays: Readonly<Record<Budget, number>> = {
   prediction: 1,
 }
 
-async function requireNoneValid(client: pg.ClientBase, call: BillableCall): Promise<void> {
-  const { rows } = await client.query<PaidCall>(
-    `select call_id, at, requested_by from ops.billable_call as call
-     where ${isSameSubject} and state = 'committed' and at > now() - make_interval(days => $4)
-     order by call_id desc limit 1`,
-    [...ledgerSubject(call), validDays[call.budget]],
-  )
+async function requireNoneValid(db: Db, call: BillableCall): Promise<void> {
+  const { rows } = await sql<PaidCall>`
+    select call_id, at, requested_by from ops.billable_call as call
+    where ${isSameSubject(call)} and state = 'committed' and at > now() - make_interval(days => ${validDays[call.budget]})
+    order by call_id desc limit 1`.execute(db)
   if (rows[0] !== undefined) throw stillValid(call, rows[0])
 }
 
-async function insertCall(client: pg.ClientBase, call: BillableCall): Promise<number> {
+async function insertCall(db: Db, call: BillableCall): Promise<number> {
   const { before } = call
-  const { rows } = await client.query<{ call_id: number }>(
-    `insert into ops.billable_call
-       (operation, budget, rooftop_id, natural_key, day, state, requested_by, known_refs, source_at)
-     values ($1, $2, $3, $4, (now() at time zone 'UTC')::date, 'reserved', $5, $6, $7) returning call_id`,
-    [
-      call.operation,
-      call.budget,
-      call.rooftopId,
-      call.naturalKey,
-      call.requestedBy,
-      before?.checks.map(({ ref }) => ref) ?? null,
-      before?.isDated ? before.at : null,
-    ],
-  )
+  const { rows } = await sql<{ call_id: number }>`
+    insert into ops.billable_call
+      (operation, budget, rooftop_id, natural_key, day, state, requested_by, known_refs, source_at)
+    values (${call.operation}, ${call.budget}, ${call.rooftopId}, ${call.naturalKey}, (now() at time zone 'UTC')::date,
+      'reserved', ${call.requestedBy}, ${before?.checks.map(({ ref }) => ref) ?? null},
+      ${before?.isDated ? before.at : null}) returning call_id`.execute(db)
   return Number(rows[0]!.call_id)
 }
 

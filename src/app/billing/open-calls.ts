@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Budget } from '../../api/contract/operation.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import type { Db } from '../../warehouse/db/transaction.ts'
+import { type Db, dbOn } from '../../warehouse/db/transaction.ts'
 import { unlockCall } from './ledger.ts'
 import { type ListedKind, listedKind, type UnknownCall } from './past-calls.ts'
 
@@ -49,8 +49,8 @@ export async function listOpenCalls(
 /** Locks a call whose process has ended, to find its outcome; null while that process is alive, another one has locked the call, or
  *  it is settled. */
 export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenCall | null> {
-  return await lockCall(pool, callId, async (holder) => {
-    const call = await readOpen(holder, callId)
+  return await lockCall(pool, callId, async (db) => {
+    const call = await readOpen(db, callId)
     return call === null ? null : { ...call, kind: listedKind(call.operation)! }
   })
 }
@@ -59,19 +59,18 @@ export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenC
 async function lockCall<Found extends object>(
   pool: pg.Pool,
   callId: number,
-  read: (holder: pg.PoolClient) => Promise<Found | null>,
+  read: (db: Db) => Promise<Found | null>,
 ): Promise<(Found & AsyncDisposable) | null> {
   const holder = await pool.connect()
+  const db = dbOn(holder)
   try {
-    const { rows: locks } = await holder.query<{ free: boolean }>(
-      `select ${lockSql.trySession('call', '$1')} as free`,
-      [callId],
-    )
+    const { rows: locks } = await sql<{ free: boolean }>`
+      select ${lockSql.trySession('call', callId)} as free`.execute(db)
     if (!locks[0]!.free) {
       holder.release()
       return null
     }
-    const found = await read(holder)
+    const found = await read(db)
     if (found === null) {
       await unlockCall(holder, callId)
       return null
@@ -84,25 +83,23 @@ async function lockCall<Found extends object>(
   }
 }
 
-const ageMs = '(extract(epoch from clock_timestamp() - at) * 1000)::float8'
+const ageMs = sql`(extract(epoch from clock_timestamp() - at) * 1000)::float8`
 
 /** How long ago a call was reserved, in ms. */
 export async function ageOfCall(db: Db, callId: number): Promise<number> {
   const { rows } = await sql<{ age: number }>`
-    select ${sql.raw(ageMs)} as age from ops.billable_call where call_id = ${callId}`.execute(db)
+    select ${ageMs} as age from ops.billable_call where call_id = ${callId}`.execute(db)
   return rows[0]!.age
 }
 
 async function readOpen(
-  client: pg.ClientBase,
+  db: Db,
   callId: number,
 ): Promise<Omit<OpenCall, 'kind' | keyof AsyncDisposable> | null> {
-  const { rows } = await client.query(
-    `select call_id as "callId", operation, rooftop_id as "rooftopId", natural_key::bigint as "evalId",
-       known_refs as "knownRefs", source_at as "sourceAt", ${ageMs} as "ageMs"
-     from ops.billable_call where call_id = $1 and state = 'reserved'`,
-    [callId],
-  )
+  const { rows } = await sql<Omit<OpenCall, 'kind' | keyof AsyncDisposable>>`
+    select call_id as "callId", operation, rooftop_id as "rooftopId", natural_key::bigint as "evalId",
+      known_refs as "knownRefs", source_at as "sourceAt", ${ageMs} as "ageMs"
+    from ops.billable_call where call_id = ${callId} and state = 'reserved'`.execute(db)
   return rows[0] ?? null
 }
 

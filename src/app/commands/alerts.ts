@@ -19,12 +19,12 @@ export const test: RunCommand = async (session, _options, [name]) => {
     const hint = meant ? `did you mean ${meant}?` : `known: ${names.join(', ')}`
     throw new UsageError(`"${name}" is not one of alerts.targets (${hint}).`)
   }
-  const { pool } = await session.warehouse('write')
+  const { db } = await session.warehouse('write')
   const tests: AlertTest[] = []
   for (const target of targets.filter((one) => name === undefined || one.name === name))
     tests.push(
       ...(await testTarget(target, config, (recipient) =>
-        retryGivenUp(pool, target.name, recipient),
+        retryGivenUp(db, target.name, recipient),
       )),
     )
   session.result({ tests }, () => tests.map(line))

@@ -108,17 +108,36 @@ const checkWire: CommandDefinition = {
   options: (command) =>
     rooftopsOption(command)
       .option('--dry-run', 'print the calls that it may make, and call nothing')
+      .option(
+        '--key-header',
+        'only try which header carries the key: at most 7 calls of one free read',
+      )
       .option(...writeNames),
   examples: ['forecourt wire check --dry-run', 'forecourt wire check --rooftop 7f3a --json'],
   run: lazy(async () => (await import('./wire.ts')).check),
 }
 
+const recordWire: CommandDefinition = {
+  usage: 'record',
+  summary:
+    'Writes the answers of "wire check" to a folder, with other values for what may be about a person',
+  options: (command) =>
+    rooftopsOption(command)
+      .option('--to <folder>', 'a new or empty folder', singleValue)
+      .option('--dry-run', 'print the calls that it may make, and call nothing'),
+  examples: [
+    'forecourt wire record --to answers',
+    'forecourt wire learn answers   (finds what "wire check" found)',
+  ],
+  run: lazy(async () => (await import('./wire-record.ts')).record),
+}
+
 export const wire: CommandDefinition = {
   usage: 'wire',
   summary:
-    'check | learn: finds the names that the documents leave open, and proves the wire settings',
+    'check | learn | record: finds the names that the documents leave open, and proves the wire settings',
   examples: ['forecourt wire check', 'forecourt wire learn --stored'],
-  subcommands: [checkWire, learnWire],
+  subcommands: [checkWire, learnWire, recordWire],
 }
 
 export const webConsole: CommandDefinition = {

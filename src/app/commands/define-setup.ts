@@ -106,11 +106,13 @@ export const sandbox: CommandDefinition = {
       .option('--seed <n>', 'the same seed gives the same data', '1')
       .option('--rooftops <n>', 'how many rooftops', '6')
       .option('--evals <n>', 'how many evaluations', '2000')
-      .option('--names <seed>', 'other names for what the documents leave open (try "wire check")'),
+      .option('--names <seed>', 'other names for what the documents leave open (try "wire check")')
+      .option('--answers <folder>', 'answer as recorded by "wire record", with generated data'),
   examples: [
     'forecourt sandbox',
     'forecourt sandbox --port 4010 --seed 7 --evals 20000',
     'forecourt sandbox --names 4   (then "forecourt wire check" in another terminal)',
+    'forecourt sandbox --answers recorded   (a folder that "forecourt wire record" wrote)',
   ],
   run: lazy(async () => (await import('./sandbox.ts')).sandbox),
 }

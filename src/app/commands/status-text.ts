@@ -1,5 +1,6 @@
 import { appraisalKey, shortKey } from '../../api/sources/key-advice.ts'
 import { type InboxStatus, isInboxHealthy } from '../../stock/folders/inbox-status.ts'
+import { type MovedName, movedTexts } from '../../sync/explain/moved-fields.ts'
 import {
   isOldProof,
   type Reason,
@@ -32,6 +33,7 @@ import { outputColumns, wrap } from './wrap.ts'
 interface Status {
   readonly health: WarehouseStatus
   readonly keys: readonly KeyState[]
+  readonly names: readonly MovedName[]
   readonly jobs: Readonly<Record<string, JobStatus>>
   readonly alerts: Readonly<Record<string, AlertStatus>>
   readonly links: LinkStatus
@@ -66,7 +68,7 @@ export function statusLines(status: Status, naming: Naming, isAll: boolean): str
   const wrong = [
     ...keysWrong(status, naming),
     ...streamsWrong(status, naming),
-    ...othersWrong(status),
+    ...othersWrong(status, naming),
   ]
   return [
     ...headLines(status, wrong.length),
@@ -226,10 +228,20 @@ function whatAndWhere(misses: readonly Miss[], { label }: Naming): string {
   return `${streams.join(', ')} of ${listText(rooftops.map(label), 5)}`
 }
 
-function othersWrong({ jobs, alerts, inboxes, links }: Status): Wrong[] {
+function othersWrong(
+  { names: moved, jobs, alerts, inboxes, links }: Status,
+  naming: Naming,
+): Wrong[] {
   const late = Object.entries(jobs).filter(([, job]) => !isJobHealthy(job))
   const names = late.map(([name]) => name)
   return [
+    ...movedTexts(moved).map(({ names: fields, what, why, cure }) => {
+      const where = listText(
+        [...new Set(fields.flatMap(({ rooftops }) => rooftops.map(naming.label)))],
+        3,
+      )
+      return { what: `${what}: ${where}`, why, cure }
+    }),
     ...(late.length === 0
       ? []
       : [

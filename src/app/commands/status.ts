@@ -2,6 +2,7 @@ import { shortKey } from '../../api/sources/key-advice.ts'
 import { openAppraisal } from '../../api/sources/open-services.ts'
 import { isInboxHealthy, readInboxStatuses } from '../../stock/folders/inbox-status.ts'
 import { allStreams } from '../../streams/all.ts'
+import { readMovedNames } from '../../sync/explain/moved-fields.ts'
 import { readStatus } from '../../sync/explain/status.ts'
 import { type KeyState, readKeyStates } from '../../sync/run/key-states.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
@@ -26,7 +27,7 @@ export const status: RunCommand = async (session, options) => {
   const rooftops = chooseRooftops(session.config, [])
   const planned = await loadJobs(session.config)
   const warehouse = await session.warehouse('read')
-  const { db, pool } = warehouse
+  const { db } = warehouse
   const known = await findRooftops(db, rooftops)
   if (options['verify'] === true) await verifyNow(session, warehouse, known)
   const health = await readStatus(db, allStreams, known, session.config)
@@ -34,21 +35,23 @@ export const status: RunCommand = async (session, options) => {
   const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
   const jobs = await readJobStatuses(db, session.config, planned)
   const webhooks = await readWebhookStatus(db)
-  const inboxes = await readInboxStatuses(pool, session.config)
+  const inboxes = await readInboxStatuses(db, session.config)
   const alerts = await readAlertStatuses(db, session.config)
   const keys = await readKeyStates(db, session.config)
+  const names = await readMovedNames(db, allStreams, session.config)
   const isGood =
     health.status === 'ok' &&
     links.status === 'ok' &&
+    names.length === 0 &&
     keys.every(({ refusal }) => refusal === null) &&
     Object.values(jobs).every(isJobHealthy) &&
     Object.values(inboxes).every(isInboxHealthy) &&
     Object.values(alerts).every(isAlertHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  const parts = { keys: keyDocuments(keys), jobs, alerts, links, webhooks, inboxes, spend }
+  const parts = { keys: keyDocuments(keys), names, jobs, alerts, links, webhooks, inboxes, spend }
   session.result({ ...health, status: overall, ...parts }, () =>
     statusLines(
-      { health, keys, jobs, alerts, links, webhooks, inboxes, spend },
+      { health, keys, names, jobs, alerts, links, webhooks, inboxes, spend },
       { config: session.config, label: nameRooftops(rooftops) },
       options['all'] === true,
     ),

@@ -6,6 +6,7 @@ import { findRooftops } from '../../sync/run/rooftops.ts'
 import { isProved, uncover, type Verification } from '../../sync/verify/verify.ts'
 import type { WrongAggregate } from '../../sync/verify/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../../sync/verify/verify-deep.ts'
+import { compareDifferences, saveFound, saveFullRound } from '../../sync/verify/verify-round.ts'
 import {
   type DifferingRow,
   type RowSample,
@@ -15,12 +16,11 @@ import {
 } from '../../sync/verify/verify-rows.ts'
 import type { IsoSpan } from '../../sync/verify/verify-stored.ts'
 import {
-  compareDifferences,
   readValueStatus,
-  saveFound,
-  saveFullRound,
   type ValueDifference,
   type ValueStatus,
+  valueComparisons,
+  valueDifferences,
 } from '../../sync/verify/verify-values.ts'
 import {
   recordVerification,
@@ -50,7 +50,7 @@ export const verify: RunCommand = async (session, options) => {
   const writer = new CoverageWriter(warehouse.db)
   await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
   const deep = options['deep'] === true ? await relist(session, warehouse, rooftops, writer) : []
-  await writer.write(() => compareDifferences(warehouse, allStreams, rooftops))
+  await writer.write(() => compareDifferences(warehouse, valueComparisons(allStreams), rooftops))
   const rows =
     scope === null ? null : await compareRows(session, warehouse, rooftops, scope, writer)
   await writer.write(async (db) => {
@@ -71,7 +71,7 @@ export const verify: RunCommand = async (session, options) => {
     status: proved ? 'ok' : 'failed',
     gaps,
     overlaps,
-    rooftops: checked,
+    rooftops: checked.map((entry) => ({ ...entry, orphans: countRows(entry) })),
     duplicates,
     aggregates,
     values,
@@ -109,7 +109,7 @@ export async function verifyNow(
   const writer = new CoverageWriter(warehouse.db)
   const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
   await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
-  await writer.write(() => compareDifferences(warehouse, allStreams, rooftops))
+  await writer.write(() => compareDifferences(warehouse, valueComparisons(allStreams), rooftops))
   await writer.write(async (db) => {
     await recordVerification(db, rooftops, found)
   })
@@ -130,10 +130,14 @@ async function compareRows(
   const since = new Date()
   const { signal } = session.io
   const rows = await verifyRows(warehouse, allStreams, rooftops, scope, signal, async (slice) => {
-    await writer.write((db) => saveFound(db, slice))
+    const found = valueDifferences(slice.found)
+    await writer.write((db) => saveFound(db, { ...slice, kind: 'values', found }))
   })
+  const compared = valueComparisons(allStreams).map(({ stream }) => stream)
   if (scope.sample === null && scope.days === null)
-    await writer.write((db) => saveFullRound(db, allStreams, rooftops, since))
+    await writer.write((db) =>
+      saveFullRound(db, { kind: 'values', streams: compared }, rooftops, since),
+    )
   return rows
 }
 
@@ -157,6 +161,11 @@ async function relist(
     }
   await appraisal.close()
   return deep
+}
+
+/** Child rows without their record. */
+function countRows({ orphans }: Verification): number {
+  return orphans.reduce((total, { rows }) => total + rows, 0)
 }
 
 function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): number {
@@ -255,9 +264,9 @@ function problems(entry: Verification, syncStart: Date, readAgain: string): stri
       ]
       return `rows differ from the certificate (${ids.join('; ')}): ${isCertified ? readAgain : byBackfill(span)}`
     }),
-    ...(entry.orphans > 0
+    ...(entry.orphans.length > 0
       ? [
-          `  ${entry.rooftop} ${entry.stream}: ${entry.orphans} child rows without their record (run "forecourt replay")`,
+          `  ${entry.rooftop} ${entry.stream}: ${countRows(entry)} child rows without their record (run "forecourt replay")`,
         ]
       : []),
   ]
@@ -275,7 +284,7 @@ function comparedLine(
   const windows = checked.reduce((total, entry) => total + entry.windows, 0)
   const isEqual =
     aggregates.length === 0 &&
-    checked.every((one) => one.notStored.length + one.brokenSums.length + one.orphans === 0)
+    checked.every((one) => one.notStored.length + one.brokenSums.length + one.orphans.length === 0)
   const ids = `Compared: ids and sums of ${windows.toLocaleString('en')} windows: ${isEqual ? 'equal' : 'not equal'}`
   if (since === null)
     return `${ids}; values of no rows yet: the nightly job "verify" compares a share, "forecourt verify --rows" all`

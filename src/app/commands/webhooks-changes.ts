@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import {
   createWebhook,
@@ -9,6 +10,7 @@ import {
 import type { ServiceClient } from '../../api/sources/service-client.ts'
 import { SyncError } from '../../errors.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import {
   type ListedSubscription,
   planSubscriptions,
@@ -23,6 +25,7 @@ import type { Config } from '../config/read.ts'
 export interface SubscriptionContext {
   readonly client: ServiceClient<'read' | 'write'>
   readonly config: Config
+  readonly db: Db
   readonly pool: pg.Pool
   readonly signal: AbortSignal
 }
@@ -55,15 +58,10 @@ export async function listSubscriptions(
 }
 
 /** What "webhooks apply" has set for a rooftop. */
-export async function readRecorded(
-  pool: pg.Pool,
-  rooftop: RooftopRow,
-): Promise<RecordedSubscription[]> {
-  const { rows } = await pool.query<RecordedSubscription>(
-    `select subscription_id as id, event, url, header_hash as "headerHash"
-     from ops.webhook_subscription where rooftop_id = $1 order by event`,
-    [rooftop.id],
-  )
+export async function readRecorded(db: Db, rooftop: RooftopRow): Promise<RecordedSubscription[]> {
+  const { rows } = await sql<RecordedSubscription>`
+    select subscription_id as id, event, url, header_hash as "headerHash"
+    from ops.webhook_subscription where rooftop_id = ${rooftop.id} order by event`.execute(db)
   return rows.map((row) => ({ ...row, id: Number(row.id) }))
 }
 
@@ -74,7 +72,7 @@ export async function planChanges(
   wanted: readonly WantedSubscription[],
 ): Promise<{ readonly plan: SubscriptionPlan; readonly at: Date }> {
   const { listed, at } = await listSubscriptions(context, rooftop)
-  const recorded = await readRecorded(context.pool, rooftop)
+  const recorded = await readRecorded(context.db, rooftop)
   const publicUrl = context.config.webhooks.publicUrl!
   return { plan: planSubscriptions(wanted, listed, { publicUrl, recorded }), at }
 }
@@ -137,7 +135,7 @@ async function perform(
   step: Step,
   at: Date,
 ): Promise<void> {
-  const { client, pool, signal } = context
+  const { client, db, signal } = context
   if (step.does === 'delete') return await deleteSubscription(context, rooftop, step.listed.id)
   const { wanted } = step
   const fields = {
@@ -150,7 +148,7 @@ async function perform(
   if (step.does === 'update') {
     const { id } = step.listed
     await client.call(updateWebhook, { rooftop, fields: { id, ...fields }, signal })
-    return await record(pool, rooftop, wanted, id, at)
+    return await record(db, rooftop, wanted, id, at)
   }
   await client.call(createWebhook, { rooftop, fields, signal })
   // The answer of a create is not shown [A §4]: the list has the id.
@@ -158,12 +156,12 @@ async function perform(
   const isNew = ({ event, url }: ListedSubscription) => event === wanted.event && url === wanted.url
   const made = listed.filter(isNew).sort((a, b) => a.id - b.id)[0]
   if (made === undefined) throw notShown(rooftop, `create ${wanted.event}`)
-  await record(pool, rooftop, wanted, made.id, at)
+  await record(db, rooftop, wanted, made.id, at)
 }
 
 /** Ends a subscription of a rooftop; one that has gone meanwhile is as good. */
 export async function deleteSubscription(
-  { client, pool, signal }: SubscriptionContext,
+  { client, db, signal }: SubscriptionContext,
   rooftop: RooftopRow,
   id: number,
 ): Promise<void> {
@@ -172,28 +170,26 @@ export async function deleteSubscription(
   } catch (error) {
     if (!(error instanceof SyncError) || error.status !== 404) throw error
   }
-  await pool.query(
-    'delete from ops.webhook_subscription where rooftop_id = $1 and subscription_id = $2',
-    [rooftop.id, id],
-  )
+  await sql`
+    delete from ops.webhook_subscription
+    where rooftop_id = ${rooftop.id} and subscription_id = ${id}`.execute(db)
 }
 
 /** `since` stays while the same subscription goes on: what it should have delivered is counted from there. */
 async function record(
-  pool: pg.Pool,
+  db: Db,
   rooftop: RooftopRow,
   { event, url, headerHash }: WantedSubscription,
   id: number,
   at: Date,
 ): Promise<void> {
-  await pool.query(
-    `insert into ops.webhook_subscription as old (rooftop_id, event, subscription_id, url, header_hash, since)
-     values ($1, $2, $3, $4, $5, $6)
-     on conflict (rooftop_id, event) do update set subscription_id = excluded.subscription_id, url = excluded.url,
-       header_hash = excluded.header_hash, applied_at = now(),
-       since = case when old.subscription_id = excluded.subscription_id and old.url = excluded.url then old.since else excluded.since end`,
-    [rooftop.id, event, id, url, headerHash, at],
-  )
+  await sql`
+    insert into ops.webhook_subscription as old (rooftop_id, event, subscription_id, url, header_hash, since)
+    values (${rooftop.id}, ${event}, ${id}, ${url}, ${headerHash}, ${at})
+    on conflict (rooftop_id, event) do update set subscription_id = excluded.subscription_id, url = excluded.url,
+      header_hash = excluded.header_hash, applied_at = now(),
+      since = case when old.subscription_id = excluded.subscription_id and old.url = excluded.url then old.since
+        else excluded.since end`.execute(db)
 }
 
 /** Whether the service may have done it all the same. */

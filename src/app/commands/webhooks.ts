@@ -64,7 +64,7 @@ export const apply: RunCommand = async (session, options) => {
 export const list: RunCommand = async (session, options) => {
   const results = await eachRooftop(session, options, async (context, rooftop) => {
     const { listed } = await listSubscriptions(context, rooftop)
-    const recorded = await readRecorded(context.pool, rooftop)
+    const recorded = await readRecorded(context.db, rooftop)
     const { publicUrl } = session.config.webhooks
     return {
       subscriptions: listed.map((one) => ({
@@ -99,7 +99,7 @@ export const remove: RunCommand = async (session, options, [text]) => {
     const { listed } = await listSubscriptions(context, rooftop)
     const found = listed.find((one) => one.id === id)
     if (found === undefined) return { deleted: false }
-    const recorded = await readRecorded(context.pool, rooftop)
+    const recorded = await readRecorded(context.db, rooftop)
     if (!isOurs(found, session.config.webhooks.publicUrl, recorded) && options['foreign'] !== true)
       throw new UsageError(
         `Subscription ${id} leads to ${withoutQuery(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
@@ -127,7 +127,7 @@ async function eachRooftop<T>(
   const chosen = chooseRooftops(config, options['rooftop'] as string[])
   await using services = openServices(config, log, ['read', 'write'])
   const { pool, db } = await session.warehouse('write')
-  const context = { client: services.client, config, pool, signal: io.signal }
+  const context = { client: services.client, config, pool, db, signal: io.signal }
   const results: Record<string, T | RooftopError> = {}
   for (const rooftop of await registerRooftops(db, chosen, log)) {
     try {

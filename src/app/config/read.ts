@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseEnv } from 'node:util'
 import { errorText, UsageError } from '../../errors.ts'
+import type { DistanceUnit } from '../../values/distance-unit.ts'
 import { alertTargets } from './alerts.ts'
 import { type Checked, checkFile, dotted, rooftopGroup } from './check.ts'
 import type { ConfigFile, ConfigInput, Region } from './schema.ts'
@@ -17,7 +18,7 @@ export interface RooftopConfig {
   readonly region: Region
   readonly timezone: string
   readonly currency: string
-  readonly odometerUnit: 'km' | 'mi'
+  readonly odometerUnit: DistanceUnit
 }
 
 /** The whole config, complete and frozen. */

@@ -84,7 +84,9 @@ const sync = group({
 const verify = group({
   withinNights: whole(1, 365)
     .default(28)
-    .describe('Nights in which the job verify compares the values of all rows, a share each night'),
+    .describe(
+      'Nights in which the job verify compares all windows, sums, vehicles and rows, a share each night',
+    ),
   minutes: amount(0.1, 600)
     .default(20)
     .describe('After this time it leaves the rest of its share to the next night'),

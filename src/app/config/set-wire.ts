@@ -9,12 +9,13 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { interpolate } from '../../values/interpolate.ts'
+import type { JsonPath } from '../../values/json-path.ts'
 
 /** A value for a setting below `wire`, and the reason that is written above it. */
 interface WireValue {
   /** Below `wire`, with dots. */
   readonly setting: string
-  readonly value: string
+  readonly value: JsonPath
   readonly reason: string
 }
 
@@ -122,7 +123,7 @@ function endOfLine(text: string): string {
 function settingLines(
   names: readonly string[],
   indent: string,
-  value: string,
+  value: JsonPath,
   comment: string,
 ): string[] {
   const groups = names.slice(0, -1).map((name, depth) => `${indent}${'  '.repeat(depth)}${name}:`)
@@ -130,7 +131,12 @@ function settingLines(
   return [...groups, lineIndent + comment, `${lineIndent}${names.at(-1)}: ${JSON.stringify(value)}`]
 }
 
-function appended(text: string, names: readonly string[], value: string, comment: string): string {
+function appended(
+  text: string,
+  names: readonly string[],
+  value: JsonPath,
+  comment: string,
+): string {
   if (/^\.\.\./m.test(text)) throw new UneditableText('has an end of the document')
   const eol = endOfLine(text)
   const body = text === '' || text.endsWith('\n') ? text : text + eol
@@ -148,7 +154,7 @@ function insertedBelow(
   document: Document.Parsed,
   names: readonly string[],
   depth: number,
-  value: string,
+  value: JsonPath,
   comment: string,
 ): string {
   let map = requireMap(document.contents)
@@ -170,7 +176,7 @@ function insertedBelow(
   return (head.endsWith('\n') ? head : head + eol) + lines + text.slice(at)
 }
 
-function replaced(text: string, pair: Pair, value: string, comment: string): string {
+function replaced(text: string, pair: Pair, value: JsonPath, comment: string): string {
   const node = pair.value as { range?: readonly number[] | null; anchor?: string } | null
   if (isAlias(node) || node?.anchor !== undefined)
     throw new UneditableText('has an anchor or an alias there')
@@ -196,7 +202,7 @@ function inFlow(
   text: string,
   map: YAMLMap,
   names: readonly string[],
-  value: string,
+  value: JsonPath,
   comment: string,
 ): string {
   const [name = '', ...rest] = names
@@ -241,7 +247,7 @@ function toJs(text: string): unknown {
 function setAt(
   tree: Record<string, unknown>,
   [name = '', ...rest]: readonly string[],
-  value: string,
+  value: JsonPath,
 ): void {
   if (rest.length === 0) tree[name] = value
   else {

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { UsageError } from '../../errors.ts'
 import { openPool } from '../../warehouse/db/connect.ts'
+import { openDb } from '../../warehouse/db/transaction.ts'
 import type { Config } from '../config/read.ts'
 
 type Cell = string | number | boolean | null
@@ -38,10 +40,10 @@ export async function openMartReader({ mcp }: Pick<Config, 'mcp'>): Promise<Mart
     const { login, schema } = await assertReader(pool)
     return {
       ...{ login, schema },
-      read: async (sql, values = []) => {
+      read: async (query, values = []) => {
         const client = await pool.connect()
         try {
-          return await readTable(client, { sql, values, schema, ...mcp })
+          return await readTable(client, { sql: query, values, schema, ...mcp })
         } finally {
           // A statement can leave settings and advisory locks behind: a session serves one query.
           client.release(true)
@@ -59,25 +61,22 @@ export async function openMartReader({ mcp }: Pick<Config, 'mcp'>): Promise<Mart
 const reachingOut = ['dblink', 'http', 'pg_net', 'pg_curl', 'aws_lambda', 'aws_s3']
 
 async function assertReader(pool: pg.Pool): Promise<Pick<MartReader, 'login' | 'schema'>> {
-  const { rows } = await pool.query<{
+  const { rows } = await sql<{
     login: string
     roles: string[]
     bypasses: boolean
     schemas: string[]
     extensions: string[]
-  }>({
-    text: `
-      select rolname as login, rolbypassrls as bypasses,
-        array(select r.rolname::text from pg_roles as r where r.rolname <> current_user and pg_has_role(r.oid, 'member') order by 1) as roles,
-        array(select nspname::text from pg_namespace where nspname = any ('{core,core_scoped,mart_pii,ops,pgboss,pii,raw}')
-          and has_schema_privilege(oid, 'usage') order by 1) as schemas,
-        array(select extname::text from pg_extension as e where extname = any ($1) and exists (
-          select from pg_depend as d join pg_proc as p on p.oid = d.objid
-          where d.classid = 'pg_proc'::regclass and d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid
-            and has_function_privilege(p.oid, 'execute') and has_schema_privilege(p.pronamespace, 'usage')) order by 1) as extensions
-      from pg_roles where rolname = current_user`,
-    values: [reachingOut],
-  })
+  }>`
+    select rolname as login, rolbypassrls as bypasses,
+      array(select r.rolname::text from pg_roles as r where r.rolname <> current_user and pg_has_role(r.oid, 'member') order by 1) as roles,
+      array(select nspname::text from pg_namespace where nspname = any ('{core,core_scoped,mart_pii,ops,pgboss,pii,raw}')
+        and has_schema_privilege(oid, 'usage') order by 1) as schemas,
+      array(select extname::text from pg_extension as e where extname = any (${reachingOut}) and exists (
+        select from pg_depend as d join pg_proc as p on p.oid = d.objid
+        where d.classid = 'pg_proc'::regclass and d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid
+          and has_function_privilege(p.oid, 'execute') and has_schema_privilege(p.pronamespace, 'usage')) order by 1) as extensions
+    from pg_roles where rolname = current_user`.execute(openDb(pool))
   const { login, roles, bypasses, schemas, extensions } = rows[0]!
   const [role] = roles
   if (roles.length !== 1 || (role !== 'bi_reader' && role !== 'bi_tenant') || bypasses)

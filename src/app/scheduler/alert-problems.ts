@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type pg from 'pg'
 import { shortKey } from '../../api/sources/key-advice.ts'
+import type { MovedText } from '../../sync/explain/moved-fields.ts'
 import type { Reason, WarehouseStatus } from '../../sync/explain/status.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
+import { listText } from '../../values/text.ts'
 import { isOfConfig } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Config } from '../config/read.ts'
@@ -50,11 +51,11 @@ export async function readFailed(
 }
 
 /** Runs that are left to workers and that no worker takes, as `run 7 (backfill)`. */
-export async function readWaiting(pool: pg.Pool): Promise<string[]> {
-  const { rows } = await pool.query<{ run: string }>(
-    `select format('run %s (%s)', run_id, command) as run from ops.run
-     where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute' order by run_id`,
-  )
+export async function readWaiting(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ run: string }>`
+    select format('run %s (%s)', run_id, command) as run from ops.run
+    where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute'
+    order by run_id`.execute(db)
   return rows.map(({ run }) => run)
 }
 
@@ -94,8 +95,11 @@ interface Miss {
   readonly text: string
 }
 
-/** Streams that miss an objective. Only the first reason of each is raised, since it may cause the others. */
-export function objectiveProblems(rooftops: WarehouseStatus['rooftops']): Problems {
+/** Streams that miss an objective, and fields that moved. Only the first reason of a stream is raised, since it may cause the others. */
+export function objectiveProblems(
+  rooftops: WarehouseStatus['rooftops'],
+  moved: readonly MovedText[] = [],
+): Problems {
   const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
   )
@@ -112,7 +116,12 @@ export function objectiveProblems(rooftops: WarehouseStatus['rooftops']): Proble
     key,
     what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${group[0]!.text}`,
   }))
-  const openKeys = new Set(misses.flat().map(({ key }) => key))
+  if (moved.length > 0)
+    raised.push({
+      key: 'objective/names',
+      what: moved.map(({ what, why, cure }) => `${what}: ${listText(why, 3)}. ${cure}`).join(' '),
+    })
+  const openKeys = new Set([...misses.flat(), ...raised].map(({ key }) => key))
   // While a run is active it may still fix these, so they stay open.
   if (all.some(({ isAtWork }) => isAtWork))
     for (const cause of ['late', 'gaps']) openKeys.add(`objective/${cause}`)

@@ -5,7 +5,7 @@ import { type AlertSettings, type AlertTarget, alertTargets } from '../config/al
 /** How much a problem matters: critical is what the morning page shows in red. */
 export type Severity = 'critical' | 'warning'
 
-const warnings = /^(objective\/(quarantine|gaps|unprovable|ledger)$|inbox\/)/
+const warnings = /^(objective\/(quarantine|gaps|unprovable|ledger|names)$|inbox\/)/
 
 /** How much the problem with this key matters. */
 export function keySeverity(key: string): Severity {
@@ -18,6 +18,7 @@ export function keyPage(key: string): string {
   if (key.startsWith('job/')) return '/jobs'
   if (key.startsWith('inbox/')) return '/stock/imports'
   if (key === 'objective/quarantine') return '/quarantine'
+  if (key === 'objective/names') return '/drift'
   return /^objective\/(gaps|unprovable|ledger)$/.test(key) ? '/coverage' : '/'
 }
 

@@ -4,6 +4,7 @@ import { registerInboxes } from '../../stock/folders/file-records.ts'
 import { listInboxes } from '../../stock/folders/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '../../stock/folders/inbox-status.ts'
 import { allStreams } from '../../streams/all.ts'
+import { movedTexts, readMovedNames } from '../../sync/explain/moved-fields.ts'
 import { readStatus } from '../../sync/explain/status.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import { readSource, registerSource } from '../../warehouse/db/run-source.ts'
@@ -70,21 +71,21 @@ export class Alerts {
    *  runs at every sweep. */
   async reportJobs(): Promise<void> {
     if (!this.#isOn) return
-    const { config, db, pool } = this.#context
+    const { config, db } = this.#context
     const statuses = await readJobStatuses(db, config, this.#jobs)
     const failed = await readFailed(db, config, this.#jobs)
-    const problems = jobProblems(statuses, failed, await readWaiting(pool))
+    const problems = jobProblems(statuses, failed, await readWaiting(db))
     await this.#report('job/', problems)
     await this.reportInboxes()
-    if (await isObjectiveDue(pool, await this.#sending())) await this.reportObjectives()
+    if (await isObjectiveDue(db, await this.#sending())) await this.reportObjectives()
   }
 
   /** Reports late stock lists, and files and drop folders that need a person. */
   async reportInboxes(): Promise<void> {
-    const { config, pool } = this.#context
+    const { config, db } = this.#context
     if (!this.#isOn) return
-    await registerInboxes(pool, listInboxes(config))
-    const raised = inboxProblems(await readInboxStatuses(pool, config), config)
+    await registerInboxes(db, listInboxes(config))
+    const raised = inboxProblems(await readInboxStatuses(db, config), config)
     await this.#report('inbox/', { raised, openKeys: new Set(raised.map(({ key }) => key)) })
   }
 
@@ -94,11 +95,12 @@ export class Alerts {
     if (!this.#isOn) return
     const rooftops = await findRooftops(db, config.rooftops)
     const status = await readStatus(db, allStreams, rooftops, config)
-    await this.#report('objective/', objectiveProblems(status.rooftops))
+    const names = await readMovedNames(db, allStreams, config)
+    await this.#report('objective/', objectiveProblems(status.rooftops, movedTexts(names)))
   }
 
   async #report(kind: string, problems: Problems): Promise<void> {
-    const { pool, config } = this.#context
+    const { db, config } = this.#context
     const sourceId = await this.#findSource()
     const hide = scrubber(listSecrets(config))
     const raised = problems.raised.map(({ key, what }) => ({
@@ -106,7 +108,7 @@ export class Alerts {
       what: hide(what).slice(0, 1000),
     }))
     const open = [...problems.openKeys].map((key) => key.slice(0, maxKeyLength))
-    await saveProblems(pool, { kind, sourceId }, raised, open)
+    await saveProblems(db, { kind, sourceId }, raised, open)
     const targets = alertTargets(config.alerts)
     const messages = raised.flatMap(({ key }) => {
       const severity = keySeverity(key)
@@ -117,8 +119,8 @@ export class Alerts {
         })),
       )
     })
-    await queueRaised(pool, sourceId, messages)
-    await queueEnds(pool, await this.#sending())
+    await queueRaised(db, sourceId, messages)
+    await queueEnds(db, await this.#sending())
     await this.#deliver([kind])
   }
 
@@ -130,34 +132,34 @@ export class Alerts {
 
   async #findSource(): Promise<number> {
     if (this.#sourceId !== null) return this.#sourceId
-    const { config, db, pool } = this.#context
+    const { config, db } = this.#context
     const sourceId = await registerSource(db, readSource(config))
-    await takeOverAlerts(pool, sourceId)
+    await takeOverAlerts(db, sourceId)
     this.#sourceId = sourceId
     return sourceId
   }
 
   async #deliver(kinds: readonly string[]): Promise<void> {
-    const due = await dueMessages(this.#context.pool, await this.#sending(), kinds)
+    const due = await dueMessages(this.#context.db, await this.#sending(), kinds)
     const byRecipient = Map.groupBy(due, ({ target, recipient }) => `${target} ${recipient}`)
     await Promise.all([...byRecipient.values()].map((messages) => this.#deliverTo(messages)))
   }
 
   /** The messages to one receiver; the first that fails ends it, as the others would fail too. */
   async #deliverTo(messages: readonly DueMessage[]): Promise<void> {
-    const { pool, config, log } = this.#context
+    const { db, config, log } = this.#context
     const [{ target: name, recipient }] = messages as [DueMessage]
     const target = alertTargets(config.alerts).find((one) => one.name === name)!
     const destination = { target, recipient, smtp: config.alerts.smtp }
     for (const due of messages) {
       // Before it is sent: no other process sends it then, and one that dies here causes no endless repeats.
-      if (!(await claimAttempt(pool, due))) return
+      if (!(await claimAttempt(db, due))) return
       const failure = await postAlert(destination, alertMessage(due, config), due.id)
       if (failure === null) {
-        await recordSent(pool, due)
+        await recordSent(db, due)
         continue
       }
-      await recordFailure(pool, due.id, failure)
+      await recordFailure(db, due.id, failure)
       const isLast = due.attempts + 1 >= maxAttempts
       const next = isLast
         ? `not tried again after ${maxAttempts} attempts: correct it, then run "forecourt alerts test ${name}"`

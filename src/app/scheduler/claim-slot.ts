@@ -1,9 +1,10 @@
 import { hostname } from 'node:os'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { BusyError } from '../../errors.ts'
 import { type LockKey, lockGraceSeconds } from '../../warehouse/db/held-lock.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import { inTransaction } from '../../warehouse/db/transaction.ts'
+import { type Db, dbOn, inTransaction } from '../../warehouse/db/transaction.ts'
 
 /** A job run that this process executes. `attempt` is the fence: after another process takes the run over, it records nothing. */
 export interface Claim {
@@ -50,46 +51,46 @@ interface OpenRun {
  * or was stopped is taken over, or replaced by the run of a newer slot.
  */
 export async function claimSlot(pool: pg.Pool, job: SourceJob, slot: Date): Promise<ClaimResult> {
-  return await withHolder(pool, async (client, holder) => {
-    await lockJob(client, job)
-    const open = await openRuns(client, job)
-    const live = await firstLive(client, open)
-    const isNew = await isNewSlot(client, job, slot)
+  return await withHolder(pool, async (db, holder) => {
+    await lockJob(db, job)
+    const open = await openRuns(db, job)
+    const live = await firstLive(db, open)
+    const isNew = await isNewSlot(db, job, slot)
     if (live !== undefined) {
       // A manual run may be stopped at any time, so the slot waits for it.
       if (!isNew || live.cause === 'manual') return { kind: 'none' }
       const reason = `the job was still running (${named(live)})`
-      await insertJobRun(client, { ...job, slot, status: 'skipped', error: reason })
+      await insertJobRun(db, { ...job, slot, status: 'skipped', error: reason })
       return { kind: 'skipped', reason }
     }
     const resumable = isNew ? undefined : open.find(({ cause }) => cause === 'schedule')
     await endDeadRuns(
-      client,
+      db,
       open.filter((run) => run !== resumable),
       isNew ? `its process ended; the slot of ${slot.toISOString()} replaces it` : undefined,
     )
-    if (isNew) return await claimNew(client, holder, job, slot)
+    if (isNew) return await claimNew(db, holder, job, slot)
     return resumable === undefined
       ? { kind: 'none' }
-      : await resume(client, holder, { ...job, ...resumable })
+      : await resume(db, holder, { ...job, ...resumable })
   })
 }
 
 /** Claims a manual run. BusyError while the job is running for the same services anywhere. */
 export async function claimManually(pool: pg.Pool, job: SourceJob): Promise<Claim> {
   const { jobName } = job
-  const claimed = await withHolder(pool, async (client, holder) => {
-    await lockJob(client, job)
-    const open = await openRuns(client, job)
-    const live = await firstLive(client, open)
+  const claimed = await withHolder(pool, async (db, holder) => {
+    await lockJob(db, job)
+    const open = await openRuns(db, job)
+    const live = await firstLive(db, open)
     if (live !== undefined)
       throw new BusyError(
         `${jobName} is at work (${named(live)}); nothing was started. Wait for it to end ("forecourt status" shows it), or stop it.`,
       )
     // The scheduler handles dead runs of slots.
     const manual = open.filter(({ cause }) => cause === 'manual')
-    await endDeadRuns(client, manual)
-    return await claimNew(client, holder, job, null)
+    await endDeadRuns(db, manual)
+    return await claimNew(db, holder, job, null)
   })
   if (claimed.kind !== 'claimed') throw new Error(`${jobName} was not claimed`)
   return claimed.claim
@@ -98,12 +99,12 @@ export async function claimManually(pool: pg.Pool, job: SourceJob): Promise<Clai
 /** Runs a claim in a transaction, with a second session that holds the lock of the job run afterwards. */
 async function withHolder(
   pool: pg.Pool,
-  claim: (client: pg.PoolClient, holder: pg.PoolClient) => Promise<ClaimResult>,
+  claim: (db: Db, holder: pg.PoolClient) => Promise<ClaimResult>,
 ): Promise<ClaimResult> {
   const holder = await pool.connect()
   let claimed: ClaimResult | undefined
   try {
-    claimed = await inTransaction(pool, async ({ client }) => await claim(client, holder))
+    claimed = await inTransaction(pool, async ({ db }) => await claim(db, holder))
     return claimed
   } finally {
     // A failed claim may have taken the lock; closing the session releases it.
@@ -112,26 +113,22 @@ async function withHolder(
 }
 
 /** Locks the job, so that only one process on any host claims it at a time. */
-async function lockJob(client: pg.PoolClient, { jobName }: SourceJob): Promise<void> {
-  await client.query(`select ${lockSql.wait('job', 'hashtext($1)')}`, [jobName])
+async function lockJob(db: Db, { jobName }: SourceJob): Promise<void> {
+  await sql`select ${lockSql.wait('job', sql`hashtext(${jobName})`)}`.execute(db)
 }
 
 /** Job runs that are running, and the newest one if it was stopped, since a scheduler resumes it. */
-async function openRuns(
-  client: pg.PoolClient,
-  { sourceId, jobName }: SourceJob,
-): Promise<OpenRun[]> {
-  const { rows } = await client.query<OpenRun>(
-    `select fire_id as "fireId", attempt, cause, slot_at as slot, status,
-       heartbeat_at < clock_timestamp() - make_interval(secs => $2) as "isSilent",
-       'process ' || process_id || ' on ' || host as process
-     from ops.job_fire as run
-     where job_name = $1 and (source_id is null or source_id = $3) and (status = 'running' or status = 'stopped' and cause = 'schedule' and not exists (
-       select from ops.job_fire as newer where newer.job_name = run.job_name and newer.slot_at > run.slot_at
-         and newer.status <> 'skipped' and (newer.source_id is null or newer.source_id = $3)))
-     order by slot_at desc nulls last`,
-    [jobName, silentSeconds, sourceId],
-  )
+async function openRuns(db: Db, { sourceId, jobName }: SourceJob): Promise<OpenRun[]> {
+  const { rows } = await sql<OpenRun>`
+    select fire_id as "fireId", attempt, cause, slot_at as slot, status,
+      heartbeat_at < clock_timestamp() - make_interval(secs => ${silentSeconds}) as "isSilent",
+      'process ' || process_id || ' on ' || host as process
+    from ops.job_fire as run
+    where job_name = ${jobName} and (source_id is null or source_id = ${sourceId}) and (status = 'running'
+      or status = 'stopped' and cause = 'schedule' and not exists (
+      select from ops.job_fire as newer where newer.job_name = run.job_name and newer.slot_at > run.slot_at
+        and newer.status <> 'skipped' and (newer.source_id is null or newer.source_id = ${sourceId})))
+    order by slot_at desc nulls last`.execute(db)
   return rows
 }
 
@@ -141,57 +138,46 @@ export function jobRunLock({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'
 }
 
 /** The first run whose process is alive: its lock is held, and its heartbeat is recent. */
-async function firstLive(
-  client: pg.PoolClient,
-  runs: readonly OpenRun[],
-): Promise<OpenRun | undefined> {
+async function firstLive(db: Db, runs: readonly OpenRun[]): Promise<OpenRun | undefined> {
   for (const run of runs) {
     if (run.status === 'stopped' || run.isSilent) continue
     // A restart of Postgres ends the sessions of live processes too; wait until they have taken their locks again.
-    const { rows } = await client.query<{ free: boolean }>(
-      `select pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => $2)
-         and ${lockSql.tryShared('jobRun', '$1')} as free`,
-      [jobRunLock(run)[1], lockGraceSeconds],
-    )
+    const { rows } = await sql<{ free: boolean }>`
+      select pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => ${lockGraceSeconds})
+        and ${lockSql.tryShared('jobRun', jobRunLock(run)[1])} as free`.execute(db)
     if (rows[0]?.free === false) return run
   }
   return undefined
 }
 
 /** Whether a slot is newer than every claimed one and than the job's registration. */
-async function isNewSlot(
-  client: pg.PoolClient,
-  { sourceId, jobName }: SourceJob,
-  slot: Date,
-): Promise<boolean> {
-  const { rows } = await client.query<{ isNew: boolean }>(
-    `select $2::timestamptz > known_since and not exists (
-       select from ops.job_fire where job_name = $1 and slot_at >= $2::timestamptz and (source_id is null or source_id = $3)) as "isNew"
-     from ops.job where job_name = $1 and source_id = $3`,
-    [jobName, slot, sourceId],
-  )
+async function isNewSlot(db: Db, { sourceId, jobName }: SourceJob, slot: Date): Promise<boolean> {
+  const { rows } = await sql<{ isNew: boolean }>`
+    select ${slot}::timestamptz > known_since and not exists (
+      select from ops.job_fire where job_name = ${jobName} and slot_at >= ${slot}::timestamptz
+        and (source_id is null or source_id = ${sourceId})) as "isNew"
+    from ops.job where job_name = ${jobName} and source_id = ${sourceId}`.execute(db)
   return rows[0]?.isNew === true
 }
 
 async function endDeadRuns(
-  client: pg.PoolClient,
+  db: Db,
   runs: readonly OpenRun[],
   error = 'its process ended',
 ): Promise<void> {
-  await client.query(
-    `update ops.job_fire set status = 'died', finished_at = clock_timestamp(), error = $2
-     where fire_id = any($1::bigint[]) and status = 'running'`,
-    [runs.map(({ fireId }) => fireId), error],
-  )
+  await sql`
+    update ops.job_fire set status = 'died', finished_at = clock_timestamp(), error = ${error}
+    where fire_id = any(${runs.map(({ fireId }) => fireId)}::bigint[])
+      and status = 'running'`.execute(db)
 }
 
 async function claimNew(
-  client: pg.PoolClient,
+  db: Db,
   holder: pg.PoolClient,
   job: SourceJob,
   slot: Date | null,
 ): Promise<ClaimResult> {
-  const row = await insertJobRun(client, { ...job, slot, status: 'running', error: null })
+  const row = await insertJobRun(db, { ...job, slot, status: 'running', error: null })
   if (row === undefined) return { kind: 'none' }
   const claim: Claim = { ...row, attempt: 1, cause: slot ? 'schedule' : 'manual', slot, holder }
   await hold(claim)
@@ -200,22 +186,21 @@ async function claimNew(
 
 /** Takes over a job run, or ends it as failed after too many attempts. */
 async function resume(
-  client: pg.PoolClient,
+  db: Db,
   holder: pg.PoolClient,
   { sourceId, fireId, slot, attempt }: OpenRun & SourceJob,
 ): Promise<ClaimResult> {
   if (attempt >= maxAttempts) {
-    await client.query(
-      `update ops.job_fire set status = 'failed', finished_at = clock_timestamp(), error = $2 where fire_id = $1`,
-      [fireId, `its process ended ${attempt} times before the job did`],
-    )
+    await sql`
+      update ops.job_fire set status = 'failed', finished_at = clock_timestamp(),
+        error = ${`its process ended ${attempt} times before the job did`}
+      where fire_id = ${fireId}`.execute(db)
     return { kind: 'none' }
   }
-  await client.query(
-    `update ops.job_fire set status = 'running', attempt = attempt + 1, heartbeat_at = clock_timestamp(),
-       finished_at = null, error = null, host = $2, process_id = $3, source_id = $4 where fire_id = $1`,
-    [fireId, host(), process.pid, sourceId],
-  )
+  await sql`
+    update ops.job_fire set status = 'running', attempt = attempt + 1, heartbeat_at = clock_timestamp(),
+      finished_at = null, error = null, host = ${host()}, process_id = ${process.pid}, source_id = ${sourceId}
+    where fire_id = ${fireId}`.execute(db)
   const claim: Claim = {
     fireId,
     attempt: attempt + 1,
@@ -229,7 +214,9 @@ async function resume(
 }
 
 async function hold(claim: Claim): Promise<void> {
-  await claim.holder.query(`select ${lockSql.waitSession('jobRun', '$1')}`, [jobRunLock(claim)[1]])
+  await sql`select ${lockSql.waitSession('jobRun', jobRunLock(claim)[1])}`.execute(
+    dbOn(claim.holder),
+  )
 }
 
 interface NewRun extends SourceJob {
@@ -240,18 +227,19 @@ interface NewRun extends SourceJob {
 
 /** Inserts a job run. undefined: the slot has a row already. */
 async function insertJobRun(
-  client: pg.PoolClient,
+  db: Db,
   { sourceId, jobName, slot, status, error }: NewRun,
 ): Promise<Pick<Claim, 'fireId' | 'madeUp'> | undefined> {
-  const { rows } = await client.query<Pick<Claim, 'fireId' | 'madeUp'>>(
-    `insert into ops.job_fire (job_name, cause, slot_at, status, error, host, process_id, made_up, claimed_at, finished_at, source_id)
-     select $1, case when $2::timestamptz is null then 'manual' else 'schedule' end, $2::timestamptz, $3::text, $4::text, $5, $6,
-       coalesce(at - $2::timestamptz > interval '1 minute', false), at, case when $3::text = 'skipped' then at end, $7
-     from clock_timestamp() as at
-     on conflict (job_name, slot_at, source_id) do nothing
-     returning fire_id as "fireId", made_up as "madeUp"`,
-    [jobName, slot, status, error, host(), process.pid, sourceId],
-  )
+  const { rows } = await sql<Pick<Claim, 'fireId' | 'madeUp'>>`
+    insert into ops.job_fire (job_name, cause, slot_at, status, error, host, process_id, made_up, claimed_at,
+      finished_at, source_id)
+    select ${jobName}, case when ${slot}::timestamptz is null then 'manual' else 'schedule' end, ${slot}::timestamptz,
+      ${status}::text, ${error}::text, ${host()}, ${process.pid},
+      coalesce(at - ${slot}::timestamptz > interval '1 minute', false), at,
+      case when ${status}::text = 'skipped' then at end, ${sourceId}
+    from clock_timestamp() as at
+    on conflict (job_name, slot_at, source_id) do nothing
+    returning fire_id as "fireId", made_up as "madeUp"`.execute(db)
   return rows[0]
 }
 

@@ -8,9 +8,9 @@ const endSeconds = 15
 
 /** Imports what is complete in the drop folders. A file that fails is reported by an alert of its own, not as a failed job. */
 export async function importInboxes(context: Context) {
-  const { pool, config, log, signal, crashPoint } = context
+  const { pool, db, config, log, signal, crashPoint } = context
   const services = {
-    ...{ warehouse: { pool, config }, log, crashPoint, now: () => new Date() },
+    ...{ warehouse: { pool, db, config }, log, crashPoint, now: () => new Date() },
     ...{ signal: delayed(signal, endSeconds), stopping: signal },
   }
   const report = await runOnce(services, listInboxes(config))

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import type { Context } from '../../context.ts'
 import { BusyError, errorText, SyncError, UsageError } from '../../errors.ts'
 import { scrubber } from '../../log.ts'
@@ -6,6 +6,7 @@ import { sleep } from '../../values/sleep.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
 import { HeldLock } from '../../warehouse/db/held-lock.ts'
 import { RetryOnConnectionLoss } from '../../warehouse/db/retry-on-connection-loss.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { listSecrets } from '../config/read.ts'
 import { type Claim, jobRunLock } from './claim-slot.ts'
 import { type JobWorkResult, runJobWork } from './job-work.ts'
@@ -49,14 +50,12 @@ export async function executeJobRun(
   job: PlannedJob,
   claim: Claim,
 ): Promise<JobRunResult> {
-  const { log, pool } = context
+  const { log, pool, db } = context
   const about = { job: job.name, fireId: claim.fireId, slot: claim.slot }
   const lock = HeldLock.fromSession(pool, claim.holder, jobRunLock(claim))
   const beats = [
     setInterval(() => {
-      heartbeat(pool, claim).catch((error) =>
-        log.warn({ err: error, ...about }, 'heartbeat failed'),
-      )
+      heartbeat(db, claim).catch((error) => log.warn({ err: error, ...about }, 'heartbeat failed'))
     }, heartbeatMs),
     setInterval(() => {
       lock.ensureHeld().catch((error) => log.warn({ err: error, ...about }, 'lock not renewed'))
@@ -94,11 +93,12 @@ async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise
 }
 
 /** Whether a signal stopped one of the runs; a signal after everything is done stops nothing. */
-async function isCutShort({ pool }: Context, { runs }: JobWorkResult): Promise<boolean> {
-  const { rows } = await pool.query<{ cut: boolean }>(
-    "select exists (select from ops.run where run_id = any($1::bigint[]) and status = 'stopped') as cut",
-    [runs.map(({ runId }) => runId)],
-  )
+async function isCutShort({ db }: Context, { runs }: JobWorkResult): Promise<boolean> {
+  const { rows } = await sql<{ cut: boolean }>`
+    select exists (
+      select from ops.run
+      where run_id = any(${runs.map(({ runId }) => runId)}::bigint[])
+        and status = 'stopped') as cut`.execute(db)
   return rows[0]!.cut
 }
 
@@ -145,30 +145,28 @@ function isUnreachable(error: unknown): boolean {
   )
 }
 
-async function heartbeat(pool: pg.Pool, { fireId, attempt: number }: Claim): Promise<void> {
-  await pool.query(
-    `update ops.job_fire set heartbeat_at = clock_timestamp() where fire_id = $1 and attempt = $2 and status = 'running'`,
-    [fireId, number],
-  )
+async function heartbeat(db: Db, { fireId, attempt: number }: Claim): Promise<void> {
+  await sql`
+    update ops.job_fire set heartbeat_at = clock_timestamp()
+    where fire_id = ${fireId} and attempt = ${number} and status = 'running'`.execute(db)
 }
 
 /** Records the end of a job run, unless another process has taken it over. */
 async function record(
-  { pool, log }: Context,
+  { db, log }: Context,
   job: PlannedJob,
   claim: Claim,
   outcome: Omit<Outcome, 'thrown'>,
 ): Promise<JobRunReport> {
   const runIds = outcome.runs.map(({ runId }) => runId)
-  const { rows } = await pool.query<{ startedAt: Date; finishedAt: Date; isOurs: boolean }>(
-    `with ended as (
-       update ops.job_fire set status = $3, error = $4, run_ids = run_ids || $5::bigint[], finished_at = clock_timestamp()
-       where fire_id = $1 and attempt = $2 and status = 'running' returning fire_id
-     )
-     select claimed_at as "startedAt", clock_timestamp() as "finishedAt", exists (select from ended) as "isOurs"
-     from ops.job_fire where fire_id = $1`,
-    [claim.fireId, claim.attempt, outcome.status, outcome.error ?? null, runIds],
-  )
+  const { rows } = await sql<{ startedAt: Date; finishedAt: Date; isOurs: boolean }>`
+    with ended as (
+      update ops.job_fire set status = ${outcome.status}, error = ${outcome.error ?? null},
+        run_ids = run_ids || ${runIds}::bigint[], finished_at = clock_timestamp()
+      where fire_id = ${claim.fireId} and attempt = ${claim.attempt} and status = 'running' returning fire_id
+    )
+    select claimed_at as "startedAt", clock_timestamp() as "finishedAt", exists (select from ended) as "isOurs"
+    from ops.job_fire where fire_id = ${claim.fireId}`.execute(db)
   const { startedAt, finishedAt, isOurs } = rows[0]!
   if (!isOurs) log.warn({ fireId: claim.fireId }, `${job.name} was taken over by another process`)
   return {

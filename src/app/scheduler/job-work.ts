@@ -8,12 +8,17 @@ import type { RunReport } from '../../sync/run/run-report.ts'
 import { runStreams } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
 import { isProved } from '../../sync/verify/verify.ts'
-import { compareShare } from '../../sync/verify/verify-values.ts'
+import { sumComparisons, vehicleComparisons } from '../../sync/verify/verify-aggregates.ts'
+import { recordComparisons } from '../../sync/verify/verify-records.ts'
+import { type Comparison, compareShare } from '../../sync/verify/verify-round.ts'
+import { valueComparisons } from '../../sync/verify/verify-values.ts'
 import {
   recordVerification,
   uncoverFaults,
+  verifyBounds,
   verifyWarehouse,
 } from '../../sync/verify/verify-warehouse.ts'
+import { windowComparisons } from '../../sync/verify/verify-windows.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { exportToLake } from './export-to-lake.ts'
 import { importInboxes } from './import-inboxes.ts'
@@ -56,17 +61,22 @@ async function retain(context: Context): Promise<JobWorkResult> {
   return { status: 'partial', runs: [], counts, error }
 }
 
-/** Compares the ids of all stored rows with the lists, the sums with the rows, and the values of a share of the rows with the
- *  payloads. What is not as listed leaves the coverage, so that the next sync reads it again. */
+/** Compares what has changed, and a share of the rest: the stored records with the windows, the sums and the vehicles with the rows, child
+ *  rows with their records, and values with the payloads. What is not as listed leaves the coverage, so that the next sync reads it again. */
 async function verify(context: Context): Promise<JobWorkResult> {
   const { db, config } = context
   const rooftops = await findRooftops(db, config.rooftops)
-  const found = await verifyWarehouse(context, allStreams, rooftops, config.sync)
+  const found = await verifyBounds(context, allStreams, rooftops, config.sync)
   await uncoverFaults(db, allStreams, rooftops, found)
-  const values = await compareShare(context, allStreams, rooftops, context.signal)
+  const compare = async (comparisons: readonly Comparison[]) =>
+    (await compareShare(context, comparisons, rooftops, context.signal)).records
+  const windows = await compare(windowComparisons(allStreams))
+  const months = await compare(sumComparisons(allStreams))
+  const records = await compare(recordComparisons(allStreams))
+  const vehicles = await compare(vehicleComparisons(allStreams))
+  const compared = await compare(valueComparisons(allStreams))
   const faults = await recordVerification(db, rooftops, found)
-  const windows = found.checked.reduce((sum, one) => sum + one.windows, 0)
-  const counts = { rooftops: rooftops.length, windows, compared: values.records }
+  const counts = { rooftops: rooftops.length, windows, months, records, vehicles, compared }
   if (faults.length === 0) return { status: 'ok', runs: [], counts }
   return { status: 'partial', runs: [], counts, error: firstErrors(faults, 'streams') }
 }

@@ -30,11 +30,11 @@ export async function runScheduler(
   context: Context,
   jobs: readonly PlannedJob[],
 ): Promise<boolean> {
-  const { pool, log, signal, queue } = context
+  const { db, log, signal, queue } = context
   const retry = new RetryOnConnectionLoss(context, null)
-  const aheadMs = await retry.run(() => clockAhead(pool))
+  const aheadMs = await retry.run(() => clockAhead(db))
   warnOfClock(log, Math.round(aheadMs))
-  await retry.run(() => registerJobs(pool, queue.sourceId, jobs))
+  await retry.run(() => registerJobs(db, queue.sourceId, jobs))
   const scheduler = new Scheduler(context, jobs)
   const timers = jobs.map((job) => timer(job, () => scheduler.wake()))
   // Not by node-cron, which waits for a time of the wall clock; that clock may be set back.
@@ -97,12 +97,12 @@ class Scheduler {
   }
 
   async #check(): Promise<void> {
-    const { pool, log, signal, queue } = this.#context
+    const { pool, db, log, signal, queue } = this.#context
     while (this.#again && !signal.aborted && this.outdatedBy === null) {
       this.#again = false
       try {
         await assertSchemaKnown(pool, this.#context.schemaVersion)
-        const due = await findDueJobs(pool, queue.sourceId, this.#jobs, [...this.#runs.keys()])
+        const due = await findDueJobs(db, queue.sourceId, this.#jobs, [...this.#runs.keys()])
         for (const { job, slot } of due) {
           if (signal.aborted || this.#runs.size >= maxRuns) break
           await this.#claim(job, slot)

@@ -1,8 +1,9 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { allStreams } from '../../streams/all.ts'
 import { evaluationRecords } from '../../streams/evaluations/evaluation-records.ts'
 import { evaluationPeople } from '../../streams/evaluations/person.ts'
 import { bodyHash, contentHash } from '../../values/content-hash.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { type Erased, parseJson, scrubAnswer, scrubPayload } from '../screen/scrub-payload.ts'
 import { isErasedMark, withoutWholeTerms } from '../screen/search-terms.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
@@ -27,14 +28,14 @@ export async function eraseEvaluations(
   const counts: Counts[] = []
   for (const { key, erased, isSubject } of erasures) {
     const bodies = await scrubBodies(work, key, erased, isSubject)
-    const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
+    const blanked = erased.scope === 'customer' ? await blankCustomer(work.db, key) : {}
     counts.push(addCounts(bodies, blanked))
   }
   const [first] = erasures
   if (first === undefined) return counts
   const ids = erasures.map(({ key }) => key.evalId)
   for (const table of work.tables.filter(({ name, belongs }) => belongs && name !== noTexts)) {
-    const hits = await rowsOfEvaluations(work.client, table, first.key.rooftopIds, ids, true)
+    const hits = await rowsOfEvaluations(work.db, table, first.key.rooftopIds, ids, true)
     const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
     const byId = Map.groupBy(others, ({ evaluation }) => evaluation?.evalId)
     for (const [index, { key, erased, isSubject }] of erasures.entries()) {
@@ -56,13 +57,13 @@ async function scrubRows(
   table: TextTable,
   hits: readonly Hit[],
 ): Promise<number> {
-  const { client, wire } = work
+  const { db, wire } = work
   if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
   // A row must be what a load would write for the scrubbed body.
   const isOfStream = (evaluationRecords.tables as readonly string[]).includes(table.name)
   const terms =
     isOfStream && table.name !== 'core.evaluation' ? erased.terms : withoutWholeTerms(erased.terms)
-  return await rewrite(client, hits, (text, column, hit) => {
+  return await rewrite(db, hits, (text, column, hit) => {
     if (column.name === 'payload' && isQuarantinedEvaluation(hit))
       return scrubPayload(
         evaluationPeople,
@@ -127,7 +128,7 @@ function valueIn({ table, texts }: Hit, name: string): string | null {
 
 /** Scrubs answers to other calls about the evaluation. Their hash becomes that of the scrubbed answer, as a load computes it. */
 async function scrubAnswers(
-  { client, wire }: ErasureWork,
+  { db, wire }: ErasureWork,
   hits: readonly Hit[],
   erased: Erased,
 ): Promise<number> {
@@ -143,10 +144,9 @@ async function scrubAnswers(
       enrichment === undefined
         ? bodyHash(text)
         : contentHash(enrichment.contentOf(body, endpoint, wire))
-    await client.query(
-      'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
-      [hit.ctid, text, hash],
-    )
+    await sql`
+      update raw.payload set body = ${text}::json, content_hash = ${hash}
+      where ctid = ${hit.ctid}::tid`.execute(db)
     changed++
   }
   return changed
@@ -157,27 +157,19 @@ const customerColumns = [
 ]
 
 /** Blanks the customer's columns, and every custom field, because it may contain anything. */
-async function blankCustomer(
-  client: pg.ClientBase,
-  { rooftopIds, evalId }: EvaluationKey,
-): Promise<Counts> {
-  const set = async (table: string, columns: readonly string[], to: string, where: string) => {
-    const { rowCount } = await client.query(
-      `update ${table} set ${columns.map((column) => `${column} = null`).join(', ')} ${to}
-       where rooftop_id = any($1::int[]) and eval_id = $2::bigint
-         and (num_nonnulls(${columns.join(', ')}) > 0 ${where})`,
-      [rooftopIds, evalId],
-    )
-    return { [table]: rowCount ?? 0 }
-  }
-  const isFirst = 'or erased_at is null'
-  return addCounts(
-    await set(
-      'pii.evaluation_customer',
-      customerColumns,
-      ", erased_at = date_trunc('milliseconds', now())",
-      isFirst,
-    ),
-    await set('core.custom_field_value', ['value_text'], '', ''),
-  )
+async function blankCustomer(db: Db, { rooftopIds, evalId }: EvaluationKey): Promise<Counts> {
+  const isOfKey = sql`rooftop_id = any(${rooftopIds}::int[]) and eval_id = ${evalId}::bigint`
+  const blanks = customerColumns.map((column) => `${column} = null`)
+  const customers = await sql`
+    update pii.evaluation_customer
+    set ${sql.raw(blanks.join(', '))}, erased_at = date_trunc('milliseconds', now())
+    where ${isOfKey} and (num_nonnulls(${sql.raw(customerColumns.join(', '))}) > 0
+      or erased_at is null)`.execute(db)
+  const fields = await sql`
+    update core.custom_field_value set value_text = null
+    where ${isOfKey} and value_text is not null`.execute(db)
+  return addCounts({
+    'pii.evaluation_customer': Number(customers.numAffectedRows),
+    'core.custom_field_value': Number(fields.numAffectedRows),
+  })
 }

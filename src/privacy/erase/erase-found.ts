@@ -1,7 +1,7 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import type { Person } from '../../values/person.ts'
 import { refreshSums } from '../../warehouse/db/sums.ts'
-import type { Tx } from '../../warehouse/db/transaction.ts'
+import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import {
   distinctTerms,
   isName,
@@ -27,7 +27,7 @@ interface Erasing {
 
 /** Makes all changes of an erasure, except its own record. */
 export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
-  const { client, db } = tx
+  const { db } = tx
   const { secret, erasureId } = erasing
   const { found, former, mentions: mentioning, terms, otherRows } = erasing.findings
   const persons = [...found, ...former].flatMap((each) => each.persons)
@@ -36,7 +36,7 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   const rows: Counts[] = []
   const naming = plainTerms(terms)
   for (const hit of otherRows) {
-    const count = await rewrite(client, [hit], (text, column) =>
+    const count = await rewrite(db, [hit], (text, column) =>
       redactColumn(column, text, hit.isForeign ? withoutNames(naming) : naming),
     )
     rows.push({ [hit.table.name]: count })
@@ -48,17 +48,11 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
     touched.map(({ groupId }) => groupId),
     touched.map(({ evalId }) => evalId),
   )
-  const links = await eraseLinks(client, found)
+  const links = await eraseLinks(db, found)
   return {
-    evaluations: await evaluationNames(client, found),
-    mentionedIn: await evaluationNames(client, mentions.keys),
-    tables: addCounts(
-      erased.counts,
-      mentions.counts,
-      ...rows,
-      links.counts,
-      await dropUploads(client),
-    ),
+    evaluations: await evaluationNames(db, found),
+    mentionedIn: await evaluationNames(db, mentions.keys),
+    tables: addCounts(erased.counts, mentions.counts, ...rows, links.counts, await dropUploads(db)),
     files: links.files,
     suppressed: {
       evaluations: erased.suppressed + mentions.suppressed,
@@ -69,9 +63,9 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
 
 /** Uploaded stock lists that wait to be imported may name the customer, and a workbook cannot be searched: all of them go. They can be
  *  uploaded again; one that a drop folder refused is still in failed/. */
-async function dropUploads(client: pg.ClientBase): Promise<Counts> {
-  const { rowCount } = await client.query('delete from ops.stock_upload where content is not null')
-  return { 'ops.stock_upload': rowCount ?? 0 }
+async function dropUploads(db: Db): Promise<Counts> {
+  const dropped = await sql`delete from ops.stock_upload where content is not null`.execute(db)
+  return { 'ops.stock_upload': Number(dropped.numAffectedRows) }
 }
 
 /** Limits the rows in memory. */
@@ -142,27 +136,24 @@ async function eraseMentions(
 
 /** Deletes the signed links and archived PDFs of evaluations. Files that no other check has are recorded for removal. */
 async function eraseLinks(
-  client: pg.ClientBase,
+  db: Db,
   evaluations: readonly EvaluationKey[],
 ): Promise<{ readonly counts: Counts; readonly files: number }> {
-  const keys = [evaluations.map(({ groupId }) => groupId), evaluations.map(({ evalId }) => evalId)]
-  const ofThem = `(rooftop_id, eval_id) in (
-    select rooftop_id, eval_id from unnest($1::int[], $2::bigint[]) as erased (group_id, eval_id) join core.rooftop using (group_id))`
-  const links = await client.query(`delete from pii.signed_link where ${ofThem}`, keys)
-  const pdfs = await client.query<{ sha256: Buffer }>(
-    `delete from pii.archived_pdf where ${ofThem} returning sha256`,
-    keys,
-  )
-  const noted = await client.query(
-    `insert into pii.erasure_file (sha256)
-     select distinct sha256 from unnest($1::bytea[]) as gone (sha256)
-     where not exists (select from pii.archived_pdf as stored where stored.sha256 = gone.sha256)
-     on conflict do nothing`,
-    [pdfs.rows.map(({ sha256 }) => sha256)],
-  )
+  const ofThem = sql`(rooftop_id, eval_id) in (
+    select rooftop_id, eval_id
+    from unnest(${evaluations.map(({ groupId }) => groupId)}::int[], ${evaluations.map(({ evalId }) => evalId)}::bigint[])
+      as erased (group_id, eval_id) join core.rooftop using (group_id))`
+  const links = await sql`delete from pii.signed_link where ${ofThem}`.execute(db)
+  const pdfs = await sql<{ sha256: Buffer }>`
+    delete from pii.archived_pdf where ${ofThem} returning sha256`.execute(db)
+  const noted = await sql`
+    insert into pii.erasure_file (sha256)
+    select distinct sha256 from unnest(${pdfs.rows.map(({ sha256 }) => sha256)}::bytea[]) as gone (sha256)
+    where not exists (select from pii.archived_pdf as stored where stored.sha256 = gone.sha256)
+    on conflict do nothing`.execute(db)
   const counts = addCounts({
-    'pii.signed_link': links.rowCount ?? 0,
-    'pii.archived_pdf': pdfs.rowCount ?? 0,
+    'pii.signed_link': Number(links.numAffectedRows),
+    'pii.archived_pdf': pdfs.rows.length,
   })
-  return { counts, files: noted.rowCount ?? 0 }
+  return { counts, files: Number(noted.numAffectedRows) }
 }

@@ -1,8 +1,9 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { errorText, UsageError } from '../../errors.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.ts'
 import { distinctTerms, type SearchTerm, termsForOwnEvaluation } from '../screen/search-terms.ts'
 import { ensureSecret, erasedContacts } from '../screen/suppression.ts'
 import { eraseFound } from './erase-found.ts'
@@ -87,18 +88,18 @@ async function eraseIn(
   cache: SearchCache,
   mode: 'cached' | 'locked',
 ): Promise<Done> {
-  const { client, db } = tx
-  await client.query(`select ${lockSql.wait('erasure')}`)
-  const tables = await textTables(client)
-  const work = { client, wire, tables, search: cache.searchWith(client, mode) }
+  const { db } = tx
+  await sql`select ${lockSql.wait('erasure')}`.execute(db)
+  const tables = await textTables(db)
+  const work = { db, wire, tables, search: cache.searchWith(db, mode) }
   const secret = await ensureSecret(db)
   const findings = await findSubject(work, request.subject)
-  const people = await peopleNamed(client, findings)
+  const people = await peopleNamed(db, findings)
   if (people.length > 1 && !request.dryRun && request.allPeople !== true)
     throw severalPeople(request.subject, people)
   const listed = await erasedContacts(db)
   const [before] = requestedTerms(request.subject).map((term) => listed?.erasureOf(term))
-  const { erasureId, ...head } = await insertErasure(client, request, namesIn(findings))
+  const { erasureId, ...head } = await insertErasure(db, request, namesIn(findings))
   const erased = await eraseFound(tx, work, { findings, secret, erasureId })
   const receipt = {
     ...head,
@@ -107,11 +108,11 @@ async function eraseIn(
     matched: countMatches(findings),
     people,
     ...erased,
-    alsoCarriedBy: await evaluationNames(client, findings.others),
+    alsoCarriedBy: await evaluationNames(db, findings.others),
     rescan: await rescan(work, findings),
   }
   if (request.dryRun) throw new DryRun(receipt)
-  await writeReceipt(client, receipt)
+  await writeReceipt(db, receipt)
   return { receipt, findings }
 }
 
@@ -119,13 +120,10 @@ function countMatches({ found, former, mentions, otherRows }: Findings): number 
   return found.length + former.length + mentions.length + otherRows.length
 }
 
-async function peopleNamed(
-  client: pg.ClientBase,
-  { found, former }: Findings,
-): Promise<EvaluationName[][]> {
+async function peopleNamed(db: Db, { found, former }: Findings): Promise<EvaluationName[][]> {
   const people: EvaluationName[][] = []
   for (const one of distinctPeople([...found, ...former]))
-    people.push(await evaluationNames(client, one))
+    people.push(await evaluationNames(db, one))
   return people
 }
 
@@ -151,7 +149,7 @@ async function prove(
       rescan(work, findings),
     )
     const proved = { ...receipt, rescan: found }
-    await writeReceipt(pool, proved)
+    await writeReceipt(openDb(pool), proved)
     return proved
   } catch (cause) {
     throw new Error(

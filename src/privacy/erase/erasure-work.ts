@@ -1,11 +1,11 @@
-import type pg from 'pg'
 import type { AppraisalWire } from '../../values/wire.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Search } from './search.ts'
 import type { TextTable } from './text-tables.ts'
 
 /** What all parts of an erasure use, in its transaction or before it. */
 export interface ErasureWork {
-  readonly client: pg.ClientBase
+  readonly db: Db
   readonly wire: AppraisalWire
   readonly tables: readonly TextTable[]
   readonly search: Search

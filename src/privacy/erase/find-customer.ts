@@ -48,7 +48,7 @@ export async function findCustomer(
   requested: readonly SearchTerm[],
   begin: readonly EvaluationKey[],
 ): Promise<Findings> {
-  const groups = await readGroups(work.client)
+  const groups = await readGroups(work.db)
   const found = new Map<string, Found>()
   const former: Found[] = []
   for (const { key, named } of await readPersons(work, begin))
@@ -145,7 +145,7 @@ function evaluationKeys(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
 
 /** Finds where else in the warehouse the customer is named. */
 async function findMentions(
-  { client, tables, wire, search }: ErasureWork,
+  { db, tables, wire, search }: ErasureWork,
   groups: Groups,
   requested: readonly SearchTerm[],
   { found, former }: Pick<Findings, 'found' | 'former'>,
@@ -171,7 +171,7 @@ async function findMentions(
       .filter((term) => inAll.has(term))
   const carried = new Set(carriedBy(former.flatMap((each) => each.otherPersons)))
   const others: EvaluationKey[] = []
-  for (const { key: otherKey, named } of await readPersons({ client, wire }, otherKeys)) {
+  for (const { key: otherKey, named } of await readPersons({ db, wire }, otherKeys)) {
     const carries = carriedBy(named.all)
     if (carries.length > 0) others.push(otherKey)
     for (const term of carries) carried.add(term)

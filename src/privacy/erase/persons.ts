@@ -1,7 +1,8 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { evaluationRecords } from '../../streams/evaluations/evaluation-records.ts'
 import { evaluationPeople } from '../../streams/evaluations/person.ts'
 import type { Person } from '../../values/person.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { parseJson } from '../screen/scrub-payload.ts'
 import {
   personTerms,
@@ -25,7 +26,7 @@ const evaluationsAtOnce = 100
 /** Reads all people that evaluations have named, in the order of `keys`: loaded ones first, then from the newest body
  *  on. Reads many evaluations together, because a customer may have hundreds. */
 export async function readPersons<Key extends EvaluationKey>(
-  work: Pick<ErasureWork, 'client' | 'wire'>,
+  work: Pick<ErasureWork, 'db' | 'wire'>,
   keys: readonly Key[],
 ): Promise<{ readonly key: Key; readonly named: NamedPersons }[]> {
   const named = new Map<Key, NamedPersons>()
@@ -39,26 +40,26 @@ export async function readPersons<Key extends EvaluationKey>(
 
 /** Of one dealer group. */
 async function personsOfSome<Key extends EvaluationKey>(
-  { client, wire }: Pick<ErasureWork, 'client' | 'wire'>,
+  { db, wire }: Pick<ErasureWork, 'db' | 'wire'>,
   keys: readonly Key[],
 ): Promise<(readonly [Key, NamedPersons])[]> {
   const { rooftopIds } = keys[0]!
   const ids = keys.map(({ evalId }) => evalId)
-  const { rows: loaded } = await client.query<Person & { evalId: number }>(
-    `select eval_id as "evalId", customer_name as name, phone, email, address, suburb, registration_plate as plate
-     from pii.evaluation_customer where rooftop_id = any($1::int[]) and eval_id = any($2::bigint[])`,
-    [rooftopIds, ids],
-  )
-  const { rows: bodies } = await client.query<{ evalId: string; body: string }>(
-    `select id as "evalId", body from (
-       select natural_key as id, body::text as body, fetched_at as at, 1 as rank from raw.payload
-       where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = any($2::text[])
-       union all
-       select natural_key, payload, null, 2 from ops.quarantine
-       where rooftop_id = any($1::int[]) and stream = $4 and natural_key = any($2::text[]) and payload is not null
-     ) as stored order by rank, at desc`,
-    [rooftopIds, ids.map(String), evaluationRecords.endpoint, evaluationRecords.name],
-  )
+  const texts = ids.map(String)
+  const { rows: loaded } = await sql<Person & { evalId: number }>`
+    select eval_id as "evalId", customer_name as name, phone, email, address, suburb, registration_plate as plate
+    from pii.evaluation_customer
+    where rooftop_id = any(${rooftopIds}::int[]) and eval_id = any(${ids}::bigint[])`.execute(db)
+  const { rows: bodies } = await sql<{ evalId: string; body: string }>`
+    select id as "evalId", body from (
+      select natural_key as id, body::text as body, fetched_at as at, 1 as rank from raw.payload
+      where rooftop_id = any(${rooftopIds}::int[]) and endpoint = ${evaluationRecords.endpoint}
+        and natural_key = any(${texts}::text[])
+      union all
+      select natural_key, payload, null, 2 from ops.quarantine
+      where rooftop_id = any(${rooftopIds}::int[]) and stream = ${evaluationRecords.name}
+        and natural_key = any(${texts}::text[]) and payload is not null
+    ) as stored order by rank, at desc`.execute(db)
   const loadedOf = Map.groupBy(loaded, ({ evalId }) => evalId)
   const bodiesOf = Map.groupBy(bodies, ({ evalId }) => Number(evalId))
   return keys.map((key) => {
@@ -93,34 +94,35 @@ function personTermIds(person: Person): string[] {
 
 /** The evaluations with that number: one for each dealer group that has it. */
 export async function findEvaluations(
-  client: pg.ClientBase,
+  db: Db,
   evalId: number,
   rooftopUid: string | null,
 ): Promise<EvaluationKey[]> {
-  const { rows } = await client.query<EvaluationKey>(
-    `select group_id as "groupId", $1::bigint as "evalId", array_agg(distinct rooftop_id) as "rooftopIds"
-     from core.rooftop
-     where group_id in (
-       select group_id from core.rooftop where $4::text is null or rooftop_uid = $4
-     ) and group_id in (
-       select group_id from core.rooftop where rooftop_id in (
-         select rooftop_id from core.evaluation where eval_id = $1::bigint
-         union select rooftop_id from raw.payload where endpoint = $2 and natural_key = $1::text
-         union select rooftop_id from ops.quarantine where stream = $3 and natural_key = $1::text)
-     )
-     group by group_id order by group_id`,
-    [String(evalId), evaluationRecords.endpoint, evaluationRecords.name, rooftopUid],
-  )
+  const key = String(evalId)
+  const { rows } = await sql<EvaluationKey>`
+    select group_id as "groupId", ${key}::bigint as "evalId", array_agg(distinct rooftop_id) as "rooftopIds"
+    from core.rooftop
+    where group_id in (
+      select group_id from core.rooftop where ${rooftopUid}::text is null or rooftop_uid = ${rooftopUid}
+    ) and group_id in (
+      select group_id from core.rooftop where rooftop_id in (
+        select rooftop_id from core.evaluation where eval_id = ${key}::bigint
+        union select rooftop_id from raw.payload where endpoint = ${evaluationRecords.endpoint}
+          and natural_key = ${key}::text
+        union select rooftop_id from ops.quarantine where stream = ${evaluationRecords.name}
+          and natural_key = ${key}::text)
+    )
+    group by group_id order by group_id`.execute(db)
   return rows.map((row) => ({ ...row, evalId: Number(row.evalId) }))
 }
 
 /** Dealer groups by rooftop, with all rooftops of each. */
 export async function readGroups(
-  client: pg.ClientBase,
+  db: Db,
 ): Promise<ReadonlyMap<number, Pick<EvaluationKey, 'groupId' | 'rooftopIds'>>> {
-  const { rows } = await client.query<{ id: number; groupId: number; rooftopIds: number[] }>(
-    `select rooftop_id as id, group_id as "groupId",
-       array_agg(rooftop_id) over (partition by group_id) as "rooftopIds" from core.rooftop`,
-  )
+  const { rows } = await sql<{ id: number; groupId: number; rooftopIds: number[] }>`
+    select rooftop_id as id, group_id as "groupId",
+      array_agg(rooftop_id) over (partition by group_id) as "rooftopIds"
+    from core.rooftop`.execute(db)
   return new Map(rows.map(({ id, ...group }) => [id, group]))
 }

@@ -1,4 +1,5 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { redactText } from '../screen/redact.ts'
 import { plainTerms, type SearchTerm, type SearchTerms } from '../screen/search-terms.ts'
 import type { Counts, EvaluationKey } from './erasure-work.ts'
@@ -66,7 +67,7 @@ export interface ErasureRequest {
 
 /** Inserts the record of an erasure; `writeReceipt` adds the receipt at the end. Returns what describes the request. */
 export async function insertErasure(
-  client: pg.ClientBase,
+  db: Db,
   request: ErasureRequest,
   terms: readonly SearchTerm[],
 ): Promise<
@@ -74,11 +75,10 @@ export async function insertErasure(
 > {
   const { subject, requestedBy } = request
   const [masked, reason] = [maskSubject(subject), receiptReason(request, terms)]
-  const { rows } = await client.query<{ id: number; at: Date }>(
-    `insert into pii.erasure (subject_kind, subject_masked, reason, requested_by, receipt)
-     values ($1, $2, $3, $4, '{}') returning erasure_id as id, now() as at`,
-    [subject.kind, masked, reason, requestedBy.slice(0, 120)],
-  )
+  const { rows } = await sql<{ id: number; at: Date }>`
+    insert into pii.erasure (subject_kind, subject_masked, reason, requested_by, receipt)
+    values (${subject.kind}, ${masked}, ${reason}, ${requestedBy.slice(0, 120)}, '{}')
+    returning erasure_id as id, now() as at`.execute(db)
   const { id: erasureId, at } = rows[0]!
   const about = { kind: subject.kind, masked }
   return { erasureId, subject: about, reason, requestedBy, at: at.toISOString() }
@@ -97,28 +97,23 @@ function receiptReason({ reason }: ErasureRequest, terms: readonly SearchTerm[])
 
 /** The evaluations with their rooftops, sorted. */
 export async function evaluationNames(
-  client: pg.ClientBase,
+  db: Db,
   keys: readonly EvaluationKey[],
 ): Promise<EvaluationName[]> {
-  const { rows } = await client.query<EvaluationName>(
-    `select coalesce(rooftop_uid, group_code) as rooftop, asked.eval_id as "evalId"
-     from unnest($1::int[], $2::bigint[]) as asked (group_id, eval_id)
-     join core.rooftop_group using (group_id)
-     left join core.evaluation as known on known.group_id = asked.group_id and known.eval_id = asked.eval_id
-     left join core.rooftop using (rooftop_id)
-     order by 1, 2`,
-    [keys.map(({ groupId }) => groupId), keys.map(({ evalId }) => evalId)],
-  )
+  const { rows } = await sql<EvaluationName>`
+    select coalesce(rooftop_uid, group_code) as rooftop, asked.eval_id as "evalId"
+    from unnest(${keys.map(({ groupId }) => groupId)}::int[], ${keys.map(({ evalId }) => evalId)}::bigint[])
+      as asked (group_id, eval_id)
+    join core.rooftop_group using (group_id)
+    left join core.evaluation as known on known.group_id = asked.group_id and known.eval_id = asked.eval_id
+    left join core.rooftop using (rooftop_id)
+    order by 1, 2`.execute(db)
   return rows
 }
 
 /** Stores the receipt with the record of its erasure. */
-export async function writeReceipt(
-  client: Pick<pg.ClientBase, 'query'>,
-  receipt: Receipt,
-): Promise<void> {
-  await client.query('update pii.erasure set receipt = $2::jsonb where erasure_id = $1', [
-    receipt.erasureId,
-    JSON.stringify(receipt),
-  ])
+export async function writeReceipt(db: Db, receipt: Receipt): Promise<void> {
+  await sql`
+    update pii.erasure set receipt = ${JSON.stringify(receipt)}::jsonb
+    where erasure_id = ${receipt.erasureId}`.execute(db)
 }

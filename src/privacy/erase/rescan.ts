@@ -20,7 +20,7 @@ export async function rescan(
   work: ErasureWork,
   { found, former, terms, shared, dealerNames }: Findings,
 ): Promise<Receipt['rescan']> {
-  const groups = await readGroups(work.client)
+  const groups = await readGroups(work.db)
   const isDealerName = new Set(dealerNames.map(termId))
   const naming = plainTerms(terms)
   // Built once for each evaluation: building it for each row would take most of the time.
@@ -38,7 +38,7 @@ export async function rescan(
   for (const each of Map.groupBy(found, ({ groupId }) => groupId).values())
     for (const table of work.tables) {
       const ids = each.map(({ evalId }) => evalId)
-      hits.push(...(await rowsOfEvaluations(work.client, table, each[0]!.rooftopIds, ids)))
+      hits.push(...(await rowsOfEvaluations(work.db, table, each[0]!.rooftopIds, ids)))
     }
   const anyOf = plainTerms([...terms, ...shared])
   const evaluationTerms = (hit: Hit) => {

@@ -1,9 +1,10 @@
-import type pg from 'pg'
+import { CompiledQuery, sql } from 'kysely'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { redactJson, redactText } from '../screen/redact.ts'
 import { parseJson } from '../screen/scrub-payload.ts'
 import { contactsOnly, type SearchTerms, withoutNames } from '../screen/search-terms.ts'
 import { disguised, matching, type Patterns, patternParameters } from './pattern.ts'
-import { columnCastSql, rowTextsSql, type TextColumn, type TextTable } from './text-tables.ts'
+import { columnValue, rowTextsSql, type TextColumn, type TextTable } from './text-tables.ts'
 
 /** A row that may name the person. */
 export interface Hit {
@@ -27,7 +28,7 @@ interface Extent {
 
 /** Rows of the table that match a pattern. Rows that SQL cannot judge are read again, in parts, and compared here. */
 export async function scanTable(
-  client: pg.ClientBase,
+  db: Db,
   table: TextTable,
   patterns: Patterns,
   { part, locks }: Extent,
@@ -39,12 +40,12 @@ export async function scanTable(
   const values = patternParameters(patterns)
   const read = async (where: string, more: readonly unknown[]) => {
     const found = { where: `${where} and (${matches} or ${anyColumn(disguised)})`, locks }
-    const hits = await select(client, table, found, [...values, ...more], isCertain)
+    const hits = await select(db, table, found, [...values, ...more], isCertain)
     const unsure = hits.filter(({ texts }) => texts.length === 0).map(({ ctid }) => ctid)
     const sure = hits.filter(({ texts }) => texts.length > 0)
     for (let at = 0; at < unsure.length; at += unsureAtOnce) {
       const some = { where: 'ctid = any($1::tid[])', locks }
-      const rows = await select(client, table, some, [unsure.slice(at, at + unsureAtOnce)], {
+      const rows = await select(db, table, some, [unsure.slice(at, at + unsureAtOnce)], {
         sql: 'true',
         home: patterns.rooftopIds,
       })
@@ -66,7 +67,7 @@ const unsureAtOnce = 200
 
 /** All rows of evaluations of one dealer group, whatever their text. `locks`: until the commit. */
 export async function rowsOfEvaluations(
-  client: pg.ClientBase,
+  db: Db,
   table: TextTable,
   rooftopIds: readonly number[],
   evalIds: readonly number[],
@@ -74,11 +75,11 @@ export async function rowsOfEvaluations(
 ): Promise<Hit[]> {
   if (table.belongs === null) return []
   const where = `${table.rooftop} = any($1::int[]) and ${table.belongs}`
-  return await select(client, table, { where, locks }, [rooftopIds, evalIds])
+  return await select(db, table, { where, locks }, [rooftopIds, evalIds])
 }
 
 async function select(
-  client: pg.ClientBase,
+  db: Db,
   table: TextTable,
   { where, locks }: { readonly where: string; readonly locks: boolean },
   values: unknown[],
@@ -87,16 +88,18 @@ async function select(
     home: null,
   },
 ): Promise<Hit[]> {
-  const { rows } = await client.query<{
-    ctid: string
-    owner: number | null
-    rooftop: number | null
-    texts: (string | null)[] | null
-  }>(
+  // By numbered parameters: the patterns are sent once, and each column is compared with them.
+  const query = CompiledQuery.raw(
     `select ctid::text as ctid, ${table.owner} as owner, ${table.rooftop} as rooftop, case when ${texts.sql} then ${rowTextsSql(table)} end as texts
      from ${table.name} where ${where} ${locks ? 'for no key update' : ''}`,
     values,
   )
+  const { rows } = await db.executeQuery<{
+    ctid: string
+    owner: number | null
+    rooftop: number | null
+    texts: (string | null)[] | null
+  }>(query)
   const { home } = texts
   return rows.map((row) => ({
     table,
@@ -152,7 +155,7 @@ export function matchesTerms(
 
 /** Updates the rows whose text changes. Returns their number. */
 export async function rewrite(
-  client: pg.ClientBase,
+  db: Db,
   hits: readonly Hit[],
   change: (text: string, column: TextColumn, hit: Hit) => string,
 ): Promise<number> {
@@ -167,12 +170,10 @@ export async function rewrite(
     })
     if (next.length === 0) continue
     const set = next.map(
-      ({ column }, index) => `${column.name} = ${columnCastSql(column, `$${index + 2}`)}`,
+      ({ column, value }) => sql`${sql.raw(column.name)} = ${columnValue(column, value)}`,
     )
-    await client.query(`update ${table.name} set ${set.join(', ')} where ctid = $1::tid`, [
-      ctid,
-      ...next.map(({ value }) => value),
-    ])
+    await sql`
+      update ${sql.raw(table.name)} set ${sql.join(set)} where ctid = ${ctid}::tid`.execute(db)
     changed++
   }
   return changed

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { evaluationRecords } from '../../streams/evaluations/evaluation-records.ts'
 import { normaliseEvaluation } from '../../streams/evaluations/normalise.ts'
 import { evaluationPeople } from '../../streams/evaluations/person.ts'
@@ -6,6 +6,7 @@ import { bodyHash } from '../../values/content-hash.ts'
 import type { Person, PersonRedaction } from '../../values/person.ts'
 import { RecordIssues } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { type Erased, parseJson, scrubPayload } from '../screen/scrub-payload.ts'
 import { isErasedMark, numberedMark } from '../screen/search-terms.ts'
 import type { Counts, ErasureWork, EvaluationKey } from './erasure-work.ts'
@@ -32,8 +33,8 @@ export async function scrubBodies(
   erased: Erased,
   isSubject?: IsSubject,
 ): Promise<Counts> {
-  const { client, wire } = work
-  const bodies = await readBodies(client, key)
+  const { db, wire } = work
+  const bodies = await readBodies(db, key)
   let newer: Blanked | null = null
   const scrubbed: ScrubbedBody[] = []
   for (const [index, body] of bodies.entries()) {
@@ -47,10 +48,9 @@ export async function scrubBodies(
   }
   const changed = scrubbed.filter(({ text, before }) => text !== before)
   for (const { ctid, text } of changed)
-    await client.query(
-      'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
-      [ctid, text, bodyHash(text)],
-    )
+    await sql`
+      update raw.payload set body = ${text}::json, content_hash = ${bodyHash(text)}
+      where ctid = ${ctid}::tid`.execute(db)
   const rehashed = await rehash(work, key, scrubbed, erased.scope === 'customer')
   return { 'raw.payload': changed.length, ...rehashed }
 }
@@ -111,57 +111,52 @@ function blankAgainst(
   }
 }
 
-async function readBodies(
-  client: pg.ClientBase,
-  { rooftopIds, evalId }: EvaluationKey,
-): Promise<Body[]> {
-  const { rows } = await client.query<Body>(
-    `select ctid::text as ctid, rooftop_id as "rooftopId", fetched_at as "fetchedAt", body::text as text
-     from raw.payload where rooftop_id = any($1::int[]) and endpoint = $2 and natural_key = $3
-     order by fetched_at desc for no key update`,
-    [rooftopIds, evaluationRecords.endpoint, String(evalId)],
-  )
+async function readBodies(db: Db, { rooftopIds, evalId }: EvaluationKey): Promise<Body[]> {
+  const { rows } = await sql<Body>`
+    select ctid::text as ctid, rooftop_id as "rooftopId", fetched_at as "fetchedAt", body::text as text
+    from raw.payload where rooftop_id = any(${rooftopIds}::int[]) and endpoint = ${evaluationRecords.endpoint}
+      and natural_key = ${String(evalId)}
+    order by fetched_at desc for no key update`.execute(db)
   return rows
 }
 
 /** Sets the hashes of rows and versions to those of the scrubbed bodies, so that they reveal nothing of the customer and an
  *  unchanged answer of the source counts as unchanged. The hash covers state and postcode, so these are erased too. */
 async function rehash(
-  { client, wire }: ErasureWork,
+  { db, wire }: ErasureWork,
   { rooftopIds, evalId }: EvaluationKey,
   bodies: readonly ScrubbedBody[],
   isCustomer: boolean,
 ): Promise<Counts> {
-  const rooftops = await readRooftops(client, rooftopIds)
+  const rooftops = await readRooftops(db, rooftopIds)
   const hashed = bodies.flatMap(({ rooftopId, fetchedAt, text }) => {
     const rooftop = rooftops.get(rooftopId)
     const hash = rooftop && evaluationHash(text, evalId, rooftop, wire)
     return hash ? [{ fetchedAt, hash }] : []
   })
   const [newest] = hashed
-  const evaluation = await client.query(
-    `update core.evaluation set content_hash = $3,
-       customer_state = case when not $4 then customer_state end,
-       customer_postcode = case when not $4 then customer_postcode end
-     where rooftop_id = any($1::int[]) and eval_id = $2::bigint
-       and (content_hash <> $3 or $4 and num_nonnulls(customer_state, customer_postcode) > 0)`,
-    [rooftopIds, evalId, newest?.hash ?? unknownHash, isCustomer],
-  )
-  const versions = await client.query(
-    `update core.evaluation_version as version set content_hash = known.hash
-     from (
-       select version_no, coalesce(body.hash, sha256(convert_to('erased ' || version_no, 'utf8'))) as hash
-       from core.evaluation_version
-       left join unnest($3::timestamptz[], $4::bytea[]) as body (fetched_at, hash) on body.fetched_at = observed_at
-       where rooftop_id = any($1::int[]) and eval_id = $2::bigint
-     ) as known
-     where version.rooftop_id = any($1::int[]) and version.eval_id = $2::bigint
-       and version.version_no = known.version_no and version.content_hash <> known.hash`,
-    [rooftopIds, evalId, hashed.map(({ fetchedAt }) => fetchedAt), hashed.map(({ hash }) => hash)],
-  )
+  const hash = newest?.hash ?? unknownHash
+  const evaluation = await sql`
+    update core.evaluation set content_hash = ${hash},
+      customer_state = case when not ${isCustomer} then customer_state end,
+      customer_postcode = case when not ${isCustomer} then customer_postcode end
+    where rooftop_id = any(${rooftopIds}::int[]) and eval_id = ${evalId}::bigint
+      and (content_hash <> ${hash}
+        or ${isCustomer} and num_nonnulls(customer_state, customer_postcode) > 0)`.execute(db)
+  const versions = await sql`
+    update core.evaluation_version as version set content_hash = known.hash
+    from (
+      select version_no, coalesce(body.hash, sha256(convert_to('erased ' || version_no, 'utf8'))) as hash
+      from core.evaluation_version
+      left join unnest(${hashed.map(({ fetchedAt }) => fetchedAt)}::timestamptz[],
+        ${hashed.map(({ hash }) => hash)}::bytea[]) as body (fetched_at, hash) on body.fetched_at = observed_at
+      where rooftop_id = any(${rooftopIds}::int[]) and eval_id = ${evalId}::bigint
+    ) as known
+    where version.rooftop_id = any(${rooftopIds}::int[]) and version.eval_id = ${evalId}::bigint
+      and version.version_no = known.version_no and version.content_hash <> known.hash`.execute(db)
   return {
-    'core.evaluation': evaluation.rowCount ?? 0,
-    'core.evaluation_version': versions.rowCount ?? 0,
+    'core.evaluation': Number(evaluation.numAffectedRows),
+    'core.evaluation_version': Number(versions.numAffectedRows),
   }
 }
 
@@ -181,14 +176,12 @@ function evaluationHash(
 }
 
 async function readRooftops(
-  client: pg.ClientBase,
+  db: Db,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, RooftopRow>> {
-  const { rows } = await client.query<RooftopRow>(
-    `select rooftop_id as id, group_id as "groupId", rooftop_uid as uid, rooftop_name as name, dealer_id as "dealerId",
-       '' as "keyName", region, time_zone as "timeZone", currency_code as currency, odometer_unit as "odometerUnit"
-     from core.rooftop where rooftop_id = any($1::int[])`,
-    [ids],
-  )
+  const { rows } = await sql<RooftopRow>`
+    select rooftop_id as id, group_id as "groupId", rooftop_uid as uid, rooftop_name as name, dealer_id as "dealerId",
+      '' as "keyName", region, time_zone as "timeZone", currency_code as currency, odometer_unit as "odometerUnit"
+    from core.rooftop where rooftop_id = any(${ids}::int[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row]))
 }

@@ -1,4 +1,5 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { type Patterns, patternsKey } from './pattern.ts'
 import { type Hit, scanTable } from './scan.ts'
 import type { TextTable } from './text-tables.ts'
@@ -33,14 +34,14 @@ export class SearchCache {
 
   /** `unlocked` takes no locks and fills the cache; tables that are not cached are searched completely. `cached` locks the rows
    *  found until the commit, and throws NotCachedError for anything not cached; `locked` searches that too. */
-  searchWith(client: pg.ClientBase, mode: 'unlocked' | 'cached' | 'locked'): Search {
+  searchWith(db: Db, mode: 'unlocked' | 'cached' | 'locked'): Search {
     return async (tables, patterns) => {
       if (patterns.texts.length + patterns.digits.length === 0) return []
       const key = `${tables.map(({ name }) => name).join(' ')}\n${patternsKey(patterns)}`
       const known = this.#known.get(key)
       if (known === undefined && mode === 'cached') throw new NotCachedError()
       // Taken before the first row is read, so that rows written meanwhile count as unseen.
-      const now = await readSnapshot(client, tables)
+      const now = await readSnapshot(db, tables)
       const found = new Map<string, Searched>()
       const hits: Hit[] = []
       for (const table of tables) {
@@ -49,7 +50,7 @@ export class SearchCache {
         const isKnown = known !== undefined && before?.file === file
         if (!isKnown && mode === 'cached') throw new NotCachedError()
         const part = isKnown ? { ctids: before.ctids, since: known.since } : null
-        const scanned = await scanTable(client, table, patterns, {
+        const scanned = await scanTable(db, table, patterns, {
           part,
           locks: mode !== 'unlocked',
         })
@@ -62,13 +63,11 @@ export class SearchCache {
   }
 }
 
-async function readSnapshot(client: pg.ClientBase, tables: readonly TextTable[]) {
-  const { rows } = await client.query<{ since: string; name: string; file: string }>(
-    `select pg_snapshot_xmin(pg_current_snapshot())::text as since, name,
-       pg_relation_filenode(name::regclass)::text as file
-     from unnest($1::text[]) as named (name)`,
-    [tables.map(({ name }) => name)],
-  )
+async function readSnapshot(db: Db, tables: readonly TextTable[]) {
+  const { rows } = await sql<{ since: string; name: string; file: string }>`
+    select pg_snapshot_xmin(pg_current_snapshot())::text as since, name,
+      pg_relation_filenode(name::regclass)::text as file
+    from unnest(${tables.map(({ name }) => name)}::text[]) as named (name)`.execute(db)
   return {
     since: rows[0]?.since ?? '0',
     files: new Map(rows.map(({ name, file }) => [name, file])),

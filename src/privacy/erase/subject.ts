@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { UsageError } from '../../errors.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
+import { type Db, dbOn } from '../../warehouse/db/transaction.ts'
 import { emailKey } from '../screen/email.ts'
 import { normaliseText } from '../screen/normalise-text.ts'
 import { digitsIn, phoneKey } from '../screen/phone.ts'
@@ -40,7 +42,7 @@ export function maskSubject(subject: Subject): string {
 /** Finds the subject of an erasure. UsageError if the evaluation is unknown, or in several dealer groups. */
 export async function findSubject(work: ErasureWork, subject: Subject): Promise<Findings> {
   const requested = requestedTerms(subject)
-  const begin = subject.kind === 'eval' ? [await theEvaluation(work.client, subject)] : []
+  const begin = subject.kind === 'eval' ? [await theEvaluation(work.db, subject)] : []
   return await findCustomer(work, requested, begin)
 }
 
@@ -62,11 +64,12 @@ export async function searchWithoutLocks<T>(
   read: (work: ErasureWork) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
+  const db = dbOn(client)
   try {
     // Bodies are stored outside their table (TOAST), so the table is small and Postgres would scan it with one process.
-    await client.query("set min_parallel_table_scan_size = '256kB'")
-    const tables = await textTables(client)
-    return await read({ client, wire, tables, search: cache.searchWith(client, 'unlocked') })
+    await sql`set min_parallel_table_scan_size = '256kB'`.execute(db)
+    const tables = await textTables(db)
+    return await read({ db, wire, tables, search: cache.searchWith(db, 'unlocked') })
   } finally {
     // Closes the session: the pool must not reuse its settings.
     client.release(true)
@@ -74,19 +77,19 @@ export async function searchWithoutLocks<T>(
 }
 
 async function theEvaluation(
-  client: pg.ClientBase,
+  db: Db,
   { evalId, rooftopUid }: Extract<Subject, { kind: 'eval' }>,
 ): Promise<EvaluationKey> {
-  const [one, ...others] = await findEvaluations(client, evalId, rooftopUid)
+  const [one, ...others] = await findEvaluations(db, evalId, rooftopUid)
   if (one === undefined)
     throw new UsageError(
       `Evaluation ${evalId} is in no table${rooftopUid === null ? '' : ` of ${rooftopUid}`}: nothing was erased. "forecourt why ${evalId}" shows what the warehouse has of an evaluation.`,
     )
   if (others.length > 0) {
-    const { rows } = await client.query<{ rooftop_uid: string }>(
-      'select rooftop_uid from core.rooftop where group_id = any($1::int[]) order by 1',
-      [[one, ...others].map(({ groupId }) => groupId)],
-    )
+    const { rows } = await sql<{ rooftop_uid: string }>`
+      select rooftop_uid from core.rooftop
+      where group_id = any(${[one, ...others].map(({ groupId }) => groupId)}::int[])
+      order by 1`.execute(db)
     throw new UsageError(
       `Evaluation ${evalId} is in several dealer groups: add --rooftop, one of ${rows.map((row) => row.rooftop_uid).join(', ')}.`,
     )

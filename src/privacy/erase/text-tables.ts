@@ -1,6 +1,7 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { allOperations } from '../../api/contract/operations.ts'
 import { allStreams } from '../../streams/all.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 
 /** A column with text in it. */
 export interface TextColumn {
@@ -51,8 +52,8 @@ const evaluationKeys = {
 }
 
 /** Every table of the warehouse with text, including those of the work queue and later ones. */
-export async function textTables(client: pg.ClientBase): Promise<TextTable[]> {
-  const { rows } = await client.query<TableRow>(tablesQuery)
+export async function textTables(db: Db): Promise<TextTable[]> {
+  const { rows } = await tablesQuery.execute(db)
   return rows
     .filter(({ name }) => !notSearched.some((pattern) => pattern.test(name)))
     .map(({ name, columns, others }) => ({
@@ -69,7 +70,7 @@ interface TableRow {
   readonly others: string[]
 }
 
-const tablesQuery = /* sql */ `
+const tablesQuery = sql<TableRow>`
   select format('%I.%I', n.nspname, c.relname) as name,
     json_agg(json_build_object('name', quote_ident(a.attname), 'declared', format_type(a.atttypid, a.atttypmod),
       'isKey', exists (select from pg_index i where i.indrelid = c.oid and i.indisunique and a.attnum = any(i.indkey)),
@@ -126,8 +127,9 @@ function columnTextSql({ name, type }: TextColumn): string {
   return type === 'array' ? `to_jsonb(${name})::text` : `${name}::text`
 }
 
-/** A parameter as a value of the column. */
-export function columnCastSql({ type, declared }: TextColumn, parameter: string): string {
-  if (type !== 'array') return `${parameter}::${declared}`
-  return `array(select jsonb_array_elements_text(${parameter}::jsonb))::${declared}`
+/** A text as a value of the column. */
+export function columnValue({ type, declared }: TextColumn, text: string) {
+  const cast = sql.raw(declared)
+  if (type !== 'array') return sql`${text}::${cast}`
+  return sql`array(select jsonb_array_elements_text(${text}::jsonb))::${cast}`
 }

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import type { Context } from '../../context.ts'
 import { summariseRuns } from '../../sync/explain/run-history.ts'
@@ -33,7 +34,7 @@ interface RetentionReport {
   readonly files: FilesRemoved
 }
 
-type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'>
+type RetentionContext = Pick<Context, 'db' | 'config' | 'signal'>
 
 /** Rows that one statement deletes: locks are short, and an interruption keeps the finished batches. */
 const batchSize = 1_000
@@ -45,7 +46,7 @@ const batchSize = 1_000
  * and actions in the console after `retention.ledgerDays`. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
-  const { db, pool, config } = context
+  const { db, config } = context
   const { rawDays, runDays, ledgerDays } = config.retention
   const [cutoff, runCutoff, ledgerCutoff] = [
     daysAgo(rawDays),
@@ -55,26 +56,25 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
   const payloads = await deletePayloads(context, cutoff, batchSize)
   const quarantine = await inBatches(
     context,
-    `delete from ops.quarantine where quarantine_id in (
-       select quarantine_id from ops.quarantine where resolved_at < $1 limit $2)`,
-    cutoff,
+    sql`delete from ops.quarantine where quarantine_id in (
+      select quarantine_id from ops.quarantine where resolved_at < ${cutoff} limit ${batchSize})`,
   )
-  const links = await inBatches(context, expiredLinks, cutoff)
+  const links = await inBatches(context, expiredLinks(cutoff))
   const deliveries = await inBatches(
     context,
-    `update ops.webhook_delivery set body = null where delivery_id in (
-       select delivery_id from ops.webhook_delivery where body is not null and received_at < $1 limit $2)`,
-    cutoff,
+    sql`update ops.webhook_delivery set body = null where delivery_id in (
+      select delivery_id from ops.webhook_delivery
+      where body is not null and received_at < ${cutoff} limit ${batchSize})`,
   )
   const runs = await repeat(context, async () => await summariseRuns(db, runCutoff, batchSize))
-  const priceBatches = await inBatches(context, oldPriceBatches, ledgerCutoff)
-  const jobRuns = await inBatches(context, oldJobRuns, ledgerCutoff)
-  const consoleActions = await inBatches(context, oldConsoleActions, ledgerCutoff)
-  const uploads = await inBatches(context, oldUploads, cutoff)
-  const inboxFiles = await inBatches(context, oldInboxFiles, cutoff)
-  const runLines = await inBatches(context, oldRunLines, cutoff)
+  const priceBatches = await inBatches(context, oldPriceBatches(ledgerCutoff))
+  const jobRuns = await inBatches(context, oldJobRuns(ledgerCutoff))
+  const consoleActions = await inBatches(context, oldConsoleActions(ledgerCutoff))
+  const uploads = await inBatches(context, oldUploads(cutoff))
+  const inboxFiles = await inBatches(context, oldInboxFiles(cutoff))
+  const runLines = await inBatches(context, oldRunLines(cutoff))
   // Where no lake is exported to any more, no export deletes them.
-  await pool.query('select ops.forget_lake_changes()')
+  await sql`select ops.forget_lake_changes()`.execute(db)
   const files = await removeErasedFiles(db, archiveFolder(config))
   return {
     payloads,
@@ -90,53 +90,53 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
 }
 
 // The links of listed checks stay: their rows show that they must be signed again.
-const expiredLinks = `
+const expiredLinks = (before: Date) => sql`
   delete from pii.signed_link where (rooftop_id, eval_id, link_kind, link_ref) in (
     select rooftop_id, eval_id, link_kind, link_ref from pii.signed_link as link
-    where expires_at < $1 and not exists (
+    where expires_at < ${before} and not exists (
       select from core.vehicle_check as listed
       where listed.rooftop_id = link.rooftop_id and listed.eval_id = link.eval_id
         and listed.check_ref = link.link_ref and listed.check_kind || '_pdf' = link.link_kind
         and listed.gone_at is null)
-    limit $2)`
+    limit ${batchSize})`
 
-const oldUploads = `
+const oldUploads = (before: Date) => sql`
   delete from ops.stock_upload where upload_id in (
-    select upload_id from ops.stock_upload where made_at < $1 or (import_id is null and ends_at < now()) limit $2)`
+    select upload_id from ops.stock_upload where made_at < ${before} or (import_id is null and ends_at < now()) limit ${batchSize})`
 
-const oldRunLines = `
+const oldRunLines = (before: Date) => sql`
   delete from ops.run_log where (run_id, line_id) in (
-    select run_id, line_id from ops.run_log where at < $1 limit $2)`
+    select run_id, line_id from ops.run_log where at < ${before} limit ${batchSize})`
 
 // The newest list of a drop folder stays, because it settles the failed ones before it; a failed one stays until a person removed its file.
-const oldInboxFiles = `
+const oldInboxFiles = (before: Date) => sql`
   delete from ops.stock_inbox_file where file_id in (
     select file_id from ops.stock_inbox_file as file
-    where ended_at < $1 and (state in ('done', 'gone') or cleared_at is not null) and file_id < (
+    where ended_at < ${before} and (state in ('done', 'gone') or cleared_at is not null) and file_id < (
       select max(newest.file_id) from ops.stock_inbox_file as newest where newest.inbox = file.inbox and newest.state = 'done')
-    limit $2)`
+    limit ${batchSize})`
 
-const oldPriceBatches = `
+const oldPriceBatches = (before: Date) => sql`
   with old as materialized (
-    select batch_no, rooftop_id from ops.price_batch where finished_at < $1 order by batch_no limit $2
+    select batch_no, rooftop_id from ops.price_batch where finished_at < ${before} order by batch_no limit ${batchSize}
   ), units as (delete from ops.price_batch_unit as unit using old where unit.batch_no = old.batch_no
   ), bodies as (
     delete from raw.payload using old
-    where payload.rooftop_id = old.rooftop_id and endpoint = '${submitPriceBatch.name}' and natural_key = old.batch_no::text)
+    where payload.rooftop_id = old.rooftop_id and endpoint = ${submitPriceBatch.name} and natural_key = old.batch_no::text)
   delete from ops.price_batch as batch using old where batch.batch_no = old.batch_no`
 
 // The newest run of each job shows its status. A drop folder is read 288 times a day, mostly for nothing.
-const oldJobRuns = `
+const oldJobRuns = (before: Date) => sql`
   delete from ops.job_fire where fire_id in (
     select fire_id from ops.job_fire as old where status <> 'running'
-      and claimed_at < case when job_name = 'stock-inbox' and status in ('ok', 'skipped') then now() - interval '14 days' else $1 end
+      and claimed_at < case when job_name = 'stock-inbox' and status in ('ok', 'skipped') then now() - interval '14 days' else ${before} end
       and fire_id < (select max(fire_id) from ops.job_fire as newest
         where newest.job_name = old.job_name and newest.source_id is not distinct from old.source_id)
-    limit $2)`
+    limit ${batchSize})`
 
-const oldConsoleActions = `
+const oldConsoleActions = (before: Date) => sql`
   delete from ops.console_action where action_id in (
-    select action_id from ops.console_action where at < $1 order by action_id limit $2)`
+    select action_id from ops.console_action where at < ${before} order by action_id limit ${batchSize})`
 
 function daysAgo(days: number): Date {
   return new Date(Date.now() - days * 86_400_000)
@@ -144,12 +144,11 @@ function daysAgo(days: number): Date {
 
 async function inBatches(
   context: RetentionContext,
-  statement: string,
-  cutoff: Date,
+  statement: RawBuilder<unknown>,
 ): Promise<number> {
   return await repeat(context, async () => {
-    const { rowCount } = await context.pool.query(statement, [cutoff, batchSize])
-    return rowCount ?? 0
+    const { numAffectedRows } = await statement.execute(context.db)
+    return Number(numAffectedRows)
   })
 }
 

@@ -24,8 +24,8 @@ import {
 // has the key can test a guess against them.
 
 /** Taken by every load until its commit: an erasure waits for running loads, and later loads wait for it. */
-export async function holdErasureLock({ client }: Tx): Promise<void> {
-  await client.query(`select ${lockSql.waitShared('erasure')}`)
+export async function holdErasureLock({ db }: Tx): Promise<void> {
+  await sql`select ${lockSql.waitShared('erasure')}`.execute(db)
 }
 
 /** An evaluation on the suppression list. */

@@ -37,9 +37,12 @@ export const ppsrSearch = serve(searchPpsr, (call) => {
   const { now, service } = call
   takeSearch(subject, service)
   const check = service.checks.add({ kind: 'ppsr', searchedAt: now, ...subject })
-  const names = service.wire.appraisal.ppsrCertificate
   const { certificateNumber, counts } = check
-  return valuesAt(names, { certificateNumber, ...counts }, renderCheck(check, names, service, now))
+  return valuesAt(
+    service.wire.appraisal.ppsrCertificate,
+    { certificateNumber, ...counts },
+    renderCheck(check, 'ppsrCertificate', service, now),
+  )
 })
 
 /** A failed search does not count; a search beyond the limit of the vehicle counts as a call of the day. */
@@ -59,8 +62,7 @@ export const carHistory = serve(runCarHistory, async (call) => {
   const { service } = call
   const check = await service.checks.runAlone(subject.evalId, () => runReport(subject, service))
   if (check === undefined) throw new Refusal(429, 'Request in progress, please wait')
-  const names = service.wire.appraisal.carHistory
-  return renderCheck(check, names, service, service.clock.now())
+  return renderCheck(check, 'carHistory', service, service.clock.now())
 })
 
 async function runReport(subject: Subject, service: SandboxState): Promise<VehicleCheck> {
@@ -89,34 +91,40 @@ function past(
   call: OnEvaluation,
   kind: CheckKind,
   more: (check: VehicleCheck) => JsonObject,
-): JsonObject[] {
+): readonly Readonly<JsonObject>[] {
   const { now, service } = call
-  const names = service.wire.appraisal.pastCheck
-  return service.checks.past(kind, checkSubject(call), now).map((check) => ({
-    WatchStatus: watchStatus(check, service, now),
-    ...renderCheck(check, names, service, now),
-    ...more(check),
+  const items = service.checks.past(kind, checkSubject(call), now).map((check) => ({
+    check,
+    body: {
+      WatchStatus: watchStatus(check, service, now),
+      ...renderCheck(check, 'pastCheck', service, now),
+      ...more(check),
+    },
+    signedLink: signedPdf(check, service, now),
   }))
+  return service.rendering.decoys?.pastChecks(kind, items) ?? items.map(({ body }) => body)
 }
 
 /** Result of the daily checks of every PPSR search of the dealer group on the VIN, newest first [A §4 /ppsrwatch]. */
 export const ppsrWatch = serve(watchPpsr, (call) => {
   const { now, service } = call
-  const names = service.wire.appraisal.watch
+  const { rendering } = service
+  const { wire, decoys } = rendering
   const checks = service.checks.past('ppsr', checkSubject(call), now)
   const statuses = checks.map((check) => watchStatus(check, service, now))
-  const items = checks.map((check, index) =>
-    valuesAt(
-      names,
-      encoded(service.rendering, 'watch', {
-        checkId: check.id,
-        checkStatus: statuses[index],
-        checkedAt: lastCheckedAt(check, now),
-      }),
-      { ...service.rendering.decoys?.watched(check) },
-    ),
-  )
-  return valuesAt(names, { checks: items }, { WatchStatus: maxUrgent(statuses) })
+  const items = checks.map((check, index) => {
+    const values = {
+      checkId: check.id,
+      checkStatus: statuses[index],
+      checkedAt: lastCheckedAt(check, now),
+    }
+    const body = valuesAt(wire.watch, encoded(rendering, 'watch', values))
+    return { check, body, signedLink: signedPdf(check, service, now) }
+  })
+  const bodies = decoys?.watchedChecks(items) ?? items.map(({ body }) => body)
+  const list = encoded(rendering, 'watch', { checks: bodies })
+  const body = valuesAt(wire.watch, list, { WatchStatus: maxUrgent(statuses) })
+  return decoys?.watch(body, checks) ?? body
 })
 
 /** A report is not monitored: it has the status of the certificate that existed when it was made. */
@@ -138,14 +146,15 @@ function checkSubject(call: OnEvaluation): Subject {
 
 function renderCheck(
   check: VehicleCheck,
-  names: Readonly<Record<'id' | 'createdAt' | 'pdfUrl', JsonPath>>,
+  group: 'pastCheck' | 'ppsrCertificate' | 'carHistory',
   service: SandboxState,
   now: Date,
 ): JsonObject {
+  const { wire, rendering } = service
+  const names: Readonly<Record<'id' | 'createdAt' | 'pdfUrl', JsonPath>> = wire.appraisal[group]
   const pdfUrl = signedPdf(check, service, now)
-  const more = { ...service.rendering.decoys?.check(check, pdfUrl) }
   const values = { id: check.id, createdAt: check.searchedAt, pdfUrl }
-  return valuesAt(names, encoded(service.rendering, 'pastCheck', values), more)
+  return valuesAt(names, encoded(rendering, group, values))
 }
 
 /** A link to the PDF at the appraisal service. */

@@ -22,7 +22,7 @@ export const evaluationList = serve(listEvaluations, (call) => {
   }
   const items = capped(listed, call.listCap).map((one) => renderListItem(one, rendering, now))
   const body = wrapAtPath(rendering.wire.evalList.items, items)
-  return Array.isArray(body) ? body : { ...rendering.decoys?.envelope(), ...(body as object) }
+  return rendering.decoys?.list(body) ?? body
 })
 
 /** Cuts the list without a sign, in its order. */

@@ -96,27 +96,26 @@ function rejected(answer: Answer, issues: readonly Issue[]): Answer {
 
 /** Answers about evaluations that the rooftop still owns; another run may have moved some. A row lock holds this until the commit. */
 async function stillOwned(
-  { client }: Tx,
+  { db }: Tx,
   { rooftop }: Job,
   answers: readonly Answer[],
 ): Promise<readonly Answer[]> {
-  const { rows } = await client.query<{ eval_id: number }>(
-    `select eval_id from core.evaluation where rooftop_id = $1 and eval_id = any($2::bigint[])
-     order by eval_id for share`,
-    [rooftop.id, answers.map(({ task }) => task.evalId)],
-  )
+  const { rows } = await sql<{ eval_id: number }>`
+    select eval_id from core.evaluation
+    where rooftop_id = ${rooftop.id} and eval_id = any(${answers.map(({ task }) => task.evalId)}::bigint[])
+    order by eval_id for share`.execute(db)
   const owned = new Set(rows.map(({ eval_id }) => eval_id))
   return answers.filter(({ task }) => owned.has(task.evalId))
 }
 
 /** Closes quarantine entries of evaluations that are gone, since nothing is asked about those any more. */
-async function releaseGone({ client }: Tx, { rooftop, stream }: Job): Promise<void> {
-  await client.query(
-    `update ops.quarantine as entry set resolved_at = now()
-     where rooftop_id = $1 and stream = $2 and resolved_at is null and not exists (
-       select from core.evaluation as known where known.rooftop_id = entry.rooftop_id and known.gone_at is null
-         and known.eval_id = case when entry.natural_key ~ '^[0-9]{1,18}(/|$)' then split_part(entry.natural_key, '/', 1)::bigint end)`,
-    [rooftop.id, stream.name],
+async function releaseGone({ db }: Tx, { rooftop, stream }: Job): Promise<void> {
+  await sql`
+    update ops.quarantine as entry set resolved_at = now()
+    where rooftop_id = ${rooftop.id} and stream = ${stream.name} and resolved_at is null and not exists (
+      select from core.evaluation as known where known.rooftop_id = entry.rooftop_id and known.gone_at is null
+        and known.eval_id = case when entry.natural_key ~ '^[0-9]{1,18}(/|$)' then split_part(entry.natural_key, '/', 1)::bigint end)`.execute(
+    db,
   )
 }
 
@@ -296,16 +295,14 @@ async function askableRooftops({
   siblings,
 }: Job): Promise<number[]> {
   const served = siblings.filter((one) => stream.serves(one)).map(({ id }) => id)
-  const { rows } = await context.pool.query<{ rooftop_id: number }>(
-    `select rooftop_id from ops.run_stream as part
-     where run_id = $1 and stream = $2 and rooftop_id = any($3) and status not in ('failed', 'parked')
-       and coalesce((
-         select last.status from ops.run_stream as last
-         where last.rooftop_id = part.rooftop_id and last.stream = $2 and last.run_id < $1 and last.finished_at is not null
-           -- A run that found the source down asked nothing: it says nothing about the rooftop.
-           and (last.status <> 'failed' or last.requests > 0)
-         order by last.run_id desc limit 1), 'ok') not in ('failed', 'parked')`,
-    [run.runId, stream.name, served],
-  )
+  const { rows } = await sql<{ rooftop_id: number }>`
+    select rooftop_id from ops.run_stream as part
+    where run_id = ${run.runId} and stream = ${stream.name} and rooftop_id = any(${served}::int[]) and status not in ('failed', 'parked')
+      and coalesce((
+        select last.status from ops.run_stream as last
+        where last.rooftop_id = part.rooftop_id and last.stream = ${stream.name} and last.run_id < ${run.runId} and last.finished_at is not null
+          -- A run that found the source down asked nothing: it says nothing about the rooftop.
+          and (last.status <> 'failed' or last.requests > 0)
+        order by last.run_id desc limit 1), 'ok') not in ('failed', 'parked')`.execute(context.db)
   return [...new Set([rooftop.id, ...rows.map(({ rooftop_id }) => rooftop_id)])]
 }

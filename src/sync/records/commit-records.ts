@@ -1,11 +1,12 @@
 import type { Tx } from '../../warehouse/db/transaction.ts'
 import { commitSlice } from '../run/commit-slice.ts'
-import type { SliceContent } from '../run/slice-outcome.ts'
+import type { FreshRecord, SliceContent } from '../run/slice-outcome.ts'
 import type { SliceJob, SliceResult } from '../run/stream.ts'
 import type { ProvenPart } from '../windows/prove.ts'
 import type { WindowedRecords } from '../windows/windowed-records.ts'
 import type { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
+import { recordMovedFields } from './moved-fields.ts'
 import { compareContacts } from './privacy-gate.ts'
 import { type Written, writeSlice } from './write-slice.ts'
 
@@ -30,6 +31,7 @@ export async function commitRecords(
   ) => Promise<Omit<SliceResult, 'counts'>>,
 ): Promise<SliceResult> {
   let drift: Drift | null = null
+  let fresh: readonly FreshRecord[] = []
   const compared = await compareContacts(job, content.records)
   const result = await commitSlice<Hydrated>(job, {
     items: content.records,
@@ -41,17 +43,24 @@ export async function commitRecords(
     write: async (tx, records) => {
       const written = await writeSlice(tx, job, { ...content, records }, compared)
       drift = written.drift
+      fresh = records.filter((entry) => entry.kind === 'record')
       return { counts: written.counts, ...(await complete(tx, written, records)) }
     },
   })
-  await reportDrift(job, drift)
+  await reportDrift(job, drift, fresh)
   return result
 }
 
 /** Writes the drift report. A failure is logged only, since the slice is committed already. */
-async function reportDrift({ context, stream }: SliceJob, drift: Drift | null): Promise<void> {
+async function reportDrift(
+  job: SliceJob<WindowedRecords>,
+  drift: Drift | null,
+  fresh: readonly FreshRecord[],
+): Promise<void> {
+  const { context, stream } = job
   try {
     await drift?.write(context.db, stream.name)
+    if (fresh.length > 0) await recordMovedFields(job, fresh)
   } catch (error) {
     context.log.warn({ err: error }, 'drift report not written')
   }

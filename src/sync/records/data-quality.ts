@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { RecordWarning } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
@@ -17,10 +18,10 @@ export async function recordWarnings(
   warnings: readonly Warning[],
 ): Promise<void> {
   if (read.length === 0) return
-  await tx.client.query(
-    'delete from ops.data_quality where rooftop_id = $1 and stream = $2 and natural_key = any($3)',
-    [rooftop.id, scope.stream, read],
-  )
+  await sql`
+    delete from ops.data_quality
+    where rooftop_id = ${rooftop.id} and stream = ${scope.stream}
+      and natural_key = any(${read})`.execute(tx.db)
   if (warnings.length === 0) return
   // One warning per record and check is enough: the first.
   const distinct = [
@@ -28,17 +29,10 @@ export async function recordWarnings(
       warnings.toReversed().map((each) => [`${each.naturalKey} ${each.check}`, each]),
     ).values(),
   ]
-  await tx.client.query(
-    `insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
-     select $1, $2, key, check_name, detail, $6
-     from unnest($3::text[], $4::text[], $5::text[]) as warning (key, check_name, detail)`,
-    [
-      rooftop.id,
-      scope.stream,
-      distinct.map(({ naturalKey }) => naturalKey),
-      distinct.map(({ check }) => check),
-      distinct.map(({ detail }) => storable(detail).slice(0, 300)),
-      scope.runId,
-    ],
-  )
+  await sql`
+    insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
+    select ${rooftop.id}, ${scope.stream}, key, check_name, detail, ${scope.runId}
+    from unnest(${distinct.map(({ naturalKey }) => naturalKey)}::text[], ${distinct.map(({ check }) => check)}::text[],
+      ${distinct.map(({ detail }) => storable(detail).slice(0, 300))}::text[])
+      as warning (key, check_name, detail)`.execute(tx.db)
 }

@@ -230,22 +230,22 @@ export async function writeDifferences(
   for (const [table, ofTable] of Map.groupBy(differences, (difference) => difference.table)) {
     const of = (kind: RowDifference['kind']) => ofTable.filter((one) => one.kind === kind)
     const { keys, json } = shapes.get(table)!
-    const isSameKey = keys.map((name) => `old.${name} = fresh.${name}`).join(' and ')
-    const from = `jsonb_populate_recordset(null::${table}, $1::jsonb) as fresh`
+    const stored = sql.table(table)
+    const isSameKey = sql.raw(keys.map((name) => `old.${name} = fresh.${name}`).join(' and '))
+    const fresh = (rows: readonly unknown[]) =>
+      sql`jsonb_populate_recordset(null::${stored}, ${JSON.stringify(rows)}::jsonb) as fresh`
     const gone = of('extra').map(({ key }) => key)
     if (gone.length > 0)
-      await client.query(`delete from ${table} as old using ${from} where ${isSameKey}`, [
-        JSON.stringify(gone),
-      ])
+      await sql`delete from ${stored} as old using ${fresh(gone)} where ${isSameKey}`.execute(db)
     // A row that is no longer current first: only one of a key can be.
     const byCurrent = Map.groupBy(of('changed'), ({ derived }) => derived!['is_current'] === true)
     for (const changed of [byCurrent.get(false) ?? [], byCurrent.get(true) ?? []]) {
       if (changed.length === 0) continue
       const names = [...new Set(changed.flatMap(({ columns }) => columns))]
-      const sets = names.map((name) => `${name} = fresh.${name}`).join(', ')
-      await client.query(`update ${table} as old set ${sets} from ${from} where ${isSameKey}`, [
-        JSON.stringify(changed.map(({ derived }) => jsonRow(derived!, json))),
-      ])
+      const sets = sql.raw(names.map((name) => `${name} = fresh.${name}`).join(', '))
+      const rows = changed.map(({ derived }) => jsonRow(derived!, json))
+      await sql`
+        update ${stored} as old set ${sets} from ${fresh(rows)} where ${isSameKey}`.execute(db)
     }
     await copyTables(client, [[table, of('missing').map(({ derived }) => derived!)]])
   }

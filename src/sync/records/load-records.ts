@@ -73,7 +73,7 @@ export async function loadRecords(
 
 /** All stored rows of the records, by id; without records that are not stored. */
 async function storedRows(
-  { client }: Pick<Tx, 'client'>,
+  { db }: Pick<Tx, 'db'>,
   stream: WindowedRecords,
   rooftop: RooftopRow,
   ids: readonly number[],
@@ -81,11 +81,10 @@ async function storedRows(
   const [entity, ...children] = stream.tables
   const found = new Map<number, Record<string, Row[]>>()
   const read = async (table: string, keys: readonly number[]) => {
-    const { rows } = await client.query(
-      `select * from ${table} where rooftop_id = $1 and ${stream.idColumn} = any($2)`,
-      [rooftop.id, keys],
-    )
-    for (const row of rows as Row[]) {
+    const { rows } = await sql<Row>`
+      select * from ${sql.table(table)}
+      where rooftop_id = ${rooftop.id} and ${sql.ref(stream.idColumn)} = any(${keys})`.execute(db)
+    for (const row of rows) {
       const id = row[stream.idColumn] as number
       if (table === entity)
         found.set(id, Object.fromEntries(stream.tables.map((name) => [name, []])))
@@ -99,19 +98,18 @@ async function storedRows(
 
 /** Records without their own row, but with old child rows. These would collide with new ones, so they must be deleted. */
 async function orphanedIds(
-  { client }: Tx,
+  { db }: Tx,
   { tables, idColumn }: WindowedRecords,
   rooftop: RooftopRow,
   ids: readonly number[],
 ): Promise<Set<number>> {
   if (ids.length === 0) return new Set()
-  const children = tables
-    .slice(1)
-    .map(
-      (table) =>
-        `select ${idColumn} as id from ${table} where rooftop_id = $1 and ${idColumn} = any($2)`,
-    )
-  const { rows } = await client.query<{ id: number }>(children.join(' union '), [rooftop.id, ids])
+  const id = sql.ref(idColumn)
+  const children = tables.slice(1).map(
+    (table) => sql`
+      select ${id} as id from ${sql.table(table)} where rooftop_id = ${rooftop.id} and ${id} = any(${ids})`,
+  )
+  const { rows } = await sql<{ id: number }>`${sql.join(children, sql` union `)}`.execute(db)
   return new Set(rows.map(({ id }) => Number(id)))
 }
 
@@ -124,10 +122,9 @@ async function deleteRows(
   ids: readonly number[],
 ): Promise<void> {
   if (ids.length === 0) return
-  await tx.client.query(
-    `delete from ${table} where rooftop_id = $1 and ${stream.idColumn} = any($2)`,
-    [rooftop.id, ids],
-  )
+  await sql`
+    delete from ${sql.table(table)}
+    where rooftop_id = ${rooftop.id} and ${sql.ref(stream.idColumn)} = any(${ids})`.execute(tx.db)
 }
 
 /** Stores payloads as received, with the run that read them. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { redactJson, redactText } from '../../privacy/screen/redact.ts'
 import { parseJson, scrubAnswer, scrubPayload } from '../../privacy/screen/scrub-payload.ts'
 import {
@@ -72,13 +73,13 @@ export async function compareContacts(
 }
 
 /** Makes a function to call in every round of a long loop within a transaction: without a query, Postgres would end the session. */
-function keepAlive({ client }: Tx): () => Promise<void> {
+function keepAlive({ db }: Tx): () => Promise<void> {
   const giveWay = eventLoopYielder()
   let since = performance.now()
   return async () => {
     await giveWay()
     if (performance.now() - since < keepAliveMs) return
-    await client.query('select 1')
+    await sql`select 1`.execute(db)
     since = performance.now()
   }
 }
@@ -143,12 +144,10 @@ export async function screenStored(
   const ids = keys.map(Number)
   const before = await suppressedAmong(tx.db, groupId, ids)
   const open = keys.filter((key) => before.get(Number(key))?.scope !== 'customer')
-  const { rows } = await tx.client.query<{ ctid: string; id: string; text: string }>(
-    `select ctid::text as ctid, natural_key as id, body::text as text from raw.payload
-     where rooftop_id = $1 and endpoint = $2 and natural_key = any($3::text[])
-     order by fetched_at desc`,
-    [rooftopId, endpoint, open],
-  )
+  const { rows } = await sql<{ ctid: string; id: string; text: string }>`
+    select ctid::text as ctid, natural_key as id, body::text as text from raw.payload
+    where rooftop_id = ${rooftopId} and endpoint = ${endpoint} and natural_key = any(${open}::text[])
+    order by fetched_at desc`.execute(tx.db)
   const giveWay = keepAlive(tx)
   // An older payload may name a former customer: the newest decides, as in a load.
   for (const [id, [newest]] of Map.groupBy(rows, (row) => row.id)) {
@@ -176,10 +175,9 @@ export async function screenStored(
     const scope = isTheirs ? 'customer' : 'mention'
     const scrubbed = scrubPayload(people, Number(id), text, wire, { scope, terms })
     if (scrubbed !== text)
-      await tx.client.query(
-        'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
-        [ctid, scrubbed, bodyHash(scrubbed)],
-      )
+      await sql`
+        update raw.payload set body = ${scrubbed}::json, content_hash = ${bodyHash(scrubbed)}
+        where ctid = ${ctid}::tid`.execute(tx.db)
   }
 }
 

@@ -62,11 +62,10 @@ export async function countAttempts(
   naturalKeys: readonly string[],
 ): Promise<void> {
   if (naturalKeys.length === 0) return
-  await tx.client.query(
-    `update ops.quarantine set run_id = $4, attempts = attempts + 1
-     where rooftop_id = $1 and stream = $2 and natural_key = any($3) and resolved_at is null`,
-    [scope.rooftopId, scope.stream, naturalKeys, scope.runId],
-  )
+  await sql`
+    update ops.quarantine set run_id = ${scope.runId}, attempts = attempts + 1
+    where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and natural_key = any(${naturalKeys})
+      and resolved_at is null`.execute(tx.db)
 }
 
 /** Closes entries of records that were loaded, or are no longer at the source. */
@@ -76,11 +75,10 @@ export async function release(
   naturalKeys: readonly string[],
 ): Promise<void> {
   if (naturalKeys.length === 0) return
-  await tx.client.query(
-    `update ops.quarantine set resolved_at = now()
-     where rooftop_id = $1 and stream = $2 and natural_key = any($3) and resolved_at is null`,
-    [scope.rooftopId, scope.stream, naturalKeys],
-  )
+  await sql`
+    update ops.quarantine set resolved_at = now()
+    where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and natural_key = any(${naturalKeys})
+      and resolved_at is null`.execute(tx.db)
 }
 
 /** Closes all entries of the scope except these keys. The whole list was read and has no other invalid record. */
@@ -89,11 +87,10 @@ export async function releaseAllBut(
   scope: QuarantineScope,
   naturalKeys: readonly string[],
 ): Promise<void> {
-  await tx.client.query(
-    `update ops.quarantine set resolved_at = now()
-     where rooftop_id = $1 and stream = $2 and natural_key <> all($3) and resolved_at is null`,
-    [scope.rooftopId, scope.stream, naturalKeys],
-  )
+  await sql`
+    update ops.quarantine set resolved_at = now()
+    where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and natural_key <> all(${naturalKeys})
+      and resolved_at is null`.execute(tx.db)
 }
 
 /** Which of the keys are in quarantine now. */
@@ -133,20 +130,13 @@ export async function releaseListItems(
   windows: readonly Omit<Window, 'open'>[],
   stillListed: readonly string[],
 ): Promise<void> {
-  await tx.client.query(
-    `update ops.quarantine as entry set resolved_at = now()
-     from unnest($3::timestamptz[], $4::timestamptz[]) as listed (start, stop)
-     where entry.rooftop_id = $1 and entry.stream = $2 and entry.resolved_at is null
-       and entry.natural_key like 'item %' and entry.natural_key <> all($5)
-       and entry.window_from < listed.stop and entry.window_until > listed.start`,
-    [
-      scope.rooftopId,
-      scope.stream,
-      windows.map(({ from }) => fromUnixSeconds(from)),
-      windows.map(({ until }) => fromUnixSeconds(until)),
-      stillListed,
-    ],
-  )
+  await sql`
+    update ops.quarantine as entry set resolved_at = now()
+    from unnest(${windows.map(({ from }) => fromUnixSeconds(from))}::timestamptz[],
+      ${windows.map(({ until }) => fromUnixSeconds(until))}::timestamptz[]) as listed (start, stop)
+    where entry.rooftop_id = ${scope.rooftopId} and entry.stream = ${scope.stream} and entry.resolved_at is null
+      and entry.natural_key like 'item %' and entry.natural_key <> all(${stillListed})
+      and entry.window_from < listed.stop and entry.window_until > listed.start`.execute(tx.db)
 }
 
 /** All records that are in quarantine now. */

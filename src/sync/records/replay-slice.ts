@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { holdErasureLock } from '../../privacy/screen/suppression.ts'
 import { refreshSums } from '../../warehouse/db/sums.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
@@ -80,10 +81,10 @@ async function markReplayed(
   { run, stream, rooftop }: SliceJob,
   after: string | null,
 ): Promise<void> {
-  await tx.client.query(
-    `insert into ops.stream_state as old (rooftop_id, stream, state)
-     values ($1, $2, jsonb_build_object('replay', $3::jsonb))
-     on conflict (rooftop_id, stream) do update set state = old.state || excluded.state`,
-    [rooftop.id, stream.name, JSON.stringify({ runId: run.runId, after })],
-  )
+  await sql`
+    insert into ops.stream_state as old (rooftop_id, stream, state)
+    values (${rooftop.id}, ${stream.name},
+      jsonb_build_object('replay', ${JSON.stringify({ runId: run.runId, after })}::jsonb))
+    on conflict (rooftop_id, stream) do update
+    set state = old.state || excluded.state`.execute(tx.db)
 }

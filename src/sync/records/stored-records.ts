@@ -43,10 +43,13 @@ export async function storedWithin(
   const starts = spans.map(({ from }) => fromUnixSeconds(from))
   const stops = spans.map(({ until }) => fromUnixSeconds(until))
   const { rows } = await sql<{ id: number; entryAt: Date }>`
-    select ${id} as id, entry_at as "entryAt"
+    select found.*
     from unnest(${starts}::timestamptz[], ${stops}::timestamptz[]) as span (start, stop)
-    join ${table} on rooftop_id = ${rooftop.id} and entry_at >= start and entry_at < stop
-    where gone_at is null`.execute(db)
+    -- "offset 0": else the planner compares every span with every record of the rooftop.
+    cross join lateral (
+      select ${id} as id, entry_at as "entryAt" from ${table}
+      where rooftop_id = ${rooftop.id} and entry_at >= start and entry_at < stop and gone_at is null offset 0
+    ) as found`.execute(db)
   return rows
 }
 
@@ -133,10 +136,10 @@ export async function clearVanished(
   ids: readonly number[],
 ): Promise<void> {
   if (ids.length === 0) return
-  await tx.client.query(
-    'delete from ops.vanished where rooftop_id = $1 and stream = $2 and natural_key = any($3)',
-    [rooftop.id, stream.name, ids.map(String)],
-  )
+  await sql`
+    delete from ops.vanished
+    where rooftop_id = ${rooftop.id} and stream = ${stream.name}
+      and natural_key = any(${ids.map(String)})`.execute(tx.db)
 }
 
 /** Whether another rooftop of the group owns the record and its list still shows it. Such a record is not read here. */
@@ -161,23 +164,22 @@ export async function reassignRooftop(
   for (const [ownerId, entries] of byOwner) {
     const ids = entries.map((entry) => entry!.id)
     for (const table of [...stream.tables, ...stream.dependentTables]) {
-      await tx.client.query(
-        `update ${table} set rooftop_id = $1 where rooftop_id = $2 and ${stream.idColumn} = any($3)`,
-        [rooftop.id, ownerId, ids],
-      )
+      await sql`
+        update ${sql.table(table)} set rooftop_id = ${rooftop.id}
+        where rooftop_id = ${ownerId} and ${sql.ref(stream.idColumn)} = any(${ids})`.execute(tx.db)
     }
     const keys = ids.map(String)
-    await tx.client.query(
-      `update raw.payload set rooftop_id = $1 where rooftop_id = $2 and endpoint = any($3) and natural_key = any($4)`,
-      [rooftop.id, ownerId, [stream.endpoint, ...stream.dependentEndpoints], keys],
-    )
-    await tx.client.query(
-      'delete from ops.vanished where rooftop_id = $1 and stream = $2 and natural_key = any($3)',
-      [ownerId, stream.name, keys],
-    )
-    await tx.client.query(
-      'delete from ops.unlisted_record where rooftop_id = $1 and stream = $2 and record_id = any($3)',
-      [ownerId, stream.name, ids],
-    )
+    await sql`
+      update raw.payload set rooftop_id = ${rooftop.id}
+      where rooftop_id = ${ownerId} and endpoint = any(${[stream.endpoint, ...stream.dependentEndpoints]})
+        and natural_key = any(${keys})`.execute(tx.db)
+    await sql`
+      delete from ops.vanished
+      where rooftop_id = ${ownerId} and stream = ${stream.name}
+        and natural_key = any(${keys})`.execute(tx.db)
+    await sql`
+      delete from ops.unlisted_record
+      where rooftop_id = ${ownerId} and stream = ${stream.name}
+        and record_id = any(${ids})`.execute(tx.db)
   }
 }

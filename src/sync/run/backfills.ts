@@ -89,7 +89,7 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
 
 const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
 
-const isHeld = sql.raw(lockSql.isHeld('run', 'chosen.run_id'))
+const isHeld = lockSql.isHeld('run', sql`chosen.run_id`)
 
 function backfillStatus(row: Row, left: number): BackfillStatus {
   const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { assertSchemaKnown } from '../../warehouse/db/migrate.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import { type IsolatedWrite, writeIsolated } from '../records/write-isolated.ts'
+import { isFaulty } from '../windows/certificate.ts'
 import {
   addCounts,
   advanceFence,
@@ -102,7 +103,7 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
     .select('window_from')
     .where('rooftop_id', '=', rooftop.id)
     .where('stream', '=', stream.name)
-    .where(sql<boolean>`(proof = 'unprovable' or listed <> loaded + quarantined + vanished)`)
+    .where(isFaulty)
   const before = await db
     .selectFrom('ops.run_stream')
     .select(['quarantined', 'error', 'inserted', 'updated', 'unchanged', 'vanished'])
@@ -122,16 +123,15 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
 /** Adds a slice to its run's current minute, in the slice's transaction, and deletes minutes older than an hour. The fence has
  *  already locked the run's row, so this adds no wait. */
 async function recordPace(
-  { client }: Tx,
+  { db }: Tx,
   runId: number,
   { windows, inserted, updated }: Pick<Counts, 'windows' | 'inserted' | 'updated'>,
 ): Promise<void> {
-  await client.query(
-    `with deleted as (delete from ops.run_pace where run_id = $1 and minute_at < now() - interval '1 hour')
-     insert into ops.run_pace as pace (run_id, minute_at, windows, loaded)
-     values ($1, date_trunc('minute', clock_timestamp()), $2, $3)
-     on conflict (run_id, minute_at)
-     do update set windows = pace.windows + excluded.windows, loaded = pace.loaded + excluded.loaded`,
-    [runId, windows, inserted + updated],
-  )
+  await sql`
+    with deleted as (delete from ops.run_pace where run_id = ${runId} and minute_at < now() - interval '1 hour')
+    insert into ops.run_pace as pace (run_id, minute_at, windows, loaded)
+    values (${runId}, date_trunc('minute', clock_timestamp()), ${windows}, ${inserted + updated})
+    on conflict (run_id, minute_at)
+    do update set windows = pace.windows + excluded.windows,
+      loaded = pace.loaded + excluded.loaded`.execute(db)
 }

@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Window } from '../../values/window.ts'
 import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
-import { type Certificate, certify } from '../windows/certificate.ts'
+import { type Certificate, certify, isFaulty } from '../windows/certificate.ts'
 import { type DueWindow, findDueWindows } from '../windows/due-windows.ts'
 import { type ProvenPart, proveWindow } from '../windows/prove.ts'
 import type { WindowedRecords } from '../windows/windowed-records.ts'
@@ -132,15 +132,16 @@ async function quietRooftops(
       from unnest(${spans.map(({ rooftopId }) => rooftopId)}::int[], ${spans.map(({ from }) => fromUnixSeconds(from))}::timestamptz[],
         ${spans.map(({ until }) => fromUnixSeconds(until))}::timestamptz[], ${spans.map(({ open }) => open)}::boolean[])
         as span (rooftop_id, start, stop, is_open)
-    ), certificate as (
-      select rooftop_id, window_from, window_until, listed = 0 as is_empty, proof = 'unprovable' or listed <> loaded + quarantined + vanished as is_faulty
-      from ops.window_certificate where stream = ${name} and rooftop_id = any(${candidates}::int[])
     )
-    select rooftop_id as "rooftopId" from certificate group by rooftop_id having not bool_or(is_faulty)
-    except select certificate.rooftop_id from due join certificate using (rooftop_id)
-      where window_from < stop and window_until > start and not is_empty
-    except select record.rooftop_id from due join ${sql.table(tables[0]!)} as record using (rooftop_id)
-      where record.entry_at >= start and record.entry_at < stop
+    select rooftop_id as "rooftopId" from unnest(${candidates}::int[]) as rooftop (rooftop_id)
+    where exists (select from ops.window_certificate as listed where listed.rooftop_id = rooftop.rooftop_id and stream = ${name})
+      and not exists (
+        select from ops.window_certificate as faulty where faulty.rooftop_id = rooftop.rooftop_id and stream = ${name} and ${isFaulty})
+    except select rooftop_id from due where exists (
+      select from ops.certificates_over(due.rooftop_id, ${name}, start, stop) where listed <> 0)
+    except select rooftop_id from due where exists (
+      select from ${sql.table(tables[0]!)} as record
+      where record.rooftop_id = due.rooftop_id and record.entry_at >= start and record.entry_at < stop offset 0)
     except select rooftop_id from ops.quarantine where stream = ${name} and resolved_at is null`.execute(
     db,
   )

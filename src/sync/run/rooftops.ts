@@ -144,7 +144,7 @@ async function requireNoRun(db: Db, groupId: number, { uid }: RooftopConfig): Pr
   const { rows } = await sql<{ runId: number }>`
     select run_id as "runId" from ops.run join ops.run_stream using (run_id) join core.rooftop using (rooftop_id)
     where run.status = 'running' and group_id = ${groupId} and run_stream.status in ('waiting', 'running')
-      and (is_detached or not ${sql.raw(lockSql.try('run', 'run_id'))})
+      and (is_detached or not ${lockSql.try('run', sql`run_id`)})
     limit 1`.execute(db)
   if (rows[0] !== undefined)
     throw new BusyError(
@@ -250,7 +250,7 @@ async function registerRooftop(db: Db, rooftop: RooftopConfig, groupId: number):
       .execute(async (transaction) => {
         if (found.time_zone !== values.time_zone || found.group_id !== values.group_id) {
           // No run starts between this check and the commit.
-          await sql`select ${sql.raw(lockSql.wait('startRun'))}`.execute(transaction)
+          await sql`select ${lockSql.wait('startRun')}`.execute(transaction)
           await requireNoRun(transaction, found.group_id, rooftop)
         }
         await updateRooftop(transaction, found, values)

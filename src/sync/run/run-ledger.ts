@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
 import { type RawBuilder, sql } from 'kysely'
-import type pg from 'pg'
 import { FencedError } from '../../errors.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
@@ -185,11 +184,10 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
 }
 
 /** Marks a dead run as abandoned, so that the fence refuses its late commits. */
-export async function abandonRun(client: pg.ClientBase, runId: number): Promise<void> {
-  await client.query(
-    "update ops.run set status = 'abandoned', finished_at = now() where run_id = $1 and status = 'running'",
-    [runId],
-  )
+export async function abandonRun(db: Db, runId: number): Promise<void> {
+  await sql`
+    update ops.run set status = 'abandoned', finished_at = now()
+    where run_id = ${runId} and status = 'running'`.execute(db)
 }
 
 /** Ends a run and returns the time. FencedError when another run has ended it. */
@@ -212,11 +210,10 @@ export async function finishRun(
 /** Counts one commit of the run; FencedError when another run has taken its work over. A slice in progress when its run is
  *  paused may still commit. */
 export async function advanceFence(tx: Tx, runId: number): Promise<void> {
-  const { rowCount } = await tx.client.query(
-    "update ops.run set fence = fence + 1, heartbeat_at = clock_timestamp() where run_id = $1 and status in ('running', 'paused')",
-    [runId],
-  )
-  if (rowCount !== 1)
+  const { numAffectedRows } = await sql`
+    update ops.run set fence = fence + 1, heartbeat_at = clock_timestamp()
+    where run_id = ${runId} and status in ('running', 'paused')`.execute(tx.db)
+  if (numAffectedRows !== 1n)
     throw new FencedError(`Run ${runId} was ended by another run; nothing was written.`)
 }
 
@@ -289,22 +286,17 @@ export async function recordSlices(
   slices: readonly RecordedSlice[],
 ): Promise<void> {
   const names = Object.keys(zeroCounts) as (keyof Counts)[]
-  await tx.client.query(
-    `update ops.run_stream as stored set ${names.map((name) => `${name} = stored.${name} + added.${name}`).join(', ')},
-       status = added.status, error = coalesce(added.error, stored.error), refused_key = coalesce(added.refused_key, stored.refused_key),
-       began_at = coalesce(stored.began_at, clock_timestamp() - make_interval(secs => added.seconds)),
-       finished_at = case when added.status in ('waiting', 'running') then null else now() end
-     from unnest($3::int[], $4::text[], $5::text[], $6::float8[], $7::text[], ${names.map((_, index) => `$${index + 8}::bigint[]`).join(', ')})
-       as added (rooftop_id, status, error, seconds, refused_key, ${names.join(', ')})
-     where run_id = $1 and stream = $2 and stored.rooftop_id = added.rooftop_id`,
-    [
-      ...[runId, stream],
-      slices.map(({ rooftopId }) => rooftopId),
-      slices.map(({ status }) => status),
-      slices.map(({ error }) => error ?? null),
-      slices.map(({ seconds }) => seconds),
-      slices.map(({ refusedKey }) => refusedKey ?? null),
-      ...names.map((name) => slices.map(({ counts }) => counts[name])),
-    ],
-  )
+  const sums = names.map((name) => `${name} = stored.${name} + added.${name}`)
+  const counted = names.map((name) => sql`${slices.map(({ counts }) => counts[name])}::bigint[]`)
+  await sql`
+    update ops.run_stream as stored set ${sql.raw(sums.join(', '))},
+      status = added.status, error = coalesce(added.error, stored.error), refused_key = coalesce(added.refused_key, stored.refused_key),
+      began_at = coalesce(stored.began_at, clock_timestamp() - make_interval(secs => added.seconds)),
+      finished_at = case when added.status in ('waiting', 'running') then null else now() end
+    from unnest(${slices.map(({ rooftopId }) => rooftopId)}::int[], ${slices.map(({ status }) => status)}::text[],
+      ${slices.map(({ error }) => error ?? null)}::text[], ${slices.map(({ seconds }) => seconds)}::float8[],
+      ${slices.map(({ refusedKey }) => refusedKey ?? null)}::text[], ${sql.join(counted)})
+      as added (rooftop_id, status, error, seconds, refused_key, ${sql.raw(names.join(', '))})
+    where run_id = ${runId} and stream = ${stream}
+      and stored.rooftop_id = added.rooftop_id`.execute(tx.db)
 }

@@ -39,18 +39,18 @@ const workerGraceSeconds = 60
 
 /** Whether the process of a run is gone, so that its work may be taken over. A detached backfill has no process and is never dead:
  *  it waits for a worker. */
-export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number): Promise<boolean> {
+export async function isRunDead(db: Db, runId: number): Promise<boolean> {
   // A restart of Postgres ends the sessions of live processes too; wait until they have taken their locks again.
-  await client.query(
-    `select pg_sleep(greatest(0, $1 - extract(epoch from clock_timestamp() - pg_postmaster_start_time())::float8))`,
-    [lockGraceSeconds],
+  await sql`
+    select pg_sleep(greatest(0,
+      ${lockGraceSeconds} - extract(epoch from clock_timestamp() - pg_postmaster_start_time())::float8))`.execute(
+    db,
   )
-  const { rows } = await client.query<{ dead: boolean }>(
-    `select case when not is_detached then ${lockSql.try('run', 'run_id')}
-       else lane <> 'background' and heartbeat_at < clock_timestamp() - make_interval(secs => $2) end as dead
-     from ops.run where run_id = $1`,
-    [runId, workerGraceSeconds],
-  )
+  const { rows } = await sql<{ dead: boolean }>`
+    select case when not is_detached then ${lockSql.try('run', sql`run_id`)}
+      else lane <> 'background' and heartbeat_at < clock_timestamp() - make_interval(secs => ${workerGraceSeconds})
+      end as dead
+    from ops.run where run_id = ${runId}`.execute(db)
   return rows[0]?.dead ?? true
 }
 
@@ -71,7 +71,7 @@ export async function endFinishedRuns(db: Db): Promise<void> {
         (select max(run_stream.finished_at) from ops.run_stream where run_stream.run_id = run.run_id)
           + make_interval(secs => ${deadAfterSeconds})))
     ), dead as materialized (
-      select run_id from done where is_detached or ${sql.raw(lockSql.try('run', 'run_id'))}
+      select run_id from done where is_detached or ${lockSql.try('run', sql`run_id`)}
     )
     update ops.run as ended set finished_at = now(), status = (
       select ${runStatus} from ops.run_stream where run_stream.run_id = ended.run_id)

@@ -1,10 +1,11 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { findRefusedKey } from '../../api/sources/status-rules.ts'
 import type { Context } from '../../context.ts'
 import { errorText, FencedError, OutdatedError, SyncError } from '../../errors.ts'
 import { withLogFields } from '../../log.ts'
 import { type SliceEnded, sliceEnded } from '../../telemetry.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { findPayloadRows } from '../records/derive-rows.ts'
 import { replaySlice } from '../records/replay-slice.ts'
 import { commitSlice } from './commit-slice.ts'
@@ -125,33 +126,33 @@ async function afterFailure(
   })
 }
 
-const refusalsLogged = new WeakMap<pg.Pool, Set<string>>()
+const refusalsLogged = new WeakMap<Db, Set<string>>()
 
 /** Whether a refusal is the first of its key in a run: at each rooftop and stream it would be the same sentence. */
-function isFirst({ pool }: Context, runId: number, refusedKey: string | null): boolean {
+function isFirst({ db }: Context, runId: number, refusedKey: string | null): boolean {
   if (refusedKey === null) return true
-  const logged = refusalsLogged.get(pool) ?? new Set()
-  refusalsLogged.set(pool, logged)
+  const logged = refusalsLogged.get(db) ?? new Set()
+  refusalsLogged.set(db, logged)
   const name = `${runId} ${refusedKey}`
   return !logged.has(name) && logged.add(name).has(name)
 }
 
 const intervalMs = 2_000
-const refreshedAt = new WeakMap<pg.Pool, number>()
+const refreshedAt = new WeakMap<Db, number>()
 
 /**
  * Updates the planner statistics of tables that have grown much, after a slice that wrote rows. Otherwise, until autovacuum runs,
  * a first load is planned as if the warehouse were empty. A failure does not affect the slice.
  */
 async function refreshStatistics(
-  { pool, log }: Pick<Context, 'pool' | 'log'>,
+  { db, log }: Pick<Context, 'db' | 'log'>,
   { inserted, updated }: Pick<Counts, 'inserted' | 'updated'>,
 ): Promise<void> {
   const now = performance.now()
-  if (inserted + updated === 0 || now - (refreshedAt.get(pool) ?? -Infinity) < intervalMs) return
-  refreshedAt.set(pool, now)
+  if (inserted + updated === 0 || now - (refreshedAt.get(db) ?? -Infinity) < intervalMs) return
+  refreshedAt.set(db, now)
   try {
-    await pool.query('select ops.refresh_statistics()')
+    await sql`select ops.refresh_statistics()`.execute(db)
   } catch (error) {
     log.debug(`planner statistics not refreshed: ${errorText(error)}`)
   }

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import type { RooftopConfig } from '../../app/config/read.ts'
 import type { Context } from '../../context.ts'
 import { BusyError } from '../../errors.ts'
@@ -8,7 +8,7 @@ import { lockSql } from '../../warehouse/db/locks.ts'
 import { assertSchemaKnown } from '../../warehouse/db/migrate.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../warehouse/db/run-source.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
-import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import type { WorkKey } from '../../warehouse/queue/queue.ts'
 import { addWanted } from '../windows/certificate.ts'
 import { registerRooftops, requireRegistered } from './rooftops.ts'
@@ -57,7 +57,7 @@ export async function startRun(
   try {
     return await inTransaction(context.pool, async (tx) => {
       // Concurrent starts run one after the other, so that each sees the other's work.
-      await tx.client.query(`select ${lockSql.wait('startRun')}`)
+      await sql`select ${lockSql.wait('startRun')}`.execute(tx.db)
       await assertSchemaKnown(tx.client, context.schemaVersion)
       await requireRegistered(tx.db, context.config.rooftops)
       const names = {
@@ -99,11 +99,10 @@ export async function recordFailedRun(
   if ((plan.lane ?? 'foreground') !== 'foreground') return false
   // A changed rooftop is committed by itself.
   const known = await registerRooftops(pooled, config.rooftops, log)
-  return await inTransaction(pool, async ({ db, client }) => {
-    const { rowCount } = await client.query(
-      "select from ops.run where status in ('ok', 'partial') limit 1",
-    )
-    if (rowCount === 0) return false
+  return await inTransaction(pool, async ({ db }) => {
+    const good = await sql`
+      select from ops.run where status in ('ok', 'partial') limit 1`.execute(db)
+    if (good.rows.length === 0) return false
     const rooftops = known.filter(({ uid }) => chosen.some((one) => one.uid === uid))
     const names = streams.map(({ name }) => name)
     const details = { streams: names, rooftops: rooftops.map(({ uid }) => uid) }
@@ -115,10 +114,9 @@ export async function recordFailedRun(
       db,
       keys.map((key) => ({ runId, ...key })),
     )
-    await client.query(
-      "update ops.run_stream set status = 'failed', error = $2, finished_at = now() where run_id = $1",
-      [runId, reason],
-    )
+    await sql`
+      update ops.run_stream set status = 'failed', error = ${reason}, finished_at = now()
+      where run_id = ${runId}`.execute(db)
     await finishRun(db, runId, 'failed')
     return true
   })
@@ -147,15 +145,15 @@ export function listsWindows({ mode }: RunPlan): boolean {
  *  of live runs. If a process of a dead run is alive after all, the fence prevents its writes. */
 async function takeOver(
   context: Context,
-  { client, db }: Tx,
+  { db }: Tx,
   run: Run,
   work: readonly (LedgerKey & WorkKey)[],
 ): Promise<WorkKey[]> {
-  const otherRuns = await runsAt(client, run, work)
+  const otherRuns = await runsAt(db, run, work)
   const first =
     otherRuns.length > 0 ? await nextWork(db, context.queue.sourceId, work, run.runId) : []
   for (const { runId, isDetached, stream, rooftop, source } of otherRuns) {
-    if (!(await isRunDead(client, runId))) {
+    if (!(await isRunDead(db, runId))) {
       const pause = run.lane === 'background' ? ', or pause it: "forecourt backfill --pause"' : ''
       const other = otherSource(source, context.config)
       const workers = other === null ? 'the workers' : `a worker that reads ${other}`
@@ -167,7 +165,7 @@ async function takeOver(
       )
     }
     context.log.warn({ runId }, `run ${runId} did not finish; its work is taken over`)
-    await abandonRun(client, runId)
+    await abandonRun(db, runId)
   }
   const dead = new Set(otherRuns.map(({ runId }) => runId))
   return first.filter((next) => dead.has(next.run.runId)).map(({ key }) => key)
@@ -185,17 +183,17 @@ interface OtherRun {
 
 /** Runs of the same lane that have some of the work open; each with one example. */
 async function runsAt(
-  client: pg.PoolClient,
+  db: Db,
   { runId, lane }: Run,
   work: readonly LedgerKey[],
 ): Promise<OtherRun[]> {
-  const { rows } = await client.query<OtherRun>(
-    `select distinct on (run_id) run_id as "runId", is_detached as "isDetached", stream, rooftop_name as rooftop, ${sourceOfRun} as source
-     from unnest($3::int[], $4::text[]) as key (rooftop_id, stream)
-     join ops.run_stream using (rooftop_id, stream) join ops.run using (run_id) join core.rooftop using (rooftop_id)
-     where run_id <> $1 and lane = $2 and run.status = 'running' and run_stream.status in ('waiting', 'running')
-     order by run_id, stream, rooftop_id`,
-    [runId, lane, work.map(({ rooftopId }) => rooftopId), work.map(({ stream }) => stream)],
-  )
+  const { rows } = await sql<OtherRun>`
+    select distinct on (run_id) run_id as "runId", is_detached as "isDetached", stream, rooftop_name as rooftop,
+      ${sql.raw(sourceOfRun)} as source
+    from unnest(${work.map(({ rooftopId }) => rooftopId)}::int[], ${work.map(({ stream }) => stream)}::text[])
+      as key (rooftop_id, stream)
+    join ops.run_stream using (rooftop_id, stream) join ops.run using (run_id) join core.rooftop using (rooftop_id)
+    where run_id <> ${runId} and lane = ${lane} and run.status = 'running' and run_stream.status in ('waiting', 'running')
+    order by run_id, stream, rooftop_id`.execute(db)
   return rows
 }

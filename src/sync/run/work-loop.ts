@@ -159,7 +159,7 @@ class WorkLoop {
       queue.sourceId,
       items.map(({ key }) => key),
     )
-    const shared = await queue.findShared(items)
+    const shared = await queue.findShared(db, items)
     const nexts = new Map(work.map((next) => [queueKey(next.key), next]))
     return items.map((item) => {
       const key = queueKey(item.key)

@@ -118,15 +118,16 @@ export async function giveBack(
 
 /** Delays a run's next slice for a key; other runs may work on it meanwhile. */
 export async function postpone(
-  { client }: Pick<Tx, 'client'>,
+  { db }: Pick<Tx, 'db'>,
   runId: number,
   { stream, rooftopUid }: WorkKey,
   seconds: number,
 ): Promise<void> {
-  await client.query(
-    `update ops.run_stream set not_before = clock_timestamp() + make_interval(secs => $4)
-     where run_id = $1 and stream = $2 and rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = $3)`,
-    [runId, stream, rooftopUid, seconds],
+  await sql`
+    update ops.run_stream set not_before = clock_timestamp() + make_interval(secs => ${seconds})
+    where run_id = ${runId} and stream = ${stream}
+      and rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = ${rooftopUid})`.execute(
+    db,
   )
 }
 
@@ -161,9 +162,7 @@ export async function requeueLost(
   runId: number | null,
 ): Promise<number> {
   const isOurs =
-    runId === null
-      ? sql`(select ${sql.raw(lockSql.try('repair'))})`
-      : sql`run_id = ${runId}::bigint`
+    runId === null ? sql`(select ${lockSql.try('repair')})` : sql`run_id = ${runId}::bigint`
   const { rows: keys } = await sql<WorkKey>`
     select distinct stream, rooftop_uid as "rooftopUid"
     from ops.run join ops.run_stream using (run_id) join core.rooftop using (rooftop_id)

@@ -29,6 +29,9 @@ export interface EarlierCertificate {
   readonly rereadAt: Date
 }
 
+/** A window that cannot be proved, or some of whose listed records have no outcome: an index has these. */
+export const isFaulty = sql<boolean>`(proof = 'unprovable' or listed <> loaded + quarantined + vanished)`
+
 /** sha256 of the sorted ids: equal sets give equal digests. */
 export function idsDigest(ids: readonly number[]): Buffer {
   return createHash('sha256')
@@ -45,25 +48,12 @@ export async function earlierCertificates(
   if (spans.length === 0) return []
   const starts = spans.map(({ from }) => fromUnixSeconds(from))
   const stops = spans.map(({ until }) => fromUnixSeconds(until))
-  const rows = await db
-    .selectFrom('ops.window_certificate')
-    .select(['window_from', 'window_until', 'ids_digest', 'proof', 'listed_at', 'reread_at'])
-    .where('rooftop_id', '=', scope.rooftopId)
-    .where('stream', '=', scope.stream)
-    .where(
-      sql<boolean>`tstzrange(window_from, window_until) && (
-        select range_agg(tstzrange(start, stop))
-        from unnest(${starts}::timestamptz[], ${stops}::timestamptz[]) as span (start, stop))`,
-    )
-    .execute()
-  return rows.map((row) => ({
-    from: row.window_from.getTime() / 1000,
-    until: row.window_until.getTime() / 1000,
-    idsDigest: row.ids_digest,
-    proof: row.proof,
-    listedAt: row.listed_at,
-    rereadAt: row.reread_at,
-  }))
+  const { rows } = await sql<EarlierCertificate>`
+    select distinct extract(epoch from window_from)::float8 as "from", extract(epoch from window_until)::float8 as until,
+      ids_digest as "idsDigest", proof, listed_at as "listedAt", reread_at as "rereadAt"
+    from unnest(${starts}::timestamptz[], ${stops}::timestamptz[]) as span (start, stop)
+    cross join ops.certificates_over(${scope.rooftopId}, ${scope.stream}, start, stop)`.execute(db)
+  return rows
 }
 
 /** The certificates of a rooftop's windows. */
@@ -89,37 +79,31 @@ export async function certify(
   const rows = all.map(({ rooftopId, certificate }) =>
     certificateRow({ rooftopId, stream, run }, certificate, settleDays),
   )
-  await tx.client.query(
-    `with listed as (
-       select * from unnest($2::int[], $3::timestamptz[], $4::timestamptz[], $5::boolean[])
-         as listed (rooftop_id, start, stop, settled)
-     ), replaced as (
-       delete from ops.window_certificate as old using listed
-       where old.rooftop_id = listed.rooftop_id and old.stream = $1
-         and old.window_from < listed.stop and old.window_until > listed.start
-       returning old.rooftop_id, old.window_from, old.window_until
-     ), coverage as materialized (
-       -- In this order, so that two transactions that lock several rooftops cannot deadlock.
-       select rooftop_id, covered from ops.coverage
-       where stream = $1 and rooftop_id in (select rooftop_id from listed) order by rooftop_id for no key update
-     ), next as (
-       select rooftop_id, covered
-         - coalesce((select range_agg(tstzrange(window_from, window_until)) from replaced
-             where replaced.rooftop_id = coverage.rooftop_id), '{}')
-         - (select range_agg(tstzrange(start, stop)) from listed where listed.rooftop_id = coverage.rooftop_id)
-         + coalesce((select range_agg(tstzrange(start, stop)) from listed
-             where listed.rooftop_id = coverage.rooftop_id and settled), '{}') as covered
-       from coverage
-     )
-     update ops.coverage as stored set covered = next.covered from next
-     where stored.rooftop_id = next.rooftop_id and stored.stream = $1 and stored.covered is distinct from next.covered`,
-    [
-      stream,
-      rows.map((row) => row.rooftop_id),
-      rows.map((row) => row.window_from),
-      rows.map((row) => row.window_until),
-      rows.map((row) => row.settled),
-    ],
+  await sql`
+    with listed as (
+      select * from unnest(${rows.map((row) => row.rooftop_id)}::int[], ${rows.map((row) => row.window_from)}::timestamptz[], ${rows.map((row) => row.window_until)}::timestamptz[], ${rows.map((row) => row.settled)}::boolean[])
+        as listed (rooftop_id, start, stop, settled)
+    ), replaced as (
+      delete from ops.window_certificate as old
+      using listed cross join ops.certificates_over(listed.rooftop_id, ${stream}, start, stop) as found
+      where old.rooftop_id = found.rooftop_id and old.stream = ${stream} and old.window_from = found.window_from
+      returning old.rooftop_id, old.window_from, old.window_until
+    ), coverage as materialized (
+      -- In this order, so that two transactions that lock several rooftops cannot deadlock.
+      select rooftop_id, covered from ops.coverage
+      where stream = ${stream} and rooftop_id in (select rooftop_id from listed) order by rooftop_id for no key update
+    ), next as (
+      select rooftop_id, covered
+        - coalesce((select range_agg(tstzrange(window_from, window_until)) from replaced
+            where replaced.rooftop_id = coverage.rooftop_id), '{}')
+        - (select range_agg(tstzrange(start, stop)) from listed where listed.rooftop_id = coverage.rooftop_id)
+        + coalesce((select range_agg(tstzrange(start, stop)) from listed
+            where listed.rooftop_id = coverage.rooftop_id and settled), '{}') as covered
+      from coverage
+    )
+    update ops.coverage as stored set covered = next.covered from next
+    where stored.rooftop_id = next.rooftop_id and stored.stream = ${stream} and stored.covered is distinct from next.covered`.execute(
+    tx.db,
   )
   await copyInto(tx.client, 'ops.window_certificate', rows)
   await replaceCertifiedIds(

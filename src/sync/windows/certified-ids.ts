@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Window } from '../../values/window.ts'
 import type { Tx } from '../../warehouse/db/transaction.ts'
@@ -23,7 +24,7 @@ interface ListedWindow {
 
 /** Stores the ids that the certificates of the windows list. Unchanged rows are not written again. */
 export async function replaceCertifiedIds(
-  { client }: Tx,
+  { db }: Pick<Tx, 'db'>,
   stream: string,
   windows: readonly ListedWindow[],
 ): Promise<void> {
@@ -37,56 +38,50 @@ export async function replaceCertifiedIds(
       ids,
     })),
   )
-  const fresh = `jsonb_to_recordset($1::jsonb)
+  const fresh = sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
     as fresh (rooftop_id int, window_from timestamptz, owner_id int, outcome text, ids bigint[])`
-  const isSame = `(old.rooftop_id, old.window_from, old.owner_id, old.outcome)
+  const isSame = sql`(old.rooftop_id, old.window_from, old.owner_id, old.outcome)
     = (fresh.rooftop_id, fresh.window_from, fresh.owner_id, fresh.outcome) and old.ids = fresh.ids`
-  const listed = `unnest($3::int[], $4::timestamptz[], $5::timestamptz[]) as listed (rooftop_id, start, stop)`
-  const json = JSON.stringify(rows)
-  const rooftopIds = windows.map(({ rooftopId }) => rooftopId)
-  const starts = windows.map(({ window }) => fromUnixSeconds(window.from))
-  await client.query(
-    `delete from ops.certified_ids as old using ${listed}
-     where old.rooftop_id = listed.rooftop_id and old.stream = $2 and old.window_from >= start and old.window_from < stop
-       and not exists (select from ${fresh} where ${isSame})`,
-    [
-      ...[json, stream, rooftopIds, starts],
-      windows.map(({ window }) => fromUnixSeconds(window.until)),
-    ],
-  )
+  const spans = (stop: (window: Window) => number) => sql`
+    unnest(${windows.map(({ rooftopId }) => rooftopId)}::int[], ${windows.map(({ window }) => fromUnixSeconds(window.from))}::timestamptz[],
+      ${windows.map(({ window }) => fromUnixSeconds(stop(window)))}::timestamptz[]) as listed (rooftop_id, start, stop)`
+  // "offset 0": else the planner compares every window with every row of the table.
+  await sql`
+    delete from ops.certified_ids as old
+    using ${spans(({ until }) => until)} cross join lateral (
+      select * from ops.certified_ids as known
+      where known.rooftop_id = listed.rooftop_id and known.stream = ${stream} and known.window_from >= start and known.window_from < stop offset 0
+    ) as found
+    where (old.rooftop_id, old.stream, old.window_from, old.owner_id, old.outcome)
+      = (found.rooftop_id, found.stream, found.window_from, found.owner_id, found.outcome)
+      and not exists (select from ${fresh} where ${isSame})`.execute(db)
   if (rows.length === 0) return
-  await client.query(
-    `insert into ops.certified_ids (rooftop_id, stream, window_from, owner_id, outcome, ids)
-     select rooftop_id, $2::varchar, window_from, owner_id, outcome, ids from ${fresh}
-     where not exists (select from ops.certified_ids as old where old.stream = $2::varchar and ${isSame})`,
-    [json, stream],
+  await sql`
+    insert into ops.certified_ids (rooftop_id, stream, window_from, owner_id, outcome, ids)
+    select rooftop_id, ${stream}::varchar, window_from, owner_id, outcome, ids from ${fresh}
+    where not exists (select from ops.certified_ids as old where old.stream = ${stream} and ${isSame})`.execute(
+    db,
   )
-  await client.query(
-    `delete from ops.unlisted_record as old
-     using ${fresh} join ${listed} on listed.rooftop_id = fresh.rooftop_id and start = fresh.window_from
-     where old.stream = $2 and old.rooftop_id = fresh.owner_id and old.record_id = any(fresh.ids)
-       and old.entry_at >= start and old.entry_at < stop`,
-    [
-      ...[json, stream, rooftopIds, starts],
-      windows.map(({ window }) => fromUnixSeconds(window.until + (window.open ? 1 : 0))),
-    ],
-  )
+  await sql`
+    delete from ops.unlisted_record as old
+    using ${fresh} join ${spans(({ until, open }) => until + (open ? 1 : 0))} on listed.rooftop_id = fresh.rooftop_id and start = fresh.window_from
+    where old.stream = ${stream} and old.rooftop_id = fresh.owner_id and old.record_id = any(fresh.ids)
+      and old.entry_at >= start and old.entry_at < stop`.execute(db)
 }
 
 /** Records stored rows that no certificate lists yet, so that `verify` expects them. */
 export async function expectUnlisted(
-  { client }: Tx,
+  { db }: Pick<Tx, 'db'>,
   stream: WindowedRecords,
   ownerId: number,
   ids: readonly number[],
 ): Promise<void> {
   if (ids.length === 0) return
-  await client.query(
-    `insert into ops.unlisted_record as old (rooftop_id, stream, record_id, entry_at)
-     select rooftop_id, $2::varchar, ${stream.idColumn}, entry_at from ${stream.tables[0]}
-     where rooftop_id = $1 and ${stream.idColumn} = any($3)
-     on conflict (rooftop_id, stream, record_id) do update set entry_at = excluded.entry_at
-     where old.entry_at <> excluded.entry_at`,
-    [ownerId, stream.name, ids],
-  )
+  const id = sql.ref(stream.idColumn)
+  await sql`
+    insert into ops.unlisted_record as old (rooftop_id, stream, record_id, entry_at)
+    select rooftop_id, ${stream.name}::varchar, ${id}, entry_at from ${sql.table(stream.tables[0]!)}
+    where rooftop_id = ${ownerId} and ${id} = any(${[...ids]}::bigint[])
+    on conflict (rooftop_id, stream, record_id) do update set entry_at = excluded.entry_at
+    where old.entry_at <> excluded.entry_at`.execute(db)
 }

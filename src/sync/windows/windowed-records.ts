@@ -7,6 +7,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Window } from '../../values/window.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
+import type { NamedFields } from '../records/named-fields.ts'
 import type { Sources } from '../run/sources.ts'
 
 /** Where and when a payload was read. */
@@ -119,6 +120,8 @@ export interface WindowedRecords<R = unknown> {
   readDealer(body: unknown, id: number, wire: AppraisalWire): number | null
   /** The customers that the payloads name; left out: they name none. */
   readonly people?: PeopleOfRecords
+  /** The fields whose names are settings; left out: it has none. */
+  readonly names?: NamedFields
   /** The contradictions in a record that fits. */
   warnings(record: R): readonly RecordWarning[]
   /** The part of the parsed payload that the drift report walks. */

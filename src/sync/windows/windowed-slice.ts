@@ -143,9 +143,7 @@ export async function planWindows(
       (select count(*)::int from unnest(${gaps.map(({ from }) => from)}::bigint[], ${gaps.map(({ until }) => until)}::bigint[])
         as due (from_seconds, until_seconds)
        where not exists (
-         select from ops.window_certificate as listed
-         where listed.rooftop_id = ${scope.rooftopId} and listed.stream = ${name}
-           and tstzrange(window_from, window_until) && tstzrange(to_timestamp(from_seconds), to_timestamp(until_seconds)))) as unlisted
+         select from ops.certificates_over(${scope.rooftopId}, ${name}, to_timestamp(from_seconds), to_timestamp(until_seconds)))) as unlisted
     from ops.window_certificate where rooftop_id = ${scope.rooftopId} and stream = ${name}`.execute(
     db,
   )

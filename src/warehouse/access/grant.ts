@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import pg from 'pg'
 import type { AccessRole } from '../../app/config/access.ts'
 import type { Config } from '../../app/config/read.ts'
 import { UsageError } from '../../errors.ts'
+import { dbOn } from '../db/transaction.ts'
 import { type LoginState, readServerState } from './login-state.ts'
 import { type PasswordCheck, planLogins } from './plan-logins.ts'
 import { assertMayGrant } from './restore.ts'
@@ -72,19 +74,22 @@ async function tryOnce({
   revokeRemoved = false,
 }: GrantRequest): Promise<GrantReport> {
   const client = await pool.connect()
+  const db = dbOn(client)
   let broken = true
   try {
-    await client.query(dryRun ? 'begin read only' : 'begin')
+    await sql.raw(dryRun ? 'begin read only' : 'begin').execute(db)
     // Names are shown and compared with their schemas.
-    await client.query(`set local lock_timeout = '${lockTimeout}'; set local search_path = ''`)
+    await sql`set local lock_timeout = ${sql.lit(lockTimeout)}; set local search_path = ''`.execute(
+      db,
+    )
     // Blocks other grants and the building of marts.
-    if (!dryRun) await client.query('lock table ops.mart_version in share row exclusive mode')
+    if (!dryRun) await sql`lock table ops.mart_version in share row exclusive mode`.execute(db)
     const { logins } = config.access
     const server = await readServerState(
-      client,
+      db,
       logins.map(({ name }) => name),
     )
-    const rights = await planRights(client)
+    const rights = await planRights(db)
     const groups = config.rooftops.map(({ group }) => group)
     const people = await planLogins(logins, server, groups, passwordTrial(url))
     const unknown = findUnknownLogins(
@@ -93,8 +98,8 @@ async function tryOnce({
     )
     const removed = revokeRemoved ? unknown.filter(({ isOurs }) => isOurs) : []
     const steps = [...rights.steps, ...people.steps, ...removed.flatMap(removalSteps)]
-    if (!dryRun) await runSteps(client, steps)
-    await client.query('commit')
+    if (!dryRun) await runSteps(db, steps)
+    await sql`commit`.execute(db)
     broken = false
     return {
       dryRun,
@@ -104,7 +109,7 @@ async function tryOnce({
       unknownLogins: unknown.filter((login) => !removed.includes(login)),
     }
   } finally {
-    if (broken) await client.query('rollback').catch(() => undefined)
+    if (broken) await sql`rollback`.execute(db).catch(() => undefined)
     client.release(broken)
   }
 }

@@ -1,5 +1,6 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { type AccessRole, accessRoles } from '../../app/config/access.ts'
+import type { Db } from '../db/transaction.ts'
 
 /** The present state of a login role. */
 export interface LoginState {
@@ -35,23 +36,15 @@ export interface ServerState {
 }
 
 /** Reads the named logins, those in our roles, and the server's state. */
-export async function readServerState(
-  client: pg.ClientBase,
-  names: readonly string[],
-): Promise<ServerState> {
-  const { rows } = await client.query<Omit<ServerState, 'logins'> & { readsPasswords: boolean }>(
-    serverQuery,
-  )
+export async function readServerState(db: Db, names: readonly string[]): Promise<ServerState> {
+  const { rows } = await serverQuery.execute(db)
   const { readsPasswords, ...surroundings } = rows[0]!
-  const logins = await client.query<LoginState & { settings: readonly string[] }>(
-    loginsQuery(readsPasswords),
-    [names, accessRoles],
-  )
+  const logins = await loginsQuery(names, readsPasswords).execute(db)
   const known = logins.rows.map((row) => [row.name, { ...row, settings: asRecord(row.settings) }])
   return { ...surroundings, logins: new Map(known as [string, LoginState][]) }
 }
 
-const serverQuery = `
+const serverQuery = sql<Omit<ServerState, 'logins'> & { readsPasswords: boolean }>`
   select current_database() as database, current_user as user,
     array[pg_get_userbyid(d.datdba)::text, pg_get_userbyid(n.nspowner)::text] as owners,
     me.rolsuper or (me.rolbypassrls and version >= 160000) as "mayBypassRowSecurity",
@@ -64,11 +57,13 @@ const serverQuery = `
   join pg_namespace as n on n.nspname = 'core'
   where me.rolname = current_user`
 
-const loginsQuery = (readsPasswords: boolean) => `
+const loginsQuery = (names: readonly string[], readsPasswords: boolean) => sql<
+  LoginState & { settings: readonly string[] }
+>`
   with role as (
     select r.*, array(
       select parent.rolname::text from pg_auth_members as m join pg_roles as parent on parent.oid = m.roleid
-      where m.member = r.oid and parent.rolname = any ($2::text[]) order by 1) as member_of
+      where m.member = r.oid and parent.rolname = any (${accessRoles}::text[]) order by 1) as member_of
     from pg_roles as r
   )
   select r.rolname::text as name, r.rolcanlogin as "canLogin", r.rolbypassrls as "bypassesRowSecurity", r.rolconnlimit as "connectionLimit",
@@ -79,9 +74,9 @@ const loginsQuery = (readsPasswords: boolean) => `
       where s.setrole = r.oid and d.datname = current_database()), '{}') as settings,
     array(select group_code::text from ops.bi_access as a where a.role_name = r.rolname order by 1) as groups,
     (select member_of from ops.bi_login as l where l.role_name = r.rolname) as "madeAs"
-    ${readsPasswords ? ', (select rolpassword from pg_authid as a where a.oid = r.oid) as verifier' : ''}
+    ${readsPasswords ? sql`, (select rolpassword from pg_authid as a where a.oid = r.oid) as verifier` : sql``}
   from role as r
-  where r.rolname = any ($1::text[]) or (r.rolcanlogin and r.member_of <> '{}')
+  where r.rolname = any (${names}::text[]) or (r.rolcanlogin and r.member_of <> '{}')
   order by 1`
 
 function asRecord(settings: readonly string[]): Record<string, string> {

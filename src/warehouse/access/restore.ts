@@ -1,19 +1,20 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { UsageError } from '../../errors.ts'
+import { type Db, openDb } from '../db/transaction.ts'
 import { planRights, runSteps } from './step.ts'
 
 /** Gives new and rebuilt views and tables their owners, policies and rights, if access was granted in this database before. */
-export async function restoreAccess(client: pg.ClientBase): Promise<void> {
-  if (await isGranted(client)) await runSteps(client, (await planRights(client)).steps)
+export async function restoreAccess(db: Db): Promise<void> {
+  if (await isGranted(db)) await runSteps(db, (await planRights(db)).steps)
 }
 
-async function isGranted(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ granted: boolean }>(
-    `select exists (
-       select from pg_namespace as n cross join aclexplode(n.nspacl) as acl join pg_roles as r on r.oid = acl.grantee
-       where n.nspname = 'mart' and r.rolname = 'bi_reader'
-     ) as granted`,
-  )
+async function isGranted(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ granted: boolean }>`
+    select exists (
+      select from pg_namespace as n cross join aclexplode(n.nspacl) as acl join pg_roles as r on r.oid = acl.grantee
+      where n.nspname = 'mart' and r.rolname = 'bi_reader'
+    ) as granted`.execute(db)
   return rows[0]?.granted === true
 }
 
@@ -38,10 +39,10 @@ export async function assertMayGrant(pool: pg.Pool): Promise<void> {
 
 /** The owner of the warehouse, if it is not the present user. */
 async function foreignOwner(pool: pg.Pool): Promise<{ user: string; owner: string } | null> {
-  const { rows } = await pool.query<{ user: string; owner: string }>(
-    `select current_user as user, r.rolname as owner
-     from pg_namespace as n join pg_roles as r on r.oid = n.nspowner
-     where n.nspname = 'ops' and not pg_has_role(current_user, n.nspowner, 'usage')`,
-  )
+  const { rows } = await sql<{ user: string; owner: string }>`
+    select current_user as user, r.rolname as owner
+    from pg_namespace as n join pg_roles as r on r.oid = n.nspowner
+    where n.nspname = 'ops'
+      and not pg_has_role(current_user, n.nspowner, 'usage')`.execute(openDb(pool))
   return rows[0] ?? null
 }

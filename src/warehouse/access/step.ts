@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { errorText, UsageError } from '../../errors.ts'
 import { sqlFolder } from '../db/migration-files.ts'
+import type { Db } from '../db/transaction.ts'
 
 /** One change that the roles or rights need. */
 export interface Step {
@@ -21,15 +22,14 @@ export interface Plan {
 }
 
 /** The changes that the roles' rights need in this database, in a valid order: the rows of sql/access. Writes nothing. */
-export async function planRights(client: pg.ClientBase): Promise<Plan> {
+export async function planRights(db: Db): Promise<Plan> {
   const folder = sqlFolder('access')
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   const steps: Step[] = []
   const notes: string[] = []
   for (const file of files) {
-    const { rows } = await client.query<Step & { may: boolean }>(
-      await readFile(join(folder, file), 'utf8'),
-    )
+    const query = sql.raw<Step & { may: boolean }>(await readFile(join(folder, file), 'utf8'))
+    const { rows } = await query.execute(db)
     for (const { may, what, statement } of rows)
       if (may) steps.push({ what, statement })
       else notes.push(`Not done: ${what}. Its owner, or a superuser, must run: ${statement};`)
@@ -38,10 +38,10 @@ export async function planRights(client: pg.ClientBase): Promise<Plan> {
 }
 
 /** Runs the steps in the open transaction. UsageError if the present user may not. */
-export async function runSteps(client: pg.ClientBase, steps: readonly Step[]): Promise<void> {
+export async function runSteps(db: Db, steps: readonly Step[]): Promise<void> {
   for (const { what, statement } of steps) {
     try {
-      await client.query(statement)
+      await sql.raw(statement).execute(db)
     } catch (cause) {
       if ((cause as { code?: string }).code !== '42501') throw cause
       throw new UsageError(

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { isConnectionLoss } from './connect.ts'
 import { type LockName, lockSql } from './locks.ts'
+import { dbOn } from './transaction.ts'
 
 /** Wait after a lost session: a Postgres that restarts needs some time. */
 const retakeAfterMs = 2_000
@@ -77,7 +79,7 @@ export class HeldLock {
 
   async #take(client: pg.PoolClient): Promise<void> {
     const [name, key] = this.#key
-    await client.query(`select ${lockSql.waitSession(name, '$1')}`, [key])
+    await sql`select ${lockSql.waitSession(name, key)}`.execute(dbOn(client))
     this.#watch(client)
   }
 
@@ -121,9 +123,7 @@ export class HeldLock {
 }
 
 async function tryLock(client: pg.PoolClient, [name, key]: LockKey): Promise<boolean> {
-  const { rows } = await client.query<{ taken: boolean }>(
-    `select ${lockSql.trySession(name, '$1')} as taken`,
-    [key],
-  )
+  const { rows } = await sql<{ taken: boolean }>`
+    select ${lockSql.trySession(name, key)} as taken`.execute(dbOn(client))
   return rows[0]!.taken
 }

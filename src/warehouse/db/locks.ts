@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
-import type { Db } from './transaction.ts'
+import { type Db, dbOn } from './transaction.ts'
 
 /**
  * Every advisory lock. The number is the lock's first key, so that locks on different things never collide; the second key says
@@ -54,33 +54,34 @@ export const lockClass = {
 /** The name of an advisory lock. */
 export type LockName = keyof typeof lockClass
 
-/**
- * Calls that lock, as text for a statement. `key` is an SQL expression for the second key: a column, a parameter, `hashtext($1)`.
- * Those with `try` do not wait; they return whether the lock was free.
- */
+/** An SQL expression, e.g. a column, or a number. */
+type Key = RawBuilder<unknown> | number
+
+/** Calls that lock, for a statement. `key` is the second key. Those with `try` do not wait; they return whether the lock was free. */
 export const lockSql = {
   /** Until the transaction ends. */
-  wait: (name: LockName, key = '0') => `pg_advisory_xact_lock(${lockKeys(name, key)})`,
-  waitShared: (name: LockName, key = '0') => `pg_advisory_xact_lock_shared(${lockKeys(name, key)})`,
-  try: (name: LockName, key = '0') => `pg_try_advisory_xact_lock(${lockKeys(name, key)})`,
-  tryShared: (name: LockName, key: string) =>
-    `pg_try_advisory_xact_lock_shared(${lockKeys(name, key)})`,
+  wait: (name: LockName, key?: Key) => sql`pg_advisory_xact_lock(${lockKeys(name, key)})`,
+  waitShared: (name: LockName, key?: Key) =>
+    sql`pg_advisory_xact_lock_shared(${lockKeys(name, key)})`,
+  try: (name: LockName, key?: Key) => sql`pg_try_advisory_xact_lock(${lockKeys(name, key)})`,
+  tryShared: (name: LockName, key: Key) =>
+    sql`pg_try_advisory_xact_lock_shared(${lockKeys(name, key)})`,
   /** Until the session ends or unlocks. */
-  waitSession: (name: LockName, key = '0') => `pg_advisory_lock(${lockKeys(name, key)})`,
-  trySession: (name: LockName, key = '0') => `pg_try_advisory_lock(${lockKeys(name, key)})`,
-  unlockSession: (name: LockName, key = '0') => `pg_advisory_unlock(${lockKeys(name, key)})`,
+  waitSession: (name: LockName, key: Key) => sql`pg_advisory_lock(${lockKeys(name, key)})`,
+  trySession: (name: LockName, key: Key) => sql`pg_try_advisory_lock(${lockKeys(name, key)})`,
+  unlockSession: (name: LockName, key: Key) => sql`pg_advisory_unlock(${lockKeys(name, key)})`,
   /** The process of the session that has the lock; null: it is free. */
-  holder: (name: LockName, key: string) => `(
-    select pid from pg_locks where locktype = 'advisory' and classid = ${lockClass[name]} and objid = (${key})::bigint
+  holder: (name: LockName, key: Key) => sql`(
+    select pid from pg_locks where locktype = 'advisory' and classid = ${sql.lit(lockClass[name])} and objid = (${key})::bigint
       and database = (select oid from pg_database where datname = current_database()) and granted limit 1)`,
   /** Whether any session has the lock, without taking it. */
-  isHeld: (name: LockName, key: string) => `exists (
-    select from pg_locks where locktype = 'advisory' and classid = ${lockClass[name]} and objid = (${key})::bigint
+  isHeld: (name: LockName, key: Key) => sql`exists (
+    select from pg_locks where locktype = 'advisory' and classid = ${sql.lit(lockClass[name])} and objid = (${key})::bigint
       and database = (select oid from pg_database where datname = current_database()) and granted)`,
 }
 
-function lockKeys(name: LockName, key: string): string {
-  return `${lockClass[name]}, (${key})::int`
+function lockKeys(name: LockName, key: Key = 0) {
+  return sql`${sql.lit(lockClass[name])}, (${key})::int`
 }
 
 /** Waits for a lock, and holds it until the transaction ends. */
@@ -107,13 +108,13 @@ export async function withSessionLock<T>(
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const { name, subject = 0 } = lock
-  const key = typeof subject === 'string' ? 'hashtext($1)' : '$1'
+  const key = typeof subject === 'string' ? sql`hashtext(${subject})` : subject
   const client = await pool.connect()
   let isFree = false
   try {
-    await acquire(client, lock, `select ${lockSql.waitSession(name, key)}`)
+    await acquire(client, lock, key)
     const result = await work(client)
-    await client.query(`select ${lockSql.unlockSession(name, key)}`, [subject])
+    await sql`select ${lockSql.unlockSession(name, key)}`.execute(dbOn(client))
     isFree = true
     return result
   } finally {
@@ -124,17 +125,18 @@ export async function withSessionLock<T>(
 
 async function acquire(
   client: pg.PoolClient,
-  { name, subject = 0, timeoutMs }: SessionLock,
-  statement: string,
+  { name, timeoutMs }: SessionLock,
+  key: Key,
 ): Promise<void> {
+  const statement = sql`select ${lockSql.waitSession(name, key)}`
   if (timeoutMs === undefined) {
-    await client.query(statement, [subject])
+    await statement.execute(dbOn(client))
     return
   }
   try {
     await client.query('begin')
     await client.query("select set_config('lock_timeout', $1, true)", [String(timeoutMs)])
-    await client.query(statement, [subject])
+    await statement.execute(dbOn(client))
     await client.query('commit')
   } catch (cause) {
     const isTimeout = (cause as { code?: unknown }).code === '55P03'

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { errorText, UsageError } from '../../errors.ts'
 import { copyCoreViews, readFromCopies } from './core-views.ts'
 import { type MartFile, type Marts, readMarts, toScopedSchema } from './mart-files.ts'
+import { type Db, dbOn } from './transaction.ts'
 
 /** Whether the marts of the warehouse are those of our files. */
 export async function martsAreCurrent(
@@ -21,7 +22,7 @@ export async function martsAreCurrent(
  */
 export async function buildMarts(
   pool: pg.Pool,
-  afterwards: (client: pg.ClientBase) => Promise<void> = async () => {},
+  afterwards: (db: Db) => Promise<void> = async () => {},
   marts?: Marts,
 ): Promise<void> {
   const wanted = marts ?? (await readMarts())
@@ -33,7 +34,7 @@ export async function buildMarts(
     await client.query('lock table ops.mart_version in share row exclusive mode')
     if (await martsAreCurrent(client, wanted)) await copyCoreViews(client, wanted.files)
     else await rebuild(client, wanted)
-    await afterwards(client)
+    await afterwards(dbOn(client))
     await client.query('commit')
     broken = false
   } finally {

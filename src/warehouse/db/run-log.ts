@@ -7,7 +7,7 @@ import type { Db } from './transaction.ts'
 
 /** A line that a process of a run logged. */
 export interface RunLine {
-  readonly at: string
+  readonly at: Date
   readonly level: 'info' | 'warn' | 'error' | 'fatal'
   readonly message: string
 }
@@ -72,7 +72,7 @@ function readLine(text: string): WaitingLine | null {
   const about = [stream, rooftop].filter((name) => name !== undefined).join(', ')
   const cause = err?.message === undefined || err.message === msg ? [] : [err.message]
   const message = [...(about === '' ? [] : [about]), msg, ...cause].join(': ')
-  return { runId, level, at: time, message: storable(message.slice(0, longestMessage)) }
+  return { runId, level, at: new Date(time), message: storable(message.slice(0, longestMessage)) }
 }
 
 function isLevel(level: string): level is RunLine['level'] {
@@ -102,7 +102,7 @@ async function storeLines(pool: pg.Pool, lines: readonly WaitingLine[]): Promise
 /** The stored lines of a run, in their order. */
 export async function readRunLines(db: Db, runId: number): Promise<RunLine[]> {
   const { rows } = await sql<RunLine>`
-    select to_json(at) #>> '{}' as at, level, message from ops.run_log where run_id = ${runId}::bigint
+    select at, level, message from ops.run_log where run_id = ${runId}::bigint
     order by line_id limit ${maxLines}`.execute(db)
   return rows
 }

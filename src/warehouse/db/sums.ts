@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { lockSql } from './locks.ts'
 import type { Db } from './transaction.ts'
 
 /** A table of sums: `function` says what evaluations add to it. A row whose `count` is 0 is deleted. */
@@ -45,7 +44,7 @@ const tables: readonly Sums[] = [
  * Brings the reports' rows and sums up to date with evaluations of the dealer groups, at the end of the transaction that wrote
  * them, their reconditioning or their prices. What each evaluation added is stored (core.agg_appraisal): the sums of its days
  * change by the difference, so a load costs the same however many evaluations a day has. Transactions wait for each other only
- * where they touch the same day, or the same vehicle.
+ * where they touch the same day. The rows of vehicles follow by triggers (sql/migrations/0041_vehicles.sql).
  */
 export async function refreshSums(
   db: Db,
@@ -57,7 +56,7 @@ export async function refreshSums(
   const ids = sql`${[...new Set(evalIds)]}::bigint[]`
   const facts = sql`core.appraisals(${groups}, ${ids})`
   const removed = await removeChanged(db, groups, ids, facts)
-  const { rows } = await sql<{ groupIds: number[]; vins: string[] }>`
+  await sql`
     with added as (
       insert into core.agg_appraisal
       select fact.* from ${facts} as fact where not exists (
@@ -66,11 +65,8 @@ export async function refreshSums(
     ), changed as materialized (
       select array(select row(added.*)::core.agg_appraisal from added) as added, ${removed}::core.agg_appraisal[] as removed
     ), ${sql.join(tables.map((sums) => sql.raw(addDifference(sums))))}
-    select array_agg(distinct group_id) as "groupIds", array_agg(distinct vehicle_vin) as vins
-    from changed cross join unnest(added || removed) where vehicle_vin is not null`.execute(db)
+    select`.execute(db)
   if (removed !== '{}') await removeEmpty(db, removed)
-  const { groupIds: groupsOf, vins } = rows[0]!
-  if (vins !== null) await refreshRepeats(db, groupsOf, vins)
 }
 
 /** Deletes the stored rows of evaluations that differ from the facts, and returns them as Postgres writes an array. */
@@ -139,31 +135,4 @@ async function removeEmpty(db: Db, removed: string): Promise<void> {
       select distinct rooftop_id, completed_date_local from unnest(${removed}::core.agg_appraisal[])
     ), ${sql.raw(emptied.join(', '))}
     select`.execute(db)
-}
-
-/** Calculates the vehicles again. Two transactions that each add the first evaluation of a vehicle share no row to wait at, so they
- *  wait at a lock of the vehicle; a few hundred locks for all vehicles, because the lock table of Postgres is small. */
-async function refreshRepeats(
-  db: Db,
-  groupIds: readonly number[],
-  vins: readonly string[],
-): Promise<void> {
-  const groups = sql`${groupIds}::int[]`
-  const vehicles = sql`${vins}::varchar[]`
-  await sql`
-    select ${sql.raw(lockSql.wait('vehicles', 'place'))}
-    from (
-      select distinct group_id * 256 + (hashtext(vin) & 255) as place
-      from unnest(${groups}) as group_id cross join unnest(${vehicles}) as vin order by 1
-    ) as ordered`.execute(db)
-  await sql`
-    with fact as materialized (select * from core.repeat_vehicles(${groups}, ${vehicles})), emptied as (
-      delete from core.agg_repeat_vehicle where group_id = any(${groups}) and vin = any(${vehicles})
-        and (group_id, vin, currency_code) not in (select group_id, vin, currency_code from fact)
-    )
-    insert into core.agg_repeat_vehicle as stored select * from fact order by group_id, vin, currency_code
-    on conflict (group_id, vin, currency_code) do update set
-      evaluations = excluded.evaluations, rooftops = excluded.rooftops, first_on = excluded.first_on,
-      last_on = excluded.last_on, lowest_price = excluded.lowest_price, highest_price = excluded.highest_price
-    where stored is distinct from excluded`.execute(db)
 }

@@ -478,6 +478,16 @@ interface OpsBillableCallTable {
   shown_at: Date | null
 }
 
+/** ops.certified_ids */
+interface OpsCertifiedIdsTable {
+  rooftop_id: number
+  stream: string
+  window_from: Date
+  owner_id: number
+  outcome: string
+  ids: number[]
+}
+
 /** ops.coverage */
 interface OpsCoverageTable {
   rooftop_id: number
@@ -659,6 +669,14 @@ interface OpsStreamStateTable {
   state: Generated<unknown>
 }
 
+/** ops.unlisted_record */
+interface OpsUnlistedRecordTable {
+  rooftop_id: number
+  stream: string
+  record_id: number
+  entry_at: Date
+}
+
 /** ops.vanished */
 interface OpsVanishedTable {
   rooftop_id: number
@@ -808,6 +826,7 @@ export interface Tables {
   'core.watch_status_change': CoreWatchStatusChangeTable
   'ops.bi_access': OpsBiAccessTable
   'ops.billable_call': OpsBillableCallTable
+  'ops.certified_ids': OpsCertifiedIdsTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
   'ops.enrichment_state': OpsEnrichmentStateTable
@@ -822,6 +841,7 @@ export interface Tables {
   'ops.stock_mapping': OpsStockMappingTable
   'ops.stock_upload': OpsStockUploadTable
   'ops.stream_state': OpsStreamStateTable
+  'ops.unlisted_record': OpsUnlistedRecordTable
   'ops.vanished': OpsVanishedTable
   'ops.window_certificate': OpsWindowCertificateTable
   'pii.app_user_email': PiiAppUserEmailTable

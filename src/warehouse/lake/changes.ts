@@ -1,4 +1,5 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
+import type { Db } from '../db/transaction.ts'
 import type { Month } from './partitions.ts'
 import type { LakeTable } from './tables.ts'
 import { warehouseName } from './warehouse-state.ts'
@@ -25,19 +26,15 @@ export const byTable = new Set([
 export type Changes = ReadonlyMap<string, ReadonlySet<Month>>
 
 /** Lets the warehouse record changes for this lake. Must have ended before the snapshot of an export begins. */
-export async function trackChanges(pool: pg.Pool, lake: string): Promise<void> {
-  await pool.query(
-    `insert into ops.lake as known (lake, warehouse) select $1, ${warehouseName}
-     on conflict (lake) do update set warehouse = excluded.warehouse, tracked_from = null, snapshot = null
-     where known.warehouse <> excluded.warehouse`,
-    [lake],
-  )
+export async function trackChanges(db: Db, lake: string): Promise<void> {
+  await sql`
+    insert into ops.lake as known (lake, warehouse) select ${lake}, ${warehouseName}
+    on conflict (lake) do update set warehouse = excluded.warehouse, tracked_from = null, snapshot = null
+    where known.warehouse <> excluded.warehouse`.execute(db)
   // After the commit: a transaction that did not see the row when it wrote has a smaller number.
-  await pool.query(
-    `update ops.lake set tracked_from = pg_snapshot_xmax(pg_current_snapshot())
-     where lake = $1 and tracked_from is null`,
-    [lake],
-  )
+  await sql`
+    update ops.lake set tracked_from = pg_snapshot_xmax(pg_current_snapshot())
+    where lake = ${lake} and tracked_from is null`.execute(db)
 }
 
 /** A complete export: its token, the migrations and marts of the warehouse, and what it has seen. */
@@ -49,43 +46,38 @@ interface Mark {
 
 /** What the export with this token has seen, if every change since is recorded; null: that is not known. */
 export async function readSnapshot(
-  client: pg.ClientBase,
+  db: Db,
   lake: string,
   { token, basis }: Omit<Mark, 'snapshot'>,
 ): Promise<string | null> {
-  const { rows } = await client.query<{ snapshot: string | null }>(
-    'select snapshot::text from ops.lake where lake = $1 and token = $2 and basis = $3',
-    [lake, token, basis],
-  )
+  const { rows } = await sql<{ snapshot: string | null }>`
+    select snapshot::text
+    from ops.lake where lake = ${lake} and token = ${token} and basis = ${basis}`.execute(db)
   return rows[0]?.snapshot ?? null
 }
 
 /** Stores what an export has seen, and deletes the changes that every lake has. */
-export async function storeMark(pool: pg.Pool, lake: string, mark: Mark): Promise<void> {
-  await pool.query(
-    `update ops.lake set token = $2, basis = $3, exported_at = now(),
-       snapshot = case when pg_snapshot_xmin($4::pg_snapshot) >= tracked_from then $4::pg_snapshot end
-     where lake = $1`,
-    [lake, mark.token, mark.basis, mark.snapshot],
-  )
-  await pool.query('select ops.forget_lake_changes()')
+export async function storeMark(db: Db, lake: string, mark: Mark): Promise<void> {
+  await sql`
+    update ops.lake set token = ${mark.token}, basis = ${mark.basis}, exported_at = now(),
+      snapshot = case when pg_snapshot_xmin(${mark.snapshot}::pg_snapshot) >= tracked_from then ${mark.snapshot}::pg_snapshot end
+    where lake = ${lake}`.execute(db)
+  await sql`select ops.forget_lake_changes()`.execute(db)
 }
 
 /** Which months may have changed since a snapshot. */
 export async function readChanges(
-  client: pg.ClientBase,
+  db: Db,
   snapshot: string,
   tables: readonly LakeTable[],
 ): Promise<Changes> {
-  const { rows: marts } = await client.query<{ mart: string; sources: string[] }>(
-    'select mart, array_agg(source) as sources from ops.mart_table group by 1 having bool_and(is_recorded)',
-  )
+  const { rows: marts } = await sql<{ mart: string; sources: string[] }>`
+    select mart, array_agg(source) as sources
+    from ops.mart_table group by 1 having bool_and(is_recorded)`.execute(db)
   const sources = new Map(marts.map((row) => [row.mart, row.sources]))
-  const { rows } = await client.query<{
-    source: string
-    isOfRow: boolean | null
-    month: string | null
-  }>('select source, is_of_row as "isOfRow", month from ops.lake_changes_since($1)', [snapshot])
+  const { rows } = await sql<{ source: string; isOfRow: boolean | null; month: string | null }>`
+    select source, is_of_row as "isOfRow", month
+    from ops.lake_changes_since(${snapshot})`.execute(db)
   const changed = Map.groupBy(rows, ({ source }) => source)
   const found = new Map<string, ReadonlySet<Month>>()
   for (const { name, month } of tables) {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { BusyError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { lockSql } from '../db/locks.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { type Db, inTransaction, openDb, type Tx } from '../db/transaction.ts'
 import { type FileStore, StoreError } from '../store/file-store.ts'
 import { type Changes, readChanges, readSnapshot, storeMark, trackChanges } from './changes.ts'
 import { cleanUp } from './clean-up.ts'
@@ -84,12 +85,12 @@ export interface LakeReport {
 export async function exportLake(services: LakeServices, target: FileStore): Promise<LakeReport> {
   const progress: Progress = { last: undefined, hasStarted: false }
   try {
-    await trackChanges(services.pool, target.name)
+    await trackChanges(openDb(services.pool), target.name)
     return await inTransaction(
       services.pool,
-      async ({ client }) => {
-        await prepareSession(client, target)
-        return await exportSnapshot(services, target, client, progress)
+      async (tx) => {
+        await prepareSession(tx, target)
+        return await exportSnapshot(services, target, tx, progress)
       },
       'repeatable read, read only',
     )
@@ -109,12 +110,10 @@ interface Progress {
 }
 
 /** The lock ends with the transaction, so a process that has lost its connection can read nothing more. */
-async function prepareSession(client: pg.ClientBase, { name }: FileStore): Promise<void> {
-  await client.query(sessionSettings)
-  const { rows } = await client.query<{ isFree: boolean }>(
-    `select ${lockSql.try('lake', 'hashtext($1)')} as "isFree"`,
-    [name],
-  )
+async function prepareSession({ db }: Tx, { name }: FileStore): Promise<void> {
+  await sessionSettings.execute(db)
+  const { rows } = await sql<{ isFree: boolean }>`
+    select ${lockSql.try('lake', sql`hashtext(${name})`)} as "isFree"`.execute(db)
   if (!rows[0]!.isFree)
     throw new BusyError(
       `Another export to ${name} is running: wait until it has ended, or stop it. Nothing was started.`,
@@ -122,9 +121,8 @@ async function prepareSession(client: pg.ClientBase, { name }: FileStore): Promi
 }
 
 /** One export while it runs. */
-interface Running extends LakeServices {
+interface Running extends LakeServices, Tx {
   readonly target: FileStore
-  readonly client: pg.ClientBase
   readonly warehouse: WarehouseState
   readonly state: LakeState
   readonly scratch: string
@@ -141,10 +139,10 @@ interface Running extends LakeServices {
 async function exportSnapshot(
   services: LakeServices,
   target: FileStore,
-  client: pg.ClientBase,
+  tx: Tx,
   progress: Progress,
 ): Promise<LakeReport> {
-  const warehouse = await readWarehouse(client)
+  const warehouse = await readWarehouse(tx.db)
   const state = await readLakeState(target)
   const last = state.exports.at(-1)
   const isHistoryRemoved = mustRemoveHistory(state, warehouse)
@@ -159,13 +157,13 @@ async function exportSnapshot(
     ? []
     : state.exports.filter((_, no, all) => (all[no + 1]?.at ?? at) > oldest)
   const removedUntil = past[0]?.at ?? at
-  const since = await knownSince(services, target, client, { state, warehouse, at })
-  const common = { ...services, target, client, warehouse, state, scratch, at }
+  const since = await knownSince(services, target, tx.db, { state, warehouse, at })
+  const common = { ...services, ...tx, target, warehouse, state, scratch, at }
   const running = { ...common, past, removedUntil, since }
   const changes = await writeTables(running)
   services.crashPoint('lake-files-complete')
   // Fails when the connection, and with it the lock, is lost: then another export may have started.
-  await client.query('select 1')
+  await sql`select 1`.execute(tx.db)
   for (const change of changes) await commitTable(running, change)
   // Before the export is recorded: the next one must know it when this one is killed.
   if (isHistoryRemoved) await removeHistory(running, changes)
@@ -175,7 +173,7 @@ async function exportSnapshot(
   await recordExport(running, changes, { number, finishedAt, token })
   progress.last = finishedAt
   services.crashPoint('lake-export-committed')
-  await storeMark(services.pool, target.name, { ...warehouse, token })
+  await storeMark(openDb(services.pool), target.name, { ...warehouse, token })
   const removed = await removeOld(running, changes)
   const outcome = { number, isHistoryRemoved, isEverythingCompared: since === null, finishedAt }
   return { ...exportReport(running, changes, removed), ...outcome }
@@ -188,7 +186,7 @@ async function exportSnapshot(
 async function knownSince(
   { isEverythingCompared = false }: LakeServices,
   { name }: FileStore,
-  client: pg.ClientBase,
+  db: Db,
   { state, warehouse, at }: Pick<Running, 'state' | 'warehouse' | 'at'>,
 ): Promise<string | null> {
   const last = state.exports.at(-1)
@@ -196,7 +194,7 @@ async function knownSince(
   const isOfOther = last.warehouse !== warehouse.warehouse
   const isOld = at - (last.comparedAt ?? 0) >= compareEveryMs
   if (isOfOther || isOld || last.lastErasure !== warehouse.lastErasure) return null
-  return await readSnapshot(client, name, { ...warehouse, token: last.token })
+  return await readSnapshot(db, name, { ...warehouse, token: last.token })
 }
 
 /**
@@ -224,19 +222,19 @@ interface TableChange {
 
 /** Stores the changed files of every table. No reader sees them yet. */
 async function writeTables(running: Running): Promise<readonly TableChange[]> {
-  const { client, log, since } = running
+  const { db, log, since } = running
   const { martVersion } = running.warehouse
-  const tables = await readLakeTables(client)
-  const known = since === null ? new Map() : await readChanges(client, since, tables)
+  const tables = await readLakeTables(db)
+  const known = since === null ? new Map() : await readChanges(db, since, tables)
   const plans = tables.map((table) => planTable(running, table, known))
   const compared = plans.filter(({ how }) => how === 'compare')
   const digests = await readAllDigests(running, compared, martVersion)
   const uploads = new Tasks(uploadsAtOnce)
   const changes = new Map<string, TableChange>()
-  const write = async (session: pg.ClientBase, plan: TablePlan) => {
+  const write = async ({ client }: Pick<Tx, 'client'>, plan: TablePlan) => {
     const startedAt = performance.now()
     const { name } = plan.table
-    const options = { ...running, client: session, uploads, martVersion }
+    const options = { ...running, client, uploads, martVersion }
     const change = await writeTable(running, plan, digests.get(name) ?? new Map(), options)
     changes.set(name, change)
     const ms = Math.round(performance.now() - startedAt)
@@ -244,7 +242,7 @@ async function writeTables(running: Running): Promise<readonly TableChange[]> {
   }
   try {
     // Where most is written, a second writer would need too much memory.
-    if (since === null) for (const plan of plans) await write(client, plan)
+    if (since === null) for (const plan of plans) await write(running, plan)
     else await inTwoSessions(running, plans, write)
   } catch (error) {
     await uploads.settle()

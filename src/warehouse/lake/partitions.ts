@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type pg from 'pg'
-import { inTransaction } from '../db/transaction.ts'
+import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
 import { quotedName } from '../marts/mart.ts'
 import type { AddedFile } from './delta-actions.ts'
 import { monthColumn } from './paths.ts'
@@ -47,10 +48,9 @@ export function digestMonth(
 /** The digest of each month that has rows. */
 export type Digests = ReadonlyMap<Month, string>
 
-interface Snapshot {
+/** The transaction whose snapshot it is. */
+interface Snapshot extends Tx {
   readonly pool: pg.Pool
-  /** In the transaction whose snapshot it is. */
-  readonly client: pg.ClientBase
 }
 
 /** More are found by one scan of the table. */
@@ -81,19 +81,19 @@ export async function readAllDigests(
 ): Promise<ReadonlyMap<string, Digests>> {
   const found = new Map<string, Digests>()
   await inTwoSessions(snapshot, tables, async (session, wanted) => {
-    found.set(wanted.table.name, await readDigests(session, wanted, martVersion))
+    found.set(wanted.table.name, await readDigests(session.db, wanted, martVersion))
   })
   return found
 }
 
 /** Works on all items in two sessions with the same snapshot. */
 export async function inTwoSessions<T>(
-  { pool, client }: Snapshot,
+  snapshot: Snapshot,
   items: readonly T[],
-  work: (session: pg.ClientBase, item: T) => Promise<void>,
+  work: (session: Tx, item: T) => Promise<void>,
 ): Promise<void> {
   const waiting = [...items]
-  const workOn = async (session: pg.ClientBase) => {
+  const workOn = async (session: Tx) => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift())
       try {
         await work(session, item)
@@ -103,35 +103,34 @@ export async function inTwoSessions<T>(
         throw error
       }
   }
-  const { rows } = await client.query<{ id: string }>('select pg_export_snapshot() as id')
+  const { rows } = await sql<{ id: string }>`select pg_export_snapshot() as id`.execute(snapshot.db)
   const beside = inTransaction(
-    pool,
+    snapshot.pool,
     async (second) => {
-      await second.client.query(`set transaction snapshot '${rows[0]!.id}'`)
-      await second.client.query(sessionSettings)
-      await workOn(second.client)
+      await sql`set transaction snapshot ${sql.lit(rows[0]!.id)}`.execute(second.db)
+      await sessionSettings.execute(second.db)
+      await workOn(second)
     },
     'repeatable read, read only',
   )
-  const results = await Promise.allSettled([workOn(client), beside])
+  const results = await Promise.allSettled([workOn(snapshot), beside])
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 /** While files are sent, a transaction is idle. Months are sorted. */
-export const sessionSettings =
-  "set local idle_in_transaction_session_timeout = '1h'; set local statement_timeout = 0; set local work_mem = '64MB'"
+export const sessionSettings = sql`
+  set local idle_in_transaction_session_timeout = '1h'; set local statement_timeout = 0; set local work_mem = '64MB'`
 
 async function readDigests(
-  client: pg.ClientBase,
+  db: Db,
   { table, months }: Wanted,
   martVersion: string,
 ): Promise<Digests> {
   const found = new Map<Month, string>()
   for (const condition of rowConditions(table, months)) {
-    const { rows } = await client.query<{ month: string | null; rows: string; sum: string }>(
-      `select ${table.month ?? 'null'} as month, count(*)::text as rows, sum(${rowHashSql(table)})::text as sum
-       from ${table.source} where ${condition} group by 1`,
-    )
+    const { rows } = await sql<{ month: string | null; rows: string; sum: string }>`
+      select ${sql.raw(table.month ?? 'null')} as month, count(*)::text as rows, sum(${sql.raw(rowHashSql(table))})::text as sum
+      from ${sql.raw(table.source)} where ${sql.raw(condition)} group by 1`.execute(db)
     for (const { month, rows: count, sum } of rows)
       found.set(
         table.month === null ? undefined : month,

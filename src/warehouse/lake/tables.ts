@@ -1,5 +1,6 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
 import { UsageError } from '../../errors.ts'
+import type { Db } from '../db/transaction.ts'
 import { type MartColumn, quotedName, readMart, readMartNames } from '../marts/mart.ts'
 import { type ParquetColumn, parquetColumn } from '../parquet/columns.ts'
 import { monthColumn } from './paths.ts'
@@ -40,12 +41,12 @@ const instantColumns = ['observed_at', 'first_seen_at']
 const keys = ['eval_id', 'stock_no']
 
 /** The facts, dimensions and reports that are exported, sorted by name. */
-export async function readLakeTables(client: pg.ClientBase): Promise<readonly LakeTable[]> {
-  const comments = await readComments(client)
+export async function readLakeTables(db: Db): Promise<readonly LakeTable[]> {
+  const comments = await readComments(db)
   const tables: LakeTable[] = []
-  for (const name of await readMartNames(client)) {
+  for (const name of await readMartNames(db)) {
     if (customerMarts.includes(name)) continue
-    const { columns } = await readMart(client, name)
+    const { columns } = await readMart(db, name)
     tables.push(lakeTable(name, columns, comments.get(name)))
   }
   return tables
@@ -54,11 +55,10 @@ export async function readLakeTables(client: pg.ClientBase): Promise<readonly La
 /** What the dictionary says of a mart and of its columns. */
 type Comments = Readonly<Record<string, string>>
 
-async function readComments(client: pg.ClientBase): Promise<ReadonlyMap<string, Comments>> {
-  const { rows } = await client.query<{ view: string; comments: Comments }>(
-    `select view_name as view, json_object_agg(coalesce(column_name, ''), coalesce(description, '')) as comments
-     from mart.data_dictionary group by view_name`,
-  )
+async function readComments(db: Db): Promise<ReadonlyMap<string, Comments>> {
+  const { rows } = await sql<{ view: string; comments: Comments }>`
+    select view_name as view, json_object_agg(coalesce(column_name, ''), coalesce(description, '')) as comments
+    from mart.data_dictionary group by view_name`.execute(db)
   return new Map(rows.map(({ view, comments }) => [view, comments]))
 }
 

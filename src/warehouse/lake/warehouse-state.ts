@@ -1,4 +1,5 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
+import type { Db } from '../db/transaction.ts'
 
 /** The warehouse at the snapshot of an export. */
 export interface WarehouseState {
@@ -17,21 +18,21 @@ export interface WarehouseState {
 }
 
 /** SQL for the name of the warehouse. */
-export const warehouseName =
-  "(select system_identifier from pg_control_system()) || '/' || current_database()"
+export const warehouseName = sql<string>`(select system_identifier from pg_control_system()) || '/' || current_database()`
 
 /** Reads what the table `export` says about the warehouse. */
-export async function readWarehouse(client: pg.ClientBase): Promise<WarehouseState> {
-  const { rows } = await client.query<
+export async function readWarehouse(db: Db): Promise<WarehouseState> {
+  const { rows } = await sql<
     Omit<WarehouseState, 'snapshotAt' | 'coveredTo'> & { snapshotAt: Date; coveredTo: Date | null }
-  >(
-    `select ${warehouseName} as warehouse, pg_current_snapshot()::text as snapshot,
-       concat_ws('/', (select max(version) from ops.schema_migration), (select checksum from ops.mart_version order by built_at desc limit 1)) as basis,
-       coalesce((select version from mart.mart_version where is_current limit 1), 'unknown') as "martVersion",
-       (select coalesce(max(erasure_id), 0)::int from pii.erasure) as "lastErasure",
-       now() as "snapshotAt",
-       (select min(covered_to) from mart.data_freshness where stream = 'evaluations' and status <> 'retired') as "coveredTo"`,
-  )
+  >`
+    select ${warehouseName} as warehouse, pg_current_snapshot()::text as snapshot,
+      concat_ws('/', (select max(version) from ops.schema_migration),
+        (select checksum from ops.mart_version order by built_at desc limit 1)) as basis,
+      coalesce((select version from mart.mart_version where is_current limit 1), 'unknown') as "martVersion",
+      (select coalesce(max(erasure_id), 0)::int from pii.erasure) as "lastErasure",
+      now() as "snapshotAt",
+      (select min(covered_to) from mart.data_freshness
+        where stream = 'evaluations' and status <> 'retired') as "coveredTo"`.execute(db)
   const { snapshotAt, coveredTo, ...state } = rows[0]!
   return {
     ...state,

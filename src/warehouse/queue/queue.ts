@@ -92,7 +92,7 @@ export async function openQueue(
   await boss.start()
   const name = `${queuePrefix}${sourceId}`
   if ((await boss.getQueue(name)) === null) await boss.createQueue(name, queueOptions)
-  return new Queue(boss, pool, sourceId, name)
+  return new Queue(boss, sourceId, name)
 }
 
 /**
@@ -103,11 +103,9 @@ export class Queue {
   /** The services that the work is read from, in ops.source: a process takes no work of others. */
   readonly sourceId: number
   readonly #boss: PgBoss
-  readonly #pool: pg.Pool
   readonly #name: string
-  constructor(boss: PgBoss, pool: pg.Pool, sourceId: number, name: string) {
+  constructor(boss: PgBoss, sourceId: number, name: string) {
     this.#boss = boss
-    this.#pool = pool
     this.sourceId = sourceId
     this.#name = name
   }
@@ -161,13 +159,15 @@ export class Queue {
   }
 
   /** The keys of claimed work on which a process of another source is at work too. Each of two that claim at once sees the other. */
-  async findShared(items: readonly WorkItem[]): Promise<ReadonlySet<string>> {
-    const { rows } = await this.#pool.query<{ key: string }>(
-      `select distinct coalesce(singleton_key, '') as key from ${schema}.job
-       where name in (select name from ${schema}.queue where name like $1 || '%' and name <> $2)
-         and coalesce(singleton_key, '') = any($3::text[]) and state = 'active' and policy = 'exclusive'`,
-      [queuePrefix, this.#name, items.map(({ key }) => queueKey(key))],
-    )
+  async findShared(
+    db: QueryExecutorProvider,
+    items: readonly WorkItem[],
+  ): Promise<ReadonlySet<string>> {
+    const { rows } = await sql<{ key: string }>`
+      select distinct coalesce(singleton_key, '') as key from ${sql.table(`${schema}.job`)}
+      where name in (select name from ${sql.table(`${schema}.queue`)} where name like ${`${queuePrefix}%`} and name <> ${this.#name})
+        and coalesce(singleton_key, '') = any(${items.map(({ key }) => queueKey(key))}::text[])
+        and state = 'active' and policy = 'exclusive'`.execute(db)
     return new Set(rows.map(({ key }) => key))
   }
 

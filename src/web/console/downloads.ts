@@ -1,19 +1,16 @@
 import { PassThrough, Readable, type Writable } from 'node:stream'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import { inTransaction } from '../../warehouse/db/transaction.ts'
+import { inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.ts'
 import type { Person } from './access/people.ts'
 import { enterScope } from './access/scope.ts'
 import { asTimeout } from './notices.ts'
 import { Slots } from './slots.ts'
 
 /** Writes a file, from an open transaction that reads with the rights of the person. */
-export type WriteFile = (
-  client: pg.PoolClient,
-  to: Writable,
-  signal: AbortSignal,
-) => Promise<unknown>
+export type WriteFile = (tx: Tx, to: Writable, signal: AbortSignal) => Promise<unknown>
 
 /** Files at once, in this process. */
 export const downloadLimits = { all: 8, perPerson: 2 }
@@ -69,18 +66,19 @@ export class Downloads {
     const { pool, signal } = this.#options
     await inTransaction(
       pool,
-      async ({ db, client }) => {
-        await enterScope(db, person)
+      async (tx) => {
+        await enterScope(tx.db, person)
         let cancelled: Promise<unknown> | undefined
         const cancel = () => {
-          cancelled = pool
-            .query('select pg_cancel_backend($1)', [(client as unknown as Backend).processID])
+          const { processID } = tx.client as unknown as Backend
+          cancelled = sql`select pg_cancel_backend(${processID})`
+            .execute(openDb(pool))
             .catch(() => undefined)
         }
         to.once('close', cancel)
         if (to.destroyed) return
         try {
-          await write(client, to, signal)
+          await write(tx, to, signal)
         } finally {
           to.off('close', cancel)
           // Else it would end the next query of this connection.

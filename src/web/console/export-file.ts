@@ -5,5 +5,5 @@ import type { WriteFile } from './downloads.ts'
 /** A file as `stock export` writes it. */
 export function exportFile(subject: ExportSubject, format: ExportFormat): WriteFile {
   const style = { delimiter: null, bom: true, raw: false }
-  return (client, to, signal) => writeExport(client, { subject, format, ...style, to, signal })
+  return (tx, to, signal) => writeExport(tx, { subject, format, ...style, to, signal })
 }

@@ -9,6 +9,7 @@ import { job } from './pages/job.ts'
 import { jobs } from './pages/jobs.ts'
 import { links } from './pages/links.ts'
 import { morning } from './pages/morning.ts'
+import { names } from './pages/names.ts'
 import { priceMoves } from './pages/price-moves.ts'
 import { quarantine } from './pages/quarantine.ts'
 import { quarantined } from './pages/quarantined.ts'
@@ -34,7 +35,7 @@ import { work } from './pages/work.ts'
 export const pages: readonly AnyPage[] = [
   ...[morning, coverage, coverageDay, rooftop, runs, run, quarantine, quarantined],
   ...[work, backfills, jobs, job],
-  ...[webhooks, links, spend, drift, actions],
+  ...[webhooks, links, spend, drift, names, actions],
   ...[reports, report],
   ...[stock, stockUnit, priceMoves, stockUpload, stockMapping, stockCheck],
   ...[stockImports, stockImport, stockMappings],

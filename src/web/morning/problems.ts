@@ -4,6 +4,7 @@ import { allStreams } from '../../streams/all.ts'
 import { freshWithinHours } from '../../sync/explain/status.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
 import type { KeyState } from '../../sync/run/key-states.ts'
+import { earliest } from '../../values/instant.ts'
 import { listText, plural } from '../../values/text.ts'
 import { refusalCure, refusalText, whereRefused } from './key-words.ts'
 import type { StreamState } from './stream-states.ts'
@@ -17,7 +18,7 @@ export interface Problem {
   readonly what: string
   readonly detail: string
   readonly why: string
-  readonly since: string | null
+  readonly since: Date | null
   /** What to do about it, below /console. */
   readonly link: { readonly label: string; readonly path: string }
 }
@@ -29,10 +30,12 @@ export interface StreamProblem extends Problem {
   readonly streams: readonly string[]
 }
 
+const never = Number.MAX_SAFE_INTEGER
+
 /** Worst first; of the same rank, what has lasted longest. */
 export function sortProblems<P extends Problem>(problems: readonly P[]): P[] {
   return [...problems].sort(
-    (a, b) => a.rank - b.rank || (a.since ?? '9').localeCompare(b.since ?? '9'),
+    (a, b) => a.rank - b.rank || (a.since?.getTime() ?? never) - (b.since?.getTime() ?? never),
   )
 }
 
@@ -80,7 +83,7 @@ function keyProblem(state: KeyState, wrong: readonly StreamState[], config: Conf
     what: listText(rooftops, 3),
     detail: `key “${shortKey(state.key)}”, ${whereRefused(refusal)}`,
     why: `${refusalText(refusal)}. ${refusalCure(state, config)}`,
-    since: refusal.since.toISOString(),
+    since: refusal.since,
     link: { label: 'Show the key', path: '/work#keys' },
   }
 }
@@ -120,7 +123,7 @@ function streamProblem(states: readonly StreamState[]): StreamProblem {
     what: listText(rooftops, 3),
     detail: status === 'failed' && keys.length === 1 ? `${which}, key “${keys[0]}”` : which,
     why: explainState(first),
-    since: states.map(({ since }) => since).sort()[0] ?? null,
+    since: earliest(states.map(({ since }) => since).filter((at) => at !== null)),
     link: problemLink(states, rooftops.length === 1),
   }
 }

@@ -2,6 +2,7 @@ import type { Config } from '../../app/config/read.ts'
 import { allStreams } from '../../streams/all.ts'
 import { isOldProof } from '../../sync/explain/status.ts'
 import { type Html, html } from '../../values/html.ts'
+import { earliest } from '../../values/instant.ts'
 import { listText, plural } from '../../values/text.ts'
 import { goodRooftops, type StreamProblem } from './problems.ts'
 import type { StreamState } from './stream-states.ts'
@@ -20,7 +21,7 @@ export interface Summary {
 export interface SentenceContext {
   readonly config: Pick<Config, 'rooftops'>
   /** An instant in a sentence. */
-  readonly time: (at: string) => Html
+  readonly time: (at: Date) => Html
 }
 
 /** Whether the numbers can be trusted, then why, and what is not affected. */
@@ -111,25 +112,25 @@ function heldBack(states: readonly StreamState[]): Html {
 /** When the ids and sums were last compared with the lists, and which values were compared with the payloads. */
 function whenVerified(states: readonly StreamState[], place: SentenceContext): Html {
   const windowed = allStreams.filter(({ records }) => records !== undefined)
-  const times = states
-    .filter(({ stream }) => windowed.some(({ name }) => name === stream))
-    .map(({ verifiedAt }) => verifiedAt)
-  const first = times.filter((time) => time !== null).sort()[0]
-  if (first === undefined || times.includes(null))
+  const verified = states.filter(({ stream }) => windowed.some(({ name }) => name === stream))
+  const since = earliest(verified.map(({ windowsSince }) => windowsSince))
+  const first = earliest(verified.map(({ verifiedAt }) => verifiedAt))
+  if (first === null)
     return html`Stored rows have not been compared with the lists yet: <code>forecourt verify</code> does.`
-  const old = isOldProof(first)
+  const old = isOldProof(first.toISOString())
     ? html` That was more than 2 days ago: <code>forecourt verify</code> does it again.`
     : ''
-  return html`Ids and sums were compared with the lists at ${place.time(first)}: no difference.${old} ${whichValues(states, place)}`
+  const windows =
+    since === null
+      ? ', not of every window yet'
+      : html`, of every window since ${place.time(since)}`
+  return html`Ids and sums were compared with the lists at ${place.time(first)}${windows}: no difference.${old} ${whichValues(states, place)}`
 }
 
 /** Which values of the rows were compared with their payloads. */
 function whichValues(states: readonly StreamState[], { time }: SentenceContext): Html {
-  const since = states
-    .map(({ valuesSince }) => valuesSince)
-    .filter((at) => at !== null)
-    .sort()[0]
-  if (since === undefined)
+  const since = earliest(states.map(({ valuesSince }) => valuesSince).filter((at) => at !== null))
+  if (since === null)
     return html`No values were compared yet: the job <code>verify</code> compares a share each night.`
   if (states.every(({ isRoundComplete }) => isRoundComplete))
     return html`The values of all rows were compared since ${time(since)}.`
@@ -153,10 +154,8 @@ function completeUpTo(
   what: string,
   { time }: SentenceContext,
 ): Html | null {
-  const ends = states
-    .filter(({ stream }) => stream === 'evaluations')
-    .map(({ coveredTo }) => coveredTo)
-  const first = ends.filter((end) => end !== null).sort()[0]
-  if (first === undefined || ends.includes(null)) return null
+  const evaluations = states.filter(({ stream }) => stream === 'evaluations')
+  const first = earliest(evaluations.map(({ coveredTo }) => coveredTo))
+  if (first === null) return null
   return html`${what} complete up to ${time(first)}.`
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { pollPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import type { AppraisalClient } from '../../api/sources/appraisal/client.ts'
 import { openAppraisal, openServices } from '../../api/sources/open-services.ts'
@@ -119,9 +120,8 @@ async function checkWarehouse(config: Config, log: Log): Promise<Check[]> {
       ]
     }
     await using warehouse = await connectWarehouse(config, log)
-    const { rows } = await warehouse.pool.query<{ version: string }>(
-      "select current_setting('server_version') as version",
-    )
+    const { rows } = await sql<{ version: string }>`
+      select current_setting('server_version') as version`.execute(warehouse.db)
     const where = status ? `embedded, runs on 127.0.0.1:${status.port}` : warehouseAddress(config)
     const server = ok('warehouse', `Postgres ${rows[0]?.version}, ${where}`)
     const schema = await checkSchema(warehouse.pool)

@@ -76,11 +76,11 @@ class Consumer implements AsyncDisposable {
 
   /** Whether there is anything to do. */
   async #startDue(): Promise<boolean> {
-    const { pool, config, queue } = this.#context
+    const { pool, db, config, queue } = this.#context
     if (this.#active.size >= rooftopsAtOnce) return true
     await assertSchemaKnown(pool, this.#context.schemaVersion)
     const except = [...this.#unknownRooftops, ...this.#active.keys()]
-    const due = await readDueRooftops(pool, queue.sourceId, except)
+    const due = await readDueRooftops(db, queue.sourceId, except)
     for (const { uid, rooftopId } of due) {
       if (this.#active.size >= rooftopsAtOnce) return true
       const rooftop = config.rooftops.find((one) => one.uid === uid)
@@ -105,11 +105,11 @@ class Consumer implements AsyncDisposable {
 
 /** Loads what is due. Throws OutdatedError alone: what could not be loaded waits, longer each time. */
 async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: number): Promise<void> {
-  const { log, pool, signal } = context
+  const { log, db, signal } = context
   const about = { rooftop: rooftop.uid }
   let due: DueDeliveries | null = null
   try {
-    due = await readDueDeliveries(pool, context.queue.sourceId, rooftopId)
+    due = await readDueDeliveries(db, context.queue.sourceId, rooftopId)
     // Another process may have loaded them before the lock was ours.
     if (due.ids.length > 0) await load(context, rooftop, due)
   } catch (error) {
@@ -120,14 +120,14 @@ async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: numb
     const reason = errorText(error)
     log.warn({ ...about, reason }, 'webhooks could not be loaded; trying again later')
     if (due !== null && (error instanceof UsageError || error instanceof SyncError))
-      await postpone(pool, due, reason).catch(() => undefined)
+      await postpone(db, due, reason).catch(() => undefined)
     await sleep(retryMs, [signal]).catch(() => undefined)
   }
 }
 
 /** One run. */
 async function load(context: Context, rooftop: RooftopConfig, due: DueDeliveries): Promise<void> {
-  const { log, config, pool } = context
+  const { log, config, db } = context
   const report = await runStreams(
     { ...context, progress: noProgress },
     {
@@ -145,5 +145,5 @@ async function load(context: Context, rooftop: RooftopConfig, due: DueDeliveries
   const { error = 'the run ended before it' } = report.rooftops[rooftop.uid] ?? {}
   const about = { rooftop: rooftop.uid, deliveries: due.ids.length, runId: report.runId }
   log.info({ ...about, ...report.streams[evaluations.name] }, `webhooks: run ${report.runId}`)
-  if (!context.signal.aborted) await postpone(pool, due, error)
+  if (!context.signal.aborted) await postpone(db, due, error)
 }

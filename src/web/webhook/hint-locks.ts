@@ -1,5 +1,7 @@
+import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import { lockSql } from '../../warehouse/db/locks.ts'
+import { dbOn } from '../../warehouse/db/transaction.ts'
 
 /** Session locks on rooftops, all on one connection that is held only while there are any. They end with the process. */
 export class HintLocks implements AsyncDisposable {
@@ -17,7 +19,7 @@ export class HintLocks implements AsyncDisposable {
   async tryLock(rooftopId: number): Promise<boolean> {
     return await this.#inOrder(async () => {
       this.#client ??= await this.#pool.connect()
-      const locked = await this.#query(lockSql.trySession('hints', '$1'), rooftopId)
+      const locked = await this.#query(lockSql.trySession('hints', rooftopId))
       if (locked) this.#held.add(rooftopId)
       this.#releaseIfIdle()
       return locked
@@ -26,7 +28,7 @@ export class HintLocks implements AsyncDisposable {
 
   async unlock(rooftopId: number): Promise<void> {
     await this.#inOrder(async () => {
-      if (this.#client !== null) await this.#query(lockSql.unlockSession('hints', '$1'), rooftopId)
+      if (this.#client !== null) await this.#query(lockSql.unlockSession('hints', rooftopId))
       this.#held.delete(rooftopId)
       this.#releaseIfIdle()
     }).catch(() => undefined)
@@ -37,11 +39,10 @@ export class HintLocks implements AsyncDisposable {
     this.#drop()
   }
 
-  async #query(call: string, rooftopId: number): Promise<boolean> {
+  async #query(call: RawBuilder<unknown>): Promise<boolean> {
     try {
-      const { rows } = await this.#client!.query<{ done: boolean }>(`select ${call} as done`, [
-        rooftopId,
-      ])
+      const { rows } = await sql<{ done: boolean }>`
+        select ${call} as done`.execute(dbOn(this.#client!))
       return rows[0]!.done
     } catch (error) {
       // The connection is lost, and every lock with it; the run's own lock still keeps two runs from one rooftop.

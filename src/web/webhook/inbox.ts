@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Context } from '../../context.ts'
 import { redactJson } from '../../privacy/screen/redact.ts'
 import {
@@ -69,27 +70,24 @@ export class Inbox {
     const rooftop = this.#rooftopOf(arrival, hint)
     const { state, issue } = arrivalState(arrival, hint, rooftop)
     const body = state === 'waiting' ? null : await screenBody(tx, rooftop, hint)
-    const { rows } = await tx.client.query<{ duplicates: number }>(
-      `insert into ops.webhook_delivery as old
-         (event, rooftop_id, eval_id, body_hash, body, state, issue, source_event_at, source_updated_at, source_received_at, due_at, source_id)
-       values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, now() + $11::float8 * interval '1 ms', $12)
-       on conflict (event, eval_id, body_hash, source_id) do update set duplicates = old.duplicates + 1,
-         (state, issue, rooftop_id, body, attempts, not_shown, due_at) = (select
-           case when again then excluded.state else old.state end,
-           case when again then excluded.issue else old.issue end,
-           case when again then excluded.rooftop_id else old.rooftop_id end,
-           case when again then excluded.body else old.body end,
-           case when again then 0 else old.attempts end,
-           case when again then 0 else old.not_shown end,
-           case when again then excluded.due_at else old.due_at end
-           from (select old.state in ('unusable', 'failed') as again) as known)
-       returning duplicates`,
-      [
-        ...[arrival.event, rooftop?.id ?? null, hint.evalId, hash, body, state, issue],
-        ...[hint.eventAt, hint.updatedAt, sourceNow, this.#options.debounceMs],
-        this.#options.context.queue.sourceId,
-      ],
-    )
+    const { rows } = await sql<{ duplicates: number }>`
+      insert into ops.webhook_delivery as old
+        (event, rooftop_id, eval_id, body_hash, body, state, issue, source_event_at, source_updated_at,
+          source_received_at, due_at, source_id)
+      values (${arrival.event}, ${rooftop?.id ?? null}, ${hint.evalId}, ${hash}, ${body}::json, ${state}, ${issue},
+        ${hint.eventAt}, ${hint.updatedAt}, ${sourceNow},
+        now() + ${this.#options.debounceMs}::float8 * interval '1 ms', ${this.#options.context.queue.sourceId})
+      on conflict (event, eval_id, body_hash, source_id) do update set duplicates = old.duplicates + 1,
+        (state, issue, rooftop_id, body, attempts, not_shown, due_at) = (select
+          case when again then excluded.state else old.state end,
+          case when again then excluded.issue else old.issue end,
+          case when again then excluded.rooftop_id else old.rooftop_id end,
+          case when again then excluded.body else old.body end,
+          case when again then 0 else old.attempts end,
+          case when again then 0 else old.not_shown end,
+          case when again then excluded.due_at else old.due_at end
+          from (select old.state in ('unusable', 'failed') as again) as known)
+      returning duplicates`.execute(tx.db)
     return rows[0]!.duplicates === 0
   }
 

@@ -29,7 +29,9 @@ test('every example of the page runs against the sandbox', async () => {
   )
 })
 
-test('the example of evaluations says which has no price, and which cannot be read', async () => {
+test('the example of evaluations says which has no price, and which cannot be read', {
+  tags: 'ci',
+}, async () => {
   // Then the first one on the list has no final price.
   await using sandbox = await startSandbox({
     evaluations: 2000,

@@ -147,7 +147,9 @@ test('a Retry-After of years blocks the others for a day at most', async () => {
   expect(rows).toEqual([{ bounded: true }])
 })
 
-test('a 429 without Retry-After rests every host, longer with each rest until a call is answered', async () => {
+test('a 429 without Retry-After rests every host, longer with each rest until a call is answered', {
+  tags: 'ci',
+}, async () => {
   await using database = await createTestDatabase()
   await using one = host(database.pool)
   const restMs = async () => {
@@ -192,7 +194,7 @@ test('a lowered rate is back in seconds, then grows up to the ceiling or until n
   expect(await allowed(free)).toBeNull()
 })
 
-test('random 429s lead to no limit, and then delay only their calls', async () => {
+test('random 429s lead to no limit, and then delay only their calls', { tags: 'ci' }, async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool)
@@ -221,7 +223,9 @@ test('random 429s lead to no limit, and then delay only their calls', async () =
   expect(await allowed(two)).toBeNull()
 })
 
-test('hosts share the calls in flight, and a host that leaves frees its share', async () => {
+test('hosts share the calls in flight, and a host that leaves frees its share', {
+  tags: 'ci',
+}, async () => {
   await using database = await createTestDatabase()
   await using one = host(database.pool, { max: 8 })
   const stop = new AbortController()

@@ -62,7 +62,9 @@ test('a report is in the warehouse when the command returns', async () => {
   ])
 })
 
-test('a search on an evaluation that is not in the warehouse yet is shown and stored, and a sync loads it', async () => {
+test('a search on an evaluation that is not in the warehouse yet is shown and stored, and a sync loads it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 3 } })
 
   const { code, stdout, stderr } = await runInProcess(search(), fixture)
@@ -95,7 +97,9 @@ test('a search on an evaluation that is not in the warehouse yet is shown and st
   ])
 })
 
-test('when the VIN of the evaluation has changed, a search is shown but not loaded; exit 0', async () => {
+test('when the VIN of the evaluation has changed, a search is shown but not loaded; exit 0', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(fixture)
   await fixture.query("update core.evaluation set vin = 'SAMPLEAU000000009'")
@@ -109,7 +113,9 @@ test('when the VIN of the evaluation has changed, a search is shown but not load
   expect(await fixture.bills()).toEqual([['ppsrsearch', '1001', 'committed', 200]])
 })
 
-test('a search that shows a changed watch makes the list of reports due', async () => {
+test('a search that shows a changed watch makes the list of reports due', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   const { rooftopUid, evalId } = anEvaluation()
   const { groupId } = fixture.sandbox.world.rooftop(rooftopUid)!
@@ -130,7 +136,9 @@ test('a search that shows a changed watch makes the list of reports due', async 
   expect([before, await due()]).toEqual([[], [{ ask: 'getpastcarhistory' }]])
 })
 
-test('an answer that cannot be loaded is shown, stays paid, and is loaded by the next sync at any age', async () => {
+test('an answer that cannot be loaded is shown, stays paid, and is loaded by the next sync at any age', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(fixture)
   fixture.sandbox.faults.add({
@@ -223,7 +231,9 @@ test.each(
   expect(counted).toEqual(isFound ? [{ check_ref: String(made!.id) }] : [])
 })
 
-test('without a list from before the call, an old check is not taken for the paid one', async () => {
+test('without a list from before the call, an old check is not taken for the paid one', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 2 } })
   await syncFirst(fixture)
   await runInProcess(search(), fixture)

@@ -84,7 +84,9 @@ test.each(
   },
 )
 
-test('with --again a search is paid although an earlier one took effect', async () => {
+test('with --again a search is paid although an earlier one took effect', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(fixture)
   fixture.lose('/ppsrsearch', 'held')
@@ -130,7 +132,9 @@ test('a search not made before its process was killed is released, and no longer
   ])
 })
 
-test('with budget left, a repeat of a call that may still run is refused, and --again pays for it', async () => {
+test('with budget left, a repeat of a call that may still run is refused, and --again pays for it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 2 } })
   await syncFirst(fixture)
   await killBeforeSearch(fixture)
@@ -196,7 +200,7 @@ test.each(
   expect(await fixture.bills()).toEqual([['ppsrsearch', '1001', state, status]])
 })
 
-test('a call of another living process is not touched', async () => {
+test('a call of another living process is not touched', { tags: 'ci' }, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 2 } })
   await syncFirst(fixture)
   fixture.lose('/ppsrsearch', 'held')
@@ -233,7 +237,9 @@ test('an answer that was stored and not shown is the answer of a repeat', async 
   expect(searches(fixture)).toBe(1)
 })
 
-test('an answer that is about to be shown is shown by one process alone', async () => {
+test('an answer that is about to be shown is shown by one process alone', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(fixture)
   await runInProcess(search(), fixture)
@@ -255,7 +261,9 @@ test('an answer that is about to be shown is shown by one process alone', async 
   expect(searches(fixture)).toBe(1)
 })
 
-test('an interrupted process logs that the call is open, and the next process settles it', async () => {
+test('an interrupted process logs that the call is open, and the next process settles it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(fixture)
   fixture.lose('/ppsrsearch', 'held')
@@ -275,7 +283,7 @@ test('an interrupted process logs that the call is open, and the next process se
   expect(searches(fixture)).toBe(1)
 })
 
-test('when the source does not answer a read, nothing is paid', async () => {
+test('when the source does not answer a read, nothing is paid', { tags: 'ci' }, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   fixture.sandbox.faults.add({ match: { path: past }, fault: { kind: 'status', status: 500 } })
 

@@ -24,7 +24,9 @@ async function runByOtherUser({ sandbox }: BillingFixture): Promise<Response> {
   return await fetch(`${sandbox.baseUrl}/carhistory`, { method: 'POST', headers, body })
 }
 
-test('a report that already runs is awaited: one report, and nothing billed to us', async () => {
+test('a report that already runs is awaited: one report, and nothing billed to us', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({
     budget: { carHistory: 1 },
     limits: { carHistoryMs: 5000 },
@@ -80,7 +82,9 @@ test('a report that fails at the source, as documented, was not billed', async (
   expect(fixture.sandbox.requests.count('/getpastcarhistory')).toBe(1)
 })
 
-test('after a 500 without the documented text, the report that was made is found', async () => {
+test('after a 500 without the documented text, the report that was made is found', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { carHistory: 1 } })
   await syncFirst(fixture)
   fixture.sandbox.faults.add({

@@ -64,7 +64,9 @@ test('a call that is interrupted after its reservation and before it was sent is
   expect(fixture.sandbox.requests.count('/ppsrsearch')).toBe(0)
 })
 
-test('when four processes compete for the last call, exactly one gets it', async () => {
+test('when four processes compete for the last call, exactly one gets it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(fixture)
 

@@ -76,7 +76,7 @@ test('without --wait the first answer is the result', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ batchId: expect.stringMatching(/^B-1/) })
 })
 
-test('an interruption keeps the id and says how to poll again', async () => {
+test('an interruption keeps the id and says how to poll again', { tags: 'ci' }, async () => {
   await using fixture = await openFixture()
 
   const args = ['--json', ...submit, '--wait', '--every', '30']
@@ -127,7 +127,9 @@ test('reasoning is polled at the same address until it has ended', async () => {
   })
 })
 
-test('a success without a body is an error where the document shows one', async () => {
+test('a success without a body is an error where the document shows one', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture()
   fixture.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'empty' } })
 

@@ -54,7 +54,9 @@ test('a backfill that is paused in the middle ends cleanly, and --resume goes on
   expect(await uncovered(fixture)).toMatch(/^\{\[/)
 })
 
-test('what is resumed is the run with the most left, not the one that others have finished', async () => {
+test('what is resumed is the run with the most left, not the one that others have finished', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openScheduleFixture({})
   await json(fixture, [...history, '--detach'])
   await json(fixture, ['backfill', '--pause'])
@@ -115,7 +117,9 @@ test('--status says how fast a running backfill goes and how long it will take',
   )
 })
 
-test('--oldest-first lists the oldest windows first, and without it the newest come first', async () => {
+test('--oldest-first lists the oldest windows first, and without it the newest come first', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openScheduleFixture({})
   const lists = () =>
     fixture.sandbox.requests

@@ -121,7 +121,9 @@ test('backfill --dry-run calls nothing and writes no run', async () => {
   expect(rows).toHaveLength(0)
 })
 
-test('backfill vehicle-checks needs no date, says in its plan what is left, and lists no windows', async () => {
+test('backfill vehicle-checks needs no date, says in its plan what is left, and lists no windows', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   await warehouse.night(allStreams)

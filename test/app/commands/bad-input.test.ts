@@ -3,6 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { someOf } from '../../support/cases.ts'
 import { type CliResult, runCli, runInProcess } from '../../support/cli.ts'
 import { oldPostgres } from '../../support/old-postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -151,7 +152,7 @@ const cases: Record<string, Case> = {
   },
 }
 
-test.for(Object.entries(cases))(
+test.for(someOf(Object.entries(cases), 8))(
   '%s is one sentence and exit 2, and nothing starts',
   async ([, { args, config, env, says }]) => {
     await using folder = await temporaryFolder()
@@ -238,7 +239,7 @@ test('a port that is taken stops the sandbox before it has begun', async () => {
   })
 })
 
-test.each([[[]], [['stock']], [['runs']], [['links']]])(
+test.each(someOf([[[]], [['stock']], [['runs']], [['links']]], 1))(
   'the command line %j without a command shows the help and exits 2',
   async (args) => {
     const { code, stdout, stderr } = await runCli(args, { cwd: '/' })

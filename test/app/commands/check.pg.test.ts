@@ -175,7 +175,7 @@ async function checkWith(config: object): Promise<Checked> {
   return { code, ...JSON.parse(stdout) }
 }
 
-test('a currency that changed under loaded rows fails the check', async () => {
+test('a currency that changed under loaded rows fails the check', { tags: 'ci' }, async () => {
   await using sandbox = await startSandbox({ evaluations: 20, rooftops: 1 })
   await using database = await createTestDatabase()
   await using folder = await temporaryFolder()

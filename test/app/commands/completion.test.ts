@@ -20,7 +20,7 @@ async function installed(folder: string): Promise<Record<string, string>> {
 const has = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0
 
 test.for(
-  someOf(
+  someOf<{ readonly typed: string; readonly offers: readonly string[] }>(
     [
       { typed: 'forecourt rep', offers: ['replay', 'reprice'] },
       { typed: 'forecourt stock ', offers: ['export', 'help', 'import', 'watch'] },
@@ -38,7 +38,7 @@ test.for(
       { typed: 'forecourt --log-level w', offers: ['warn'] },
       { typed: 'forecourt api getevall', offers: ['getevallist'] },
     ],
-    4,
+    2,
   ),
 )('bash completes "$typed"', async ({ typed, offers }) => {
   await using folder = await temporaryFolder()
@@ -56,7 +56,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
   expect(output.trim().split('\n').sort()).toEqual(offers)
 })
 
-test.for(['zsh', 'fish'])(
+test.for(someOf(['zsh', 'fish'], 1))(
   'the script for %s has no fault of syntax, where the shell is installed',
   async (shell) => {
     await using folder = await temporaryFolder()

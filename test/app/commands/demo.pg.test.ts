@@ -3,25 +3,31 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { stopEmbedded } from '#src/warehouse/db/embedded.ts'
+import { caseCount } from '../../support/cases.ts'
 import { forecourt, startForecourt, until } from '../../support/child.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-test('demo loads a sandbox into a Postgres of its own, and a second demo rewrites nothing', async () => {
+test('demo loads a sandbox into a Postgres of its own, and a second demo rewrites nothing', {
+  tags: 'ci',
+  timeout: 240_000,
+}, async () => {
   await using folder = await temporaryFolder()
   const place = { cwd: folder.path }
+  const count = caseCount(300, 60)
+  const size = ['--evals', `${count}`]
   try {
-    const first = await forecourt(['demo', '--json', '--evals', '300'], place)
-    const second = await forecourt(['demo', '--evals', '300'], place)
+    const first = await forecourt(['demo', '--json', ...size], place)
+    const second = await forecourt(['demo', ...size], place)
     const status = await forecourt(['status'], place)
     const why = await forecourt(['why', '1000001', '--json'], place)
     const verify = await forecourt(['verify', '--json'], place)
-    const third = await forecourt(['demo', '--json', '--evals', '300'], place)
+    const third = await forecourt(['demo', '--json', ...size], place)
 
     expect([first.code, first.stderr.includes(' at ')]).toEqual([0, false])
     const report = JSON.parse(first.stdout)
     expect(report).toMatchObject({ status: 'ok', seconds: expect.any(Number) })
     expect(report.connectionString).toMatch(/^postgres:\/\/\S+@127\.0\.0\.1:\d+\//)
-    expect(report.streams.evaluations.inserted).toBeGreaterThan(200)
+    expect(report.streams.evaluations.inserted).toBeGreaterThan(count / 2)
     expect(report.coverage).toHaveLength(6)
     expect(report.coverage).toSatisfy((rows: { gaps: number; overlaps: number }[]) =>
       rows.every(({ gaps, overlaps }) => gaps === 0 && overlaps === 0),
@@ -44,7 +50,7 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
   } finally {
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
   }
-}, 240_000)
+})
 
 test('demo serves the console and prints a link that opens it, until it is stopped', async () => {
   await using folder = await temporaryFolder()
@@ -72,7 +78,10 @@ test('demo serves the console and prints a link that opens it, until it is stopp
   }
 }, 120_000)
 
-test('a demo that is left running takes no work of a sync beside it', async () => {
+test('a demo that is left running takes no work of a sync beside it', {
+  tags: 'ci',
+  timeout: 180_000,
+}, async () => {
   await using folder = await temporaryFolder()
   const sandbox = await startSandbox({ evaluations: 300, days: 90 })
   try {
@@ -108,7 +117,7 @@ test('a demo that is left running takes no work of a sync beside it', async () =
     await sandbox.close()
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
   }
-}, 180_000)
+})
 
 test('demo does not add its vehicles to the warehouse of a real service', async () => {
   await using folder = await temporaryFolder()

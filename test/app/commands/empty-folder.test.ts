@@ -36,6 +36,7 @@ const commands: readonly (readonly [string, RegExp])[] = [
   ['mcp', /^mcp\.url is not set: /],
   ['wire check', noRooftops],
   ['wire learn --stored', noRooftops],
+  ['wire record --to out', noRooftops],
   ['links show ppsr_pdf 1', noRooftops],
   ['links refresh', noRooftops],
   ['links archive', noRooftops],

@@ -107,7 +107,9 @@ test('a dry run says what the command would do, never what it did', async () => 
   expect(stdout).not.toMatch(/ added; | is left|rows changed|Removed|Searched/)
 })
 
-test('a dry run of a phone that several people share begins with what the command would do', async () => {
+test('a dry run of a phone that several people share begins with what the command would do', {
+  tags: 'ci',
+}, async () => {
   const bob = { ...customer, name: 'Bob Example', email: 'bob@example.org' }
   await using warehouse = await openWarehouse([
     anEvaluation({ evalId: 3, createdAt: '2026-03-04T01:00:00Z', customer: bob }),
@@ -125,7 +127,9 @@ test('a dry run of a phone that several people share begins with what the comman
   )
 })
 
-test('a phone that several people share is refused in a terminal without a question, with who they are', async () => {
+test('a phone that several people share is refused in a terminal without a question, with who they are', {
+  tags: 'ci',
+}, async () => {
   const bob = { ...customer, name: 'Bob Example', email: 'bob@example.org' }
   await using warehouse = await openWarehouse([
     anEvaluation({ evalId: 3, createdAt: '2026-03-04T01:00:00Z', customer: bob }),
@@ -143,7 +147,7 @@ test('a phone that several people share is refused in a terminal without a quest
   expect(rows).toEqual([{ count: 0 }])
 })
 
-test('data that is left is reported with exit 1', async () => {
+test('data that is left is reported with exit 1', { tags: 'ci' }, async () => {
   await using warehouse = await openWarehouse()
   await warehouse.pool.query(
     `with made as (
@@ -191,7 +195,9 @@ test('wrong usage is reported, and nothing is erased', async () => {
   expect(rows).toEqual([])
 })
 
-test('a contact that is not found is reported first, and is on the suppression list all the same', async () => {
+test('a contact that is not found is reported first, and is on the suppression list all the same', {
+  tags: 'ci',
+}, async () => {
   await using warehouse = await openWarehouse()
 
   const dry = await warehouse.run(['erase', '--email', 'nobody@example.org', '--dry-run'])

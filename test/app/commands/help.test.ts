@@ -96,7 +96,7 @@ test('forecourt --help shows every command in the order of the day', async () =>
       check                         Validates config, warehouse, clock, and each
                                     rooftop's key, zone, currency and dealerId;
                                     bills nothing
-      wire                          check | learn: finds the names that the
+      wire                          check | learn | record: finds the names that the
                                     documents leave open, and proves the wire
                                     settings
       migrate                       Creates or updates the warehouse schema

@@ -84,7 +84,9 @@ test('links show prints a live URL, as text and as JSON, signed again where the 
   expect((await fetch(document['url'] as string)).status).toBe(200)
 })
 
-test('links show says what is wrong: vanished is 1, unknown and ambiguous are 2', async () => {
+test('links show says what is wrong: vanished is 1, unknown and ambiguous are 2', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture()
   const id = fixture.addPpsr()
   const there = { groupId: 'group-2', rooftopUid: 'other', evalId: 2001, ref: 'b' }
@@ -111,7 +113,9 @@ test('links show says what is wrong: vanished is 1, unknown and ambiguous are 2'
   expect(chosen).toMatchObject({ code: 0, stdout: says('/pdf/ppsr/b.pdf?') })
 })
 
-test('status misses the objective when links are about to die, and links refresh alone repairs it with one call for each', async () => {
+test('status misses the objective when links are about to die, and links refresh alone repairs it with one call for each', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture()
   fixture.addPpsr()
   fixture.addPpsr({ searchedAt: new Date('2026-03-08T23:00:00Z') })

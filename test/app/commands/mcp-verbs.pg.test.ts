@@ -94,7 +94,9 @@ function effectOf(path: string): string {
   return found?.effect ?? `unknown: ${path}`
 }
 
-test('the tools of an operator give the documents that the commands print with --json', async () => {
+test('the tools of an operator give the documents that the commands print with --json', {
+  tags: 'ci',
+}, async () => {
   await using session = await connect()
   const document = async (tool: string, given: Record<string, unknown> = {}) =>
     (await call(session, tool, given)).document

@@ -5,6 +5,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runCli } from '#src/cli.ts'
+import { someOf } from '../../support/cases.ts'
 import { CapturedOutput, runInProcess } from '../../support/cli.ts'
 import { call, openMcpFixture } from '../mcp/fixture.ts'
 
@@ -40,7 +41,7 @@ async function spawned(args: readonly string[], mode: 'legacy' | 'auto' = 'auto'
   }
 }
 
-test.each(['legacy', 'auto'] as const)(
+test.each(someOf(['legacy', 'auto'] as const, 1))(
   'a client of the %s protocol reads the marts of a process, which ends with it',
   async (mode) => {
     const file = await fixture.writeConfig('reader')
@@ -68,7 +69,9 @@ test.each(['legacy', 'auto'] as const)(
   },
 )
 
-test('an operator also gets the tools that read the warehouse of the config', async () => {
+test('an operator also gets the tools that read the warehouse of the config', {
+  tags: 'ci',
+}, async () => {
   const file = await fixture.writeConfig('tenant')
   await using session = await spawned(['--config', file, 'mcp', '--operator'])
 

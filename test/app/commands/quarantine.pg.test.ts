@@ -63,7 +63,9 @@ test('quarantine lists, shows and retries what did not fit', async () => {
   expect((await warehouse.json(['status'])).code).toBe(0)
 })
 
-test('a record that may name an erased customer is shown without a payload, with the reason and what to do', async () => {
+test('a record that may name an erased customer is shown without a payload, with the reason and what to do', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   const { world } = fixture.sandbox
@@ -93,7 +95,7 @@ test('quarantine of an id that is not there is wrong usage', async () => {
   expect(codes[0]!.document).toEqual({ error: expect.stringContaining('Quarantine 77') })
 })
 
-test('a detached retry is left to the workers', async () => {
+test('a detached retry is left to the workers', { tags: 'ci' }, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   fixture.sandbox.world.poison(1002, { UpdatedAt: 'never' })

@@ -52,7 +52,7 @@ test('replay after the tables were emptied gives back the same rows, without a c
   expect((await warehouse.json(['verify'])).document['status']).toBe('ok')
 })
 
-test('replay over an untouched warehouse changes no content', async () => {
+test('replay over an untouched warehouse changes no content', { tags: 'ci' }, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
@@ -67,7 +67,7 @@ test('replay over an untouched warehouse changes no content', async () => {
   expect(fixture.sandbox.requests.count()).toBe(calls)
 })
 
-test('replay works while the source is down', async () => {
+test('replay works while the source is down', { tags: 'ci' }, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   expect((await warehouse.night()).status).toBe('ok')
@@ -78,7 +78,7 @@ test('replay works while the source is down', async () => {
   expect(code).toBe(0)
 })
 
-test('a sync after a replay finds nothing to do', async () => {
+test('a sync after a replay finds nothing to do', { tags: 'ci' }, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   await threeNights(fixture, warehouse)

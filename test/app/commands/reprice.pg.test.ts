@@ -44,7 +44,7 @@ test('reprice prices the stock on hand of the rooftops that are named, and statu
   })
 })
 
-test('sync includes the prices of the stock last', async () => {
+test('sync includes the prices of the stock last', { tags: 'ci' }, async () => {
   await using warehouse = await fixture.warehouse()
   await warehouse.run(['reprice'])
   await stock(warehouse.database, unitsOf(2), 'rooftop-1')

@@ -112,7 +112,9 @@ test('no command shows a signed link, a key or the token, in a result, a log or 
   for (const secret of secrets) expect(all).not.toContain(secret)
 })
 
-test('a click shows neither the token nor the link that it leads to in the log', async () => {
+test('a click shows neither the token nor the link that it leads to in the log', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture()
   const { folder, ref, secrets } = fixture
   await runInProcess(['sync'], { cwd: folder, env })

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { someOf } from '../../support/cases.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
@@ -24,7 +25,7 @@ function loadedPackages(args: readonly string[], home: string): string[] {
   return [...new Set(names.map(([, name]) => name!))].sort()
 }
 
-test.for([['--version'], ['--help'], ['why', '--help'], ['webhooks', 'plan', '--help']])(
+test.for(someOf([['--version'], ['--help'], ['why', '--help'], ['webhooks', 'plan', '--help']], 2))(
   '%s loads nothing of what the commands run',
   async (args) => {
     await using home = await temporaryFolder()

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { World } from '#src/sandbox/world.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
+import { caseCount, someOf } from '../../support/cases.ts'
 import {
   type ChildFixture,
   type ChildWarehouse,
@@ -42,6 +43,8 @@ const rooftops = (count: number) => () => {
   })
 }
 
+const many = caseCount(49, 12)
+
 const query = async ({ warehouse }: Place, text: string) =>
   await warehouse.database.pool.query(text)
 
@@ -69,15 +72,15 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: '49 rooftops that are well',
-    world: rooftops(49),
+    name: 'many rooftops that are well',
+    world: rooftops(many),
     code: 0,
-    shows: ['evaluations: 49 of 49 rooftops fresh, complete to 2026-03-10 06:30:00 UTC'],
+    shows: [`evaluations: ${many} of ${many} rooftops fresh, complete to 2026-03-10 06:30:00 UTC`],
     hides: ['Dealership'],
   },
   {
-    name: 'a dead key at 49 rooftops',
-    world: rooftops(49),
+    name: 'a dead key at many rooftops',
+    world: rooftops(many),
     plant: async ({ fixture, warehouse }) => {
       fixture.sandbox.faults.add({
         fault: { kind: 'status', status: 401, body: { error: 'Invalid API key' } },
@@ -86,8 +89,9 @@ const cases: readonly Case[] = [
     },
     code: 1,
     shows: [
-      /^Not fresh or not complete: 49 of 49 rooftops, 1 cause\. Key group-au is refused since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC, at all 49 rooftops/,
-      'and 45 more',
+      `Not fresh or not complete: ${many} of ${many} rooftops, 1 cause. Key group-au is refused since 20`,
+      `UTC, at all ${many} rooftops`,
+      `and ${many - 4} more`,
       'The service answered 401: "Invalid API key"',
       'the last good answer: 20',
       'Cure: Correct the value of key group-au (keys.group-au.value of warehouse-1.yaml), then run "forecourt check".',
@@ -180,7 +184,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-test.for(cases)('status: $name', { timeout: 120_000 }, async (one) => {
+test.for(someOf(cases, 3))('status: $name', { timeout: 120_000 }, async (one) => {
   const { world = smallWorld, hasNight = true, plant, code, shows, hides = [] } = one
   await using fixture = await openChildFixture(smallFixture(world()))
   await using warehouse = await fixture.warehouse()

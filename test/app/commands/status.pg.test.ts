@@ -84,7 +84,9 @@ test('status names a run that has not ended', async () => {
   expect(stdout).toMatch(/Not ended: run 1 \(sync\), since 20\d\d-.*, process \d+ on /)
 })
 
-test('status names a window that is gone from the ledger once it was verified, until it is right again', async () => {
+test('status names a window that is gone from the ledger once it was verified, until it is right again', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   await warehouse.night(allStreams)

@@ -161,7 +161,7 @@ test('a mapping that is not sure is exit 2 with the command to type', async () =
   `)
 })
 
-test.for(someOf(['rows-written', 'before-commit'], 1))(
+test.for(someOf(['rows-written', 'before-commit'], 0))(
   'a kill at %s leaves nothing of the list, and the next import loads it',
   async (point) => {
     await using shop = await openShop()

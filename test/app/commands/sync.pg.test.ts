@@ -93,7 +93,9 @@ test('a record that does not fit makes a sync partial, exit 1, and the rest land
   })
 })
 
-test('a rooftop that the source refuses makes a sync of it alone fail with its reason', async () => {
+test('a rooftop that the source refuses makes a sync of it alone fail with its reason', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   fixture.sandbox.faults.add({
@@ -110,7 +112,9 @@ test('a rooftop that the source refuses makes a sync of it alone fail with its r
   })
 })
 
-test('a refused key of many rooftops is one cause in what a sync prints, in its text and in its log', async () => {
+test('a refused key of many rooftops is one cause in what a sync prints, in its text and in its log', {
+  tags: 'ci',
+}, async () => {
   const all = [1, 2, 3, 4, 5].map((number) =>
     aRooftop({ uid: `rooftop-${number}`, dealerId: 100 + number, name: `Rooftop ${number}` }),
   )

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startSandbox } from '#src/sandbox/server.ts'
+import { someOf } from '../../support/cases.ts'
 import { forecourt } from '../../support/child.ts'
 import { configText } from '../../support/child-fixture.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
@@ -87,7 +88,7 @@ test('a run in a terminal shows at once that it works, then a line a stream, and
   expect(sent).toMatch(colour)
 })
 
-test.each([[['status', '--all']], [['runs', 'show', '1']]])(
+test.each(someOf([[['status', '--all']], [['runs', 'show', '1']]], 1))(
   'a table of %j that is wider than the terminal is shown as blocks',
   async (args) => {
     const sent = await inTerminal(args, {}, [['sync']])
@@ -98,14 +99,16 @@ test.each([[['status', '--all']], [['runs', 'show', '1']]])(
   },
 )
 
-test('NO_COLOR turns the colours of the log off', async () => {
+test('NO_COLOR turns the colours of the log off', { tags: 'ci' }, async () => {
   const sent = await inTerminal(['sync'], { NO_COLOR: '1' })
 
   expect(sent).toContain('WARN')
   expect(sent).not.toMatch(colour)
 })
 
-test('the result of a command that runs nothing itself stays on the screen', async () => {
+test('the result of a command that runs nothing itself stays on the screen', {
+  tags: 'ci',
+}, async () => {
   const sent = await inTerminal(['backfill', 'evaluations', '--from', '2026-03-01', '--detach'])
 
   const screen = screenOf(sent).join('\n')

@@ -92,7 +92,9 @@ test('why says that a record is read no more by syncs, and why', async () => {
   expect(removed.text).toContain('never: the rooftop is not in the config')
 })
 
-test('why says when the other streams ask about a record, and until when their key is parked', async () => {
+test('why says when the other streams ask about a record, and until when their key is parked', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openScheduleFixture({}, { sync: { start: '2026-03-01' } })
   const { pool } = fixture.database
   await fixture.run(['sync'])

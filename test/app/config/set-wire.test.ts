@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { parseConfig } from '#src/app/config/read.ts'
 import { changedLines, UneditableText, withWireValues } from '#src/app/config/set-wire.ts'
 import { configText } from '#src/app/config/template.ts'
@@ -81,6 +82,21 @@ test('groups, values, lists and flow style that are there are changed in their p
       "+         evalList: { items: "", id: "ref" } # flow",
     ]
   `)
+})
+
+test('several paths are a list, in place of one path, of a list, and in flow style', () => {
+  const several = { ...make, value: ['Vehicle.Make', 'Make'] }
+
+  for (const text of [
+    'a: 1\n',
+    'wire:\n  appraisal:\n    evaluation:\n      make: Make\n',
+    'wire:\n  appraisal:\n    evaluation:\n      make: [Brand, Make]\n',
+    'wire: { appraisal: { evaluation: { make: Make, model: M } } }\n',
+  ]) {
+    const after = withWireValues(text, [several])
+    expect(parse(after).wire.appraisal.evaluation.make).toEqual(['Vehicle.Make', 'Make'])
+    expect(withWireValues(after, [several])).toBe(after)
+  }
 })
 
 test('a second time replaces value and reason, and adds no line', () => {

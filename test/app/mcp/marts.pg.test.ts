@@ -130,7 +130,9 @@ const hostile: readonly (readonly [string, RegExp])[] = [
   ['select 1 \0', /NUL/],
 ]
 
-test('a hostile query changes nothing, shows nothing, and ends in time', async () => {
+test('a hostile query changes nothing, shows nothing, and ends in time', {
+  tags: 'ci',
+}, async () => {
   await using session = await fixture.connect('reader', { statementTimeoutSeconds: 1 })
   const before = await readContent(fixture.database.pool)
 
@@ -171,7 +173,9 @@ test('a long answer is cut off at the row limit, and the server makes no more ro
   expect([many.truncated, exact.truncated, exact.rows.length]).toEqual([true, false, 70])
 })
 
-test('a wide answer is cut off at the size limit: long cells first, then rows', async () => {
+test('a wide answer is cut off at the size limit: long cells first, then rows', {
+  tags: 'ci',
+}, async () => {
   const address = new URL(fixture.logins.url('reader'))
   await using line = await openFaultProxy(Number(address.port))
   address.port = String(line.port)

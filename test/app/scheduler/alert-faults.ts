@@ -8,6 +8,7 @@ import { openLog } from '#src/log.ts'
 import type { Sandbox } from '#src/sandbox/server.ts'
 import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { age } from '../../stock/folders/inbox-fixture.ts'
 import { listOf, vehicles } from '../../stock/import-fixture.ts'
 
@@ -76,7 +77,12 @@ const jobRun = (job: string, status: string, error: string | null) =>
 async function passTwice({ context: { config, pool } }: Place): Promise<void> {
   const never = new AbortController().signal
   const services = {
-    ...{ warehouse: { pool, config }, signal: never, stopping: never, log: silent },
+    ...{
+      warehouse: { pool, db: openDb(pool), config },
+      signal: never,
+      stopping: never,
+      log: silent,
+    },
     now: () => new Date(),
   }
   await runPass(services, listInboxes(config))

@@ -72,7 +72,9 @@ test('a message whose process is killed between sending and noting it arrives on
   expect(new Set(receiver.ids).size).toBe(1)
 })
 
-test('a problem that is over before a killed process noted its message is reported as over', async () => {
+test('a problem that is over before a killed process noted its message is reported as over', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   await fixture.run(['run', 'hourly'])
@@ -91,7 +93,9 @@ test('a problem that is over before a killed process noted its message is report
   ])
 })
 
-test('a problem that ended before its message arrived is not a failure once the receiver works, and its end is sent', async () => {
+test('a problem that ended before its message arrived is not a failure once the receiver works, and its end is sent', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   await fixture.run(['run', 'hourly'])
@@ -115,26 +119,28 @@ test('a problem that ended before its message arrived is not a failure once the 
 
 test('of two processes that found the same message due, one sends it', async () => {
   await using database = await createTestDatabase()
-  const { pool } = database
-  const sourceId = await registerSource(openDb(pool), readSource(makeConfig({}, '/nowhere')))
+  const db = openDb(database.pool)
+  const sourceId = await registerSource(db, readSource(makeConfig({}, '/nowhere')))
   await saveProblems(
-    pool,
+    db,
     { kind: 'job/', sourceId },
     [{ key: 'job/late', what: 'nightly late' }],
     ['job/late'],
   )
   const message = { target: 'ops', recipient: '', key: 'job/late', severity: 'critical' as const }
-  await queueRaised(pool, sourceId, [message])
+  await queueRaised(db, sourceId, [message])
   const sending = { targets: ['ops'], recipients: [''], sourceId, afterMinutes: 0 }
-  const [due] = await dueMessages(pool, sending, ['job/'])
+  const [due] = await dueMessages(db, sending, ['job/'])
 
-  const claims = await Promise.all([due!, due!].map((one) => claimAttempt(pool, one)))
+  const claims = await Promise.all([due!, due!].map((one) => claimAttempt(db, one)))
 
   expect(claims.sort()).toEqual([false, true])
-  expect(await dueMessages(pool, sending, ['job/'])).toEqual([])
+  expect(await dueMessages(db, sending, ['job/'])).toEqual([])
 })
 
-test('a receiver that asks for a pause gets none of its messages before it ends, and one of an hour at most', async () => {
+test('a receiver that asks for a pause gets none of its messages before it ends, and one of an hour at most', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openReceiver()
   await using other = await openReceiver()
   const targets = [{ name: 'other', url: other.url }]

@@ -57,7 +57,9 @@ test('each receiver gets the problems of its severity, and their end', async () 
   ])
 })
 
-test('what cannot be sent is tried ten times, shown by status, and sent once the receiver takes a message', async () => {
+test('what cannot be sent is tried ten times, shown by status, and sent once the receiver takes a message', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   await fixture.run(['run', 'nightly'])
@@ -97,7 +99,7 @@ test('what cannot be sent is tried ten times, shown by status, and sent once the
   expect(await watch.statuses()).toMatchObject({ default: { status: 'ok', error: null } })
 })
 
-test('a mail that one address refuses reaches the others once', async () => {
+test('a mail that one address refuses reaches the others once', { tags: 'ci' }, async () => {
   await using server = await openMailServer()
   const to = ['kim@example.com', 'gone@example.com', 'sam@example.com']
   const alerts = { format: 'email' as const, to, smtp: server.smtp }
@@ -119,7 +121,7 @@ test('a mail that one address refuses reaches the others once', async () => {
   expect(server.got.map(({ to: [address] }) => address).sort()).toEqual([...to].sort())
 })
 
-test('checks at the same time send each message once', async () => {
+test('checks at the same time send each message once', { tags: 'ci' }, async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   await fixture.run(['run', 'nightly'])

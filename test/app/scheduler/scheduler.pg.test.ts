@@ -6,6 +6,7 @@ import { loadJobs, type PlannedJob } from '#src/app/scheduler/load-jobs.ts'
 import { runScheduler } from '#src/app/scheduler/scheduler.ts'
 import { lastSlot } from '#src/app/scheduler/slots.ts'
 import type { Context } from '#src/context.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { until } from '../../support/child.ts'
 import { untilFreeLocksCount } from '../../support/postgres.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
@@ -28,7 +29,7 @@ async function knownForDays(
   job: PlannedJob,
   days: number,
 ): Promise<Date> {
-  await registerJobs(pool, queue.sourceId, [job])
+  await registerJobs(openDb(pool), queue.sourceId, [job])
   await pool.query('update ops.job set known_since = now() - make_interval(days => $1)', [days])
   await untilFreeLocksCount(pool)
   return lastSlot(job.slots, new Date())!
@@ -76,10 +77,12 @@ test('a new job has missed no slot, nor has one whose schedule was changed', asy
   const { pool } = fixture.database
   const slot = lastSlot(job.slots, new Date())!
 
-  await registerJobs(pool, context.queue.sourceId, [job])
+  await registerJobs(openDb(pool), context.queue.sourceId, [job])
   const fresh = await claimSlot(pool, jobOf(context, 'hourly'), slot)
   await pool.query("update ops.job set known_since = now() - interval '3 days'")
-  await registerJobs(pool, context.queue.sourceId, [{ ...job, timezone: 'Australia/Sydney' }])
+  await registerJobs(openDb(pool), context.queue.sourceId, [
+    { ...job, timezone: 'Australia/Sydney' },
+  ])
   const changed = await claimSlot(pool, jobOf(context, 'hourly'), slot)
 
   expect([fresh.kind, changed.kind]).toEqual(['none', 'none'])
@@ -166,7 +169,7 @@ test('a slot is skipped while the job is running, and a manual run is refused', 
   ])
 })
 
-test('a slot during a manual run waits for its end', async () => {
+test('a slot during a manual run waits for its end', { tags: 'ci' }, async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -184,7 +187,9 @@ test('a slot during a manual run waits for its end', async () => {
   if (afterwards.kind === 'claimed') await executeJobRun(context, job, afterwards.claim)
 })
 
-test('a job that throws is recorded with its reason, and the scheduler continues', async () => {
+test('a job that throws is recorded with its reason, and the scheduler continues', {
+  tags: 'ci',
+}, async () => {
   const nowhere = { appraisal: { baseUrl: 'http://127.0.0.1:9/v1' } }
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } }, nowhere)
   await using context = await fixture.context()
@@ -198,7 +203,7 @@ test('a job that throws is recorded with its reason, and the scheduler continues
   expect(jobRuns[0]!.error).toMatch(/^The source at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/)
 })
 
-test('a scheduler continues after all its connections were cut', async () => {
+test('a scheduler continues after all its connections were cut', { tags: 'ci' }, async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const { pool } = fixture.database
@@ -233,7 +238,7 @@ test('a failed job is recorded with the errors of its rooftops', async () => {
   expect(jobRun!.run_ids).toHaveLength(1)
 })
 
-test('the next scheduler continues a stopped job run', async () => {
+test('the next scheduler continues a stopped job run', { tags: 'ci' }, async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -256,7 +261,9 @@ test('the next scheduler continues a stopped job run', async () => {
   expect(rows[0].count).toBe(3)
 })
 
-test('a job waits for another run that holds its work, as long as its setting allows', async () => {
+test('a job waits for another run that holds its work, as long as its setting allows', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const hourly = await hourlyOf(context)

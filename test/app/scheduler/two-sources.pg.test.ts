@@ -8,6 +8,7 @@ import { loadJobs, type PlannedJob } from '#src/app/scheduler/load-jobs.ts'
 import { runScheduler } from '#src/app/scheduler/scheduler.ts'
 import { lastSlot } from '#src/app/scheduler/slots.ts'
 import type { Context } from '#src/context.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { until } from '../../support/child.ts'
 import { untilFreeLocksCount } from '../../support/postgres.ts'
 import { openReceiver } from './alert-receivers.ts'
@@ -52,7 +53,8 @@ test('the schedulers of two services on one warehouse each run the slot', async 
   await using otherContext = await other.context()
   const { pool } = fixture.database
   const hourly = await hourlyOf(context)
-  for (const one of [context, otherContext]) await registerJobs(pool, one.queue.sourceId, [hourly])
+  for (const one of [context, otherContext])
+    await registerJobs(openDb(pool), one.queue.sourceId, [hourly])
   await pool.query("update ops.job set known_since = now() - interval '3 days'")
   await untilFreeLocksCount(pool)
   const hasEnded = async (count: number) =>

@@ -148,6 +148,6 @@ const steps: Readonly<Record<string, string>> = {
   analyse: 'analyze',
   aggregates: /* sql */ `
     select core.agg_rebuild(rooftop_id) from core.rooftop;
-    select core.repeat_rebuild(group_id) from core.rooftop_group;`,
+    select core.vehicle_rebuild(group_id) from core.rooftop_group;`,
   'vacuum analyze': 'vacuum analyze',
 }

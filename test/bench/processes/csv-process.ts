@@ -12,6 +12,7 @@ import type { CsvRecord } from '#src/stock/csv/read/csv-file.ts'
 import { readCsv } from '#src/stock/csv/read/read-csv.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import { openPool } from '#src/warehouse/db/connect.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { answerMessages } from './bench-process.ts'
 
 /** The task for a list; answered with rows a second. */
@@ -77,7 +78,10 @@ async function importList({ file, url }: { readonly file: string; readonly url: 
     },
     '.',
   )
-  const services = { warehouse: { pool, config }, signal: new AbortController().signal }
+  const services = {
+    warehouse: { pool, db: openDb(pool), config },
+    signal: new AbortController().signal,
+  }
   const { accepted } = await importStock(services, {
     ...({ file, mode: 'snapshot', dryRun: false, maps: [], rejects: null } as const),
     ...{

@@ -51,7 +51,9 @@ test('an erase covers quarantine, open and resolved, valid and broken, and a ret
   expect(await janesLines(pool)).toEqual([])
 })
 
-test('an erase covers texts without an evaluation: runs, calls, warnings, batches and the queue', async () => {
+test('an erase covers texts without an evaluation: runs, calls, warnings, batches and the queue', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openSmallFixture()
   const { pool } = fixture.database
   await fixture.night()
@@ -112,7 +114,9 @@ test('an erase covers cells, issues, preambles and units of stock lists', async 
   expect(JSON.stringify(rows)).toContain('"[erased]","call [erased]"')
 })
 
-test('links and PDFs are removed with their files, also after an interrupted erasure, and do not come back', async () => {
+test('links and PDFs are removed with their files, also after an interrupted erasure, and do not come back', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openSmallFixture()
   await using folder = await temporaryFolder()
   const { pool } = fixture.database
@@ -155,7 +159,9 @@ test('links and PDFs are removed with their files, also after an interrupted era
   expect(done).toEqual([{ done: true }])
 })
 
-test('the customer in a pricing AI text is erased and does not come back', async () => {
+test('the customer in a pricing AI text is erased and does not come back', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openSmallFixture()
   const { pool } = fixture.database
   await fixture.night()
@@ -175,7 +181,9 @@ test('the customer in a pricing AI text is erased and does not come back', async
   expect(rows).toEqual([{ insight: 'Dear [erased], a fair price' }])
 })
 
-test('a customer who is also a salesperson stays in the list of users, and the receipt shows it', async () => {
+test('a customer who is also a salesperson stays in the list of users, and the receipt shows it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openSmallFixture()
   const { pool } = fixture.database
   await fixture.night()
@@ -194,7 +202,9 @@ test('a customer who is also a salesperson stays in the list of users, and the r
   })
 })
 
-test('another customer with the same name or phone is not changed, and the receipt names the evaluation', async () => {
+test('another customer with the same name or phone is not changed, and the receipt names the evaluation', {
+  tags: 'ci',
+}, async () => {
   const namesake = { ...jane, email: 'other.jane@example.org', address: '1 Far Road' }
   const world = worldOf({
     evaluations: [

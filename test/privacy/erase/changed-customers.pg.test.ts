@@ -42,7 +42,9 @@ async function versionsOf(pool: pg.Pool): Promise<unknown> {
   return rows
 }
 
-test('a phone that was edited between two stored bodies is not reported as left', async () => {
+test('a phone that was edited between two stored bodies is not reported as left', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openEdited({ ...jane, phone: '0498 111 222' })
 
   const receipt = await eraseIn(fixture, byEval(1))
@@ -78,7 +80,7 @@ test('a customer who replaced the erased one stays, also in later loads, and the
   expect(bobs).toMatchObject({ erasedBefore: null, evaluations: [{ evalId: 1 }] })
 })
 
-test('--eval erases only the present customer', async () => {
+test('--eval erases only the present customer', { tags: 'ci' }, async () => {
   await using fixture = await openEdited(bobAway)
 
   await eraseIn(fixture, byEval(1))
@@ -89,7 +91,9 @@ test('--eval erases only the present customer', async () => {
   expect(ofJane.erasedBefore).toBeNull()
 })
 
-test('a stored reason has no personal data, also of people who share it', async () => {
+test('a stored reason has no personal data, also of people who share it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openEdited({ ...jane, phone: '0498 111 222' })
   const { context, config } = fixture
   await fixture.database.pool.query(
@@ -112,7 +116,9 @@ test('a stored reason has no personal data, also of people who share it', async 
   expect(rows).toEqual([{ reason: receipt.reason }])
 })
 
-test('signed links are removed from the stored answers of an erased evaluation, and do not come back', async () => {
+test('signed links are removed from the stored answers of an erased evaluation, and do not come back', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001, vin: aVin, customer: jane },
     { evalId: 1002, vin: 'WVWZZZ1KZAW000001' },

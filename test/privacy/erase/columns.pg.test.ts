@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type TextTable, textTables } from '#src/privacy/erase/text-tables.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 
 /** Types that cannot name a person. */
@@ -33,9 +34,7 @@ const declared: readonly (readonly [RegExp, string])[] = [
 test('every column that could name a person is searched by an erasure, or declared as safe', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  const client = await pool.connect()
-  const searched = columnsOf(await textTables(client))
-  client.release()
+  const searched = columnsOf(await textTables(openDb(pool)))
 
   const { rows } = await pool.query<{ name: string; type: string }>(
     `select format('%I.%I.%I', n.nspname, c.relname, a.attname) as name, t.typname as type

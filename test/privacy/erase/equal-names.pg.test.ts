@@ -42,7 +42,9 @@ const reporting = /* sql */ `
   union all select to_jsonb(angle) from core.photo
   union all select to_jsonb(array[field_name, field_type]) from core.custom_field_value`
 
-test("columns that are counted are never changed, whatever the customer's name is", async () => {
+test("columns that are counted are never changed, whatever the customer's name is", {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openTwoGroups()
   const { pool } = fixture.database
   await fixture.night()

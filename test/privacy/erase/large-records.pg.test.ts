@@ -7,7 +7,7 @@ import { users } from '#src/streams/users/users.ts'
 import { bindSlice, type Stream } from '#src/sync/run/stream.ts'
 import { readWindows } from '#src/sync/windows/windowed-slice.ts'
 import { anEvaluation, worldOf } from '../../support/build-world.ts'
-import { someOf } from '../../support/cases.ts'
+import { caseCount, someOf } from '../../support/cases.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
 import { rowsOf } from '../../support/pricing-fixture.ts'
 import { byEval, eraseIn, jane, now } from './erase-fixture.ts'
@@ -78,8 +78,11 @@ test('a record with megabytes of numbers is quarantined alone, and the others ar
   expect(await quarantined(fixture)).toEqual([{ key: '4', ...tooMany }])
 })
 
-test('megabytes of numbers in many records are loaded', { timeout: 90_000 }, async () => {
-  const many = Array.from({ length: 16 }, (_, at) =>
+test('megabytes of numbers in many records are loaded', {
+  tags: 'ci',
+  timeout: 90_000,
+}, async () => {
+  const many = Array.from({ length: caseCount(16, 4) }, (_, at) =>
     other(100 + at, { extra: { Spare: numbers(60_000) } }),
   )
   await using fixture = await readAfterErasure([...healthy, ...many])
@@ -125,6 +128,7 @@ test.each(
 )
 
 test('a record that keeps the process busy for longer than a session may be silent is quarantined alone', {
+  tags: 'ci',
   timeout: 90_000,
 }, async () => {
   const cell = new Int32Array(new SharedArrayBuffer(4))

@@ -12,6 +12,7 @@ import { lockClass } from '#src/warehouse/db/locks.ts'
 import { inTransaction } from '#src/warehouse/db/transaction.ts'
 import { openImportFixture } from '../../stock/import-fixture.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
+import { someOf } from '../../support/cases.ts'
 import { type Fixture, openFixture, runNight } from '../../support/fixture.ts'
 import { pricedFixture, pricingPath } from '../../support/pricing-fixture.ts'
 import { dumpOf, linesWith } from './dump.ts'
@@ -68,7 +69,9 @@ test('a later evaluation with an erased e-mail or phone is loaded without the cu
   expect(rows).toEqual([{ notes: 'Ask [erased] or al@example.org' }])
 })
 
-test('a later record that does not fit is quarantined without the customer', async () => {
+test('a later record that does not fit is quarantined without the customer', {
+  tags: 'ci',
+}, async () => {
   const later = { createdAt: '2026-03-10T09:00:00Z', completedAt: '2026-03-10T09:10:00Z' }
   const world = worldOf({
     evaluations: [
@@ -116,7 +119,9 @@ test('an evaluation that vanishes and returns stays without its customer', async
   expect(await janesLines(pool)).toEqual([])
 })
 
-test('an evaluation that moves to another rooftop of the group stays without its customer', async () => {
+test('an evaluation that moves to another rooftop of the group stays without its customer', {
+  tags: 'ci',
+}, async () => {
   const rooftops = [
     aRooftop({ uid: 'north', dealerId: 101 }),
     aRooftop({ uid: 'south', dealerId: 102 }),
@@ -150,7 +155,9 @@ test('an evaluation that moves to another rooftop of the group stays without its
   expect(await janesLines(pool)).toEqual([])
 })
 
-test('an erase waits for a load that writes the evaluation, and erases what it wrote', async () => {
+test('an erase waits for a load that writes the evaluation, and erases what it wrote', {
+  tags: 'ci',
+}, async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
   const sandbox = { world, now }
   const streams = [evaluations]
@@ -167,7 +174,9 @@ test('an erase waits for a load that writes the evaluation, and erases what it w
   expect(await janesLines(fixture.database.pool)).toEqual([])
 })
 
-test('a load that read the customer before an erase committed does not write them', async () => {
+test('a load that read the customer before an erase committed does not write them', {
+  tags: 'ci',
+}, async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
   await using fixture = await openFixture({
     sandbox: { world, now },
@@ -228,7 +237,9 @@ async function waiting(pool: pg.Pool, count: number): Promise<void> {
   }
 }
 
-test('a rooftop that moves to another dealer group brings no customer back', async () => {
+test('a rooftop that moves to another dealer group brings no customer back', {
+  tags: 'ci',
+}, async () => {
   const nameless = { ...jane, email: null, phone: null, address: null }
   const world = worldOf({
     evaluations: [
@@ -286,8 +297,9 @@ test('a stock list brings no erased contact back, and an equal stock number stay
   ])
 })
 
-test.each([200, 500])(
+test.each(someOf([200, 500], 1))(
   'what an answer of %i quotes is stored without the erased customer',
+  { tags: 'ci' },
   async (status) => {
     await using fixture = await pricedFixture([{ evalId: 1, customer: jane }, { evalId: 2 }])
     const { pool } = fixture.database
@@ -308,7 +320,9 @@ test.each([200, 500])(
   },
 )
 
-test('an answer or a list item without an evaluation is stored without an erased contact', async () => {
+test('an answer or a list item without an evaluation is stored without an erased contact', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openFixture({
     sandbox: { world: worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt })] }), now },
     sync: { start: '2026-03-01' },

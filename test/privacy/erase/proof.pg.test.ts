@@ -62,7 +62,9 @@ test('a dump has nothing of an erased customer, in any letter case', async () =>
   expect(receipt.rescan).toMatchObject({ left: {}, others: {} })
 })
 
-test('counts, money and versions stay, and other customers are not touched', async () => {
+test('counts, money and versions stay, and other customers are not touched', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openEditedFixture()
   const { pool } = fixture.database
   const [facts, untouched] = [await factsOf(pool), await rowsOf(pool, others)]
@@ -90,7 +92,9 @@ test('the next night writes nothing, and no night, backfill, replay or retry bri
   expect(await janesLines(fixture)).toEqual([])
 })
 
-test('a replay of the scrubbed bodies finds the same facts and the same versions', async () => {
+test('a replay of the scrubbed bodies finds the same facts and the same versions', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openEditedFixture()
   const { pool } = fixture.database
   const facts = await factsOf(pool)
@@ -105,7 +109,9 @@ test('a replay of the scrubbed bodies finds the same facts and the same versions
   expect(await janesLines(fixture)).toEqual([])
 })
 
-test('an edit at the source after the erasure is loaded without the customer', async () => {
+test('an edit at the source after the erasure is loaded without the customer', {
+  tags: 'ci',
+}, async () => {
   const [first, ...rest] = janesWorld()
   const edits = [
     { at: new Date('2026-03-10T09:00:00Z'), patch: { finalPrice: 18000 } },
@@ -127,7 +133,7 @@ test('an edit at the source after the erasure is loaded without the customer', a
   ])
 })
 
-test('a second erase changes nothing and has a receipt', async () => {
+test('a second erase changes nothing and has a receipt', { tags: 'ci' }, async () => {
   await using fixture = await openEditedFixture()
   const { pool } = fixture.database
   const first = await eraseIn(fixture, byEmail)
@@ -143,7 +149,7 @@ test('a second erase changes nothing and has a receipt', async () => {
   expect(again.erasedBefore).toBe(first.erasureId)
 })
 
-test('a dry run shows what would be erased and changes nothing', async () => {
+test('a dry run shows what would be erased and changes nothing', { tags: 'ci' }, async () => {
   await using fixture = await openJanesFixture()
   await fixture.night()
   const { pool } = fixture.database
@@ -159,7 +165,7 @@ test('a dry run shows what would be erased and changes nothing', async () => {
   expect(receipt.tables['pii.evaluation_customer']).toBe(4)
 })
 
-test('the receipt has no personal data', async () => {
+test('the receipt has no personal data', { tags: 'ci' }, async () => {
   await using fixture = await openJanesFixture()
   await fixture.night()
 

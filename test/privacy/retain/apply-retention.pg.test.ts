@@ -73,7 +73,7 @@ test('superseded bodies are deleted after their days, the newest of each record 
   ])
 })
 
-test('batches of any size delete the same', async () => {
+test('batches of any size delete the same', { tags: 'ci' }, async () => {
   await using fixture = await openEditedFixture()
 
   const deleted = await deletePayloads(fixture.context, new Date(Date.now() + 60_000), 2)
@@ -82,7 +82,9 @@ test('batches of any size delete the same', async () => {
   expect(await bodies(fixture)).toHaveLength(2)
 })
 
-test('a replay of the remaining bodies gives the same facts and versions, and why still works', async () => {
+test('a replay of the remaining bodies gives the same facts and versions, and why still works', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openEditedFixture()
   await age(fixture, 91)
   const { pool } = fixture.database
@@ -105,7 +107,9 @@ test('a replay of the remaining bodies gives the same facts and versions, and wh
   expect([found!.versions.length, found!.payloads.length]).toEqual([5, 1])
 })
 
-test('resolved quarantine and links of vanished checks are deleted; open and listed ones stay', async () => {
+test('resolved quarantine and links of vanished checks are deleted; open and listed ones stay', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openEditedFixture()
   const { pool } = fixture.database
   await pool.query(
@@ -135,7 +139,7 @@ test('resolved quarantine and links of vanished checks are deleted; open and lis
   expect(links).toEqual([{ ref: 'listed' }])
 })
 
-test('a stopped retention deletes nothing more', async () => {
+test('a stopped retention deletes nothing more', { tags: 'ci' }, async () => {
   await using fixture = await openEditedFixture()
   await age(fixture, 91)
   const signal = AbortSignal.abort()

@@ -6,6 +6,7 @@ import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import { type DifferingRow, verifyRows } from '#src/sync/verify/verify-rows.ts'
 import { anEvaluation, worldOf } from '../../support/build-world.ts'
+import { someOf } from '../../support/cases.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
 import { contentDifferences, readExactContent } from '../../support/warehouse-content.ts'
 
@@ -72,7 +73,9 @@ async function replay({ context, config: { rooftops } }: Fixture, only = streams
   expect((await runStreams(context, { plan, streams: only, rooftops })).status).toBe('ok')
 }
 
-test('whatever retention has deleted, the remaining bodies prove the rows, and a replay changes none', async () => {
+test('whatever retention has deleted, the remaining bodies prove the rows, and a replay changes none', {
+  tags: 'ci',
+}, async () => {
   const { fixture, nights } = await openAged()
   await using _ = fixture
   const { pool } = fixture.database
@@ -221,7 +224,7 @@ const plants: Readonly<Record<string, readonly [sql: string, table: string, foun
   ],
 }
 
-test.each([1, 3])(
+test.each(someOf([1, 3], 1))(
   'with %i bodies left, a planted row is named, and a replay sets it right',
   async (left) => {
     const { fixture, nights } = await openAged()
@@ -233,7 +236,7 @@ test.each([1, 3])(
     )
     expect(rows).toHaveLength(left)
 
-    for (const [about, [plant, table, found]] of Object.entries(plants)) {
+    for (const [about, [plant, table, found]] of someOf(Object.entries(plants), 5)) {
       const { rowCount } = await pool.query(plant)
       expect(rowCount, about).toBeGreaterThan(0)
 

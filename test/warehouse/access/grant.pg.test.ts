@@ -128,7 +128,9 @@ test('changes by hand are corrected', async () => {
   expect((await logins.grant()).steps).toEqual([])
 })
 
-test('grants in several databases at once, of the same logins, end in the same rights', async () => {
+test('grants in several databases at once, of the same logins, end in the same rights', {
+  tags: 'ci',
+}, async () => {
   await using one = await openFixture()
   await using two = await createTestDatabase()
   await using three = await createTestDatabase()
@@ -150,6 +152,7 @@ test('grants in several databases at once, of the same logins, end in the same r
 
 test.skipIf(isClockShifted)(
   'a grant waits for a loader that locks a table, and never stops it',
+  { tags: 'ci' },
   async () => {
     await using fixture = await openFixture()
     const loader = await fixture.pool.connect()

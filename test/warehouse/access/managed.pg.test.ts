@@ -83,7 +83,9 @@ test('an owner with CREATEROLE needs no superuser, and is report what only a sup
   expect((await logins.grant()).notes).toEqual([])
 })
 
-test('a password changed in the config is set, even if the stored one cannot be read', async () => {
+test('a password changed in the config is set, even if the stored one cannot be read', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openManaged()
   const { logins } = fixture
   await logins.grant()

@@ -35,8 +35,8 @@ test('rebuilt and new marts get owner and rights in the same transaction', async
 
   await buildMarts(
     pool,
-    async (client) => {
-      await restoreAccess(client)
+    async (db) => {
+      await restoreAccess(db)
       seen.push(await resultOf(reader, 'select from mart.novelty'))
     },
     await readMarts(folder.path),

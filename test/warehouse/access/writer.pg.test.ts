@@ -41,7 +41,9 @@ async function openWriter() {
   }
 }
 
-test('everything except migrate and grant runs without the right to create, change or drop a table', async () => {
+test('everything except migrate and grant runs without the right to create, change or drop a table', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openWriter()
   const uid = fixture.config.rooftops[0]!.uid
   const outcomes: string[] = []
@@ -84,7 +86,7 @@ test('everything except migrate and grant runs without the right to create, chan
   expect(outcomes).toHaveLength(21)
 })
 
-test('permalinks are served without that right', async () => {
+test('permalinks are served without that right', { tags: 'ci' }, async () => {
   await using fixture = await openWriter()
   await fixture.run('sync')
   const { rows } = await fixture.database.pool.query<{ kind: string; ref: string }>(

@@ -55,7 +55,7 @@ test('several tables are copied in one exchange, with any number of lines', asyn
   expect(rows).toEqual([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
 })
 
-test('while Postgres accepts no data, no further lines are generated', async () => {
+test('while Postgres accepts no data, no further lines are generated', { tags: 'ci' }, async () => {
   await using tables = await openTables()
   const holder = await tables.pool.connect()
   await holder.query('begin; lock table one')

@@ -12,7 +12,6 @@ import {
   ensureEmbedded,
   stopEmbedded,
 } from '#src/warehouse/db/embedded.ts'
-import { runsEveryCase } from '../../support/cases.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -98,7 +97,7 @@ test('the cluster is local, guarded by a password in a closed file, in UTF8 and 
   await expect(ask(wrong, 'select 1')).rejects.toThrow(/password authentication failed/)
 })
 
-test('commands that start at once get one server', async () => {
+test('commands that start at once get one server', { tags: 'ci' }, async () => {
   await using folder = await clusterFolder()
 
   const all = await Promise.all([
@@ -112,7 +111,7 @@ test('commands that start at once get one server', async () => {
   expect(new Set(all.map((one) => one.url)).size).toBe(1)
 })
 
-test('a server that was killed is recovered with its data', async () => {
+test('a server that was killed is recovered with its data', { tags: 'ci' }, async () => {
   await using folder = await clusterFolder()
   const { url } = await ensureEmbedded(folder.path)
   await ask(url, 'create table stored as select 42 as answer')
@@ -126,56 +125,49 @@ test('a server that was killed is recovered with its data', async () => {
   expect(await ask(again.url, 'select answer from stored')).toEqual([{ answer: 42 }])
 })
 
-test.runIf(runsEveryCase)(
-  'after a reboot, the server starts although its old pid belongs to another program',
-  async () => {
-    await using folder = await clusterFolder()
-    const { url } = await ensureEmbedded(folder.path)
-    const pidFile = join(folder.path, 'cluster/data/postmaster.pid')
-    const left = await readFile(pidFile, 'utf8')
-    await stopEmbedded(folder.path)
+test('after a reboot, the server starts although its old pid belongs to another program', {
+  tags: 'ci',
+}, async () => {
+  await using folder = await clusterFolder()
+  const { url } = await ensureEmbedded(folder.path)
+  const pidFile = join(folder.path, 'cluster/data/postmaster.pid')
+  const left = await readFile(pidFile, 'utf8')
+  await stopEmbedded(folder.path)
 
-    await writeFile(pidFile, left.replace(/^\d+/, String(process.pid)))
+  await writeFile(pidFile, left.replace(/^\d+/, String(process.pid)))
 
-    expect(await embeddedStatus(folder.path)).toMatchObject({ running: false })
-    expect(await ensureEmbedded(folder.path)).toMatchObject({ url, started: true })
-  },
-)
+  expect(await embeddedStatus(folder.path)).toMatchObject({ running: false })
+  expect(await ensureEmbedded(folder.path)).toMatchObject({ url, started: true })
+})
 
-test.runIf(runsEveryCase)(
-  'files left by a killed initdb and a killed command are removed',
-  async () => {
-    await using folder = await clusterFolder()
-    await mkdir(join(folder.path, 'cluster.new-1-00000000/data'), { recursive: true })
-    await writeFile(join(folder.path, 'lock'), '2147483646 unknown\n')
+test('files left by a killed initdb and a killed command are removed', { tags: 'ci' }, async () => {
+  await using folder = await clusterFolder()
+  await mkdir(join(folder.path, 'cluster.new-1-00000000/data'), { recursive: true })
+  await writeFile(join(folder.path, 'lock'), '2147483646 unknown\n')
 
-    const { started } = await ensureEmbedded(folder.path)
+  const { started } = await ensureEmbedded(folder.path)
 
-    expect(started).toBe(true)
-    expect((await readdir(folder.path)).sort()).toEqual(['cluster', 'postgres.log'])
-  },
-)
+  expect(started).toBe(true)
+  expect((await readdir(folder.path)).sort()).toEqual(['cluster', 'postgres.log'])
+})
 
-test.runIf(runsEveryCase)(
-  'when another program has taken the port, another port is used',
-  async () => {
-    await using folder = await clusterFolder()
-    const { port } = await ensureEmbedded(folder.path)
-    await stopEmbedded(folder.path)
-    const foreign = createServer()
-    await new Promise<void>((done) => foreign.listen(port, '127.0.0.1', done))
+test('when another program has taken the port, another port is used', { tags: 'ci' }, async () => {
+  await using folder = await clusterFolder()
+  const { port } = await ensureEmbedded(folder.path)
+  await stopEmbedded(folder.path)
+  const foreign = createServer()
+  await new Promise<void>((done) => foreign.listen(port, '127.0.0.1', done))
 
-    const moved = await ensureEmbedded(folder.path)
+  const moved = await ensureEmbedded(folder.path)
 
-    foreign.close()
-    expect(moved).toMatchObject({ started: true })
-    expect(moved.port).not.toBe(port)
-    await stopEmbedded(folder.path)
-    expect((await ensureEmbedded(folder.path)).port).toBe(moved.port)
-  },
-)
+  foreign.close()
+  expect(moved).toMatchObject({ started: true })
+  expect(moved.port).not.toBe(port)
+  await stopEmbedded(folder.path)
+  expect((await ensureEmbedded(folder.path)).port).toBe(moved.port)
+})
 
-test.runIf(runsEveryCase)('a copy of the folder is a separate cluster', async () => {
+test('a copy of the folder is a separate cluster', { tags: 'ci' }, async () => {
   await using folder = await clusterFolder()
   await using copy = await clusterFolder()
   const original = await ensureEmbedded(folder.path)
@@ -191,20 +183,15 @@ test.runIf(runsEveryCase)('a copy of the folder is a separate cluster', async ()
   expect(copied.port).not.toBe(original.port)
 })
 
-test.runIf(runsEveryCase)(
-  'the error names a folder that was moved while its server ran',
-  async () => {
-    await using folder = await clusterFolder()
-    await ensureEmbedded(folder.path)
+test('the error names a folder that was moved while its server ran', { tags: 'ci' }, async () => {
+  await using folder = await clusterFolder()
+  await ensureEmbedded(folder.path)
 
-    await rename(folder.path, `${folder.path}-moved`)
+  await rename(folder.path, `${folder.path}-moved`)
 
-    await expect(ensureEmbedded(`${folder.path}-moved`)).rejects.toThrow(
-      /was moved from .* running/,
-    )
-    await rename(`${folder.path}-moved`, folder.path)
-  },
-)
+  await expect(ensureEmbedded(`${folder.path}-moved`)).rejects.toThrow(/was moved from .* running/)
+  await rename(`${folder.path}-moved`, folder.path)
+})
 
 test('a folder with other files is not touched', async () => {
   await using folder = await clusterFolder()
@@ -235,33 +222,32 @@ test('a cluster of another major version is refused with both versions', async (
   )
 })
 
-test.runIf(runsEveryCase)(
-  'as root, a project below a directory of mode 0700 works, its binaries included',
-  async () => {
-    if (!isRoot) {
-      console.log('Nothing to prove here: only root has to become another user')
-      return
-    }
-    await using parent = await temporaryFolder(0o700)
-    const project = join(parent.path, 'clone')
-    await copyProject(project)
-    const folder = join(project, '.forecourt/postgres')
+test('as root, a project below a directory of mode 0700 works, its binaries included', {
+  tags: 'ci',
+}, async () => {
+  if (!isRoot) {
+    console.log('Nothing to prove here: only root has to become another user')
+    return
+  }
+  await using parent = await temporaryFolder(0o700)
+  const project = join(parent.path, 'clone')
+  await copyProject(project)
+  const folder = join(project, '.forecourt/postgres')
 
-    const started = await ensureInOtherProcess(folder, project)
-    const shared = await ensureInOtherProcess(folder, project)
+  const started = await ensureInOtherProcess(folder, project)
+  const shared = await ensureInOtherProcess(folder, project)
 
-    try {
-      expect(started.started).toBe(true)
-      expect(shared).toEqual({ ...started, started: false })
-      expect(await ask(started.url, 'create table t as select 1 as one')).toEqual([])
-      const { pid } = await embeddedStatus(folder)
-      const status = await readFile(`/proc/${pid}/status`, 'utf8')
-      expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).not.toBe('0')
-    } finally {
-      await stopEmbedded(folder)
-    }
-  },
-)
+  try {
+    expect(started.started).toBe(true)
+    expect(shared).toEqual({ ...started, started: false })
+    expect(await ask(started.url, 'create table t as select 1 as one')).toEqual([])
+    const { pid } = await embeddedStatus(folder)
+    const status = await readFile(`/proc/${pid}/status`, 'utf8')
+    expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).not.toBe('0')
+  } finally {
+    await stopEmbedded(folder)
+  }
+})
 
 /** Just enough of the project to open a cluster with its own binaries. */
 async function copyProject(project: string): Promise<void> {

@@ -90,12 +90,16 @@ test('worker, schedule, serve and stock watch wait for the schema, say so once, 
   const input = { ...fixture.sandbox.clientConfig(), links, warehouse: { url: database.url } }
   await writeFile(file, JSON.stringify(input))
   const watched = ['stock', 'watch', folder.path, '--rooftop', 'rooftop-1']
-  const children: [Child, RegExp][] = [
-    [warehouse.start(['worker']), /at work/],
-    [warehouse.start(['schedule']), /is scheduled/],
-    [warehouse.start(watched), /watching/],
-    [startForecourt(['--config', file, 'serve', '--port', '0'], { cwd: folder.path }), /Serving/],
+  const starts: [() => Child, RegExp][] = [
+    [() => warehouse.start(['worker']), /at work/],
+    [
+      () => startForecourt(['--config', file, 'serve', '--port', '0'], { cwd: folder.path }),
+      /Serving/,
+    ],
+    [() => warehouse.start(['schedule']), /is scheduled/],
+    [() => warehouse.start(watched), /watching/],
   ]
+  const children = someOf(starts, 2).map(([start, started]) => [start(), started] as const)
 
   for (const [child] of children)
     await until(() => /has no schema.*forecourt migrate.*Trying again/.test(child.stderr()))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openLog } from '#src/log.ts'
 import { exportLake } from '#src/warehouse/lake/export-lake.ts'
 import { FolderStore } from '#src/warehouse/store/folder-store.ts'
-import { openMartFixture } from '../../support/marts-fixture.ts'
+import { openMartWarehouse } from '../../support/marts-fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { differences } from './compare.ts'
 import { readLake, rowsOf } from './delta.ts'
@@ -12,10 +12,10 @@ import { openDuckDb } from './duckdb.ts'
 const log = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 
 test('DuckDB reads every fact, dimension and report as the marts have it, and no customer', async () => {
-  await using fixture = await openMartFixture(1)
+  await using database = await openMartWarehouse()
   await using home = await temporaryFolder()
   await using duck = await openDuckDb()
-  const { pool } = fixture.database
+  const { pool } = database
   const folder = join(home.path, 'lake')
   const { signal } = new AbortController()
   const services = { pool, log, signal, crashPoint: () => {}, keepHours: 1 }

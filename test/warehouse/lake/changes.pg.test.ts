@@ -40,7 +40,9 @@ test('every table is committed once, with the sizes of its files, and the table 
   expect(new Date(Number(exported[0]!.covered_to))).toEqual(covered)
 })
 
-test('a rooftop that left the config does not hold back how far the data reach', async () => {
+test('a rooftop that left the config does not hold back how far the data reach', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   const { pool } = lake.fixture.database
   await pool.query(
@@ -59,7 +61,7 @@ test('a rooftop that left the config does not hold back how far the data reach',
   expect(Date.parse(before.coveredTo!)).toBeLessThan(Date.parse(coveredTo!))
 })
 
-test('a second export commits only what depends on the time', async () => {
+test('a second export commits only what depends on the time', { tags: 'ci' }, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()
   await lake.export()
@@ -113,7 +115,7 @@ test('an edit writes its month again, and no other of the facts; the version bef
   expect(Number(await sum(1))).toBe(Number(sums[0].sum) + 1)
 })
 
-test('two rows that exchange their prices are a change', async () => {
+test('two rows that exchange their prices are a change', { tags: 'ci' }, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()
   const { pool } = lake.fixture.database
@@ -174,7 +176,9 @@ test('an erased customer is in no file and no version after the next export', as
     expect([name, String(tables[name]!.version)]).toEqual([name, version])
 })
 
-test('the receipt of an erasure names the lake, which has the texts until its next export', async () => {
+test('the receipt of an erasure names the lake, which has the texts until its next export', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture({ to: 'lake' }, await janesWarehouse())
   const erase = async (...args: readonly string[]) => {
     const config = join(lake.folder, 'forecourt.yaml')
@@ -217,7 +221,7 @@ test('a file that someone has removed or cut is written again, and a file of oth
   expect(await lake.files()).toContain('notes.txt')
 })
 
-test('a new target gets everything, whatever another one has', async () => {
+test('a new target gets everything, whatever another one has', { tags: 'ci' }, async () => {
   await using lake = await openLakeFixture()
   const first = await lake.export()
 
@@ -239,7 +243,9 @@ test('a mart that is gone leaves the lake', async () => {
   expect((await lake.files()).filter((file) => file.startsWith('old_report/'))).toEqual([])
 })
 
-test('a mart that is gone stays as long as an earlier export names it', async () => {
+test('a mart that is gone stays as long as an earlier export names it', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture({ to: 'lake', keepHours: 24 })
   await using duck = await openDuckDb()
   const { pool } = lake.fixture.database
@@ -254,7 +260,9 @@ test('a mart that is gone stays as long as an earlier export names it', async ()
   expect(last.map((row) => row.table_name)).not.toContain('old_report')
 })
 
-test('every change of a value that is written as text is noticed, and a type without a hash is exported', async () => {
+test('every change of a value that is written as text is noticed, and a type without a hash is exported', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()
   const { pool } = lake.fixture.database
@@ -282,7 +290,9 @@ test('every change of a value that is written as text is noticed, and a type wit
     expect([no, (await readDelta(duck, lake.lake, `plan_${no}`)).version]).toEqual([no, 1])
 })
 
-test('a date out of the calendar has no statistic and no month, and other rows have theirs', async () => {
+test('a date out of the calendar has no statistic and no month, and other rows have theirs', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()
   await lake.fixture.database.pool.query(
@@ -300,7 +310,7 @@ test('a date out of the calendar has no statistic and no month, and other rows h
   ])
 })
 
-test('a mart that engines cannot read is refused with its name', async () => {
+test('a mart that engines cannot read is refused with its name', { tags: 'ci' }, async () => {
   await using lake = await openLakeFixture()
   const { pool } = lake.fixture.database
   const refused = async (columns: string) => {

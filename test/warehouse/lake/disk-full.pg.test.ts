@@ -39,7 +39,7 @@ test.skipIf(!isAllowed)(
   },
 )
 
-test.skipIf(!isAllowed)('a disk that is read-only is refused', async () => {
+test.skipIf(!isAllowed)('a disk that is read-only is refused', { tags: 'ci' }, async () => {
   await using disk = await openDisk(1)
   await using lake = await openLakeFixture({ to: join(disk.path, 'lake') })
   await promisify(execFile)('mount', ['-o', 'remount,ro', disk.path])

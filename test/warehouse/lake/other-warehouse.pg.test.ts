@@ -32,7 +32,9 @@ test('a warehouse writes to the lake of another one only with --replace', async 
   expect(back.code).toBe(2)
 })
 
-test('a lake of the format before Delta tables is replaced only with --replace', async () => {
+test('a lake of the format before Delta tables is replaced only with --replace', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()
   const old = 'fact_evaluation/rooftop=1/month=2026-02/5f2c00000000000000000000.parquet'
@@ -88,7 +90,9 @@ test('a Delta table of another program in the same folder is left alone', async 
   expect(stderr).toMatch(/The table budget in \S+ has a version of unknown/)
 })
 
-test('a log with a gap, or that is cut, is refused with the table and the version', async () => {
+test('a log with a gap, or that is cut, is refused with the table and the version', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   const { pool } = lake.fixture.database
   for (let night = 0; night < 3; night++) {
@@ -112,7 +116,9 @@ test('a log with a gap, or that is cut, is refused with the table and the versio
   expect(cut.stderr).toMatch(/The log of the table fact_evaluation in .* version 1 cannot be read:/)
 })
 
-test('a version that another program has written meanwhile is never replaced', async () => {
+test('a version that another program has written meanwhile is never replaced', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()
   await lake.export()

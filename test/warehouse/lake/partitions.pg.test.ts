@@ -31,7 +31,9 @@ test('a month whose rows were moved to another one has no file any more', async 
   expect(files.filter((file) => file.month === month)).toEqual([])
 })
 
-test('a table that has lost its rows has no file but its columns, until it has rows again', async () => {
+test('a table that has lost its rows has no file but its columns, until it has rows again', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   const { pool } = lake.fixture.database
   await lake.export()
@@ -49,7 +51,7 @@ test('a table that has lost its rows has no file but its columns, until it has r
   expect((await expectExact(lake))['fact_reconditioning']!.rows).toBe(filled.rows)
 })
 
-test('rows without a date are in a partition without a month', async () => {
+test('rows without a date are in a partition without a month', { tags: 'ci' }, async () => {
   await using lake = await openLakeFixture()
   const { pool } = lake.fixture.database
   const { rows } = await pool.query(
@@ -66,7 +68,9 @@ test('rows without a date are in a partition without a month', async () => {
   expect(own!.stats.maxValues['completed_date']).toBeUndefined()
 })
 
-test('a rooftop that joins another dealer group is in the files with its new group', async () => {
+test('a rooftop that joins another dealer group is in the files with its new group', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()
   const { context, config } = lake.fixture
@@ -83,7 +87,9 @@ test('a rooftop that joins another dealer group is in the files with its new gro
   expect(groups).toHaveLength(1)
 })
 
-test('a new version of the marts with a column more and a wider type writes every file again', async () => {
+test('a new version of the marts with a column more and a wider type writes every file again', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture({ to: 'lake', keepHours: 24 })
   await using duck = await openDuckDb()
   const { pool } = lake.fixture.database

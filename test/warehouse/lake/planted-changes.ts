@@ -110,7 +110,7 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
   'a sum is corrected by hand': (n) =>
     `update core.agg_appraisal set appraised_price = coalesce(appraised_price, 0) + ${1 + n} where ${ofOne(n)}`,
   'the sums of a rooftop are calculated again': (n) =>
-    `select core.agg_rebuild((select 1 + ${n} % count(*)::int from core.rooftop)), core.repeat_rebuild((select min(group_id) from core.rooftop_group))`,
+    `select core.agg_rebuild((select 1 + ${n} % count(*)::int from core.rooftop)), core.vehicle_rebuild((select min(group_id) from core.rooftop_group))`,
   'the sums of a day change': (n) =>
     `update core.agg_evaluation_day set photos = photos + ${1 + n} where completed_date_local = (select max(completed_date_local) from core.agg_evaluation_day)`,
 }

@@ -41,7 +41,9 @@ test('versions of ten nights stay readable, through checkpoints, until they are 
   ).toEqual(['00000000000000000010.checkpoint.parquet', '_last_checkpoint'])
 })
 
-test('with lake.keepHours 0 no file is left that the last versions do not have', async () => {
+test('with lake.keepHours 0 no file is left that the last versions do not have', {
+  tags: 'ci',
+}, async () => {
   await using lake = await openLakeFixture({ to: 'lake', keepHours: 0 })
   await using duck = await openDuckDb()
   for (let night = 0; night < 12; night++) {

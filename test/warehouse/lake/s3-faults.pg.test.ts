@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { fill, mayMount, openDisk } from '../../faults/small-disk.ts'
+import { runsEveryCase } from '../../support/cases.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openS3Store } from '../store/s3-store.ts'
 import { openLakeFixture, shared } from './lake-fixture.ts'
@@ -54,7 +55,7 @@ test('a wrong region is refused with the right one', async () => {
   ).toContain(advice)
 })
 
-test('after a kill the next export clears the temporary folder', async () => {
+test('after a kill the next export clears the temporary folder', { tags: 'ci' }, async () => {
   await using store = await openS3Store()
   await using temporary = await temporaryFolder()
   await using lake = await openLakeFixture({ to: `s3://${store.bucket}/forecourt`, s3: store.s3 })
@@ -72,19 +73,22 @@ test('after a kill the next export clears the temporary folder', async () => {
 
 const isAllowed = await mayMount()
 
-test.skipIf(!isAllowed)('a full temporary folder stops an export to S3', async () => {
-  await using store = await openS3Store()
-  await using disk = await openDisk(2)
-  await using lake = await openLakeFixture({ to: `s3://${store.bucket}/forecourt`, s3: store.s3 })
-  const free = await fill(disk.path, 0.03)
+test.runIf(isAllowed && runsEveryCase)(
+  'a full temporary folder stops an export to S3',
+  async () => {
+    await using store = await openS3Store()
+    await using disk = await openDisk(2)
+    await using lake = await openLakeFixture({ to: `s3://${store.bucket}/forecourt`, s3: store.s3 })
+    const free = await fill(disk.path, 0.03)
 
-  const { code, stderr } = await lake.start({ TMPDIR: disk.path }).ended
-  await free()
-  const next = await lake.start({ TMPDIR: disk.path }).ended
+    const { code, stderr } = await lake.start({ TMPDIR: disk.path }).ended
+    await free()
+    const next = await lake.start({ TMPDIR: disk.path }).ended
 
-  expect(code).toBe(1)
-  expect(stderr).toMatch(
-    /forecourt-lake-\w+ cannot be used: the disk is full \(ENOSPC\)\. There is no complete export yet: free some space/,
-  )
-  expect(next.code).toBe(0)
-})
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /forecourt-lake-\w+ cannot be used: the disk is full \(ENOSPC\)\. There is no complete export yet: free some space/,
+    )
+    expect(next.code).toBe(0)
+  },
+)

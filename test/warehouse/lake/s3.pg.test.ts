@@ -47,7 +47,7 @@ test('an export to S3 is read back as the marts have it, and the next one writes
   expect(stored.sort()).toEqual(pathsOf(await readLake(duck, folder.path)))
 })
 
-test('a wrong bucket, key or secret is refused with what to correct', async () => {
+test('a wrong bucket, key or secret is refused with what to correct', { tags: 'ci' }, async () => {
   await using store = await openS3Store()
   await using lake = await openLakeFixture({ to: `s3://${store.bucket}/x`, s3: store.s3 })
   const refused = async (to: string, s3: Partial<S3Store['s3']>) => {
@@ -72,7 +72,9 @@ test('a wrong bucket, key or secret is refused with what to correct', async () =
   )
 })
 
-test('a store that breaks off half-way leaves the last export, and the next export ends', async () => {
+test('a store that breaks off half-way leaves the last export, and the next export ends', {
+  tags: 'ci',
+}, async () => {
   await using store = await openS3Store()
   await using lake = await openLakeFixture({ to: `s3://${store.bucket}/forecourt`, s3: store.s3 })
   await using duck = await openDuckDb()

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { inTransaction } from '#src/warehouse/db/transaction.ts'
 import { byMonth, byTable } from '#src/warehouse/lake/changes.ts'
 import { readLakeState } from '#src/warehouse/lake/lake-state.ts'
-import { filePart, readAllDigests } from '#src/warehouse/lake/partitions.ts'
+import { type Digests, filePart, readAllDigests } from '#src/warehouse/lake/partitions.ts'
 import { readLakeTables } from '#src/warehouse/lake/tables.ts'
 import { readWarehouse } from '#src/warehouse/lake/warehouse-state.ts'
 import { FolderStore } from '#src/warehouse/store/folder-store.ts'
@@ -11,26 +11,31 @@ import { FolderStore } from '#src/warehouse/store/folder-store.ts'
 /** Of these an export compares only what may have changed. */
 export const restingTables: ReadonlySet<string> = new Set([...byMonth, ...byTable])
 
-/** Those that have a month with other rows in the marts than in the lake. */
-export async function staleTables(pool: pg.Pool, lake: string): Promise<readonly string[]> {
-  const { logs } = await readLakeState(new FolderStore(lake))
+/** What the marts have now, by table and month. */
+export async function restingDigests(pool: pg.Pool): Promise<ReadonlyMap<string, Digests>> {
   return await inTransaction(
     pool,
-    async ({ client }) => {
-      const { martVersion } = await readWarehouse(client)
-      const tables = (await readLakeTables(client)).filter(({ name }) => restingTables.has(name))
+    async (tx) => {
+      const { martVersion } = await readWarehouse(tx.db)
+      const tables = (await readLakeTables(tx.db)).filter(({ name }) => restingTables.has(name))
       const wanted = tables.map((table) => ({ table, months: null }))
-      const digests = await readAllDigests({ pool, client }, wanted, martVersion)
-      return tables
-        .map(({ name }) => name)
-        .filter((name) => {
-          const files = [...logs.get(name)!.files.values()].map(filePart)
-          const stored = new Map(files.map(({ month, digest }) => [month, digest]))
-          return !isDeepStrictEqual(stored, new Map(digests.get(name)))
-        })
+      return await readAllDigests({ pool, ...tx }, wanted, martVersion)
     },
     'repeatable read, read only',
   )
+}
+
+/** Those that have a month with other rows in the marts than in the lake. */
+export async function staleTables(
+  lake: string,
+  marts: ReadonlyMap<string, Digests>,
+): Promise<readonly string[]> {
+  const { logs } = await readLakeState(new FolderStore(lake))
+  return [...marts.keys()].sort().filter((name) => {
+    const files = [...logs.get(name)!.files.values()].map(filePart)
+    const stored = new Map(files.map(({ month, digest }) => [month, digest]))
+    return !isDeepStrictEqual(stored, new Map(marts.get(name)))
+  })
 }
 
 /** Exports until the warehouse knows all changes since: a transaction of any database of the server that is open during the first one prevents it. */

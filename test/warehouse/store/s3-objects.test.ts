@@ -7,7 +7,6 @@ import { AwsClient } from 'aws4fetch'
 import { expect, test, vi } from 'vitest'
 import { DeltaLog } from '#src/warehouse/lake/delta-log.ts'
 import { commitPath, newFilePath } from '#src/warehouse/lake/paths.ts'
-import { runsEveryCase } from '../../support/cases.ts'
 import { until } from '../../support/child.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openS3Store, type S3Store, targetOf } from './s3-store.ts'
@@ -59,7 +58,9 @@ test('a large file is sent in parts and arrives whole', async () => {
   expect(Buffer.compare(await read(large.store), large.bytes)).toBe(0)
 })
 
-test('an endpoint that breaks in the middle of an upload and comes back gets the file whole', async () => {
+test('an endpoint that breaks in the middle of an upload and comes back gets the file whole', {
+  tags: 'ci',
+}, async () => {
   await using large = await openLarge()
   const target = targetOf(large.store)
 
@@ -72,7 +73,9 @@ test('an endpoint that breaks in the middle of an upload and comes back gets the
   expect(Buffer.compare(await read(large.store), large.bytes)).toBe(0)
 })
 
-test('an endpoint that breaks in the middle of an upload and stays away leaves no file', async () => {
+test('an endpoint that breaks in the middle of an upload and stays away leaves no file', {
+  tags: 'ci',
+}, async () => {
   await using large = await openLarge()
   const target = targetOf(large.store)
 
@@ -89,26 +92,23 @@ test('an endpoint that breaks in the middle of an upload and stays away leaves n
   expect((await readFile(large.local)).length).toBe(large.bytes.length)
 })
 
-test.runIf(runsEveryCase)(
-  'a store with more files than one answer lists is listed whole',
-  async () => {
-    await using store = await openS3Store()
-    const target = targetOf(store)
-    const paths = Array.from(
-      { length: 1050 },
-      (_, at) => `fact_evaluation/${newFilePath(`2026-${String((at % 12) + 1).padStart(2, '0')}`)}`,
+test('a store with more files than one answer lists is listed whole', { tags: 'ci' }, async () => {
+  await using store = await openS3Store()
+  const target = targetOf(store)
+  const paths = Array.from(
+    { length: 1050 },
+    (_, at) => `fact_evaluation/${newFilePath(`2026-${String((at % 12) + 1).padStart(2, '0')}`)}`,
+  )
+  for (let at = 0; at < paths.length; at += 50)
+    await Promise.all(
+      paths.slice(at, at + 50).map((path) => target.putBytes(path, Buffer.from(path))),
     )
-    for (let at = 0; at < paths.length; at += 50)
-      await Promise.all(
-        paths.slice(at, at + 50).map((path) => target.putBytes(path, Buffer.from(path))),
-      )
 
-    const sizes = await target.list()
+  const sizes = await target.list()
 
-    expect([...sizes.keys()].sort()).toEqual(paths.toSorted())
-    expect([...sizes].filter(([path, size]) => size !== path.length)).toEqual([])
-  },
-)
+  expect([...sizes.keys()].sort()).toEqual(paths.toSorted())
+  expect([...sizes].filter(([path, size]) => size !== path.length)).toEqual([])
+})
 
 /** A store that lists uploads, as Amazon's does: that of the tests cannot. */
 async function openListingStore(uploads: readonly string[]) {

@@ -1,4 +1,4 @@
-import type { UploadResult } from '#src/stock/upload/result.ts'
+import type { ListCheck } from '#src/stock/import/list-check.ts'
 import type { ConsoleFixture } from './console-fixture.ts'
 
 /** What the path of a page names: of one rooftop, or of nothing that exists. */
@@ -54,14 +54,20 @@ export async function readTargets({ config, rows }: ConsoleFixture): Promise<rea
 }
 
 /** What a check of a list of one car found. */
-export const readyUpload: UploadResult = {
-  ...{ state: 'ready', encoding: 'utf-8', delimiter: ',', guards: [], why: null, importId: null },
-  mapping: { hasHeader: true, columns: [], questions: [], asked: [] },
-  ...{ sheets: [], sheet: null, preview: null },
+export const readyUpload: ListCheck = {
+  ...{ state: 'ready', mode: 'snapshot', newest: 0, encoding: 'utf-8', delimiter: ',' },
+  mapping: {
+    ...{ status: 'sure', columns: [], key: 'stock_number', absent: [], missing: [] },
+    ...{ hasHeader: true, fingerprint: '', questions: [] },
+  },
+  ...{ first: null, refusals: [] },
   report: {
+    ...{ importId: null, rooftop: '', file: 'list.csv', mode: 'snapshot', status: 'dry-run' },
+    ...{ encoding: 'utf-8', delimiter: ',', sheet: null, entry: null, mapping: [] },
     ...{ records: 1, accepted: 1, rejected: 0, collapsed: 0, skipped: 0 },
     ...{ added: 1, updated: 0, unchanged: 0, removed: 0, reappeared: 0, offStock: 0 },
-    ...{ changes: [], issues: [], warnings: [], missing: [], figures: [] },
+    ...{ changes: [], issueCounts: {}, issueTotals: [], issues: [], warnings: [], missing: [] },
+    ...{ figures: [], rejectsFile: null },
   },
 }
 
@@ -112,6 +118,7 @@ const matrix: Readonly<Record<string, Row>> = {
   '/links': { path: () => '/links', expected: forEngineers },
   '/spend': { path: () => '/spend', expected: forEngineers },
   '/drift': { path: () => '/drift', expected: forEngineers },
+  '/names': { path: () => '/names', expected: forEngineers },
   '/actions': { path: () => '/actions', expected: forEngineers },
   '/reports': { path: () => '/reports', expected: forEngineers },
   '/reports/:view': {

@@ -46,7 +46,7 @@ async function start(
   role: Exclude<Role, null>,
   url = console.url,
 ): Promise<{
-  readonly status: Promise<number>
+  status(): Promise<number>
   readonly end: () => void
   answer: Promise<http.IncomingMessage>
 }> {
@@ -61,7 +61,7 @@ async function start(
   answer.catch(() => undefined)
   return {
     answer,
-    status: answer.then(({ statusCode }) => statusCode!),
+    status: async () => (await answer).statusCode!,
     end: () => request.destroy(),
   }
 }
@@ -90,7 +90,10 @@ test('while files are made slowly, pages answer and their connections are free',
   for (const one of texts) expect([one.slice(0, 4), one.slice(-4)]).toEqual(['PAR1', 'PAR1'])
 }, 60_000)
 
-test('files that are not read stop no sign-in and no page', async () => {
+test('files that are not read stop no sign-in and no page', {
+  tags: 'ci',
+  timeout: 60_000,
+}, async () => {
   await using _long = await reading('cross join generate_series(1, 200000)')
   const files = []
   for (let count = 0; count < 20; count++)
@@ -99,31 +102,34 @@ test('files that are not read stop no sign-in and no page', async () => {
   const link = new URL(await console.link('engineer')).searchParams.get('link')!
   const signedIn = await console.post('/sign-in', { link }, { role: null })
   const page = await console.get('/runs')
-  const statuses = await Promise.all(files.map(({ status }) => status))
+  const statuses = await Promise.all(files.map(({ status }) => status()))
   for (const { end } of files) end()
 
   expect([signedIn.status, page.status]).toEqual([303, 200])
   expect(statuses.filter((status) => status === 200)).toHaveLength(4)
   expect(statuses.filter((status) => status === 429)).toHaveLength(16)
-}, 60_000)
+})
 
-test('after one of two has ended, whichever way, the next starts', async () => {
+test('after one of two has ended, whichever way, the next starts', {
+  tags: 'ci',
+  timeout: 60_000,
+}, async () => {
   await using _long = await reading('cross join generate_series(1, 200000)')
   const first = await start('csv', 'engineer')
   const second = await start('parquet', 'engineer')
-  await Promise.all([first.status, second.status])
+  await Promise.all([first.status(), second.status()])
 
   const third = await console.get(`/reports/${view}?download=csv`)
   first.end()
   await expect.poll(working).toBe(1)
   const fourth = await start('csv', 'engineer')
-  const status = await fourth.status
+  const status = await fourth.status()
   for (const { end } of [second, fourth]) end()
 
   expect([third.status, status]).toEqual([429, 200])
   expect(third.title).toBe('Other downloads are running')
   expect(third.headers.get('content-disposition')).toBe(null)
-}, 60_000)
+})
 
 test('whoever leaves before the first row ends the query', async () => {
   await using _slow = await reading('where pg_sleep(300) is not null')
@@ -135,7 +141,10 @@ test('whoever leaves before the first row ends the query', async () => {
   await expect.poll(working).toBe(0)
 }, 60_000)
 
-test('a download that is not read is ended, and one that is read slowly is not', async () => {
+test('a download that is not read is ended, and one that is read slowly is not', {
+  tags: 'ci',
+  timeout: 60_000,
+}, async () => {
   await using _long = await reading('cross join generate_series(1, 200000)')
   await using app = fastify()
   const { context } = console
@@ -145,7 +154,7 @@ test('a download that is not read is ended, and one that is read slowly is not',
   const read = await start('csv', 'viewer', url)
   const answer = await read.answer
   const slowly = setInterval(() => answer.read(100_000), 50)
-  await Promise.all([unread.status, read.status])
+  await Promise.all([unread.status(), read.status()])
 
   await expect.poll(working, { timeout: 20_000 }).toBe(1)
   const cut = await buffer(await unread.answer).catch((error: Error) => error.message)
@@ -154,7 +163,7 @@ test('a download that is not read is ended, and one that is read slowly is not',
 
   expect(cut).toBe('aborted')
   expect(console.logged.join()).toContain('its reader took less than 64 KB in 0.5 s')
-}, 60_000)
+})
 
 test('a file that fails before its first byte is a page that says so', async () => {
   await using _broken = await reading(

@@ -57,6 +57,7 @@ test.skipIf(isClockShifted)(
 
 test.skipIf(isClockShifted)(
   'a page that waits too long, for a connection or between queries, does not say that the warehouse is away',
+  { tags: 'ci', timeout: 60_000 },
   async () => {
     const long = pageOf(async ({ db }) => {
       for (let part = 0; part < 5; part += 1) await sql`select pg_sleep(2.7)`.execute(db)
@@ -83,7 +84,6 @@ test.skipIf(isClockShifted)(
       for (const part of signedInFrame) expect(text).toContain(part)
     }
   },
-  60_000,
 )
 
 test('a page that tries to write fails, and writes nothing', async () => {

@@ -1,3 +1,4 @@
+import { defaultWire } from '#src/values/wire.ts'
 import { reportedFixture } from '../../support/reports-fixture.ts'
 import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
 
@@ -114,6 +115,8 @@ const rooftop = '(select min(rooftop_id) from core.rooftop)'
 const added = [
   `insert into ops.field_drift (stream, json_path, json_type, classification)
    select 'evaluations', vector, 'string', 'undocumented' from unnest(array['<script>alert(1)</script>', '"><svg/onload=alert(3)>']) as vector`,
+  `insert into ops.moved_field (rooftop_id, stream, setting, configured, paths, evidence, records, run_id)
+   select ${rooftop}, 'evaluations', 'appraisal.evaluation.make', '${JSON.stringify(defaultWire.appraisal.evaluation.make)}', array['<script>alert(1)</script>'], '"><svg/onload=alert(3)>', '{}', ${run}`,
   `insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
    select ${rooftop}, 'evaluations', vector, left(vector, 40), vector, ${run} from unnest(array['<script>alert(1)</script>', '"><svg/onload=alert(3)>']) as vector`,
   `insert into ops.parked (key_name, stream, until, reason) values ('<script>alert(1)</script>', 'pricing', now() + interval '1 hour', '')`,

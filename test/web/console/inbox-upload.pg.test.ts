@@ -7,6 +7,7 @@ import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '#src/stock/folders/inbox-status.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
 import type { InboxServices } from '#src/stock/folders/services.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { age, silent } from '../../stock/folders/inbox-fixture.ts'
 import { aVehicle, listOf, vehicles } from '../../stock/import-fixture.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts'
@@ -42,7 +43,12 @@ async function pass(settings: readonly object[], crashPoint?: InboxServices['cra
   const { pool } = console.fixture.database
   const never = new AbortController().signal
   const services = {
-    ...{ warehouse: { pool, config }, signal: never, stopping: never, log: silent },
+    ...{
+      warehouse: { pool, db: openDb(pool), config },
+      signal: never,
+      stopping: never,
+      log: silent,
+    },
     now: () => new Date(),
     ...(crashPoint === undefined ? {} : { crashPoint }),
   }
@@ -50,7 +56,7 @@ async function pass(settings: readonly object[], crashPoint?: InboxServices['cra
   await age(pool)
   await runPass(services, listInboxes(config))
   const problems = async () =>
-    inboxProblems(await readInboxStatuses(pool, config), config).map(({ what }) => what)
+    inboxProblems(await readInboxStatuses(openDb(pool), config), config).map(({ what }) => what)
   return { problems, what: (await problems()).join() }
 }
 
@@ -123,7 +129,9 @@ test('what is not a list or too large is not stored, and the alert names the pag
   expect(await console.rows('select from ops.stock_upload')).toEqual([])
 })
 
-test('the newest five of a rooftop wait for a week, then their bytes are gone', async () => {
+test('the newest five of a rooftop wait for a week, then their bytes are gone', {
+  tags: 'ci',
+}, async () => {
   for (let at = 0; at < 7; at += 1)
     await drop(unsure.replace('Amount', `Amount ${at}`), `${at}.csv`)
   const stored = await offered()
@@ -158,7 +166,9 @@ test.for([
   },
 )
 
-test('a newer list of the whole stock ends what waits, rows alone do not', async () => {
+test('a newer list of the whole stock ends what waits, rows alone do not', {
+  tags: 'ci',
+}, async () => {
   await drop(unsure, 'monday.csv')
   await drop(listOf(vehicles(2)), 'rows.csv', 'delta')
   const before = await offered()
@@ -170,7 +180,7 @@ test('a newer list of the whole stock ends what waits, rows alone do not', async
   expect(await offered()).toEqual([{ name: 'mine.csv' }])
 })
 
-test('a file that is removed from failed/ no longer waits', async () => {
+test('a file that is removed from failed/ no longer waits', { tags: 'ci' }, async () => {
   await drop(unsure, 'a.csv')
   await drop(unsure.replace('Amount', 'Sum'), 'b.csv')
   const failed = join(home.path, 'in', 'failed')

@@ -230,7 +230,9 @@ test('a failure that a later run fixed is gone, from the list and from the night
   expect(nights.at(-1)!.streams).toEqual({ ok: 30 })
 })
 
-test('rows that differ from their lists make a rooftop incomplete, from the next verification on', async () => {
+test('rows that differ from their lists make a rooftop incomplete, from the next verification on', {
+  tags: 'ci',
+}, async () => {
   await using other = await openConsole({ fixture: await openLoaded(1) })
   await other.rows(jobByHand)
   const { context, config } = other.fixture

@@ -102,3 +102,33 @@ test('a text that names the customer is hidden wherever it is', () => {
   expect(JSON.stringify(masked)).toContain('"Trim":"GX"')
   expect(other).toEqual({ price: 1 })
 })
+
+test('a time that may be a date of birth is hidden at a path that nothing names, and shown where it is documented', () => {
+  const record = {
+    ...{ EvalID: 1001, CreatedAt: '1999-12-31T00:00:00Z' },
+    ...{ Dob: '1951-07-09', Party: { Born: '1988-02-29 00:00:00' } },
+    ...{ Inspected: '2026-03-01', Seen: '2010-01-01T00:00:00Z' },
+  }
+
+  const masked = maskRecord([record], { stream: 'evaluations', naturalKey: '1001' }, wire)
+
+  expect(JSON.parse(JSON.stringify(masked))).toEqual([
+    { ...record, Dob: 'hidden', Party: { Born: 'hidden' } },
+  ])
+})
+
+test('an item of a list without an id shows no text that nothing names', () => {
+  const item = { EntryDate: '2026-03-09T01:00:00Z', Client: 'Pat Example', Stage: 'NEW' }
+
+  const masked = maskRecord(item, { stream: 'evaluations', naturalKey: 'item 7f3a' }, wire)
+  const check = maskRecord(
+    { WatchStatus: 'watching', keeper: 'Pat' },
+    { stream: 'vehicle-checks', naturalKey: 'unknown' },
+    wire,
+  )
+
+  expect(JSON.parse(JSON.stringify([masked, check]))).toEqual([
+    { ...item, Client: 'hidden' },
+    { WatchStatus: 'watching', keeper: 'hidden' },
+  ])
+})

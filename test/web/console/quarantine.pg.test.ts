@@ -214,7 +214,9 @@ test('two people retry one cause: one run, which a worker does, and the records 
   ])
 })
 
-test('one record is retried by its id, and counts an attempt while it does not fit', async () => {
+test('one record is retried by its id, and counts an attempt while it does not fit', {
+  tags: 'ci',
+}, async () => {
   const [row] = await console.rows<{ id: number }>(
     "select quarantine_id as id from ops.quarantine where natural_key = '1002' and resolved_at is null",
   )
@@ -256,7 +258,9 @@ test('a detached retry that no worker takes blocks no nightly sync', async () =>
   expect((await console.get(`/runs/${id}`)).text).toContain('another run has taken the work over')
 })
 
-test('a hundred thousand open records are grouped and retried within the limits of a page', async () => {
+test('a hundred thousand open records are grouped and retried within the limits of a page', {
+  tags: 'ci',
+}, async () => {
   await console.rows(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id)
      select 'pricing', rooftop_id, n::text, jsonb_build_array(jsonb_build_object('path', 'a', 'message', 'cause ' || n % 7)), repeat('x', 500), 1

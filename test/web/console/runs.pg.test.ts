@@ -237,7 +237,9 @@ test('a run that is gone, or a number that is missing, is refused', async () => 
   expect(gone.text).toContain('Run 77777 is not in the warehouse any more')
 })
 
-test('a backfill is paused once and resumed once, and its chain is shown', async () => {
+test('a backfill is paused once and resumed once, and its chain is shown', {
+  tags: 'ci',
+}, async () => {
   const { context } = console
   const { startDetached } = await import('#src/sync/run/run-streams.ts')
   const { evaluations } = await import('#src/streams/evaluations/evaluations.ts')

@@ -278,6 +278,19 @@ describe('drift', () => {
     ])
     expect(title).toBe('Drift')
     expect(text).not.toContain('Battery<b>')
+    expect(text).not.toContain('A column has lost its field')
+  })
+
+  test('a column whose field is gone leads to the names', async () => {
+    await console.rows(
+      "update ops.field_drift set last_seen_at = now() - interval '31 days' where json_path = 'Variant'",
+    )
+
+    const { fields } = await console.json<Drift>('/drift')
+    const { text } = await console.get('/drift')
+
+    expect(fields.find(({ path }) => path === 'Variant')).toMatchObject({ news: 'vanished' })
+    expect(text).toContain('A column has lost its field. <a href="/console/names">Names</a>')
   })
 
   test('warnings are counted by check and listed', async () => {

@@ -204,7 +204,9 @@ test('each car has its prices as a small chart, the same as on its page', async 
   expect(text).toMatch(/<svg role="img" aria-label="Asking \d+ to \d+, market/)
 })
 
-test('the prices of a rooftop are asked for again by who may, and come in', async () => {
+test('the prices of a rooftop are asked for again by who may, and come in', {
+  tags: 'ci',
+}, async () => {
   const asked = async (uid: string, role: 'stock' | 'viewer') =>
     await console.post('/stock', { action: 'reprice', rooftop: uid }, { role })
   const before = await console.rows<{ at: Date }>(

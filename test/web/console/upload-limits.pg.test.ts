@@ -63,7 +63,10 @@ test('whoever may not upload is refused before the list is read', async () => {
   ).toEqual([{ action: 'upload', outcome: 'refused' }])
 }, 60_000)
 
-test('four slow uploads of one person lock out no one else', async () => {
+test('four slow uploads of one person lock out no one else', {
+  tags: 'ci',
+  timeout: 60_000,
+}, async () => {
   const { rooftops } = console.config
   const [first, last] = [rooftops[0]!, rooftops.at(-1)!]
   // A colleague of the same rooftop, and a person of another group.
@@ -99,9 +102,12 @@ test('four slow uploads of one person lock out no one else', async () => {
   expect((await Promise.all(ofGroup.map(answered))).toSorted()).toEqual([409, null])
   expect([await upload('group', last.uid), await upload('engineer', first.uid)]).toEqual([303, 303])
   for (const request of slow) request.destroy()
-}, 60_000)
+})
 
-test('a list that arrives too slowly is ended, and its place is free', async () => {
+test('a list that arrives too slowly is ended, and its place is free', {
+  tags: 'ci',
+  timeout: 60_000,
+}, async () => {
   const rate = { bodyRate: { bytes: 1_000, everyMs: 500 } }
   await using served = await serveConsole(console.fixture, { uploadMegabytes: 1 }, rate)
   const stopped = await begin('stock', served)
@@ -114,10 +120,13 @@ test('a list that arrives too slowly is ended, and its place is free', async () 
   const open = await Promise.race([arriving.status, sleep(1_500, null)])
   clearInterval(drip)
   clearInterval(arrive)
-  const form = uploadForm(listOf(vehicles(3)), 'a.csv', { mode: 'snapshot', rooftop: console.own })
+  const form = uploadForm(listOf(vehicles(3)), 'a.csv', {
+    mode: 'snapshot',
+    rooftop: console.own,
+  })
   const next = await served.post('/stock/upload', form, { role: 'stock' })
 
   expect(ended).toEqual(['cut', 'cut'])
   expect(open).toBe(null)
   expect(next.status).toBe(303)
-}, 60_000)
+})

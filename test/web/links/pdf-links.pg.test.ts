@@ -43,7 +43,7 @@ test.each(['ppsr', 'car_history'] as const)(
   },
 )
 
-test('a link that is valid for five minutes or less is signed again', async () => {
+test('a link that is valid for five minutes or less is signed again', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -62,7 +62,9 @@ test('a link that is valid for five minutes or less is signed again', async () =
   expect(await follow(answer)).toMatchObject({ status: 200 })
 })
 
-test('200 clicks at once on two servers of one warehouse are one call, whichever certificates of the vehicle they name', async () => {
+test('200 clicks at once on two servers of one warehouse are one call, whichever certificates of the vehicle they name', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}, { evalId: 1002 }])
   const searchedAt = new Date('2026-03-08T23:00:00Z')
   const ids = [addCheck(fixture), addCheck(fixture, { evalId: 1002, searchedAt })]
@@ -84,7 +86,9 @@ test('200 clicks at once on two servers of one warehouse are one call, whichever
   expect(await follow(answers[0]!)).toEqual({ status: 200, start: '%PDF-' })
 })
 
-test('clicks on many vehicles at once all end, though each holds a connection while it is signed', async () => {
+test('clicks on many vehicles at once all end, though each holds a connection while it is signed', {
+  tags: 'ci',
+}, async () => {
   const vinOf = (index: number) => `JTMDFREV90D1${String(index).padStart(5, '0')}`
   const drafts = Array.from({ length: 40 }, (_, index) => ({
     evalId: 1 + index,
@@ -103,7 +107,9 @@ test('clicks on many vehicles at once all end, though each holds a connection wh
   expect(fixture.sandbox.requests.count(paths.ppsr) - asked).toBe(40)
 })
 
-test('an evaluation that has vanished since is skipped for another one of the vehicle', async () => {
+test('an evaluation that has vanished since is skipped for another one of the vehicle', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([
     {},
     { evalId: 1002, createdAt: '2026-03-09T23:00:00Z', vanishedAt: '2026-03-11T00:00:00Z' },
@@ -181,7 +187,9 @@ test('a source that is down gives a 503 with Retry-After, and the next click aft
   expect(later.status).toBe(302)
 })
 
-test('a source that is down does not stop a valid link, however soon it expires', async () => {
+test('a source that is down does not stop a valid link, however soon it expires', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -194,7 +202,7 @@ test('a source that is down does not stop a valid link, however soon it expires'
   expect(await follow(answer)).toEqual({ status: 200, start: '%PDF-' })
 })
 
-test('a source that cannot be reached does not stop a valid link', async () => {
+test('a source that cannot be reached does not stop a valid link', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -208,7 +216,9 @@ test('a source that cannot be reached does not stop a valid link', async () => {
   expect(answer.headers.get('location')).toBe(before.headers.get('location'))
 })
 
-test('an id of two dealer groups needs the rooftop, and any rooftop of the group will do', async () => {
+test('an id of two dealer groups needs the rooftop, and any rooftop of the group will do', {
+  tags: 'ci',
+}, async () => {
   const other = { groupId: 'group-2', dealerId: 102, region: 'AU' } as const
   await using fixture = await checkedFixture([{}, { evalId: 2001, rooftopUid: 'other' }], {
     rooftopsOfWorld: [

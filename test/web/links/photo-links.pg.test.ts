@@ -28,7 +28,9 @@ test('50 clicks on the ten photos of an evaluation are one call, and each opens 
   expect(images).toEqual(tenPhotos.map(({ id }) => ['image/svg+xml', `photo ${id}`]))
 })
 
-test('an answer is used for five minutes of the source’s time, and no link for longer', async () => {
+test('an answer is used for five minutes of the source’s time, and no link for longer', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await checkedFixture([{ photos: tenPhotos }])
   await fixture.night()
   await using server = await serveFixture(fixture)
@@ -46,7 +48,9 @@ test('an answer is used for five minutes of the source’s time, and no link for
   expect((await fetch(answer.headers.get('location')!)).status).toBe(200)
 })
 
-test('a removed photo and one of a vanished evaluation get pages that say so', async () => {
+test('a removed photo and one of a vanished evaluation get pages that say so', {
+  tags: 'ci',
+}, async () => {
   const draft = { photos: [{ id: 501 }] }
   await using fixture = await checkedFixture([
     { ...draft, edits: [{ at: '2026-03-11T00:00:00Z', patch: { photos: [] } }] },
@@ -82,7 +86,7 @@ test('a 403 for a photo of an evaluation that still exists is about the key, and
   expect([onePath.status, deadKey.status]).toEqual([503, 503])
 })
 
-test('photo URLs are nowhere in the warehouse', async () => {
+test('photo URLs are nowhere in the warehouse', { tags: 'ci' }, async () => {
   await using fixture = await checkedFixture([{ photos: tenPhotos }])
   addCheck(fixture)
   await fixture.night()

@@ -72,7 +72,7 @@ test('a scrape holds no secret, no address and no name of a dealer', async () =>
   expect(secrets.filter((secret) => text.includes(secret))).toEqual([])
 })
 
-test('series per rooftop appear only when configured', async () => {
+test('series per rooftop appear only when configured', { tags: 'ci' }, async () => {
   await using endpoints = await openEndpoints({ perRooftop: true })
   await endpoints.fixture.night()
 
@@ -101,7 +101,9 @@ test('before the first night every rooftop is late, and its lag counts from sync
   expect(series.has('forecourt_job_late{job="nightly"}')).toBe(false)
 })
 
-test('a coverage gap, a scheduled job and a waiting delivery are reported', async () => {
+test('a coverage gap, a scheduled job and a waiting delivery are reported', {
+  tags: 'ci',
+}, async () => {
   await using endpoints = await openEndpoints()
   const { pool } = endpoints.fixture.database
   await endpoints.fixture.night()
@@ -125,7 +127,9 @@ test('a coverage gap, a scheduled job and a waiting delivery are reported', asyn
   expect(series.get('forecourt_webhook_oldest_waiting_seconds')).toBeGreaterThanOrEqual(120)
 })
 
-test('a part that does not answer does not hide others, and many scrapes read it once', async () => {
+test('a part that does not answer does not hide others, and many scrapes read it once', {
+  tags: 'ci',
+}, async () => {
   await using endpoints = await openEndpoints()
   const { pool } = endpoints.fixture.database
   await endpoints.fixture.night()
@@ -210,17 +214,21 @@ test('an unknown path is 404, and the error of a used port says what to do', asy
 })
 
 const promtool = '/usr/bin/promtool'
-test.skipIf(!existsSync(promtool))('promtool finds no fault with a scrape', async () => {
-  await using endpoints = await openEndpoints({ perRooftop: true })
-  await endpoints.fixture.night()
-  const { text } = await endpoints.get('/metrics')
+test.skipIf(!existsSync(promtool))(
+  'promtool finds no fault with a scrape',
+  { tags: 'ci' },
+  async () => {
+    await using endpoints = await openEndpoints({ perRooftop: true })
+    await endpoints.fixture.night()
+    const { text } = await endpoints.get('/metrics')
 
-  const output = await new Promise<string>((done) => {
-    const child = execFile(promtool, ['check', 'metrics'], (error, stdout, stderr) =>
-      done(`${error?.code ?? 0} ${stdout}${stderr}`),
-    )
-    child.stdin!.end(text)
-  })
+    const output = await new Promise<string>((done) => {
+      const child = execFile(promtool, ['check', 'metrics'], (error, stdout, stderr) =>
+        done(`${error?.code ?? 0} ${stdout}${stderr}`),
+      )
+      child.stdin!.end(text)
+    })
 
-  expect(output).toBe('0 ')
-})
+    expect(output).toBe('0 ')
+  },
+)

@@ -40,7 +40,9 @@ for (const command of someOf(['schedule', 'worker'], 1))
     expect(seriesOf(metrics).get('forecourt_rooftops')).toBe(1)
   })
 
-test('serve answers for its health on its own port, and for its metrics on the operations port alone', async () => {
+test('serve answers for its health on its own port, and for its metrics on the operations port alone', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openSmallFixture()
   const serve = ['serve', '--port', '0', '--log-level', 'debug']
   const [open, apart] = [fixture.start(serve), fixture.start([...serve, '--operations-port', '0'])]
@@ -68,7 +70,9 @@ test('serve answers for its health on its own port, and for its metrics on the o
   expect(ends.map(({ code }) => code)).toEqual([143, 143])
 })
 
-test('a port that another process has is exit 2, and nothing is started', async () => {
+test('a port that another process has is exit 2, and nothing is started', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await openSmallFixture()
   const first = fixture.start(['schedule', '--operations-port', '0'])
   const { port } = new URL(await waitForLog(first, operationsUrl))

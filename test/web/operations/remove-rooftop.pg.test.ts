@@ -12,7 +12,7 @@ const script = new URL('../../../sql/operations/remove-rooftop.sql', import.meta
 let fixture: Fixture
 
 beforeAll(async () => {
-  fixture = await reportedFixture(7, 100)
+  fixture = await reportedFixture(7, 120)
 }, 180_000)
 
 afterAll(async () => {

@@ -5,9 +5,11 @@ import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { startDetached } from '#src/sync/run/run-streams.ts'
 import { isProved } from '#src/sync/verify/verify.ts'
+import { openDb } from '#src/warehouse/db/transaction.ts'
 import { consumeHints } from '#src/web/webhook/consume.ts'
 import { postpone, readDueDeliveries, readDueRooftops } from '#src/web/webhook/due-deliveries.ts'
 import { anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
+import { caseCount } from '../../support/cases.ts'
 import { verifyStream } from '../../support/verify-stream.ts'
 import { differences, sourceTruth, warehouseTruth } from '../../support/warehouse-truth.ts'
 import { minuteMs, now, openWebhookFixture, type WebhookFixture } from './webhook-fixture.ts'
@@ -74,13 +76,16 @@ test('a late completion is in the warehouse before any sync, and what is certifi
   )
 })
 
-test('a thousand deliveries, doubled and shuffled, make one version of each change', async () => {
+test('many deliveries, doubled and shuffled, make one version of each change', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(40) })
   const { fixture } = receiver
   await fixture.night()
   fixture.sandbox.clock.advance(45 * minuteMs)
   const ids = Array.from({ length: 40 }, (_, index) => 1001 + index)
-  const bodies = Array.from({ length: 500 }, (_, index) => {
+  const sent = caseCount(500, 120)
+  const bodies = Array.from({ length: sent }, (_, index) => {
     const evalId = ids[index % ids.length]!
     const UpdatedAt = new Date(now.getTime() - 5 * 86_400_000 - index * 1000).toISOString()
     return { EvalID: evalId, DealerID: (evalId - 1001) % 4 < 2 ? 101 : 102, UpdatedAt }
@@ -99,7 +104,7 @@ test('a thousand deliveries, doubled and shuffled, make one version of each chan
   const [count] = await receiver.rows(
     'select count(*)::int as rows, sum(duplicates)::int as twice from ops.webhook_delivery',
   )
-  expect(count).toEqual({ rows: 500, twice: 500 })
+  expect(count).toEqual({ rows: sent, twice: sent })
   expect(await faults(receiver)).toEqual([])
   expect(await receiver.rows('select distinct version_no from core.evaluation')).toEqual([
     { version_no: 1 },
@@ -108,7 +113,9 @@ test('a thousand deliveries, doubled and shuffled, make one version of each chan
   expect(states).toEqual([{ state: 'processed' }])
 })
 
-test('an export of an edited evaluation makes its next version, and one of an unchanged one none', async () => {
+test('an export of an edited evaluation makes its next version, and one of an unchanged one none', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   await fixture.night()
@@ -131,7 +138,9 @@ test('an export of an edited evaluation makes its next version, and one of an un
   expect(await faults(receiver)).toEqual([])
 })
 
-test('an evaluation from before sync.start is loaded too, and certifies nothing', async () => {
+test('an evaluation from before sync.start is loaded too, and certifies nothing', {
+  tags: 'ci',
+}, async () => {
   const world = lateWorld(4)
   const old = {
     evalId: 500,
@@ -178,7 +187,9 @@ test('an event that the reads do not show yet is read again, and one without an 
   expect(await receiver.rows('select natural_key from ops.vanished')).toEqual([])
 })
 
-test('an event that the reads do not show yet waits as long after an outage as without one', async () => {
+test('an event that the reads do not show yet waits as long after an outage as without one', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   const rule = fixture.sandbox.faults.add({
@@ -212,7 +223,9 @@ test('an event that the reads do not show yet waits as long after an outage as w
   expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 2 }])
 })
 
-test('an evaluation that the named rooftop does not find is read at the rooftop of the group that has it', async () => {
+test('an evaluation that the named rooftop does not find is read at the rooftop of the group that has it', {
+  tags: 'ci',
+}, async () => {
   const gone = {
     evalId: 1001,
     createdAt: day('08T00:00:00'),
@@ -238,7 +251,9 @@ test('an evaluation that the named rooftop does not find is read at the rooftop 
   ).toEqual([{ rooftop_uid: 'rooftop-1', is_there: false }])
 })
 
-test('while the source is down deliveries wait, and they are loaded once it is back', async () => {
+test('while the source is down deliveries wait, and they are loaded once it is back', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   const rule = fixture.sandbox.faults.add({
@@ -255,7 +270,9 @@ test('while the source is down deliveries wait, and they are loaded once it is b
   expect(await receiver.rows('select quarantine_id from ops.quarantine')).toEqual([])
 })
 
-test('an evaluation that could not be read is not quarantined: its delivery waits', async () => {
+test('an evaluation that could not be read is not quarantined: its delivery waits', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   const rule = fixture.sandbox.faults.add({
@@ -315,11 +332,11 @@ test('a delivery that a run has postponed does not also count as failed', async 
   for (const evalId of [1001, 1002]) await receiver.post({ EvalID: evalId, DealerID: 101 })
   await pool.query("update ops.webhook_delivery set due_at = now() - interval '1 minute'")
   const { sourceId } = receiver.fixture.context.queue
-  const [rooftop] = await readDueRooftops(pool, sourceId)
-  const due = await readDueDeliveries(pool, sourceId, rooftop!.rooftopId)
+  const [rooftop] = await readDueRooftops(openDb(pool), sourceId)
+  const due = await readDueDeliveries(openDb(pool), sourceId, rooftop!.rooftopId)
   await pool.query('update ops.webhook_delivery set due_at = now() where eval_id = 1001')
 
-  await postpone(pool, due, 'it failed')
+  await postpone(openDb(pool), due, 'it failed')
 
   expect([rooftop!.uid, due.ids.length]).toEqual(['rooftop-1', 2])
   expect(
@@ -341,7 +358,7 @@ test('rooftops with due deliveries come longest waiting first, without the exclu
     await receiver.post({ EvalID: evalId, DealerID })
   const { sourceId } = receiver.fixture.context.queue
   const uids = async (except: string[]) =>
-    (await readDueRooftops(pool, sourceId, except)).map(({ uid }) => uid)
+    (await readDueRooftops(openDb(pool), sourceId, except)).map(({ uid }) => uid)
   await pool.query("update ops.webhook_delivery set due_at = now() + interval '1 hour'")
   expect(await uids([])).toEqual([])
   await pool.query(

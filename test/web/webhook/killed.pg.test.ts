@@ -22,7 +22,10 @@ async function startServe(cwd: string): Promise<{ child: Child; url: string }> {
   return { child, url: listening()! }
 }
 
-test('deliveries that serve accepted are loaded by the next serve, though it was killed before it loaded any', async () => {
+test('deliveries that serve accepted are loaded by the next serve, though it was killed before it loaded any', {
+  tags: 'ci',
+  timeout: 180_000,
+}, async () => {
   const evaluations = Array.from({ length: 20 }, (_, index) =>
     anEvaluation({ evalId: 1001 + index }),
   )
@@ -65,7 +68,7 @@ test('deliveries that serve accepted are loaded by the next serve, though it was
   expect((await database.pool.query('select from core.evaluation')).rowCount).toBe(20)
   expect(code).toBe(143)
   expect(stderr).not.toContain(secret)
-}, 180_000)
+})
 
 test('a serve that is older than the warehouse ends with 1 instead of accepting what it cannot load', async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1001 })] })

@@ -5,12 +5,9 @@ import { type SpanState, type StateSpan, spanStates } from '../charts/calendar.t
 import type { TimeSpan } from '../charts/scale.ts'
 import { durationText } from '../parts/instant.ts'
 
-/** A span of a rooftop with a state. Instants are texts. */
-export interface Span {
+/** A span of a rooftop with a state. */
+export interface Span extends StateSpan {
   readonly uid: string
-  readonly state: SpanState
-  readonly from: string
-  readonly until: string
   /** Open records in quarantine of its windows; 0 for another state. */
   readonly records: number
 }
@@ -52,7 +49,7 @@ export async function readSpans(
       left join core.stream_at_work as w on w.rooftop_id = chosen.rooftop_id and w.stream = c.stream
       where c.stream = ${stream}
     ), held as (${heldSpans(stream, { from, until })})
-    select rooftop_uid as uid, state, to_json(lower(part)) #>> '{}' as "from", to_json(upper(part)) #>> '{}' as until, records
+    select rooftop_uid as uid, state, lower(part) as "from", upper(part) as until, records
     from (
       select rooftop_uid, state, part, 0 as records from status
       cross join lateral (
@@ -110,11 +107,6 @@ export async function countUnplaced(
   return rows[0]!.records
 }
 
-/** The span for a chart. */
-export function chartSpan({ state, from, until }: Span): StateSpan {
-  return { state, from: new Date(from), until: new Date(until) }
-}
-
 /** What is wrong with a rooftop in words: `1 gap of 3 days, 40 in quarantine`; `complete` where nothing is. */
 export function spanSummary(spans: readonly Span[]): string {
   if (spans.length === 0) return 'nothing was asked for'
@@ -131,7 +123,7 @@ export function spanSummary(spans: readonly Span[]): string {
 }
 
 function totalSeconds(spans: readonly Span[]): number {
-  const ms = spans.reduce((sum, { from, until }) => sum + Date.parse(until) - Date.parse(from), 0)
+  const ms = spans.reduce((sum, { from, until }) => sum + until.getTime() - from.getTime(), 0)
   return ms / 1000
 }
 

@@ -22,8 +22,8 @@ export interface FieldNews {
   readonly below: number
   /** A value with each letter as A or a and each digit as 9; null: hidden, or none in the newest records. */
   readonly example: string | null
-  readonly firstSeenAt: string
-  readonly lastSeenAt: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
   readonly seen: number
 }
 
@@ -50,8 +50,8 @@ export async function readFieldNews(
       from ops.field_drift join span using (stream)
     )
     select stream, json_path as path, array_agg(json_type order by seen desc, json_type) as types, news,
-      bool_and(classification = 'documented') as "isDocumented", to_json(min(first_seen_at)) #>> '{}' as "firstSeenAt",
-      to_json(max(last_seen_at)) #>> '{}' as "lastSeenAt", sum(seen)::float8 as seen
+      bool_and(classification = 'documented') as "isDocumented", min(first_seen_at) as "firstSeenAt",
+      max(last_seen_at) as "lastSeenAt", sum(seen)::float8 as seen
     from judged where news is not null
     group by stream, json_path, news
     order by array_position(array['new', 'vanished', 'missing', 'undocumented'], news),

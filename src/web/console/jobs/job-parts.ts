@@ -27,10 +27,16 @@ export function drawLast(last: JobRun | null, zone: string): Content {
 
 const onTimeSeconds = 60
 
+/** When a run was due and when it began; as text in the answer of `forecourt status`. */
+interface Began {
+  readonly slotAt: Date | string | null
+  readonly startedAt: Date | string
+}
+
 /** Whether a run began on time. */
-export function punctuality({ slotAt, startedAt }: Pick<JobRun, 'slotAt' | 'startedAt'>): string {
+export function punctuality({ slotAt, startedAt }: Began): string {
   if (slotAt === null) return 'by hand'
-  const seconds = (Date.parse(startedAt) - Date.parse(slotAt)) / 1000
+  const seconds = (Number(new Date(startedAt)) - Number(new Date(slotAt))) / 1000
   return seconds <= onTimeSeconds ? 'on time' : `${durationText(seconds)} late`
 }
 

@@ -30,11 +30,12 @@ export function findSchedulerProblem(
 ): Problem | null {
   const scheduled = Object.values(jobs).filter(({ nextSlotAt }) => nextSlotAt !== null)
   if (scheduled.length === 0 || findSchedulerState(processes, jobs) !== 'none') return null
+  const newest = findNewestRun(jobs)?.last
   return {
     ...{ rank: 2, word: 'No scheduler', tone: 'bad', what: 'No job starts by itself' },
     detail: `${plural(scheduled.length, 'job')} of the config`,
     why: 'No scheduler is alive, and no job was run by hand lately: start "forecourt schedule", or let cron start "forecourt run".',
-    since: findNewestRun(jobs)?.last?.startedAt ?? null,
+    since: newest ? new Date(newest.startedAt) : null,
     link: { label: 'Show the jobs', path: '/jobs' },
   }
 }

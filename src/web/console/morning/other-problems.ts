@@ -2,15 +2,23 @@ import { sql } from 'kysely'
 import { shortKey } from '../../../api/sources/key-advice.ts'
 import type { Config } from '../../../app/config/read.ts'
 import { allStreams } from '../../../streams/all.ts'
+import {
+  groupMoved,
+  type MovedName,
+  type MovedRow,
+  movedTexts,
+} from '../../../sync/explain/moved-fields.ts'
 import { readCauses } from '../../../sync/explain/quarantine-list.ts'
 import { retriableBy } from '../../../sync/records/retry-quarantined.ts'
 import type { KeyState } from '../../../sync/run/key-states.ts'
+import type { JsonPath } from '../../../values/json-path.ts'
 import { listText, plural } from '../../../values/text.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../../warehouse/db/run-source.ts'
 import { readSourceNow } from '../../../warehouse/db/source-now.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { readExpiringLinks } from '../../links/link-status.ts'
 import type { Problem } from '../../morning/problems.ts'
+import { evaluationRecords } from '../evaluation/payloads.ts'
 import type { JobFigures } from '../jobs/read-jobs.ts'
 
 interface Sources {
@@ -29,6 +37,7 @@ export async function readOtherProblems({ db, jobs, config, keys }: Sources): Pr
     ...keys.flatMap(keyProblems),
     ...(await linkProblems(db, config)),
     ...(await watchProblems(db)),
+    ...(await nameProblems(db, config)),
   ]
 }
 
@@ -36,20 +45,23 @@ function jobProblems(jobs: Sources['jobs']): Problem[] {
   const bad = Object.entries(jobs).filter(
     ([, { status }]) => status === 'late' || status === 'failed',
   )
-  return bad.map(([name, { status, does, error, last, lateSince }]) => ({
-    ...{ rank: 2, word: status === 'late' ? 'Late' : 'Failed', tone: 'bad', what: `Job ${name}` },
-    detail: does,
-    why: error ?? 'its process ended before the job did',
-    since: lateSince ?? last?.finishedAt ?? last?.startedAt ?? null,
-    link: { label: 'Show the job', path: `/jobs/${name}` },
-  }))
+  return bad.map(([name, { status, does, error, last, lateSince }]) => {
+    const since = lateSince ?? last?.finishedAt ?? last?.startedAt
+    return {
+      ...{ rank: 2, word: status === 'late' ? 'Late' : 'Failed', tone: 'bad', what: `Job ${name}` },
+      detail: does,
+      why: error ?? 'its process ended before the job did',
+      since: since === undefined ? null : new Date(since),
+      link: { label: 'Show the job', path: `/jobs/${name}` },
+    }
+  })
 }
 
 /** Detached runs that no worker takes, and backfills that were paused and that no run continues. */
 async function runProblems(db: Db, config: Config): Promise<Problem[]> {
   const { rows } = await sql<OpenRun & { status: string }>`
     select run_id::float8 as "runId", command, status,
-      to_json(case status when 'paused' then coalesce(finished_at, heartbeat_at) else heartbeat_at end) #>> '{}' as since,
+      case status when 'paused' then coalesce(finished_at, heartbeat_at) else heartbeat_at end as since,
       ${sql.raw(sourceOfRun)} as source
     from ops.run
     where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute'
@@ -66,7 +78,7 @@ async function runProblems(db: Db, config: Config): Promise<Problem[]> {
 interface OpenRun {
   readonly runId: number
   readonly command: string
-  readonly since: string
+  readonly since: Date
   readonly source: RunSource | null
 }
 
@@ -109,7 +121,7 @@ async function quarantineProblems(db: Db, config: Config): Promise<Problem[]> {
         3,
       )}, one cause`,
       why: `${path}: ${message}`,
-      since: firstSeenAt.toISOString(),
+      since: firstSeenAt,
       link: {
         label: `Show ${plural(records, 'record')}`,
         path: `/quarantine?cause=${cause}`,
@@ -135,7 +147,7 @@ function keyProblems({ key, parked, blockedUntil, throttledAt }: KeyState): Prob
           {
             ...row(blockedUntil.toISOString(), 'The service asked to wait'),
             ...{ rank: 6, word: 'Blocked', detail: 'all streams' },
-            since: throttledAt?.toISOString() ?? null,
+            since: throttledAt,
           },
         ]
       : []),
@@ -193,4 +205,63 @@ async function watchProblems(db: Db): Promise<Problem[]> {
       link: { label: 'Show the watches', path: '/links' },
     },
   ]
+}
+
+/** From how many evaluations on, and how many names of them at least must be missing. */
+const enoughEvaluations = 20
+const manyNames = 5
+
+/** Names of `wire.appraisal.evaluation` that no evaluation had: their columns are empty. Also fields that newer answers do not have. */
+async function nameProblems(db: Db, config: Config): Promise<Problem[]> {
+  const { wire } = config
+  const names = Object.entries<JsonPath>(wire.appraisal.evaluation)
+  const paths = names.flatMap(([name, configured]) =>
+    [configured].flat().map((path) => [name, path]),
+  )
+  const { rows } = await sql<{
+    missing: string[] | null
+    since: Date | null
+    moved: MovedRow[] | null
+  }>`
+    with evaluations as (
+      select min(first_seen_at) as since from ops.field_drift
+      where stream = ${evaluationRecords.name} and json_path = 'EvalID' having sum(seen) >= ${enoughEvaluations}
+    ), name as (
+      select setting, bool_or(exists (
+        select from ops.field_drift
+        where stream = ${evaluationRecords.name} and replace(json_path, '[]', '') = path and json_type <> 'null')) as is_seen
+      from unnest(${paths.map(([name]) => name)}::text[], ${paths.map(([, path]) => path)}::text[]) as configured (setting, path)
+      group by setting
+    )
+    select array_agg(setting order by setting) filter (where not is_seen) as missing, since, (
+      select jsonb_agg(to_jsonb(moved_field) || jsonb_build_object('uid', rooftop_uid)) from ops.moved_field join core.rooftop using (rooftop_id)
+    ) as moved
+    from name cross join evaluations group by since`.execute(db)
+  const [found] = rows
+  const { missing = null, since = null } = found ?? {}
+  const moved = movedProblems(groupMoved(found?.moved ?? [], allStreams, config), config)
+  if (missing === null || missing.length < manyNames) return moved
+  return [
+    ...moved,
+    {
+      ...{ rank: 4, word: 'Names', tone: 'warn', since },
+      what: `${missing.length} of ${plural(names.length, 'column')} of evaluations`,
+      detail: listText(missing, 3),
+      why: 'No evaluation had the fields that wire.appraisal.evaluation names: the service may use other names.',
+      link: { label: 'Show the names', path: '/names' },
+    },
+  ]
+}
+
+function movedProblems(moved: readonly MovedName[], { rooftops }: Config): Problem[] {
+  const names = new Map(rooftops.map(({ uid, name }) => [uid, name]))
+  return movedTexts(moved).map(({ names: fields, what, why, cure }) => {
+    const where = new Set(fields.flatMap((one) => one.rooftops.map((uid) => names.get(uid)!)))
+    return {
+      ...{ rank: 4, word: 'Names', tone: 'warn', what, detail: listText([...where], 3) },
+      why: `${listText(why, 3)}. ${cure}`,
+      since: new Date(fields.map((one) => one.since).sort()[0]!),
+      link: { label: 'Show the drift', path: '/drift' },
+    }
+  })
 }

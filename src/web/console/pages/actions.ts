@@ -9,7 +9,7 @@ import { numbers, table } from '../parts/table.ts'
 
 interface ActionRow {
   readonly id: number
-  readonly at: string
+  readonly at: Date
   readonly email: string
   readonly role: string
   readonly action: string
@@ -35,7 +35,7 @@ export const actions = definePage({
     const { who = '' } = query
     const ofOne = who === '' ? sql`true` : sql`email = ${emailKey(who)}`
     const { rows } = await sql<ActionRow>`
-      select action_id as id, to_json(at) #>> '{}' as at, email, role, action, target, shown_count as "shownCount",
+      select action_id as id, at, email, role, action, target, shown_count as "shownCount",
         outcome, message, run_id as "runId"
       from ops.console_action where action_id < ${idBefore(query['before'])} and ${ofOne}
       order by action_id desc limit ${pageSize + 1}`.execute(db)

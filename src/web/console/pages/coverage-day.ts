@@ -16,7 +16,7 @@ import {
   spanWords,
 } from '../charts/calendar.ts'
 import { dayName, type TimeSpan } from '../charts/scale.ts'
-import { chartSpan, findDoubts, readSpans, type Span, spanSummary } from '../coverage/spans.ts'
+import { findDoubts, readSpans, type Span, spanSummary } from '../coverage/spans.ts'
 import { ActionRefused, definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { actionButton } from '../parts/form.ts'
@@ -25,11 +25,11 @@ import { numbers, table } from '../parts/table.ts'
 import { hasWorker } from '../parts/workers.ts'
 import { startRunForWorkers } from '../start-run.ts'
 
-/** What one listing of a window proved. Instants are texts. */
+/** What one listing of a window proved. */
 interface Certificate {
-  readonly from: string
-  readonly until: string
-  readonly listedAt: string
+  readonly from: Date
+  readonly until: Date
+  readonly listedAt: Date
   readonly listed: number
   readonly loaded: number
   readonly quarantined: number
@@ -77,7 +77,7 @@ export const coverageDay = definePage({
     const { uid, name, timezone } = rooftop
     return {
       ...{ uid, name, timezone, day, stream: stream.name },
-      ...{ from: span.from.toISOString(), until: span.until.toISOString() },
+      span,
       certificates: await readCertificates(db, coverageDay),
       spans: await readSpans(db, stream.name, [uid], span),
       hasWorker: hasWorker(await readProcesses(db, config)),
@@ -89,7 +89,7 @@ export const coverageDay = definePage({
   zone: ({ timezone }) => timezone,
   draw(data, { person, now }) {
     const { uid, name, stream } = data
-    const isFuture = new Date(data.from) > now
+    const isFuture = data.span.from > now
     return html`<p>${dayLink(data, -1, 'The day before')} · ${dayLink(data, 1, 'The day after')} · <a href="/console/coverage?stream=${stream}">Coverage of all rooftops</a> · <a href="/console/rooftops/${encodeURIComponent(uid)}">${name}</a></p>
 ${drawDay(data)}
 <h2>What is missing</h2>
@@ -123,9 +123,8 @@ ${drawCertificates(data)}`
   },
 })
 
-type Data = Readonly<
-  Record<'uid' | 'name' | 'timezone' | 'day' | 'stream' | 'from' | 'until', string>
-> & {
+type Data = Readonly<Record<'uid' | 'name' | 'timezone' | 'day' | 'stream', string>> & {
+  readonly span: TimeSpan
   readonly certificates: readonly Certificate[]
   readonly spans: readonly Span[]
   readonly hasWorker: boolean
@@ -136,12 +135,11 @@ function dayLink({ uid, day, stream }: Data, days: number, text: string): Html {
 }
 
 function drawDay(data: Data): Html {
-  const { name, timezone, spans } = data
-  const frame = { from: new Date(data.from), until: new Date(data.until) }
+  const { name, timezone, span: frame, spans } = data
   const words = spanSummary(spans)
   return html`${calendarPatterns}${calendarLegend}
 <figure><figcaption>${words}</figcaption><div class="scroll" role="group" tabindex="0" aria-label="The hours of the day">${calendarAxis(frame, timezone)}
-${calendarRow({ summary: `${name}: ${words}`, frame, zone: timezone, spans: spans.map(chartSpan) })}</div></figure>`
+${calendarRow({ summary: `${name}: ${words}`, frame, zone: timezone, spans })}</div></figure>`
 }
 
 function drawMissing({ timezone, spans, stream, uid }: Data): Html {
@@ -209,7 +207,7 @@ async function readCertificates(
   { rooftop, stream, span }: CoverageDay,
 ): Promise<Certificate[]> {
   const { rows } = await sql<Certificate>`
-    select to_json(window_from) #>> '{}' as "from", to_json(window_until) #>> '{}' as until, to_json(listed_at) #>> '{}' as "listedAt",
+    select window_from as "from", window_until as until, listed_at as "listedAt",
       listed, loaded, quarantined, vanished, proof, settled as "isSettled", run_id::float8 as "runId"
     from ops.window_certificate
     where rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = ${rooftop.uid}) and stream = ${stream.name}

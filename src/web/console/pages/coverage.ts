@@ -20,14 +20,7 @@ import {
   zoomed,
   zooms,
 } from '../coverage/frame.ts'
-import {
-  chartSpan,
-  countUnplaced,
-  findDoubts,
-  readSpans,
-  type Span,
-  spanSummary,
-} from '../coverage/spans.ts'
+import { countUnplaced, findDoubts, readSpans, type Span, spanSummary } from '../coverage/spans.ts'
 import { countNights, type DayEnd, nightStrip, readDayEnds } from '../morning/nights.ts'
 import { definePage, Redirect } from '../page.ts'
 import { badge } from '../parts/badge.ts'
@@ -148,7 +141,7 @@ ${table({
       html`<a href="/console/rooftops/${encodeURIComponent(uid)}">${name}</a><small>${words}, ${timezone}</small>`,
       calendarRow({
         summary: `${name}: ${words}`,
-        ...{ frame, zone: timezone, spans: rooftopSpans.map(chartSpan) },
+        ...{ frame, zone: timezone, spans: rooftopSpans },
       }),
     ]
   }),
@@ -171,7 +164,7 @@ function drawDoubts({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
       const { name, timezone } = byUid.get(uid)!
       const { word, tone } = spanWords[state]
       const count = state === 'quarantine' ? `${records.toLocaleString('en')} ` : ''
-      const day = localDay(new Date(from), timezone)
+      const day = localDay(from, timezone)
       return [
         name,
         instant(from, timezone),

@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { allStreams } from '../../../streams/all.ts'
+import { type MovedName, movedTexts, readMovedNames } from '../../../sync/explain/moved-fields.ts'
 import { html } from '../../../values/html.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { type FieldNews, type News, readFieldNews } from '../drift/fields.ts'
@@ -14,7 +16,7 @@ interface CheckRow {
   readonly check: string
   /** At most 10,001. */
   readonly records: number
-  readonly newestAt: string
+  readonly newestAt: Date
 }
 
 interface WarningRow {
@@ -22,7 +24,7 @@ interface WarningRow {
   readonly rooftop: string | null
   readonly key: string
   readonly detail: string
-  readonly seenAt: string
+  readonly seenAt: Date
   readonly runId: number
 }
 
@@ -52,7 +54,8 @@ export const drift = definePage({
     const { stream = '', check = '' } = query
     if (stream !== '' && check !== '')
       return { stream, check, warnings: await readWarnings(db, stream, check) }
-    return { ...(await readFieldNews(db, config, maxFields)), checks: await readChecks(db) }
+    const moved = await readMovedNames(db, allStreams, config)
+    return { ...(await readFieldNews(db, config, maxFields)), moved, checks: await readChecks(db) }
   },
   question: ({ check }) =>
     html`Did the service change under us?${check !== undefined && html` <a href="/console/drift">All checks</a>`}`,
@@ -72,7 +75,7 @@ async function readChecks(db: Db): Promise<CheckRow[]> {
         where (other.stream, other.check_name) > (found.stream, found.check_name)
         order by stream, check_name limit 1) as next
     )
-    select stream, check_name as "check", records, to_json(newest_at) #>> '{}' as "newestAt"
+    select stream, check_name as "check", records, newest_at as "newestAt"
     from found
     cross join lateral (
       select count(*)::int as records from (
@@ -87,7 +90,7 @@ async function readChecks(db: Db): Promise<CheckRow[]> {
 
 async function readWarnings(db: Db, stream: string, check: string): Promise<WarningRow[]> {
   const { rows } = await sql<WarningRow>`
-    select rooftop_uid as uid, rooftop_name as rooftop, natural_key as key, detail, to_json(seen_at) #>> '{}' as "seenAt",
+    select rooftop_uid as uid, rooftop_name as rooftop, natural_key as key, detail, seen_at as "seenAt",
       run_id as "runId"
     from ops.data_quality left join core.rooftop using (rooftop_id)
     where stream = ${stream} and check_name = ${check} order by seen_at desc limit 50`.execute(db)
@@ -95,15 +98,17 @@ async function readWarnings(db: Db, stream: string, check: string): Promise<Warn
 }
 
 interface DriftData {
+  readonly moved: readonly MovedName[]
   readonly fields: readonly FieldNews[]
   readonly hasMore: boolean
   readonly checks: readonly CheckRow[]
 }
 
-function drawDrift({ fields, hasMore, checks }: DriftData, { config }: PageRequest) {
+function drawDrift({ fields, moved, hasMore, checks }: DriftData, { config }: PageRequest) {
   const zone = config.console!.timezone
   const used = [...new Set(fields.map(({ news }) => news))]
-  return html`<h2>Fields of the answers</h2>
+  return html`${moved.length > 0 && drawMoved(moved, config)}<h2>Fields of the answers</h2>
+${fields.some(({ news, column }) => news === 'vanished' && column !== null) && html`<p>A column has lost its field. <a href="/console/names">Names</a> says whether it moved, and to which path.</p>`}
 ${table({
   caption: 'New and vanished fields first, then what came most often',
   columns: ['Field', 'Stream', 'Type', 'News', numbers('Seen'), 'First', 'Last'],
@@ -133,6 +138,30 @@ ${table({
   ]),
   empty: 'None. A warning goes when a later read of its record has the problem no more.',
 })}`
+}
+
+/** Settings whose field newer answers do not have, and what to do. */
+function drawMoved(moved: readonly MovedName[], { console, rooftops }: PageRequest['config']) {
+  const names = new Map(rooftops.map(({ uid, name }) => [uid, name]))
+  return html`<h2>Fields that moved</h2>
+${movedTexts(moved).map(
+  ({ names: fields, what, cure }) => html`<p>${what}. ${cure}</p>
+${table({
+  caption: what,
+  columns: ['Setting', 'Was at', 'Probably at', 'Evidence', 'Rooftops', 'Since'],
+  rows: fields.map((one) => [
+    html`<code>${one.setting}</code>`,
+    html`<code>${[one.configured].flat().join(', ')}</code>`,
+    one.paths.length === 0
+      ? 'not known'
+      : one.paths.map((path) => html`<div><code>${path}</code></div>`),
+    one.evidence,
+    one.rooftops.map((uid) => names.get(uid)!).join(', '),
+    instant(one.since, console!.timezone),
+  ]),
+  empty: 'None.',
+})}`,
+)}`
 }
 
 interface WarningData {

@@ -15,9 +15,9 @@ import { table } from '../parts/table.ts'
 /** A run of the job. */
 interface JobRunRow {
   readonly id: number
-  readonly slotAt: string | null
-  readonly startedAt: string
-  readonly finishedAt: string | null
+  readonly slotAt: Date | null
+  readonly startedAt: Date
+  readonly finishedAt: Date | null
   readonly status: string
   /** Above 1: taken over from a process that ended. */
   readonly attempt: number
@@ -33,8 +33,8 @@ async function readJobRuns(
   { name, before }: { readonly name: string; readonly before: number },
 ): Promise<JobRunRow[]> {
   const { rows } = await sql<JobRunRow>`
-    select fire_id as id, to_json(slot_at) #>> '{}' as "slotAt", to_json(claimed_at) #>> '{}' as "startedAt",
-      to_json(finished_at) #>> '{}' as "finishedAt", status, attempt, host, error,
+    select fire_id as id, slot_at as "slotAt", claimed_at as "startedAt",
+      finished_at as "finishedAt", status, attempt, host, error,
       -- While it is running, its runs are those of its command since then.
       case when status = 'running' then array(
           select run_id from ops.run where run.source_id = job_fire.source_id and command = 'run ' || job_name and started_at >= claimed_at and run.status = 'running' order by 1)
@@ -75,7 +75,7 @@ ${table({
     html`${instant(row.startedAt, zone, { seconds: true })}<small>${punctuality(row)}</small>`,
     row.finishedAt === null
       ? 'not ended'
-      : durationText((Date.parse(row.finishedAt) - Date.parse(row.startedAt)) / 1000),
+      : durationText((row.finishedAt.getTime() - row.startedAt.getTime()) / 1000),
     html`${statusBadge(row.status)}${row.attempt > 1 && html`<small>attempt ${row.attempt}, taken over on ${row.host}</small>`}`,
     row.runIds.map((id) => html`${link(id, `/runs/${id}`)} `),
     row.error ?? '',

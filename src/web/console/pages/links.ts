@@ -25,7 +25,7 @@ interface WatchRow {
   readonly vin: string
   readonly stockNo: string
   readonly stockUid: string
-  readonly endsAt: string
+  readonly endsAt: Date
   readonly daysLeft: number
 }
 
@@ -36,19 +36,19 @@ interface FailureRow {
   readonly ask: string
   readonly evaluations: number
   readonly reason: string | null
-  readonly lastAt: string | null
+  readonly lastAt: Date | null
 }
 
 /** Reads that a refused key stops. */
 interface RefusedRow {
   readonly key: string
   readonly evaluations: number
-  readonly lastAt: string | null
+  readonly lastAt: Date | null
 }
 
 interface ParkedRow {
   readonly keyName: string
-  readonly until: string
+  readonly until: Date
   readonly reason: string
 }
 
@@ -183,7 +183,7 @@ function lifeNames(bounds: readonly number[]): string[] {
 async function readRefused(db: Db): Promise<RefusedRow[]> {
   const { rows } = await sql<RefusedRow>`
     select refused_key as key, count(*)::int as evaluations,
-      to_json(max(case when isfinite(last_asked_at) then last_asked_at end)) #>> '{}' as "lastAt"
+      max(case when isfinite(last_asked_at) then last_asked_at end) as "lastAt"
     from core.rooftop join ops.enrichment_state using (rooftop_id)
     where stream = 'vehicle-checks' and failures > 0 and ops.is_refused(refused_key, rooftop_uid)
     group by refused_key order by refused_key`.execute(db)
@@ -194,7 +194,7 @@ async function readRefused(db: Db): Promise<RefusedRow[]> {
 async function readFailures(db: Db): Promise<FailureRow[]> {
   const { rows } = await sql<FailureRow>`
     select rooftop_uid as uid, rooftop_name as rooftop, ask, count(*)::int as evaluations, detail as reason,
-      to_json(max(case when isfinite(last_asked_at) then last_asked_at end)) #>> '{}' as "lastAt"
+      max(case when isfinite(last_asked_at) then last_asked_at end) as "lastAt"
     from core.rooftop join ops.enrichment_state using (rooftop_id)
     where stream = 'vehicle-checks' and failures > 0 and refused_key is null
     group by rooftop_uid, rooftop_name, ask, detail order by evaluations desc, uid, ask, detail limit 50`.execute(
@@ -205,7 +205,7 @@ async function readFailures(db: Db): Promise<FailureRow[]> {
 
 async function readParked(db: Db): Promise<ParkedRow[]> {
   const { rows } = await sql<ParkedRow>`
-    select key_name as "keyName", to_json(until) #>> '{}' as until, reason from ops.parked
+    select key_name as "keyName", until, reason from ops.parked
     where stream = 'vehicle-checks' and until > now() order by key_name`.execute(db)
   return rows
 }
@@ -213,7 +213,7 @@ async function readParked(db: Db): Promise<ParkedRow[]> {
 async function readWatches(db: Db): Promise<WatchRow[]> {
   const { rows } = await sql<WatchRow>`
     select searched.rooftop_uid as uid, searched.rooftop_name as rooftop, eval_id as "evalId", vin, stock_no as "stockNo",
-      owner.rooftop_uid as "stockUid", to_json(watch_ends_at) #>> '{}' as "endsAt", days_left::float8 as "daysLeft"
+      owner.rooftop_uid as "stockUid", watch_ends_at as "endsAt", days_left::float8 as "daysLeft"
     from mart.watch_expiry as watch
     join core.rooftop as searched using (rooftop_id)
     join core.rooftop as owner on owner.rooftop_id = stock_rooftop_id

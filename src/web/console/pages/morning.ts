@@ -2,6 +2,7 @@ import { allStreams } from '../../../streams/all.ts'
 import { listRuns, type RunSummary } from '../../../sync/explain/run-history.ts'
 import { readKeyStates } from '../../../sync/run/key-states.ts'
 import { type Html, html } from '../../../values/html.ts'
+import { earliest, latest } from '../../../values/instant.ts'
 import { plural } from '../../../values/text.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
 import { type Problem, sortProblems, streamProblems } from '../../morning/problems.ts'
@@ -80,7 +81,7 @@ function drawProblems(problems: readonly Problem[], zone: string, now: Date): Ht
       why,
       since === null
         ? '–'
-        : html`${shortInstant(since, zone, now)}<small>${agoText(new Date(since), now)}</small>`,
+        : html`${shortInstant(since, zone, now)}<small>${agoText(since, now)}</small>`,
       html`<a class="button" href="/console${link.path}">${link.label}</a>`,
     ]),
     empty:
@@ -96,7 +97,7 @@ function drawRunning(running: readonly RunSummary[], zone: string, now: Date): H
     rows: running.map(({ runId, command, streams, rooftops, counts, startedAt, isAtWork }) => [
       html`<a href="/console/runs/${runId}">${runId} ${command}</a> ${isAtWork ? badge('running', 'quiet') : badge('no process', 'bad')}
 <small>${streams.join(', ')} · ${counts.listed.toLocaleString('en')} listed · ${(counts.inserted + counts.updated).toLocaleString('en')} changed</small>`,
-      html`${shortInstant(startedAt.toISOString(), zone, now)}<small>${agoText(startedAt, now)}</small>`,
+      html`${shortInstant(startedAt, zone, now)}<small>${agoText(startedAt, now)}</small>`,
       `${rooftops.all - rooftops.open} of ${rooftops.all}`,
     ]),
     empty: 'Nothing is running.',
@@ -105,15 +106,8 @@ function drawRunning(running: readonly RunSummary[], zone: string, now: Date): H
 
 /** The three clocks of each stream: of the rooftop that is furthest behind, and the newest fact of all. */
 function drawFreshness(states: readonly StreamState[], zone: string, now: Date): Html {
-  const time = (at: string | null, otherwise: string) =>
+  const time = (at: Date | null, otherwise: string) =>
     at === null ? otherwise : shortInstant(at, zone, now)
-  const earliest = (times: readonly (string | null)[]) =>
-    times.includes(null) ? null : (times.map((time) => time!).sort()[0] ?? null)
-  const newest = (times: readonly (string | null)[]) =>
-    times
-      .filter((time) => time !== null)
-      .sort()
-      .at(-1) ?? null
   return table({
     caption: 'Of each stream: the rooftop that is furthest behind, and the newest record of any',
     columns: ['Stream', 'Last good run', 'Covered to', 'Newest record'],
@@ -123,7 +117,7 @@ function drawFreshness(states: readonly StreamState[], zone: string, now: Date):
         name,
         time(earliest(streamStates.map(({ lastGoodAt }) => lastGoodAt)), 'not yet'),
         time(earliest(streamStates.map(({ coveredTo }) => coveredTo)), 'not yet'),
-        time(newest(streamStates.map(({ newestAt }) => newestAt)), 'none'),
+        time(latest(streamStates.flatMap(({ newestAt }) => newestAt ?? [])), 'none'),
       ]
     }),
     empty: 'There are no streams.',

@@ -1,4 +1,5 @@
 import { html } from '../../../values/html.ts'
+import { earliest } from '../../../values/instant.ts'
 import { definePage } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { readFreshness, readListFreshness } from '../parts/freshness.ts'
@@ -24,11 +25,10 @@ export const reports = definePage({
       const ofStreams = fresh.filter(({ what }) => streams.includes(what))
       const parts = usesStockLists === true ? [...ofStreams, lists] : ofStreams
       const stale = new Set(parts.flatMap((part) => part.stale.map((name) => name)))
-      const oldest = parts.map(({ oldestAt }) => oldestAt)
       return {
         ...{ view, question, streams, usesStockLists: usesStockLists === true },
         ...{ rooftops: rooftops.length, stale: [...stale] },
-        oldestAt: oldest.includes(null) ? null : (oldest.sort()[0] ?? null),
+        oldestAt: earliest(parts.map((part) => part.oldestAt)),
       }
     })
   },
@@ -40,7 +40,7 @@ export const reports = definePage({
         html`<a href="/console/reports/${report.view}">${report.question}</a><small><code>${report.view}</code></small>`,
         [...report.streams, ...(report.usesStockLists ? ['stock lists'] : [])].join(', '),
         html`${report.stale.length === 0 ? badge('ok', 'ok') : badge('stale', 'warn')}<small>${
-          report.oldestAt === null ? 'not all were loaded' : agoText(new Date(report.oldestAt), now)
+          report.oldestAt === null ? 'not all were loaded' : agoText(report.oldestAt, now)
         }</small>`,
       ]),
       empty: '',

@@ -32,7 +32,7 @@ interface Issue {
   readonly stream: string
   readonly cause: string
   readonly records: number
-  readonly since: string
+  readonly since: Date
   /** The page that lists them, below /console. */
   readonly path: string
 }
@@ -107,10 +107,8 @@ interface Data {
 
 function drawStreams({ uid, states, zone }: Data, now: Date): Html {
   const query = `rooftop=${encodeURIComponent(uid)}`
-  const time = (at: string | null, otherwise: string) =>
-    at === null
-      ? otherwise
-      : html`${shortInstant(at, zone, now)}<small>${agoText(new Date(at), now)}</small>`
+  const time = (at: Date | null, otherwise: string) =>
+    at === null ? otherwise : html`${shortInstant(at, zone, now)}<small>${agoText(at, now)}</small>`
   return table({
     caption: `The objective: a good run within ${freshWithinHours} hours, no gap, nothing in quarantine`,
     columns: [
@@ -160,7 +158,7 @@ function drawGaps({ gaps, uid, zone }: Data): Html {
     caption: `Spans that were wanted and are not listed yet, the oldest first${gaps.length > maxGaps ? `; the first ${maxGaps} of ${gaps.length}` : ''}`,
     columns: ['From', 'To', 'Stream', ''],
     rows: gaps.slice(0, maxGaps).map(({ from, until, stream }) => {
-      const day = localDay(new Date(from), zone)
+      const day = localDay(from, zone)
       return [
         instant(from, zone),
         instant(until, zone),
@@ -201,7 +199,7 @@ async function readQuarantine(db: Db, uid: string, config: Config): Promise<Issu
     .slice(0, maxIssues)
     .map(({ cause, path, message, records, streams, firstSeenAt }) => ({
       ...{ stream: streams.join(', '), cause: `${path}: ${message}`, records },
-      since: firstSeenAt.toISOString(),
+      since: firstSeenAt,
       path: `/quarantine?cause=${cause}&rooftop=${encodeURIComponent(uid)}`,
     }))
 }
@@ -211,7 +209,7 @@ const maxCounted = 10_000
 
 async function readWarnings(db: Db, rooftopId: number): Promise<Issue[]> {
   const { rows } = await sql<Omit<Issue, 'path'>>`
-    select stream, check_name as cause, count(*)::int as records, to_json(min(seen_at)) #>> '{}' as since
+    select stream, check_name as cause, count(*)::int as records, min(seen_at) as since
     from (
       select stream, check_name, seen_at from ops.data_quality where rooftop_id = ${rooftopId} limit ${maxCounted}
     ) as own

@@ -113,7 +113,7 @@ ${table({
   onPhone: ['Ended', 'Rooftops', 'Inserted', 'Updated', 'Quarantined', 'Worst reason'],
   rows: found.map((run) => [
     html`${link(`${run.runId} ${run.command}`, `/runs/${run.runId}`)} ${runBadge(run)}${readsOther(run, config)}<small>${run.lane}</small>`,
-    html`${run.finishedAt === null ? 'not yet' : shortInstant(run.finishedAt.toISOString(), zone, now)}<small>${run.finishedAt === null ? 'for' : 'took'} ${durationText(run.seconds)}</small>`,
+    html`${run.finishedAt === null ? 'not yet' : shortInstant(run.finishedAt, zone, now)}<small>${run.finishedAt === null ? 'for' : 'took'} ${durationText(run.seconds)}</small>`,
     rooftopsText(run),
     ...[run.counts.inserted, run.counts.updated].map((count) => count.toLocaleString('en')),
     countLink(run.counts.quarantined, '/quarantine'),

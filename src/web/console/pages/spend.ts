@@ -19,7 +19,7 @@ interface OpenRow {
   readonly uid: string | null
   readonly rooftop: string | null
   readonly by: string
-  readonly at: string
+  readonly at: Date
   readonly note: string | null
 }
 
@@ -94,7 +94,7 @@ ${table({
   caption: 'Calls that may have been billed, oldest first; at most 50',
   columns: ['When', 'Call', 'Subject', 'By', 'What is known'],
   rows: open.map((row) => [
-    html`${instant(row.at, zone)}<small>${agoText(new Date(row.at), now)}</small>`,
+    html`${instant(row.at, zone)}<small>${agoText(row.at, now)}</small>`,
     html`${row.operation}<small>budget.${row.budget}</small>`,
     html`${evaluationLink(row.subject, row.uid)}<small>${row.rooftop}</small>`,
     row.by,
@@ -177,7 +177,7 @@ function drawDays(budget: string, rows: readonly DayRow[], today: string): Html 
 async function readOpen(db: Db): Promise<OpenRow[]> {
   const { rows } = await sql<OpenRow>`
     select call_id as "callId", operation, budget, natural_key as subject, rooftop_uid as uid, rooftop_name as rooftop,
-      requested_by as by, to_json(at) #>> '{}' as at, note
+      requested_by as by, at, note
     from ops.billable_call left join core.rooftop using (rooftop_id)
     where state = 'reserved' order by at, call_id limit 50`.execute(db)
   return rows

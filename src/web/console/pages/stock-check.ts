@@ -1,18 +1,17 @@
+import type { ListCheck } from '../../../stock/import/list-check.ts'
+import type { StockImportReport } from '../../../stock/import/request.ts'
 import { guardKinds } from '../../../stock/refusal-kinds.ts'
-import type { UploadReport, UploadResult } from '../../../stock/upload/result.ts'
+import { plainField, plainIssue } from '../../../stock/upload/plain-words.ts'
 import { type Content, type Html, html } from '../../../values/html.ts'
 import { plural } from '../../../values/text.ts'
 import { ActionRefused, type ActionRequest, definePage, Redirect } from '../page.ts'
 import { actionButton, hiddenFields } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
-import { changeSections, countList, issueTable } from '../stock/draw-changes.ts'
+import { changeSections, countList, issueKinds, issueTable } from '../stock/draw-changes.ts'
 import { figuresTable, previewTable } from '../stock/draw-list.ts'
 import { findUpload, personUpload, stockUploads } from '../stock/own.ts'
-import { dropButton, modes, stepPath, steps } from '../stock/upload-text.ts'
-
-/** Changes of a kind that are shown. */
-const shown = 50
+import { dropButton, modes, stepPath, steps, whyRefused } from '../stock/upload-text.ts'
 
 export const stockCheck = definePage({
   path: '/stock/upload/:id/check',
@@ -28,7 +27,7 @@ export const stockCheck = definePage({
     const { id, uid, fileName, rooftop, zone, email, options, madeAt, endsAt } = upload
     return {
       ...{ id, uid, fileName, rooftop, zone, email, mode: options.mode, madeAt, endsAt, isOld },
-      result: result === null ? null : { ...result, report: shortened(result.report) },
+      result,
     }
   },
   title: ({ fileName }) => `Check ${fileName}`,
@@ -42,7 +41,7 @@ export const stockCheck = definePage({
     const { id, rooftop, zone, email, mode, madeAt, endsAt, isOld, result } = data
     const path = `/stock/upload/${id}/check`
     return html`${steps('check', id)}
-<p>For ${rooftop}, as: <strong>${modes[mode].name}.</strong> ${modes[mode].meaning} Uploaded by ${email} at ${instant(madeAt, zone)} (${agoText(new Date(madeAt), request.now)}); it waits until ${instant(endsAt, zone)}.${result?.sheet != null && html` Read from the sheet <strong>${result.sheet}</strong>.`}</p>
+<p>For ${rooftop}, as: <strong>${modes[mode].name}.</strong> ${modes[mode].meaning} Uploaded by ${email} at ${instant(madeAt, zone)} (${agoText(madeAt, request.now)}); it waits until ${instant(endsAt, zone)}.${result?.first?.sheet != null && html` Read from the sheet <strong>${result.first.sheet}</strong>.`}</p>
 ${
   result === null || (isOld && result.state !== 'same')
     ? html`<section class="summary warn"><h2>${result === null ? 'Not checked yet' : 'The stock has changed since'}</h2>
@@ -57,23 +56,15 @@ ${dropButton(id)}</div>`
   },
 })
 
-function shortened(report: UploadReport | null): UploadReport | null {
-  if (report === null) return null
-  const byKind = Map.groupBy(report.changes, ({ change }) => change)
-  return { ...report, changes: [...byKind.values()].flatMap((of) => of.slice(0, shown)) }
-}
-
-/** As `missing` names them. */
-const [asking, dateInStock] = ['asking price', 'date in stock']
-
-function nextStep({ state, why, importId, guards, report }: UploadResult, id: string): Html {
+function nextStep({ state, refusals, report }: ListCheck, id: string): Html {
   const path = stepPath(id, 'check')
+  const guards = refusals.filter((refusal) => 'would' in refusal)
   if (state === 'same')
     return html`<section class="summary ok"><h2>Already imported</h2>
-<p>This list is in the stock already, as ${link(`import ${importId}`, `/stock/imports/${importId}`)}: there is nothing to do.</p></section>`
+<p>This list is in the stock already, as ${link(`import ${report!.importId}`, `/stock/imports/${report!.importId}`)}: there is nothing to do.</p></section>`
   if (state === 'refused' || report === null)
-    return html`<section class="summary bad"><h2>This list cannot be imported</h2><p>${why}</p></section>`
-  const hasNoPrice = report.missing.includes(asking)
+    return html`<section class="summary bad"><h2>This list cannot be imported</h2><p>${whyRefused({ refusals })}</p></section>`
+  const hasNoPrice = report.missing.some(({ field }) => field === 'price_asking')
   return html`<form method="post" action="/console${path}" class="summary ${guards.length > 0 || hasNoPrice ? 'warn' : 'ok'}">${hiddenFields({ action: 'import' })}
 <h2>${guards.length > 0 ? 'Is this the right list?' : hasNoPrice ? 'Is it right that no car has a price?' : 'Ready'}</h2>
 ${hasNoPrice && html`<p>No column is the asking price. If one is, ${link('choose it', stepPath(id, 'columns'))}.</p>`}
@@ -85,7 +76,13 @@ ${guards.map(
 <p><button class="main">${importLabel(report)}</button></p></form>`
 }
 
-function importLabel({ added, updated, removed, reappeared, unchanged }: UploadReport): string {
+function importLabel({
+  added,
+  updated,
+  removed,
+  reappeared,
+  unchanged,
+}: StockImportReport): string {
   const parts = [
     [added, 'new'],
     [updated, 'changed'],
@@ -98,12 +95,13 @@ function importLabel({ added, updated, removed, reappeared, unchanged }: UploadR
     : `Import: ${words.join(', ')}`
 }
 
-function drawReport({ preview }: UploadResult, report: UploadReport, uid: string): Html {
-  const { rejected, issues, warnings, missing, figures = [] } = report
+function drawReport({ first }: ListCheck, report: StockImportReport, uid: string): Html {
+  const { rejected, warnings, missing, figures } = report
+  const issues = issueKinds(report)
   return html`${countList(report)}
 ${figuresTable(figures)}
-${preview != null && previewTable(preview, 'What its first cells become')}
-${assumed([...missing.map((field) => `No column is the ${field}: cars stay without it${field === dateInStock ? ', and how long they are in stock is not known' : ''}.`), ...warnings])}
+${first !== null && previewTable(first.preview, 'What its first cells become')}
+${assumed([...missing.map(({ field }) => `No column is the ${plainField(field)}: cars stay without it${field === 'received_date' ? ', and how long they are in stock is not known' : ''}.`), ...warnings.map(plainIssue)])}
 ${rejected > 0 && html`<h2 id="rejected">Rejected rows, by cause</h2><p class="note">They are not imported. After the import they can be corrected on its page.</p>`}
 ${
   rejected > 0 &&

@@ -18,7 +18,7 @@ import {
   readWarnings,
   rejectedPage,
 } from '../stock/read-import.ts'
-import { modes, stepPath } from '../stock/upload-text.ts'
+import { modes, stepPath, whyRefused } from '../stock/upload-text.ts'
 
 /** Changes of a kind that are shown. */
 const shown = 50
@@ -53,7 +53,7 @@ export const stockImport = definePage({
     if (format === 'rejected') {
       return {
         ...{ fileName: `import-${found.id}-rejected.csv`, type: mediaTypes.csv },
-        body: (client, to, signal) => writeOpen(storedListText(client, found.id, {}), to, signal),
+        body: ({ db }, to, signal) => writeOpen(storedListText(db, found.id, {}), to, signal),
       }
     }
     const kind = format === 'original' ? 'csv' : format
@@ -105,13 +105,13 @@ function undo({
   previous,
 }: {
   readonly import: StockImport
-  readonly previous: { readonly id: number; readonly at: string } | null
+  readonly previous: { readonly id: number; readonly at: Date } | null
 }): Html {
-  const button = (of: number, when: string) =>
+  const button = (of: number, when: Date) =>
     actionButton({
       path: `/stock/imports/${of}`,
       action: 'bring-back',
-      label: `Bring back the list of ${instantText(new Date(when), zone)}`,
+      label: `Bring back the list of ${instantText(when, zone)}`,
     })
   return html`<h2>Bring a list back</h2>
 <p>The stock becomes as that list has it. You see first what would change, and confirm it then.</p>
@@ -129,10 +129,10 @@ async function correct(request: ActionRequest) {
     await uploads.drop(upload)
     const first = result.report?.issues.find(({ severity }) => severity === 'error')
     throw new ActionRefused(
-      `No corrected row is right yet: ${first === undefined ? result.why : first.hint}. Go back: what you typed is still there.`,
+      `No corrected row is right yet: ${first?.hint ?? whyRefused(result)}. Go back: what you typed is still there.`,
     )
   }
-  if (result.state !== 'ready' || result.guards.length > 0)
+  if (result.state !== 'ready' || result.refusals.length > 0)
     return { location: stepPath(upload, result.state) }
   const importId = await uploads.import(upload, { email: request.person.email, typed: {} })
   return { location: `/stock/imports/${importId}`, message: `import ${importId}` }

@@ -1,6 +1,10 @@
-import type { UploadColumn, UploadColumns } from '../../../stock/upload/columns.ts'
+import type { ListCheck } from '../../../stock/import/list-check.ts'
+import {
+  type UploadColumn,
+  type UploadColumns,
+  uploadColumns,
+} from '../../../stock/upload/columns.ts'
 import { fieldChoices } from '../../../stock/upload/plain-words.ts'
-import type { UploadResult } from '../../../stock/upload/result.ts'
 import type { UploadOptions } from '../../../stock/upload/stock-uploads.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { type ActionRequest, definePage, Redirect } from '../page.ts'
@@ -35,8 +39,11 @@ export const stockMapping = definePage({
     if (upload === null) return null
     if (upload.importId !== null) return new Redirect(`/stock/imports/${upload.importId}`)
     const { id, fileName, rooftop, zone, options, result } = upload
-    const { mapping = null, preview = null, encoding = '', delimiter = '' } = result ?? {}
-    const { sheets = [], sheet = null } = result ?? {}
+    const mapping = result && uploadColumns(result)
+    const { first = null, refusals = [], encoding = '', delimiter = '' } = result ?? {}
+    const { preview = null, sheet = null } = first ?? {}
+    const sheets =
+      first?.sheets ?? refusals.flatMap((one) => (one.is === 'sheets' ? one.sheets : []))
     if (mapping === null && sheets.length === 0) return new Redirect(stepPath(id, 'refused'))
     const reading = { encoding, delimiter, sheets, sheet }
     return { id, fileName, rooftop, zone, options, mapping, preview, reading }
@@ -104,7 +111,7 @@ ${table({
 function readingForm(
   id: string,
   options: UploadOptions,
-  { encoding, delimiter }: Pick<UploadResult, 'encoding' | 'delimiter'>,
+  { encoding, delimiter }: Pick<ListCheck, 'encoding' | 'delimiter'>,
 ): Html {
   return html`<details><summary>Read as ${encoding}, separated by ${delimiterText(delimiter)}</summary>
 <form method="post" action="/console/stock/upload/${id}/mapping" class="filter">${hiddenFields({ action: 'read' })}

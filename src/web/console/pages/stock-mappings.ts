@@ -17,7 +17,7 @@ interface Remembered {
   readonly fingerprint: string
   readonly columns: readonly (string | null)[]
   readonly absent: readonly string[] | null
-  readonly at: string
+  readonly at: Date
   /** The headers, as the newest list that is read so has them; null: no import has them. */
   readonly headers: readonly (string | null)[] | null
   readonly fileName: string | null
@@ -29,7 +29,7 @@ const most = 100
 async function readRemembered(db: Db, scope: StockScope): Promise<Remembered[]> {
   const { rows } = await sql<Remembered>`
     select r.rooftop_uid as uid, r.rooftop_name as rooftop, r.time_zone as zone, m.fingerprint, m.columns, m.absent,
-      to_json(m.confirmed_at) #>> '{}' as at, i.headers, i.file_name as "fileName"
+      m.confirmed_at as at, i.headers, i.file_name as "fileName"
     from ops.stock_mapping as m join ${scope.schema}.dim_rooftop as r using (rooftop_id)
     left join lateral (
       select file_name, jsonb_path_query_array(mapping, '$[*].header') as headers from core.stock_import as own

@@ -16,7 +16,7 @@ import { amountText, carText, moveText } from '../stock/unit-text.ts'
 
 /** A change of the asking price or of the market price. */
 interface Step {
-  readonly at: string
+  readonly at: Date
   readonly asking: number | null
   readonly askingMove: number | null
   readonly market: number | null
@@ -25,7 +25,7 @@ interface Step {
 
 /** The range of the market price from one answer to the next. */
 interface Band {
-  readonly at: string
+  readonly at: Date
   readonly low: number | null
   readonly high: number | null
 }
@@ -35,7 +35,7 @@ const maxSteps = 100
 
 async function readSteps(db: Db, scope: StockScope, stockNo: string): Promise<Step[]> {
   const { rows } = await sql<Step>`
-    select to_json(moved_at) #>> '{}' as at, asking_price::float8 as asking, asking_move::float8 as "askingMove",
+    select moved_at as at, asking_price::float8 as asking, asking_move::float8 as "askingMove",
       market_retail::float8 as market, market_move::float8 as "marketMove"
     from ${scope.schema}.stock_price_drift where rooftop_id = ${chosenIds(scope)} and stock_no = ${stockNo}
     order by step_no desc limit ${maxSteps}`.execute(db)
@@ -45,7 +45,7 @@ async function readSteps(db: Db, scope: StockScope, stockNo: string): Promise<St
 /** Only answers for the vehicle that has the number now. */
 async function readBands(db: Db, scope: StockScope, stockNo: string): Promise<Band[]> {
   const { rows } = await sql<Band>`
-    select to_json(p.observed_at) #>> '{}' as at, p.retail_low::float8 as low, p.retail_high::float8 as high
+    select p.observed_at as at, p.retail_low::float8 as low, p.retail_high::float8 as high
     from ${scope.schema}.fact_stock_price_observation as p
     join ${scope.schema}.fact_stock_unit as s on s.rooftop_id = p.rooftop_id and s.stock_no = p.stock_no
     where p.rooftop_id = ${chosenIds(scope)} and p.stock_no = ${stockNo} and p.price_source = 'price_batch'
@@ -56,8 +56,8 @@ async function readBands(db: Db, scope: StockScope, stockNo: string): Promise<Ba
 
 /** What the PPSR searches of the dealer group say of it; null: it is not in Australia, or has no VIN. */
 async function readExposure(db: Db, scope: StockScope, stockNo: string) {
-  const { rows } = await sql<{ exposure: string; searchedAt: string | null }>`
-    select exposure, to_json(last_searched_at) #>> '{}' as "searchedAt" from ${scope.schema}.rpt_06_ppsr_exposure
+  const { rows } = await sql<{ exposure: string; searchedAt: Date | null }>`
+    select exposure, last_searched_at as "searchedAt" from ${scope.schema}.rpt_06_ppsr_exposure
     where rooftop_id = ${chosenIds(scope)} and stock_no = ${stockNo}`.execute(db)
   return rows[0] ?? null
 }
@@ -66,7 +66,7 @@ async function readExposure(db: Db, scope: StockScope, stockNo: string) {
 interface ListChange {
   readonly importId: number
   readonly fileName: string
-  readonly at: string
+  readonly at: Date
   readonly change: string
   readonly changes: Readonly<Record<string, readonly [unknown, unknown]>>
 }
@@ -76,7 +76,7 @@ const maxLists = 50
 
 async function readLists(db: Db, scope: StockScope, stockNo: string): Promise<ListChange[]> {
   const { rows } = await sql<ListChange>`
-    select i.import_id::int as "importId", i.file_name as "fileName", to_json(i.imported_at) #>> '{}' as at, c.change, c.changes
+    select i.import_id::int as "importId", i.file_name as "fileName", i.imported_at as at, c.change, c.changes
     from core.stock_unit_change as c join core.stock_import as i using (import_id)
     where c.rooftop_id = ${chosenIds(scope)} and i.rooftop_id = ${chosenIds(scope)} and c.stock_no = ${stockNo}
     order by i.import_id desc limit ${maxLists}`.execute(db)
@@ -113,7 +113,7 @@ export const stockUnit = definePage({
 <dt>Market retail</dt><dd>${amountText(market, currency)}${
       marketAt === null
         ? html`: ${unit.whyNoMarket}`
-        : html`, of ${instant(marketAt, zone)} (${agoText(new Date(marketAt), now)})${unit.whyNoMarket !== null && `: ${unit.whyNoMarket}`}`
+        : html`, of ${instant(marketAt, zone)} (${agoText(marketAt, now)})${unit.whyNoMarket !== null && `: ${unit.whyNoMarket}`}`
     }</dd>
 ${asking !== null && market !== null && html`<dt>Asking minus market</dt><dd>${moveText(asking - market, currency)}</dd>`}
 ${exposure !== null && html`<dt>PPSR</dt><dd>${badge(exposure.exposure, exposure.exposure === 'clear' ? 'ok' : 'warn')} ${exposure.searchedAt === null ? '' : html`last searched ${instant(exposure.searchedAt, zone)}`}</dd>`}
@@ -159,13 +159,13 @@ ${table({
 interface Priced {
   readonly zone: string
   readonly currency: string
-  readonly offStockAt: string | null
+  readonly offStockAt: Date | null
 }
 
 function stateBadge({
   offStockAt,
   missingSince,
-}: Priced & { readonly missingSince: string | null }): Html {
+}: Priced & { readonly missingSince: Date | null }): Html {
   if (offStockAt !== null) return badge('off stock', 'quiet')
   return missingSince === null ? badge('on hand', 'ok') : badge('missing', 'warn')
 }
@@ -177,30 +177,22 @@ function priceChart(
   now: Date,
 ): Html | false {
   if (!steps.some(({ asking, market }) => asking !== null || market !== null)) return false
-  const at = (one: { readonly at: string }) => new Date(one.at)
   const points = (value: (step: Step) => number | null) =>
-    steps.map((step) => ({ at: at(step), value: value(step) }))
+    steps.map((step) => ({ at: step.at, value: value(step) }))
   // The market may have been asked before the oldest change that is drawn.
-  const drawn = bands.filter((band) => at(band) >= at(steps[0]!) && band.low !== null)
+  const drawn = bands.filter((band) => band.at >= steps[0]!.at && band.low !== null)
   const chart = lines({
     ...{ title: 'Asking price and market retail', unit: currency, kind: 'steps', zone },
-    until: offStockAt === null ? now : new Date(offStockAt),
+    until: offStockAt ?? now,
     timeText: (time) => instantText(time, zone),
     lines: [
       { name: 'asking', points: points(({ asking }) => asking) },
       { name: 'market retail', points: points(({ market }) => market) },
     ],
-    ...(drawn.length === 0
-      ? {}
-      : {
-          band: {
-            name: 'low to high of the market',
-            points: drawn.map((band) => ({ at: at(band), low: band.low, high: band.high })),
-          },
-        }),
+    ...(drawn.length === 0 ? {} : { band: { name: 'low to high of the market', points: drawn } }),
     events: steps
       .filter((step, index) => index === 0 || (step.askingMove ?? 0) !== 0)
-      .map((step) => ({ at: at(step), name: 'list with a new price' })),
+      .map((step) => ({ at: step.at, name: 'list with a new price' })),
   })
   return chartFigure(chart)
 }

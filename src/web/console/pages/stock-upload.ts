@@ -17,7 +17,7 @@ interface Newest {
   readonly importId: number
   readonly fileName: string
   readonly by: string
-  readonly at: string
+  readonly at: Date
   readonly accepted: number
 }
 
@@ -28,14 +28,14 @@ interface Waiting {
   readonly fileName: string
   readonly email: string
   readonly state: string | null
-  readonly madeAt: string
-  readonly endsAt: string
+  readonly madeAt: Date
+  readonly endsAt: Date
 }
 
 async function readNewest(db: Db, scope: StockScope): Promise<Newest[]> {
   const { rows } = await sql<Newest>`
     select r.rooftop_uid as uid, i.import_id::int as "importId", i.file_name as "fileName", i.imported_by as by,
-      to_json(i.imported_at) #>> '{}' as at, i.accepted
+      i.imported_at as at, i.accepted
     from ${scope.schema}.dim_rooftop as r cross join lateral (
       select * from core.stock_import as own where own.rooftop_id = r.rooftop_id order by import_id desc limit 1) as i
     where r.rooftop_id = ${chosenIds(scope)} order by r.rooftop_name`.execute(db)
@@ -45,7 +45,7 @@ async function readNewest(db: Db, scope: StockScope): Promise<Newest[]> {
 async function readWaiting(db: Db, scope: StockScope): Promise<Waiting[]> {
   const { rows } = await sql<Waiting>`
     select upload_id as id, r.rooftop_name as rooftop, file_name as "fileName", email, result ->> 'state' as state,
-      to_json(made_at) #>> '{}' as "madeAt", to_json(ends_at) #>> '{}' as "endsAt"
+      made_at as "madeAt", ends_at as "endsAt"
     from ops.stock_upload join ${scope.schema}.dim_rooftop as r using (rooftop_id)
     where rooftop_id = ${chosenIds(scope)} and import_id is null and ends_at > now() order by made_at desc limit 50`.execute(
     db,
@@ -118,7 +118,7 @@ ${table({
   rows: newest.map(({ uid, importId, fileName, at, by, accepted }) => [
     rooftops.find((one) => one.uid === uid)?.name ?? uid,
     link(fileName, `/stock/imports/${importId}`),
-    html`${instant(at, zones.get(uid) ?? timezone)} (${agoText(new Date(at), now)})`,
+    html`${instant(at, zones.get(uid) ?? timezone)} (${agoText(at, now)})`,
     by,
     accepted.toLocaleString('en'),
   ]),

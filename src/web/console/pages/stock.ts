@@ -184,7 +184,7 @@ function sumCells(
     html`${amountText(cost, currency)}${ofCount(costOf)}`,
     html`${amountText(asking, currency)}${ofCount(askingOf)}`,
     html`${amountText(market, currency)}${ofCount(marketOf)}${counted(units - marketOf, 'unpriced', views.unpriced)}`,
-    html`market ${marketAt === null ? 'never priced' : html`${instant(marketAt, zone)} (${agoText(new Date(marketAt), now)})`}<small>list ${instant(listAt, zone)}</small>`,
+    html`market ${marketAt === null ? 'never priced' : html`${instant(marketAt, zone)} (${agoText(marketAt, now)})`}<small>list ${instant(listAt, zone)}</small>`,
   ]
 }
 

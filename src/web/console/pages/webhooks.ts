@@ -18,7 +18,7 @@ interface SubscriptionRow {
   readonly uid: string
   readonly rooftop: string
   readonly events: readonly string[]
-  readonly since: string
+  readonly since: Date
 }
 
 interface DeliveryRow {
@@ -30,7 +30,7 @@ interface DeliveryRow {
   readonly state: string
   readonly outcome: string | null
   readonly issue: string | null
-  readonly receivedAt: string
+  readonly receivedAt: Date
   readonly attempts: number
   readonly runId: number | null
 }
@@ -138,7 +138,7 @@ function latencyText({ p50, p95 }: WebhookStatus['rooftops'][string]['arrivalSec
 async function readSubscriptions(db: Db): Promise<SubscriptionRow[]> {
   const { rows } = await sql<SubscriptionRow>`
     select rooftop_uid as uid, rooftop_name as rooftop, array_agg(event::text order by event) as events,
-      to_json(min(since)) #>> '{}' as since
+      min(since) as since
     from ops.webhook_subscription join core.rooftop using (rooftop_id) group by rooftop_uid, rooftop_name`.execute(
     db,
   )
@@ -153,7 +153,7 @@ async function readDeliveries(db: Db, view: View, before: number): Promise<Deliv
   }
   const { rows } = await sql<DeliveryRow>`
     select delivery_id as id, event, rooftop_uid as uid, rooftop_name as rooftop, eval_id as "evalId", state, outcome, issue,
-      to_json(received_at) #>> '{}' as "receivedAt", attempts + not_shown as attempts, run_id as "runId"
+      received_at as "receivedAt", attempts + not_shown as attempts, run_id as "runId"
     from ops.webhook_delivery left join core.rooftop using (rooftop_id)
     where delivery_id < ${before} and ${states[view]} order by delivery_id desc limit ${pageSize + 1}`.execute(
     db,

@@ -11,9 +11,9 @@ export interface Freshness {
   /** The rooftops that are late, failed or never loaded, by name. */
   readonly stale: readonly string[]
   /** Of the rooftop whose last good run, or newest stock list, is the oldest. null: a rooftop has none. */
-  readonly oldestAt: string | null
+  readonly oldestAt: Date | null
   /** What the service showed until then is loaded, of every rooftop. null: that is not known of all. */
-  readonly coveredTo: string | null
+  readonly coveredTo: Date | null
 }
 
 /** Reads how fresh streams are at the rooftops of the config, as `mart.data_freshness` has it; that also reads months of evaluations, for what no page shows. */
@@ -32,8 +32,8 @@ export async function readFreshness(
     )
     select stream as what, count(*)::int as rooftops,
       coalesce(array_agg(rooftop_name || ' (' || stale || ')' order by rooftop_name) filter (where stale is not null), '{}') as stale,
-      to_json(case when count(*) = count(last_good_run_at) then min(last_good_run_at) end) #>> '{}' as "oldestAt",
-      to_json(case when count(*) = count(covered_to) then min(covered_to) end) #>> '{}' as "coveredTo"
+      case when count(*) = count(last_good_run_at) then min(last_good_run_at) end as "oldestAt",
+      case when count(*) = count(covered_to) then min(covered_to) end as "coveredTo"
     from known group by stream order by array_position(${[...streams]}::text[], stream::text)`.execute(
     db,
   )
@@ -45,7 +45,7 @@ export async function readListFreshness(db: Db, rooftopIds: readonly number[]): 
   const { rows } = await sql<Freshness>`
     select 'stock lists' as what, count(*)::int as rooftops,
       coalesce(array_agg(rooftop_name || ' (no list)' order by rooftop_name) filter (where newest is null), '{}') as stale,
-      to_json(case when count(*) = count(newest) then min(newest) end) #>> '{}' as "oldestAt", null as "coveredTo"
+      case when count(*) = count(newest) then min(newest) end as "oldestAt", null as "coveredTo"
     from core.rooftop
     left join lateral (select max(imported_at) as newest from core.stock_import as i where i.rooftop_id = rooftop.rooftop_id) as list on true
     where rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null`.execute(db)
@@ -70,7 +70,7 @@ export function drawFreshness(parts: readonly Freshness[], zone: string, now: Da
       html`<dt>${what}</dt><dd>${rooftops - names.length} of ${rooftops} rooftops are fresh, ${
         oldestAt === null
           ? 'not all were loaded'
-          : html`the oldest of ${instant(oldestAt, zone)} (${agoText(new Date(oldestAt), now)})`
+          : html`the oldest of ${instant(oldestAt, zone)} (${agoText(oldestAt, now)})`
       }${coveredTo !== null && html`; loaded until ${instant(coveredTo, zone)}`}</dd>`,
   )}</dl>`
 }

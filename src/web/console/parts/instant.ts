@@ -30,11 +30,10 @@ export function instant(at: Date | string | null, zone: string, options = {}): H
 }
 
 /** An instant in a sentence: without its day where that is today, `02:10 AEDT`. */
-export function shortInstant(at: string, zone: string, now: Date): Html {
-  const date = new Date(at)
-  if (localDay(date, zone) !== localDay(now, zone)) return instant(date, zone)
-  const text = instantText(date, zone).replace(/^.*?, /, '')
-  return html`<time datetime="${date.toISOString()}">${text}</time>`
+export function shortInstant(at: Date, zone: string, now: Date): Html {
+  if (localDay(at, zone) !== localDay(now, zone)) return instant(at, zone)
+  const text = instantText(at, zone).replace(/^.*?, /, '')
+  return html`<time datetime="${at.toISOString()}">${text}</time>`
 }
 
 /** How long, in the largest unit that fits: `4 h`, `3 days`. */

@@ -25,9 +25,9 @@ export function maskRecord(
   const people = (isRecord ? found : allStreams.find(({ records }) => records?.people))?.records
     ?.people
   if (people === undefined || !(isRecord || found?.enrichment)) return maskFields(body, wire)
-  const id = /^\d{1,15}(?=$|\/)/.exec(naturalKey)
-  if (id === null) return maskFields(body, wire)
-  const scope = { people, id: Number(id[0]), wire }
+  // The key of a list item without an id is no number: no evaluation has the id 0.
+  const id = Number(/^\d{1,15}(?=$|\/)/.exec(naturalKey)?.[0] ?? 0)
+  const scope = { people, id, wire }
   return maskFields(maskPayloads(scope, [{ body, isRecord }], options)[0], wire)
 }
 

@@ -1,5 +1,6 @@
-import type { UnitChange } from '../../../stock/import/request.ts'
-import type { UploadIssues } from '../../../stock/upload/result.ts'
+import { issueKind } from '../../../stock/import/issue-tally.ts'
+import type { IssueTotal, StockImportReport, UnitChange } from '../../../stock/import/request.ts'
+import { plainWords } from '../../../stock/upload/plain-words.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { plural } from '../../../values/text.ts'
 import { numbers, table } from '../parts/table.ts'
@@ -78,8 +79,24 @@ export function valueText(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
+/** The issues of one kind. */
+export interface IssueKind extends IssueTotal {
+  /** In words; of the first. */
+  readonly hint: string
+  readonly first: readonly Pick<StockImportReport['issues'][number], 'line' | 'column' | 'text'>[]
+}
+
+/** The issues of a check by kind. */
+export function issueKinds({ issues, issueTotals }: StockImportReport): IssueKind[] {
+  const byKind = Map.groupBy(issues, issueKind)
+  return issueTotals.map((total) => {
+    const first = byKind.get(issueKind(total)) ?? []
+    return { ...total, hint: plainWords(first[0]?.hint ?? total.code), first }
+  })
+}
+
 /** Issues by kind, with the first of them. */
-export function issueTable(issues: readonly UploadIssues[], caption: string): Html {
+export function issueTable(issues: readonly IssueKind[], caption: string): Html {
   return table({
     caption,
     hidesCaption: true,

@@ -1,20 +1,21 @@
+import type { ListPreview } from '../../../stock/import/first-rows.ts'
 import type { ColumnFigures } from '../../../stock/import/request.ts'
-import type { UploadPreview } from '../../../stock/upload/first-rows.ts'
+import { plainField, plainIssue } from '../../../stock/upload/plain-words.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { badge } from '../parts/badge.ts'
 import { numbers, table } from '../parts/table.ts'
 
 /** The first rows of a list as they would be typed. */
-export function previewTable({ columns, rows }: UploadPreview, caption: string): Html {
+export function previewTable({ columns, rows }: ListPreview, caption: string): Html {
   return html`<h2>The first rows, as they would be read</h2>
 ${table({
   isWide: true,
   caption,
-  columns: ['Line', ...columns, 'Note'],
+  columns: ['Line', ...columns.map(plainField), 'Note'],
   rows: rows.map(({ line, cells, notes }) => [
     line,
     ...(cells.length > 0 ? cells : columns.map(() => '')),
-    html`${cells.length === 0 && badge('not read', 'warn')}<ul class="cells">${notes.map((note) => html`<li>${note}</li>`)}</ul>`,
+    html`${cells.length === 0 && badge('not read', 'warn')}<ul class="cells">${notes.map((note) => html`<li>${plainIssue(note)}</li>`)}</ul>`,
   ]),
   empty: 'The list has no rows.',
 })}`

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Config, RooftopConfig } from '../../../app/config/read.ts'
+import type { ListCheck } from '../../../stock/import/list-check.ts'
 import type { RowCounts, UnitCounts } from '../../../stock/import/request.ts'
-import type { UploadResult } from '../../../stock/upload/result.ts'
 import { StockUploads, type UploadOptions } from '../../../stock/upload/stock-uploads.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import type { Person } from '../access/people.ts'
@@ -35,13 +35,12 @@ interface Upload {
   readonly fileName: string
   readonly bytes: number
   readonly options: UploadOptions
-  /** A check of an earlier version may lack what later ones have. */
-  readonly result: UploadResult | null
+  readonly result: ListCheck | null
   /** The newest import when it was checked; 0: none. */
   readonly checkedAgainst: number
   readonly newest: number
-  readonly madeAt: string
-  readonly endsAt: string
+  readonly madeAt: Date
+  readonly endsAt: Date
   /** null: it waits. */
   readonly importId: number | null
 }
@@ -57,7 +56,7 @@ export async function findUpload(
     select upload_id as id, rooftop_id as "rooftopId", r.rooftop_uid as uid, r.rooftop_name as rooftop, r.time_zone as zone, email,
       file_name as "fileName", byte_count as bytes, options, result, newest_import_id::int as "checkedAgainst",
       (select coalesce(max(i.import_id), 0)::int from core.stock_import as i where i.rooftop_id = u.rooftop_id) as newest,
-      to_json(made_at) #>> '{}' as "madeAt", to_json(ends_at) #>> '{}' as "endsAt",
+      made_at as "madeAt", ends_at as "endsAt",
       import_id::int as "importId"
     from ops.stock_upload as u join ${personSchema(person, as)}.dim_rooftop as r using (rooftop_id)
     where upload_id = ${id}::uuid and (ends_at > now() or u.import_id is not null) and ${isOwn(person)}`.execute(
@@ -91,13 +90,13 @@ export interface StockImport extends ImportCounts {
   readonly fileName: string
   readonly mode: 'snapshot' | 'delta'
   readonly by: string
-  readonly at: string
+  readonly at: Date
 }
 
 /** The columns of `StockImport`, of `core.stock_import as i` and `dim_rooftop as r`. */
 export const importColumns = sql`
   i.import_id::int as id, i.rooftop_id as "rooftopId", r.rooftop_uid as uid, r.rooftop_name as rooftop, r.time_zone as zone,
-  i.file_name as "fileName", i.mode, i.imported_by as by, to_json(i.imported_at) #>> '{}' as at, i.records, i.accepted, i.rejected,
+  i.file_name as "fileName", i.mode, i.imported_by as by, i.imported_at as at, i.records, i.accepted, i.rejected,
   i.collapsed, i.skipped, i.added, i.updated, i.unchanged, i.removed, i.reappeared`
 
 /** An import of the person's rooftops; null: there is none. */

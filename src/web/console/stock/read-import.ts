@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitChange } from '../../../stock/import/request.ts'
-import type { UploadIssues } from '../../../stock/upload/result.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
+import type { IssueKind } from './draw-changes.ts'
 import type { StockImport } from './own.ts'
 
 /** A column of an imported list. */
@@ -84,8 +84,8 @@ export async function readChanges(
 }
 
 /** The warnings of the rows, by what is doubtful. */
-export async function readWarnings(db: Db, importId: number): Promise<UploadIssues[]> {
-  const { rows } = await sql<UploadIssues>`
+export async function readWarnings(db: Db, importId: number): Promise<IssueKind[]> {
+  const { rows } = await sql<IssueKind>`
     select 'warning' as severity, code, count(*)::int as count, min(hint) as hint,
       (array_agg(json_build_object('line', line, 'column', field, 'text', left(text, 60), 'hint', hint) order by line))[1:5] as first
     from core.stock_import_row as row cross join lateral jsonb_to_recordset(row.issues)
@@ -100,9 +100,9 @@ export async function readWarnings(db: Db, importId: number): Promise<UploadIssu
 export async function readPrevious(
   db: Db,
   { id, rooftopId }: Pick<StockImport, 'id' | 'rooftopId'>,
-): Promise<{ readonly id: number; readonly at: string } | null> {
-  const { rows } = await sql<{ id: number; at: string }>`
-    select import_id::int as id, to_json(imported_at) #>> '{}' as at from core.stock_import
+): Promise<{ readonly id: number; readonly at: Date } | null> {
+  const { rows } = await sql<{ id: number; at: Date }>`
+    select import_id::int as id, imported_at as at from core.stock_import
     where rooftop_id = ${rooftopId} and import_id < ${id} and mode = 'snapshot' order by import_id desc limit 1`.execute(
     db,
   )

@@ -55,12 +55,12 @@ function unitsQuery(scope: StockScope): RawBuilder<unknown> {
 const unitColumns = sql`
   r.rooftop_uid as uid, r.rooftop_name as rooftop, r.time_zone as zone, s.stock_no as "stockNo", s.vin, s.make, s.model, s.variant,
   s.model_year as year, s.odometer_km as km, s.currency_code as currency,
-  case when s.is_acquired_on_listed then s.acquired_on end as "acquiredOn", to_json(s.first_seen_at) #>> '{}' as "firstSeenAt",
+  case when s.is_acquired_on_listed then s.acquired_on end as "acquiredOn", s.first_seen_at as "firstSeenAt",
   case when s.is_acquired_on_listed then
     greatest(coalesce((s.off_stock_at at time zone r.time_zone)::date, (now() at time zone r.time_zone)::date) - s.acquired_on, 0) end as days,
   s.cost::float8 as cost, s.asking_price::float8 as asking, s.is_price_on_application as "isOnApplication", s.market_retail::float8 as market,
-  to_json(s.missing_since) #>> '{}' as "missingSince", to_json(s.off_stock_at) #>> '{}' as "offStockAt",
-  to_json(s.market_as_of) #>> '{}' as "marketAt", s.not_priced_reason as "whyNoMarket"`
+  s.missing_since as "missingSince", s.off_stock_at as "offStockAt",
+  s.market_as_of as "marketAt", s.not_priced_reason as "whyNoMarket"`
 
 /** A unit of the stock as it is now. */
 export interface StockUnit {
@@ -77,16 +77,16 @@ export interface StockUnit {
   readonly currency: string
   /** As listed; null: the lists have no date in stock. */
   readonly acquiredOn: string | null
-  readonly firstSeenAt: string
+  readonly firstSeenAt: Date
   /** null: not known, as there is no date in stock. */
   readonly days: number | null
   readonly cost: number | null
   readonly asking: number | null
   readonly isOnApplication: boolean
   readonly market: number | null
-  readonly missingSince: string | null
-  readonly offStockAt: string | null
-  readonly marketAt: string | null
+  readonly missingSince: Date | null
+  readonly offStockAt: Date | null
+  readonly marketAt: Date | null
   /** null: it has a market price. */
   readonly whyNoMarket: string | null
 }
@@ -175,8 +175,8 @@ export interface StockSum {
   readonly market: number | null
   readonly marketOf: number
   /** The newest confirmation of a market price, and the newest change by a stock list. */
-  readonly marketAt: string | null
-  readonly listAt: string | null
+  readonly marketAt: Date | null
+  readonly listAt: Date | null
 }
 
 /** The sums of the stock on hand, by currency. */
@@ -185,7 +185,7 @@ export async function readSums(db: Db, scope: StockScope): Promise<StockSum[]> {
     select s.currency_code as currency, count(*)::int as units, count(s.missing_since)::int as missing,
       sum(s.cost)::float8 as cost, count(s.cost)::int as "costOf", sum(s.asking_price)::float8 as asking, count(s.asking_price)::int as "askingOf",
       sum(s.market_retail)::float8 as market, count(s.market_retail)::int as "marketOf",
-      to_json(max(s.market_as_of)) #>> '{}' as "marketAt", to_json(max(s.last_seen_at)) #>> '{}' as "listAt"
+      max(s.market_as_of) as "marketAt", max(s.last_seen_at) as "listAt"
     from ${unitsQuery(scope)} where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
     group by s.currency_code order by 2 desc, 1`.execute(db)
   return rows

@@ -1,4 +1,4 @@
-import type { UploadResult } from '../../../stock/upload/result.ts'
+import type { ListCheck } from '../../../stock/import/list-check.ts'
 import type { UploadOptions } from '../../../stock/upload/stock-uploads.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { actionButton } from '../parts/form.ts'
@@ -17,8 +17,20 @@ export const modes: Readonly<Record<UploadOptions['mode'], { name: string; meani
 }
 
 /** The path of the step where a list is. */
-export function stepPath(id: string, state: UploadResult['state'] | string | null): string {
+export function stepPath(id: string, state: ListCheck['state'] | string | null): string {
   return `/stock/upload/${id}/${state === 'columns' ? 'mapping' : 'check'}`
+}
+
+/** Why a refused list cannot be imported, as a sentence. */
+export function whyRefused({ refusals }: Pick<ListCheck, 'refusals'>): string {
+  const [text = ''] = refusals.flatMap((refusal) => {
+    if (refusal.is === 'cut')
+      return `${refusal.why}. Cars that it no longer names would count as sold. Export the list again; or import it as a part of the stock, which takes no car out.`
+    return refusal.is === 'nothing-valid'
+      ? `Its rows cannot be read: ${refusal.why}. The first errors are below: correct them in the list, and upload it again.`
+      : []
+  })
+  return text
 }
 
 /** Removes a list that waits, at whatever step it is. */
