@@ -47,7 +47,7 @@ export async function readFacts({ rows, config }: ConsoleFixture): Promise<Facts
       (select ops.issue_cause(issues) from ops.quarantine where resolved_at is null and stream = 'evaluations' limit 1) as cause,
       (select max(eval_id)::float8 from core.evaluation where rooftop_id = (select rooftop_id from big) and version_no = 1) as "evalId",
       (select max(eval_id)::float8 from core.evaluation where rooftop_id = (select rooftop_id from one) and version_no > 1) as edited,
-      (select vehicle_vin from core.evaluation where eval_id > 10900000 and vehicle_vin is not null limit 1) as vin,
+      (select vehicle_vin from core.evaluation where eval_id > 10000000 and vehicle_vin is not null limit 1) as vin,
       (select max(import_id)::float8 from core.stock_import where rooftop_id = (select rooftop_id from one)) as list,
       (select max(upload_id::text) from ops.stock_upload) as upload,
       (select stock_no from unit) as "stockNo", (select json_build_array(acquired_on, (select rooftop_uid from one), stock_no)::text from unit) as "stockKey",

@@ -103,7 +103,7 @@ export const evaluationSteps: readonly Step[] = [
       select rooftop_id, 'vehicle-checks', eval_id, 'getpastppsrsearch', now() + interval '1 day', now() - interval '1 day',
         case when eval_id % 40 = 0 then 'failed' else 'answered' end, case when eval_id % 40 = 0 then 3 else 0 end,
         case when eval_id % 40 = 0 then 'HTTP 50' || eval_id % 7 end
-      from core.evaluation where eval_id > 10800000;`,
+      from core.evaluation where eval_id > ${10_000_000 + evaluations * 0.8};`,
   },
   {
     name: 'payloads',

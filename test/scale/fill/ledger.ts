@@ -1,4 +1,4 @@
-import type { Step } from './step.ts'
+import { evaluations, type Step } from './step.ts'
 
 /** 91,250 windows that agree with the evaluations, 100,000 runs, and 100,000 records in quarantine. */
 export const ledgerSteps: readonly Step[] = [
@@ -121,7 +121,7 @@ export const ledgerSteps: readonly Step[] = [
     sql: /* sql */ `
       insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id, seen_at)
       select rooftop_id, 'evaluations', eval_id::text, (array['odometer', 'price', 'vin', 'dates'])[1 + eval_id % 4], 'it contradicts itself', 1, completed_at
-      from core.evaluation where eval_id > 10900000;
+      from core.evaluation where eval_id > ${10_000_000 + evaluations - 100_000};
       insert into ops.field_drift (stream, json_path, json_type, classification, first_seen_at, last_seen_at, seen)
       select 'evaluations', '$.Extra' || n || '.field', 'string', case when n % 3 = 0 then 'documented' when n % 3 = 1 then 'undocumented' else 'missing' end,
         now() - make_interval(days => 700 - n % 650), now() - make_interval(days => n % 90), n
