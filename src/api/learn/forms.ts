@@ -84,6 +84,12 @@ export function comparable(value: unknown): string {
   return headerKey(String(value)) || String(value).trim()
 }
 
+/** A value in the form in which it is compared with a known one: Unix time with a time. */
+export function comparableWith(known: string, value: unknown): string {
+  const at = /^t\d+$/.test(known) ? parseEpoch(value) : null
+  return at === null ? comparable(value) : `t${Math.floor(at.getTime() / 1000)}`
+}
+
 /** Bits that the equality of such a value is worth at most: rare values are worth more. */
 export function countBits(value: unknown): number {
   const text = comparable(value)

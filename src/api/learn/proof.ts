@@ -1,5 +1,5 @@
 import type { Field } from './answers.ts'
-import { comparable, countBits } from './forms.ts'
+import { comparable, comparableWith, countBits } from './forms.ts'
 
 /** A value that is known without the setting: it was asked for, sent, or another answer about the same thing has it. */
 export interface Witness {
@@ -34,11 +34,10 @@ export function measureAgreement(
   const compared = witnesses
     .filter(({ key, isAbout }) => values.has(key) && (isAbout?.(path) ?? true))
     .slice(0, maxCompared)
-  const pairs = compared.map((one) => ({
-    ...one,
-    known: comparable(one.value),
-    found: comparable(values.get(one.key)),
-  }))
+  const pairs = compared.map((one) => {
+    const known = comparable(one.value)
+    return { ...one, known, found: comparableWith(known, values.get(one.key)) }
+  })
   const equal = pairs.filter(({ known, found }) => known === found)
   const wrong = pairs.length - equal.length
   const cross = pairs.flatMap((a) =>

@@ -1,18 +1,21 @@
 // node test/api/learn/figures.ts --from 10001 --to 13000: what the learner finds at services with other names, as the tables of
-// src/api/learn/README.md. --all: every evaluation and check was read, as after a night; otherwise what `wire check` reads.
+// src/api/learn/README.md. --all: every evaluation and check was read, as after a night; otherwise what `wire check` reads. --plain: the
+// services have no fields beside the settings that are easily taken for them.
 import { parseArgs } from 'node:util'
 import type { Finding, Rule } from '#src/api/learn/decide.ts'
 import { learn } from '#src/api/learn/learn.ts'
 import * as rules from '#src/api/learn/rules.ts'
+import { type Decoys, type OtherNames, otherNames } from '#src/sandbox/other-names.ts'
 import { firstCandidate, valueAt } from '#src/values/json-path.ts'
 import { defaultWire } from '#src/values/wire.ts'
-import { type OtherService, otherService, wrongIn } from './other-services.ts'
+import { askOther, type OtherService, wrongIn } from './other-services.ts'
 
 const { values } = parseArgs({
   options: {
     from: { type: 'string', default: '10001' },
     to: { type: 'string', default: '10300' },
     all: { type: 'boolean', default: false },
+    plain: { type: 'boolean', default: false },
   },
 })
 
@@ -38,6 +41,10 @@ const results = [
   'wrong',
 ]
 
+function groupOf({ setting }: Finding): string | undefined {
+  return Object.entries(groups).find(([name]) => setting.includes(`.${name}.`))?.[1]
+}
+
 /** What a finding is worth at the service. */
 function judge(finding: Finding, service: OtherService): string {
   const { state, path, candidates } = finding
@@ -50,20 +57,40 @@ function judge(finding: Finding, service: OtherService): string {
   return state
 }
 
+/** Its encodings alone. */
+function withoutDecoys({ decoys }: OtherNames): Decoys {
+  return {
+    encode: decoys.encode,
+    evaluation: (body) => body,
+    listItem: (body) => body,
+    list: (body) => body,
+    pastChecks: () => null,
+    watchedChecks: () => null,
+    watch: (body) => body,
+  }
+}
+
 const counts = new Map<string, Map<string, number>>()
 let services = 0
 let wrongServices = 0
 let mostCalls = 0
 for (let seed = Number(values.from); seed <= Number(values.to); seed += 1) {
-  const service = await otherService(seed, { all: values.all })
+  const names = otherNames(seed)
+  const service = await askOther(
+    values.plain ? { ...names, decoys: withoutDecoys(names) } : names,
+    {
+      ...{ seed, all: values.all },
+    },
+  )
   const findings = learn(service.answers, defaultWire)
   services += 1
   if (wrongIn(findings, service).length > 0) wrongServices += 1
   mostCalls = Math.max(mostCalls, service.requests.count())
+  const byGroup = Map.groupBy(findings, groupOf)
   for (const finding of findings) {
-    const group = Object.entries(groups).find(([name]) =>
-      finding.setting.includes(`.${name}.`),
-    )?.[1]
+    const group = groupOf(finding)
+    // No vehicle of this service was checked.
+    if (byGroup.get(group)!.every(({ state }) => state === 'unseen')) continue
     const isNamed = named.get(finding.setting)
     if (group === undefined || isNamed === undefined) continue
     const truth = firstCandidate(valueAt(service.wire, finding.setting) as string)

@@ -266,6 +266,27 @@ test('the id of a list item is that of an evaluation in the window, not of an ea
   expect(find([...read, list({ rows: [] })], 'evalList.items').state).toBe('unseen')
 })
 
+test.each([
+  ['seconds', (at: Date) => at.getTime() / 1000],
+  ['milliseconds', (at: Date) => at.getTime()],
+  ['a text of seconds', (at: Date) => String(at.getTime() / 1000)],
+] as const)(
+  'the time of an update in %s is that of the evaluation, whatever its name',
+  (_, write) => {
+    const read = evaluations(6, () => ({}))
+    const items = read.map(({ body }, at) => {
+      const { EvalID, UpdatedAt } = (body as { EvalID: number; UpdatedAt: string }[])[0]!
+      const updated = new Date(UpdatedAt)
+      return { EvalID, touched: write(updated), entered: write(new Date(+updated - 60_000 * at)) }
+    })
+    const list: Answer = { operation: 'getevallist', request: {}, body: items }
+
+    expect(find([...read, list], 'evalList.updatedAt')).toMatchObject({
+      ...{ state: 'elsewhere', path: 'touched' },
+    })
+  },
+)
+
 test('the dealer is the one whose list has the evaluation, where another list has not', () => {
   const of = (dealerId: number, from: number) =>
     evaluations(
