@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { registerRooftops } from '#src/sync/run/rooftops.ts'
+import { byEval, eraseIn } from '../privacy/erase/erase-fixture.ts'
 import { type DeltaTable, lastExport, readLake } from '../warehouse/lake/delta.ts'
 import { openDuckDb } from '../warehouse/lake/duckdb.ts'
 import { type LakeFixture, openLakeFixture } from '../warehouse/lake/lake-fixture.ts'
@@ -38,7 +39,7 @@ beforeAll(async () => {
   }
 })
 
-/** Ten nights: late completions, edits, deletes, a rooftop that moves, a schema change, and a kill. */
+/** Ten nights: edits, late completions, deletes, an erasure, a rooftop that moves, a kill, and a schema change. */
 async function playNights({ fixture, export: exportNow, start, lake: folder }: LakeFixture) {
   await using duck = await openDuckDb()
   const { pool } = fixture.database
@@ -49,7 +50,11 @@ async function playNights({ fixture, export: exportNow, start, lake: folder }: L
       pool.query(
         `update core.evaluation set completed_at = created_at + interval '40 days', completed_date_local = created_date_local + 40 where eval_id % 5 = 0`,
       ),
-    3: () => pool.query('delete from core.reconditioning_item where eval_id % 3 = 0'),
+    3: async () => {
+      await pool.query('delete from core.reconditioning_item where eval_id % 3 = 0')
+      const { rows } = await pool.query(`select min(eval_id)::int as id from core.evaluation`)
+      await eraseIn(fixture, byEval(rows[0].id))
+    },
     4: () =>
       registerRooftops(context.db, [
         { ...config.rooftops[0]!, group: 'acquired' },
@@ -79,7 +84,8 @@ async function playNights({ fixture, export: exportNow, start, lake: folder }: L
   const played: Night[] = []
   for (let night = 0; night < 10; night++) {
     await changes[night]?.()
-    await exportNow()
+    const { isHistoryRemoved } = await exportNow()
+    expect(isHistoryRemoved).toBe(night === 3)
     const schema = `night_${night}`
     await pool.query(`create schema ${schema}`)
     const { export: _, ...tables } = await readLake(duck, folder)

@@ -229,7 +229,7 @@ async function writeTables(running: Running): Promise<readonly TableChange[]> {
   const plans = tables.map((table) => planTable(running, table, known))
   const compared = plans.filter(({ how }) => how === 'compare')
   const digests = await readAllDigests(running, compared, martVersion)
-  const uploads = new Tasks(uploadsAtOnce)
+  await using uploads = new Tasks(uploadsAtOnce)
   const changes = new Map<string, TableChange>()
   const write = async ({ client }: Pick<Tx, 'client'>, plan: TablePlan) => {
     const startedAt = performance.now()
@@ -240,14 +240,9 @@ async function writeTables(running: Running): Promise<readonly TableChange[]> {
     const ms = Math.round(performance.now() - startedAt)
     log.debug({ table: name, files: change.added.length, ms }, 'table exported')
   }
-  try {
-    // Where most is written, a second writer would need too much memory.
-    if (since === null) for (const plan of plans) await write(running, plan)
-    else await inTwoSessions(running, plans, write)
-  } catch (error) {
-    await uploads.settle()
-    throw error
-  }
+  // Where most is written, a second writer would need too much memory.
+  if (since === null) for (const plan of plans) await write(running, plan)
+  else await inTwoSessions(running, plans, write)
   await uploads.end()
   return tables.map(({ name }) => changes.get(name)!)
 }

@@ -1,5 +1,5 @@
 /** Runs a few tasks at once: the database is read while files are on their way. */
-export class Tasks {
+export class Tasks implements AsyncDisposable {
   readonly #atOnce: number
   readonly #running = new Set<Promise<void>>()
   #fault: { readonly error: unknown } | null = null
@@ -21,13 +21,13 @@ export class Tasks {
   }
 
   /** Waits for all tasks, even when one has failed: none must write any more afterwards. */
-  async settle(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#running)
   }
 
   /** Waits for all tasks and throws the first fault. */
   async end(): Promise<void> {
-    await this.settle()
+    await this[Symbol.asyncDispose]()
     this.#throwFault()
   }
 

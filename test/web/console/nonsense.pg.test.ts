@@ -6,6 +6,7 @@ import { runsEveryCase } from '../../support/cases.ts'
 import { reportedFixture } from '../../support/reports-fixture.ts'
 import { nothing, readTargets, rowOf, type Target } from './access-matrix.ts'
 import { type Answer, type ConsoleFixture, openConsole } from './console-fixture.ts'
+import { recorded } from './recorded.ts'
 import { openTestPages } from './test-pages.ts'
 
 let console: ConsoleFixture
@@ -33,16 +34,6 @@ const nonsense = [
 /** Every second of them, in npm test every twelfth: others for the next page. */
 function nonsenseFor(page: number): readonly string[] {
   return nonsense.filter((_, index) => (page + index) % (runsEveryCase ? 2 : 12) === 0)
-}
-
-/** Adds every name that is asked for to `names`. */
-function recorded<Values extends object>(values: Values, names: Set<string>): Values {
-  return new Proxy(values, {
-    get: (all, name) => {
-      if (typeof name === 'string') names.add(name)
-      return Reflect.get(all, name) as unknown
-    },
-  })
 }
 
 /** The page, with what it reads of queries and forms written down. */
