@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { plural } from '#src/values/text.ts'
 import { bars } from '#src/web/console/charts/bars.ts'
-import { median } from '../bench/bench-case.ts'
 import { pictureOf } from '../support/picture.ts'
 import { cases } from './cases.ts'
 import { caseTable, type PeerResult } from './table.ts'
@@ -25,36 +24,53 @@ interface CaseResult {
 
 const folder = import.meta.dirname
 
-/** Writes the page and the picture of the results. Of a peer that several runs have in a case, the last one counts. */
+/** Writes the page and the picture of the results. Cases that these runs do not have stay as they are. Of a peer that several runs have in a
+ *  case, the last one counts. */
 export function publish(runs: readonly CourseResults[]): void {
-  const found = new Map<string, CaseResult & { readonly size: number }>()
-  for (const { results, size } of runs)
+  const found = new Map<string, CaseResult>()
+  const sections = readSections()
+  for (const { at, machine, size, results } of runs)
     for (const one of results) {
       const before = (found.get(one.name)?.peers ?? []).filter(
         ({ peer }) => !one.peers.some((other) => other.peer === peer),
       )
       const peers = [...before, ...one.peers].sort((a, b) => a.peer.localeCompare(b.peer))
-      found.set(one.name, { ...one, peers, size })
+      found.set(one.name, { ...one, peers })
+      const when = `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node.js ${machine.node}`
+      const how = `\`--size ${size}\`, ${rounds(peers)}; ${when}`
+      const table = caseTable(peers, { isCounted: isCounted.has(one.name) })
+      sections.set(one.name, `${one.what} (${how})\n\n${table}\n`)
     }
   const written = Object.assign({}, ...runs.map(({ userLines }) => userLines))
   const userLines = Object.entries<number>(written).map(([peer, count]) => ({
     ...{ peer, runs: [{ 'lines that a user writes': count }], reason: null },
   }))
-  const sections = [...found.values()].map(
-    ({ name, what, peers, size }) =>
-      `## ${name}\n\n${what} (\`--size ${size}\`, ${rounds(peers)})\n\n${caseTable(peers, { isCounted: isCounted.has(name) })}`,
+  sections.set(linesTitle, `${caseTable(userLines)}\n`)
+  const ordered = [...cases.map(({ name }) => name), linesTitle].filter((name) =>
+    sections.has(name),
   )
-  const { at, machine } = runs[0]!
   const page = [
-    '# Results',
-    '![Seconds of each tool for a first load and for nights, on a logarithmic scale](results.svg)',
-    `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node.js ${machine.node}, ${versions().join(', ')}. ` +
-      'Median, and in brackets the least and the greatest. The [columns](README.md#what-is-measured) and the [cases](README.md#cases) are explained on the page before.',
-    ...sections,
-    `## What a user writes\n\n${caseTable(userLines)}`,
+    '# Results\n',
+    '![Seconds of each tool for a first load and for nights, on a logarithmic scale](results.svg)\n',
+    `${versions().join(', ')}. Median, and in brackets the least and the greatest. The [columns](README.md#what-is-measured) and the [cases](README.md#cases) are explained on the page before.\n`,
+    ...ordered.flatMap((name) => [`## ${name}\n`, sections.get(name)!]),
   ]
-  writeFileSync(join(folder, 'results.md'), `${page.join('\n\n')}\n`)
-  writeFileSync(join(folder, 'results.svg'), secondsPicture([...found.values()]))
+  writeFileSync(pageFile, page.join('\n'))
+  writeFileSync(join(folder, 'results.svg'), secondsPicture(sections))
+}
+
+const pageFile = join(folder, 'results.md')
+const linesTitle = 'What a user writes'
+
+/** What the page says now, by title. */
+function readSections(): Map<string, string> {
+  const [, ...parts] = readFileSync(pageFile, 'utf8').split(/^## /m)
+  return new Map(
+    parts.map((part) => {
+      const [title, ...lines] = part.trimEnd().split('\n')
+      return [title!, `${lines.join('\n').trim()}\n`]
+    }),
+  )
 }
 
 /** `3 rounds; airbyte: 1`. */
@@ -78,17 +94,32 @@ function versions(): string[] {
 const isCounted = new Set(cases.filter(({ once }) => once).map(({ name }) => name))
 const drawn = ['first-load', 'first-load-100ms', 'night', 'empty-night']
 
-function secondsPicture(results: readonly CaseResult[]): string {
-  const cases = drawn.flatMap((name) => results.filter((one) => one.name === name))
-  const names = cases[0]?.peers.map(({ peer }) => peer) ?? []
-  const seconds = (one: CaseResult, name: string) => {
-    const found = one.peers.find(({ peer }) => peer === name)!.runs.map((run) => run['seconds'])
-    return found.length === 0 ? null : median(found.map(Number))
-  }
+function secondsPicture(sections: ReadonlyMap<string, string>): string {
+  const shown = drawn.flatMap((name) => {
+    const text = sections.get(name)
+    if (text === undefined) return []
+    const size = Number(/`--size (\d+)`/.exec(text)![1]).toLocaleString('en')
+    return [{ name: `${name}, ${size}`, seconds: secondsIn(text) }]
+  })
   const chart = bars({
     ...{ title: 'Seconds until the command has ended', of: 'case', unit: 's', kind: 'log' },
-    categories: cases.map(({ name }) => name),
-    series: names.map((name) => ({ name, values: cases.map((one) => seconds(one, name)) })),
+    categories: shown.map(({ name }) => name),
+    series: [...shown[0]!.seconds.keys()].map((name) => ({
+      name,
+      values: shown.map(({ seconds }) => seconds.get(name) ?? null),
+    })),
   })
   return pictureOf(chart, 'less is better; on a logarithmic scale')
+}
+
+/** The seconds of each peer in the table of a case. */
+function secondsIn(section: string): Map<string, number> {
+  const [head, , ...rows] = section
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+  const column = head!.indexOf('seconds')
+  return new Map(
+    rows.map((cells) => [cells[1]!, Number(cells[column]!.split(' ')[0]!.replaceAll(',', ''))]),
+  )
 }
