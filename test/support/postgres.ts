@@ -73,6 +73,8 @@ async function loadTemplate(
 ): Promise<string> {
   const database = await createTestDatabase()
   const text = await load(database)
+  // No autovacuum does it. Without statistics some reports of 400 evaluations take a fifth of a second instead of a hundredth.
+  await database.pool.query('analyze')
   await database.pool.end()
   await client.query(`alter database ${databaseName(database)} rename to ${template}`)
   await client.query(`comment on database ${template} is '${text}'`)

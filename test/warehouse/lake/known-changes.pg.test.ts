@@ -13,6 +13,7 @@ import type { TestDatabase } from '../../support/postgres.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts'
 import { differences } from './compare.ts'
 import { type DuckDb, openDuckDb } from './duckdb.ts'
+import { shortenCalendar } from './lake-fixture.ts'
 import { plantedChanges } from './planted-changes.ts'
 import { exportUntilKnown, restingDigests, restingTables, staleTables } from './stale.ts'
 
@@ -24,6 +25,7 @@ let duck: DuckDb
 
 beforeAll(async () => {
   database = await openMartWarehouse()
+  await shortenCalendar(database.pool)
   home = await temporaryFolder()
   duck = await openDuckDb()
 }, 300_000)
