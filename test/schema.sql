@@ -2180,6 +2180,37 @@ AS $function$
   select case when day between '0001-01-01' and '9999-12-31' then to_char(day::timestamp, 'YYYY-MM') else '' end
 $function$
 
+ops.ops.new_to_pricing_differences(integer,bigint[]) routine
+CREATE OR REPLACE FUNCTION ops.new_to_pricing_differences(only_rooftop integer DEFAULT NULL::integer, only_evals bigint[] DEFAULT NULL::bigint[])
+ RETURNS TABLE(rooftop_id integer, eval_id bigint, is_missing boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select rooftop_id, eval_id, stored.is_stored is null
+  from (
+    select rooftop_id, eval_id, true as is_stored from ops.new_to_pricing as n
+    where (only_rooftop is null or n.rooftop_id = only_rooftop) and (only_evals is null or n.eval_id = any(only_evals))
+  ) as stored
+  full join (
+    select rooftop_id, eval_id, true as is_due from ops.new_to_pricing_facts as f
+    where (only_rooftop is null or f.rooftop_id = only_rooftop) and (only_evals is null or f.eval_id = any(only_evals))
+  ) as fact using (rooftop_id, eval_id)
+  where is_stored is null or is_due is null
+$function$
+
+ops.ops.new_to_pricing_rebuild(integer) routine
+CREATE OR REPLACE FUNCTION ops.new_to_pricing_rebuild(only_rooftop integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- Whoever writes a state holds its evaluation. What the one before has committed is seen by the next statement only.
+  perform from core.evaluation where (rooftop_id, eval_id) in (select rooftop_id, eval_id from ops.new_to_pricing_differences(only_rooftop))
+    order by rooftop_id, eval_id for update;
+  perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id)) from ops.new_to_pricing_differences(only_rooftop) having count(*) > 0;
+end
+$function$
+
 ops.ops.new_to_pricing_trg() routine
 CREATE OR REPLACE FUNCTION ops.new_to_pricing_trg()
  RETURNS trigger
@@ -2606,11 +2637,11 @@ ops.value_difference table
   compare_keys text[] not null -- What to compare again: the record or window, or those that were compared together with it
   difference character varying(400) not null -- The first row and its columns, without values; or the ids, the tables, or the other rooftops
   found_at timestamp with time zone not null default now()
-  kind character varying(12) not null -- values: of a record; ids: stored records of a window differ from its list; counts: those of its certificate from its ids; sums: of a month from the rows; orphans: child rows whose record is missing; duplicates: an evaluation that is stored under another rooftop too; vehicles: a row of core.vehicle or core.agg_repeat_vehicle
-  constraint value_difference_kind_check CHECK (((kind)::text = ANY ((ARRAY['values'::character varying, 'ids'::character varying, 'counts'::character varying, 'sums'::character varying, 'orphans'::character varying, 'duplicates'::character varying, 'vehicles'::character varying])::text[])))
+  kind character varying(12) not null -- values: of a record; ids: stored records of a window differ from its list; counts: those of its certificate from its ids; sums: of a month from the rows; orphans: child rows whose record is missing; duplicates: an evaluation that is stored under another rooftop too; vehicles: a row of core.vehicle or core.agg_repeat_vehicle; due: a row of ops.new_to_pricing
+  constraint value_difference_kind_check CHECK (((kind)::text = ANY ((ARRAY['values'::character varying, 'ids'::character varying, 'counts'::character varying, 'sums'::character varying, 'orphans'::character varying, 'duplicates'::character varying, 'vehicles'::character varying, 'due'::character varying])::text[])))
   constraint value_difference_pkey PRIMARY KEY (rooftop_id, stream, kind, record_key)
   constraint value_difference_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
-  -- Records whose rows are not what their payloads make, or that are missing or twice, windows whose records or counts are not what was listed, months whose sums are not those of the rows, and vehicles that are not those of the evaluations and units, until a later comparison finds them equal.
+  -- Records whose rows are not what their payloads make, or that are missing or twice, windows whose records or counts are not what was listed, months whose sums are not those of the rows, vehicles that are not those of the evaluations and units, and evaluations that are wrongly due, until a later comparison finds them equal.
 
 ops.vanished table
   rooftop_id integer not null

@@ -52,6 +52,8 @@ const ofRooftops = `rooftop_id in (select rooftop_id from core.rooftop where roo
 const added = 'ZZZ00000000000000'
 const someVehicles = `(group_id, vin) in (select group_id, min(vin) from core.vehicle where ${ofGroups} group by 1)`
 const lost = 'rows of 1 record without the record itself'
+const due = 'what is due for Pricing AI differs from the facts of 1 evaluation'
+const rebuildDue = 'select ops.new_to_pricing_rebuild(rooftop_id) from core.rooftop'
 
 /** What is planted at the rooftops of `$1`, and how their stored faults name it. */
 const faults: Readonly<Record<string, { plant: string; says: string; cure?: string }>> = {
@@ -91,9 +93,24 @@ const faults: Readonly<Record<string, { plant: string; says: string; cure?: stri
     says: lost,
     cure: 'delete from ops.enrichment_state where eval_id = 5000',
   },
+  'an evaluation that is new to Pricing AI left out': {
+    plant: `delete from ops.new_to_pricing where ${ofRooftops}`,
+    says: due,
+    cure: rebuildDue,
+  },
+  'an evaluation that was priced added as new': {
+    plant: `insert into ops.new_to_pricing select rooftop_id, min(eval_id) from core.evaluation where ${ofRooftops} group by 1`,
+    says: due,
+    cure: rebuildDue,
+  },
+  'an evaluation that is not stored added as new': {
+    plant: `insert into ops.new_to_pricing select rooftop_id, 5 from core.rooftop where ${ofRooftops}`,
+    says: due,
+    cure: 'delete from ops.new_to_pricing where eval_id = 5',
+  },
 }
 
-/** Each test leaves the rows as they were. Each rooftop has two evaluations of one vehicle. */
+/** Each test leaves the rows as they were. Each rooftop has two evaluations of one vehicle, and one that is new to Pricing AI. */
 let fixture: Fixture
 
 beforeAll(async () => {
@@ -102,6 +119,9 @@ beforeAll(async () => {
     `update core.evaluation as e set vin = first.vin from core.evaluation as first
      where first.eval_id in (1001, 2001, 3001) and e.eval_id = first.eval_id + 1`,
   )
+  await fixture.database.pool.query(
+    `delete from ops.enrichment_state where stream = 'pricing' and eval_id in (1003, 2003, 3003)`,
+  )
   await fixture.database.pool.query('select core.agg_rebuild(rooftop_id) from core.rooftop')
 })
 
@@ -109,7 +129,13 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-const shown = ['a vehicle deleted', 'a repeated vehicle added', 'a photo without its record']
+const shown = [
+  ...['a vehicle deleted', 'a repeated vehicle added', 'a photo without its record'],
+  ...[
+    'an evaluation that is new to Pricing AI left out',
+    'an evaluation that was priced added as new',
+  ],
+]
 
 test.each(runsEveryCase ? Object.keys(faults) : shown)(
   'the job verify finds %s in every shape within its nights, as verify does, until it is repaired',

@@ -300,8 +300,12 @@ function cureText(rooftops: readonly string[], streams: string, days = ''): stri
 
 /** A line for each set of rooftops: their sums that differ, and one cure. */
 function aggregateLines(aggregates: readonly WrongAggregate[]): string[] {
-  const together = Map.groupBy(aggregates, ({ rooftops }) => rooftops.join(' '))
-  return [...together.values()].map((same) => {
+  const isDue = ({ kind }: WrongAggregate) => kind === 'due'
+  const together = Map.groupBy(
+    aggregates.filter((one) => !isDue(one)),
+    ({ rooftops }) => rooftops.join(' '),
+  )
+  const sums = [...together.values()].map((same) => {
     const which = same.map(
       ({ aggregate, of, differences, days }) =>
         `core.${aggregate} of ${of} (${plural(differences, days === null ? 'vehicle' : 'day')})`,
@@ -315,6 +319,11 @@ function aggregateLines(aggregates: readonly WrongAggregate[]): string[] {
     const span = isOfDays ? ` --from ${first} --to ${addDays(last!, 1)}` : ''
     return `  Sums differ from the rows: ${which.join(', ')}. A row may be wrong, or the sum: ${cureText(same[0]!.rooftops, 'evaluations pricing', span)}`
   })
+  const due = aggregates.filter(isDue).map(({ of, differences }) => {
+    const scope = ` --rooftop ${of}`
+    return `  What is due for Pricing AI differs from the facts of ${plural(differences, 'evaluation')}: run "forecourt replay evaluations${scope}", then "forecourt verify${scope}"`
+  })
+  return [...sums, ...due]
 }
 
 function valueLine(

@@ -7,13 +7,15 @@ import { type Comparison, type Difference, queriedKeys } from './verify-round.ts
 
 /** An aggregate of a rooftop or dealer group that differs from its facts. */
 export interface WrongAggregate {
-  /** Table of core. */
+  /** due: what is due for Pricing AI. */
+  readonly kind: 'sums' | 'vehicles' | 'due'
+  /** Table of core; of what is due, of ops. */
   readonly aggregate: string
   /** The uid of the rooftop, or the code of the dealer group. */
   readonly of: string
-  /** Days, or vehicles, that differ. */
+  /** Days, vehicles or evaluations that differ. */
   readonly differences: number
-  /** The first and the last day that differ, as YYYY-MM-DD; null for vehicles. */
+  /** The first and the last day that differ, as YYYY-MM-DD; null for the other kinds. */
   readonly days: { readonly first: string; readonly last: string } | null
   /** The uids of the rooftops that it is about. */
   readonly rooftops: readonly string[]
@@ -116,7 +118,12 @@ export async function verifyAggregates(
   for (const { id, uid } of rooftops) wrong.push(...(await wrongDays(db, id, uid)))
   for (const [groupId, group] of Map.groupBy(rooftops, (rooftop) => rooftop.groupId))
     wrong.push(...(await wrongVehicles(db, groupId, group)))
-  return wrong
+  const { rows } = await sql<Pick<WrongAggregate, 'of' | 'differences'>>`
+    select rooftop_uid as of, count(*)::int as differences
+    from unnest(${rooftops.map(({ id }) => id)}::int[]) as id cross join ops.new_to_pricing_differences(id)
+    join core.rooftop using (rooftop_id) group by 1 order by 1`.execute(db)
+  const due = { kind: 'due', aggregate: 'new_to_pricing', days: null } as const
+  return [...wrong, ...rows.map((row) => ({ ...due, ...row, rooftops: [row.of] }))]
 }
 
 async function wrongDays(db: Db, id: number, uid: string): Promise<WrongAggregate[]> {
@@ -125,7 +132,7 @@ async function wrongDays(db: Db, id: number, uid: string): Promise<WrongAggregat
       json_build_object('first', min(completed_date_local), 'last', max(completed_date_local)) as days
     from core.agg_differences(${id})
     group by aggregate order by aggregate`.execute(db)
-  return rows.map((row) => ({ ...row, of: uid, rooftops: [uid] }))
+  return rows.map((row) => ({ ...row, kind: 'sums', of: uid, rooftops: [uid] }))
 }
 
 async function wrongVehicles(
@@ -138,12 +145,12 @@ async function wrongVehicles(
     from core.vehicle_differences(${groupId}) join core.rooftop_group using (group_id)
     group by aggregate, group_code order by aggregate`.execute(db)
   return rows.map((row) => ({
-    ...{ ...row, days: null },
+    ...{ ...row, kind: 'vehicles', days: null },
     rooftops: group.map(({ uid }) => uid),
   }))
 }
 
-/** Calculates the aggregates of a rooftop and of its dealer group again where they differ from the facts. Loads wait meanwhile, so
+/** Calculates the aggregates of a rooftop and of its dealer group, and what is due, again where they differ from the facts. Loads wait meanwhile, so
  *  the transaction must have written none of the aggregates before: two such transactions would wait for each other. */
 export async function rebuildAggregates(
   db: Db,
@@ -157,4 +164,5 @@ export async function rebuildAggregates(
     select core.vehicle_rebuild(${groupId}) where exists (select from core.vehicle_differences(${groupId}))`.execute(
     db,
   )
+  await sql`select ops.new_to_pricing_rebuild(${id})`.execute(db)
 }

@@ -11,7 +11,8 @@ import { type Orphan, orphans } from './verify-stored.ts'
 /** Records and vehicles whose rows were entered within this number of days before the last comparison are compared every night. */
 export const enteredDays = 3
 
-/** The rows of each record with the record itself, and each evaluation with those of other rooftops, by record. */
+/** The rows of each record with the record itself, each evaluation with those of other rooftops, and whether it is due for Pricing AI,
+ *  by record. */
 export function recordComparisons(streams: readonly Stream[]): Comparison[] {
   return streams.flatMap(({ records }) => (records === undefined ? [] : [compareRecords(records)]))
 }
@@ -25,7 +26,8 @@ function compareRecords(stream: WindowedRecords): Comparison {
       count: (rooftop) => sql`
         select coalesce(sum(loaded), 0) from ops.window_certificate where rooftop_id = ${rooftop.id} and stream = ${name}`,
       async next(db, rooftop, after, limit) {
-        const ofTables = [...tables, ...dependentTables].map(
+        const due = isSummed ? ['ops.new_to_pricing'] : []
+        const ofTables = [...tables, ...dependentTables, ...due].map(
           (table) => sql`(
             select distinct ${id} as id from ${sql.table(table)}
             where rooftop_id = ${rooftop.id} and ${id} > ${Number(after)} order by id limit ${limit})`,
@@ -40,8 +42,12 @@ function compareRecords(stream: WindowedRecords): Comparison {
     ...(isSummed ? { changed: enteredEvaluations } : {}),
     async compare({ db }, rooftop, keys) {
       const left = await orphans(db, stream, [rooftop.id], keys)
-      const duplicates = isSummed ? await duplicateIds(db, keys) : []
-      return recordDifferences(rooftop, left.get(rooftop.id) ?? [], duplicates)
+      const ofRecords = recordDifferences(
+        rooftop,
+        left.get(rooftop.id) ?? [],
+        isSummed ? await duplicateIds(db, keys) : [],
+      )
+      return isSummed ? [...ofRecords, ...(await dueDifferences(db, rooftop, keys))] : ofRecords
     },
   }
 }
@@ -74,4 +80,18 @@ export function recordDifferences(
         difference: `stored under ${rooftops.join(' and ')}`,
       })),
   ]
+}
+
+/** The evaluations with a row too many or too few in ops.new_to_pricing; `evalIds` null: of all. */
+export async function dueDifferences(
+  db: Db,
+  { id }: RooftopRow,
+  evalIds: readonly string[] | null,
+): Promise<Difference[]> {
+  const { rows } = await sql<Omit<Difference, 'kind'>>`
+    select eval_id::text as record, case when is_missing then 'missing' else 'not due' end as difference
+    from ops.new_to_pricing_differences(${id}, ${evalIds === null ? null : [...evalIds]}::bigint[]) order by eval_id`.execute(
+    db,
+  )
+  return rows.map((row) => ({ ...row, kind: 'due' }))
 }

@@ -278,7 +278,7 @@ async function saveThrough(
 /** What a comparison finds. */
 const foundKinds = {
   ...{ values: ['values'], ids: ['ids', 'counts'], sums: ['sums'] },
-  ...{ records: ['orphans', 'duplicates'], vehicles: ['vehicles'] },
+  ...{ records: ['orphans', 'duplicates', 'due'], vehicles: ['vehicles'] },
 } as const
 
 /** What was compared of a stream of a rooftop, and what differs. */

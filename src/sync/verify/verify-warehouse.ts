@@ -19,7 +19,7 @@ import {
   verifyAggregates,
   type WrongAggregate,
 } from './verify-aggregates.ts'
-import { recordDifferences } from './verify-records.ts'
+import { dueDifferences, recordDifferences } from './verify-records.ts'
 import {
   type Comparison,
   type Difference,
@@ -100,7 +100,8 @@ export async function recordVerification(
   const { rows: differences } = await sql<Differing>`
     select rooftop_id as id, stream, count(*) filter (where kind = 'values')::int as values, count(*) filter (where kind = 'ids')::int as ids,
       count(*) filter (where kind = 'counts')::int as counts, count(*) filter (where kind in ('sums', 'vehicles'))::int as sums,
-      count(*) filter (where kind = 'orphans')::int as orphans, count(*) filter (where kind = 'duplicates')::int as duplicates
+      count(*) filter (where kind = 'orphans')::int as orphans, count(*) filter (where kind = 'duplicates')::int as duplicates,
+      count(*) filter (where kind = 'due')::int as due
     from (
       select own.rooftop_id, stream, kind from ops.value_difference join core.rooftop as at using (rooftop_id)
       -- A vehicle is of all rooftops of the group.
@@ -145,9 +146,10 @@ interface Differing {
   readonly sums: number
   readonly orphans: number
   readonly duplicates: number
+  readonly due: number
 }
 
-const noDifferences = { values: 0, ids: 0, counts: 0, sums: 0, orphans: 0, duplicates: 0 }
+const noDifferences = { values: 0, ids: 0, counts: 0, sums: 0, orphans: 0, duplicates: 0, due: 0 }
 
 /** Stores what a comparison of all windows and sums found. */
 async function saveWhole(
@@ -173,7 +175,12 @@ async function saveWhole(
     if (rooftop === undefined) continue
     await save({ stream, kind: 'ids' }, rooftop, windowDifferences(notStored, brokenSums))
     const twice = stream === 'evaluations' ? duplicates : []
-    await save({ stream, kind: 'records' }, rooftop, recordDifferences(rooftop, orphans, twice))
+    const isDueWrong =
+      stream === 'evaluations' && aggregates.some((one) => one.kind === 'due' && one.of === uid)
+    await save({ stream, kind: 'records' }, rooftop, [
+      ...recordDifferences(rooftop, orphans, twice),
+      ...(isDueWrong ? await dueDifferences(db, rooftop, null) : []),
+    ])
   }
   for (const { of: uid, days } of aggregates) {
     const rooftop = rooftops.find((one) => one.uid === uid)
@@ -188,7 +195,7 @@ async function saveWhole(
     await saveFound(db, { stream: 'evaluations', kind: 'sums', rooftop, keys, found })
   }
   const wrongGroups = new Set(
-    aggregates.flatMap(({ days, rooftops }) => (days === null ? rooftops : [])),
+    aggregates.flatMap(({ kind, rooftops }) => (kind === 'vehicles' ? rooftops : [])),
   )
   for (const rooftop of groups)
     if (wrongGroups.has(rooftop.uid)) {
@@ -201,7 +208,7 @@ async function saveWhole(
 /** What differs, besides gaps and windows that cannot be proved, which need no comparison. `verified` null: it has no windows. */
 function listFaults(
   verified: Verification | null,
-  { values, ids, counts, sums, orphans, duplicates }: Omit<Differing, 'id' | 'stream'>,
+  { values, ids, counts, sums, orphans, duplicates, due }: Omit<Differing, 'id' | 'stream'>,
 ): string[] {
   const { overlaps, uncertified } = verified ?? { overlaps: [], uncertified: [] }
   const certificates = overlaps.length + counts + uncertified.length
@@ -211,6 +218,7 @@ function listFaults(
     orphans > 0 && `rows of ${plural(orphans, 'record')} without the record itself`,
     duplicates > 0 && `${plural(duplicates, 'evaluation')} of another rooftop too`,
     sums > 0 && 'sums of the reports differ from their facts',
+    due > 0 && `what is due for Pricing AI differs from the facts of ${plural(due, 'evaluation')}`,
     values > 0 && `the values of ${plural(values, 'record')} differ from the payloads`,
   ].filter((part) => part !== false)
 }

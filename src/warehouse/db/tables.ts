@@ -529,6 +529,12 @@ interface OpsMartVersionTable {
   built_at: Generated<Date>
 }
 
+/** ops.new_to_pricing */
+interface OpsNewToPricingTable {
+  rooftop_id: number
+  eval_id: number
+}
+
 /** ops.parked */
 interface OpsParkedTable {
   key_name: string
@@ -831,6 +837,7 @@ export interface Tables {
   'ops.data_quality': OpsDataQualityTable
   'ops.enrichment_state': OpsEnrichmentStateTable
   'ops.mart_version': OpsMartVersionTable
+  'ops.new_to_pricing': OpsNewToPricingTable
   'ops.parked': OpsParkedTable
   'ops.price_batch': OpsPriceBatchTable
   'ops.price_batch_unit': OpsPriceBatchUnitTable

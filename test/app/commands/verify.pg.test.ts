@@ -159,6 +159,9 @@ test('verify names the sums that differ from the facts, and replay makes them ri
   await pool.query(`
     update core.vehicle set evaluations = evaluations + 1 where group_id = 1;
     delete from core.vehicle where group_id = 2`)
+  await pool.query(`
+    delete from ops.new_to_pricing where rooftop_id = 2;
+    insert into ops.new_to_pricing values (3, 5)`)
   const facts = 'select * from core.evaluation order by rooftop_id, eval_id'
   const before = (await pool.query(facts)).rows
 
@@ -176,9 +179,13 @@ test('verify names the sums that differ from the facts, and replay makes them ri
     ...['one', 'three', 'two'].map((uid) => `agg_evaluation_day ${uid}`),
     'agg_recon_day one',
     ...['agg_repeat_vehicle key:first', 'agg_repeat_vehicle key:second'],
+    ...['new_to_pricing three', 'new_to_pricing two'],
     ...['vehicle key:first', 'vehicle key:second'],
   ])
   expect(stdout).not.toContain('select')
+  expect(stdout).toContain(
+    `What is due for Pricing AI differs from the facts of 3 evaluations: run "forecourt replay evaluations --rooftop two", then "forecourt verify --rooftop two"`,
+  )
   expect(stdout).toMatch(/ids and sums of 30 windows: not equal; values of no rows yet/)
   // The values first: a sum that differs may be right, and its row wrong.
   expect(commands.slice(0, 3)).toEqual([
