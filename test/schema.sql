@@ -2625,6 +2625,8 @@ ops.value_check table
   full_since timestamp with time zone -- Everything was compared at this time or later: the start of the last round that reached the end, or of a "forecourt verify" that compares all of it; null: not yet
   kind character varying(12) not null -- values: rows and payloads, by record; ids: records and certificates, by the start of the window; sums: by the month of completion; records: child rows and their record, and the same record at another rooftop, by record; vehicles: by VIN
   listed_through timestamp with time zone -- Windows that were listed until then (source time), months that had not ended long before, or records that were entered not long before, have been compared, beside the round; null: none
+  changed_key text not null default ''::text -- The last key that was compared of what has changed and of what differed, where the night ended before all of them were; empty otherwise
+  changed_through timestamp with time zone -- What listed_through becomes once all of those are compared; null: none are under way
   constraint value_check_kind_check CHECK (((kind)::text = ANY ((ARRAY['values'::character varying, 'ids'::character varying, 'sums'::character varying, 'records'::character varying, 'vehicles'::character varying])::text[])))
   constraint value_check_pkey PRIMARY KEY (rooftop_id, stream, kind)
   constraint value_check_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE

@@ -29,3 +29,8 @@ begin
 end
 $$;
 comment on function ops.new_to_pricing_rebuild(int) is 'Calculates the wrong rows of ops.new_to_pricing of a rooftop again: repairs what ops.new_to_pricing_differences reports.';
+
+-- One time of the night is shared by all that the job compares. What has changed is compared in slices too, so it also has a position.
+alter table ops.value_check add column changed_key text not null default '', add column changed_through timestamptz;
+comment on column ops.value_check.changed_key is 'The last key that was compared of what has changed and of what differed, where the night ended before all of them were; empty otherwise';
+comment on column ops.value_check.changed_through is 'What listed_through becomes once all of those are compared; null: none are under way';

@@ -3,10 +3,12 @@ import { runJobWork } from '#src/app/scheduler/job-work.ts'
 import { loadJobs } from '#src/app/scheduler/load-jobs.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
-import { vehicleComparisons } from '#src/sync/verify/verify-aggregates.ts'
+import { sumComparisons, vehicleComparisons } from '#src/sync/verify/verify-aggregates.ts'
 import { recordComparisons } from '#src/sync/verify/verify-records.ts'
-import { compareShare } from '#src/sync/verify/verify-round.ts'
+import { type Comparison, compareShare } from '#src/sync/verify/verify-round.ts'
+import { valueComparisons } from '#src/sync/verify/verify-values.ts'
 import { recordVerification, verifyWarehouse } from '#src/sync/verify/verify-warehouse.ts'
+import { windowComparisons } from '#src/sync/verify/verify-windows.ts'
 import { runsEveryCase, someOf } from '../support/cases.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { loaded, uids } from './rows-fixture.ts'
@@ -237,3 +239,61 @@ test.each([
     expect(new Set(compared).size).toBe(9)
   },
 )
+
+test('all that the job verify compares shares its time, and with too little of it comes in turn', async () => {
+  const { context } = fixture
+  const { pool } = context
+  const rooftops = await findRooftops(context.db, context.config.rooftops)
+  const all = [
+    windowComparisons,
+    sumComparisons,
+    recordComparisons,
+    vehicleComparisons,
+    valueComparisons,
+  ]
+  const night = async (minutes: number) => {
+    const compared: { scope: string; key: string }[] = []
+    const watched = all
+      .flatMap((comparisons): Comparison[] => comparisons(allStreams))
+      .map((one) => ({
+        ...{ ...one, keysAtOnce: 1 },
+        async compare(...args: Parameters<typeof one.compare>) {
+          const scope = `${one.kind} ${one.stream} ${args[1].id}`
+          compared.push(...args[2].map((key) => ({ scope, key })))
+          return await one.compare(...args)
+        },
+      }))
+    const config = { ...context.config, verify: { withinNights: 1, minutes } }
+    const { signal } = new AbortController()
+    const { isDone } = await compareShare({ ...context, config }, watched, rooftops, signal)
+    return { compared, isDone }
+  }
+  const job = async () => {
+    const config = { ...context.config, verify: { withinNights, minutes: 0 } }
+    const verify = (await loadJobs(config)).find(({ name }) => name === 'verify')!
+    const { rooftops: _, ...counts } = (await runJobWork({ ...context, config }, verify)).counts!
+    return Object.values(counts).filter((count) => count > 0).length
+  }
+  await pool.query('delete from ops.value_check')
+  const whole = await night(10)
+  await pool.query('delete from ops.value_check')
+
+  const nights: { scope: string; key: string }[][] = []
+  const left = new Set(whole.compared.map(({ scope, key }) => `${scope} ${key}`))
+  while (left.size > 0 && nights.length < 1000) {
+    const { compared, isDone } = await night(0)
+    expect(isDone).toBe(false)
+    for (const { scope, key } of compared) left.delete(`${scope} ${key}`)
+    nights.push(compared)
+  }
+
+  expect(whole.isDone).toBe(true)
+  expect([...left]).toEqual([])
+  // The last of what has changed, and the first of the share.
+  expect(Math.max(...nights.map(({ length }) => length))).toBe(2)
+  // A slice may be without keys, at the end of a round.
+  const scopes = new Set(whole.compared.map(({ scope }) => scope))
+  const early = nights.slice(0, 2 * scopes.size).flat()
+  expect(new Set(early.map(({ scope }) => scope))).toEqual(scopes)
+  expect(await job()).toBe(1)
+})

@@ -10,7 +10,7 @@ import type { RunRequest } from '../../sync/run/start-run.ts'
 import { isProved } from '../../sync/verify/verify.ts'
 import { sumComparisons, vehicleComparisons } from '../../sync/verify/verify-aggregates.ts'
 import { recordComparisons } from '../../sync/verify/verify-records.ts'
-import { type Comparison, compareShare } from '../../sync/verify/verify-round.ts'
+import { compareShare } from '../../sync/verify/verify-round.ts'
 import { valueComparisons } from '../../sync/verify/verify-values.ts'
 import {
   recordVerification,
@@ -68,15 +68,19 @@ async function verify(context: Context): Promise<JobWorkResult> {
   const rooftops = await findRooftops(db, config.rooftops)
   const found = await verifyBounds(context, allStreams, rooftops, config.sync)
   await uncoverFaults(db, allStreams, rooftops, found)
-  const compare = async (comparisons: readonly Comparison[]) =>
-    (await compareShare(context, comparisons, rooftops, context.signal)).records
-  const windows = await compare(windowComparisons(allStreams))
-  const months = await compare(sumComparisons(allStreams))
-  const records = await compare(recordComparisons(allStreams))
-  const vehicles = await compare(vehicleComparisons(allStreams))
-  const compared = await compare(valueComparisons(allStreams))
+  const comparisons = [
+    ...windowComparisons(allStreams),
+    ...sumComparisons(allStreams),
+    ...recordComparisons(allStreams),
+    ...vehicleComparisons(allStreams),
+    ...valueComparisons(allStreams),
+  ]
+  const { records } = await compareShare(context, comparisons, rooftops, context.signal)
   const faults = await recordVerification(db, rooftops, found)
-  const counts = { rooftops: rooftops.length, windows, months, records, vehicles, compared }
+  const { ids: windows, sums: months, vehicles, values: compared } = records
+  const counts = {
+    ...{ rooftops: rooftops.length, windows, months, records: records.records, vehicles, compared },
+  }
   if (faults.length === 0) return { status: 'ok', runs: [], counts }
   return { status: 'partial', runs: [], counts, error: firstErrors(faults, 'streams') }
 }

@@ -5,7 +5,8 @@ import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { nextKeys } from '../records/derive-rows.ts'
 
 // To compare everything each night would cost the more the longer the history is. So the job "verify" compares in rounds: what has
-// changed, and a share of the rest.
+// changed, and a share of the rest. All rounds share the time of a night. Whatever was compared the longest time ago comes first, and
+// goes on where it stopped, so each of them has its turn however little time there is.
 
 /** Records or windows compared in one transaction, at most; a comparison may have a limit of its own. */
 const keysAtOnce = 100
@@ -76,13 +77,18 @@ interface Round {
   readonly compared: number
   readonly lastKey: string
   readonly listedThrough: Date | null
+  /** The last key of what has changed that was compared; empty: none, or all of them. */
+  readonly changedKey: string
+  /** What `listedThrough` becomes once all that has changed is compared. */
+  readonly changedThrough: Date | null
   /** Nights since its start. */
   readonly nights: number
 }
 
 /** What one night compared. */
 interface ComparedShare {
-  readonly records: number
+  /** How many keys, by kind. */
+  readonly records: Readonly<Record<Comparison['kind'], number>>
   /** false: its time was over before the share was done. */
   readonly isDone: boolean
 }
@@ -90,7 +96,7 @@ interface ComparedShare {
 /**
  * Compares what has changed of each stream and rooftop, what differed before, and the next share of the rest, so that all of it is
  * compared once in `verify.withinNights`. Short transactions; the position is stored after each slice, so the next night continues
- * there, also after a stop.
+ * there, also after a stop. A night compares one slice at least.
  */
 export async function compareShare(
   warehouse: Comparing,
@@ -100,46 +106,60 @@ export async function compareShare(
 ): Promise<ComparedShare> {
   const { minutes, withinNights } = warehouse.config.verify
   const until = performance.now() + minutes * 60_000
-  const isOver = () => signal.aborted || performance.now() > until
-  let records = 0
+  const records = { ids: 0, sums: 0, records: 0, vehicles: 0, values: 0 }
+  let slices = 0
+  const isOver = () => signal.aborted || (slices > 0 && performance.now() >= until)
+  const compare = async (...of: Parameters<typeof compareSlice>) => {
+    const done = await compareSlice(...of)
+    slices++
+    records[of[1].kind] += done
+    return done
+  }
   for (const [comparison, rooftop] of await leastRecent(warehouse.db, comparisons, rooftops)) {
     if (isOver()) return { records, isDone: false }
     const round = await readRound(warehouse.db, comparison, rooftop)
     const again = await differingKeys(warehouse.db, comparison, rooftop)
     const changed = await comparison.changed?.(warehouse.db, rooftop, round.listedThrough)
-    const first = [...new Set([...again, ...(changed?.keys ?? [])])]
-    for (let at = 0; at < first.length; ) {
-      if (isOver()) return { records, isDone: false }
-      at += await compareSlice(warehouse, comparison, rooftop, first.slice(at))
-    }
-    records += first.length
     const isWhole = changed?.isWhole === true
-    if (changed?.through != null)
-      await saveThrough(warehouse.db, comparison, rooftop, changed.through, isWhole)
+    const isBegun = round.changedKey !== ''
+    const through = (isBegun ? round.changedThrough : changed?.through) ?? null
+    const first = [...new Set([...again, ...(changed?.keys ?? [])])]
+      .sort()
+      .filter((key) => key > round.changedKey)
+    for (let at = 0; at < first.length; ) {
+      at += await compare(warehouse, comparison, rooftop, first.slice(at), {
+        ...{ kind: 'changed', through },
+      })
+      if (at < first.length && isOver()) return { records, isDone: false }
+    }
+    await saveChanged(warehouse.db, comparison, rooftop, { lastKey: null, through, isWhole })
     let left = isWhole ? 0 : nightShare(round, withinNights)
     let after = round.lastKey
     while (left > 0) {
-      if (isOver()) return { records, isDone: false }
       const limit = Math.min(comparison.keysAtOnce ?? keysAtOnce, left)
       const next = await comparison.keys.next(warehouse.db, rooftop, after, limit)
       const isLast = next.length < limit
-      const done = await compareSlice(warehouse, comparison, rooftop, next, isLast)
-      records += done
+      const done = await compare(warehouse, comparison, rooftop, next, { kind: 'round', isLast })
       left = isLast && done === next.length ? 0 : left - done
       after = next[done - 1] ?? after
+      if (left > 0 && isOver()) return { records, isDone: false }
     }
   }
   return { records, isDone: true }
 }
 
-/** Compares as many of the keys as fit in a transaction, and stores what differs; returns how many. `isLast`: of the round; left
- *  out: the keys are not those of the round, which stays where it is. */
+/** Which position a slice moves: that of the round, or that in what has changed. */
+type Position =
+  | { readonly kind: 'round'; readonly isLast: boolean }
+  | { readonly kind: 'changed'; readonly through: Date | null }
+
+/** Compares as many of the keys as fit in a transaction, and stores what differs; returns how many. */
 async function compareSlice(
   warehouse: Comparing,
   comparison: Comparison,
   rooftop: RooftopRow,
   some: readonly string[],
-  isLast?: boolean,
+  position?: Position,
 ): Promise<number> {
   const next = some.slice(0, comparison.keysAtOnce ?? keysAtOnce)
   const isBounded = comparison.bounded !== undefined && next.length > 0
@@ -148,10 +168,16 @@ async function compareSlice(
   await inTransaction(warehouse.pool, async ({ db }) => {
     await saveFound(db, { stream: comparison.stream, kind: comparison.kind, rooftop, keys, found })
     await comparison.onFound?.(db, rooftop, found)
-    const isEnd = isLast === true && keys.length === next.length
-    const lastKey = isEnd ? null : keys.at(-1)!
-    if (isLast !== undefined)
-      await saveRound(db, comparison, rooftop, { lastKey, added: keys.length })
+    const lastKey = keys.at(-1) ?? null
+    if (position?.kind === 'changed') {
+      const { through } = position
+      await saveChanged(db, comparison, rooftop, { lastKey, through, isWhole: false })
+    }
+    if (position?.kind === 'round') {
+      const isEnd = position.isLast && keys.length === next.length
+      const moved = { lastKey: isEnd ? null : lastKey, added: keys.length }
+      await saveRound(db, comparison, rooftop, moved)
+    }
   })
   return keys.length
 }
@@ -236,10 +262,10 @@ async function readRound(db: Db, comparison: Comparison, rooftop: RooftopRow): P
   const { id } = rooftop
   const read = sql<Round>`
     select round_started_at as "startedAt", round_records as records, compared, last_key as "lastKey", listed_through as "listedThrough",
-      round(extract(epoch from now() - round_started_at) / 86400)::int as nights
+      changed_key as "changedKey", changed_through as "changedThrough", round(extract(epoch from now() - round_started_at) / 86400)::int as nights
     from ops.value_check where rooftop_id = ${id} and stream = ${stream} and kind = ${kind}`
   const [known] = (await read.execute(db)).rows
-  if (known !== undefined && known.lastKey !== '') return known
+  if (known !== undefined && (known.lastKey !== '' || known.changedKey !== '')) return known
   await sql`
     insert into ops.value_check as old (rooftop_id, stream, kind, round_started_at, round_records)
     select ${id}::int, ${stream}::text, ${kind}::text, now(), (${comparison.keys.count(rooftop)})
@@ -261,17 +287,23 @@ async function saveRound(
     where rooftop_id = ${id} and stream = ${stream} and kind = ${kind}`.execute(db)
 }
 
-/** What changed until then has been compared; `isWhole`: that was everything. */
-async function saveThrough(
+/** Moves the position in what has changed; `lastKey` null: all of it is compared, and with `isWhole` that was everything. */
+async function saveChanged(
   db: Db,
   { stream, kind }: Comparison,
   { id }: RooftopRow,
-  through: Date,
-  isWhole: boolean,
+  moved: {
+    readonly lastKey: string | null
+    readonly through: Date | null
+    readonly isWhole: boolean
+  },
 ): Promise<void> {
+  const { lastKey, through, isWhole } = moved
+  const isEnd = lastKey === null
   await sql`
-    update ops.value_check set listed_through = ${through}, compared_at = clock_timestamp(),
-      full_since = case when ${isWhole} then round_started_at else full_since end
+    update ops.value_check set compared_at = clock_timestamp(), changed_key = ${lastKey ?? ''},
+      changed_through = ${isEnd ? null : through}::timestamptz, listed_through = coalesce(${isEnd ? through : null}::timestamptz, listed_through),
+      full_since = case when ${isEnd && isWhole} then round_started_at else full_since end
     where rooftop_id = ${id} and stream = ${stream} and kind = ${kind}`.execute(db)
 }
 
@@ -330,5 +362,7 @@ export async function saveFullRound(
     select id, name, ${of.kind}, ${since}::timestamptz, 0, clock_timestamp(), ${since}::timestamptz
     from unnest(${ids}::int[]) as id cross join unnest(${[...of.streams]}::text[]) as name
     on conflict (rooftop_id, stream, kind) do update set round_started_at = excluded.round_started_at, last_key = '', compared = 0,
-      compared_at = excluded.compared_at, full_since = excluded.full_since`.execute(db)
+      changed_key = '', compared_at = excluded.compared_at, full_since = excluded.full_since`.execute(
+    db,
+  )
 }
