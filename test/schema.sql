@@ -1716,6 +1716,7 @@ ops.coverage table
   stream character varying(40) not null
   covered tstzmultirange not null default '{}'::tstzmultirange
   wanted tstzmultirange not null default '{}'::tstzmultirange
+  uncertified tstzmultirange not null default '{}'::tstzmultirange -- Covered, but by no settled certificate when it was last verified, and not listed since: a sync lists it again
   constraint coverage_pkey PRIMARY KEY (rooftop_id, stream)
   -- covered: the union of the settled windows. wanted: the spans that sync and backfill were asked to load. wanted - covered is still to do.
 
@@ -2290,6 +2291,17 @@ begin
 end
 $function$
 
+ops.ops.relist_day(timestamp with time zone,timestamp with time zone,integer) routine
+CREATE OR REPLACE FUNCTION ops.relist_day(window_from timestamp with time zone, listed_at timestamp with time zone, nights integer)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when isfinite(listed_at) then listed + 1 + mod(nights + mod(start - listed - 1, nights), nights) else 0 end
+  from (select floor(extract(epoch from window_from) / 86400)::bigint as start,
+    floor(extract(epoch from case when isfinite(listed_at) then listed_at else window_from end) / 86400)::bigint as listed) as days
+$function$
+
 ops.ops.visible_groups(name) routine
 CREATE OR REPLACE FUNCTION ops.visible_groups(who name)
  RETURNS integer[]
@@ -2738,10 +2750,13 @@ ops.window_certificate table
   proof character varying(12) not null -- plain: fewer items than the longest list that the source ever returned; halved: ids(whole) = ids(left) + ids(right); unprovable: one second holds more items than the source lists at once
   run_id bigint not null
   malformed integer not null default 0 -- List items without a usable id; also counted in quarantined
+  relist_nights integer not null default 28 -- sync.deepRelistNights when it was listed
   constraint window_certificate_check CHECK ((window_until > window_from))
   constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
   constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
   CREATE INDEX window_certificate_faulty ON ops.window_certificate USING btree (rooftop_id, stream, window_from) WHERE (((proof)::text = 'unprovable'::text) OR (listed <> ((loaded + quarantined) + vanished)))
+  CREATE INDEX window_certificate_quarantined ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (quarantined > 0)
+  CREATE INDEX window_certificate_relist ON ops.window_certificate USING btree (rooftop_id, stream, relist_nights, ops.relist_day(window_from, listed_at, relist_nights)) WHERE settled
   CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)
   CREATE INDEX window_certificate_unsettled ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (NOT settled)
   -- Proof of what one listing of the half-open window [window_from, window_until) returned. Times are by the clock of the source.

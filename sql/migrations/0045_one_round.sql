@@ -34,3 +34,18 @@ comment on function ops.new_to_pricing_rebuild(int) is 'Calculates the wrong row
 alter table ops.value_check add column changed_key text not null default '', add column changed_through timestamptz;
 comment on column ops.value_check.changed_key is 'The last key that was compared of what has changed and of what differed, where the night ended before all of them were; empty otherwise';
 comment on column ops.value_check.changed_through is 'What listed_through becomes once all of those are compared; null: none are under way';
+
+-- A night finds the windows that it lists again by index: until now it read every certificate of the rooftop in each slice.
+alter table ops.window_certificate add column relist_nights int not null default 28;
+comment on column ops.window_certificate.relist_nights is 'sync.deepRelistNights when it was listed';
+create function ops.relist_day(window_from timestamptz, listed_at timestamptz, nights int) returns bigint
+language sql immutable as $$
+  select case when isfinite(listed_at) then listed + 1 + mod(nights + mod(start - listed - 1, nights), nights) else 0 end
+  from (select floor(extract(epoch from window_from) / 86400)::bigint as start,
+    floor(extract(epoch from case when isfinite(listed_at) then listed_at else window_from end) / 86400)::bigint as listed) as days
+$$;
+comment on function ops.relist_day(timestamptz, timestamptz, int) is 'The first day (UTC, since 1970) after a listing on which a window has its turn of some nights: each day has the windows whose first day is as many nights away as a multiple of these.';
+create index window_certificate_relist on ops.window_certificate (rooftop_id, stream, relist_nights, ops.relist_day(window_from, listed_at, relist_nights)) where settled;
+create index window_certificate_quarantined on ops.window_certificate (rooftop_id, stream) where quarantined > 0;
+alter table ops.coverage add column uncertified tstzmultirange not null default '{}';
+comment on column ops.coverage.uncertified is 'Covered, but by no settled certificate when it was last verified, and not listed since: a sync lists it again';

@@ -14,10 +14,10 @@ export const mutants = {
   },
   'checkpoint before rows': {
     file: 'sync/windows/windowed-slice.ts',
-    text: 'await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], settleDays)',
+    text: 'await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], context.config.sync)',
     instead: `const { inTransaction } = await import('../../warehouse/db/transaction.ts')
       await inTransaction(context.pool, async (early) =>
-      await certify(early, scope, [{ rooftopId: rooftop.id, certificates }], settleDays))`,
+      await certify(early, scope, [{ rooftopId: rooftop.id, certificates }], context.config.sync))`,
   },
   'no lookback': {
     file: 'sync/windows/due-windows.ts',

@@ -1,9 +1,13 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { watchPpsr } from '#src/api/contract/appraisal/checks.ts'
+import type { Config } from '#src/app/config/read.ts'
 import { hoursToRefresh, pastAsks } from '#src/streams/vehicle-checks/due.ts'
 import { vehicleChecksName } from '#src/streams/vehicle-checks/make-due.ts'
 import type { DueQuery, EnrichmentSettings, EnrichmentTask } from '#src/sync/enrich/enrichment.ts'
+import type { DueReason, DueScope, DueWindow } from '#src/sync/windows/due-windows.ts'
 import type { RooftopRow } from '#src/values/rooftop.ts'
+import { fromUnixSeconds, toUnixSeconds } from '#src/values/unix-seconds.ts'
+import { cutIntoWindows, dayNumber, daySeconds } from '#src/values/window.ts'
 import type { Tables } from '#src/warehouse/db/tables.ts'
 
 // What is due, found among all that there is: the definitions that the queries by index must agree with.
@@ -200,4 +204,61 @@ function named({ id }: Rooftop, only: readonly string[]): RawBuilder<unknown> {
       0 as failures, null::timestamptz as link_expires_at, false as has_expiring_link
     from unnest(${only.filter((key) => /^\d{1,15}\/\w+$/.test(key))}::text[]) as key
     join core.evaluation on rooftop_id = ${id} and eval_id = split_part(key, '/', 1)::bigint and gone_at is null`
+}
+
+interface SpanRow {
+  readonly from: Date
+  readonly until: Date
+  readonly reason: DueReason
+}
+
+/** Windows: every certificate of the rooftop. */
+export async function allDueWindows(
+  db: Kysely<Tables>,
+  { rooftopId, stream, run }: DueScope,
+  sync: Config['sync'],
+): Promise<DueWindow[]> {
+  const start = fromUnixSeconds(run.from)
+  const end = fromUnixSeconds(run.until ?? run.sourceStart)
+  const { rows: gaps } = await sql<SpanRow>`
+    select lower(gap) as "from", upper(gap) as "until", 'gap' as reason
+    from (
+      select coalesce(range_agg(span), '{}') as listed, coalesce(range_agg(span) filter (where settled), '{}') as settled,
+        coalesce(range_agg(span) filter (where run_id = ${run.runId}), '{}') as by_this_run
+      from ops.window_certificate, tstzrange(window_from, window_until) as span
+      where rooftop_id = ${rooftopId} and stream = ${stream}
+    ) as certified
+    cross join lateral (
+      select coalesce((select covered from ops.coverage where rooftop_id = ${rooftopId} and stream = ${stream}), '{}') as covered
+    ) as coverage
+    cross join lateral unnest(
+      tstzmultirange(tstzrange(${start}, greatest(${start}::timestamptz, ${end}::timestamptz)))
+      + case when ${run.mode === 'sync'} then (covered + listed) * tstzmultirange(tstzrange(null, ${end})) else '{}' end
+      - case when ${run.relists ?? false} then '{}' else covered * settled end - by_this_run) as gap
+    where ${start}::timestamptz < ${end}::timestamptz`.execute(db)
+  const today = dayNumber(run.sourceStart)
+  const nights = sync.deepRelistNights
+  const isRecent = sql`window_until > ${fromUnixSeconds(Math.floor(run.sourceStart - sync.recheckDays * daySeconds))}`
+  const { rows: relisted } = await sql<SpanRow>`
+    select window_from as "from", window_until as "until", case when ${isRecent} then 'recheck' else 'deep' end as reason
+    from ops.window_certificate as certificate
+    where rooftop_id = ${rooftopId} and stream = ${stream} and settled and run_id <> ${run.runId} and ${run.mode === 'sync'}
+      and window_until <= ${fromUnixSeconds(run.sourceStart)}
+      and (${isRecent} or quarantined > 0 or listed_at < to_timestamp(
+        (${today}::bigint - mod(${today}::bigint - floor(extract(epoch from window_from) / ${daySeconds})::bigint, ${nights}::bigint)) * ${daySeconds}))
+      and exists (
+        select from ops.coverage where coverage.rooftop_id = certificate.rooftop_id and coverage.stream = certificate.stream
+        and covered @> tstzrange(certificate.window_from, certificate.window_until))`.execute(db)
+  const openUntil = run.until === null ? run.sourceStart : null
+  return [...gaps, ...relisted]
+    .flatMap(({ from, until, reason }) => {
+      const span = { from: toUnixSeconds(from), until: toUnixSeconds(until) }
+      const seconds = sync.windowHours * 3600
+      const isWhole = reason !== 'gap' && span.until - span.from <= seconds
+      const windows = isWhole
+        ? [{ ...span, open: false }]
+        : cutIntoWindows([span], seconds, reason === 'gap' ? openUntil : null)
+      return windows.map((window) => ({ ...window, reason }))
+    })
+    .sort((a, b) => b.from - a.from)
 }

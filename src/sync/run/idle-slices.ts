@@ -97,7 +97,7 @@ async function commit(answered: readonly Answered[]): Promise<Map<Job, SliceResu
   context.crashPoint('before-commit')
   await inTransaction(context.pool, async (tx) => {
     const scope = { run, stream: stream.name }
-    await certify(tx, scope, certified, context.config.sync.settleDays)
+    await certify(tx, scope, certified, context.config.sync)
     context.crashPoint('rows-written')
     await completeSlices(tx, { context, run, stream }, slices)
     context.crashPoint('ledger-written')

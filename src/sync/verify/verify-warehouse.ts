@@ -9,6 +9,7 @@ import {
   type Duplicate,
   duplicateIds,
   repairableSpans,
+  saveUncertified,
   uncover,
   type Verification,
   verifyStreams,
@@ -72,7 +73,7 @@ export async function verifyBounds(
   return { checked, duplicates: [], aggregates: [], comparedSince: null }
 }
 
-/** Takes what listing and reading again repairs out of the coverage, so that the next sync does so. */
+/** Takes what listing and reading again repairs out of the coverage, and stores what has no certificate, so that the next sync does so. */
 export async function uncoverFaults(
   db: Db,
   streams: readonly Stream[],
@@ -83,6 +84,7 @@ export async function uncoverFaults(
     const records = streams.find(({ name }) => name === found.stream)!.records!
     const rooftop = rooftops.find(({ uid }) => uid === found.rooftop)!
     await uncover(db, records, rooftop, repairableSpans(found))
+    await saveUncertified(db, records, rooftop, found.uncertified)
   }
 }
 

@@ -158,6 +158,21 @@ export async function uncover(
     where ${key} and covered && (select range_agg(range) from span)`.execute(db)
 }
 
+/** Stores what is covered without a certificate, so that the next sync lists it again. */
+export async function saveUncertified(
+  db: Db,
+  stream: WindowedRecords,
+  rooftop: RooftopRow,
+  spans: readonly IsoSpan[],
+): Promise<void> {
+  const uncertified = `{${spans.map(({ from, until }) => `[${from},${until})`).join(',')}}`
+  await sql`
+    update ops.coverage set uncertified = ${uncertified}::tstzmultirange
+    where rooftop_id = ${rooftop.id} and stream = ${stream.name} and uncertified <> ${uncertified}::tstzmultirange`.execute(
+    db,
+  )
+}
+
 /** An evaluation that is stored under several rooftops. */
 export interface Duplicate {
   readonly evalId: number

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import type { Config } from '../../app/config/read.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { daySeconds, type Span } from '../../values/window.ts'
 import { copyInto } from '../../warehouse/db/copy.ts'
@@ -71,13 +72,13 @@ export async function certify(
   tx: Tx,
   { stream, run }: Pick<DueScope, 'stream' | 'run'>,
   certified: readonly Certified[],
-  settleDays: number,
+  sync: Pick<Config['sync'], 'settleDays' | 'deepRelistNights'>,
 ): Promise<void> {
   const all = certified.flatMap(({ rooftopId, certificates }) =>
     certificates.map((certificate) => ({ rooftopId, certificate })),
   )
   const rows = all.map(({ rooftopId, certificate }) =>
-    certificateRow({ rooftopId, stream, run }, certificate, settleDays),
+    certificateRow({ rooftopId, stream, run }, certificate, sync),
   )
   await sql`
     with listed as (
@@ -90,7 +91,7 @@ export async function certify(
       returning old.rooftop_id, old.window_from, old.window_until
     ), coverage as materialized (
       -- In this order, so that two transactions that lock several rooftops cannot deadlock.
-      select rooftop_id, covered from ops.coverage
+      select rooftop_id, covered, uncertified from ops.coverage
       where stream = ${stream} and rooftop_id in (select rooftop_id from listed) order by rooftop_id for no key update
     ), next as (
       select rooftop_id, covered
@@ -98,11 +99,13 @@ export async function certify(
             where replaced.rooftop_id = coverage.rooftop_id), '{}')
         - (select range_agg(tstzrange(start, stop)) from listed where listed.rooftop_id = coverage.rooftop_id)
         + coalesce((select range_agg(tstzrange(start, stop)) from listed
-            where listed.rooftop_id = coverage.rooftop_id and settled), '{}') as covered
+            where listed.rooftop_id = coverage.rooftop_id and settled), '{}') as covered,
+        uncertified - (select range_agg(tstzrange(start, stop)) from listed where listed.rooftop_id = coverage.rooftop_id) as uncertified
       from coverage
     )
-    update ops.coverage as stored set covered = next.covered from next
-    where stored.rooftop_id = next.rooftop_id and stored.stream = ${stream} and stored.covered is distinct from next.covered`.execute(
+    update ops.coverage as stored set covered = next.covered, uncertified = next.uncertified from next
+    where stored.rooftop_id = next.rooftop_id and stored.stream = ${stream}
+      and (stored.covered, stored.uncertified) is distinct from (next.covered, next.uncertified)`.execute(
     tx.db,
   )
   await copyInto(tx.client, 'ops.window_certificate', rows)
@@ -117,7 +120,11 @@ export async function certify(
 }
 
 /** The row of a certificate. Malformed items count as listed and quarantined, so that the sum is complete. */
-function certificateRow(scope: DueScope, certificate: Certificate, settleDays: number) {
+function certificateRow(
+  scope: DueScope,
+  certificate: Certificate,
+  { settleDays, deepRelistNights }: Parameters<typeof certify>[3],
+) {
   const { window, items, malformed, listedAt, proof } = certificate.part
   const ids = new Set(items.map(({ id }) => id))
   const listed = ids.size + malformed.length
@@ -151,6 +158,7 @@ function certificateRow(scope: DueScope, certificate: Certificate, settleDays: n
       until.getTime() <= listedAt.getTime() - margin,
     proof,
     run_id: scope.run.runId,
+    relist_nights: deepRelistNights,
   }
 }
 

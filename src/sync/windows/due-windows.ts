@@ -39,8 +39,8 @@ export async function dueWindows(
 /**
  * The windows that this run must still list, by rooftop: newest first, at most `limit` of each kind. A rooftop without any is left
  * out. Level-triggered: it reads the coverage and what this run has listed; no process holds state.
- * wanted − covered is the one rule for incremental runs, backfill, resume and gap repair. Coverage counts only with a settled
- * certificate, so a window that lost its certificate is listed again.
+ * wanted − covered is the one rule for incremental runs, backfill, resume and gap repair. It reads no certificates of what is covered:
+ * a window that lost its settled certificate is listed again once `verify` has found that.
  */
 export async function findDueWindows(
   db: Db,
@@ -70,7 +70,7 @@ function unixRange({ from, until }: SpanRow) {
   return { from: toUnixSeconds(from), until: toUnixSeconds(until) }
 }
 
-/** Windows of `[from, until)` of the run that no settled certificate covers; with `relists`, all that it has not listed yet. */
+/** Windows of `[from, until)` of the run that are not covered; with `relists`, all that it has not listed yet. */
 async function gapWindows(
   db: Db,
   { run, rooftopIds, stream }: DueScopes,
@@ -85,20 +85,20 @@ async function gapWindows(
     select rooftop_id as "rooftopId", lower(gap) as "from", upper(gap) as "until"
     from unnest(${[...rooftopIds]}::int[]) as rooftop (rooftop_id)
     cross join lateral (
-      select coalesce(range_agg(span), '{}') as listed, coalesce(range_agg(span) filter (where settled), '{}') as settled,
-        coalesce(range_agg(span) filter (where run_id = ${run.runId}), '{}') as by_this_run
-      from ops.window_certificate as certificate, tstzrange(window_from, window_until) as span
-      where certificate.rooftop_id = rooftop.rooftop_id and stream = ${stream}
-    ) as certified
-    cross join lateral (
-      select coalesce((select covered from ops.coverage where coverage.rooftop_id = rooftop.rooftop_id and stream = ${stream}), '{}')
-        as covered
+      select coalesce((array_agg(covered))[1], '{}') as covered, case when ${run.relists ?? false} then '{}' else coalesce((array_agg(covered - uncertified))[1], '{}') end as done
+      from ops.coverage where coverage.rooftop_id = rooftop.rooftop_id and stream = ${stream}
     ) as coverage
+    cross join lateral (
+      select coalesce(range_agg(span), '{}') as listed, coalesce(range_agg(span) filter (where run_id = ${run.runId}), '{}') as by_this_run
+      from unnest(tstzmultirange(tstzrange(null, ${end})) - done) as hole
+      cross join lateral ops.certificates_over(rooftop.rooftop_id, ${stream}, coalesce(lower(hole), '-infinity'), upper(hole)),
+      tstzrange(window_from, window_until) as span
+    ) as certified
     cross join lateral (
       select gap from unnest(
         tstzmultirange(tstzrange(${fromUnixSeconds(run.from)}, ${end}))
         + case when ${run.mode === 'sync'} then (covered + listed) * tstzmultirange(tstzrange(null, ${end})) else '{}' end
-        - case when ${run.relists ?? false} then '{}' else covered * settled end - by_this_run
+        - done - by_this_run
       ) as gap
       order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
       limit ${limit}
@@ -127,11 +127,8 @@ async function relistWindows(
     select rooftop.rooftop_id as "rooftopId", due.*
     from unnest(${[...scopes.rooftopIds]}::int[]) as rooftop (rooftop_id)
     cross join lateral (
-      select window_from as "from", window_until as "until", ${isRecent(scopes, sync)} as recent
-      from ops.window_certificate as certificate
-      where certificate.rooftop_id = rooftop.rooftop_id and ${isRelistDue(scopes, sync)}
-      order by window_from desc
-      limit ${limit}
+      select window_from as "from", window_until as "until", recent
+      from ${relistDue(scopes, sync)} as relisted order by window_from desc limit ${limit}
     ) as due`.execute(db)
   const seconds = sync.windowHours * 3600
   const due = rows.flatMap((row) => {
@@ -150,33 +147,38 @@ async function relistWindows(
   )
 }
 
-function isRecent({ run }: Pick<DueScope, 'run'>, sync: Config['sync']): RawBuilder<boolean> {
-  return sql<boolean>`window_until > ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}`
-}
-
 /** A window that ends after this instant (Unix seconds) is listed again by every run that begins at `sourceStart`. */
 export function recheckSince(sourceStart: number, { recheckDays }: Config['sync']): number {
   return Math.floor(sourceStart - recheckDays * daySeconds)
 }
 
-/** Whether a window of the `certificate` is listed again: it is settled, not yet listed by this run, and either recent, or with a
- *  quarantined record to retry, or due by the rotation since its last listing. */
-function isRelistDue(
+/** The windows of a `rooftop` that are listed again, each kind by an index: settled, not yet listed by this run, and either recent, or
+ *  with a quarantined record to retry, or due by the rotation since their last listing. */
+function relistDue(
   { stream, run }: Pick<DueScope, 'stream' | 'run'>,
   sync: Config['sync'],
-): RawBuilder<boolean> {
-  const today = dayNumber(run.sourceStart)
+): RawBuilder<unknown> {
   const nights = sync.deepRelistNights
-  return sql<boolean>`
-    certificate.stream = ${stream} and settled and run_id <> ${run.runId}
-    and window_until <= ${fromUnixSeconds(run.sourceStart)}
-    and (${isRecent({ run }, sync)} or quarantined > 0 or listed_at < to_timestamp(
-      (${today}::bigint - mod(${today}::bigint - floor(extract(epoch from window_from) / ${daySeconds})::bigint, ${nights}::bigint)) * ${daySeconds}
-    ))
-    and exists (
-      select from ops.coverage where coverage.rooftop_id = certificate.rooftop_id and coverage.stream = certificate.stream
-      and covered @> tstzrange(certificate.window_from, certificate.window_until)
-    )`
+  const isTurn = (of: RawBuilder<unknown>) =>
+    sql`ops.relist_day(window_from, listed_at, ${of}) <= ${dayNumber(run.sourceStart)}`
+  const since = fromUnixSeconds(recheckSince(run.sourceStart, sync))
+  const isDue = sql`
+    settled and run_id <> ${run.runId} and window_until <= ${fromUnixSeconds(run.sourceStart)} and exists (
+      select from ops.coverage where coverage.rooftop_id = certificate.rooftop_id and coverage.stream = ${stream}
+      and covered @> tstzrange(window_from, window_until))`
+  const found = (rows: RawBuilder<unknown>) => sql`
+    select window_from, window_until, window_until > ${since} as recent from ${rows} as certificate where ${isDue}`
+  const those = (which: RawBuilder<unknown>) =>
+    found(sql`(
+      select * from ops.window_certificate
+      where rooftop_id = rooftop.rooftop_id and stream = ${stream} and settled and ${which} offset 0)`)
+  // A certificate keeps the number of nights with which it was listed until it is listed again.
+  return sql`(
+    ${found(sql`ops.certificates_over(rooftop.rooftop_id, ${stream}, ${since}, 'infinity')`)}
+    union ${those(sql`quarantined > 0`)}
+    union ${those(sql`relist_nights = ${nights} and ${isTurn(sql.ref('relist_nights'))}`)}
+    union ${those(sql`relist_nights < ${nights} and ${isTurn(sql`${nights}::int`)}`)}
+    union ${those(sql`relist_nights > ${nights} and ${isTurn(sql`${nights}::int`)}`)})`
 }
 
 /** How many windows are due, by rooftop: for the progress bar. */
@@ -188,9 +190,8 @@ export async function countDue(
   const gaps = await gapWindows(db, scopes, sync.windowHours * 3600, 1_000_000)
   const { rows } = await sql<{ rooftopId: number; count: number }>`
     select rooftop_id as "rooftopId", count(*)::int as count
-    from ops.window_certificate as certificate
-    where ${scopes.run.mode === 'sync'} and rooftop_id = any(${[...scopes.rooftopIds]}::int[]) and ${isRelistDue(scopes, sync)}
-    group by 1`.execute(db)
+    from unnest(${scopes.run.mode === 'sync' ? [...scopes.rooftopIds] : []}::int[]) as rooftop (rooftop_id)
+    cross join lateral ${relistDue(scopes, sync)} as relisted group by 1`.execute(db)
   const relisted = new Map(rows.map(({ rooftopId, count }) => [rooftopId, count]))
   return new Map(
     scopes.rooftopIds.map((id) => [id, (gaps.get(id)?.length ?? 0) + (relisted.get(id) ?? 0)]),

@@ -34,7 +34,6 @@ import type { WindowedRecords } from './windowed-records.ts'
 export async function readWindows(job: SliceJob<WindowedRecords>): Promise<SliceResult> {
   const { context, run, stream, rooftop } = job
   const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
-  const { settleDays } = context.config.sync
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
   const limitBefore = await readListLimit(context.db, scope)
   const earlier = await earlierCertificates(context.db, scope, due)
@@ -47,7 +46,7 @@ export async function readWindows(job: SliceJob<WindowedRecords>): Promise<Slice
   const more = listed.more || hasNewCap || work.left.units.length > 0
   const result = await commitRecords(job, work.content, async (tx, { certificates }) => {
     await saveListLimit(tx, scope, limitBefore, listed.listLimit)
-    await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], settleDays)
+    await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], context.config.sync)
     return { more }
   })
   // The lists in the backlog may have been cut off by a cap that is known only now.

@@ -494,6 +494,7 @@ interface OpsCoverageTable {
   stream: string
   covered: Generated<string>
   wanted: Generated<string>
+  uncertified: Generated<string>
 }
 
 /** ops.data_quality */
@@ -712,6 +713,7 @@ interface OpsWindowCertificateTable {
   proof: string
   run_id: number
   malformed: Generated<number>
+  relist_nights: Generated<number>
 }
 
 /** pii.app_user_email */
