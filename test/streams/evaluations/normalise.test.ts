@@ -148,6 +148,20 @@ test('a number that the service writes as not known is null', () => {
   })
 })
 
+test('a text that says that there is no value is null; one that only looks so is a text', () => {
+  const { content } = goldenRecord({
+    ...{ VIN: 'N/A', Make: ' n/a ', Model: 'NA', Colour: '-', Registration: 'None' },
+    ...{ CustomerName: 'null', CustomerEmail: '---', CustomerSuburb: ' ', Variant: 'N/A pack' },
+  })
+
+  expect(content.evaluation).toMatchObject({
+    ...{ vin: null, make: null, model: 'NA', colour: null, variant: 'N/A pack' },
+  })
+  expect(content.customer).toMatchObject({
+    ...{ customer_name: null, email: null, suburb: null, registration_plate: null },
+  })
+})
+
 test.each([['48,000 km'], ['48 000KMS'], ['48000 كم'], ['48,000'], [48_000]])(
   'an odometer may name its unit: %s',
   (Odometer) => {
