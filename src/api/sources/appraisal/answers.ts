@@ -64,12 +64,12 @@ export function readList(
 }
 
 const noArray =
-  'holds no array of evaluations. Set wire.appraisal.evalList.items to the path of the array in the answer.'
+  'holds no array of evaluations. Set wire.appraisal.evalList.items to the path of the array in the answer: "forecourt wire check" finds it.'
 /** What is wrong with an empty list while nothing shows that its path is right. */
 export const otherArray =
-  'holds an empty array of evaluations, and another array that is not empty. Set wire.appraisal.evalList.items to the path of the evaluations.'
+  'holds an empty array of evaluations, and another array that is not empty. Set wire.appraisal.evalList.items to the path of the evaluations: "forecourt wire check" finds it.'
 const noIds = (without: number, all: number) =>
-  `has ${without} of ${all} items without a positive integer as id. Set wire.appraisal.evalList.id to the path of the id in an item.`
+  `has ${without} of ${all} items without a positive integer as id. Set wire.appraisal.evalList.id to the path of the id in an item: "forecourt wire check" finds it.`
 const noId = 'no positive integer at the path that wire.appraisal.evalList.id gives for the id'
 
 /** The id of an evaluation; null for any other value. */
