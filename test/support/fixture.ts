@@ -2,7 +2,7 @@ import { type Config, makeConfig } from '#src/app/config/read.ts'
 import type { ConfigInput } from '#src/app/config/schema.ts'
 import type { Context } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
-import { openContext } from '#src/open-context.ts'
+import { type ContextOptions, openContext } from '#src/open-context.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
@@ -117,8 +117,11 @@ export async function runNight(
 }
 
 /** A second process on the same warehouse and source. */
-export async function openSecondContext({ config }: Fixture): Promise<Context> {
-  return await openContext(config, silent)
+export async function openSecondContext(
+  { config }: Fixture,
+  options: ContextOptions = {},
+): Promise<Context> {
+  return await openContext(config, silent, options)
 }
 
 function configFor(sandbox: Sandbox, url: string, options: FixtureOptions): Config {

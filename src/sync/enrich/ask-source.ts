@@ -61,8 +61,7 @@ export async function requestAll(
   tasks: readonly EnrichmentTask[],
 ): Promise<AskResult> {
   const { concurrency } = job.context.config.http
-  // If the source has answered for this rooftop before, a 403 is not about the region.
-  const wasAnswered = await hasEverAnswered(job)
+  let everAnswered: boolean | undefined
   const limit = pLimit(concurrency)
   const whileWaiting = freeSlotWhileWaiting(limit)
   const answers: Answer[] = []
@@ -81,7 +80,10 @@ export async function requestAll(
       }
       const { errorAction, meaning, message: reason } = error
       const refusedKey = findRefusedKey(error)
-      const isRegional = meaning === 'keyOrRecordRefused' && !isAnswered(answers) && !wasAnswered
+      const isRefused = meaning === 'keyOrRecordRefused' && !isAnswered(answers)
+      // If the source has answered for this rooftop before, a 403 is not about the region.
+      if (isRefused) everAnswered ??= await hasEverAnswered(job)
+      const isRegional = isRefused && everAnswered === false
       if (isUnreadable(error)) answers.push(unreadable(task, error))
       else if (errorAction === 'skip' || isRegional) {
         answers.push({ kind: 'skipped', task, reason })
@@ -139,6 +141,7 @@ async function hasEverAnswered({
     .where('stream', '=', stream.name)
     .where('outcome', '=', 'answered')
     .where('last_asked_at', '>', new Date(0))
+    .orderBy('eval_id')
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { assertSchemaKnown } from '../../warehouse/db/migrate.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import { type IsolatedWrite, writeIsolated } from '../records/write-isolated.ts'
-import { isFaulty } from '../windows/certificate.ts'
+import { firstFaulty } from '../windows/certificate.ts'
 import {
   addCounts,
   advanceFence,
@@ -98,16 +98,10 @@ export async function readRunStream(db: Db, { run, rooftop, stream }: SliceJob) 
 /** The status of a stream that has nothing left to do: ok, partial or failed. */
 async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {
   const { run, rooftop, stream } = job
-  const unprovable = db
-    .selectFrom('ops.window_certificate')
-    .select('window_from')
-    .where('rooftop_id', '=', rooftop.id)
-    .where('stream', '=', stream.name)
-    .where(isFaulty)
   const before = await db
     .selectFrom('ops.run_stream')
     .select(['quarantined', 'error', 'inserted', 'updated', 'unchanged', 'vanished'])
-    .select(({ exists }) => exists(unprovable).as('isUnprovable'))
+    .select(firstFaulty(rooftop.id, stream.name).as('unprovableFrom'))
     .where('run_id', '=', run.runId)
     .where('rooftop_id', '=', rooftop.id)
     .where('stream', '=', stream.name)
@@ -117,7 +111,7 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
     return sum.inserted + sum.updated + sum.unchanged + sum.vanished > 0 ? 'partial' : 'failed'
   }
   const isQuarantined = (before?.quarantined ?? 0) + result.counts.quarantined > 0
-  return !isQuarantined && !before?.isUnprovable ? 'ok' : 'partial'
+  return !isQuarantined && !before?.unprovableFrom ? 'ok' : 'partial'
 }
 
 /** Adds a slice to its run's current minute, in the slice's transaction, and deletes minutes older than an hour. The fence has

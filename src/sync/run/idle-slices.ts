@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Window } from '../../values/window.ts'
 import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
-import { type Certificate, certify, isFaulty } from '../windows/certificate.ts'
+import { type Certificate, certify, firstFaulty } from '../windows/certificate.ts'
 import { type DueWindow, findDueWindows } from '../windows/due-windows.ts'
 import { type ProvenPart, proveWindow } from '../windows/prove.ts'
 import type { WindowedRecords } from '../windows/windowed-records.ts'
@@ -135,8 +135,7 @@ async function quietRooftops(
     )
     select rooftop_id as "rooftopId" from unnest(${candidates}::int[]) as rooftop (rooftop_id)
     where exists (select from ops.window_certificate as listed where listed.rooftop_id = rooftop.rooftop_id and stream = ${name})
-      and not exists (
-        select from ops.window_certificate as faulty where faulty.rooftop_id = rooftop.rooftop_id and stream = ${name} and ${isFaulty})
+      and ${firstFaulty(sql.ref('rooftop.rooftop_id'), name)} is null
     except select rooftop_id from due where exists (
       select from ops.certificates_over(due.rooftop_id, ${name}, start, stop) where listed <> 0)
     except select rooftop_id from due where exists (

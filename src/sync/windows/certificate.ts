@@ -31,7 +31,15 @@ export interface EarlierCertificate {
 }
 
 /** A window that cannot be proved, or some of whose listed records have no outcome: an index has these. */
-export const isFaulty = sql<boolean>`(proof = 'unprovable' or listed <> loaded + quarantined + vanished)`
+const isFaulty = sql<boolean>`(proof = 'unprovable' or listed <> loaded + quarantined + vanished)`
+
+/** SQL for the start of the first window of a rooftop that is so; null: none is. */
+export function firstFaulty(rooftopId: unknown, stream: string) {
+  // Not `exists`: Postgres expects that most windows are faulty, and looks for one among all of them instead of in their index.
+  return sql<Date | null>`(
+    select window_from from ops.window_certificate as faulty
+    where faulty.rooftop_id = ${rooftopId} and faulty.stream = ${stream} and ${isFaulty} order by window_from limit 1)`
+}
 
 /** sha256 of the sorted ids: equal sets give equal digests. */
 export function idsDigest(ids: readonly number[]): Buffer {
