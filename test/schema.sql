@@ -142,6 +142,102 @@ core.app_user_rooftop table
   constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
   -- The users that the list of a rooftop shows. The list covers the whole dealer group of that rooftop; a key may cover several groups.
 
+core.appraisal_facts view
+  group_id integer
+  rooftop_id integer
+  eval_id bigint
+  completed_date_local date
+  month_start date
+  user_id bigint
+  vehicle_vin character varying(17)
+  make character varying(120)
+  model character varying(200)
+  model_year integer
+  currency_code character(3)
+  photo_count integer
+  hero_source character varying(20)
+  ttc_bucket integer
+  appraised_price numeric(15,3)
+  recon_total numeric(15,3)
+  recon core.recon_cost[]
+  price_outcome character varying
+  wholesale_first numeric
+  retail_first numeric
+  wholesale_now numeric
+  retail_now numeric
+  gap_to_wholesale_first numeric(18,3)
+  gap_share numeric(7,4)
+  gross_room_first numeric(18,3)
+  gross_room_now numeric(18,3)
+  as
+   SELECT group_id,
+      rooftop_id,
+      eval_id,
+      completed_date_local,
+      date_trunc('month'::text, completed_date_local::timestamp without time zone)::date AS month_start,
+      user_id,
+      vehicle_vin,
+      make,
+      model,
+      model_year,
+      currency_code,
+      photo_count,
+      hero_source,
+          CASE
+              WHEN created_at_source::text = 'CreatedAt'::text AND completed_at >= created_at THEN width_bucket(EXTRACT(epoch FROM completed_at - created_at) - 0.000001, ARRAY[300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800]::numeric[])
+              ELSE NULL::integer
+          END AS ttc_bucket,
+      final_price AS appraised_price,
+      COALESCE(recon_total, recon_line_total) AS recon_total,
+      COALESCE(( SELECT recon
+             FROM core.recon_costs cost
+            WHERE rooftop_id = rooftop_id AND eval_id = eval_id), '{}'::core.recon_cost[]) AS recon,
+          CASE
+              WHEN eval_id IS NULL THEN outcome
+              ELSE 'priced'::character varying
+          END AS price_outcome,
+      wholesale AS wholesale_first,
+      retail AS retail_first,
+      wholesale AS wholesale_now,
+      retail AS retail_now,
+      (final_price - wholesale)::numeric(18,3) AS gap_to_wholesale_first,
+          CASE
+              WHEN wholesale <> 0::numeric THEN LEAST(GREATEST((final_price - wholesale) / wholesale, '-999.9999'::numeric), 999.9999)
+              ELSE NULL::numeric
+          END::numeric(7,4) AS gap_share,
+      (retail - final_price - COALESCE(recon_total, recon_line_total, 0::numeric))::numeric(18,3) AS gross_room_first,
+      (retail - final_price - COALESCE(recon_total, recon_line_total, 0::numeric))::numeric(18,3) AS gross_room_now
+     FROM core.evaluation e
+       LEFT JOIN core.price_observation price ON rooftop_id = rooftop_id AND eval_id = eval_id AND price_source::text = 'pricing_ai'::text AND is_current
+       LEFT JOIN ops.enrichment_state asked ON rooftop_id = rooftop_id AND stream::text = 'pricing'::text AND eval_id = eval_id AND ask::text = 'pricingAi'::text
+       LEFT JOIN LATERAL ( SELECT eval_id,
+              wholesale,
+              retail
+             FROM core.price_observation earlier
+            WHERE rooftop_id = rooftop_id AND eval_id = eval_id AND price_source::text = 'pricing_ai'::text AND NOT is_current AND currency_code = currency_code
+            ORDER BY observed_at
+           LIMIT 1) superseded ON true
+       CROSS JOIN LATERAL ( SELECT
+                  CASE
+                      WHEN currency_code = currency_code THEN wholesale
+                      ELSE NULL::numeric
+                  END AS wholesale,
+                  CASE
+                      WHEN currency_code = currency_code THEN retail
+                      ELSE NULL::numeric
+                  END AS retail) latest
+       CROSS JOIN LATERAL ( SELECT
+                  CASE
+                      WHEN eval_id IS NULL THEN wholesale
+                      ELSE wholesale
+                  END AS wholesale,
+                  CASE
+                      WHEN eval_id IS NULL THEN retail
+                      ELSE retail
+                  END AS retail) first
+    WHERE gone_at IS NULL AND completed_date_local IS NOT NULL;
+  -- The rows of core.agg_appraisal, calculated from the facts: the only definition of its columns.
+
 core.core.agg_differences(integer,date[]) routine
 CREATE OR REPLACE FUNCTION core.agg_differences(only_rooftop integer DEFAULT NULL::integer, only_months date[] DEFAULT NULL::date[])
  RETURNS TABLE(aggregate character varying, rooftop_id integer, completed_date_local date)
@@ -263,60 +359,62 @@ begin
 end
 $function$
 
+core.core.agg_suspects(integer[]) routine
+CREATE OR REPLACE FUNCTION core.agg_suspects(only_rooftops integer[])
+ RETURNS TABLE(rooftop_id integer, month_start date)
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  with counted as (
+    select a.rooftop_id, a.month_start, count(*) as rows from core.agg_appraisal as a where a.rooftop_id = any(only_rooftops) group by 1, 2
+  ), of_month as materialized (
+    select array(select a from core.agg_appraisal as a where a.rooftop_id = c.rooftop_id and a.month_start = c.month_start) as rows from counted as c
+  )
+  select rooftop_id, month_start
+  from (
+    select fact.rooftop_id, fact.month_start, count(*) as facts, count(*) filter (where
+        (stored.rooftop_id, stored.completed_date_local, stored.month_start, stored.user_id, stored.vehicle_vin, stored.make, stored.model, stored.model_year, stored.currency_code, stored.photo_count, stored.hero_source, stored.ttc_bucket, stored.appraised_price, stored.recon_total, stored.price_outcome, stored.wholesale_first, stored.retail_first, stored.wholesale_now, stored.retail_now, stored.gap_to_wholesale_first, stored.gap_share, stored.gross_room_first, stored.gross_room_now)
+        is distinct from
+        (fact.rooftop_id, fact.completed_date_local, fact.month_start, fact.user_id, fact.vehicle_vin, fact.make, fact.model, fact.model_year, fact.currency_code, fact.photo_count, fact.hero_source, fact.ttc_bucket, fact.appraised_price, fact.recon_total, fact.price_outcome, fact.wholesale_first, fact.retail_first, fact.wholesale_now, fact.retail_now, fact.gap_to_wholesale_first, fact.gap_share, fact.gross_room_first, fact.gross_room_now)) as differences
+    from core.appraisal_facts as fact left join core.agg_appraisal as stored using (group_id, eval_id)
+    where fact.rooftop_id = any(only_rooftops) group by 1, 2
+  ) as completed
+  full join counted using (rooftop_id, month_start)
+  where differences is distinct from 0 or facts is distinct from rows
+  union
+  select stored.rooftop_id, month
+  from core.agg_appraisal as stored left join core.recon_costs as cost using (rooftop_id, eval_id)
+  cross join lateral (select date_trunc('month', completed_date_local::timestamp)::date as of_day) as completed
+  cross join lateral unnest(array[month_start, of_day]) as month
+  where stored.rooftop_id = any(only_rooftops) and (stored.recon is distinct from coalesce(cost.recon, '{}') or month_start <> of_day)
+  union
+  -- Where the rows are those of the facts, their sums are too.
+  select rooftop_id, date_trunc('month', completed_date_local::timestamp)::date
+  from (select * from core.agg_evaluation_day as d where d.rooftop_id = any(only_rooftops)) as stored
+  full join (select day.* from of_month cross join lateral core.evaluation_days(of_month.rows) as day) as fact
+    using (rooftop_id, completed_date_local, user_id, currency_code)
+  where stored is distinct from fact
+  union
+  select rooftop_id, date_trunc('month', completed_date_local::timestamp)::date
+  from (select * from core.agg_recon_day as d where d.rooftop_id = any(only_rooftops)) as stored
+  full join (select day.* from of_month cross join lateral core.recon_days(of_month.rows) as day) as fact
+    using (rooftop_id, completed_date_local, recon_type, currency_code)
+  where stored is distinct from fact
+  union
+  select rooftop_id, date_trunc('month', completed_date_local::timestamp)::date
+  from (select * from core.agg_pricing_day as d where d.rooftop_id = any(only_rooftops)) as stored
+  full join (select day.* from of_month cross join lateral core.pricing_days(of_month.rows) as day) as fact
+    using (rooftop_id, completed_date_local)
+  where stored is distinct from fact
+$function$
+
 core.core.appraisals(integer[],bigint[]) routine
 CREATE OR REPLACE FUNCTION core.appraisals(groups integer[], evals bigint[])
  RETURNS SETOF core.agg_appraisal
  LANGUAGE sql
  STABLE
 AS $function$
-  select
-    e.group_id, e.rooftop_id, e.eval_id, e.completed_date_local,
-    date_trunc('month', e.completed_date_local::timestamp)::date,
-    e.user_id, e.vehicle_vin, e.make, e.model, e.model_year, e.currency_code, e.photo_count, e.hero_source,
-    -- The bounds belong to the lower bucket.
-    case when e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at then
-      width_bucket(extract(epoch from e.completed_at - e.created_at) - 0.000001,
-        array[300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800])
-    end,
-    e.final_price,
-    coalesce(e.recon_total, e.recon_line_total)::numeric(15,3),
-    array(
-      select row(coalesce(line.recon_type, ''), coalesce(sum(line.cost) filter (where line.first_version = 1), 0),
-        coalesce(sum(line.cost) filter (where line.last_version is null), 0))::core.recon_cost
-      from core.reconditioning_item as line
-      where line.rooftop_id = e.rooftop_id and line.eval_id = e.eval_id
-        and lower(line.recon_type) is distinct from 'info' and (line.first_version = 1 or line.last_version is null)
-      group by coalesce(line.recon_type, '')
-      order by coalesce(line.recon_type, '')
-    ),
-    case when price.eval_id is null then asked.outcome else 'priced' end,
-    first.wholesale, first.retail, latest.wholesale, latest.retail,
-    (e.final_price - first.wholesale)::numeric(18,3),
-    (case when first.wholesale <> 0 then least(greatest((e.final_price - first.wholesale) / first.wholesale, -999.9999), 999.9999) end)::numeric(7,4),
-    (first.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3),
-    (latest.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3)
-  from core.evaluation as e
-  left join core.price_observation as price
-    on price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
-  left join ops.enrichment_state as asked
-    on asked.rooftop_id = e.rooftop_id and asked.stream = 'pricing' and asked.eval_id = e.eval_id and asked.ask = 'pricingAi'
-  left join lateral (
-    select earlier.eval_id, earlier.wholesale, earlier.retail from core.price_observation as earlier
-    where earlier.rooftop_id = e.rooftop_id and earlier.eval_id = e.eval_id and earlier.price_source = 'pricing_ai'
-      and not earlier.is_current and earlier.currency_code = e.currency_code
-    order by earlier.observed_at
-    limit 1
-  ) as superseded on true
-  cross join lateral (
-    select case when price.currency_code = e.currency_code then price.wholesale end as wholesale,
-      case when price.currency_code = e.currency_code then price.retail end as retail
-  ) as latest
-  -- The current price is the newest. Where no price came before it, it is also the first.
-  cross join lateral (
-    select case when superseded.eval_id is null then latest.wholesale else superseded.wholesale end as wholesale,
-      case when superseded.eval_id is null then latest.retail else superseded.retail end as retail
-  ) as first
-  where e.group_id = any(groups) and e.eval_id = any(evals) and e.gone_at is null and e.completed_date_local is not null
+  select * from core.appraisal_facts where group_id = any(groups) and eval_id = any(evals)
 $function$
 
 core.core.appraisals_of_month(integer,date) routine
@@ -355,7 +453,7 @@ core.core.evaluation_days(core.agg_appraisal[]) routine
 CREATE OR REPLACE FUNCTION core.evaluation_days(counted core.agg_appraisal[])
  RETURNS SETOF core.agg_evaluation_day
  LANGUAGE sql
- STABLE
+ STABLE PARALLEL SAFE
 AS $function$
   select
     rooftop_id, completed_date_local, coalesce(user_id, 0), currency_code,
@@ -495,7 +593,7 @@ core.core.pricing_days(core.agg_appraisal[]) routine
 CREATE OR REPLACE FUNCTION core.pricing_days(counted core.agg_appraisal[])
  RETURNS SETOF core.agg_pricing_day
  LANGUAGE sql
- STABLE
+ STABLE PARALLEL SAFE
 AS $function$
   select
     rooftop_id, completed_date_local, count(*)::int,
@@ -511,7 +609,7 @@ core.core.recon_days(core.agg_appraisal[]) routine
 CREATE OR REPLACE FUNCTION core.recon_days(counted core.agg_appraisal[])
  RETURNS SETOF core.agg_recon_day
  LANGUAGE sql
- STABLE
+ STABLE PARALLEL SAFE
 AS $function$
   select rooftop_id, completed_date_local, recon_type, currency_code, count(*)::int, sum(first_cost)::numeric(24,3), sum(last_cost)::numeric(24,3)
   from unnest(counted) as one cross join unnest(one.recon)
@@ -991,6 +1089,25 @@ core.price_observation table
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Prices of an evaluation from a price source. A new row is added only when the answer changed; rows are never overwritten. The first row is what was known at the appraisal, the current one is what is known now.
+
+core.recon_costs view
+  rooftop_id integer
+  eval_id bigint
+  recon core.recon_cost[]
+  as
+   SELECT rooftop_id,
+      eval_id,
+      array_agg(ROW(recon_type::character varying(120), first_cost::numeric(24,3), last_cost::numeric(24,3))::core.recon_cost ORDER BY recon_type) AS recon
+     FROM ( SELECT rooftop_id,
+              eval_id,
+              COALESCE(recon_type, ''::character varying) AS recon_type,
+              COALESCE(sum(cost) FILTER (WHERE first_version = 1), 0::numeric) AS first_cost,
+              COALESCE(sum(cost) FILTER (WHERE last_version IS NULL), 0::numeric) AS last_cost
+             FROM core.reconditioning_item line
+            WHERE lower(recon_type::text) IS DISTINCT FROM 'info'::text AND (first_version = 1 OR last_version IS NULL)
+            GROUP BY rooftop_id, eval_id, (COALESCE(recon_type, ''::character varying))) cost
+    GROUP BY rooftop_id, eval_id;
+  -- Reconditioning of each evaluation by type, without lines of type info, which are no cost.
 
 core.reconditioning_item table
   rooftop_id integer not null
@@ -2181,8 +2298,8 @@ AS $function$
   select case when day between '0001-01-01' and '9999-12-31' then to_char(day::timestamp, 'YYYY-MM') else '' end
 $function$
 
-ops.ops.new_to_pricing_differences(integer,bigint[]) routine
-CREATE OR REPLACE FUNCTION ops.new_to_pricing_differences(only_rooftop integer DEFAULT NULL::integer, only_evals bigint[] DEFAULT NULL::bigint[])
+ops.ops.new_to_pricing_differences(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION ops.new_to_pricing_differences(only_rooftops integer[] DEFAULT NULL::integer[], only_evals bigint[] DEFAULT NULL::bigint[])
  RETURNS TABLE(rooftop_id integer, eval_id bigint, is_missing boolean)
  LANGUAGE sql
  STABLE
@@ -2190,11 +2307,11 @@ AS $function$
   select rooftop_id, eval_id, stored.is_stored is null
   from (
     select rooftop_id, eval_id, true as is_stored from ops.new_to_pricing as n
-    where (only_rooftop is null or n.rooftop_id = only_rooftop) and (only_evals is null or n.eval_id = any(only_evals))
+    where (only_rooftops is null or n.rooftop_id = any(only_rooftops)) and (only_evals is null or n.eval_id = any(only_evals))
   ) as stored
   full join (
     select rooftop_id, eval_id, true as is_due from ops.new_to_pricing_facts as f
-    where (only_rooftop is null or f.rooftop_id = only_rooftop) and (only_evals is null or f.eval_id = any(only_evals))
+    where (only_rooftops is null or f.rooftop_id = any(only_rooftops)) and (only_evals is null or f.eval_id = any(only_evals))
   ) as fact using (rooftop_id, eval_id)
   where is_stored is null or is_due is null
 $function$
@@ -2206,9 +2323,9 @@ CREATE OR REPLACE FUNCTION ops.new_to_pricing_rebuild(only_rooftop integer)
 AS $function$
 begin
   -- Whoever writes a state holds its evaluation. What the one before has committed is seen by the next statement only.
-  perform from core.evaluation where (rooftop_id, eval_id) in (select rooftop_id, eval_id from ops.new_to_pricing_differences(only_rooftop))
+  perform from core.evaluation where (rooftop_id, eval_id) in (select rooftop_id, eval_id from ops.new_to_pricing_differences(array[only_rooftop]))
     order by rooftop_id, eval_id for update;
-  perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id)) from ops.new_to_pricing_differences(only_rooftop) having count(*) > 0;
+  perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id)) from ops.new_to_pricing_differences(array[only_rooftop]) having count(*) > 0;
 end
 $function$
 

@@ -115,22 +115,36 @@ export async function verifyAggregates(
   rooftops: readonly RooftopRow[],
 ): Promise<WrongAggregate[]> {
   const wrong: WrongAggregate[] = []
-  for (const { id, uid } of rooftops) wrong.push(...(await wrongDays(db, id, uid)))
+  const ids = rooftops.map(({ id }) => id)
+  const { rows: suspects } = await sql<{ id: number; months: string[] }>`
+    select rooftop_id as id, array_agg(month_start::text) as months from core.agg_suspects(${ids}::int[]) group by 1`.execute(
+    db,
+  )
+  for (const { id, uid } of rooftops) {
+    const months = suspects.find((suspect) => suspect.id === id)?.months
+    if (months !== undefined) wrong.push(...(await wrongDays(db, id, uid, months)))
+  }
   for (const [groupId, group] of Map.groupBy(rooftops, (rooftop) => rooftop.groupId))
     wrong.push(...(await wrongVehicles(db, groupId, group)))
   const { rows } = await sql<Pick<WrongAggregate, 'of' | 'differences'>>`
     select rooftop_uid as of, count(*)::int as differences
-    from unnest(${rooftops.map(({ id }) => id)}::int[]) as id cross join ops.new_to_pricing_differences(id)
-    join core.rooftop using (rooftop_id) group by 1 order by 1`.execute(db)
+    from ops.new_to_pricing_differences(${ids}::int[]) join core.rooftop using (rooftop_id) group by 1 order by 1`.execute(
+    db,
+  )
   const due = { kind: 'due', aggregate: 'new_to_pricing', days: null } as const
   return [...wrong, ...rows.map((row) => ({ ...due, ...row, rooftops: [row.of] }))]
 }
 
-async function wrongDays(db: Db, id: number, uid: string): Promise<WrongAggregate[]> {
+async function wrongDays(
+  db: Db,
+  id: number,
+  uid: string,
+  months: readonly string[],
+): Promise<WrongAggregate[]> {
   const { rows } = await sql<Pick<WrongAggregate, 'aggregate' | 'differences' | 'days'>>`
     select aggregate, count(*)::int as differences,
       json_build_object('first', min(completed_date_local), 'last', max(completed_date_local)) as days
-    from core.agg_differences(${id})
+    from core.agg_differences(${id}, ${[...months]}::date[])
     group by aggregate order by aggregate`.execute(db)
   return rows.map((row) => ({ ...row, kind: 'sums', of: uid, rooftops: [uid] }))
 }

@@ -90,7 +90,7 @@ export async function dueDifferences(
 ): Promise<Difference[]> {
   const { rows } = await sql<Omit<Difference, 'kind'>>`
     select eval_id::text as record, case when is_missing then 'missing' else 'not due' end as difference
-    from ops.new_to_pricing_differences(${id}, ${evalIds === null ? null : [...evalIds]}::bigint[]) order by eval_id`.execute(
+    from ops.new_to_pricing_differences(array[${id}::int], ${evalIds === null ? null : [...evalIds]}::bigint[]) order by eval_id`.execute(
     db,
   )
   return rows.map((row) => ({ ...row, kind: 'due' }))
