@@ -3,10 +3,7 @@ import { bufferChunks, takeSample, withRest } from '../csv/read/bytes.ts'
 import { type CsvFile, CsvFileError, type CsvOptions } from '../csv/read/csv-file.ts'
 import { refuseForeignFormat } from '../csv/read/foreign-format.ts'
 import { readCsv } from '../csv/read/read-csv.ts'
-import { listIn, unpackGzip, zipKind } from './archive.ts'
 import { saveAsCsv, sizeText, tooLarge, type WorkbookLimits, workbookLimits } from './limits.ts'
-import { readWorkbook } from './read-workbook.ts'
-import { openZip } from './zip-parts.ts'
 
 /** What the user or the rooftop states about a list. */
 export interface ListOptions extends CsvOptions {
@@ -55,6 +52,12 @@ async function openList(chunks: AsyncGenerator<Buffer>, opening: Opening): Promi
 
 async function openZipFile(chunks: AsyncGenerator<Buffer>, opening: Opening): Promise<CsvFile> {
   const { all } = opening
+  // Each list is read in a thread of its own, and most are text.
+  const [{ openZip }, { listIn, zipKind }, { readWorkbook }] = await Promise.all([
+    import('./zip-parts.ts'),
+    import('./archive.ts'),
+    import('./read-workbook.ts'),
+  ])
   const zip = await openZip(await collect(chunks, all), all)
   if (zipKind(zip) === 'workbook') {
     if (opening.encoding !== undefined || opening.delimiter !== undefined)
@@ -76,6 +79,7 @@ async function openZipFile(chunks: AsyncGenerator<Buffer>, opening: Opening): Pr
 
 async function openGzip(chunks: AsyncGenerator<Buffer>, opening: Opening): Promise<CsvFile> {
   refuseNested(opening)
+  const { unpackGzip } = await import('./archive.ts')
   return await openList(unpackGzip(chunks, opening.all), { ...opening, isUnpacked: true })
 }
 

@@ -59,8 +59,12 @@ const ignored =
 const tax =
   /^((incl?|including|excl?|excluding|plus)?(gst|vat|tax|taxes|ttc|tva|mwst|iva)(incl?|included|excl?)?)$/
 
+/** Most names: they have neither accents nor forms to exchange. */
+const ascii = /^[ -~]*$/
+
 /** One form for letters that writers exchange freely: alef, ta marbuta and ya. */
 function folded(text: string): string {
+  if (ascii.test(text)) return text
   return text
     .normalize('NFKC')
     .replace(marks, '')
@@ -81,6 +85,7 @@ export function headerKey(text: string): string {
 
 /** `Kilométrage` → Kilometrage, `Außenfarbe` → Aussenfarbe. The marks of Arabic letters stay. */
 export function withoutAccents(text: string): string {
+  if (ascii.test(text)) return text
   return text
     .normalize('NFD')
     .replace(/[\u0300-\u036f]/g, '')
