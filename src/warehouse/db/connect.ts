@@ -86,8 +86,7 @@ async function prepareSession(client: pg.ClientBase, options: PoolOptions): Prom
     text: `select set_config('timezone', 'UTC', false),
        set_config('idle_in_transaction_session_timeout', $1::text, false),
        set_config('jit', 'off', false),
-       set_config('work_mem', greatest(setting::int, $2)::text, false)
-     from pg_settings where name = 'work_mem'`,
+       set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')) / 1024, $2)::text, false)`,
     values: [String(timeout), sortMemoryKb],
   })
   if (options.isReadOnly)
