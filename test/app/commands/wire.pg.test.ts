@@ -7,6 +7,7 @@ import { loadConfig } from '#src/app/config/read.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { otherNames } from '#src/sandbox/other-names.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
+import { firstCandidate, type JsonPath, valueAt } from '#src/values/json-path.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { someOf } from '../../support/cases.ts'
 import { runInProcess } from '../../support/cli.ts'
@@ -296,12 +297,25 @@ test.for(seeds)(
       (JSON.parse(again.stdout) as Shown).settings.map(({ setting, state }) => [setting, state]),
     )
     expect(written.length).toBeGreaterThan(lastSeed ? 0 : 3)
-    expect(written.map((setting) => settings.get(setting))).toEqual(written.map(() => 'confirmed'))
-    expect(await readFile(file, 'utf8')).toBe(after)
+    const second = written.map((setting) => settings.get(setting))
+    if (lastSeed) {
+      // It reads other evaluations: these may show one more path that fits, or prove more.
+      expect(['confirmed', 'ambiguous']).toEqual(expect.arrayContaining([...new Set(second)]))
+    } else {
+      expect(second).toEqual(written.map(() => 'confirmed'))
+      expect(await readFile(file, 'utf8')).toBe(after)
+    }
+    const { wire } = loadConfig(file, { variables: {}, cwd: folder.path })
+    const learntSettings = [...settings].filter(
+      ([, state]) => state === 'confirmed' || state === 'elsewhere',
+    )
+    const firstPaths = (of: typeof wire) =>
+      learntSettings.map(([setting]) => [setting, firstCandidate(valueAt(of, setting) as JsonPath)])
+    expect(firstPaths(wire)).toEqual(firstPaths(names.wire))
 
     await using learnt = await openFixture({
       ...{ sandbox: { ...size, ...names }, sync: { start: '2026-02-18' } },
-      wire: loadConfig(file, { variables: {}, cwd: folder.path }).wire,
+      wire,
     })
     const nights = [(await usual.night()).status, (await learnt.night()).status]
     // Where a number beside the id is always equal to it, a person has to say which one it is, and no night is complete until then.
