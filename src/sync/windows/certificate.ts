@@ -35,7 +35,7 @@ const isFaulty = sql<boolean>`(proof = 'unprovable' or listed <> loaded + quaran
 
 /** SQL for the start of the first window of a rooftop that is so; null: none is. */
 export function firstFaulty(rooftopId: unknown, stream: string) {
-  // Not `exists`: Postgres expects that most windows are faulty, and looks for one among all of them instead of in their index.
+  // Not `exists`: Postgres expects that most windows are faulty, and reads all of them to find one, instead of their index.
   return sql<Date | null>`(
     select window_from from ops.window_certificate as faulty
     where faulty.rooftop_id = ${rooftopId} and faulty.stream = ${stream} and ${isFaulty} order by window_from limit 1)`

@@ -148,7 +148,7 @@ test('a number that the service writes as not known is null', () => {
   })
 })
 
-test('a text that says that there is no value is null; one that only looks so is a text', () => {
+test('a text that says that there is no value is null; one that has such a word in it is a text', () => {
   const { content } = goldenRecord({
     ...{ VIN: 'N/A', Make: ' n/a ', Model: 'NA', Colour: '-', Registration: 'None' },
     ...{ CustomerName: 'null', CustomerEmail: '---', CustomerSuburb: ' ', Variant: 'N/A pack' },
