@@ -140,7 +140,8 @@ language sql stable parallel safe as $$
   where differences is distinct from 0 or facts is distinct from rows
   union
   select stored.rooftop_id, month
-  from core.agg_appraisal as stored left join core.recon_costs as cost using (rooftop_id, eval_id)
+  from core.agg_appraisal as stored
+  left join (select * from core.recon_costs as c where c.rooftop_id = any(only_rooftops)) as cost using (rooftop_id, eval_id)
   cross join lateral (select date_trunc('month', completed_date_local::timestamp)::date as of_day) as completed
   cross join lateral unnest(array[month_start, of_day]) as month
   where stored.rooftop_id = any(only_rooftops) and (stored.recon is distinct from coalesce(cost.recon, '{}') or month_start <> of_day)
