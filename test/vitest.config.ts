@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { runsEveryCase } from './support/cases.ts'
 
 // No limit is meant to measure anything: a test must pass on a machine that has other work.
@@ -26,36 +27,57 @@ const exclude = [
 ]
 
 // These take many seconds of CPU each, for many cases of what other files show in one.
-if (!runsEveryCase)
-  exclude.push(
-    'test/api/rate/processes.pg.test.ts',
-    'test/app/commands/api-bill-timeout.pg.test.ts',
-    'test/app/commands/cron.pg.test.ts',
-    'test/app/commands/long-output.test.ts',
-    'test/app/commands/warehouse.pg.test.ts',
-    'test/app/scheduler/three-schedulers.pg.test.ts',
-    'test/crash/crash.pg.test.ts',
-    'test/crash/idle-night.pg.test.ts',
-    'test/crash/postgres-restart.pg.test.ts',
-    'test/deploy/systemd.pg.test.ts',
-    'test/faults/clock.pg.test.ts',
-    'test/privacy/erase/rows-after-erasure.pg.test.ts',
-    'test/readme.pg.test.ts',
-    'test/simulation/mutants.pg.test.ts',
-    'test/stock/import-model.pg.test.ts',
-    'test/streams/stock-prices/batch-crash.pg.test.ts',
-    'test/streams/stock-prices/due.pg.test.ts',
-    'test/sync/completeness.pg.test.ts',
-    'test/tracing/documented.test.ts',
-    'test/warehouse/access/managed.pg.test.ts',
-    'test/warehouse/access/moved-rooftop.pg.test.ts',
-    'test/warehouse/lake/known-changes.pg.test.ts',
-    'test/warehouse/lake/readers.pg.test.ts',
-    'test/warehouse/lake/scheduled.pg.test.ts',
-    'test/warehouse/marts/charts.pg.test.ts',
-    'test/warehouse/marts/malloy.pg.test.ts',
-    'test/web/operations/restore.pg.test.ts',
-  )
+const slow = [
+  'test/api/rate/processes.pg.test.ts',
+  'test/app/commands/api-bill-timeout.pg.test.ts',
+  'test/app/commands/cron.pg.test.ts',
+  'test/app/commands/long-output.test.ts',
+  'test/app/commands/warehouse.pg.test.ts',
+  'test/app/scheduler/three-schedulers.pg.test.ts',
+  'test/crash/crash.pg.test.ts',
+  'test/crash/idle-night.pg.test.ts',
+  'test/crash/postgres-restart.pg.test.ts',
+  'test/deploy/systemd.pg.test.ts',
+  'test/faults/clock.pg.test.ts',
+  'test/privacy/erase/rows-after-erasure.pg.test.ts',
+  'test/readme.pg.test.ts',
+  'test/simulation/mutants.pg.test.ts',
+  'test/stock/import-model.pg.test.ts',
+  'test/streams/stock-prices/batch-crash.pg.test.ts',
+  'test/streams/stock-prices/due.pg.test.ts',
+  'test/sync/completeness.pg.test.ts',
+  'test/tracing/documented.test.ts',
+  'test/warehouse/access/managed.pg.test.ts',
+  'test/warehouse/access/moved-rooftop.pg.test.ts',
+  'test/warehouse/lake/known-changes.pg.test.ts',
+  'test/warehouse/lake/readers.pg.test.ts',
+  'test/warehouse/lake/scheduled.pg.test.ts',
+  'test/warehouse/marts/charts.pg.test.ts',
+  'test/warehouse/marts/malloy.pg.test.ts',
+  'test/web/operations/restore.pg.test.ts',
+]
+if (!runsEveryCase) exclude.push(...slow)
+
+/** Begun last, they would end long after everything else. By itself a new clone begins with the largest files. */
+const first = [
+  ...slow,
+  'test/app/commands/demo.pg.test.ts',
+  'test/hostile/hostile-lists.test.ts',
+  'test/stock/folders/reading.pg.test.ts',
+  'test/warehouse/lake/killed.pg.test.ts',
+]
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isFirst = ({ moduleId }: TestSpecification) =>
+      first.some((file) => moduleId.endsWith(`/${file}`))
+    // One project after the other: each has workers of its own.
+    return Map.groupBy(await super.sort(files), ({ project }) => project.name)
+      .values()
+      .flatMap((own) => own.toSorted((a, b) => Number(isFirst(b)) - Number(isFirst(a))))
+      .toArray()
+  }
+}
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -71,6 +93,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 2,
     // Files share the modules of their worker: to evaluate them again for each took a quarter of the time.
     isolate: false,
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         extends: true,
