@@ -266,6 +266,22 @@ test('the id of a list item is that of an evaluation in the window, not of an ea
   expect(find([...read, list({ rows: [] })], 'evalList.items').state).toBe('unseen')
 })
 
+test('a number that several items of a list share is not their id, nor the time of completion that of an update', () => {
+  const read = evaluations(6, (at) => ({
+    CompletedAt: `2026-03-0${at + 1}T02:00:00Z`,
+    UpdatedAt: `2026-03-0${at + 1}T02:00:00Z`,
+  }))
+  const items = read.map((_, at) => ({
+    ref: idOf(at),
+    first: idOf(at - (at % 2)),
+    done: `2026-03-0${at + 1}T02:00:00Z`,
+  }))
+  const answers = [...read, { operation: 'getevallist', request: {}, body: items }]
+
+  expect(find(answers, 'evalList.id')).toMatchObject({ state: 'elsewhere', path: 'ref' })
+  expect(find(answers, 'evalList.updatedAt')).toMatchObject({ state: 'unseen', path: null })
+})
+
 test.each([
   ['seconds', (at: Date) => at.getTime() / 1000],
   ['milliseconds', (at: Date) => at.getTime()],
