@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import { errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { sleep } from '../../values/sleep.ts'
 import { inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.ts'
 import type { Person } from './access/people.ts'
 import { enterScope } from './access/scope.ts'
@@ -17,6 +18,8 @@ export const downloadLimits = { all: 8, perPerson: 2 }
 
 /** How long a statement of a download may take. */
 export const downloadTimeoutMs = 10 * 60_000
+
+const cancelAgainMs = 500
 
 /** A part of a file that is sent at once. */
 const sliceBytes = 65_536
@@ -68,12 +71,11 @@ export class Downloads {
       pool,
       async (tx) => {
         await enterScope(tx.db, person)
-        let cancelled: Promise<unknown> | undefined
+        const { processID } = tx.client as unknown as Backend
+        const ended = new AbortController()
+        let cancelled: Promise<void> | undefined
         const cancel = () => {
-          const { processID } = tx.client as unknown as Backend
-          cancelled = sql`select pg_cancel_backend(${processID})`
-            .execute(openDb(pool))
-            .catch(() => undefined)
+          cancelled = this.#cancelUntil(ended.signal, processID)
         }
         to.once('close', cancel)
         if (to.destroyed) return
@@ -81,12 +83,22 @@ export class Downloads {
           await write(tx, to, signal)
         } finally {
           to.off('close', cancel)
+          ended.abort()
           // Else it would end the next query of this connection.
           await cancelled
         }
       },
       'repeatable read, read only',
     )
+  }
+
+  /** Cancels what a session does, again and again: between two statements Postgres forgets that it was asked to. */
+  async #cancelUntil(ended: AbortSignal, processID: number): Promise<void> {
+    const db = openDb(this.#options.pool)
+    while (!ended.aborted) {
+      await sql`select pg_cancel_backend(${processID})`.execute(db).catch(() => undefined)
+      await sleep(cancelAgainMs, [ended]).catch(() => undefined)
+    }
   }
 
   async *#slices(file: Readable): AsyncGenerator<Buffer> {

@@ -1,8 +1,12 @@
 import http from 'node:http'
 import { buffer, text } from 'node:stream/consumers'
 import fastify from 'fastify'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { sleep } from '#src/values/sleep.ts'
+import { openPool } from '#src/warehouse/db/connect.ts'
 import { serveConsole } from '#src/web/console/console.ts'
+import { Downloads } from '#src/web/console/downloads.ts'
 import { type ConsoleFixture, openConsole, type Role } from './console-fixture.ts'
 
 let console: ConsoleFixture
@@ -140,6 +144,29 @@ test('whoever leaves before the first row ends the query', async () => {
 
   await expect.poll(working).toBe(0)
 }, 60_000)
+
+test('whoever leaves between two statements ends the next one', async () => {
+  const pool = await openPool(console.context.config.warehouse.url!, {
+    applicationName: 'forecourt download',
+  })
+  const { log, signal } = console.context
+  const downloads = new Downloads({ pool, log, signal, stallMs: 60_000 })
+  const person = { email: 'kim@example.com', role: 'engineer', rooftops: null } as const
+  const left = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<unknown>()
+
+  const file = downloads.start(person, async ({ db }) => {
+    file!.destroy()
+    // Postgres ignores what is to be cancelled while nothing runs.
+    await sleep(300)
+    left.resolve()
+    await sql`select pg_sleep(120)`.execute(db).then(ended.resolve, ended.resolve)
+  })
+  await left.promise
+
+  expect(String(await ended.promise)).toContain('canceling statement due to user request')
+  await pool.end()
+})
 
 test('a download that is not read is ended, and one that is read slowly is not', {
   tags: 'ci',
