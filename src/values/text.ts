@@ -4,9 +4,9 @@ export function storable(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
 }
 
-/** Whether a text says that there is no value: it is blank, dashes, `N/A`, `null` or `none`. `NA` may be the code of a model. */
+/** Whether a text says that there is no value: `N/A`, or dashes. Any other, also `NULL` or blanks, may be one. */
 export function saysNothing(text: string): boolean {
-  return /^(n\/a|null|none|-*)$/i.test(text.trim())
+  return /^\s*(n\/a|-+)\s*$/i.test(text)
 }
 
 /** `1 record`, `2,000 records`. */

