@@ -2451,6 +2451,34 @@ AS $function$
   where r.group_id = any ((select ops.visible_groups(who))::int[]) or r.rooftop_id = any ((select ops.console_rooftops(who))::int[])
 $function$
 
+ops.ops.windows_to_relist(integer,text,bigint,timestamp with time zone,timestamp with time zone,integer) routine
+CREATE OR REPLACE FUNCTION ops.windows_to_relist(of_rooftop integer, of_stream text, of_run bigint, began_at timestamp with time zone, recheck_since timestamp with time zone, nights integer)
+ RETURNS TABLE(window_from timestamp with time zone, window_until timestamp with time zone, recent boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.window_from, c.window_until, c.window_until > recheck_since
+  from (select floor(extract(epoch from began_at) / 86400)::bigint as number) as today
+  cross join lateral (
+    select * from ops.certificates_over(of_rooftop, of_stream, recheck_since, 'infinity')
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled and quarantined > 0 offset 0) as held
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled
+        and relist_nights = nights and ops.relist_day(w.window_from, listed_at, relist_nights) <= today.number offset 0) as turn
+    -- A certificate keeps the number of nights with which it was listed until it is listed again.
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled
+        and relist_nights < nights and ops.relist_day(w.window_from, listed_at, nights) <= today.number offset 0) as of_fewer
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled
+        and relist_nights > nights and ops.relist_day(w.window_from, listed_at, nights) <= today.number offset 0) as of_more
+  ) as c
+  where settled and run_id <> of_run and c.window_until <= began_at and exists (
+    select from ops.coverage where coverage.rooftop_id = of_rooftop and coverage.stream = of_stream
+    and covered @> tstzrange(c.window_from, c.window_until))
+$function$
+
 ops.parked table
   key_name character varying(120) not null
   stream character varying(40) not null

@@ -166,3 +166,29 @@ language sql stable parallel safe as $$
   where stored is distinct from fact
 $$;
 comment on function core.agg_suspects(int[]) is 'Months of some rooftops in which core.agg_differences finds a difference: the same comparison, of all their months in one pass.';
+
+create function ops.windows_to_relist(of_rooftop int, of_stream text, of_run bigint, began_at timestamptz, recheck_since timestamptz, nights int)
+returns table (window_from timestamptz, window_until timestamptz, recent boolean)
+language sql stable as $$
+  select c.window_from, c.window_until, c.window_until > recheck_since
+  from (select floor(extract(epoch from began_at) / 86400)::bigint as number) as today
+  cross join lateral (
+    select * from ops.certificates_over(of_rooftop, of_stream, recheck_since, 'infinity')
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled and quarantined > 0 offset 0) as held
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled
+        and relist_nights = nights and ops.relist_day(w.window_from, listed_at, relist_nights) <= today.number offset 0) as turn
+    -- A certificate keeps the number of nights with which it was listed until it is listed again.
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled
+        and relist_nights < nights and ops.relist_day(w.window_from, listed_at, nights) <= today.number offset 0) as of_fewer
+    union select * from (
+      select * from ops.window_certificate as w where w.rooftop_id = of_rooftop and w.stream = of_stream and settled
+        and relist_nights > nights and ops.relist_day(w.window_from, listed_at, nights) <= today.number offset 0) as of_more
+  ) as c
+  where settled and run_id <> of_run and c.window_until <= began_at and exists (
+    select from ops.coverage where coverage.rooftop_id = of_rooftop and coverage.stream = of_stream
+    and covered @> tstzrange(c.window_from, c.window_until))
+$$;
+comment on function ops.windows_to_relist(int, text, bigint, timestamptz, timestamptz, int) is 'The windows of a rooftop that a run lists again, each kind by an index: settled, not yet listed by it, and either recent, or with a quarantined record to retry, or due by the rotation since their last listing.';

@@ -1,7 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
-import { cutIntoWindows, dayNumber, daySeconds, type Window } from '../../values/window.ts'
+import { cutIntoWindows, daySeconds, type Window } from '../../values/window.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Run } from '../run/run-ledger.ts'
 
@@ -123,12 +123,15 @@ async function relistWindows(
   sync: Config['sync'],
   limit: number,
 ): Promise<Map<number, DueWindow[]>> {
+  const { run, stream } = scopes
   const { rows } = await sql<SpanRow & { recent: boolean }>`
     select rooftop.rooftop_id as "rooftopId", due.*
     from unnest(${[...scopes.rooftopIds]}::int[]) as rooftop (rooftop_id)
     cross join lateral (
       select window_from as "from", window_until as "until", recent
-      from ${relistDue(scopes, sync)} as relisted order by window_from desc limit ${limit}
+      from ops.windows_to_relist(rooftop_id, ${stream}, ${run.runId}, ${fromUnixSeconds(run.sourceStart)},
+        ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}, ${sync.deepRelistNights})
+      order by window_from desc limit ${limit}
     ) as due`.execute(db)
   const seconds = sync.windowHours * 3600
   const due = rows.flatMap((row) => {
@@ -152,46 +155,21 @@ export function recheckSince(sourceStart: number, { recheckDays }: Config['sync'
   return Math.floor(sourceStart - recheckDays * daySeconds)
 }
 
-/** The windows of a `rooftop` that are listed again, each kind by an index: settled, not yet listed by this run, and either recent, or
- *  with a quarantined record to retry, or due by the rotation since their last listing. */
-function relistDue(
-  { stream, run }: Pick<DueScope, 'stream' | 'run'>,
-  sync: Config['sync'],
-): RawBuilder<unknown> {
-  const nights = sync.deepRelistNights
-  const isTurn = (of: RawBuilder<unknown>) =>
-    sql`ops.relist_day(window_from, listed_at, ${of}) <= ${dayNumber(run.sourceStart)}`
-  const since = fromUnixSeconds(recheckSince(run.sourceStart, sync))
-  const isDue = sql`
-    settled and run_id <> ${run.runId} and window_until <= ${fromUnixSeconds(run.sourceStart)} and exists (
-      select from ops.coverage where coverage.rooftop_id = certificate.rooftop_id and coverage.stream = ${stream}
-      and covered @> tstzrange(window_from, window_until))`
-  const found = (rows: RawBuilder<unknown>) => sql`
-    select window_from, window_until, window_until > ${since} as recent from ${rows} as certificate where ${isDue}`
-  const those = (which: RawBuilder<unknown>) =>
-    found(sql`(
-      select * from ops.window_certificate
-      where rooftop_id = rooftop.rooftop_id and stream = ${stream} and settled and ${which} offset 0)`)
-  // A certificate keeps the number of nights with which it was listed until it is listed again.
-  return sql`(
-    ${found(sql`ops.certificates_over(rooftop.rooftop_id, ${stream}, ${since}, 'infinity')`)}
-    union ${those(sql`quarantined > 0`)}
-    union ${those(sql`relist_nights = ${nights} and ${isTurn(sql.ref('relist_nights'))}`)}
-    union ${those(sql`relist_nights < ${nights} and ${isTurn(sql`${nights}::int`)}`)}
-    union ${those(sql`relist_nights > ${nights} and ${isTurn(sql`${nights}::int`)}`)})`
-}
-
 /** How many windows are due, by rooftop: for the progress bar. */
 export async function countDue(
   db: Db,
   scopes: DueScopes,
   sync: Config['sync'],
 ): Promise<Map<number, number>> {
+  const { run, stream } = scopes
   const gaps = await gapWindows(db, scopes, sync.windowHours * 3600, 1_000_000)
   const { rows } = await sql<{ rooftopId: number; count: number }>`
     select rooftop_id as "rooftopId", count(*)::int as count
-    from unnest(${scopes.run.mode === 'sync' ? [...scopes.rooftopIds] : []}::int[]) as rooftop (rooftop_id)
-    cross join lateral ${relistDue(scopes, sync)} as relisted group by 1`.execute(db)
+    from unnest(${run.mode === 'sync' ? [...scopes.rooftopIds] : []}::int[]) as rooftop (rooftop_id)
+    cross join lateral ops.windows_to_relist(rooftop_id, ${stream}, ${run.runId}, ${fromUnixSeconds(run.sourceStart)},
+      ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}, ${sync.deepRelistNights}) group by 1`.execute(
+    db,
+  )
   const relisted = new Map(rows.map(({ rooftopId, count }) => [rooftopId, count]))
   return new Map(
     scopes.rooftopIds.map((id) => [id, (gaps.get(id)?.length ?? 0) + (relisted.get(id) ?? 0)]),
