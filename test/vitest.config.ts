@@ -58,7 +58,7 @@ const slow = [
 ]
 if (!runsEveryCase) exclude.push(...slow)
 
-/** Begun last, they would end long after everything else. By itself a new clone begins with the largest files. */
+/** If they began last, they would end long after everything else. By itself a new clone begins with the largest files. */
 const first = [
   ...slow,
   'test/app/commands/demo.pg.test.ts',
