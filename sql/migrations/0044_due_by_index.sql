@@ -19,7 +19,7 @@ where gone_at is null and completed_at is not null and odometer is not null
 comment on view ops.new_to_pricing_facts is 'The rows of ops.new_to_pricing, calculated from the facts.';
 
 -- A state is written under a lock of its evaluation, so the second of two writers sees what the first has committed.
--- The settings: by index, also while a table has just begun to fill and has no statistics.
+-- The settings: by index, also while a table is new and has no statistics.
 create function ops.refresh_new_to_pricing(rooftops int[], evals bigint[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin

@@ -117,7 +117,7 @@ function itemAt(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** As the learner writes paths: a key with a dot is no part of one. */
+/** As the learner writes paths: a key with a dot is not in a path. */
 function joinPath(path: string, key: string): string {
   const part = key.includes('.') ? '*' : key
   return path === '' ? part : `${path}.${part}`
