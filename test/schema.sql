@@ -617,6 +617,20 @@ AS $function$
   group by 1, 2, 3, 4
 $function$
 
+core.core.refresh_link_scopes(integer[],character varying[]) routine
+CREATE OR REPLACE FUNCTION core.refresh_link_scopes(groups integer[], vins character varying[])
+ RETURNS void
+ LANGUAGE sql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+  update pii.signed_link as link set is_in_scope = fact.is_in_scope
+  from ops.link_scope as fact
+  where fact.group_id = any(groups) and (vins is null or fact.vin = any(vins)) and fact.is_in_scope <> fact.is_stored
+    and (link.rooftop_id, link.eval_id, link.link_kind, link.link_ref) = (fact.rooftop_id, fact.eval_id, fact.link_kind, fact.link_ref)
+$function$
+
 core.core.refresh_vehicles_trg() routine
 CREATE OR REPLACE FUNCTION core.refresh_vehicles_trg()
  RETURNS trigger
@@ -640,6 +654,7 @@ begin
   perform pg_advisory_xact_lock(7382, place) from (
     select distinct group_id * 256 + (hashtext(vin) & 255) as place from unnest(of_groups) as group_id cross join unnest(of_vins) as vin order by 1
   ) as ordered;
+  perform core.refresh_link_scopes(of_groups, of_vins);
   with fact as materialized (select * from core.vehicles(of_groups, of_vins)), emptied as (
     delete from core.vehicle where group_id = any(of_groups) and vin = any(of_vins) and (group_id, vin) not in (select group_id, vin from fact)
   ), written as (
@@ -710,6 +725,49 @@ CREATE OR REPLACE FUNCTION core.touch_all_trg()
 AS $function$
 begin
   insert into core.vehicle_touched (groups, vins) select array_agg(distinct group_id), array_agg(distinct vin) from core.vehicle having count(*) > 0;
+  return null;
+end
+$function$
+
+core.core.touch_checks_trg() routine
+CREATE OR REPLACE FUNCTION core.touch_checks_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if tg_table_name = 'signed_link' then
+    insert into core.vehicle_touched (groups, vins)
+    select array_agg(distinct checked.group_id), array_agg(distinct checked.vin)
+    from changed join core.vehicle_check as checked on checked.rooftop_id = changed.rooftop_id and checked.eval_id = changed.eval_id
+      and checked.check_kind || '_pdf' = changed.link_kind and checked.check_ref = changed.link_ref
+    having count(*) > 0;
+  elsif tg_op = 'INSERT' then
+    insert into core.vehicle_touched (groups, vins)
+    select array_agg(distinct changed.group_id), array_agg(distinct changed.vin)
+    from changed join pii.signed_link as link on link.rooftop_id = changed.rooftop_id and link.eval_id = changed.eval_id
+      and link.link_kind = changed.check_kind || '_pdf' and link.link_ref = changed.check_ref
+    having count(*) > 0;
+  elsif tg_op = 'DELETE' then
+    update pii.signed_link as link set is_in_scope = false from changed
+    where link.rooftop_id = changed.rooftop_id and link.eval_id = changed.eval_id
+      and link.link_kind = changed.check_kind || '_pdf' and link.link_ref = changed.check_ref;
+  else
+    -- A row that is there twice is the same before and after in what decides the scope of its link.
+    insert into core.vehicle_touched (groups, vins)
+    select array_agg(distinct group_id), array_agg(distinct vin)
+    from (
+      select group_id, vin
+      from (
+        select rooftop_id, eval_id, check_kind, check_ref, group_id, vin, gone_at is null as is_listed from before
+        union all
+        select rooftop_id, eval_id, check_kind, check_ref, group_id, vin, gone_at is null from changed
+      ) as version
+      group by rooftop_id, eval_id, check_kind, check_ref, group_id, vin, is_listed having count(*) = 1
+    ) as touched
+    having count(*) > 0;
+  end if;
   return null;
 end
 $function$
@@ -810,6 +868,9 @@ AS $function$
   ) as stored
   full join core.vehicles_of(only_group, only_vins) as fact using (group_id, vin)
   where stored is distinct from fact
+  union
+  select 'signed_link', scope.group_id, scope.vin from ops.link_scope as scope
+  where (only_group is null or scope.group_id = only_group) and (only_vins is null or scope.vin = any(only_vins)) and is_in_scope <> is_stored
 $function$
 
 core.core.vehicle_rebuild(integer) routine
@@ -823,6 +884,7 @@ begin
   insert into core.vehicle select * from core.vehicles_of(only_group);
   delete from core.agg_repeat_vehicle where group_id = only_group;
   insert into core.agg_repeat_vehicle select * from core.repeats_of(only_group);
+  perform core.refresh_link_scopes(array[only_group], null);
 end
 $function$
 
@@ -1653,6 +1715,9 @@ core.vehicle_check table
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.vehicle_check REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('check')
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.vehicle_check REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('check')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.vehicle_check FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER touch_checks_delete AFTER DELETE ON core.vehicle_check REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_checks_trg()
+  CREATE TRIGGER touch_checks_insert AFTER INSERT ON core.vehicle_check REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_checks_trg()
+  CREATE TRIGGER touch_checks_update AFTER UPDATE ON core.vehicle_check REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_checks_trg()
   -- One row per real PPSR search or Car History report, even where several evaluations of the dealer group list it. Times are by the clock of the source.
 
 core.vehicle_decode table
@@ -1669,7 +1734,7 @@ core.vehicle_decode table
 
 core.vehicle_touched table
   groups integer[] not null
-  vins character varying(17)[] not null
+  vins character varying(40)[] not null
   constraint refresh_vehicles TRIGGER DEFERRABLE INITIALLY DEFERRED
   CREATE CONSTRAINT TRIGGER refresh_vehicles AFTER INSERT ON core.vehicle_touched DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION core.refresh_vehicles_trg()
   -- Vehicles that the statements of a transaction have touched. Empty again before it commits.
@@ -1980,6 +2045,30 @@ ops.lake_change table
   months character varying(10)[] -- Months of completion (YYYY-MM) of the rows before and after; empty text: none
   vins character varying(40)[] -- Vehicles of the rows before and after, whose other evaluations have columns about them
   -- What a statement has changed since the oldest export of ops.lake: one row per table and rooftop. Without eval_ids, months and vins: any row of the table. An export deletes what every lake has.
+
+ops.link_scope view
+  rooftop_id integer
+  eval_id bigint
+  link_kind character varying(20)
+  link_ref character varying(80)
+  group_id integer
+  vin character varying(40)
+  is_stored boolean
+  is_in_scope boolean
+  as
+   SELECT rooftop_id,
+      eval_id,
+      link_kind,
+      link_ref,
+      group_id,
+      vin,
+      is_in_scope AS is_stored,
+      gone_at IS NULL AND (EXISTS ( SELECT
+             FROM core.evaluation any_of_vehicle
+            WHERE group_id = group_id AND vehicle_vin::text = vin::text AND gone_at IS NULL)) AS is_in_scope
+     FROM core.vehicle_check checked
+       JOIN pii.signed_link link ON rooftop_id = rooftop_id AND eval_id = eval_id AND link_kind::text = (check_kind::text || '_pdf'::text) AND link_ref::text = check_ref::text;
+  -- Of each link whether it is in scope, calculated from the facts (is_in_scope), and what the link says (is_stored).
 
 ops.mart_source view
   reader name
@@ -3003,12 +3092,15 @@ pii.signed_link table
   url text not null
   signed_at timestamp with time zone not null
   expires_at timestamp with time zone not null -- Source time: a week after signed_at [A §8]
+  is_in_scope boolean not null default true -- Its check is listed, and its vehicle has an evaluation that is not gone, so it can be signed again. ops.link_scope defines it; core.refresh_vehicles_trg keeps it.
   constraint signed_link_check CHECK ((expires_at > signed_at))
   constraint signed_link_link_kind_check CHECK (((link_kind)::text = ANY ((ARRAY['ppsr_pdf'::character varying, 'car_history_pdf'::character varying])::text[])))
   constraint signed_link_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
-  CREATE INDEX signed_link_expiry ON pii.signed_link USING btree (expires_at, rooftop_id)
+  CREATE INDEX signed_link_in_scope ON pii.signed_link USING btree (rooftop_id, expires_at) WHERE is_in_scope
+  CREATE INDEX signed_link_out_of_scope ON pii.signed_link USING btree (expires_at) WHERE (NOT is_in_scope)
   CREATE INDEX signed_link_ref ON pii.signed_link USING btree (link_kind, link_ref)
   CREATE TRIGGER skip_erased_rows BEFORE INSERT ON pii.signed_link FOR EACH ROW EXECUTE FUNCTION pii.skip_erased_rows_trg()
+  CREATE TRIGGER touch_links_insert AFTER INSERT ON pii.signed_link REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION core.touch_checks_trg()
   -- The newest signed link to the PDF of each check. Whoever has the link can open the PDF, so dashboards use the permalink instead: GET /links/<link_kind>/<link_ref> of "forecourt serve".
 
 pii.suppressed_contact table

@@ -82,6 +82,17 @@ const faults: Readonly<Record<string, { plant: string; says: string; cure?: stri
       from core.rooftop where ${ofGroups}`,
     says: sums,
   },
+  'a link that is in scope left out': {
+    plant: `update pii.signed_link set is_in_scope = false where ${ofRooftops}`,
+    says: sums,
+  },
+  'a link of a check that is gone counted': {
+    plant: `
+      with trigger_off as (select set_config('session_replication_role', 'replica', true))
+      update core.vehicle_check set gone_at = now() from trigger_off where ${ofRooftops}`,
+    says: sums,
+    cure: 'update core.vehicle_check set gone_at = null where gone_at is not null',
+  },
   'a photo without its record': {
     plant: `insert into core.photo (rooftop_id, eval_id, photo_id, display_position, is_hero, first_seen_at)
       select rooftop_id, 5, 1, 1, true, now() from core.rooftop where ${ofRooftops}`,

@@ -308,7 +308,7 @@ function aggregateLines(aggregates: readonly WrongAggregate[]): string[] {
   const sums = [...together.values()].map((same) => {
     const which = same.map(
       ({ aggregate, of, differences, days }) =>
-        `core.${aggregate} of ${of} (${plural(differences, days === null ? 'vehicle' : 'day')})`,
+        `${aggregate === 'signed_link' ? 'pii' : 'core'}.${aggregate} of ${of} (${plural(differences, days === null ? 'vehicle' : 'day')})`,
     )
     const first = same.map(({ days }) => days?.first).sort()[0]
     const last = same

@@ -93,7 +93,7 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
 const expiredLinks = (before: Date) => sql`
   delete from pii.signed_link where (rooftop_id, eval_id, link_kind, link_ref) in (
     select rooftop_id, eval_id, link_kind, link_ref from pii.signed_link as link
-    where expires_at < ${before} and not exists (
+    where not is_in_scope and expires_at < ${before} and not exists (
       select from core.vehicle_check as listed
       where listed.rooftop_id = link.rooftop_id and listed.eval_id = link.eval_id
         and listed.check_ref = link.link_ref and listed.check_kind || '_pdf' = link.link_kind

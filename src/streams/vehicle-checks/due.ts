@@ -124,15 +124,21 @@ function linksToRenew(
   runStart: Date,
   settings: EnrichmentSettings,
 ): RawBuilder<unknown> {
-  const { keepAliveDays } = settings.links
-  const ofYoung =
-    keepAliveDays === null
-      ? sql``
-      : sql`join core.evaluation as owner on owner.rooftop_id = link.rooftop_id and owner.eval_id = link.eval_id
-          where coalesce(owner.completed_at, owner.created_at) >= ${runStart}::timestamptz - make_interval(days => ${keepAliveDays})`
   return sql`
     select link.* from (select rooftop_id from core.rooftop where group_id = ${groupId}) as of_group
-    join pii.signed_link as link on link.rooftop_id = of_group.rooftop_id and expires_at < ${renewBefore(runStart, settings)} ${ofYoung}`
+    join pii.signed_link as link on link.rooftop_id = of_group.rooftop_id and is_in_scope and expires_at < ${renewBefore(runStart, settings)}
+    ${ofRenewedAge(settings, runStart)}`
+}
+
+/** Joins links to the evaluations that are younger than links.keepAliveDays; empty where every link is renewed. */
+export function ofRenewedAge(
+  { links: { keepAliveDays } }: Pick<EnrichmentSettings, 'links'>,
+  now: Date,
+): RawBuilder<unknown> {
+  return keepAliveDays === null
+    ? sql``
+    : sql`join core.evaluation as owner on owner.rooftop_id = link.rooftop_id and owner.eval_id = link.eval_id
+        and coalesce(owner.completed_at, owner.created_at) >= ${now}::timestamptz - make_interval(days => ${keepAliveDays})`
 }
 
 /** Of these vehicles by kind: whether a watch runs, when the last one without a final status has ended, and the first expiry of the

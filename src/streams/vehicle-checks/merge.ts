@@ -6,7 +6,7 @@ import { checkKey, keyedChecks, type ListAnswer, type ListedCheck } from './chec
 
 export type CheckRow = Selectable<Tables['core.vehicle_check']>
 export type LinkRow = Selectable<Tables['pii.signed_link']>
-type LinkKey = Omit<LinkRow, 'url' | 'signed_at' | 'expires_at'>
+type LinkKey = Omit<LinkRow, 'url' | 'signed_at' | 'expires_at' | 'is_in_scope'>
 
 /** What is stored about the checks of some vehicles. */
 export interface StoredChecks {
@@ -72,7 +72,11 @@ function mergeLink(
   if (known !== undefined && known.signed_at > latest) return known
   return pdfUrl === null
     ? null
-    : { ...key, url: pdfUrl, signed_at: at, expires_at: after(at, linkLifeMs) }
+    : {
+        ...{ ...key, url: pdfUrl, signed_at: at, expires_at: after(at, linkLifeMs) },
+        // Triggers keep it: a listed check has nearly always an evaluation.
+        is_in_scope: known?.is_in_scope ?? true,
+      }
 }
 
 /** Which checks of the vehicle its list no longer shows. A check that was added after the list is not gone. */

@@ -9,7 +9,7 @@ import { type Comparison, type Difference, queriedKeys } from './verify-round.ts
 export interface WrongAggregate {
   /** due: what is due for Pricing AI. */
   readonly kind: 'sums' | 'vehicles' | 'due'
-  /** Table of core; of what is due, of ops. */
+  /** Table of core; of what is due, of ops; `signed_link` of pii: the scope of links. */
   readonly aggregate: string
   /** The uid of the rooftop, or the code of the dealer group. */
   readonly of: string
@@ -47,7 +47,7 @@ export function sumComparisons(streams: readonly Stream[]): Comparison[] {
   }))
 }
 
-/** Each vehicle of a dealer group, and each repeated one, with its evaluations and units. */
+/** Each vehicle of a dealer group, each repeated one, and the scope of their links, with its evaluations, units and checks. */
 export function vehicleComparisons(streams: readonly Stream[]): Comparison[] {
   const summed = streams.filter(({ records }) => records?.isSummed === true)
   return summed.map(({ name }) => ({

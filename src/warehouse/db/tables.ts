@@ -781,6 +781,7 @@ interface PiiSignedLinkTable {
   url: string
   signed_at: Date
   expires_at: Date
+  is_in_scope: Generated<boolean>
 }
 
 /** pii.suppressed_contact */

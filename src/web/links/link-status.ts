@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
-import { hoursToRefresh } from '../../streams/vehicle-checks/due.ts'
+import { hoursToRefresh, ofRenewedAge } from '../../streams/vehicle-checks/due.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 
 /** The share of links in scope that must be valid for `hoursToLive` more hours. */
@@ -60,15 +60,22 @@ export async function readLinkLife(
   now: Date,
 ): Promise<{ readonly status: LinkStatus; readonly rooftops: readonly LinkLife[] }> {
   const count = sql.join(
-    [...lifeBounds, null].map((_, at) => sql`count(*) filter (where bucket = ${at})::int`),
+    [...lifeBounds, null].map(
+      (_, at) => sql`coalesce(sum(links) filter (where bucket = ${at}), 0)::int`,
+    ),
   )
   const { rows } = await sql<LinkLife & { readonly soonest: Date }>`
-    select rooftop_uid as uid, rooftop_name as name, array[${count}] as counts, min(expires_at) as soonest,
-      count(*) filter (where expires_at < ${inHours(now, hoursToRefresh(config))})::int as "toSign",
-      count(*) filter (where expires_at < ${inHours(now, hoursToLive)})::int as short
-    from (${linksInScope(config, now)}) as link
-    cross join lateral (select width_bucket(expires_at, array[${sql.join(lifeBounds.map((hours) => inHours(now, hours)))}]) as bucket) as part
-    group by rooftop_uid, rooftop_name order by min(expires_at)`.execute(db)
+    select rooftop_uid as uid, rooftop_name as name, array[${count}] as counts, min(soonest) as soonest,
+      sum(to_sign)::int as "toSign", sum(short)::int as short
+    from (
+      select rooftop_uid, rooftop_name, width_bucket(expires_at, array[${sql.join(lifeBounds.map((hours) => inHours(now, hours)))}]) as bucket,
+        count(*) as links, min(expires_at) as soonest,
+        count(*) filter (where expires_at < ${inHours(now, hoursToRefresh(config))}) as to_sign,
+        count(*) filter (where expires_at < ${inHours(now, hoursToLive)}) as short
+      from (${linksInScope(config, now)}) as link
+      group by 1, 2, 3
+    ) as life
+    group by 1, 2 order by min(soonest)`.execute(db)
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
   const inScope = sum(rows.flatMap(({ counts }) => counts))
   const compared = comparedWithObjective(inScope, inScope - sum(rows.map(({ short }) => short)))
@@ -95,33 +102,11 @@ function inHours(now: Date, hours: number): RawBuilder<unknown> {
   return sql`${new Date(now.getTime() + hours * 3_600_000)}::timestamptz`
 }
 
-/** `hours`: only those that expire within them, each with its check found by key. The limits make it so, also for the evaluations:
- *  the planner would read both tables whole. */
-function linksInScope(
-  { rooftops, links }: LinkConfig,
-  now: Date,
-  hours?: number,
-): RawBuilder<unknown> {
-  const uids = rooftops.map(({ uid }) => uid)
-  const ofLink = sql`checked.rooftop_id = link.rooftop_id and checked.eval_id = link.eval_id
-    and link_kind = check_kind || '_pdf' and link_ref = check_ref and checked.gone_at is null`
-  const checks =
-    hours === undefined
-      ? sql`core.vehicle_check as checked on ${ofLink}`
-      : sql`lateral (select * from core.vehicle_check as checked where ${ofLink} limit 1) as checked on expires_at < ${inHours(now, hours)}`
+/** `hours`: only those that expire within them. */
+function linksInScope(config: LinkConfig, now: Date, hours?: number): RawBuilder<unknown> {
+  const uids = config.rooftops.map(({ uid }) => uid)
   return sql`
     select rooftop_uid, rooftop_name, expires_at
-    from pii.signed_link as link
-    join ${checks}
-    join core.rooftop on rooftop.rooftop_id = checked.rooftop_id
-    cross join lateral (
-      select from core.evaluation as any_of_vehicle
-      where any_of_vehicle.group_id = checked.group_id and any_of_vehicle.vehicle_vin = checked.vin
-        and any_of_vehicle.gone_at is null limit 1
-    ) as of_vehicle
-    where rooftop_uid = any(${uids}::text[])
-      and (${links.keepAliveDays}::int is null or exists (
-        select from core.evaluation as own
-        where own.rooftop_id = checked.rooftop_id and own.eval_id = checked.eval_id
-          and coalesce(own.completed_at, own.created_at) >= ${now}::timestamptz - make_interval(days => ${links.keepAliveDays}::int)))`
+    from core.rooftop join pii.signed_link as link using (rooftop_id) ${ofRenewedAge(config, now)}
+    where rooftop_uid = any(${uids}::text[]) and is_in_scope ${hours === undefined ? sql`` : sql`and expires_at < ${inHours(now, hours)}`}`
 }

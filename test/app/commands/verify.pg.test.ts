@@ -149,6 +149,11 @@ test('verify names the sums that differ from the facts, and replay makes them ri
   await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   await warehouse.night()
+  await pool.query(`
+    insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, first_seen_at)
+    select rooftop_id, min(eval_id), 'ppsr', 'C', min(group_id), min(vin), now() from core.evaluation where rooftop_id = 3 group by 1;
+    insert into pii.signed_link values (3, (select eval_id from core.vehicle_check), 'ppsr_pdf', 'C', 'https://pdf.example.com/', now(), now() + interval '7 days')`)
+  await pool.query('update pii.signed_link set is_in_scope = false')
   await pool.query('update core.agg_evaluation_day set photos = photos + 1')
   await pool.query('delete from core.agg_recon_day where rooftop_id = 1')
   await pool.query('update core.agg_appraisal set appraised_price = 1 where rooftop_id = 3')
@@ -180,6 +185,7 @@ test('verify names the sums that differ from the facts, and replay makes them ri
     'agg_recon_day one',
     ...['agg_repeat_vehicle key:first', 'agg_repeat_vehicle key:second'],
     ...['new_to_pricing three', 'new_to_pricing two'],
+    'signed_link key:second',
     ...['vehicle key:first', 'vehicle key:second'],
   ])
   expect(stdout).not.toContain('select')

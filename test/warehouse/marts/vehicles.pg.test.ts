@@ -8,10 +8,10 @@ import { createTestDatabase } from '../../support/postgres.ts'
 
 const vins = ['JTMDFREV90D123456', 'WBA00000000000000', 'short', null]
 
-/** Evaluations 1 to 4 and units A to C, of rooftops 1 to 3: the third is of another dealer group. */
+/** Evaluations 1 to 4 and units A to C, of rooftops 1 to 3: the third is of another dealer group. Evaluations 1 to 3 have a check with a link. */
 async function writeStart(pool: pg.Pool): Promise<void> {
   await pool.query(`
-    truncate core.evaluation, core.stock_unit, core.rooftop, core.rooftop_group restart identity cascade;
+    truncate core.evaluation, core.stock_unit, core.vehicle_check, pii.signed_link, core.rooftop, core.rooftop_group restart identity cascade;
     insert into core.rooftop_group (group_code) values ('first'), ('other');
     insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
     select 'r' || n, (n + 1) / 2, 'Rooftop ' || n, 'AU', 'Australia/Sydney', 'AUD', 'km' from generate_series(1, 3) as n`)
@@ -30,7 +30,16 @@ async function writeStart(pool: pg.Pool): Promise<void> {
   await pool.query(`
     insert into core.stock_unit (rooftop_id, stock_no, vin, make, currency_code, price_on_application, extras, content_hash, first_seen_at, last_seen_at, import_id)
     select n, chr(64 + n), '${vins[0]}', null, 'AUD', false, '{}', '', '2026-01-02', now(), 1 from generate_series(1, 3) as n`)
+  await pool.query(`
+    insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, first_seen_at)
+    select rooftop_id, eval_id, 'ppsr', 'C' || eval_id, group_id, coalesce(upper(vin), '${vins[0]}'), now() from core.evaluation where eval_id < 4;
+    ${newLinks}`)
 }
+
+const newLinks = `
+  insert into pii.signed_link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
+  select rooftop_id, eval_id, 'ppsr_pdf', check_ref, 'https://pdf.example.com/', now(), now() + interval '7 days' from core.vehicle_check
+  on conflict (rooftop_id, eval_id, link_kind, link_ref) do update set expires_at = excluded.expires_at`
 
 const vin = fc.constantFrom(...vins.map((one) => (one === null ? 'null' : `'${one}'`)))
 const id = fc.integer({ min: 1, max: 4 })
@@ -66,12 +75,21 @@ const statement = fc.oneof(
     ),
   unit.map((one) => `update core.stock_unit set off_stock_at = now() where stock_no = '${one}'`),
   unit.map((one) => `delete from core.stock_unit where stock_no >= '${one}'`),
+  fc.tuple(rooftop, fc.integer({ min: 1, max: 2 })).map(
+    ([of, to]) =>
+      `with moved as (update core.rooftop set group_id = ${to} where rooftop_id = ${of}), checked as (update core.vehicle_check set group_id = ${to} where rooftop_id = ${of})
+         update core.evaluation set group_id = ${to} where rooftop_id = ${of}`,
+  ),
   fc
-    .tuple(rooftop, fc.integer({ min: 1, max: 2 }))
-    .map(
-      ([of, to]) =>
-        `with moved as (update core.rooftop set group_id = ${to} where rooftop_id = ${of}) update core.evaluation set group_id = ${to} where rooftop_id = ${of}`,
-    ),
+    .tuple(fc.constantFrom('null', 'now()'), id)
+    .map(([at, one]) => `update core.vehicle_check set gone_at = ${at} where eval_id <= ${one}`),
+  fc
+    .tuple(fc.constantFrom(vins[0], vins[1]), id)
+    .map(([to, one]) => `update core.vehicle_check set vin = '${to}' where eval_id = ${one}`),
+  id.map((one) => `update core.evaluation set gone_at = null where eval_id = ${one}`),
+  id.map((one) => `delete from core.vehicle_check where eval_id = ${one}`),
+  id.map((one) => `delete from pii.signed_link where eval_id = ${one}`),
+  fc.constant(newLinks),
   fc.constantFrom('truncate core.evaluation', 'truncate core.stock_unit'),
 )
 
@@ -108,6 +126,17 @@ async function counted(pool: pg.Pool): Promise<unknown[]> {
     .sort((a, b) => (a.vehicle_key < b.vehicle_key ? -1 : 1))
 }
 
+/** The links in scope, each found by its check and an evaluation of the vehicle. */
+async function countedLinks(pool: pg.Pool): Promise<unknown[]> {
+  const { rows } = await pool.query(`
+    select link_ref from pii.signed_link as link
+    join core.vehicle_check as checked on checked.rooftop_id = link.rooftop_id and checked.eval_id = link.eval_id
+      and link_kind = check_kind || '_pdf' and link_ref = check_ref and checked.gone_at is null
+    where exists (select from core.evaluation as e where e.group_id = checked.group_id and length(e.vin) = 17 and upper(e.vin) = checked.vin and e.gone_at is null)
+    order by 1`)
+  return rows
+}
+
 async function shown(pool: pg.Pool): Promise<unknown[]> {
   const { rows } = await pool.query(`
     select vehicle_key, make, evaluations, is_in_stock, extract(epoch from first_seen_at)::float8 as first, extract(epoch from last_seen_at)::float8 as last
@@ -115,7 +144,7 @@ async function shown(pool: pg.Pool): Promise<unknown[]> {
   return rows
 }
 
-test('vehicles follow any change of evaluations and stock, whoever makes it, also two at once', async () => {
+test('vehicles and links follow any change of evaluations, checks and stock, whoever makes it, also two at once', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const transactions = fc.array(
@@ -126,6 +155,7 @@ test('vehicles follow any change of evaluations and stock, whoever makes it, als
     { minLength: 1, maxLength: 4 },
   )
   let vehicles = 0
+  const links = { inScope: 0, out: 0 }
   await fc.assert(
     fc.asyncProperty(transactions, transactions, async (ours, theirs) => {
       await writeStart(pool)
@@ -135,14 +165,22 @@ test('vehicles follow any change of evaluations and stock, whoever makes it, als
       vehicles += expected.length
       expect(await shown(pool)).toEqual(expected)
       expect(await repeatDifferences(pool)).toEqual([])
+      const { rows } = await pool.query(
+        'select link_ref, is_in_scope from pii.signed_link order by link_ref',
+      )
+      const inScope = rows.filter((link) => link.is_in_scope)
+      expect(inScope.map(({ link_ref }) => ({ link_ref }))).toEqual(await countedLinks(pool))
+      links.inScope += inScope.length
+      links.out += rows.length - inScope.length
       expect((await pool.query('select from core.vehicle_touched')).rowCount).toBe(0)
     }),
     { numRuns: caseCount(200, 30), endOnFailure: true },
   )
   expect(vehicles).toBeGreaterThan(30)
+  expect(Math.min(links.inScope, links.out)).toBeGreaterThan(15)
 })
 
-test('an import that confirms every unit touches no vehicle, and a change of one touches its own', async () => {
+test('an import that confirms every unit, or a link that is signed again, touches no vehicle, and a change of one touches its own', async () => {
   await using database = await createTestDatabase()
   await writeStart(database.pool)
   await inSession(database.pool, async (client) => {
@@ -158,6 +196,8 @@ test('an import that confirms every unit touches no vehicle, and a change of one
       await touched('update core.stock_unit set last_seen_at = now(), asking_price = 1'),
     ).toEqual([])
     expect(await touched('update core.evaluation set photo_count = 7')).toEqual([])
+    expect(await touched(newLinks)).toEqual([])
+    expect(await touched('update core.vehicle_check set watch_ends_at = now()')).toEqual([])
     expect(await touched("update core.stock_unit set make = 'BMW' where stock_no = 'C'")).toEqual([
       { groups: [2], vins: [vins[0]] },
     ])

@@ -182,11 +182,16 @@ function lifeNames(bounds: readonly number[]): string[] {
 
 async function readRefused(db: Db): Promise<RefusedRow[]> {
   const { rows } = await sql<RefusedRow>`
-    select refused_key as key, count(*)::int as evaluations,
-      max(case when isfinite(last_asked_at) then last_asked_at end) as "lastAt"
-    from core.rooftop join ops.enrichment_state using (rooftop_id)
-    where stream = 'vehicle-checks' and failures > 0 and ops.is_refused(refused_key, rooftop_uid)
-    group by refused_key order by refused_key`.execute(db)
+    select refused_key as key, sum(evaluations)::int as evaluations, max(last_at) as "lastAt"
+    from (
+      select rooftop_id, refused_key, count(*) as evaluations, max(case when isfinite(last_asked_at) then last_asked_at end) as last_at
+      from ops.enrichment_state
+      where stream = 'vehicle-checks' and failures > 0 and refused_key is not null
+      group by 1, 2
+    ) as of_key
+    join core.rooftop using (rooftop_id)
+    where ops.is_refused(refused_key, rooftop_uid)
+    group by 1 order by 1`.execute(db)
   return rows
 }
 
