@@ -1,6 +1,10 @@
-import type { Step } from './step.ts'
+import { evaluations, type Step } from './step.ts'
 
-/** 50,000 units of stock, an eighth of them on hand, and 100,000 each of vehicle checks with links, webhooks, and paid calls. */
+/** The evaluation at this share of all. */
+const after = (share: number) => 10_000_000 + Math.round(share * evaluations)
+
+/** 50,000 units of stock, an eighth of them on hand, and 100,000 paid calls; of a million evaluations 100,000 vehicle checks with links, and
+ *  100,000 webhooks. */
 export const serviceSteps: readonly Step[] = [
   {
     name: 'stock',
@@ -17,7 +21,7 @@ export const serviceSteps: readonly Step[] = [
         case when place % 80 = 0 then now() - interval '2 days' end, case when place > 100 and place % 40 > 0 then now() - interval '5 days' end, 1
       from (
         select *, row_number() over (partition by rooftop_id order by eval_id desc) as place
-        from core.evaluation where gone_at is null and completed_at < now() - interval '10 days' and eval_id > 10500000 and eval_id % 7 = 3
+        from core.evaluation where gone_at is null and completed_at < now() - interval '10 days' and eval_id > ${after(0.5)} and eval_id % 7 = 3
       ) as seen where place <= 1000 order by eval_id;
       insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
       select list.import_id, rooftop_id, stock_no, case when step = 0 then 'added' else 'updated' end,
@@ -45,7 +49,7 @@ export const serviceSteps: readonly Step[] = [
       select rooftop_id, eval_id, case when eval_id % 5 = 0 then 'car_history' else 'ppsr' end, 'C' || eval_id, group_id, vin, completed_at,
         case when completed_at > now() - interval '14 days' then 'watching' when eval_id % 30 = 0 then 'changed' else 'unchanged' end, completed_at,
         case when eval_id % 5 > 0 then completed_at + interval '14 days' end, completed_at, case when eval_id % 4 = 0 then 0 end, 1
-      from core.evaluation where eval_id > 10700000 and eval_id % 3 = 0;
+      from core.evaluation where eval_id > ${after(0.7)} and eval_id % 3 = 0;
       insert into core.watch_status_change (rooftop_id, eval_id, check_kind, check_ref, observed_at, from_status, to_status)
       select rooftop_id, eval_id, check_kind, check_ref, searched_at, null, watch_status from core.vehicle_check where check_ref like 'C1%';
       insert into pii.signed_link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
@@ -67,8 +71,8 @@ export const serviceSteps: readonly Step[] = [
         case when state = 'processed' then arrived + interval '2 minutes' end
       from core.evaluation
       cross join lateral (select completed_at + make_interval(secs => eval_id % 100) as arrived,
-        case when eval_id % 500 = 1 then 'failed' when eval_id % 500 = 2 then 'unusable' when eval_id > 10999900 then 'waiting' else 'processed' end as state) as one
-      where eval_id > 10899000 and eval_id % 101 > 0 order by eval_id;`,
+        case when eval_id % 500 = 1 then 'failed' when eval_id % 500 = 2 then 'unusable' when eval_id > ${after(1) - 100} then 'waiting' else 'processed' end as state) as one
+      where eval_id > ${after(0.899)} and eval_id % 101 > 0 order by eval_id;`,
   },
   {
     name: 'paid calls',
