@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const script = fileURLToPath(new URL('type-list.ts', import.meta.url))
 /**
  * The heap in which a list of any length must be read. Without a limit the process grows by what the garbage collector leaves
- * (77 to 153 MB for the same list); with it by 36 to 38 MB for 120, 240 and 480 MB, and a list that is kept ends the process.
+ * (77 to 153 MB for the same list); with it by 36 to 38 MB for 120, 240 and 480 MB, and a list that stays in memory ends the process.
  */
 const heap = ['--max-old-space-size=64', '--max-semi-space-size=8']
 const mostGrown = 80
