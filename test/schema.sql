@@ -866,7 +866,10 @@ AS $function$
     select * from core.vehicle as v
     where (only_group is null or v.group_id = only_group) and (only_vins is null or v.vin = any(only_vins))
   ) as stored
-  full join core.vehicles_of(only_group, only_vins) as fact using (group_id, vin)
+  full join (
+    select * from core.vehicle_facts as f
+    where (only_group is null or f.group_id = only_group) and (only_vins is null or f.vin = any(only_vins))
+  ) as fact using (group_id, vin)
   where stored is distinct from fact
   union
   select 'signed_link', scope.group_id, scope.vin from ops.link_scope as scope
@@ -881,7 +884,7 @@ AS $function$
 begin
   lock table core.vehicle, core.agg_repeat_vehicle in share row exclusive mode;
   delete from core.vehicle where group_id = only_group;
-  insert into core.vehicle select * from core.vehicles_of(only_group);
+  insert into core.vehicle select * from core.vehicle_facts where group_id = only_group;
   delete from core.agg_repeat_vehicle where group_id = only_group;
   insert into core.agg_repeat_vehicle select * from core.repeats_of(only_group);
   perform core.refresh_link_scopes(array[only_group], null);
@@ -894,42 +897,7 @@ CREATE OR REPLACE FUNCTION core.vehicles(groups integer[], vins character varyin
  LANGUAGE sql
  STABLE
 AS $function$
-  select
-    group_id, vin, (group_id::text || '-' || vin)::varchar(60),
-    (array_agg(make order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where make is not null))[1],
-    (array_agg(model order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where model is not null))[1],
-    (array_agg(variant order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where variant is not null))[1],
-    (array_agg(model_year order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where model_year is not null))[1],
-    (array_agg(colour order by seen_at desc nulls last, is_unit, rooftop_id, record_no) filter (where colour is not null))[1],
-    (count(*) filter (where not is_unit))::int, bool_or(is_on_hand), min(seen_at), max(seen_at)
-  from (
-    select group_id, vehicle_vin as vin, make, model, variant, model_year, colour, created_at as seen_at,
-      false as is_unit, rooftop_id, eval_id::text as record_no, false as is_on_hand
-    from core.evaluation
-    where group_id = any(groups) and vehicle_vin = any(vins)
-    union all
-    select r.group_id, s.vin, s.make, s.model, s.variant, s.model_year, null, s.first_seen_at,
-      true, s.rooftop_id, s.stock_no, s.off_stock_at is null
-    from core.stock_unit as s
-    join core.rooftop as r using (rooftop_id)
-    where r.group_id = any(groups) and s.vin = any(vins)
-  ) as seen
-  group by group_id, vin
-$function$
-
-core.core.vehicles_of(integer,character varying[]) routine
-CREATE OR REPLACE FUNCTION core.vehicles_of(only_group integer DEFAULT NULL::integer, only_vins character varying[] DEFAULT NULL::character varying[])
- RETURNS SETOF core.vehicle
- LANGUAGE sql
- STABLE
-AS $function$
-  select * from core.vehicles(
-    case when only_group is null then array(select group_id from core.evaluation union select group_id from core.rooftop) else array[only_group] end,
-    coalesce(only_vins, array(
-      select vehicle_vin from core.evaluation where vehicle_vin is not null and (only_group is null or group_id = only_group)
-      union
-      select vin from core.stock_unit join core.rooftop using (rooftop_id)
-      where length(vin) = 17 and (only_group is null or group_id = only_group))))
+  select * from core.vehicle_facts where group_id = any(groups) and vin = any(vins)
 $function$
 
 core.custom_field_value table
@@ -1731,6 +1699,65 @@ core.vehicle_decode table
   constraint vehicle_decode_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['decoded'::character varying, 'unknown'::character varying])::text[])))
   constraint vehicle_decode_pkey PRIMARY KEY (vin, operation)
   -- Factory builds that were looked up, once per VIN; unknown: the service does not know the VIN.
+
+core.vehicle_facts view
+  group_id integer
+  vin character varying
+  vehicle_key character varying(60)
+  make character varying
+  model character varying
+  variant character varying
+  model_year integer
+  colour character varying
+  evaluations integer
+  is_in_stock boolean
+  first_seen_at timestamp with time zone
+  last_seen_at timestamp with time zone
+  as
+   SELECT group_id,
+      vin,
+      (((group_id::text || '-'::text) || vin::text))::character varying(60) AS vehicle_key,
+      (array_agg(make ORDER BY seen_at DESC NULLS LAST, is_unit, rooftop_id, record_no) FILTER (WHERE make IS NOT NULL))[1] AS make,
+      (array_agg(model ORDER BY seen_at DESC NULLS LAST, is_unit, rooftop_id, record_no) FILTER (WHERE model IS NOT NULL))[1] AS model,
+      (array_agg(variant ORDER BY seen_at DESC NULLS LAST, is_unit, rooftop_id, record_no) FILTER (WHERE variant IS NOT NULL))[1] AS variant,
+      (array_agg(model_year ORDER BY seen_at DESC NULLS LAST, is_unit, rooftop_id, record_no) FILTER (WHERE model_year IS NOT NULL))[1] AS model_year,
+      (array_agg(colour ORDER BY seen_at DESC NULLS LAST, is_unit, rooftop_id, record_no) FILTER (WHERE colour IS NOT NULL))[1] AS colour,
+      count(*) FILTER (WHERE NOT is_unit)::integer AS evaluations,
+      bool_or(is_on_hand) AS is_in_stock,
+      min(seen_at) AS first_seen_at,
+      max(seen_at) AS last_seen_at
+     FROM ( SELECT group_id,
+              vehicle_vin AS vin,
+              make,
+              model,
+              variant,
+              model_year,
+              colour,
+              created_at AS seen_at,
+              false AS is_unit,
+              rooftop_id,
+              eval_id::text AS record_no,
+              false AS is_on_hand
+             FROM core.evaluation
+            WHERE vehicle_vin IS NOT NULL
+          UNION ALL
+           SELECT group_id,
+              vin,
+              make,
+              model,
+              variant,
+              model_year,
+              NULL::character varying,
+              first_seen_at,
+              true,
+              rooftop_id,
+              stock_no,
+              off_stock_at IS NULL
+             FROM core.stock_unit s
+               JOIN core.rooftop r USING (rooftop_id)
+            WHERE length(vin::text) = 17) seen
+    GROUP BY group_id, vin;
+  -- The rows of core.vehicle, calculated from the facts: the only definition of its columns.
 
 core.vehicle_touched table
   groups integer[] not null
