@@ -900,6 +900,28 @@ AS $function$
   select * from core.vehicle_facts where group_id = any(groups) and vin = any(vins)
 $function$
 
+core.core.watched_vins(integer,timestamp with time zone) routine
+CREATE OR REPLACE FUNCTION core.watched_vins(of_group integer, run_start timestamp with time zone)
+ RETURNS SETOF character varying
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+AS $function$
+  select open.vin
+  from core.ref_watch_status as status
+  cross join lateral (
+    select c.vin from core.vehicle_check as c
+    where c.group_id = of_group and c.check_kind = 'ppsr' and c.gone_at is null and c.watch_status = status.watch_status offset 0
+  ) as open
+  where not status.is_terminal and status.watch_status not in ('not_watched', 'disabled')
+  union all
+  select c.vin from core.vehicle_check as c
+  where c.group_id = of_group and c.check_kind = 'ppsr' and c.gone_at is null and c.watch_status = 'disabled' and c.watch_ends_at > run_start
+  union all
+  select c.vin from core.vehicle_check as c
+  where c.group_id = of_group and c.check_kind = 'ppsr' and c.gone_at is null and c.watch_status is null
+$function$
+
 core.custom_field_value table
   rooftop_id integer not null
   eval_id bigint not null

@@ -37,9 +37,6 @@ async function readsOfNight(fixture: Fixture): Promise<Reads[]> {
   return await readCounters(pool)
 }
 
-/** Tables that a night reads more of, the more history there is: the calls that vehicle checks saved are counted over all vehicles with checks. */
-const growing = ['vehicle_check', 'enrichment_state']
-
 test('a night without news reads no more of a history of 22,500 evaluations than of 75', async () => {
   const now = new Date('2026-11-20T02:00:00Z')
   await using fixture = await openFixture({
@@ -62,7 +59,5 @@ test('a night without news reads no more of a history of 22,500 evaluations than
     const before = young.get(name)!
     return scanned + byIndex > 2 * (before.scanned + before.byIndex) + 1_000
   })
-  expect(more.map(({ name }) => name).filter((name) => !growing.includes(name))).toEqual([])
-  for (const { live, scanned, byIndex } of planted.filter(({ name }) => growing.includes(name)))
-    expect(scanned + byIndex).toBeGreaterThan(live / 4)
+  expect(more).toEqual([])
 })

@@ -82,7 +82,6 @@ function vehiclesQuery(
     return sql`select vehicle_vin as vin from core.evaluation where rooftop_id = ${id} and eval_id = ${evalId} and vehicle_vin is not null`
   const state = sql`ops.enrichment_state as state join core.evaluation using (rooftop_id, eval_id)`
   const ofStream = sql`state.rooftop_id = ${id} and state.stream = ${vehicleChecksName}`
-  const search = sql`core.vehicle_check where group_id = ${groupId} and check_kind = 'ppsr' and gone_at is null`
   return sql`
     select vehicle_vin as vin from core.evaluation as young
     where rooftop_id = ${id} and coalesce(completed_at, created_at) >= ${youngSince(runStart, settings)} and vehicle_vin is not null
@@ -93,12 +92,7 @@ function vehiclesQuery(
       ) < ${Object.values(pastAsks).length}
     union select vehicle_vin from ${state} where ${ofStream} and failures > 0
     union select vehicle_vin from ${state} where ${ofStream} and next_due_at = '-infinity'
-    union select vin from (
-      select watch_status, case when watch_status = 'disabled' then ${runStart}::timestamptz else '-infinity' end as ends_after
-      from core.ref_watch_status where not is_terminal and watch_status <> 'not_watched'
-    ) as open cross join lateral (
-      select vin from ${search} and vehicle_check.watch_status = open.watch_status and watch_ends_at > ends_after offset 0) as searched
-    union select vin from ${search} and watch_status is null
+    union select vin from core.watched_vins(${groupId}, ${runStart}) as vin
     union select vin from (${linksToRenew(groupId, runStart, settings)}) as link
       join core.vehicle_check as found on found.rooftop_id = link.rooftop_id and found.eval_id = link.eval_id
         and check_kind = left(link_kind, -length('_pdf')) and check_ref = link_ref
@@ -321,29 +315,24 @@ function named({ id }: Rooftop, only: readonly string[]): RawBuilder<unknown> {
 }
 
 /**
- * Calls that a run saved: all three asks for every evaluation that may have new checks, or whose vehicle has some, minus the
- * calls that were made. Saved are evaluations that are not due, vehicles that several evaluations share, watches that have ended
- * or that a listing covered, and links that are still valid.
+ * Calls that a run saved: all three asks for every evaluation that may have new checks, minus those that were made. Saved are
+ * evaluations that are not due, vehicles that several evaluations share, watches that have ended or that a listing covered, and
+ * links that are still valid.
  */
 export async function savedCalls(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   stream: string,
   runStart: Date,
-  { lookForNewDays }: EnrichmentSettings['checks'],
+  settings: Pick<EnrichmentSettings, 'checks'>,
 ): Promise<number> {
   const { rows } = await sql<{ saved: number }>`
-    select greatest(0, (
-      select 3 * count(*) from core.evaluation as own
-      where rooftop_id = ${rooftop.id} and length(vin) = 17 and gone_at is null and (
-        coalesce(completed_at, created_at) >= ${runStart}::timestamptz - make_interval(days => ${lookForNewDays})
-        or exists (
-          select from core.vehicle_check as known where known.group_id = ${rooftop.groupId} and known.vin = upper(own.vin)
-        )
-      )
-    ) - (
-      select count(*) from ops.enrichment_state
-      where rooftop_id = ${rooftop.id} and stream = ${stream} and last_asked_at >= ${runStart}
-    ))::int as saved`.execute(db)
+    select coalesce(sum(3 - (
+      select count(*) from ops.enrichment_state as state
+      where state.rooftop_id = young.rooftop_id and state.stream = ${stream} and state.eval_id = young.eval_id and last_asked_at >= ${runStart}
+    )), 0)::int as saved
+    from core.evaluation as young
+    where rooftop_id = ${rooftop.id} and coalesce(completed_at, created_at) >= ${youngSince(runStart, settings)}
+      and vehicle_vin is not null and gone_at is null`.execute(db)
   return rows[0]!.saved
 }

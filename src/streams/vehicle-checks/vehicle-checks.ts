@@ -35,7 +35,7 @@ const checks = defineEnrichment<CheckRecord>({
   daysUntilDue: (ageDays, ask, settings) => daysUntilDue(ageDays, ask, settings.checks),
   load: loadAnswers,
   savedCalls: async (db, rooftop, runStart, settings) =>
-    await savedCalls(db, rooftop, name, runStart, settings.checks),
+    await savedCalls(db, rooftop, name, runStart, settings),
 })
 
 const payloadRows: PayloadRows = { keysOf: checkKeys, derive: deriveChecks }

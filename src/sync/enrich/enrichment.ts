@@ -104,7 +104,7 @@ export interface Enrichment<R = unknown> {
     runId: number,
     wire: AppraisalWire,
   ): Promise<Loaded[]>
-  /** Calls that the run saved for the rooftop, compared with asking everything about every evaluation; left out: none. */
+  /** Calls that the run saved for the rooftop, compared with asking everything about every evaluation that may have something new; left out: none. */
   savedCalls?(
     db: Kysely<Tables>,
     rooftop: RooftopRow,

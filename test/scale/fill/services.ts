@@ -47,7 +47,7 @@ export const serviceSteps: readonly Step[] = [
       insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, searched_at, watch_status, watch_status_since,
         watch_ends_at, first_seen_at, security_interest_count, run_id)
       select rooftop_id, eval_id, case when eval_id % 5 = 0 then 'car_history' else 'ppsr' end, 'C' || eval_id, group_id, vin, completed_at,
-        case when completed_at > now() - interval '14 days' then 'watching' when eval_id % 30 = 0 then 'changed' else 'unchanged' end, completed_at,
+        case when completed_at > now() - interval '14 days' then 'watching' when eval_id % 30 = 0 then 'changed' else 'expired' end, completed_at,
         case when eval_id % 5 > 0 then completed_at + interval '14 days' end, completed_at, case when eval_id % 4 = 0 then 0 end, 1
       from core.evaluation where eval_id > ${after(0.7)} and eval_id % 3 = 0;
       insert into core.watch_status_change (rooftop_id, eval_id, check_kind, check_ref, observed_at, from_status, to_status)
