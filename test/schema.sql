@@ -2678,8 +2678,9 @@ ops.quarantine table
   first_seen_at timestamp with time zone not null default now()
   last_seen_at timestamp with time zone not null default now()
   resolved_at timestamp with time zone
+  cause character varying(12) generated always as (ops.issue_cause(issues)) stored -- The same for records that do not fit for the same reason: ops.issue_cause of its issues
   constraint quarantine_pkey PRIMARY KEY (quarantine_id)
-  CREATE INDEX quarantine_cause ON ops.quarantine USING btree (ops.issue_cause(issues), quarantine_id) WHERE (resolved_at IS NULL)
+  CREATE INDEX quarantine_cause ON ops.quarantine USING btree (cause, quarantine_id) WHERE (resolved_at IS NULL)
   CREATE UNIQUE INDEX quarantine_open ON ops.quarantine USING btree (rooftop_id, stream, natural_key) WHERE (resolved_at IS NULL)
   CREATE INDEX quarantine_record ON ops.quarantine USING btree (split_part((natural_key)::text, '/'::text, 1), rooftop_id)
   CREATE INDEX quarantine_resolved ON ops.quarantine USING btree (quarantine_id) WHERE (resolved_at IS NOT NULL)

@@ -44,7 +44,7 @@ export async function readFacts({ rows, config }: ConsoleFixture): Promise<Facts
       (select max(run_id)::float8 from ops.run where status = 'running') as running, 30000 as "oldRun",
       (select max(quarantine_id)::float8 from ops.quarantine where payload is not null and resolved_at is null) as held,
       (select max(quarantine_id)::float8 from ops.quarantine where resolved_at is not null) as resolved,
-      (select ops.issue_cause(issues) from ops.quarantine where resolved_at is null and stream = 'evaluations' limit 1) as cause,
+      (select cause from ops.quarantine where resolved_at is null and stream = 'evaluations' limit 1) as cause,
       (select max(eval_id)::float8 from core.evaluation where rooftop_id = (select rooftop_id from big) and version_no = 1) as "evalId",
       (select max(eval_id)::float8 from core.evaluation where rooftop_id = (select rooftop_id from one) and version_no > 1) as edited,
       (select vehicle_vin from core.evaluation where eval_id > 10000000 and vehicle_vin is not null limit 1) as vin,

@@ -62,7 +62,7 @@ export function quarantineConditions(filter: QuarantineFilter): RawBuilder<unkno
         : sql`resolved_at is not null and resolved_at >= ${resolvedSince}`,
       ...(stream === undefined ? [] : [sql`stream = ${stream}`]),
       ...(rooftop === undefined ? [] : [sql`rooftop_uid = ${rooftop}`]),
-      ...(cause === undefined ? [] : [sql`ops.issue_cause(issues) = ${cause}`]),
+      ...(cause === undefined ? [] : [sql`cause = ${cause}`]),
       ...(ids === undefined ? [] : [sql`quarantine_id = any(${[...ids]}::bigint[])`]),
     ],
     sql` and `,
@@ -122,16 +122,19 @@ export async function readCauses(
 ): Promise<{ readonly causes: readonly QuarantineCause[]; readonly isCapped: boolean }> {
   const { rows } = await sql<QuarantineCause & { readonly isCapped: boolean }>`
     with newest as materialized (
-      select ops.issue_path(issues) as path, ops.issue_text(issues) as message, quarantine_id, stream, rooftop_uid, first_seen_at, last_seen_at,
-        ${isRetriable(by)} as is_retriable
+      select cause, quarantine_id, stream, rooftop_uid, first_seen_at, last_seen_at, ${isRetriable(by)} as is_retriable
       from ops.quarantine join core.rooftop using (rooftop_id) where ${quarantineConditions(filter)}
       order by quarantine_id desc limit ${maxGrouped + 1}
+    ), of_cause as (
+      select count(*)::int as records, count(*) filter (where is_retriable)::int as retriable, max(quarantine_id) as newest,
+        array_agg(distinct stream::text) as streams, array_agg(distinct rooftop_uid::text) as rooftops,
+        min(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt"
+      from newest group by cause
     )
-    select ops.cause_of(path, message) as cause, path, message, count(*)::int as records, count(*) filter (where is_retriable)::int as retriable, max(quarantine_id) as newest, array_agg(distinct stream::text) as streams,
-      array_agg(distinct rooftop_uid::text) as rooftops, min(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt",
+    select cause, ops.issue_path(issues) as path, ops.issue_text(issues) as message, of_cause.*,
       (select count(*) from newest) > ${maxGrouped} as "isCapped"
-    from newest group by path, message
-    order by records desc, max(last_seen_at) desc, cause`.execute(db)
+    from of_cause join ops.quarantine on quarantine_id = newest
+    order by records desc, "lastSeenAt" desc, cause`.execute(db)
   const causes = rows.map(({ isCapped: _, ...cause }) => cause)
   return { causes, isCapped: rows[0]?.isCapped ?? false }
 }

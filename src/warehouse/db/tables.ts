@@ -584,6 +584,7 @@ interface OpsQuarantineTable {
   first_seen_at: Generated<Date>
   last_seen_at: Generated<Date>
   resolved_at: Date | null
+  cause: GeneratedAlways<string | null>
 }
 
 /** ops.run */
