@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { getPricing } from '#src/api/contract/appraisal/pricing.ts'
 import { type SeededRandom, seededRandom } from '#src/sandbox/seeded-random.ts'
-import { duePrices } from '#src/streams/pricing/due.ts'
+import { duePrices } from '#src/streams/pricing/pricing.ts'
 import { dueChecks } from '#src/streams/vehicle-checks/due.ts'
 import type { DueQuery, EnrichmentSettings } from '#src/sync/enrich/enrichment.ts'
 import { openDb } from '#src/warehouse/db/transaction.ts'
@@ -225,7 +225,7 @@ test('the tasks that are found by index are those that are found among everythin
       const scope = { id: rooftop, groupId: groupOf(rooftop) }
       const query = drawQuery(random, rooftop)
       const settings = drawSettings(random)
-      const prices = await duePrices(db, scope, pricing, query)
+      const prices = await duePrices(db, scope, query)
       const checks = await dueChecks(db, scope, query, settings)
 
       const stored = await pool.query('select * from ops.new_to_pricing order by 1, 2')

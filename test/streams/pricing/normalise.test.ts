@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { daysUntilDue } from '#src/streams/pricing/due.ts'
 import { normalisePrice, pricingContent } from '#src/streams/pricing/normalise.ts'
+import { daysUntilDue } from '#src/streams/pricing/pricing.ts'
 import { contentHash } from '#src/values/content-hash.ts'
 import { sydneyRooftop } from '../../support/golden-evaluation.ts'
 

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { recordNextBatch } from '#src/streams/stock-prices/batch-submit.ts'
-import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
+import { recordNextBatch, stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import { registerRooftops } from '#src/sync/run/rooftops.ts'
 import { insertRun } from '#src/sync/run/run-ledger.ts'
 import { type SliceJob, Traffic } from '#src/sync/run/stream.ts'
