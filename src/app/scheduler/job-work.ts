@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 import type { Context } from '../../context.ts'
 import { applyRetention } from '../../privacy/retain/apply-retention.ts'
+import { listInboxes } from '../../stock/folders/inbox.ts'
+import { hasFaults } from '../../stock/folders/pass.ts'
+import { delayed, runOnce } from '../../stock/folders/watch.ts'
 import { allStreams } from '../../streams/all.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import type { RunPlan } from '../../sync/run/run-ledger.ts'
@@ -20,8 +23,8 @@ import {
 } from '../../sync/verify/verify-warehouse.ts'
 import { windowComparisons } from '../../sync/verify/verify-windows.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
-import { exportToLake } from './export-to-lake.ts'
-import { importInboxes } from './import-inboxes.ts'
+import { exportLake } from '../../warehouse/lake/export-lake.ts'
+import { openStore } from '../../warehouse/store/open-store.ts'
 import type { PlannedJob } from './load-jobs.ts'
 
 // What a job does, once it has its slot.
@@ -153,4 +156,40 @@ function firstErrors(errors: readonly string[], what: string): string {
 
 function findStreams(names: readonly string[]) {
   return allStreams.filter(({ name }) => names.includes(name))
+}
+
+/** Writes what has changed since the last export to the lake of the config. */
+async function exportToLake(context: Context): Promise<JobWorkResult> {
+  const { config, pool, log, signal, crashPoint } = context
+  const { keepHours } = config.lake
+  const target = openStore(config.lake.to!, config.homeDir, config.lake.s3, signal)
+  const { files, rows } = await exportLake({ pool, log, signal, crashPoint, keepHours }, target)
+  return { status: 'ok', runs: [], counts: { ...files, rows } }
+}
+
+/** How long the import of the present file may take after a stop; the scheduler waits a little longer. */
+const endSeconds = 15
+
+/** Imports what is complete in the drop folders. A file that fails is reported by an alert of its own, not as a failed job. */
+async function importInboxes(context: Context): Promise<JobWorkResult> {
+  const { pool, db, config, log, signal, crashPoint } = context
+  const services = {
+    ...{ warehouse: { pool, db, config }, log, crashPoint, now: () => new Date() },
+    ...{ signal: delayed(signal, endSeconds), stopping: signal },
+  }
+  const report = await runOnce(services, listInboxes(config))
+  const { files, waiting, problems } = report
+  const ended = (state: string) => files.filter((file) => file.state === state).length
+  const counts = {
+    ...{ done: ended('done'), failed: files.length - ended('done'), waiting: waiting.length },
+  }
+  const texts = [
+    ...problems.map(({ problem }) => problem),
+    ...files.flatMap(({ file, state, reason }) =>
+      state === 'done' ? [] : [`${file}: ${reason?.split('\n')[0] ?? 'not imported'}`],
+    ),
+  ]
+  if (!hasFaults(report)) return { status: 'ok', runs: [], counts }
+  const error = texts.length > 0 ? texts.slice(0, 3).join('; ') : 'some rows were rejected'
+  return { status: 'partial', runs: [], counts, error }
 }
