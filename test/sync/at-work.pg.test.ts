@@ -4,7 +4,7 @@ import { users } from '#src/streams/users/users.ts'
 import { readStatus } from '#src/sync/explain/status.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { touchRuns } from '#src/sync/run/run-ledger.ts'
-import { streamSamples } from '#src/web/operations/stream-samples.ts'
+import { streamSamples } from '#src/web/operations/warehouse-metrics.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { verifyStream } from '../support/verify-stream.ts'
 

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { OutdatedError } from '#src/errors.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { postponeDeliveries } from '#src/streams/evaluations/hints.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { startDetached } from '#src/sync/run/run-streams.ts'
 import { isProved } from '#src/sync/verify/verify.ts'
 import { openDb } from '#src/warehouse/db/transaction.ts'
-import { consumeHints } from '#src/web/webhook/consume.ts'
-import { postpone, readDueDeliveries, readDueRooftops } from '#src/web/webhook/due-deliveries.ts'
+import { consumeHints, readDueDeliveries, readDueRooftops } from '#src/web/webhook/consume.ts'
 import { anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
 import { caseCount } from '../../support/cases.ts'
 import { verifyStream } from '../../support/verify-stream.ts'
@@ -336,7 +336,7 @@ test('a delivery that a run has postponed does not also count as failed', async 
   const due = await readDueDeliveries(openDb(pool), sourceId, rooftop!.rooftopId)
   await pool.query('update ops.webhook_delivery set due_at = now() where eval_id = 1001')
 
-  await postpone(openDb(pool), due, 'it failed')
+  await postponeDeliveries(openDb(pool), due.ids, 'it failed', due.asOf)
 
   expect([rooftop!.uid, due.ids.length]).toEqual(['rooftop-1', 2])
   expect(
