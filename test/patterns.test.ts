@@ -71,7 +71,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '\\bMY\\s?\\d\\d|\\bMk\\s?[IVX\\d]+|\\bSeries \\w|^[A-Z]{1,5}\\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\\d{3}\\b':
       'linear, and slow to check',
   },
-  'src/warehouse/db/core-views.ts': {
+  'src/warehouse/db/marts.ts': {
     "new RegExp(`\\\\bcore\\\\.${name}\\\\b`, 'g')": short.own,
     'new RegExp(`\\\\bcore\\\\.${name}\\\\b`)': short.own,
   },

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { errorText } from '#src/errors.ts'
-import { copyInto, copyTables, type TableRow } from '#src/warehouse/db/copy.ts'
-import { copyIn } from '#src/warehouse/db/copy-in.ts'
+import { copyIn, copyInto, copyTables, type TableRow } from '#src/warehouse/db/copy.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 
 const line = (number: number) => Buffer.from(`${number}\t${'x'.repeat(200)}\n`)
