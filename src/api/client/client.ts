@@ -3,21 +3,34 @@ import { type Config, makeConfig } from '../../app/config/read.ts'
 import type { ConfigInput } from '../../app/config/schema.ts'
 import { SyncError, UsageError } from '../../errors.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
+import {
+  listPastCarHistory,
+  listPastPpsr,
+  runCarHistory,
+  searchPpsr,
+  watchPpsr,
+} from '../contract/appraisal/checks.ts'
+import { enterVin, manualCarEntry, updateEvaluation } from '../contract/appraisal/creation.ts'
+import { getEvaluation, listEvaluations, listUsers } from '../contract/appraisal/evaluations.ts'
+import { listImages, orderImages, pinHero, uploadImage } from '../contract/appraisal/photos.ts'
+import { getPricing } from '../contract/appraisal/pricing.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  updateWebhook,
+} from '../contract/appraisal/webhooks.ts'
 import { issueText } from '../contract/issue-text.ts'
-import type { FieldValues, Operation } from '../contract/operation.ts'
+import type { Effect, FieldValues, Operation } from '../contract/operation.ts'
+import { checkHistory, searchNewPpsr, watchNewPpsr } from '../contract/vehicle-data/checks.ts'
+import { decodeAu, decodeGcc } from '../contract/vehicle-data/decode.ts'
+import { pollPrediction, predictPrice } from '../contract/vehicle-data/prediction.ts'
+import { getPriceGuide, pollPriceBatch, submitPriceBatch } from '../contract/vehicle-data/prices.ts'
 import type { EvaluationList } from '../sources/appraisal/answers.ts'
 import type { RooftopAccess } from '../sources/calls.ts'
 import { openServices, type Services, type SourceLog } from '../sources/open-services.ts'
 import { assertInterval, type PollProgress, pollUntilDone } from '../sources/poll.ts'
 import type { ServiceAnswer } from '../sources/service-client.ts'
-import {
-  type AnswerOf,
-  type FieldsOf,
-  type NameOf,
-  operations,
-  type PolledNameOf,
-  polledBy,
-} from './operations.ts'
 
 export type { AnswerOf, EvaluationList, FieldsOf, NameOf, PollProgress, ServiceAnswer, SourceLog }
 // What the package `forecourt-client` exports: its readers import no other file.
@@ -246,3 +259,56 @@ function findProblem(
 function rooftopAccess({ uid, key, dealerId = null }: Rooftop): RooftopAccess {
   return { uid, dealerId, keyName: key }
 }
+
+/** Every documented operation by its name, which is the one of `forecourt api`. A list would lose the types of fields and answers. */
+export const operations = {
+  entervin: enterVin,
+  manualcarentry: manualCarEntry,
+  dcupdateeval: updateEvaluation,
+  imageupload: uploadImage,
+  imagelist: listImages,
+  imageorder: orderImages,
+  imagehero: pinHero,
+  geteval: getEvaluation,
+  getevallist: listEvaluations,
+  getuserlist: listUsers,
+  pricingAi: getPricing,
+  ppsrsearch: searchPpsr,
+  carhistory: runCarHistory,
+  getpastppsrsearch: listPastPpsr,
+  getpastcarhistory: listPastCarHistory,
+  ppsrwatch: watchPpsr,
+  'webhooks-list': listWebhooks,
+  'webhooks-create': createWebhook,
+  'webhooks-update': updateWebhook,
+  'webhooks-delete': deleteWebhook,
+  gccfactoryvinext: decodeGcc,
+  vindatabasic: decodeAu,
+  historyCheck: checkHistory,
+  ppsrNewSearch: searchNewPpsr,
+  'ppsrNewSearch-watch': watchNewPpsr,
+  gccpriceguide: getPriceGuide,
+  'price-batch': submitPriceBatch,
+  'price-batch-status': pollPriceBatch,
+  prediction: predictPrice,
+  'prediction-status': pollPrediction,
+}
+type Operations = typeof operations
+
+/** For each asynchronous operation the one that is polled. */
+export const polledBy = {
+  pricingAi: 'pricingAi',
+  'price-batch': 'price-batch-status',
+  prediction: 'prediction-status',
+} as const
+
+/** The names of the operations with these effects. */
+type NameOf<Reach extends Effect> = {
+  [N in keyof Operations]: Operations[N]['effect'] extends Reach ? N : never
+}[keyof Operations]
+/** The names of those that are asynchronous. */
+type PolledNameOf<Reach extends Effect> = NameOf<Reach> & keyof typeof polledBy
+/** The fields of an operation. */
+type FieldsOf<N extends keyof Operations> = z.input<Operations[N]['fields']>
+/** The documented answer of an operation. */
+type AnswerOf<N extends keyof Operations> = ReturnType<Operations[N]['read']>

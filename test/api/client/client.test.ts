@@ -2,8 +2,14 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { type ClientOptions, openClient, SyncError, UsageError } from '#src/api/client/client.ts'
-import { operations, polledBy } from '#src/api/client/operations.ts'
+import {
+  type ClientOptions,
+  openClient,
+  operations,
+  polledBy,
+  SyncError,
+  UsageError,
+} from '#src/api/client/client.ts'
 import { allOperations } from '#src/api/contract/operations.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 

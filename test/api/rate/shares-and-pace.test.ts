@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { divideCap } from '#src/api/rate/share.ts'
-import { Pace } from '#src/api/sources/send-slots.ts'
+import { divideCap } from '#src/api/rate/rate-budgets.ts'
+import { Pace } from '#src/api/sources/key-rate.ts'
 
 const members = fc.uniqueArray(
   fc.record({ memberId: fc.string({ minLength: 1, maxLength: 4 }), demand: fc.nat(300) }),

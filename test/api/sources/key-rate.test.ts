@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { SendSlots } from '#src/api/sources/key-rate.ts'
 import { KeyLimiter, localBudgets } from '#src/api/sources/limiter.ts'
-import { SendSlots } from '#src/api/sources/send-slots.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 
