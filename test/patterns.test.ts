@@ -108,8 +108,10 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '\\$\\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}\\n]*))?\\}': short.config,
     "new RegExp(`\\\\$\\\\$\\\\{[^}\\\\n]*\\\\}?|${reference.source}`, 'g')": short.config,
   },
-  'src/stock/workbook/write-cells.ts': { '\\.?0+$': 'at most 40 characters' },
-  'src/stock/workbook/write-workbook.ts': { "^'+|'+$": 'at most 31 characters' },
+  'src/stock/workbook/write-workbook.ts': {
+    '\\.?0+$': 'at most 40 characters',
+    "^'+|'+$": 'at most 31 characters',
+  },
   'src/values/wire.ts': { '\\{[^}]*\\}': short.config },
 }
 

@@ -11,11 +11,12 @@ import { findLayout, type Layout } from '../csv/read/layout.ts'
 import { withRepeatedHeader } from '../csv/read/repeated-header.ts'
 import { csvText, defaultStyle } from '../csv/write/csv-text.ts'
 import { chooseSheets, rowKey, unreadSheets } from './choose-sheet.ts'
-import type { WorkbookLimits } from './limits.ts'
-import { readSharedStrings } from './shared-strings.ts'
+import { saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
+import { RichText } from './rich-text.ts'
 import { type CellContext, columnName, type SheetRow, sheetRows } from './sheet-rows.ts'
 import { TextTable } from './text-table.ts'
 import { openWorkbook, type SheetPart } from './workbook-parts.ts'
+import { cellTooLong, readXml, type XmlSource } from './xml.ts'
 import type { ZipParts } from './zip-parts.ts'
 
 /** Rows that are used to find the table and the kinds of its columns, as for CSV. */
@@ -277,4 +278,42 @@ async function* recordBatches(
     batch.push(toRecord(row))
   }
   if (batch.length > 0) yield batch
+}
+
+/** The texts that cells refer to by their number. */
+export async function readSharedStrings(source: XmlSource): Promise<TextTable> {
+  const { limits, name } = source
+  const where = `a text of ${name}`
+  const texts = new TextTable()
+  let characters = 0
+  const rich = new RichText()
+  await readXml(source, 'sst', {
+    open: (element, attributes) => {
+      if (element === 'si') rich.start()
+      else rich.open(element, attributes)
+    },
+    close: (element) => {
+      if (element !== 'si') return rich.close(element)
+      const text = rich.end()
+      if (text.length > limits.cellLength) throw cellTooLong(where, limits)
+      characters += text.length
+      texts.add(text)
+      if (characters > limits.sharedCharacters || texts.count > limits.sharedTexts)
+        throw tooManyTexts(limits)
+    },
+    text: (text) => {
+      // With escapes it may be longer than what it means.
+      if (rich.add(text) > 8 * limits.cellLength) throw cellTooLong(where, limits)
+    },
+  })
+  return texts
+}
+
+function tooManyTexts(limits: WorkbookLimits): CsvFileError {
+  const [texts, characters] = [limits.sharedTexts, limits.sharedCharacters]
+  return tooLarge(
+    'the workbook has too many different texts',
+    `${texts.toLocaleString('en')} texts with ${characters.toLocaleString('en')} characters`,
+    `delete sheets that are not part of the stock list, or ${saveAsCsv}`,
+  )
 }

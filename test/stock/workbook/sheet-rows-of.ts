@@ -1,5 +1,5 @@
 import { workbookLimits } from '#src/stock/workbook/limits.ts'
-import { readSharedStrings } from '#src/stock/workbook/shared-strings.ts'
+import { readSharedStrings } from '#src/stock/workbook/read-workbook.ts'
 import { sheetRows } from '#src/stock/workbook/sheet-rows.ts'
 import { TextTable } from '#src/stock/workbook/text-table.ts'
 import { openWorkbook } from '#src/stock/workbook/workbook-parts.ts'

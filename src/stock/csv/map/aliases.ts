@@ -1,5 +1,4 @@
-import { aliasLanguages, ambiguousLanguages, weakLanguages } from './alias-languages.ts'
-import { aliasTable } from './alias-table.ts'
+import { aliasLanguages, aliasTable, ambiguousLanguages, weakLanguages } from './alias-table.ts'
 import { headerKey, readHeader, withoutAccents } from './header-name.ts'
 import { type Field, fields } from './stock-fields.ts'
 

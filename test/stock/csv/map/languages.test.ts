@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { aliasLanguages, weakLanguages } from '#src/stock/csv/map/alias-languages.ts'
-import { aliasTable } from '#src/stock/csv/map/alias-table.ts'
+import { aliasLanguages, aliasTable, weakLanguages } from '#src/stock/csv/map/alias-table.ts'
 import { findMeanings, isKnownHeader } from '#src/stock/csv/map/aliases.ts'
 import { withoutAccents } from '#src/stock/csv/map/header-name.ts'
 import { fieldsOf, mapColumns, stockNumbers, sydney, twelve, typeTable } from './table.ts'
