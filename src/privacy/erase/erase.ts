@@ -1,13 +1,41 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { errorText, UsageError } from '../../errors.ts'
+import type { Person } from '../../values/person.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
+import { refreshSums } from '../../warehouse/db/sums.ts'
 import { type Db, inTransaction, openDb, type Tx } from '../../warehouse/db/transaction.ts'
-import { distinctTerms, type SearchTerm, termsForOwnEvaluation } from '../screen/search-terms.ts'
-import { ensureSecret, erasedContacts } from '../screen/suppression.ts'
-import { eraseFound } from './erase-found.ts'
-import { distinctPeople, type Findings } from './find-customer.ts'
+import {
+  distinctTerms,
+  isName,
+  plainTerms,
+  type SearchTerm,
+  termId,
+  termsForOwnEvaluation,
+  unionOfTerms,
+  withoutNames,
+  withoutWholeTerms,
+} from '../screen/search-terms.ts'
+import {
+  digester,
+  ensureSecret,
+  erasedContacts,
+  suppress,
+  suppressContacts,
+  suppressedAmong,
+} from '../screen/suppression.ts'
+import { type EvaluationErasure, eraseEvaluations, isStillThere } from './erase-evaluation.ts'
+import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
+import {
+  distinctPeople,
+  evaluationKey,
+  type Findings,
+  type Found,
+  uniqueRooftops,
+} from './find-customer.ts'
+import { buildPatterns } from './pattern.ts'
+import { isSamePerson, readGroups } from './persons.ts'
 import {
   type ErasureRequest,
   type EvaluationName,
@@ -16,7 +44,7 @@ import {
   type Receipt,
   writeReceipt,
 } from './receipt.ts'
-import { rescan } from './rescan.ts'
+import { type Hit, matchesTerms, redactColumn, rewrite, rowsOfEvaluations } from './scan.ts'
 import { NotCachedError, SearchCache } from './search.ts'
 import {
   findSubject,
@@ -82,13 +110,12 @@ interface Done {
 }
 
 async function eraseIn(
-  tx: Tx,
+  { db }: Tx,
   wire: AppraisalWire,
   request: ErasureRequest,
   cache: SearchCache,
   mode: 'cached' | 'locked',
 ): Promise<Done> {
-  const { db } = tx
   await sql`select ${lockSql.wait('erasure')}`.execute(db)
   const tables = await textTables(db)
   const work = { db, wire, tables, search: cache.searchWith(db, mode) }
@@ -100,7 +127,7 @@ async function eraseIn(
   const listed = await erasedContacts(db)
   const [before] = requestedTerms(request.subject).map((term) => listed?.erasureOf(term))
   const { erasureId, ...head } = await insertErasure(db, request, namesIn(findings))
-  const erased = await eraseFound(tx, work, { findings, secret, erasureId })
+  const erased = await eraseFound(work, { findings, secret, erasureId })
   const receipt = {
     ...head,
     erasureId: request.dryRun ? null : erasureId,
@@ -163,4 +190,193 @@ async function prove(
 function namesIn({ found, former, terms, shared }: Findings): SearchTerm[] {
   const persons = [...found, ...former].flatMap((each) => each.persons)
   return distinctTerms([...terms, ...shared, ...persons.flatMap(termsForOwnEvaluation)])
+}
+
+/** The findings of an erasure, with its id. */
+interface Erasing {
+  readonly findings: Findings
+  readonly secret: Buffer
+  readonly erasureId: number
+}
+
+/** Makes all changes of an erasure, except its own record. */
+async function eraseFound(work: ErasureWork, erasing: Erasing) {
+  const { db } = work
+  const { secret, erasureId } = erasing
+  const { found, former, mentions: mentioning, terms, otherRows } = erasing.findings
+  const persons = [...found, ...former].flatMap((each) => each.persons)
+  const erased = await eraseOwn(work, erasing)
+  const mentions = await eraseMentions(work, erasing)
+  const rows: Counts[] = []
+  const naming = plainTerms(terms)
+  for (const hit of otherRows) {
+    const count = await rewrite(db, [hit], (text, column) =>
+      redactColumn(column, text, hit.isForeign ? withoutNames(naming) : naming),
+    )
+    rows.push({ [hit.table.name]: count })
+  }
+  // A type of reconditioning may have named the customer.
+  const touched = [...found, ...former, ...mentioning]
+  await refreshSums(
+    db,
+    touched.map(({ groupId }) => groupId),
+    touched.map(({ evalId }) => evalId),
+  )
+  const links = await eraseLinks(db, found)
+  return {
+    evaluations: await evaluationNames(db, found),
+    mentionedIn: await evaluationNames(db, mentions.keys),
+    tables: addCounts(erased.counts, mentions.counts, ...rows, links.counts, await dropUploads(db)),
+    files: links.files,
+    suppressed: {
+      evaluations: erased.suppressed + mentions.suppressed,
+      contacts: await suppressContacts(db, secret, erasureId, { persons, terms }),
+    },
+  }
+}
+
+/** Uploaded stock lists that wait to be imported may name the customer, and a workbook cannot be searched: all of them go. They can be
+ *  uploaded again; one that a drop folder refused is still in failed/. */
+async function dropUploads(db: Db): Promise<Counts> {
+  const dropped = await sql`delete from ops.stock_upload where content is not null`.execute(db)
+  return { 'ops.stock_upload': Number(dropped.numAffectedRows) }
+}
+
+/** Limits the rows in memory. */
+const evaluationsAtOnce = 100
+
+/** Erases the customer's own evaluations. */
+async function eraseOwn(
+  work: ErasureWork,
+  { findings: { found, terms }, secret, erasureId }: Erasing,
+) {
+  let [counts, suppressed]: [Counts, number] = [{}, 0]
+  // Built once for all evaluations: a customer may have hundreds.
+  const naming = plainTerms(terms)
+  const digest = digester(secret)
+  for (const [groupId, all] of Map.groupBy(found, (each) => each.groupId)) {
+    const ids = all.map(({ evalId }) => evalId)
+    const before = await suppressedAmong(work.db, groupId, ids)
+    const erasures: EvaluationErasure[] = []
+    for (const each of all) {
+      const theirs = distinctTerms(each.persons.flatMap(termsForOwnEvaluation))
+      const foundTerms = unionOfTerms(naming, plainTerms(theirs))
+      const known = before.get(each.evalId)
+      const sought = known ? unionOfTerms(foundTerms, known.terms) : foundTerms
+      erasures.push({ key: each, erased: { scope: 'customer', terms: sought } })
+      const listed = distinctTerms([...terms, ...theirs])
+      const { evalId } = each
+      const entry = { evalId, scope: 'customer', erasureId, terms: listed } as const
+      if (await suppress(work.db, digest, groupId, entry)) suppressed++
+    }
+    for (let at = 0; at < erasures.length; at += evaluationsAtOnce) {
+      const some = erasures.slice(at, at + evaluationsAtOnce)
+      counts = addCounts(counts, ...(await eraseEvaluations(work, some)))
+    }
+  }
+  return { counts, suppressed }
+}
+
+/** Erases mentions in evaluations of others. Returns those where something was removed. Former evaluations of the customer
+ *  are included. */
+async function eraseMentions(
+  work: ErasureWork,
+  { findings: { found, mentions, former, terms: all }, secret, erasureId }: Erasing,
+) {
+  const keys: EvaluationKey[] = []
+  let [counts, suppressed]: [Counts, number] = [{}, 0]
+  const digest = digester(secret)
+  const home = new Set([...found, ...former].map(({ groupId }) => groupId))
+  for (const { key, persons } of [
+    ...mentions.map((key) => ({ key, persons: [] as Found['persons'] })),
+    ...former.map((key) => ({ key, persons: key.persons })),
+  ]) {
+    const terms = home.has(key.groupId) ? all : all.filter((term) => !isName(term))
+    const erased = { scope: 'mention', terms: plainTerms(terms) } as const
+    const isSubject = (person: Person) => persons.some((one) => isSamePerson(one, person))
+    const [done] = await eraseEvaluations(work, [
+      { key, erased, isSubject: persons.length > 0 ? isSubject : undefined },
+    ])
+    if (Object.keys(done!).length === 0) continue
+    keys.push(key)
+    counts = addCounts(counts, done!)
+    const entry = { evalId: key.evalId, scope: 'mention', erasureId, terms } as const
+    if (await suppress(work.db, digest, key.groupId, entry)) suppressed++
+  }
+  return { keys, counts, suppressed }
+}
+
+/** Deletes the signed links and archived PDFs of evaluations. Files that no other check has are recorded for removal. */
+async function eraseLinks(
+  db: Db,
+  evaluations: readonly EvaluationKey[],
+): Promise<{ readonly counts: Counts; readonly files: number }> {
+  const ofThem = sql`(rooftop_id, eval_id) in (
+    select rooftop_id, eval_id
+    from unnest(${evaluations.map(({ groupId }) => groupId)}::int[], ${evaluations.map(({ evalId }) => evalId)}::bigint[])
+      as erased (group_id, eval_id) join core.rooftop using (group_id))`
+  const links = await sql`delete from pii.signed_link where ${ofThem}`.execute(db)
+  const pdfs = await sql<{ sha256: Buffer }>`
+    delete from pii.archived_pdf where ${ofThem} returning sha256`.execute(db)
+  const noted = await sql`
+    insert into pii.erasure_file (sha256)
+    select distinct sha256 from unnest(${pdfs.rows.map(({ sha256 }) => sha256)}::bytea[]) as gone (sha256)
+    where not exists (select from pii.archived_pdf as stored where stored.sha256 = gone.sha256)
+    on conflict do nothing`.execute(db)
+  const counts = addCounts({
+    'pii.signed_link': Number(links.numAffectedRows),
+    'pii.archived_pdf': pdfs.rows.length,
+  })
+  return { counts, files: Number(noted.numAffectedRows) }
+}
+
+/** Searches all texts of the warehouse for the customer again. Within the erasure, `work.search` may skip what was
+ *  searched before and not written since. */
+async function rescan(
+  work: ErasureWork,
+  { found, former, terms, shared, dealerNames }: Findings,
+): Promise<Receipt['rescan']> {
+  const groups = await readGroups(work.db)
+  const isDealerName = new Set(dealerNames.map(termId))
+  const naming = plainTerms(terms)
+  // Built once for each evaluation: building it for each row would take most of the time.
+  const termsByEvaluation = new Map(
+    found.map((each) => {
+      const theirs = each.persons.flatMap(termsForOwnEvaluation)
+      const named = plainTerms(theirs.filter((term) => !isDealerName.has(termId(term))))
+      return [evaluationKey(each), unionOfTerms(naming, named)] as const
+    }),
+  )
+  const hits = await work.search(
+    work.tables,
+    buildPatterns([...terms, ...shared], uniqueRooftops([...found, ...former])),
+  )
+  for (const each of Map.groupBy(found, ({ groupId }) => groupId).values())
+    for (const table of work.tables) {
+      const ids = each.map(({ evalId }) => evalId)
+      hits.push(...(await rowsOfEvaluations(work.db, table, each[0]!.rooftopIds, ids)))
+    }
+  const anyOf = plainTerms([...terms, ...shared])
+  const evaluationTerms = (hit: Hit) => {
+    const group = hit.evaluation && groups.get(hit.evaluation.rooftopId)
+    return (
+      group && termsByEvaluation.get(evaluationKey({ ...group, evalId: hit.evaluation!.evalId }))
+    )
+  }
+  const resultOf = (hit: Hit): 'left' | 'others' | 'clean' => {
+    const theirs = evaluationTerms(hit)
+    const inner = withoutWholeTerms(theirs ?? naming)
+    const sought = hit.isForeign ? withoutNames(inner) : inner
+    const erased = { scope: theirs ? 'customer' : 'mention', terms: sought } as const
+    if (isStillThere(work, hit, erased)) return 'left'
+    return matchesTerms(hit, sought) || matchesTerms(hit, anyOf) ? 'others' : 'clean'
+  }
+  const once = new Map(hits.map((hit) => [`${hit.table.name} ${hit.ctid}`, hit]))
+  const results = Map.groupBy(once.values(), resultOf)
+  const count = (of: 'left' | 'others') => countByTable(results.get(of) ?? [])
+  return { tables: work.tables.length, left: count('left'), others: count('others') }
+}
+
+function countByTable(hits: readonly Hit[]): Counts {
+  return addCounts(...hits.map(({ table }) => ({ [table.name]: 1 })))
 }

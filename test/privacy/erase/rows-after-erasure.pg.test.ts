@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deletePayloads } from '#src/privacy/retain/payloads.ts'
+import { deletePayloads } from '#src/privacy/retain/apply-retention.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { verifyRows } from '#src/sync/verify/verify-rows.ts'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyRetention } from '#src/privacy/retain/apply-retention.ts'
-import { deletePayloads } from '#src/privacy/retain/payloads.ts'
+import { applyRetention, deletePayloads } from '#src/privacy/retain/apply-retention.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { readProvenance } from '#src/sync/explain/provenance.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deletePayloads } from '#src/privacy/retain/payloads.ts'
+import { deletePayloads } from '#src/privacy/retain/apply-retention.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deletePayloads } from '#src/privacy/retain/payloads.ts'
+import { deletePayloads } from '#src/privacy/retain/apply-retention.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { pricing } from '#src/streams/pricing/pricing.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
