@@ -6,20 +6,28 @@ import { type Db, inTransaction, type Tx } from '../../warehouse/db/transaction.
 import {
   isTextColumn,
   type Mart,
+  type MartColumn,
   type MartRow,
   martQuery,
   readMart,
 } from '../../warehouse/marts/mart.ts'
 import { parquetChunks } from '../../warehouse/parquet/chunks.ts'
+import type { Field } from '../csv/map/stock-fields.ts'
 import { byteOrderMark, type CsvStyle, csvText, defaultStyle } from '../csv/write/csv-text.ts'
 import { escapeFormula } from '../csv/write/escape-formula.ts'
-import { writeWorkbook } from '../workbook/write-workbook.ts'
-import { originalWithPrices } from './original.ts'
+import { appendedColumns, listColumns, priceColumns } from '../own-columns.ts'
+import { type ColumnKind, type WrittenSheet, writeWorkbook } from '../workbook/write-workbook.ts'
+import {
+  headerRecords,
+  originalRecords,
+  originalWidth,
+  originalWithPrices,
+  preambleCells,
+} from './original.ts'
 import { writeBytes, writeOpen, writeWhole } from './output.ts'
 import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'
 import type { ExportSubject } from './subject.ts'
-import { buildSheet } from './xlsx.ts'
 
 /** `xlsx`: a workbook. */
 export type ExportFormat = 'csv' | 'xlsx' | 'parquet'
@@ -122,9 +130,9 @@ async function pagesFor(
   return textPages(pricedList(db, { rooftopId: rooftop.id, all, raw }), style)
 }
 
+/** A page of records; the first one of an export is the header. */
 type Records = readonly (readonly string[])[]
 
-/** The first page is the header. */
 async function* textPages(pages: AsyncIterable<Records>, style: CsvStyle): AsyncGenerator<Page> {
   let isHeader = true
   for await (const page of pages) {
@@ -156,4 +164,63 @@ async function exportParquet({ db, client }: Tx, request: ExportRequest): Promis
   }
   const bytes = await writeTo(request, chunks())
   return { rows, bytes }
+}
+
+/** The sheet of an export. A text that a spreadsheet would run in CSV is a text there, so no cell is changed. */
+async function buildSheet(db: Db, subject: ExportSubject): Promise<WrittenSheet> {
+  if (subject.is === 'mart') return await martSheet(db, await readMart(db, subject.name))
+  if (subject.is === 'list') return await listSheet(db, subject)
+  const { rooftop, importId } = subject
+  const file = await readStoredFile(db, rooftop, importId)
+  const kinds = Array.from({ length: originalWidth(file) }, (_, at) =>
+    kindOfField(file.fields.get(at)),
+  )
+  return {
+    name: `Import ${importId}`,
+    head: [...file.preamble.map((line) => preambleCells(line, file)), ...headerRecords(file)],
+    kinds: [...kinds, ...appendedColumns.map(kindOfOwn)],
+    pages: originalRecords(db, file, { rooftopId: rooftop.id, raw: true }),
+  }
+}
+
+async function listSheet(
+  db: Db,
+  { rooftop, all }: ExportSubject & { readonly is: 'list' },
+): Promise<WrittenSheet> {
+  const pages = pricedList(db, { rooftopId: rooftop.id, all, raw: true })
+  const [names = []] = (await pages.next()).value as Records
+  const known = Object.keys(listColumns).length
+  const kinds = names.map((name, at) => {
+    const isOwn = at < known || at >= names.length - priceColumns.length
+    return isOwn ? kindOfOwn(name) : 'text'
+  })
+  return { name: `Stock ${rooftop.uid}`, head: [names], kinds, pages }
+}
+
+async function martSheet(db: Db, mart: Mart): Promise<WrittenSheet> {
+  const pages = martRecords(db, mart, true)
+  const head = (await pages.next()).value as Records
+  return { name: mart.name, head, kinds: mart.columns.map(kindOfType), pages }
+}
+
+function kindOfType({ type }: MartColumn): ColumnKind {
+  if (/^(smallint|integer|bigint|numeric|real|double precision)$/.test(type)) return 'number'
+  if (type.startsWith('timestamp')) return 'instant'
+  return type === 'date' || type === 'boolean' ? type : 'text'
+}
+
+/** The columns that Forecourt writes itself. */
+function kindOfOwn(name: string): ColumnKind {
+  if (/^(price_)?(retail|wholesale)(_low|_high)?$/.test(name)) return 'amount'
+  if (name === 'asking_price' || name === 'cost') return 'amount'
+  if (name === 'year' || name === 'odometer_km' || name === 'eval_id') return 'number'
+  if (name === 'acquired_on') return 'date'
+  return name === 'priced_at' ? 'instant' : 'text'
+}
+
+/** The dealer's columns: what was a number or a date in a workbook is one again, in the form that shows all of it. */
+function kindOfField(field: string | undefined): ColumnKind {
+  const numbers: readonly Field[] = ['price_asking', 'cost', 'odometer', 'model_year']
+  if (numbers.some((one) => one === field)) return 'number'
+  return field === 'received_date' ? 'date' : 'text'
 }

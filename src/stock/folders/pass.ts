@@ -1,3 +1,4 @@
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type pg from 'pg'
@@ -7,6 +8,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { dbOn } from '../../warehouse/db/transaction.ts'
+import { takenAt } from './file-names.ts'
 import {
   type FileRecord,
   nameKey,
@@ -22,8 +24,8 @@ import { type OpenFolder, openFolder, readFolder } from './folder.ts'
 import { FolderProblem } from './folder-problem.ts'
 import { type FileWork, isTransient } from './import-file.ts'
 import type { Inbox } from './inbox.ts'
+import type { OwnFolders } from './own-folders.ts'
 import { isThere } from './place-file.ts'
-import { removeOld } from './remove-old.ts'
 import type { InboxServices } from './services.ts'
 import { bringToEnd, isComplete, takeFile } from './take-file.ts'
 
@@ -262,4 +264,31 @@ export function hasFaults({ files, problems }: PassReport): boolean {
   const isWhole = ({ state, rooftops, unknownRows }: FileResult) =>
     state === 'done' && unknownRows === 0 && rooftops.every(({ rejected }) => rejected === 0)
   return problems.length > 0 || !files.every(isWhole)
+}
+
+/**
+ * Removes what has been in done/ for `keepDays`: lists, reports and rejected rows, by the time in their names. Where several inboxes have
+ * the folder, the longest time counts. Other files in done/ are left alone. Gives how many were removed; FolderProblem when one may not be.
+ */
+async function removeOld(
+  at: Pick<OwnFolders, 'done' | 'named'>,
+  inboxes: readonly Pick<Inbox, 'keepDays'>[],
+  now: Date,
+): Promise<number> {
+  const days = Math.max(...inboxes.map(({ keepDays }) => keepDays ?? Infinity))
+  if (days === Infinity) return 0
+  const done = `${at.done}/`
+  const isOld = (name: string) => {
+    const at = takenAt(name)
+    return at !== null && at.getTime() < now.getTime() - days * 86_400_000
+  }
+  try {
+    const old = (await readdir(done)).filter(isOld)
+    for (const name of old) await rm(join(done, name), { force: true })
+    return old.length
+  } catch (cause) {
+    throw new FolderProblem(
+      `Files in ${at.named(done)} that are older than keepDays (${days}) cannot be removed (${at.named(errorText(cause))}): correct its rights, or remove them.`,
+    )
+  }
 }

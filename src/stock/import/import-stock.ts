@@ -10,16 +10,19 @@ import { isRejectsFile, mappingForAppended } from '../own-columns.ts'
 import { ListRefused } from '../refusal.ts'
 import type { Refusal } from '../refusal-kinds.ts'
 import { SheetChoiceError } from '../workbook/choose-sheet.ts'
-import { assertNothingLost, countRows, countWritten } from './count-outcomes.ts'
 import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
 import { resolveDuplicates } from './duplicates.ts'
 import { firstRows } from './first-rows.ts'
-import { guardOdometers } from './guard-odometers.ts'
-import { guardChanges, guardRemovals } from './guards.ts'
+import {
+  guardChanges,
+  guardNewerLists,
+  guardOdometers,
+  guardRemovals,
+  otherRooftopWarnings,
+} from './guards.ts'
 import { IssueTally } from './issue-tally.ts'
 import { closedCheck, type ListCheck, withState } from './list-check.ts'
 import { openSource } from './list-source.ts'
-import { guardNewerLists } from './newer-lists.ts'
 import {
   assertSure,
   EarlyRefusal,
@@ -29,7 +32,6 @@ import {
   openList,
   withFileName,
 } from './open-list.ts'
-import { otherRooftopWarnings } from './other-rooftops.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
 import { matchRenumbered, renumberedWarning } from './renumbered.ts'
 import type {
@@ -48,6 +50,9 @@ import {
   stockTables,
 } from './stage.ts'
 import {
+  assertNothingLost,
+  countRows,
+  countWritten,
   finishImport,
   isUnchanged,
   type NewestImport,

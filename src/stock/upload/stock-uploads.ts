@@ -13,7 +13,6 @@ import type { ImportRequest, ImportServices } from '../import/request.ts'
 import { storedListText } from '../import/stored-list.ts'
 import { guardKinds, type Refusal } from '../refusal-kinds.ts'
 import { buildMaps, uploadColumns } from './columns.ts'
-import { safeFileName } from './file-name.ts'
 
 /** How a person wants a list to be read. */
 export interface UploadOptions {
@@ -325,4 +324,14 @@ function notChecked(): UsageError {
   return new UsageError(
     'The stock has changed since this list was checked, or it was not checked: check it again, then import it.',
   )
+}
+
+// Controls, and marks that change the direction of a text: `report\u202Evsc.exe` would be shown as another name.
+const hidden = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/** A file name as it is stored and shown: without folders, controls and marks of direction. */
+function safeFileName(name: string): string {
+  const last = name.toWellFormed().split(/[/\\]/).at(-1)!
+  const text = last.replaceAll(hidden, '').trim()
+  return text === '' || /^\.+$/.test(text) ? 'list' : [...text].slice(-100).join('')
 }
