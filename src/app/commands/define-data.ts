@@ -51,7 +51,7 @@ export const run: CommandDefinition = {
   summary: 'One job of jobs/ now, exactly as the scheduler would; without a name lists them',
   values: { description: 'the job to run (default: list the jobs)', choices: jobNames() },
   examples: ['forecourt run', 'forecourt run nightly', 'forecourt run hourly --json'],
-  run: lazy(async () => (await import('./run.ts')).run),
+  run: lazy(async () => (await import('./jobs.ts')).run),
 }
 
 export const schedule: CommandDefinition = {
@@ -59,7 +59,7 @@ export const schedule: CommandDefinition = {
   summary: 'Runs the jobs of jobs/ when they are due, until stopped; on any number of hosts',
   options: operationsOption,
   examples: ['forecourt schedule', 'forecourt schedule --operations-port 9400'],
-  run: lazy(async () => (await import('./schedule.ts')).schedule),
+  run: lazy(async () => (await import('./jobs.ts')).schedule),
 }
 
 export const worker: CommandDefinition = {
@@ -140,7 +140,7 @@ export const replay: CommandDefinition = {
   },
   options: rooftopsOption,
   examples: ['forecourt replay', 'forecourt replay evaluations'],
-  run: lazy(async () => (await import('./replay.ts')).replay),
+  run: lazy(async () => (await import('./sync.ts')).replay),
 }
 
 export const quarantine: CommandDefinition = {
@@ -163,7 +163,7 @@ export const reprice: CommandDefinition = {
   summary: 'Prices the stock on hand again, in batches, even when it was priced lately',
   options: rooftopsOption,
   examples: ['forecourt reprice', 'forecourt reprice --rooftop 7f3a --json'],
-  run: lazy(async () => (await import('./reprice.ts')).reprice),
+  run: lazy(async () => (await import('./sync.ts')).reprice),
 }
 
 export const erase: CommandDefinition = {

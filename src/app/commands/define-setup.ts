@@ -45,7 +45,7 @@ export const migrate: CommandDefinition = {
   options: (command) =>
     command.option('--status', 'list the applied and the pending migrations, change nothing'),
   examples: ['forecourt migrate', 'forecourt migrate --status'],
-  run: lazy(async () => (await import('./migrate.ts')).migrate),
+  run: lazy(async () => (await import('./warehouse.ts')).migrate),
 }
 
 export const grant: CommandDefinition = {
@@ -56,7 +56,7 @@ export const grant: CommandDefinition = {
       .option('--dry-run', 'print the SQL that it would run, change nothing')
       .option('--revoke-removed', 'lock logins that grant created and the config no longer names'),
   examples: ['forecourt grant', 'forecourt grant --dry-run', 'forecourt grant --revoke-removed'],
-  run: lazy(async () => (await import('./grant.ts')).grant),
+  run: lazy(async () => (await import('./warehouse.ts')).grant),
 }
 
 export const mcp: CommandDefinition = {

@@ -1,7 +1,6 @@
 import { errorText, UsageError } from '../../errors.ts'
 import { vehicleChecks } from '../../streams/vehicle-checks/vehicle-checks.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
-import { runStreams } from '../../sync/run/run-streams.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
@@ -21,7 +20,7 @@ import { outcomePage } from '../../web/links/pages.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
-import { reportLines, runExitCode } from './run-report.ts'
+import { runAndReport } from './run-report.ts'
 import { table } from './table.ts'
 
 export const refresh: RunCommand = async (session, options) => {
@@ -29,9 +28,7 @@ export const refresh: RunCommand = async (session, options) => {
   const from = toUnixSeconds(session.config.sync.start)
   const plan = { command: 'links refresh', mode: 'links', from, until: null } as const
   const request = { plan, streams: [vehicleChecks], rooftops }
-  const report = await runStreams(await session.context(), request)
-  session.result(report, () => reportLines(report, { config: session.config, rooftops }))
-  return runExitCode(report)
+  return await runAndReport(session, await session.context(), request)
 }
 
 export const show: RunCommand = async (session, options, args) => {

@@ -8,12 +8,12 @@ import {
   showQuarantine,
 } from '../../sync/explain/quarantine-list.ts'
 import { planRetry } from '../../sync/records/retry-quarantined.ts'
-import { runStreams, startDetached } from '../../sync/run/run-streams.ts'
+import { startDetached } from '../../sync/run/run-streams.ts'
 import { utcText } from '../../values/instant.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
-import { reportLines, runExitCode } from './run-report.ts'
+import { runAndReport } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
@@ -134,11 +134,7 @@ async function retry(
     ])
     return 0
   }
-  const report = await runStreams(context, request)
-  session.result(report, () =>
-    reportLines(report, { config: session.config, rooftops: request.rooftops }),
-  )
-  return runExitCode(report)
+  return await runAndReport(session, context, request)
 }
 
 async function assertOpen(db: Db, ids: readonly number[]): Promise<void> {

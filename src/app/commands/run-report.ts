@@ -1,12 +1,28 @@
+import type { Context } from '../../context.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
 import type { Counts } from '../../sync/run/run-ledger.ts'
 import type { RunReport } from '../../sync/run/run-report.ts'
+import { runStreams } from '../../sync/run/run-streams.ts'
+import type { RunRequest } from '../../sync/run/start-run.ts'
 import { listText } from '../../values/text.ts'
 import { refusalWords } from '../../web/morning/key-words.ts'
 import { nameRooftops } from '../config/choose-rooftops.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
+import type { Session } from './session.ts'
 import { table } from './table.ts'
 import { wrap } from './wrap.ts'
+
+/** Runs to the end and prints the report. Returns the exit code. */
+export async function runAndReport(
+  session: Session,
+  context: Context,
+  request: RunRequest,
+): Promise<number> {
+  const report = await runStreams(context, request)
+  const { rooftops } = request
+  session.result(report, () => reportLines(report, { config: session.config, rooftops }))
+  return runExitCode(report)
+}
 
 /** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */
 export function runExitCode(report: RunReport): number {

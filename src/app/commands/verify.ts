@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
 import { openAppraisal, openServices } from '../../api/sources/open-services.ts'
-import { UsageError } from '../../errors.ts'
+import { errorText, UsageError } from '../../errors.ts'
 import { allStreams } from '../../streams/all.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import { isProved, uncover, type Verification } from '../../sync/verify/verify.ts'
@@ -31,10 +32,10 @@ import {
 import { addDays, isDay, utcText } from '../../values/instant.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { plural } from '../../values/text.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
-import { type CoverageRefused, CoverageWriter } from './coverage-writer.ts'
 import { wholeNumberOption } from './option-values.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -180,33 +181,16 @@ function lines(
   duplicates: WarehouseVerification['duplicates'],
   readAgain: string,
 ): string[] {
+  const numbers = ['windows', 'listed', 'loaded', 'quarantined', 'vanished'] as const
+  const spans = ['gaps', 'overlaps', 'unprovable'] as const
   const rows = checked.map((entry) => [
-    entry.rooftop,
-    entry.stream,
-    entry.windows,
-    entry.listed,
-    entry.loaded,
-    entry.quarantined,
-    entry.vanished,
-    entry.gaps.length,
-    entry.overlaps.length,
-    entry.unprovable.length,
+    ...[entry.rooftop, entry.stream],
+    ...numbers.map((name) => entry[name]),
+    ...spans.map((name) => entry[name].length),
   ])
-  const headings = [
-    'rooftop',
-    'stream',
-    'windows',
-    'listed',
-    'loaded',
-    'quarantined',
-    'vanished',
-    'gaps',
-    'overlaps',
-    'unprovable',
-  ]
   return [
     `${proved ? 'Proved' : 'NOT PROVED'}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps${conserved(checked)}.`,
-    ...table(headings, rows),
+    ...table(['rooftop', 'stream', ...numbers, ...spans], rows),
     ...checked.flatMap((entry) => problems(entry, syncStart, readAgain)),
     ...deep.flatMap(deepProblems),
     ...duplicates.map(
@@ -410,4 +394,46 @@ function deepProblems(entry: DeepVerification): string[] {
       ({ from, until }) => `    not conserved: ${utcText(from)} to ${utcText(until)}`,
     ),
   ]
+}
+
+/** Why coverage could not be changed, and which logins could. */
+interface CoverageRefused {
+  readonly login: string
+  readonly reason: string
+  /** A few of them; empty: the server takes no writes. */
+  readonly logins: readonly string[]
+}
+
+const insufficientPrivilege = '42501'
+const readOnlyTransaction = '25006'
+
+/** Takes windows out of coverage and stores what was found, as far as the login may write: `verify` reports it either way. */
+class CoverageWriter {
+  readonly #db: Db
+  refused: CoverageRefused | null = null
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  async write(change: (db: Db) => Promise<void>): Promise<void> {
+    if (this.refused !== null) return
+    try {
+      await change(this.#db)
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (code !== insufficientPrivilege && code !== readOnlyTransaction) throw error
+      this.refused = await explainRefusal(this.#db, errorText(error), code)
+    }
+  }
+}
+
+async function explainRefusal(db: Db, reason: string, code: string): Promise<CoverageRefused> {
+  const { rows } = await sql<{ login: string; logins: string[] }>`
+    select current_user::text as login, array(
+      select rolname::text from pg_roles
+      where rolcanlogin and has_schema_privilege(oid, 'ops', 'usage') and has_table_privilege(oid, 'ops.coverage', 'update')
+      order by rolsuper, rolname limit 5) as logins`.execute(db)
+  const { login, logins } = rows[0]!
+  return { login, reason, logins: code === readOnlyTransaction ? [] : logins }
 }

@@ -1,5 +1,7 @@
+import { noProgress } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { embeddedStatus } from '../../warehouse/db/embedded.ts'
+import { sessionName } from '../../warehouse/db/processes.ts'
 import { embeddedFolder } from '../../warehouse/warehouse.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { Alerts } from '../scheduler/alerts.ts'
@@ -7,8 +9,10 @@ import { claimManually } from '../scheduler/claim-slot.ts'
 import { executeJobRun, type JobRunReport } from '../scheduler/job-run.ts'
 import { readJobStatuses } from '../scheduler/job-status.ts'
 import { loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
+import { runScheduler } from '../scheduler/scheduler.ts'
 import type { RunCommand } from './command.ts'
 import { jobLines } from './jobs-table.ts'
+import { openOptionalPort } from './operations-port.ts'
 import { reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 
@@ -32,6 +36,28 @@ export const run: RunCommand = async (session, _options, [name]) => {
   if (thrown !== undefined && report.status !== 'stopped') throw thrown
   session.result(report, () => lines(session, report))
   return report.status === 'ok' ? 0 : 1
+}
+
+export const schedule: RunCommand = async (session, options) => {
+  const { config, log } = session
+  chooseRooftops(config, [])
+  const jobs = await loadJobs(config)
+  const enabled = jobs.filter(({ disabledReason: off }) => off === null)
+  for (const { name, disabledReason: off } of jobs)
+    if (off !== null) log.info(`${name} is not scheduled: ${off}`)
+  if (enabled.length === 0)
+    throw new UsageError('Every job is switched off: take one enabled: false out of jobs:.')
+  const context = await session.context({
+    progress: noProgress,
+    waitSeconds: null,
+    applicationName: sessionName('schedule', config),
+  })
+  await using _operations = await openOptionalPort(context, options)
+  const hasStopped = await runScheduler(context, enabled)
+  session.result({ stopped: true, jobs: enabled.map(({ name }) => name) }, () => ['Stopped.'])
+  // As a second signal would: what did not stop would keep the connections, and with them the process.
+  if (!hasStopped) process.kill(process.pid, 'SIGTERM')
+  return 0
 }
 
 /** The list does not start the embedded Postgres: while that is stopped, the jobs are shown without their status. */
