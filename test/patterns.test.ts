@@ -53,7 +53,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "^error: command-argument value '([^']*)' is invalid for argument '(\\w+)'\\. Allowed choices are (.*)":
       'linear, and slow to check; messages of commander',
   },
-  'src/app/billing/recover.ts': { '[.\\s]*$': short.quoted },
+  'src/app/billing/pay.ts': { '[.\\s]*$': short.quoted },
   'src/app/config/lake.ts': { '\\/+$': short.config },
   'src/warehouse/store/open-store.ts': {
     '\\/+$': short.config,
