@@ -6,9 +6,9 @@ import { isKeyRefused } from '../../api/sources/status-rules.ts'
 import { errorText, SyncError } from '../../errors.ts'
 import type { Warning } from '../../sync/records/data-quality.ts'
 import { savePayloads, storableList } from '../../sync/records/load-records.ts'
-import type { Counts } from '../../sync/run/run-ledger.ts'
+import { commitSlice } from '../../sync/run/commit-slice.ts'
 import { pickSources, type Sources } from '../../sync/run/sources.ts'
-import { callOptions, type SliceJob } from '../../sync/run/stream.ts'
+import { callOptions, type SliceJob, type SliceResult } from '../../sync/run/stream.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import { partition } from '../../values/partition.ts'
 import type { Issue } from '../../values/record.ts'
@@ -50,12 +50,23 @@ type PollResult = { readonly batch: SubmittedBatch } & (
   | { readonly kind: 'gone'; readonly reason: string }
 )
 
-/** Polls the batches. Rejects with SyncError when the key is refused; the batches then stay open for the next run. */
+/** Polls the batches and commits what they answer. Rejects with SyncError when the key is refused; the batches then stay open for
+ *  the next run. A result that fails the transaction is left out. */
 export async function pollBatches(
   job: SliceJob,
-  batches: readonly SubmittedBatch[],
-): Promise<PollResult[]> {
-  return await Promise.all(batches.map((batch) => pollOne(job, batch)))
+  submitted: readonly SubmittedBatch[],
+): Promise<SliceResult> {
+  const polls = await Promise.all(submitted.map((batch) => pollOne(job, batch)))
+  const { everySeconds } = submitPriceBatch.polling!
+  const write = async (tx: Tx, items: readonly PollItem[]) => {
+    const { counts, inProgress } = await writePollResults(tx, job, withPollItems(polls, items))
+    const unstored = items.filter(({ issues }) => issues !== null).length
+    const error = `${unstored} prices cannot be stored: see ops.data_quality`
+    const why = unstored > 0 ? { error } : {}
+    return { more: true, counts, ...why, ...(inProgress ? { delaySeconds: everySeconds } : {}) }
+  }
+  const reject = (item: PollItem, issues: PollItem['issues']) => ({ ...item, issues })
+  return await commitSlice(job, { items: pollItems(polls), store: write, reject, write })
 }
 
 async function pollOne(job: SliceJob, batch: SubmittedBatch): Promise<PollResult> {
@@ -95,14 +106,14 @@ async function pollBatch(
 }
 
 /** One result of a poll. A result with issues cannot be stored. */
-export interface PollItem {
+interface PollItem {
   readonly batchNo: number
   readonly reference: string
   readonly issues: readonly Issue[] | null
 }
 
 /** The single results of the polls, so that each can be written alone where one of them fails the transaction. */
-export function pollItems(polls: readonly PollResult[]): PollItem[] {
+function pollItems(polls: readonly PollResult[]): PollItem[] {
   return polls.flatMap((poll) => {
     if (poll.kind !== 'complete') return []
     const references = new Set(poll.found.results.map(({ reference }) => reference ?? ''))
@@ -113,10 +124,7 @@ export function pollItems(polls: readonly PollResult[]): PollItem[] {
 }
 
 /** The polls with only these results; results with issues are refused. */
-export function withPollItems(
-  polls: readonly PollResult[],
-  items: readonly PollItem[],
-): PollResult[] {
+function withPollItems(polls: readonly PollResult[], items: readonly PollItem[]): PollResult[] {
   return polls.map((poll) => {
     if (poll.kind !== 'complete') return poll
     const ofBatch = items.filter(({ batchNo }) => batchNo === poll.batch.batchNo)
@@ -130,11 +138,7 @@ export function withPollItems(
 }
 
 /** Writes the results of the polls, and returns whether any batch is still in progress. */
-export async function writePollResults(
-  tx: Tx,
-  job: SliceJob,
-  polls: readonly PollResult[],
-): Promise<{ readonly counts: Partial<Counts>; readonly inProgress: boolean }> {
+async function writePollResults(tx: Tx, job: SliceJob, polls: readonly PollResult[]) {
   const counts = { hydrated: 0, inserted: 0, updated: 0, unchanged: 0 }
   await takeOverBatches(
     tx,

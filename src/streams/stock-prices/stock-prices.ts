@@ -32,15 +32,8 @@ import {
   recordAccepted,
   recordBatch,
   recordOutcomes,
-  type SubmittedBatch,
 } from './batch-ledger.ts'
-import {
-  type PollItem,
-  pollBatches,
-  pollItems,
-  withPollItems,
-  writePollResults,
-} from './batch-poll.ts'
+import { pollBatches } from './batch-poll.ts'
 import { countUnknown, reportNotAsked, reportUnits } from './batch-reports.ts'
 import { countOnHand, dueUnits, skippedUnits } from './due.ts'
 import { marketField, skipReason } from './market.ts'
@@ -100,7 +93,7 @@ async function priceStock(job: SliceJob): Promise<SliceResult> {
   const maySend = made.lost < lossesAllowed && made.refused < refusalsAllowed
   const batch = maySend && submitted.length < maxOpen ? await recordNextBatch(job) : null
   if (batch !== null) return await send(job, batch)
-  if (submitted.length > 0) return await poll(job, submitted)
+  if (submitted.length > 0) return await pollBatches(job, submitted)
   return await commitSlice(job, { write: (tx) => conclude(tx, job, made) })
 }
 
@@ -138,20 +131,6 @@ async function send(job: SliceJob, batch: RecordedBatch): Promise<SliceResult> {
       return kind === 'lost' ? { ...next, counts } : next
     },
   })
-}
-
-async function poll(job: SliceJob, submitted: readonly SubmittedBatch[]): Promise<SliceResult> {
-  const polls = await pollBatches(job, submitted)
-  const { everySeconds } = submitPriceBatch.polling!
-  const write = async (tx: Tx, items: readonly PollItem[]) => {
-    const { counts, inProgress } = await writePollResults(tx, job, withPollItems(polls, items))
-    const unstored = items.filter(({ issues }) => issues !== null).length
-    const error = `${unstored} prices cannot be stored: see ops.data_quality`
-    const why = unstored > 0 ? { error } : {}
-    return { more: true, counts, ...why, ...(inProgress ? { delaySeconds: everySeconds } : {}) }
-  }
-  const reject = (item: PollItem, issues: PollItem['issues']) => ({ ...item, issues })
-  return await commitSlice(job, { items: pollItems(polls), store: write, reject, write })
 }
 
 /** Ends the stream for this run, and reports everything that is missing. */

@@ -24,7 +24,7 @@ export function hoursToRefresh({ links }: Pick<EnrichmentSettings, 'links'>): nu
 export function daysUntilDue(
   ageDays: number,
   ask: string,
-  { dailyForDays, lookEveryDays, lookForNewDays }: EnrichmentSettings['checks'],
+  { checks: { dailyForDays, lookEveryDays, lookForNewDays } }: EnrichmentSettings,
 ): number | null {
   if (ask === watchPpsr.name || ageDays <= dailyForDays) return 1
   return ageDays <= lookForNewDays ? lookEveryDays : null
@@ -322,14 +322,13 @@ function named({ id }: Rooftop, only: readonly string[]): RawBuilder<unknown> {
 export async function savedCalls(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  stream: string,
   runStart: Date,
-  settings: Pick<EnrichmentSettings, 'checks'>,
+  settings: EnrichmentSettings,
 ): Promise<number> {
   const { rows } = await sql<{ saved: number }>`
     select coalesce(sum(3 - (
       select count(*) from ops.enrichment_state as state
-      where state.rooftop_id = young.rooftop_id and state.stream = ${stream} and state.eval_id = young.eval_id and last_asked_at >= ${runStart}
+      where state.rooftop_id = young.rooftop_id and state.stream = ${vehicleChecksName} and state.eval_id = young.eval_id and last_asked_at >= ${runStart}
     )), 0)::int as saved
     from core.evaluation as young
     where rooftop_id = ${rooftop.id} and coalesce(completed_at, created_at) >= ${youngSince(runStart, settings)}
