@@ -75,7 +75,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "new RegExp(`\\\\bcore\\\\.${name}\\\\b`, 'g')": short.own,
     'new RegExp(`\\\\bcore\\\\.${name}\\\\b`)': short.own,
   },
-  'src/warehouse/db/embedded-cluster.ts': {
+  'src/warehouse/db/embedded.ts': {
     '\\/postgres -D (.+?) -[pc] ': 'the command line of a process',
   },
   'src/warehouse/db/mart-files.ts': {

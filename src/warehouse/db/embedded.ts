@@ -1,21 +1,21 @@
-import { mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { errorText, UsageError } from '../../errors.ts'
-import {
-  cannotUse,
-  clusterLayout,
-  hasCluster,
-  initialise,
-  type Layout,
-  prepareFiles,
-  runningPostmaster,
-  writeOwned,
-} from './embedded-cluster.ts'
 import { isCode, withFileLock } from './embedded-lock.ts'
-import { findBinaries, type OsUser, runnerFor, serverUser } from './embedded-programs.ts'
+import {
+  type Binaries,
+  findBinaries,
+  type OsUser,
+  type Run,
+  runnerFor,
+  serverUser,
+} from './embedded-programs.ts'
 
 /** A running embedded Postgres; `started` says whether this call started it. */
 export interface Embedded {
@@ -82,8 +82,8 @@ export async function embeddedStatus(folder: string): Promise<EmbeddedStatus> {
 async function openFolder(folder: string): Promise<Layout> {
   const path = resolve(folder)
   try {
-    await mkdir(path, { recursive: true })
-    return clusterLayout(await realpath(path))
+    await fs.mkdir(path, { recursive: true })
+    return clusterLayout(await fs.realpath(path))
   } catch (cause) {
     throw cannotUse(path, cause)
   }
@@ -91,7 +91,7 @@ async function openFolder(folder: string): Promise<Layout> {
 
 async function findFolder(folder: string): Promise<Layout> {
   const path = resolve(folder)
-  return clusterLayout(await realpath(path).catch(() => path))
+  return clusterLayout(await fs.realpath(path).catch(() => path))
 }
 
 async function withLock<T>(layout: Layout, work: () => Promise<T>): Promise<T> {
@@ -112,7 +112,7 @@ async function openServer(layout: Layout) {
 // Root runs the cluster of an ordinary user as that user, so that the user can still use it.
 async function dataOwner(layout: Layout): Promise<OsUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
-  const owner = await stat(layout.data).catch(() => undefined)
+  const owner = await fs.stat(layout.data).catch(() => undefined)
   return owner === undefined || owner.uid === 0 ? serverUser() : { uid: owner.uid, gid: owner.gid }
 }
 
@@ -185,7 +185,7 @@ async function start(server: Server, log: (line: string) => void): Promise<Embed
 }
 
 async function startFailure(layout: Layout, failure: unknown): Promise<string> {
-  const lines = (await readFile(layout.log, 'utf8').catch(() => '')).trimEnd().split('\n')
+  const lines = (await fs.readFile(layout.log, 'utf8').catch(() => '')).trimEnd().split('\n')
   const fatal = lines.slice(-20).findLast((line) => /FATAL|could not/.test(line))
   return fatal?.replace(/^.*?(FATAL|LOG|HINT):\s*/, '') ?? errorText(failure)
 }
@@ -208,7 +208,7 @@ async function choosePort(server: Server): Promise<number> {
 }
 
 async function rememberedPort(layout: Layout): Promise<number | undefined> {
-  const text = await readFile(layout.port, 'utf8').catch(() => '')
+  const text = await fs.readFile(layout.port, 'utf8').catch(() => '')
   const port = Number(text.trim())
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
 }
@@ -222,7 +222,7 @@ function isFree(port: number): Promise<boolean> {
 }
 
 async function connectionUrl(layout: Layout, port: number): Promise<string> {
-  const password = await readFile(layout.password, 'utf8').catch((cause) => {
+  const password = await fs.readFile(layout.password, 'utf8').catch((cause) => {
     throw cannotUse(layout.folder, cause)
   })
   return `postgres://forecourt:${password.trim()}@127.0.0.1:${port}/forecourt`
@@ -236,12 +236,200 @@ async function checkServer(url: string, layout: Layout): Promise<string> {
     await client.connect()
     const { rows } = await client.query<{ data_directory: string }>('show data_directory')
     const theirs = rows[0]?.data_directory ?? ''
-    return (await realpath(theirs).catch(() => theirs)) === (await realpath(layout.data))
+    return (await fs.realpath(theirs).catch(() => theirs)) === (await fs.realpath(layout.data))
       ? 'ours'
       : 'another Postgres answers on this port'
   } catch (error) {
     return errorText(error)
   } finally {
     await client.end().catch(() => undefined)
+  }
+}
+
+const execute = promisify(execFile)
+
+/** The major version of the binaries that package.json installs; a cluster of another one cannot be opened. */
+const embeddedMajor = '18'
+
+/** Paths of an embedded Postgres below its folder. */
+type Layout = ReturnType<typeof clusterLayout>
+
+/** The contents of `postmaster.pid`. */
+interface Postmaster {
+  readonly pid: number
+  readonly data: string
+  readonly port: number
+}
+
+/** The paths below `folder`; the cluster, its password and its port are moved together. */
+function clusterLayout(folder: string) {
+  const cluster = join(folder, 'cluster')
+  return {
+    folder,
+    cluster,
+    data: join(cluster, 'data'),
+    password: join(cluster, 'password'),
+    port: join(cluster, 'port'),
+    log: join(folder, 'postgres.log'),
+    lock: join(folder, 'lock'),
+  }
+}
+
+/** Whether the folder has a finished cluster. UsageError when it has other files, or a cluster that this process cannot use. */
+async function hasCluster({ folder, cluster, data }: Layout): Promise<boolean> {
+  try {
+    const names = await fs.readdir(folder)
+    const foreign = names.find(
+      (name) => !/^(\..*|cluster(\.new-.*)?|postgres\.log|lock.*)$/.test(name),
+    )
+    if (!names.includes('cluster') && foreign !== undefined)
+      throw new UsageError(
+        `${folder} is not an embedded Postgres of forecourt (it holds ${foreign}): ` +
+          'name an empty folder, or set warehouse.url in the config.',
+      )
+    if (!names.includes('cluster')) return false
+    const [owner, uid] = [(await fs.stat(cluster)).uid, process.getuid?.() ?? 0]
+    if (uid !== 0 && owner !== uid)
+      throw new UsageError(
+        `The Postgres in ${folder} belongs to another OS user (uid ${owner}, we are ${uid}): ` +
+          'run as that user, or name another folder.',
+      )
+    const major = (await fs.readFile(join(data, 'PG_VERSION'), 'utf8')).trim()
+    if (major === embeddedMajor) return true
+    throw new UsageError(
+      `The data in ${folder} was written by Postgres ${major}, this forecourt brings ` +
+        `${embeddedMajor}: move it over with pg_dump and pg_restore, or name another folder.`,
+    )
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    if (isCode(cause, 'ENOENT') && (cause as NodeJS.ErrnoException).path === folder) return false
+    throw cannotUse(folder, cause)
+  }
+}
+
+/** The UsageError for a folder that cannot be read or written. */
+function cannotUse(folder: string, cause: unknown): UsageError {
+  return new UsageError(
+    `The embedded Postgres folder ${folder} cannot be used (${errorText(cause)}): ` +
+      'make it a directory that this OS user may write, or set warehouse.url in the config.',
+    { cause },
+  )
+}
+
+const settings = {
+  shared_buffers: '128MB',
+  max_connections: '60',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  log_line_prefix: '%m [%p] %a ',
+}
+
+/** Initialises a cluster under a temporary name and renames it, so that an unfinished cluster is never used. */
+async function initialise(
+  { folder, cluster }: Layout,
+  { initdb, postgres }: Binaries,
+  run: Run,
+  user: OsUser | undefined,
+): Promise<void> {
+  for (const name of await fs.readdir(folder))
+    if (name.startsWith('cluster.new-'))
+      await fs.rm(join(folder, name), { recursive: true, force: true })
+  const fresh = join(folder, `cluster.new-${process.pid}-${randomBytes(4).toString('hex')}`)
+  const [data, password] = [join(fresh, 'data'), join(fresh, 'password')]
+  await fs.mkdir(fresh, { mode: 0o700 })
+  await writeOwned(password, `${randomBytes(24).toString('base64url')}\n`, user)
+  if (user !== undefined) await fs.chown(fresh, user.uid, user.gid)
+  await run(initdb, [
+    ...[`--pgdata=${data}`, `--pwfile=${password}`, '--username=forecourt'],
+    ...['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'],
+    ...Object.entries(settings).map(([name, value]) => `--set=${name}=${value}`),
+  ])
+  // In single-user mode and before the rename, so that every finished cluster has its database.
+  const create =
+    'echo "create database forecourt" | "$1" --single -D "$2" -c log_min_messages=error'
+  await run('/bin/sh', ['-c', `${create} postgres > /dev/null`, 'sh', postgres, data])
+  await fs.rename(fresh, cluster)
+}
+
+/** Writes a small file atomically, mode 0600, owned by the user of the server. */
+async function writeOwned(path: string, content: string, user: OsUser | undefined): Promise<void> {
+  const temporary = `${path}.new`
+  await fs.rm(temporary, { force: true })
+  await fs.writeFile(temporary, content, { mode: 0o600, flag: 'wx' })
+  if (user !== undefined) await fs.chown(temporary, user.uid, user.gid)
+  await fs.rename(temporary, path)
+}
+
+/** Gives the log file, and a cluster that root copied here, to the user of the server. */
+async function prepareFiles(layout: Layout, user: OsUser | undefined): Promise<void> {
+  await fs.writeFile(layout.log, '', { flag: 'a', mode: 0o600 })
+  await fs.chmod(layout.data, 0o700)
+  if (user === undefined) return
+  await fs.chown(layout.log, user.uid, user.gid)
+  if ((await fs.lstat(layout.data)).uid !== user.uid)
+    await execute('chown', ['-R', `${user.uid}:${user.gid}`, layout.cluster])
+}
+
+/** The server in `postmaster.pid` of this cluster; undefined when none runs. Postgres does not start when the pid of a dead server
+ *  now belongs to another program, so such a file is removed, if we hold the lock (`locked`). */
+async function runningPostmaster(
+  layout: Layout,
+  access: 'locked' | 'unlocked',
+): Promise<Postmaster | undefined> {
+  const path = join(layout.data, 'postmaster.pid')
+  const text = await fs.readFile(path, 'utf8').catch((cause) => {
+    if (isCode(cause, 'ENOENT')) return ''
+    throw cannotUse(layout.folder, cause)
+  })
+  const [pid, data = '', , port] = text.split('\n')
+  const postmaster = { pid: Number(pid), data, port: Number(port) }
+  // The file of a dead server stays: by it Postgres finds backends that have outlived their server.
+  if (!isAlive(postmaster.pid)) return undefined
+  const served = await folderServedBy(postmaster.pid)
+  if (served !== undefined && (await isSameFolder(served, postmaster, layout))) return postmaster
+  if (access === 'locked') await fs.rm(path, { force: true })
+  return undefined
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return Number.isInteger(pid) && pid > 0 && process.kill(pid, 0)
+  } catch (error) {
+    return isCode(error, 'EPERM')
+  }
+}
+
+// The data folder in the command line of the process (`postgres -D folder …`).
+async function folderServedBy(pid: number): Promise<string | undefined> {
+  try {
+    if (process.platform !== 'linux') {
+      const { stdout } = await execute('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
+      return /\/postgres -D (.+?) -[pc] /.exec(stdout)?.[1]
+    }
+    const commandLine = await fs.readFile(`/proc/${pid}/cmdline`, 'utf8')
+    const [program = '', flag, folder] = commandLine.split('\0')
+    return basename(program) === 'postgres' && flag === '-D' ? folder : undefined
+  } catch {
+    // It has ended, or is hidden from us: either way it is not our server.
+    return undefined
+  }
+}
+
+// A copied folder has the pid file of the original, whose server does not serve this cluster.
+async function isSameFolder(
+  served: string,
+  postmaster: Postmaster,
+  { data, folder }: Layout,
+): Promise<boolean> {
+  try {
+    return served === data || (await fs.realpath(served)) === (await fs.realpath(data))
+  } catch (cause) {
+    if (!isCode(cause, 'ENOENT') || served !== postmaster.data) return false
+    throw new UsageError(
+      `${folder} was moved from ${served} while its Postgres (pid ${postmaster.pid}) was running: ` +
+        'end that process, then try again.',
+    )
   }
 }
