@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Config } from '../../app/config/read.ts'
 import type { Context } from '../../context.ts'
 import { BusyError, errorText, SyncError, UsageError } from '../../errors.ts'
 import { prefersJson } from '../../values/accept.ts'
-import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import type { Person } from './access/people.ts'
 import { enterScope } from './access/scope.ts'
 import { findSession } from './access/session.ts'
 import { cookieName } from './access/sign-in.ts'
-import { type ActionTarget, finishAction, startAction } from './action-log.ts'
 import type { BackgroundRuns } from './background-runs.ts'
 import type { Downloads } from './downloads.ts'
 import { firstValues } from './first-values.ts'
@@ -316,4 +316,49 @@ function navigation(person: Person, here: AnyPage | null) {
       ? []
       : [{ label, path, isMinor, isHere: path === here?.path }],
   )
+}
+
+/** What an action was about: the page and the fields of the form. */
+interface ActionTarget {
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+  readonly form: Readonly<Record<string, string>>
+}
+
+/** Writes down that a person does something, before it is done. Gives the id of the row. */
+async function startAction(
+  db: Db,
+  { email, role }: Person,
+  action: string,
+  { path, params, form }: ActionTarget,
+): Promise<number> {
+  const { action: _, count, ...rest } = form
+  const shown = /^\d{1,9}$/.test(count ?? '') ? Number(count) : null
+  const fields = Object.entries(rest).map(([field, value]) => [field, value.slice(0, 200)])
+  // No field of the form takes the place of what the address names.
+  const target = { ...Object.fromEntries(fields.slice(0, 50)), ...params, page: path }
+  const { rows } = await sql<{ id: number }>`
+    insert into ops.console_action (email, role, action, target, shown_count)
+    values (${email}, ${role}, ${action.slice(0, 40)}, ${JSON.stringify(target)}::jsonb, ${shown})
+    returning action_id as id`.execute(db)
+  return rows[0]!.id
+}
+
+/** How an action ended. */
+interface ActionEnd {
+  readonly outcome: 'done' | 'refused' | 'failed'
+  readonly runId?: number
+  readonly message?: string
+}
+
+/** Writes down how it ended. */
+async function finishAction(
+  db: Db,
+  id: number,
+  { outcome, runId, message }: ActionEnd,
+): Promise<void> {
+  await sql`
+    update ops.console_action
+    set outcome = ${outcome}, run_id = ${runId ?? null}, message = ${message?.slice(0, 400) ?? null}
+    where action_id = ${id}`.execute(db)
 }
