@@ -19,6 +19,7 @@ const declared: readonly (readonly [RegExp, string])[] = [
   [/^ops\.stock_(inbox_part|upload)\.sha256$/, 'digest of a whole file'],
   [/^ops\.stock_inbox_file\.name_bytes$/, 'name of a file, emptied when it is done'],
   [/^ops\.window_certificate\.ids_digest$/, 'digest of EvalIDs'],
+  [/^ops\.quarantine\.cause$/, 'digest of a path and a message, calculated again with the issues'],
   [/^ops\.stock_upload\.content$/, 'deleted by every erasure'],
   [/^ops\.webhook_\w+\.\w+_hash$/, 'HMAC under a secret that is not in the warehouse'],
   [/^ops\.verification\.fault$/, 'counts'],
