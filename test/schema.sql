@@ -66,6 +66,7 @@ core.agg_evaluation_day table
   ttc_bucket_10 integer not null
   ttc_bucket_11 integer not null
   constraint agg_evaluation_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, user_id, currency_code)
+  CREATE INDEX agg_evaluation_day_month ON core.agg_evaluation_day USING btree (((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_evaluation_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
   CREATE TRIGGER log_lake_before AFTER UPDATE ON core.agg_evaluation_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.agg_evaluation_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
@@ -92,6 +93,7 @@ core.agg_recon_day table
   first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
   last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
   constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
+  CREATE INDEX agg_recon_day_month ON core.agg_recon_day USING btree (((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_recon_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
   CREATE TRIGGER log_lake_before AFTER UPDATE ON core.agg_recon_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.agg_recon_day REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
@@ -1038,10 +1040,10 @@ core.evaluation_version table
   constraint evaluation_version_pkey PRIMARY KEY (rooftop_id, eval_id, version_no)
   CREATE INDEX evaluation_version_edits ON core.evaluation_version USING btree (rooftop_id, eval_id, version_no) WHERE (version_no > 1)
   CREATE INDEX evaluation_version_key ON core.evaluation_version USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
-  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.evaluation_version REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
-  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
-  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
-  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.evaluation_version REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.evaluation_version REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('version')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('version')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.evaluation_version REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('version')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.evaluation_version REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('version')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.evaluation_version FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per observed content of an evaluation. Several edits between two reads appear as one change.
 
@@ -1662,12 +1664,13 @@ core.vehicle table
   first_seen_at timestamp with time zone -- Earliest core.evaluation.created_at or core.stock_unit.first_seen_at; last_seen_at is the latest
   last_seen_at timestamp with time zone
   constraint vehicle_pkey PRIMARY KEY (vin, group_id)
+  CREATE INDEX vehicle_first_seen ON core.vehicle USING btree ((first_seen_at AT TIME ZONE 'UTC'::text))
   CREATE INDEX vehicle_group ON core.vehicle USING btree (group_id, vin)
   CREATE UNIQUE INDEX vehicle_key ON core.vehicle USING btree (vehicle_key)
-  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
-  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
-  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
-  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('vehicle')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('vehicle')
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON core.vehicle REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('vehicle')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.vehicle REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('vehicle')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.vehicle FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- Vehicles that were appraised or are in a stock list, by VIN of 17 characters and dealer group. core.vehicles defines it.
 
@@ -2091,7 +2094,7 @@ ops.lake_change table
   source character varying(130) not null
   rooftop_id integer
   eval_ids bigint[]
-  months character varying(10)[] -- Months of completion (YYYY-MM) of the rows before and after; empty text: none
+  months character varying(10)[] -- Months (YYYY-MM) of the rows before and after: of completion, of an edit (core.evaluation_version), or in which a vehicle was first seen (core.vehicle); empty text: none
   vins character varying(40)[] -- Vehicles of the rows before and after, whose other evaluations have columns about them
   -- What a statement has changed since the oldest export of ops.lake: one row per table and rooftop. Without eval_ids, months and vins: any row of the table. An export deletes what every lake has.
 
@@ -2326,7 +2329,7 @@ RETURN regexp_replace(regexp_replace(COALESCE(((issues -> 0) ->> 'message'::text
 
 ops.ops.lake_changes_since(pg_snapshot) routine
 CREATE OR REPLACE FUNCTION ops.lake_changes_since(seen pg_snapshot)
- RETURNS TABLE(source character varying, is_of_row boolean, month character varying)
+ RETURNS TABLE(source character varying, kind character varying, month character varying)
  LANGUAGE sql
  STABLE
 AS $function$
@@ -2337,15 +2340,21 @@ AS $function$
   ), vehicle as (
     select distinct source, vin from change cross join unnest(vins) as vin
   )
-  select source, true, unnest(months) from change
+  select source, case source when 'core.evaluation_version' then 'edit' when 'core.vehicle' then 'first seen' else 'row' end, unnest(months) from change
   -- Parts of an evaluation that is gone have no month.
-  union select source, true, ops.month_of(e.completed_date_local) from part left join core.evaluation as e using (rooftop_id, eval_id)
-  union select source, false, ops.month_of(e.completed_date_local)
+  union select source, 'row', ops.month_of(e.completed_date_local) from part left join core.evaluation as e using (rooftop_id, eval_id)
+  -- An edit counts only while its evaluation is shown, and is compared with the version before it.
+  union select source, 'edit', ops.month_of((v.valid_from at time zone r.time_zone)::date)
+  from part
+  join core.evaluation_version as v using (rooftop_id, eval_id)
+  join core.rooftop as r using (rooftop_id)
+  where source in ('core.evaluation', 'core.evaluation_version') and v.version_no > 1
+  union select source, 'vehicle', ops.month_of(e.completed_date_local)
   from vehicle join core.evaluation as e on e.vehicle_vin = vehicle.vin
   -- Evaluations of a vehicle have something to do with each other where it is a unit.
   where source <> 'core.evaluation' or exists (select from core.stock_unit as unit where unit.vin = vehicle.vin)
-  union select source, null, '' from change
-  union select source, true, null from change where eval_ids is null and months is null and vins is null
+  union select source, 'table', '' from change
+  union select source, 'row', null from change where eval_ids is null and months is null and vins is null
 $function$
 
 ops.ops.log_lake_change_trg() routine
@@ -2370,6 +2379,14 @@ begin
       from changed group by rooftop_id;
     when 'month' then
       insert into ops.lake_change (source, months) select changed_source, array_agg(distinct ops.month_of(completed_date_local)) from changed having count(*) > 0;
+    when 'version' then
+      insert into ops.lake_change (source, rooftop_id, eval_ids, months)
+      select changed_source, rooftop_id, array_agg(distinct eval_id),
+        array_agg(distinct ops.month_of((valid_from at time zone time_zone)::date)) filter (where version_no > 1)
+      from changed left join core.rooftop using (rooftop_id) group by rooftop_id;
+    when 'vehicle' then
+      insert into ops.lake_change (source, months)
+      select changed_source, array_agg(distinct ops.month_of((first_seen_at at time zone 'UTC')::date)) from changed having count(*) > 0;
     when 'part' then
       insert into ops.lake_change (source, rooftop_id, eval_ids) select changed_source, rooftop_id, array_agg(distinct eval_id) from changed group by rooftop_id;
     when 'check' then

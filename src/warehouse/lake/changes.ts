@@ -1,29 +1,36 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { Month } from './partitions.ts'
-import type { LakeTable } from './tables.ts'
+import { type LakeTable, monthly } from './tables.ts'
 import { warehouseName } from './warehouse-state.ts'
 
 /**
- * Tables whose rows of a month depend only on evaluations of that month, on other rows of their vehicles, and on rows whose change is
- * one of all months. None of their columns changes with the time.
+ * Tables whose rows of a month depend only on changes that name that month, and on rows whose change is one of all months.
+ * None of their columns changes with the time.
  */
 export const byMonth = new Set([
+  ...monthly,
   ...['fact_evaluation', 'fact_evaluation_change', 'fact_reconditioning', 'fact_photo'],
   ...['fact_price_observation', 'fact_vehicle_check', 'fact_watch_status_change'],
   ...['evaluation_wide', 'appraisal_accuracy', 'rpt_01_appraisal_gap', 'rpt_09_ev_battery_health'],
 ])
 /** Of these, the ones with columns about other evaluations, units and checks of the vehicle. */
-const byVehicle = new Set(['evaluation_wide'])
+const byVehicle = ['evaluation_wide', 'rpt_02_look_to_book', 'rpt_14_link_capture_funnel']
 /** Tables that stay the same as long as nothing that they read has changed. */
 export const byTable = new Set([
-  ...['dim_vehicle', 'rpt_04_time_to_complete', 'rpt_11_post_completion_changes'],
-  ...['rpt_12_ai_price_accuracy', 'rpt_13_repeat_appraisals', 'rpt_14_link_capture_funnel'],
+  ...['rpt_12_ai_price_accuracy', 'rpt_13_repeat_appraisals'],
   ...['fact_stock_price_observation', 'stock_price_drift'],
 ])
 
+/** Which months of ops.lake_changes_since are those of a table. */
+function listKinds(table: string): readonly string[] {
+  if (table === 'dim_vehicle') return ['first seen']
+  if (table === 'rpt_11_post_completion_changes') return ['edit']
+  return byVehicle.includes(table) ? ['row', 'vehicle'] : ['row']
+}
+
 /** The tables of a lake that may have changed in known months only, with these months. All rows of any other table are compared. */
-export type Changes = ReadonlyMap<string, ReadonlySet<Month>>
+type Changes = ReadonlyMap<string, ReadonlySet<Month>>
 
 /** Lets the warehouse record changes for this lake. Must have ended before the snapshot of an export begins. */
 export async function trackChanges(db: Db, lake: string): Promise<void> {
@@ -75,9 +82,8 @@ export async function readChanges(
     select mart, array_agg(source) as sources
     from ops.mart_table group by 1 having bool_and(is_recorded)`.execute(db)
   const sources = new Map(marts.map((row) => [row.mart, row.sources]))
-  const { rows } = await sql<{ source: string; isOfRow: boolean | null; month: string | null }>`
-    select source, is_of_row as "isOfRow", month
-    from ops.lake_changes_since(${snapshot})`.execute(db)
+  const { rows } = await sql<{ source: string; kind: string; month: string | null }>`
+    select source, kind, month from ops.lake_changes_since(${snapshot})`.execute(db)
   const changed = Map.groupBy(rows, ({ source }) => source)
   const found = new Map<string, ReadonlySet<Month>>()
   for (const { name, month } of tables) {
@@ -87,12 +93,12 @@ export async function readChanges(
     const changes = read.flatMap((source) => changed.get(source) ?? [])
     if (byTable.has(name) && changes.length === 0) found.set(name, new Set())
     if (!byMonth.has(name) || month === null) continue
-    const months = changes
-      .filter(({ isOfRow }) => isOfRow === true || (isOfRow === false && byVehicle.has(name)))
-      // A row is in the month of its evaluation.
-      .concat(changed.get('core.evaluation')?.filter(({ isOfRow }) => isOfRow === true) ?? [])
-      .map((change) => change.month)
-    if (!months.includes(null)) found.set(name, new Set(months.map((one) => one || null)))
+    // A row is in the month of its evaluation.
+    const all = [...changes, ...(changed.get('core.evaluation') ?? [])]
+    const kinds = listKinds(name)
+    const months = all.filter((one) => one.month === null || kinds.includes(one.kind))
+    if (months.some((one) => one.month === null)) continue
+    found.set(name, new Set(months.map((one) => one.month || null)))
   }
   return found
 }

@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts'
 import { lockSql } from '../db/locks.ts'
 import { type Db, inTransaction, openDb, type Tx } from '../db/transaction.ts'
 import { type FileStore, StoreError } from '../store/file-store.ts'
-import { type Changes, readChanges, readSnapshot, storeMark, trackChanges } from './changes.ts'
+import { readChanges, readSnapshot, storeMark, trackChanges } from './changes.ts'
 import { cleanUp } from './clean-up.ts'
 import type { AddedFile, MetaData } from './delta-actions.ts'
 import { DeltaLog } from './delta-log.ts'
@@ -31,7 +31,7 @@ import {
 } from './partitions.ts'
 import { parseLakePath } from './paths.ts'
 import { type TableWriterOptions, writeFiles } from './table-writer.ts'
-import { type LakeTable, readLakeTables } from './tables.ts'
+import { type LakeTable, monthly, readLakeTables } from './tables.ts'
 import { Tasks } from './tasks.ts'
 import { readWarehouse, type WarehouseState } from './warehouse-state.ts'
 
@@ -226,8 +226,8 @@ async function writeTables(running: Running): Promise<readonly TableChange[]> {
   const { martVersion } = running.warehouse
   const tables = await readLakeTables(db)
   const known = since === null ? new Map() : await readChanges(db, since, tables)
-  const plans = tables.map((table) => planTable(running, table, known))
-  const compared = plans.filter(({ how }) => how === 'compare')
+  const plans = tables.map((table) => planTable(running, table, known.get(table.name)))
+  const compared = plans.filter(({ isCompared }) => isCompared)
   const digests = await readAllDigests(running, compared, martVersion)
   await using uploads = new Tasks(uploadsAtOnce)
   const changes = new Map<string, TableChange>()
@@ -251,53 +251,43 @@ async function writeTables(running: Running): Promise<readonly TableChange[]> {
 interface TablePlan extends Wanted {
   /** The digests of the months whose files can stay. */
   readonly usable: Digests
-  /** `write`: without comparing it before; a file with the digest of the last one is not stored. */
-  readonly how: 'compare' | 'write' | 'keep'
+  /** Whether only months with another digest are written. Else all are, and a file with the digest of the last one is not stored. */
+  readonly isCompared: boolean
 }
 
 function planTable(
   { state, warehouse, since }: Running,
   table: LakeTable,
-  known: Changes,
+  changed: ReadonlySet<Month> | undefined,
 ): TablePlan {
   const log = state.logs.get(table.name)
   const files = [...(log?.files.values() ?? [])]
   const usable = usableMonths(state, table, files, warehouse.martVersion)
-  const changed = known.get(table.name)
   const unusable = files.map((file) => filePart(file).month).filter((month) => !usable.has(month))
-  const isAll = changed === undefined || unusable.includes(undefined)
   // Parts without their evaluation leave it when that one is added.
   const withoutMonth = usable.has(null) && changed?.size !== 0 ? [null] : []
+  const isAll = changed === undefined || !log?.metaData || unusable.includes(undefined)
   const months = isAll ? null : [...new Set([...changed, ...unusable, ...withoutMonth])]
-  const isNew = files.length === 0 ? !log?.metaData : usable.size === 0
-  if (isNew) return { table, usable, months: null, how: 'write' }
-  if (months?.length === 0) return { table, usable, months, how: 'keep' }
-  // Most of them change every night, and one scan is enough.
-  const isWhole = since !== null && table.month === null
-  return { table, usable, months, how: isWhole ? 'write' : 'compare' }
+  // A small table is written as quickly as it is compared.
+  const isLarge = table.month !== null && !monthly.includes(table.name)
+  const isCompared = usable.size > 0 && (since === null || isLarge)
+  return { table, usable, months, isCompared }
 }
 
 async function writeTable(
   { target, state, warehouse, keepHours, at }: Running,
-  { table, usable, months, how }: TablePlan,
+  { table, usable, months, isCompared }: TablePlan,
   digests: Digests,
   options: TableWriterOptions,
 ): Promise<TableChange> {
   const log = await ensureLog(state, target, table.name)
   const metaData = changedMetaData(table, log.metaData, { ...warehouse, keepHours, at })
-  const isSame = (month: Month) => {
-    const digest = usable.get(month)
-    if (digest === undefined) return false
-    return months?.includes(month) === false || digests.get(month) === digest
-  }
-  const different = [...digests.keys()].filter((month) => !isSame(month))
-  const wanted = how === 'write' ? null : different
-  const { added, same } =
-    wanted?.length === 0
-      ? { added: [], same: new Set() }
-      : await writeFiles(options, table, wanted, usable)
+  const isSame = (month: Month) =>
+    months?.includes(month) === false || (isCompared && digests.get(month) === usable.get(month))
+  const wanted = isCompared ? [...digests.keys()].filter((month) => !isSame(month)) : months
+  const { added, same } = await writeFiles(options, table, wanted, usable)
   const files = [...log.files.values()]
-  const stays = (month: Month) => same.has(month) || (how !== 'write' && isSame(month))
+  const stays = (month: Month) => same.has(month) || (usable.has(month) && isSame(month))
   const unchanged = files.filter((file) => stays(filePart(file).month))
   const replaced = files.filter((file) => !stays(filePart(file).month))
   return { log, table, metaData, added, replaced, unchanged }
@@ -366,11 +356,8 @@ async function recordExport(
   await uploads.end()
   const tags = {
     ...{ number: String(number), at: String(at), finishedAt, warehouse: warehouse.warehouse },
-    ...{
-      lastErasure: String(lastErasure),
-      versions: JSON.stringify(tableVersions(changes)),
-      token,
-    },
+    ...{ lastErasure: String(lastErasure), token },
+    versions: JSON.stringify(tableVersions(changes)),
     comparedAt: String(running.since === null ? at : state.exports.at(-1)!.comparedAt),
   }
   const paths = new Set(past.map(({ path }) => path))

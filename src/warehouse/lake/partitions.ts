@@ -58,12 +58,13 @@ const maxMonthsByIndex = 4
 
 /** SQL conditions that together find the rows of these months (null: all), each for a query. */
 export function rowConditions(table: LakeTable, months: readonly Month[] | null): string[] {
-  if (months === null || table.month === null) return ['true']
+  if (months === null) return ['true']
   if (months.length > maxMonthsByIndex)
     return [`coalesce(${table.month}, '') in (${months.map((month) => `'${month ?? ''}'`)})`]
-  return months.map((month) =>
-    typeof month === 'string' ? table.inMonth(month) : `${table.month} is null`,
-  )
+  return months.map((month) => {
+    if (month === undefined) return 'true'
+    return month === null ? `${table.month} is null` : table.inMonth(month)
+  })
 }
 
 /** Rows of a table. */
@@ -80,8 +81,8 @@ export async function readAllDigests(
   martVersion: string,
 ): Promise<ReadonlyMap<string, Digests>> {
   const found = new Map<string, Digests>()
-  await inTwoSessions(snapshot, tables, async (session, wanted) => {
-    found.set(wanted.table.name, await readDigests(session.db, wanted, martVersion))
+  await inTwoSessions(snapshot, tables, async ({ db }, wanted) => {
+    found.set(wanted.table.name, await readDigests(db, wanted, martVersion))
   })
   return found
 }

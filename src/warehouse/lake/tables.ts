@@ -40,6 +40,13 @@ const dateColumns = ['month_start', 'completed_date', 'acquired_on', 'moved_on']
 const instantColumns = ['observed_at', 'first_seen_at']
 const keys = ['eval_id', 'stock_no']
 
+/** Tables of other rows that are partitioned too, since the warehouse names the months in which they change. */
+export const monthly = [
+  ...['dim_vehicle', 'rpt_02_look_to_book', 'rpt_03_recon_drift', 'rpt_04_time_to_complete'],
+  ...['rpt_07_photo_completeness', 'rpt_10_appraisal_volume', 'rpt_11_post_completion_changes'],
+  'rpt_14_link_capture_funnel',
+]
+
 /** The facts, dimensions and reports that are exported, sorted by name. */
 export async function readLakeTables(db: Db): Promise<readonly LakeTable[]> {
   const comments = await readComments(db)
@@ -62,7 +69,7 @@ async function readComments(db: Db): Promise<ReadonlyMap<string, Comments>> {
   return new Map(rows.map(({ view, comments }) => [view, comments]))
 }
 
-/** A table of evaluations or stock units is partitioned by month. Any other is not. */
+/** A table of evaluations or stock units is partitioned by month, and so are `monthly`. Any other is not. */
 export function lakeTable(
   name: string,
   all: readonly MartColumn[],
@@ -85,9 +92,9 @@ export function lakeTable(
       `The mart ${name} cannot be exported: engines refuse its column ${odd.name}. Use small letters, digits and underscores, and not ${monthColumn}.`,
     )
   const has = (column: string) => columns.some((one) => one.name === column)
-  const isLarge = has('rooftop_id') && keys.some(has)
+  const isPartitioned = monthly.includes(name) || (has('rooftop_id') && keys.some(has))
   const mart = `mart.${quotedName(name)} as t`
-  const { day, join } = isLarge ? dayColumn(has) : { day: null, join: '' }
+  const { day, join } = isPartitioned ? dayColumn(has) : { day: null, join: '' }
   // Others, as infinity, are rows without a month.
   const inCalendar = (expression: string) =>
     `case when ${day} between '0001-01-01' and '9999-12-31' then ${expression} end`
@@ -101,7 +108,7 @@ export function lakeTable(
     ...(day === null ? [] : [inCalendar(`date_trunc('month', ${day})`)]),
     ...(has('rooftop_id') ? ['t.rooftop_id'] : []),
     ...(day === null ? [] : [day]),
-    ...(isLarge ? keys.filter(has).map((key) => `t.${key}`) : []),
+    ...(isPartitioned ? keys.filter(has).map((key) => `t.${key}`) : []),
   ]
   return {
     ...{ name, columns, month, inMonth, source: `${mart}${join}`, comment: comments[''] || null },
@@ -109,7 +116,7 @@ export function lakeTable(
   }
 }
 
-/** SQL for the day of a row `t` of a large table, and what it must be joined with. */
+/** SQL for the day of a row `t` of a partitioned table, and what it must be joined with. */
 function dayColumn(has: (column: string) => boolean) {
   const date = dateColumns.find(has)
   if (date !== undefined) return { day: `t.${date}`, join: '' }

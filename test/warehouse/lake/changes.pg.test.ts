@@ -115,6 +115,30 @@ test('an edit writes its month again, and no other of the facts; the version bef
   expect(Number(await sum(1))).toBe(Number(sums[0].sum) + 1)
 })
 
+test('sums of one day write that month of the reports again, and no other one', async () => {
+  await using lake = await openLakeFixture()
+  await using duck = await openDuckDb()
+  await lake.export()
+  const before = await readLake(duck, lake.lake)
+  const { rows } = await lake.fixture.database.pool.query(
+    `update core.agg_evaluation_day set photos = photos + 1
+     where completed_date_local = (select max(completed_date_local) from core.agg_evaluation_day)
+     returning to_char(completed_date_local, 'YYYY-MM') as month`,
+  )
+
+  await lake.export()
+
+  const after = await readLake(duck, lake.lake)
+  for (const table of ['rpt_07_photo_completeness', 'rpt_14_link_capture_funnel']) {
+    const old = new Set(before[table]!.files.map(({ path }) => path))
+    expect(old.size).toBeGreaterThan(1)
+    expect(after[table]!.files.filter(({ path }) => !old.has(path))).toMatchObject([
+      { month: rows[0].month },
+    ])
+  }
+  expect(after['rpt_10_appraisal_volume']!.version).toBe(0)
+})
+
 test('two rows that exchange their prices are a change', { tags: 'ci' }, async () => {
   await using lake = await openLakeFixture()
   await using duck = await openDuckDb()

@@ -140,6 +140,32 @@ test('exports between random changes of several sessions at once miss none', asy
   expect(await differences(pool, duck, lake())).toEqual([])
 }, 900_000)
 
+// The last one: nothing is left of these tables.
+test('an export after a table was emptied has it', async () => {
+  const { pool } = database
+  await exportUntilKnown(pool, exported)
+  const missed: unknown[] = []
+
+  for (const name of [
+    'agg_recon_day',
+    'vehicle',
+    'agg_evaluation_day',
+    'evaluation_version',
+    'evaluation',
+  ]) {
+    await pool.query(`truncate core.${name}`)
+    const marts = await restingDigests(pool)
+    const changed = await staleTables(lake(), marts)
+    const { isEverythingCompared } = await exported()
+    const stale = await staleTables(lake(), marts)
+    if (changed.length === 0 || isEverythingCompared || stale.length > 0)
+      missed.push([name, changed, isEverythingCompared, stale])
+  }
+
+  expect(missed).toEqual([])
+  expect(await differences(pool, duck, lake())).toEqual([])
+}, 300_000)
+
 /** Commits the sessions; returns how many gave up, and so have done nothing. */
 async function end(sessions: readonly pg.PoolClient[]): Promise<number> {
   let givenUp = 0

@@ -9,6 +9,9 @@ const parts = [
   ...['core.watch_status_change', 'core.vehicle_check', 'core.photo', 'core.price_observation'],
   ...['core.reconditioning_item', 'core.evaluation_version', 'core.agg_appraisal'],
 ]
+/** The key of one edit that counts. */
+const edit = (n: number) =>
+  `(rooftop_id, eval_id, version_no) = (select v.rooftop_id, v.eval_id, v.version_no from core.evaluation_version as v join core.evaluation as e using (rooftop_id, eval_id) where v.version_no > 1 and v.valid_from > e.completed_at and e.gone_at is null order by sha256((v.eval_id + ${n})::text::bytea) limit 1)`
 const unit = (n: number) =>
   `(rooftop_id, stock_no) = (select rooftop_id, stock_no from core.stock_unit order by sha256((stock_no || ${n})::bytea) limit 1)`
 const columnsOf = (table: string, changed: Readonly<Record<string, string>>) =>
@@ -49,14 +52,31 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
     `update core.evaluation set completed_date_local = completed_date_local - ${35 + n}, completed_at = completed_at - interval '${35 + n} days' where ${ofOne(n)}`,
   'an evaluation is open again': (n) =>
     `update core.evaluation set completed_date_local = null, completed_at = null where ${ofOne(n)}`,
+  'an evaluation is completed late': (n) =>
+    `update core.evaluation set completed_date_local = '2025-12-03', completed_at = '2025-12-03T00:00:00Z' where (rooftop_id, eval_id) in (select rooftop_id, eval_id from core.evaluation where completed_date_local is null order by sha256((eval_id + ${n})::text::bytea) limit 1)`,
+  'an evaluation was created earlier': (n) =>
+    `update core.evaluation set created_at = created_at - interval '${50 + n} days' where ${ofOne(n)}`,
   'an evaluation is not shown any more': (n) =>
     `update core.evaluation set gone_at = now() where ${ofOne(n)}`,
+  'an evaluation moves to another rooftop with its edits': (n) =>
+    [
+      `create temp table moved on commit drop as select eval_id, e.rooftop_id, r.rooftop_id as next from core.evaluation as e join core.rooftop as r on r.rooftop_id <> e.rooftop_id where (e.rooftop_id, eval_id, 2) in (select rooftop_id, eval_id, version_no from core.evaluation_version) and completed_date_local is not null order by sha256((eval_id + ${n})::text::bytea), next limit 1`,
+      ...['core.evaluation', 'core.evaluation_version'].map(
+        (table) =>
+          `update ${table} as one set rooftop_id = next from moved where one.rooftop_id = moved.rooftop_id and one.eval_id = moved.eval_id`,
+      ),
+    ].join('; '),
   'an evaluation is of another vehicle': (n) =>
     `update core.evaluation set vin = (select vin from core.stock_unit where length(vin) = 17 order by sha256((stock_no || ${n})::bytea) limit 1) where ${ofOne(n)}`,
   'an evaluation is of another person': (n) =>
     `update core.evaluation set user_id = (select user_id from core.app_user order by sha256((user_id + ${n})::text::bytea) limit 1) where ${ofOne(n)}`,
   'a version is written': (n) =>
     `update core.evaluation_version set valid_from = valid_from - interval '${n} s' where ${ofOne(n)}`,
+  'an edit was made in another month': (n) =>
+    `update core.evaluation_version set valid_from = valid_from + interval '${40 + n} days' where ${edit(n)}`,
+  'the version before an edit has another price': (n) =>
+    `update core.evaluation_version set final_price = coalesce(final_price, 0) + ${1 + n} where version_no = 1 and (rooftop_id, eval_id) in (select rooftop_id, eval_id from core.evaluation_version where ${edit(n)})`,
+  'an edit is deleted': (n) => `delete from core.evaluation_version where ${edit(n)}`,
   'a line has another cost': (n) =>
     `update core.reconditioning_item set cost = coalesce(cost, 0) + ${1 + n} where (rooftop_id, eval_id) = (select rooftop_id, eval_id from core.reconditioning_item order by sha256((eval_id + ${n})::text::bytea) limit 1)`,
   'a line has a battery reading': (n) =>
@@ -97,6 +117,8 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
     `update core.stock_import set imported_at = imported_at - interval '${1 + n} s' where import_id = (select max(import_id) from core.stock_unit_change where changes ? 'asking_price' and change = 'updated')`,
   'a rooftop has another name': (n) =>
     `update core.rooftop set rooftop_name = 'Rooftop ${n}' where rooftop_id = (select 1 + ${n} % count(*) from core.rooftop)`,
+  'rooftops are in another time zone': () =>
+    `update core.rooftop set time_zone = case time_zone when 'Pacific/Pago_Pago' then 'Pacific/Kiritimati' else 'Pacific/Pago_Pago' end`,
   'a group has another name': (n) =>
     `update core.rooftop_group set group_code = 'group ${n}' where group_id = (select min(group_id) from core.rooftop_group)`,
   'a rooftop joins another group': (n) =>
@@ -111,6 +133,10 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
     `update core.agg_appraisal set appraised_price = coalesce(appraised_price, 0) + ${1 + n} where ${ofOne(n)}`,
   'the sums of a rooftop are calculated again': (n) =>
     `select core.agg_rebuild((select 1 + ${n} % count(*)::int from core.rooftop)), core.vehicle_rebuild((select min(group_id) from core.rooftop_group))`,
+  'the sums of reconditioning change': (n) =>
+    `update core.agg_recon_day set last_cost = last_cost + ${1 + n} where completed_date_local = (select min(completed_date_local) from core.agg_recon_day)`,
+  'a vehicle is corrected by hand': (n) =>
+    `update core.vehicle set first_seen_at = first_seen_at - interval '${40 + n} days' where vin = (select vin from core.vehicle order by sha256((vin || ${n})::bytea) limit 1)`,
   'the sums of a day change': (n) =>
     `update core.agg_evaluation_day set photos = photos + ${1 + n} where completed_date_local = (select max(completed_date_local) from core.agg_evaluation_day)`,
 }

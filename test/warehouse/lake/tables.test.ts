@@ -23,6 +23,18 @@ test('a table of evaluations or units is partitioned by its own date, else by th
   expect(dayOf('date_day')).toBeUndefined()
 })
 
+test('reports by month and vehicles are partitioned too where the months of a change are known', () => {
+  const rpt04 = lakeTable('rpt_04_time_to_complete', columns('rooftop_id', 'month_start'))
+  const vehicles = lakeTable('dim_vehicle', columns('vehicle_key', 'first_seen_at'))
+
+  expect(rpt04.inMonth('2026-02')).toBe("t.month_start = '2026-02-01'")
+  expect(vehicles.inMonth('2026-02')).toMatch(/^\(t\.first_seen_at at time zone 'UTC'\) >= /)
+  // All of its rows change with the day.
+  expect(
+    lakeTable('rpt_08_pricing_coverage', columns('rooftop_id', 'month_start')).month,
+  ).toBeNull()
+})
+
 test('columns about customers are left out of any table', () => {
   const { columns: left } = lakeTable(
     'x',
