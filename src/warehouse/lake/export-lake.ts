@@ -240,9 +240,7 @@ async function writeTables(running: Running): Promise<readonly TableChange[]> {
     const ms = Math.round(performance.now() - startedAt)
     log.debug({ table: name, files: change.added.length, ms }, 'table exported')
   }
-  // Where most is written, a second writer would need too much memory.
-  if (since === null) for (const plan of plans) await write(running, plan)
-  else await inTwoSessions(running, plans, write)
+  await inTwoSessions(running, plans, write)
   await uploads.end()
   return tables.map(({ name }) => changes.get(name)!)
 }
