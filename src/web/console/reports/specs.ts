@@ -131,6 +131,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_08_pricing_coverage',
+    isLong: true,
     question: 'Which evaluations have a price of the pricing AI, and how old is it?',
     streams: ['pricing'],
     charts: [
