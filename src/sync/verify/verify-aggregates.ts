@@ -124,8 +124,7 @@ export async function verifyAggregates(
     const months = suspects.find((suspect) => suspect.id === id)?.months
     if (months !== undefined) wrong.push(...(await wrongDays(db, id, uid, months)))
   }
-  for (const [groupId, group] of Map.groupBy(rooftops, (rooftop) => rooftop.groupId))
-    wrong.push(...(await wrongVehicles(db, groupId, group)))
+  wrong.push(...(await wrongVehicles(db, rooftops)))
   const { rows } = await sql<Pick<WrongAggregate, 'of' | 'differences'>>`
     select rooftop_uid as of, count(*)::int as differences
     from ops.new_to_pricing_differences(${ids}::int[]) join core.rooftop using (rooftop_id) group by 1 order by 1`.execute(
@@ -149,18 +148,20 @@ async function wrongDays(
   return rows.map((row) => ({ ...row, kind: 'sums', of: uid, rooftops: [uid] }))
 }
 
-async function wrongVehicles(
-  db: Db,
-  groupId: number,
-  group: readonly RooftopRow[],
-): Promise<WrongAggregate[]> {
-  const { rows } = await sql<Pick<WrongAggregate, 'aggregate' | 'of' | 'differences'>>`
-    select aggregate, group_code as of, count(*)::int as differences
-    from core.vehicle_differences(${groupId}) join core.rooftop_group using (group_id)
-    group by aggregate, group_code order by aggregate`.execute(db)
-  return rows.map((row) => ({
+async function wrongVehicles(db: Db, rooftops: readonly RooftopRow[]): Promise<WrongAggregate[]> {
+  const groups = Map.groupBy(rooftops, ({ groupId }) => groupId)
+  const ids = [...groups.keys()]
+  // Several groups in one pass over all evaluations, which is quicker than by group.
+  const { rows } = await sql<
+    Pick<WrongAggregate, 'aggregate' | 'of' | 'differences'> & { id: number }
+  >`
+    select aggregate, group_id as id, group_code as of, count(*)::int as differences
+    from core.vehicle_differences(${ids.length === 1 ? ids[0] : null}::int) join core.rooftop_group using (group_id)
+    where group_id = any(${ids}::int[])
+    group by aggregate, group_id, group_code order by group_id, aggregate`.execute(db)
+  return rows.map(({ id, ...row }) => ({
     ...{ ...row, kind: 'vehicles', days: null },
-    rooftops: group.map(({ uid }) => uid),
+    rooftops: groups.get(id)!.map(({ uid }) => uid),
   }))
 }
 
