@@ -77,8 +77,9 @@ export class Downloads {
         const cancel = () => {
           cancelled = this.#cancelUntil(ended.signal, processID)
         }
-        to.once('close', cancel)
+        // What ended before would be cancelled for ever.
         if (to.destroyed) return
+        to.once('close', cancel)
         try {
           await write(tx, to, signal)
         } finally {
