@@ -116,41 +116,6 @@ create trigger touch_checks_update after update on core.vehicle_check referencin
 create trigger touch_checks_delete after delete on core.vehicle_check referencing old table as changed for each statement execute function core.touch_checks_trg();
 create trigger touch_links_insert after insert on pii.signed_link referencing new table as changed for each statement execute function core.touch_checks_trg();
 
-create or replace function core.vehicle_differences(only_group int default null, only_vins varchar[] default null)
-returns table (aggregate varchar(40), group_id int, vin varchar(17))
-language sql stable as $$
-  select 'agg_repeat_vehicle', group_id, vin
-  from (
-    select * from core.agg_repeat_vehicle as a
-    where (only_group is null or a.group_id = only_group) and (only_vins is null or a.vin = any(only_vins))
-  ) as stored
-  full join core.repeats_of(only_group, only_vins) as fact using (group_id, vin, currency_code)
-  where stored is distinct from fact
-  union
-  select 'vehicle', group_id, vin
-  from (
-    select * from core.vehicle as v
-    where (only_group is null or v.group_id = only_group) and (only_vins is null or v.vin = any(only_vins))
-  ) as stored
-  full join core.vehicles_of(only_group, only_vins) as fact using (group_id, vin)
-  where stored is distinct from fact
-  union
-  select 'signed_link', scope.group_id, scope.vin from ops.link_scope as scope
-  where (only_group is null or scope.group_id = only_group) and (only_vins is null or scope.vin = any(only_vins)) and is_in_scope <> is_stored
-$$;
-comment on function core.vehicle_differences(int, varchar[]) is 'Vehicles whose row in core.vehicle or core.agg_repeat_vehicle, or the scope of whose links differs from the facts, of one dealer group or of all, of some vehicles or of all. Any row is a defect; core.vehicle_rebuild repairs it.';
-
-create or replace function core.vehicle_rebuild(only_group int) returns void language plpgsql as $$
-begin
-  lock table core.vehicle, core.agg_repeat_vehicle in share row exclusive mode;
-  delete from core.vehicle where group_id = only_group;
-  insert into core.vehicle select * from core.vehicles_of(only_group);
-  delete from core.agg_repeat_vehicle where group_id = only_group;
-  insert into core.agg_repeat_vehicle select * from core.repeats_of(only_group);
-  perform core.refresh_link_scopes(array[only_group], null);
-end
-$$;
-
 select core.refresh_link_scopes(array(select group_id from core.rooftop_group), null);
 drop index pii.signed_link_expiry;
 create index signed_link_in_scope on pii.signed_link (rooftop_id, expires_at) where is_in_scope;

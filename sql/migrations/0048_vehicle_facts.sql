@@ -56,6 +56,8 @@ language sql stable as $$
   where (only_group is null or scope.group_id = only_group) and (only_vins is null or scope.vin = any(only_vins)) and is_in_scope <> is_stored
 $$;
 
+comment on function core.vehicle_differences(int, varchar[]) is 'Vehicles whose row in core.vehicle or core.agg_repeat_vehicle, or the scope of whose links differs from the facts, of one dealer group or of all, of some vehicles or of all. Any row is a defect; core.vehicle_rebuild repairs it.';
+
 create or replace function core.vehicle_rebuild(only_group int) returns void language plpgsql as $$
 begin
   lock table core.vehicle, core.agg_repeat_vehicle in share row exclusive mode;
