@@ -77,7 +77,7 @@ export class Downloads {
         const cancel = () => {
           cancelled = this.#cancelUntil(ended.signal, processID)
         }
-        // What ended before would be cancelled for ever.
+        // What ended before would be cancelled without an end.
         if (to.destroyed) return
         to.once('close', cancel)
         try {
