@@ -83,6 +83,8 @@ export class Downloads {
         try {
           await write(tx, to, signal)
         } finally {
+          // A pipe whose reader left does not wait for the statement that it began. This does, and one that is still to begin fails.
+          if (to.destroyed) await sql`rollback`.execute(tx.db).catch(() => undefined)
           to.off('close', cancel)
           ended.abort()
           // Else it would end the next query of this connection.

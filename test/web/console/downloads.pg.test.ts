@@ -145,27 +145,37 @@ test('whoever leaves before the first row ends the query', async () => {
   await expect.poll(working).toBe(0)
 }, 60_000)
 
-test('whoever leaves between two statements ends the next one', async () => {
+test.for([
+  ['that is waited for', (statement: Promise<unknown>) => statement],
+  [
+    'that nothing waits for',
+    async () => {
+      await sleep(50)
+      throw new Error('the pipe has closed')
+    },
+  ],
+] as const)('whoever leaves between two statements ends the next one, %s', async ([, then]) => {
+  await using after = new AsyncDisposableStack()
   const pool = await openPool(console.context.config.warehouse.url!, {
     applicationName: 'forecourt download',
   })
+  after.defer(() => pool.end())
   const { log, signal } = console.context
   const downloads = new Downloads({ pool, log, signal, stallMs: 60_000 })
   const person = { email: 'kim@example.com', role: 'engineer', rooftops: null } as const
-  const left = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<unknown>()
 
   const file = downloads.start(person, async ({ db }) => {
     file!.destroy()
     // Postgres ignores what is to be cancelled while nothing runs.
     await sleep(300)
-    left.resolve()
-    await sql`select pg_sleep(120)`.execute(db).then(ended.resolve, ended.resolve)
+    const statement = sql`select pg_sleep(120)`.execute(db)
+    statement.then(ended.resolve, ended.resolve)
+    await then(statement)
   })
-  await left.promise
 
   expect(String(await ended.promise)).toContain('canceling statement due to user request')
-  await pool.end()
+  await expect.poll(working).toBe(0)
 })
 
 test('a download that is not read is ended, and one that is read slowly is not', {
