@@ -109,29 +109,23 @@ export async function sumDifferences(
   return rows.map((row) => ({ ...row, kind: 'sums' }))
 }
 
-/** Calculates the aggregates behind the reports again and compares; reads every evaluation of the rooftops, writes nothing. */
-export async function verifyAggregates(
+/** Each calculates aggregates behind the reports again and compares. Together they read every evaluation of the rooftops; they write nothing. */
+export const findWrongAggregates: readonly ((
   db: Db,
   rooftops: readonly RooftopRow[],
-): Promise<WrongAggregate[]> {
-  const wrong: WrongAggregate[] = []
-  const ids = rooftops.map(({ id }) => id)
+) => Promise<WrongAggregate[]>)[] = [wrongSums, wrongVehicles, wrongDue]
+
+async function wrongSums(db: Db, rooftops: readonly RooftopRow[]): Promise<WrongAggregate[]> {
   const { rows: suspects } = await sql<{ id: number; months: string[] }>`
-    select rooftop_id as id, array_agg(month_start::text) as months from core.agg_suspects(${ids}::int[]) group by 1`.execute(
+    select rooftop_id as id, array_agg(month_start::text) as months from core.agg_suspects(${rooftops.map(({ id }) => id)}::int[]) group by 1`.execute(
     db,
   )
+  const wrong: WrongAggregate[] = []
   for (const { id, uid } of rooftops) {
     const months = suspects.find((suspect) => suspect.id === id)?.months
     if (months !== undefined) wrong.push(...(await wrongDays(db, id, uid, months)))
   }
-  wrong.push(...(await wrongVehicles(db, rooftops)))
-  const { rows } = await sql<Pick<WrongAggregate, 'of' | 'differences'>>`
-    select rooftop_uid as of, count(*)::int as differences
-    from ops.new_to_pricing_differences(${ids}::int[]) join core.rooftop using (rooftop_id) group by 1 order by 1`.execute(
-    db,
-  )
-  const due = { kind: 'due', aggregate: 'new_to_pricing', days: null } as const
-  return [...wrong, ...rows.map((row) => ({ ...due, ...row, rooftops: [row.of] }))]
+  return wrong
 }
 
 async function wrongDays(
@@ -163,6 +157,16 @@ async function wrongVehicles(db: Db, rooftops: readonly RooftopRow[]): Promise<W
     ...{ ...row, kind: 'vehicles', days: null },
     rooftops: groups.get(id)!.map(({ uid }) => uid),
   }))
+}
+
+async function wrongDue(db: Db, rooftops: readonly RooftopRow[]): Promise<WrongAggregate[]> {
+  const { rows } = await sql<Pick<WrongAggregate, 'of' | 'differences'>>`
+    select rooftop_uid as of, count(*)::int as differences
+    from ops.new_to_pricing_differences(${rooftops.map(({ id }) => id)}::int[]) join core.rooftop using (rooftop_id) group by 1 order by 1`.execute(
+    db,
+  )
+  const due = { kind: 'due', aggregate: 'new_to_pricing', days: null } as const
+  return rows.map((row) => ({ ...due, ...row, rooftops: [row.of] }))
 }
 
 /** Calculates the aggregates of a rooftop and of its dealer group, and what is due, again where they differ from the facts. Loads wait meanwhile, so

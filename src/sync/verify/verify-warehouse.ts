@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { plural } from '../../values/text.ts'
-import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
+import { type Db, inTransaction, inTwoSessions } from '../../warehouse/db/transaction.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { Stream } from '../run/stream.ts'
 import {
@@ -15,9 +15,9 @@ import {
   verifyStreams,
 } from './verify.ts'
 import {
+  findWrongAggregates,
   sumDifferences,
   vehicleDifferences,
-  verifyAggregates,
   type WrongAggregate,
 } from './verify-aggregates.ts'
 import { dueDifferences, recordDifferences } from './verify-records.ts'
@@ -40,23 +40,38 @@ export interface WarehouseVerification {
   readonly comparedSince: Date | null
 }
 
-/** Verifies one snapshot of the warehouse, also during a sync. */
+/** Verifies one snapshot of the warehouse, also during a sync, in two sessions. */
 export async function verifyWarehouse(
   { pool }: Pick<Warehouse, 'pool'>,
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
   sync: Config['sync'],
 ): Promise<WarehouseVerification> {
-  const read = async ({ db }: { readonly db: Db }): Promise<WarehouseVerification> => {
-    const checked: Verification[] = []
-    for (const records of streams.flatMap((stream) => stream.records ?? []))
-      checked.push(...(await verifyStreams(db, records, rooftops, sync, new Date())))
-    const duplicates = await duplicateIds(db)
-    const aggregates = await verifyAggregates(db, rooftops)
-    return { checked, duplicates, aggregates, comparedSince }
-  }
   const comparedSince = new Date()
-  return await inTransaction(pool, read, 'repeatable read, read only')
+  const aggregates: WrongAggregate[][] = []
+  const checked: Verification[][] = []
+  let duplicates: Duplicate[] = []
+  // What takes longest begins first.
+  const parts: ((db: Db) => Promise<void>)[] = [
+    ...findWrongAggregates.map((find, at) => async (db: Db) => {
+      aggregates[at] = await find(db, rooftops)
+    }),
+    ...streams
+      .flatMap(({ records }) => records ?? [])
+      .map((records, at) => async (db: Db) => {
+        checked[at] = await verifyStreams(db, records, rooftops, sync, comparedSince)
+      }),
+    async (db) => {
+      duplicates = await duplicateIds(db)
+    },
+  ]
+  await inTransaction(
+    pool,
+    async (tx) =>
+      await inTwoSessions({ ...tx, pool }, parts, async ({ db }, part) => await part(db)),
+    'repeatable read, read only',
+  )
+  return { checked: checked.flat(), duplicates, aggregates: aggregates.flat(), comparedSince }
 }
 
 /** The same, each rooftop in statements of its own, without what is compared in rounds: it reads no stored records. */

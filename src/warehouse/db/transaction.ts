@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPoolClient, type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Tables } from './tables.ts'
 
@@ -47,6 +47,43 @@ export async function inTransaction<T>(
     client.off('error', onEnd)
     client.release(broken)
   }
+}
+
+/** The transaction whose snapshot it is, and the pool for a second one. */
+export interface Snapshot extends Tx {
+  readonly pool: pg.Pool
+}
+
+/** Works on all items, in their order, in two sessions with the same snapshot; `settings` are made in the second one. */
+export async function inTwoSessions<T>(
+  snapshot: Snapshot,
+  items: readonly T[],
+  work: (session: Tx, item: T) => Promise<void>,
+  settings?: RawBuilder<unknown>,
+): Promise<void> {
+  const waiting = [...items]
+  const workOn = async (session: Tx) => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift())
+      try {
+        await work(session, item)
+      } catch (error) {
+        // The other session must not read on.
+        waiting.length = 0
+        throw error
+      }
+  }
+  const { rows } = await sql<{ id: string }>`select pg_export_snapshot() as id`.execute(snapshot.db)
+  const beside = inTransaction(
+    snapshot.pool,
+    async (second) => {
+      await sql`set transaction snapshot ${sql.lit(rows[0]!.id)}`.execute(second.db)
+      await settings?.execute(second.db)
+      await workOn(second)
+    },
+    'repeatable read, read only',
+  )
+  const results = await Promise.allSettled([workOn(snapshot), beside])
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 /** Runs `work` in a transaction that is always rolled back. */

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { BusyError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { lockSql } from '../db/locks.ts'
-import { type Db, inTransaction, openDb, type Tx } from '../db/transaction.ts'
+import { type Db, inTransaction, inTwoSessions, openDb, type Tx } from '../db/transaction.ts'
 import { type FileStore, StoreError } from '../store/file-store.ts'
 import { readChanges, readSnapshot, storeMark, trackChanges } from './changes.ts'
 import { cleanUp } from './clean-up.ts'
@@ -22,7 +22,6 @@ import { changedMetaData } from './metadata.ts'
 import {
   type Digests,
   filePart,
-  inTwoSessions,
   type Month,
   readAllDigests,
   schemaDigest,
@@ -240,7 +239,7 @@ async function writeTables(running: Running): Promise<readonly TableChange[]> {
     const ms = Math.round(performance.now() - startedAt)
     log.debug({ table: name, files: change.added.length, ms }, 'table exported')
   }
-  await inTwoSessions(running, plans, write)
+  await inTwoSessions(running, plans, write, sessionSettings)
   await uploads.end()
   return tables.map(({ name }) => changes.get(name)!)
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type pg from 'pg'
-import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
+import { type Db, inTwoSessions, type Snapshot, type Tx } from '../db/transaction.ts'
 import { quotedName } from '../marts/mart.ts'
 import type { AddedFile } from './delta-actions.ts'
 import { monthColumn } from './paths.ts'
@@ -48,11 +47,6 @@ export function digestMonth(
 /** The digest of each month that has rows. */
 export type Digests = ReadonlyMap<Month, string>
 
-/** The transaction whose snapshot it is. */
-interface Snapshot extends Tx {
-  readonly pool: pg.Pool
-}
-
 /** More are found by one scan of the table. */
 const maxMonthsByIndex = 4
 
@@ -81,41 +75,10 @@ export async function readAllDigests(
   martVersion: string,
 ): Promise<ReadonlyMap<string, Digests>> {
   const found = new Map<string, Digests>()
-  await inTwoSessions(snapshot, tables, async ({ db }, wanted) => {
-    found.set(wanted.table.name, await readDigests(db, wanted, martVersion))
-  })
+  const read = async ({ db }: Tx, wanted: Wanted) =>
+    void found.set(wanted.table.name, await readDigests(db, wanted, martVersion))
+  await inTwoSessions(snapshot, tables, read, sessionSettings)
   return found
-}
-
-/** Works on all items in two sessions with the same snapshot. */
-export async function inTwoSessions<T>(
-  snapshot: Snapshot,
-  items: readonly T[],
-  work: (session: Tx, item: T) => Promise<void>,
-): Promise<void> {
-  const waiting = [...items]
-  const workOn = async (session: Tx) => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift())
-      try {
-        await work(session, item)
-      } catch (error) {
-        // The other session must not read on.
-        waiting.length = 0
-        throw error
-      }
-  }
-  const { rows } = await sql<{ id: string }>`select pg_export_snapshot() as id`.execute(snapshot.db)
-  const beside = inTransaction(
-    snapshot.pool,
-    async (second) => {
-      await sql`set transaction snapshot ${sql.lit(rows[0]!.id)}`.execute(second.db)
-      await sessionSettings.execute(second.db)
-      await workOn(second)
-    },
-    'repeatable read, read only',
-  )
-  const results = await Promise.allSettled([workOn(snapshot), beside])
-  for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 /** While files are sent, a transaction is idle. Months are sorted. */
