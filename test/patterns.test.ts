@@ -115,6 +115,9 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/values/wire.ts': { '\\{[^}]*\\}': short.config },
 }
 
+/** An attack is one by the characters that it has read. By time, every pattern is slow on a busy machine. */
+const byCount = { attackTimeout: null, incubationTimeout: null, timeout: 300_000 }
+
 const sources = [...(await readSources())]
 const patterns = sources.flatMap(([file, text]) =>
   patternsIn(text).map((pattern) => ({ file, ...pattern })),
@@ -122,7 +125,7 @@ const patterns = sources.flatMap(([file, text]) =>
 
 test('every pattern of the program takes linear time, or is used only for short texts', {
   tags: 'ci',
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const faults: string[] = []
   const unchecked = patterns.filter(({ file, source }) => allowed[file]?.[source] === undefined)
@@ -131,7 +134,7 @@ test('every pattern of the program takes linear time, or is used only for short 
     const places = [first!, ...others].map(({ file, line }) => `${file}:${line}`).join(', ')
     if (flags === null) faults.push(`${places} ${key}: built at run time`)
     else {
-      const found = await check(source, flags, { timeout: 50_000 })
+      const found = await check(source, flags, byCount)
       if (found.status === 'vulnerable')
         faults.push(`${places} ${key}: ${found.complexity.summary}`)
       else if (found.status === 'unknown') faults.push(`${places} ${key}: cannot be checked`)
@@ -160,7 +163,9 @@ test('a planted slow pattern is found, as a literal and as a built string', asyn
     { line: 2, source: 'a+@', flags: 'g' },
     { line: 3, source: "new RegExp(a + '+', 'u')", flags: null },
   ])
-  expect((await check('a+@', 'g')).status).toBe('vulnerable')
+  // The second is tried with attacks, as a look-behind cannot be calculated.
+  for (const slow of ['a+@', '(?<!b)a+@'])
+    expect((await check(slow, 'g', byCount)).status).toBe('vulnerable')
 })
 
 function keyOf({ source, flags }: (typeof patterns)[number]): string {

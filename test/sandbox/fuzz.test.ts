@@ -11,7 +11,7 @@ import { type FuzzRequest, fuzzRequest } from './fuzz-requests.ts'
 
 // FORECOURT_SEED chooses other requests, FORECOURT_FUZZ another number of them.
 const seed = Number(process.env['FORECOURT_SEED'] ?? 1)
-const count = Number(process.env['FORECOURT_FUZZ'] ?? caseCount(10_000, 300))
+const count = Number(process.env['FORECOURT_FUZZ'] ?? caseCount(5_000, 300))
 
 /** Documented failures: a sample VIN at one, a store that is full at the other [A §7]. */
 const documented: Readonly<Record<string, RegExp>> = {
