@@ -23,7 +23,7 @@ function recordedFindings(findings: readonly Finding[], answers: readonly Answer
 }
 
 test('the sandbox with the answers of a recording gives the learner what the recording gives, and nothing wrong', async () => {
-  const seeds = caseCount(30, 6)
+  const seeds = caseCount(15, 6)
   const wrong: string[] = []
   const lost: string[] = []
   let proved = 0
