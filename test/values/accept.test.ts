@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { prefersJson } from '#src/values/accept.ts'
-import { findToken, tokenCheck } from '#src/web/links/token.ts'
+import { findToken, tokenCheck } from '#src/web/links/routes.ts'
 
 test.each([
   [undefined, false],

@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../log.ts'
@@ -6,7 +7,6 @@ import { type ArchivedFile, type LinkKind, type LinkOutcome, linkKinds } from '.
 import type { LinkOpener } from './link-opener.ts'
 import { outcomePage, refusedPage, tooManyPage } from './pages.ts'
 import { sendPage } from './send-page.ts'
-import { findToken, tokenCheck } from './token.ts'
 
 /** What the routes are made of. */
 interface LinkRoutes {
@@ -86,4 +86,21 @@ async function sendArchived(
   // The policy that keeps pages from loading anything also keeps some browsers from showing a PDF.
   reply.removeHeader('content-security-policy')
   await reply.send(createReadStream(path))
+}
+
+/** Makes a check whether a given token is the right one, in a time that shows nothing about it. */
+export function tokenCheck(right: string): (given: string | null) => boolean {
+  const wanted = digestText(right)
+  return (given) => timingSafeEqual(digestText(given ?? ''), wanted) && given !== null
+}
+
+/** The token of a request: `Authorization: Bearer …`, else `?token=`; null when there is none, or several. */
+export function findToken(authorization: string | undefined, query: unknown): string | null {
+  const bearer = /^Bearer +(\S.*)$/i.exec(authorization ?? '')?.[1]
+  if (bearer !== undefined) return bearer.trimEnd()
+  return typeof query === 'string' ? query : null
+}
+
+function digestText(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }
