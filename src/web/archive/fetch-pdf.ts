@@ -1,8 +1,13 @@
 import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
-import { isLoopbackAddress, isPublicAddress } from './addresses.ts'
-import { type AllowedHost, allowedBy, literalAddress } from './allowed-hosts.ts'
+import {
+  type AllowedHost,
+  allowedBy,
+  isLoopbackAddress,
+  isPublicAddress,
+  literalAddress,
+} from './allowed-hosts.ts'
 import {
   type PdfFile,
   PdfRefused,
