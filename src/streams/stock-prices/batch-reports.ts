@@ -11,17 +11,17 @@ const unknownReference = 'unknown-reference'
 /** Per batch, at most. A result list with more is wrong as a whole, and its payload is stored. */
 const maxUnknown = 100
 /** Reported again at the end of every run. */
-const notAskedChecks = ['cannot-be-priced', 'not-priced']
+const unpricedChecks = ['cannot-be-priced', 'not-priced']
 
 /** Replaces the warnings of the units that were sent. */
 export async function reportUnits(
   tx: Tx,
   { stream, rooftop, run }: SliceJob,
-  asked: readonly string[],
+  stockNumbers: readonly string[],
   warnings: readonly Warning[],
 ): Promise<void> {
   const scope = { stream: stream.name, runId: run.runId }
-  await recordWarnings(tx, scope, rooftop, asked, warnings)
+  await recordWarnings(tx, scope, rooftop, stockNumbers, warnings)
 }
 
 /** Reports references that were not in the batch. Deletes those of earlier runs. */
@@ -66,19 +66,19 @@ export async function countUnknown(
 }
 
 /** Reports why units are not priced; an unchanged reason writes nothing. Deletes warnings of units that are no longer in stock. */
-export async function reportNotAsked(
+export async function reportUnpriced(
   { db }: Tx,
   { stream, rooftop, run }: SliceJob,
-  notAsked: readonly SkippedUnit[],
+  units: readonly SkippedUnit[],
 ): Promise<void> {
-  const values = notAsked.map(({ naturalKey, check, detail }) => ({ naturalKey, check, detail }))
+  const values = units.map(({ naturalKey, check, detail }) => ({ naturalKey, check, detail }))
   await sql`
     with reported as (select * from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as (
       "naturalKey" text, "check" text, detail text)
     ), gone as (
       delete from ops.data_quality as old
       where rooftop_id = ${rooftop.id} and stream = ${stream.name} and check_name <> ${unknownReference} and case
-        when check_name = any(${notAskedChecks}::text[])
+        when check_name = any(${unpricedChecks}::text[])
         then (old.natural_key, old.check_name) not in (select "naturalKey", "check" from reported)
         else not exists (select from core.stock_unit as unit where unit.rooftop_id = old.rooftop_id
           and unit.stock_no = old.natural_key and unit.off_stock_at is null) end

@@ -1,6 +1,7 @@
 import { MissingField } from '../../api/contract/operation.ts'
 import { submitPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import { findRefusedKey, wasAccepted } from '../../api/sources/status-rules.ts'
+import type { Config } from '../../app/config/read.ts'
 import { errorText, SyncError } from '../../errors.ts'
 import type { PayloadRows } from '../../sync/records/payload-rows.ts'
 import { commitSlice, readRunStream } from '../../sync/run/commit-slice.ts'
@@ -14,10 +15,13 @@ import {
   type SliceResult,
   type Stream,
 } from '../../sync/run/stream.ts'
+import { gccCurrencies } from '../../values/regions.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import type { BatchUnit } from './batch.ts'
+import { countOnHand, dueUnits, skippedUnits } from './batch.ts'
 import {
   endBatch,
   lockBatches,
@@ -34,9 +38,7 @@ import {
   recordOutcomes,
 } from './batch-ledger.ts'
 import { pollBatches } from './batch-poll.ts'
-import { countUnknown, reportNotAsked, reportUnits } from './batch-reports.ts'
-import { countOnHand, dueUnits, skippedUnits } from './due.ts'
-import { marketField, skipReason } from './market.ts'
+import { countUnknown, reportUnits, reportUnpriced } from './batch-reports.ts'
 import { deriveStockPrices, pricedKeys } from './observe.ts'
 import { lookUpAll, storeLookUps, vinsToDecode } from './vin-lookups.ts'
 
@@ -73,7 +75,7 @@ async function priceStock(job: SliceJob): Promise<SliceResult> {
   const isEmpty = open.length === 0 && (await countOnHand(context.db, rooftop)) === 0
   const refusal = isEmpty ? null : skipReason(rooftop, context.config)
   if (isEmpty || refusal !== null)
-    return await commitSlice(job, { write: (tx) => nothingToAsk(tx, job, refusal) })
+    return await commitSlice(job, { write: (tx) => endWithoutRequest(tx, job, refusal) })
   const submitting = open.filter(({ state }) => state === 'submitting')
   const submitted = open.filter((batch) => batch.state === 'submitted')
   if (submitting.length > 0)
@@ -123,8 +125,8 @@ async function send(job: SliceJob, batch: RecordedBatch): Promise<SliceResult> {
   const counts = { listed: batch.units.length }
   return await commitSlice(job, {
     write: async (tx) => {
-      if (sent.kind === 'taken') return { more: true, counts }
-      await writeNotTaken(tx, job, batch, sent)
+      if (sent.kind === 'accepted') return { more: true, counts }
+      await writeRejected(tx, job, batch, sent)
       if (sent.kind === 'tooLarge') return { more: true }
       const { kind, refusedKey = null } = sent
       const next = { more: true, delaySeconds: refusalPauseSeconds, refusedKey }
@@ -136,7 +138,7 @@ async function send(job: SliceJob, batch: RecordedBatch): Promise<SliceResult> {
 /** Ends the stream for this run, and reports everything that is missing. */
 async function conclude(tx: Tx, job: SliceJob, made: RunBatches) {
   const { run, rooftop } = job
-  await reportNotAsked(tx, job, await skippedUnits(tx.db, rooftop))
+  await reportUnpriced(tx, job, await skippedUnits(tx.db, rooftop))
   const { error } = (await readRunStream(tx.db, job)) ?? {}
   const faults = [...(error ? [error] : []), ...(await readRunFaults(tx.db, job))]
   const unknown = await countUnknown(tx, job)
@@ -150,12 +152,12 @@ async function conclude(tx: Tx, job: SliceJob, made: RunBatches) {
 }
 
 /** Ends the stream without a request: nothing is in stock, or the service cannot be used for the rooftop (`refusal`). */
-async function nothingToAsk(tx: Tx, job: SliceJob, refusal: string | null) {
+async function endWithoutRequest(tx: Tx, job: SliceJob, refusal: string | null) {
   const { context, run, stream, rooftop } = job
   if (refusal !== null)
     context.log.warn({ stream: stream.name, runId: run.runId }, `${rooftop.name}: ${refusal}`)
   const warning = { naturalKey: rooftop.uid, check: 'not-priced', detail: refusal ?? '' }
-  await reportNotAsked(tx, job, refusal === null ? [] : [warning])
+  await reportUnpriced(tx, job, refusal === null ? [] : [warning])
   return { more: false }
 }
 
@@ -170,7 +172,7 @@ interface RecordedBatch {
  * tooLarge: the service certainly did not accept it. Only tooLarge is fixed by smaller batches.
  */
 type SendResult =
-  | { readonly kind: 'taken' }
+  | { readonly kind: 'accepted' }
   | { readonly kind: 'tooLarge' }
   | {
       readonly kind: 'refused' | 'lost'
@@ -206,7 +208,7 @@ async function sendBatch(job: SliceJob, batch: RecordedBatch): Promise<SendResul
     context.crashPoint('record-read')
     await recordAccepted(context.db, batch.batchNo, id)
     await raiseBatchSize(context.db, job, batch.units.length)
-    return { kind: 'taken' }
+    return { kind: 'accepted' }
   } catch (error) {
     if (error instanceof MissingField)
       return { kind: 'lost', reason: `the answer of ${submitPriceBatch.name} ${error.message}` }
@@ -221,11 +223,15 @@ async function sendBatch(job: SliceJob, batch: RecordedBatch): Promise<SendResul
 /** Returns the id for polling. MissingField when the answer holds none. */
 async function submit(job: SliceJob, { batchNo, units }: RecordedBatch): Promise<string> {
   const { context, rooftop } = job
+  const market = findMarket(rooftop, context.config.prices)
   const { answer } = await pickSources(context).services.call(submitPriceBatch, {
     ...callOptions(job),
     signal: undefined,
     naturalKey: `batch ${batchNo}`,
-    fields: { vehicles: units.map(batchVehicle), ...marketField(rooftop, context.config) },
+    fields: {
+      vehicles: units.map(batchVehicle),
+      ...(market === null || market === unnamedMarket ? {} : { market }),
+    },
   })
   const { batchId } = answer()
   if (batchId === null || !isStorableId(batchId))
@@ -249,11 +255,11 @@ function batchVehicle({ stockNo, vin, adcode, odometerKm }: BatchUnit) {
 }
 
 /** Records the end of a batch that was not accepted. */
-async function writeNotTaken(
+async function writeRejected(
   tx: Tx,
   job: SliceJob,
   { batchNo, units }: RecordedBatch,
-  sent: Exclude<SendResult, { kind: 'taken' }>,
+  sent: Exclude<SendResult, { kind: 'accepted' }>,
 ): Promise<void> {
   if (sent.kind !== 'tooLarge') {
     const { kind, reason } = sent
@@ -280,4 +286,39 @@ async function writeNotTaken(
 function lostReason(reason: string): string {
   const text = reason.replace(/\.$/, '').slice(0, 220)
   return `${text}. Whether the service accepted it is not known, so it was not sent again; its vehicles are due the next night.`
+}
+
+interface BatchSettings {
+  readonly vehicleData: Pick<Config['vehicleData'], 'apiKey'>
+  readonly prices: Pick<Config['prices'], 'market'>
+}
+
+/** As `prices.market`: the request names no market, and the service chooses. [V §4] does not say that a batch takes one. */
+const unnamedMarket = 'NONE'
+
+type MarketRooftop = Pick<RooftopRow, 'region' | 'currency'>
+
+/**
+ * The country whose prices the rooftop's stock is given: `prices.market` of the config, else Australia, else the GCC country of
+ * the rooftop's currency. null: it is unknown, or the service covers nothing there, as in the US [V §1].
+ */
+export function findMarket(
+  { region, currency }: MarketRooftop,
+  { market }: BatchSettings['prices'],
+): string | null {
+  if (region === 'US') return null
+  if (market !== null) return market.trim().toUpperCase()
+  if (region === 'AU') return 'AU'
+  const gcc = Object.entries(gccCurrencies).find(([, code]) => code === currency)
+  return gcc?.[0] ?? null
+}
+
+/** Why the rooftop's stock is not priced, and what to do; null: it is. */
+export function skipReason(rooftop: MarketRooftop, settings: BatchSettings): string | null {
+  if (rooftop.region === 'US')
+    return 'its stock cannot be priced: the vehicle-data APIs cover Australia and the GCC alone'
+  if (settings.vehicleData.apiKey === null)
+    return 'its stock is not priced: set vehicleData.apiKey in the config'
+  if (findMarket(rooftop, settings.prices) !== null) return null
+  return `its stock is not priced: ${rooftop.currency} is not the currency of a GCC country, so set prices.market in the config`
 }

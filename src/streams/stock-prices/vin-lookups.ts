@@ -9,7 +9,18 @@ import { callOptions, type SliceJob } from '../../sync/run/stream.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
-import type { LookUp } from './batch.ts'
+
+/** What the service knows about a VIN. */
+interface LookUp {
+  readonly vin: string
+  readonly outcome: 'decoded' | 'unknown'
+  readonly adcode: string | null
+  /** What the vehicle is, as far as the service says. */
+  readonly make: string | null
+  readonly model: string | null
+  /** The source's time of the answer, where it sent one. */
+  readonly at: Date | null
+}
 
 type Region = Pick<RooftopRow, 'region'>
 

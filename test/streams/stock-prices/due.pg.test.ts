@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dueUnits } from '#src/streams/stock-prices/due.ts'
+import { dueUnits } from '#src/streams/stock-prices/batch.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { stock, stockFixture, unitsOf } from './stocked.ts'
 

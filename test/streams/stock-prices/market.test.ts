@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findMarket, skipReason } from '#src/streams/stock-prices/market.ts'
+import { findMarket, skipReason } from '#src/streams/stock-prices/stock-prices.ts'
 
 const settings = (market: string | null = null, apiKey: string | null = 'key') => ({
   vehicleData: { apiKey },
@@ -15,12 +15,12 @@ test.for([
   ['GCC', 'BHD', 'BH'],
   ['GCC', 'OMR', 'OM'],
 ] as const)('a rooftop of %s that counts in %s is priced in %s', ([region, currency, country]) => {
-  expect(findMarket({ region, currency }, settings())).toBe(country)
+  expect(findMarket({ region, currency }, settings().prices)).toBe(country)
   expect(skipReason({ region, currency }, settings())).toBeNull()
 })
 
 test('prices.market wins over the currency of the rooftop', () => {
-  expect(findMarket({ region: 'GCC', currency: 'AED' }, settings(' sa '))).toBe('SA')
+  expect(findMarket({ region: 'GCC', currency: 'AED' }, settings(' sa ').prices)).toBe('SA')
 })
 
 test('a currency of no GCC country needs prices.market', () => {
