@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { programVersion } from '../../version.ts'
 import { type FileStore, StoreError } from '../store/file-store.ts'
-import { readCheckpoint, writeCheckpoint } from './checkpoint.ts'
-import { type Action, type AddedFile, action, type MetaData, withFormat } from './delta-actions.ts'
+import {
+  type Action,
+  type AddedFile,
+  action,
+  type MetaData,
+  readCheckpoint,
+  withFormat,
+  writeCheckpoint,
+} from './delta-actions.ts'
 import { checkpointPath, commitPath, lastCheckpoint } from './paths.ts'
 
 /** What a commit changes. */

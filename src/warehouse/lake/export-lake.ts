@@ -6,19 +6,16 @@ import type { Log } from '../../log.ts'
 import { lockSql } from '../db/locks.ts'
 import { type Db, inTransaction, inTwoSessions, openDb, type Tx } from '../db/transaction.ts'
 import { type FileStore, StoreError } from '../store/file-store.ts'
-import { readChanges, readSnapshot, storeMark, trackChanges } from './changes.ts'
-import { cleanUp } from './clean-up.ts'
 import type { AddedFile, MetaData } from './delta-actions.ts'
 import { DeltaLog } from './delta-log.ts'
-import { exportRows } from './export-table.ts'
 import {
   assertOwn,
+  cleanUp,
   exportTable,
   type LakeState,
   type PastExport,
   readLakeState,
 } from './lake-state.ts'
-import { changedMetaData } from './metadata.ts'
 import {
   type Digests,
   filePart,
@@ -30,9 +27,16 @@ import {
 } from './partitions.ts'
 import { parseLakePath } from './paths.ts'
 import { type TableWriterOptions, writeFiles } from './table-writer.ts'
-import { type LakeTable, monthly, readLakeTables } from './tables.ts'
+import { changedMetaData, exportRows, type LakeTable, monthly, readLakeTables } from './tables.ts'
 import { Tasks } from './tasks.ts'
-import { readWarehouse, type WarehouseState } from './warehouse-state.ts'
+import {
+  readChanges,
+  readSnapshot,
+  readWarehouse,
+  storeMark,
+  trackChanges,
+  type WarehouseState,
+} from './warehouse-state.ts'
 
 /** Files on their way at once. */
 const uploadsAtOnce = 4

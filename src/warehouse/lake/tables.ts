@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { UsageError } from '../../errors.ts'
 import type { Db } from '../db/transaction.ts'
 import { type MartColumn, quotedName, readMart, readMartNames } from '../marts/mart.ts'
 import { type ParquetColumn, parquetColumn } from '../parquet/columns.ts'
+import type { MetaData } from './delta-actions.ts'
+import { exportTable, ownerSetting } from './lake-state.ts'
 import { monthColumn } from './paths.ts'
 
 /** A column of a table, in Postgres and in its files. */
@@ -127,4 +131,109 @@ function dayColumn(has: (column: string) => boolean) {
   }
   const instant = instantColumns.find(has)
   return { day: instant === undefined ? null : `(t.${instant} at time zone 'UTC')`, join: '' }
+}
+
+/** A row of the table `export`: which version of a table belongs to an export. */
+interface ExportRow {
+  readonly export_number: number
+  readonly exported_at: string
+  readonly snapshot_at: string
+  readonly warehouse: string
+  readonly mart_version: string
+  readonly covered_to: string | null
+  readonly table_name: string
+  readonly table_version: number
+  readonly row_count: number
+}
+
+const exportColumns: Readonly<Record<keyof ExportRow, readonly [type: string, comment: string]>> = {
+  export_number: ['bigint', 'Number of the export: the rows of the greatest one belong together'],
+  exported_at: ['timestamp with time zone', 'When its versions became visible'],
+  snapshot_at: ['timestamp with time zone', 'Moment of the warehouse that all its tables show'],
+  warehouse: ['text', 'Warehouse that writes this lake'],
+  mart_version: ['text', 'Version of the marts'],
+  covered_to: [
+    'timestamp with time zone',
+    'Up to when every rooftop of the config was listed; null: none was',
+  ],
+  table_name: ['text', 'Table, a folder beside this one'],
+  table_version: ['bigint', 'Version of the table to read'],
+  row_count: ['bigint', 'Rows of that version'],
+}
+
+/** The table with these rows. */
+export function exportRows(rows: readonly ExportRow[]): LakeTable {
+  const types = Object.entries(exportColumns).map(([name, [type]]) => `${name} ${type}`)
+  const json = JSON.stringify(rows).replaceAll("'", "''")
+  return {
+    name: exportTable,
+    comment: 'Complete exports: which versions of the tables belong together',
+    columns: Object.entries(exportColumns).map(([name, [type, comment]]) => ({
+      ...parquetColumn({ name, type, precision: null, scale: null }),
+      ...{ sqlType: type, comment },
+    })),
+    source: `jsonb_to_recordset('${json}') as t(${types.join(', ')})`,
+    ...{ month: null, inMonth: () => 'true', order: 't.table_name' },
+  }
+}
+
+interface LakeSettings {
+  readonly warehouse: string
+  readonly martVersion: string
+  readonly keepHours: number
+  readonly at: number
+}
+
+/** The metadata of a table when it differs from the last one; null: it is the same. */
+export function changedMetaData(
+  table: LakeTable,
+  last: MetaData | null,
+  { warehouse, martVersion, keepHours, at }: LakeSettings,
+): MetaData | null {
+  const columns = table.columns.map(({ name, deltaType, comment }) =>
+    schemaField(name, deltaType, comment),
+  )
+  const month = schemaField(
+    monthColumn,
+    'string',
+    'Month of the row (YYYY-MM), for engines that leave files out',
+  )
+  const isPartitioned = table.month !== null
+  const retention = `interval ${keepHours} hours`
+  const next = {
+    id: last?.id ?? randomUUID(),
+    name: table.name,
+    description: table.comment,
+    schemaString: JSON.stringify({
+      type: 'struct',
+      fields: isPartitioned ? [...columns, month] : columns,
+    }),
+    partitionColumns: isPartitioned ? [monthColumn] : [],
+    configuration: {
+      'delta.logRetentionDuration': retention,
+      'delta.deletedFileRetentionDuration': retention,
+      'delta.dataSkippingStatsColumns': table.columns
+        .filter(({ statistic }) => statistic !== null)
+        .map(({ name }) => name)
+        .join(','),
+      'forecourt.martVersion': martVersion,
+      [ownerSetting]: warehouse,
+    },
+    createdTime: last?.createdTime ?? at,
+  }
+  return isDeepStrictEqual(next, last === null ? null : withoutNulls(last)) ? null : next
+}
+
+/** A checkpoint gives back what it has with more fields than were written. */
+function withoutNulls({ id, name, description, ...rest }: MetaData) {
+  const { schemaString, partitionColumns, configuration, createdTime } = rest
+  return {
+    ...{ id, name, description: description ?? null },
+    ...{ schemaString, partitionColumns, configuration, createdTime },
+  }
+}
+
+/** Nullable, since a view promises nothing: only the statistics say what a file has. */
+function schemaField(name: string, type: string, comment: string | null) {
+  return { name, type, nullable: true, metadata: comment === null ? {} : { comment } }
 }

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import { inTransaction } from '#src/warehouse/db/transaction.ts'
-import { byMonth, byTable } from '#src/warehouse/lake/changes.ts'
 import { readLakeState } from '#src/warehouse/lake/lake-state.ts'
 import { type Digests, filePart, readAllDigests } from '#src/warehouse/lake/partitions.ts'
 import { readLakeTables } from '#src/warehouse/lake/tables.ts'
-import { readWarehouse } from '#src/warehouse/lake/warehouse-state.ts'
+import { byMonth, byTable, readWarehouse } from '#src/warehouse/lake/warehouse-state.ts'
 import { FolderStore } from '#src/warehouse/store/folder-store.ts'
 
 /** Of these an export compares only what may have changed. */
