@@ -20,13 +20,13 @@ import {
   checkEvaluationBody,
   type EvaluationList,
   isEmptyArray,
+  ListPath,
   listBounds,
   otherArray,
   readList,
   readUsers,
   toEvalId,
 } from './answers.ts'
-import { ListPath } from './list-path.ts'
 
 /** The answer of `/geteval` as received; *vanished*: the source does not know it (400, or an empty array) [A §4]. */
 type FetchedEvaluation =
