@@ -29,8 +29,10 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
     code = result
   })
   try {
-    if (args[0] === 'complete' && args[1] === '--') await complete(program, args.slice(2))
-    else await program.parseAsync([...args], { from: 'user' })
+    if (args[0] === 'complete' && args[1] === '--') {
+      const { complete } = await import('./app/commands/completion.ts')
+      complete(program, args.slice(2))
+    } else await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
     const fault = error instanceof CommanderError ? usageFault(error, program, args) : error
@@ -118,16 +120,6 @@ export function makeProgram(
   }
 }
 
-/** Answers the script of "forecourt completion", which runs "forecourt complete -- <words>" for each TAB. */
-async function complete(program: Command, words: string[]): Promise<void> {
-  const { default: tab } = await import('@bomb.sh/tab/commander')
-  const root = tab(program)
-  root.commands.delete('complete')
-  for (const command of root.commands.values())
-    for (const [name, option] of root.options) command.options.set(name, option)
-  root.parse(words)
-}
-
 /** What commander found, in one sentence that says where help is; null when nothing is wrong (--help, --version). */
 function usageFault(
   error: CommanderError,
@@ -175,9 +167,9 @@ function commandPath(parent: Command, args: readonly string[]): string[] {
 
 /** One sentence for what went wrong; the stack only at `--log-level debug`. */
 function report(error: unknown, args: readonly string[], io: CommandIo): number {
-  const known = error instanceof UsageError || error instanceof BusyError
   const hide = io.hide ?? ((text: string) => text)
-  const message = error instanceof UsageError ? error.message : errorText(error)
+  const isUsage = error instanceof UsageError
+  const message = isUsage ? error.message : errorText(error)
   // A result that is already out stays the one document.
   if (args.includes('--json') && !io.hasResult)
     io.stdout.write(`${JSON.stringify({ error: hide(message) })}\n`)
@@ -185,7 +177,7 @@ function report(error: unknown, args: readonly string[], io: CommandIo): number 
   const frames = isDebug ? stackFrames(error) : ''
   io.stderr.write(`${hide(frames === '' ? message : `${message}\n${frames}`)}\n`)
   if (error instanceof BusyError) return exitCodes.busy
-  return known ? exitCodes.usage : exitCodes.failed
+  return isUsage ? exitCodes.usage : exitCodes.failed
 }
 
 /** The same for an error that nothing has caught. Left alone, Node prints all its properties: one of Postgres holds the row that

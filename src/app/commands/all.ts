@@ -1,32 +1,39 @@
 import type { CommandDefinition } from './command.ts'
 import {
   backfill,
+  check,
+  completion,
+  demo,
   erase,
+  grant,
+  init,
+  mcp,
+  migrate,
   quarantine,
   replay,
   reprice,
   run,
+  sandbox,
   schedule,
   serve,
   status,
   sync,
   verify,
+  warehouse,
   why,
   worker,
-} from './define-data.ts'
-import { alerts, api, lake, links, runs, webConsole, webhooks, wire } from './define-groups.ts'
+} from './define-commands.ts'
 import {
-  check,
-  completion,
-  demo,
-  grant,
-  init,
-  mcp,
-  migrate,
-  sandbox,
-  warehouse,
-} from './define-setup.ts'
-import { stock } from './define-stock.ts'
+  alerts,
+  api,
+  lake,
+  links,
+  runs,
+  stock,
+  webConsole,
+  webhooks,
+  wire,
+} from './define-groups.ts'
 
 /** Every command, in the order of `--help`. What a command runs is imported when it is run. */
 export const allCommands: readonly CommandDefinition[] = [

@@ -1,8 +1,12 @@
-import { noProgress } from '../../context.ts'
+import { type Context, noProgress } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
+import { allStreams } from '../../streams/all.ts'
+import { runWorker } from '../../sync/run/run-worker.ts'
+import { slicesAtOnce } from '../../sync/run/work-loop.ts'
 import { embeddedStatus } from '../../warehouse/db/embedded.ts'
 import { sessionName } from '../../warehouse/db/processes.ts'
 import { embeddedFolder } from '../../warehouse/warehouse.ts'
+import { consumeHints } from '../../web/webhook/consume.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { Alerts } from '../scheduler/alerts.ts'
 import { claimManually } from '../scheduler/claim-slot.ts'
@@ -13,6 +17,7 @@ import { runScheduler } from '../scheduler/scheduler.ts'
 import type { RunCommand } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import { openOptionalPort } from './operations-port.ts'
+import { wholeNumberOption } from './option-values.ts'
 import { reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 
@@ -54,8 +59,12 @@ export const schedule: RunCommand = async (session, options) => {
   })
   await using _operations = await openOptionalPort(context, options)
   const hasStopped = await runScheduler(context, enabled)
-  session.result({ stopped: true, jobs: enabled.map(({ name }) => name) }, () => ['Stopped.'])
-  // As a second signal would: what did not stop would keep the connections, and with them the process.
+  return end(session, hasStopped, { jobs: enabled.map(({ name }) => name) })
+}
+
+/** Ends as a second signal would where something has not stopped: it would keep the connections, and with them the process. */
+function end(session: Session, hasStopped: boolean, facts: object = {}): number {
+  session.result({ stopped: true, ...facts }, () => ['Stopped.'])
   if (!hasStopped) process.kill(process.pid, 'SIGTERM')
   return 0
 }
@@ -90,4 +99,42 @@ function lines({ config }: Session, report: JobRunReport): string[] {
     ...report.runs.flatMap((one) => reportLines(one, { config })),
     ...counts,
   ]
+}
+
+const maxSlices = 32
+
+/** The queue and the inbox, until the signal; an error of either ends both. false: something did not stop in time. */
+async function workBoth(context: Context, concurrency: number): Promise<boolean> {
+  const failed = new AbortController()
+  const signal = AbortSignal.any([context.signal, failed.signal])
+  const both = { ...context, signal }
+  const hints = consumeHints(both).finally(() => failed.abort())
+  hints.catch(() => undefined)
+  try {
+    const hasStopped = await runWorker(both, { streams: allStreams, concurrency })
+    if (hasStopped) await hints
+    return hasStopped
+  } catch (error) {
+    failed.abort()
+    await hints.catch(() => undefined)
+    throw error
+  }
+}
+
+export const worker: RunCommand = async (session, options) => {
+  const { config, log } = session
+  chooseRooftops(config, [])
+  const given = options['concurrency'] ?? slicesAtOnce
+  const concurrency = wholeNumberOption('--concurrency', given, 1, maxSlices)
+  const context = await session.context({
+    progress: noProgress,
+    applicationName: sessionName('worker', config),
+    waitSeconds: null,
+    connections: 8 + 2 * concurrency,
+  })
+  if (context.embedded)
+    log.info('the warehouse is embedded: workers of other hosts need one that warehouse.url names')
+  await using _operations = await openOptionalPort(context, options)
+  log.info({ concurrency }, 'at work')
+  return end(session, await workBoth(context, concurrency))
 }
