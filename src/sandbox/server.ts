@@ -3,14 +3,13 @@ import { barePath, pathFields, type ServiceName } from '../api/contract/operatio
 import { defaultWire, type WireSettings } from '../values/wire.ts'
 import { readClaim } from './access.ts'
 import { answerRequest, loggedPath } from './answer.ts'
-import { Checks } from './checks.ts'
+import type { Endpoint } from './call.ts'
+import { Checks, generateChecks } from './checks.ts'
 import { type ClientConfig, clientConfigFor, sandboxVehicleDataKey } from './client-config.ts'
 import { VirtualClock } from './clock.ts'
 import { serveControls } from './controls.ts'
 import { serveAbout } from './documentation.ts'
-import { endpoints } from './endpoints.ts'
 import { FaultPlan, type FaultRule } from './faults.ts'
-import { generateChecks } from './generate-checks.ts'
 import { generateWorld } from './generate-world.ts'
 import { Images } from './images.ts'
 import { Jobs } from './jobs.ts'
@@ -19,8 +18,26 @@ import type { Decoys } from './other-names.ts'
 import { Reasoning } from './reasoning.ts'
 import { readJsonBody } from './request-body.ts'
 import { RequestLog } from './request-log.ts'
-import { serveCheckPdfs } from './routes/checks.ts'
-import { servePhotoFiles } from './routes/photos.ts'
+import {
+  carHistory,
+  pastCarHistory,
+  pastPpsr,
+  ppsrSearch,
+  ppsrWatch,
+  serveCheckPdfs,
+} from './routes/checks.ts'
+import { vinEntry } from './routes/creation.ts'
+import { evaluationList, evaluations } from './routes/evaluations.ts'
+import { carEntry } from './routes/manual-entry.ts'
+import { imageHero, imageList, imageOrder, imageUpload, servePhotoFiles } from './routes/photos.ts'
+import { pricing } from './routes/pricing.ts'
+import { evaluationUpdate } from './routes/update.ts'
+import { users } from './routes/users.ts'
+import { historyCheck, newPpsrSearch, newPpsrWatch } from './routes/vehicle-checks.ts'
+import { auDecode, gccDecode } from './routes/vehicle-decode.ts'
+import { prediction, predictionStatus } from './routes/vehicle-prediction.ts'
+import { priceBatch, priceBatchStatus, priceGuide } from './routes/vehicle-prices.ts'
+import { webhookCreate, webhookDelete, webhookList, webhookUpdate } from './routes/webhooks.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import { Webhooks } from './webhooks.ts'
 import type { World } from './world.ts'
@@ -235,3 +252,37 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   const chosen = typeof address === 'object' && address !== null ? address.port : port
   return `http://${host.includes(':') ? `[${host}]` : host}:${chosen}`
 }
+
+/** Every operation that the sandbox serves. */
+const endpoints: readonly Endpoint[] = [
+  vinEntry,
+  carEntry,
+  evaluationUpdate,
+  pricing,
+  imageList,
+  imageUpload,
+  imageOrder,
+  imageHero,
+  ppsrSearch,
+  carHistory,
+  pastPpsr,
+  pastCarHistory,
+  ppsrWatch,
+  evaluations,
+  evaluationList,
+  users,
+  webhookList,
+  webhookCreate,
+  webhookUpdate,
+  webhookDelete,
+  gccDecode,
+  auDecode,
+  historyCheck,
+  newPpsrSearch,
+  newPpsrWatch,
+  priceGuide,
+  priceBatch,
+  priceBatchStatus,
+  prediction,
+  predictionStatus,
+]

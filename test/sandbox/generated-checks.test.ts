@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type CheckDraft, watchPeriodMs } from '#src/sandbox/checks.ts'
-import { generateChecks } from '#src/sandbox/generate-checks.ts'
+import { type CheckDraft, generateChecks, watchPeriodMs } from '#src/sandbox/checks.ts'
 import { generateWorld } from '#src/sandbox/generate-world.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'
