@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BloomFilter } from '#src/stock/import/bloom-filter.ts'
+import { BloomFilter } from '#src/stock/import/stage.ts'
 
 test('an added name is always found, and new names are seldom false positives', () => {
   const filter = new BloomFilter()

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
+import { hash32 } from '../../values/hash32.ts'
 import { copied } from '../../values/text.ts'
 import { copyTexts, encodeCell, encodeJson } from '../../warehouse/db/copy.ts'
 import { CopyText } from '../../warehouse/db/copy-text.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { StockRow, TypedRow } from '../csv/map/typing/typed-row.ts'
 import type { CsvRecord } from '../csv/read/csv-file.ts'
-import { BloomFilter } from './bloom-filter.ts'
 import { shortenIssue } from './issue-tally.ts'
 import { unitColumns } from './unit-columns.ts'
 
@@ -361,4 +361,21 @@ const otherColumns = '\t\\N'.repeat(unitColumns.length - 1)
 function rejectedLine(line: number, { key, hasLeft }: TypedRow): string {
   const keys = [key.stockNo, key.vin].map((text) => encodeCell(text?.slice(0, longestKey) ?? null))
   return `${line}\tt\t${hasLeft ? 't' : 'f'}\t${keys.join('\t')}${otherColumns}\n`
+}
+
+const words = 2 ** 19
+
+/** Names that may have been seen, in 2 MB for any number of names: two bits for each name, both in one word. */
+export class BloomFilter {
+  readonly #words = new Uint32Array(words)
+
+  /** Adds the name. false: certainly not added before; true: added before, or (0.1 % at 200,000 names) a false positive. */
+  testAndAdd(name: string): boolean {
+    const hash = hash32(name)
+    const at = hash >>> 13
+    const bits = (1 << (hash & 31)) | (1 << ((hash >>> 5) & 31))
+    const word = this.#words[at]!
+    this.#words[at] = word | bits
+    return (word & bits) === bits
+  }
 }

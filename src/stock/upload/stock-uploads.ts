@@ -10,7 +10,7 @@ import { importList, importStock } from '../import/import-stock.ts'
 import { type ListCheck, storedCheck } from '../import/list-check.ts'
 import type { ChosenRows } from '../import/rejects.ts'
 import type { ImportRequest, ImportServices } from '../import/request.ts'
-import { storedListText } from '../import/stored-list.ts'
+import { storedListText } from '../import/stored-import.ts'
 import { guardKinds, type Refusal } from '../refusal-kinds.ts'
 import { buildMaps, uploadColumns } from './columns.ts'
 

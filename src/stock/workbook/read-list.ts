@@ -53,9 +53,8 @@ async function openList(chunks: AsyncGenerator<Buffer>, opening: Opening): Promi
 async function openZipFile(chunks: AsyncGenerator<Buffer>, opening: Opening): Promise<CsvFile> {
   const { all } = opening
   // Each list is read in a thread of its own, and most are text.
-  const [{ openZip }, { listIn, zipKind }, { readWorkbook }] = await Promise.all([
+  const [{ listIn, openZip, zipKind }, { readWorkbook }] = await Promise.all([
     import('./zip-parts.ts'),
-    import('./archive.ts'),
     import('./read-workbook.ts'),
   ])
   const zip = await openZip(await collect(chunks, all), all)
@@ -79,7 +78,7 @@ async function openZipFile(chunks: AsyncGenerator<Buffer>, opening: Opening): Pr
 
 async function openGzip(chunks: AsyncGenerator<Buffer>, opening: Opening): Promise<CsvFile> {
   refuseNested(opening)
-  const { unpackGzip } = await import('./archive.ts')
+  const { unpackGzip } = await import('./zip-parts.ts')
   return await openList(unpackGzip(chunks, opening.all), { ...opening, isUnpacked: true })
 }
 
