@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scramVerifier, verifiesPassword } from '#src/warehouse/access/scram.ts'
+import { scramVerifier, verifiesPassword } from '#src/warehouse/access/plan-logins.ts'
 
 test('the verifier is the one of RFC 7677', () => {
   const salt = Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64')
