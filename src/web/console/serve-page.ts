@@ -13,8 +13,7 @@ import { findSession } from './access/session.ts'
 import { cookieName } from './access/sign-in.ts'
 import type { BackgroundRuns } from './background-runs.ts'
 import type { Downloads } from './downloads.ts'
-import { firstValues } from './first-values.ts'
-import { readForm, UploadRefused } from './form-of.ts'
+import { firstValues, readForm, UploadRefused } from './form-values.ts'
 import {
   asTimeout,
   badRequest,

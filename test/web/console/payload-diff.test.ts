@@ -3,7 +3,7 @@ import { evaluationPeople } from '#src/streams/evaluations/person.ts'
 import { maskPayloads } from '#src/sync/records/mask-payload.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { columnFedBy } from '#src/web/console/evaluation/columns-fed.ts'
-import { changesBetween, pathText } from '#src/web/console/evaluation/diff.ts'
+import { changesBetween, pathText } from '#src/web/console/evaluation/payloads.ts'
 import { goldenBody, goldenRecord } from '../../support/golden-evaluation.ts'
 
 const wire = defaultWire.appraisal

@@ -1,5 +1,5 @@
 import { writeOpen } from '../../../stock/export/output.ts'
-import { storedListText } from '../../../stock/import/stored-list.ts'
+import { storedListText } from '../../../stock/import/stored-import.ts'
 import { type Html, html } from '../../../values/html.ts'
 import { exportFile } from '../export-file.ts'
 import { ActionRefused, type ActionRequest, definePage, type PageRequest } from '../page.ts'

@@ -1,9 +1,21 @@
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../../app/config/read.ts'
+import { storable } from '../../values/text.ts'
 import type { Person } from './access/people.ts'
-import { firstValues } from './first-values.ts'
 import type { AnyPage, UploadedFile } from './page.ts'
 import { Slots } from './slots.ts'
+
+/** The fields of a query string, a form or a path; of a name that is there twice, the first value. A character that Postgres cannot
+ *  hold becomes one that is in no name. */
+export function firstValues(values: unknown): Record<string, string> {
+  const entries = Object.entries((values ?? {}) as Record<string, unknown>)
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => {
+      const first: unknown = Array.isArray(value) ? value[0] : value
+      return typeof first === 'string' ? [[name, storable(first)]] : []
+    }),
+  )
+}
 
 /** A file that is not taken; the message says why. */
 export class UploadRefused extends Error {}
