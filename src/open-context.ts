@@ -4,8 +4,8 @@ import { openReads } from './api/sources/open-services.ts'
 import type { Config } from './app/config/read.ts'
 import { type Context, noProgress, type Progress } from './context.ts'
 import { errorText } from './errors.ts'
-import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
+import { eventLoopBlocked } from './telemetry.ts'
 import { defaultSliceLimits, type SliceLimits } from './values/slice-limits.ts'
 import { isConnectionLoss } from './warehouse/db/connect.ts'
 import { KeyAnswerLog } from './warehouse/db/key-answers.ts'
@@ -85,4 +85,30 @@ export async function openContext(
       await warehouse[Symbol.asyncDispose]()
     },
   }
+}
+
+const checkMs = 1_000
+/** A worker sends a heartbeat every 3 s and loses its work after 10 s without one, so a longer block may lose work. */
+const maxBlockMs = 5_000
+
+/** Reports each time the event loop of this process was blocked for longer than the heartbeats allow, once it runs again. */
+export function watchEventLoop(
+  log: Log,
+  { everyMs = checkMs, limitMs = maxBlockMs } = {},
+): Disposable {
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    const blockedMs = now - last - everyMs
+    last = now
+    if (blockedMs <= limitMs) return
+    const seconds = Math.round(blockedMs / 100) / 10
+    log.warn(
+      { seconds },
+      'event loop blocked: no heartbeat was sent, so another worker may have taken work over',
+    )
+    eventLoopBlocked.publish({ seconds: blockedMs / 1000 })
+  }, everyMs)
+  timer.unref()
+  return { [Symbol.dispose]: () => clearInterval(timer) }
 }

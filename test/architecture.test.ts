@@ -38,14 +38,12 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   ],
   'web/archive': ['warehouse/db', ...base],
   'warehouse/access': ['warehouse/db', ...base],
-  'event-loop-watch': ['log', 'telemetry'],
   warehouse: ['warehouse/access', 'warehouse/db', 'warehouse/queue', ...base],
   context: ['warehouse', 'api/sources', 'warehouse/queue', 'api/rate', 'values'],
   'open-context': [
     ...[
       'context',
       'warehouse',
-      'event-loop-watch',
       'api/sources',
       'warehouse/db',
       'warehouse/queue',
@@ -72,7 +70,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   ],
   'web/webhook': [
     ...[...upToSync, 'sync', 'privacy/erase', 'privacy/screen', 'src/streams/all.ts'],
-    ...['src/streams/evaluations/*.ts', 'src/web/links/source-time.ts'],
+    'src/streams/evaluations/*.ts',
   ],
   'web/operations': [
     ...[...upToSync, 'sync', 'app/scheduler', 'web/links', 'src/streams/all.ts', 'version'],

@@ -82,7 +82,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "new RegExp(`^create or replace view (mart|mart_pii)\\\\.${name}\\\\b`, 'm')": short.own,
   },
   'src/warehouse/db/migration-files.ts': { '^\\s*(commit|rollback)\\s*;': short.own },
-  'src/web/operations/process-metrics.ts': { "new RegExp(`^${parts.join('[^/]+')}$`)": short.own },
+  'src/web/operations/operations.ts': { "new RegExp(`^${parts.join('[^/]+')}$`)": short.own },
   'src/api/sources/appraisal/client.ts': {
     '\\buser\\b.*\\brequired\\b|\\brequire[sd]?\\b.*\\buser\\b': short.quoted,
   },

@@ -10,7 +10,7 @@ import { makeConfig } from '#src/app/config/read.ts'
 import { openLog } from '#src/log.ts'
 import { openApiDocument } from '#src/sandbox/openapi.ts'
 import { wireSettings } from '#src/values/wire.ts'
-import { endpointNames } from '#src/web/operations/process-metrics.ts'
+import { endpointNames } from '#src/web/operations/operations.ts'
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 const wire = {

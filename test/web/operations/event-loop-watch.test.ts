@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/app/config/read.ts'
-import { watchEventLoop } from '#src/event-loop-watch.ts'
 import { openLog } from '#src/log.ts'
+import { watchEventLoop } from '#src/open-context.ts'
 import { eventLoopBlocked } from '#src/telemetry.ts'
-import { openProcessMetrics } from '#src/web/operations/process-metrics.ts'
+import { openProcessMetrics } from '#src/web/operations/operations.ts'
 import { seriesOf } from './exposition.ts'
 
 test('a process whose event loop was blocked says so in its log and in its metrics', async () => {

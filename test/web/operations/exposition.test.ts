@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeConfig } from '#src/app/config/read.ts'
 import { type RequestEnded, requestEnded, sliceEnded } from '#src/telemetry.ts'
 import { gaugeRegistry, gauges } from '#src/web/operations/gauges.ts'
-import { endpointNames, openProcessMetrics } from '#src/web/operations/process-metrics.ts'
+import { endpointNames, openProcessMetrics } from '#src/web/operations/operations.ts'
 import { keySamples } from '#src/web/operations/samples.ts'
 import { faultsOf, parseExposition, seriesOf } from './exposition.ts'
 
