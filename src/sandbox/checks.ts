@@ -1,3 +1,4 @@
+import type { CheckKind } from '../api/contract/appraisal/past-checks.ts'
 import { watchStatuses } from '../api/contract/appraisal/shapes.ts'
 import { hash32 } from '../values/hash32.ts'
 import { fieldsAt } from './lifecycle.ts'
@@ -5,9 +6,6 @@ import { samples } from './samples.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import type { World } from './world.ts'
 import type { Evaluation, Rooftop } from './world-types.ts'
-
-/** A PPSR search or a Car History report. */
-export type CheckKind = 'ppsr' | 'car_history'
 
 /** Entries of the registers for a vehicle. */
 interface CheckCounts {

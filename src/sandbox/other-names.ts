@@ -1,7 +1,8 @@
+import type { CheckKind } from '../api/contract/appraisal/past-checks.ts'
 import { documentedEvaluationPaths } from '../api/contract/appraisal/shapes.ts'
 import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 import { defaultWire, type WireSettings, wireSettings } from '../values/wire.ts'
-import type { CheckKind, VehicleCheck } from './checks.ts'
+import type { VehicleCheck } from './checks.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import type { Evaluation, EvaluationFields } from './world-types.ts'
 

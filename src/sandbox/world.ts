@@ -1,4 +1,5 @@
 import { avalanche } from '../values/hash32.ts'
+import type { Dealers } from './generate-dealers.ts'
 import { entrySecond, fieldsAt, isListed } from './lifecycle.ts'
 import type {
   ApiKey,
@@ -11,11 +12,7 @@ import type {
 } from './world-types.ts'
 
 /** The contents of a world. */
-interface WorldContents {
-  readonly groups: readonly DealerGroup[]
-  readonly rooftops: readonly Rooftop[]
-  readonly users: readonly Salesperson[]
-  readonly keys: readonly ApiKey[]
+interface WorldContents extends Dealers {
   readonly evaluations: readonly Evaluation[]
 }
 

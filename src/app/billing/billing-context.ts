@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import {
+  type CheckKind,
   type PastCheck,
   pastOperations,
   readPastChecks,
@@ -11,7 +12,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Config } from '../config/read.ts'
 import type { Outcome, OutcomeFacts } from './ledger.ts'
-import type { ListedKind, PastList } from './past-calls.ts'
+import type { PastList } from './past-calls.ts'
 
 /** The client, the warehouse and the config of a billable call. */
 export interface BillingContext {
@@ -57,7 +58,7 @@ export interface PaidResult {
 
 /** The evaluation and the kind of past checks to read. */
 export interface PastSubject {
-  readonly kind: ListedKind
+  readonly kind: CheckKind
   readonly evalId: number
   readonly rooftop: RooftopRow
 }

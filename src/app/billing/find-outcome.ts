@@ -1,4 +1,4 @@
-import { pastOperations } from '../../api/contract/appraisal/past-checks.ts'
+import { type CheckKind, pastOperations } from '../../api/contract/appraisal/past-checks.ts'
 import type { Budget } from '../../api/contract/operation.ts'
 import { errorText, SyncError } from '../../errors.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
@@ -25,7 +25,6 @@ import {
   checkMadeBy,
   type EndedWait,
   endedAfterMs,
-  type ListedKind,
   longestWait,
   maxRunMs,
   mayStillRun,
@@ -86,13 +85,13 @@ export async function findOutcome(billing: BillingContext, call: LostCall): Prom
 }
 
 /** Whether a later read may succeed: not when the source refused it, or when its answer cannot be read. */
-function mayReadLater(error: unknown, kind: ListedKind): boolean {
+function mayReadLater(error: unknown, kind: CheckKind): boolean {
   if (!(error instanceof SyncError)) return false
   return error.status === undefined || !Object.hasOwn(pastOperations[kind].statuses, error.status)
 }
 
 /** Whether past checks cannot be listed: the source refuses it with a documented error, or its answer cannot be read. */
-export function isUnlistable(error: unknown, kind: ListedKind): boolean {
+export function isUnlistable(error: unknown, kind: CheckKind): boolean {
   return error instanceof RecordIssues || (error instanceof SyncError && !mayReadLater(error, kind))
 }
 

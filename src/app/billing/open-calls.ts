@@ -1,16 +1,17 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
+import type { CheckKind } from '../../api/contract/appraisal/past-checks.ts'
 import type { Budget } from '../../api/contract/operation.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { type Db, dbOn } from '../../warehouse/db/transaction.ts'
 import { unlockCall } from './ledger.ts'
-import { type ListedKind, listedKind, type UnknownCall } from './past-calls.ts'
+import { listedKind, type UnknownCall } from './past-calls.ts'
 
 /** A call of unknown outcome whose process has ended; locked against other processes until it is disposed. */
 export interface OpenCall extends UnknownCall, AsyncDisposable {
   readonly callId: number
   readonly operation: string
-  readonly kind: ListedKind
+  readonly kind: CheckKind
   readonly rooftopId: number
   readonly evalId: number
 }

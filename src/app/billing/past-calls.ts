@@ -1,16 +1,12 @@
+import { runCarHistory, searchPpsr } from '../../api/contract/appraisal/checks.ts'
 import {
-  listPastCarHistory,
-  listPastPpsr,
-  runCarHistory,
-  searchPpsr,
-} from '../../api/contract/appraisal/checks.ts'
-import type { PastCheck } from '../../api/contract/appraisal/past-checks.ts'
-
-/** The kind of check that a billable operation makes, if the source lists past checks of this kind. */
-export type ListedKind = 'ppsr' | 'car_history'
+  type CheckKind,
+  type PastCheck,
+  pastOperations,
+} from '../../api/contract/appraisal/past-checks.ts'
 
 /** Null: no operation lists its checks, so an unknown outcome stays unknown. */
-export function listedKind(operation: string): ListedKind | null {
+export function listedKind(operation: string): CheckKind | null {
   if (operation === searchPpsr.name) return 'ppsr'
   return operation === runCarHistory.name ? 'car_history' : null
 }
@@ -18,12 +14,11 @@ export function listedKind(operation: string): ListedKind | null {
 /** The operation that lists the checks of a billable operation; null: none does. */
 export function listOperation(operation: string): string | null {
   const kind = listedKind(operation)
-  if (kind === null) return null
-  return kind === 'ppsr' ? listPastPpsr.name : listPastCarHistory.name
+  return kind === null ? null : pastOperations[kind].name
 }
 
 /** How long a call may run at the source, in ms. */
-export function maxRunMs(kind: ListedKind): number {
+export function maxRunMs(kind: CheckKind): number {
   const { timeoutSeconds } = kind === 'ppsr' ? searchPpsr : runCarHistory
   return timeoutSeconds! * 1000
 }
@@ -37,7 +32,7 @@ export interface EndedWait {
 }
 
 /** The longest possible wait, assumed for a process that has ended. `timeoutSeconds`: http.timeoutSeconds. */
-export function longestWait(kind: ListedKind, timeoutSeconds: number): EndedWait {
+export function longestWait(kind: CheckKind, timeoutSeconds: number): EndedWait {
   return { waitedMs: Math.max(timeoutSeconds * 1000, maxRunMs(kind)), hasTimedOut: true }
 }
 
@@ -47,7 +42,7 @@ const listingMs = 30_000
 const overtimeMs = 10 * 60_000
 
 /** The time after the reservation, in ms, at which a call without a listed check had no effect. */
-export function endedAfterMs(kind: ListedKind, { waitedMs, hasTimedOut }: EndedWait): number {
+export function endedAfterMs(kind: CheckKind, { waitedMs, hasTimedOut }: EndedWait): number {
   return waitedMs + (hasTimedOut ? overtimeMs : maxRunMs(kind) + listingMs)
 }
 

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { type ExportFormat, runExport } from '../../stock/export/export.ts'
+import { type ExportFormat, type ExportRequest, runExport } from '../../stock/export/export.ts'
 import { checkTarget } from '../../stock/export/output.ts'
 import type { ExportSubject } from '../../stock/export/subject.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
@@ -35,24 +35,20 @@ export const stockExport: RunCommand = async (session, options) => {
   return 0
 }
 
-async function findTarget({ io }: Session, { out, force }: Asked): Promise<string> {
+async function findTarget({ io }: Session, { out, force }: ExportOptions): Promise<string> {
   return await checkTarget(path.resolve(io.environment.cwd, out!), force)
 }
 
-interface Asked {
+interface ExportOptions extends Pick<ExportRequest, 'format' | 'delimiter' | 'bom' | 'raw'> {
   readonly rooftop: string | null
   readonly importId: number | null
   readonly mart: string | null
   readonly all: boolean
   readonly out: string | null
   readonly force: boolean
-  readonly format: ExportFormat
-  readonly delimiter: string | null
-  readonly bom: boolean
-  readonly raw: boolean
 }
 
-function readOptions(options: Record<string, unknown>): Asked {
+function readOptions(options: Record<string, unknown>): ExportOptions {
   const text = (name: string) =>
     typeof options[name] === 'string' ? (options[name] as string) : null
   const flag = (name: string) => options[name] === true
@@ -74,7 +70,7 @@ function readOptions(options: Record<string, unknown>): Asked {
   return wanted
 }
 
-function refuseContradictions(wanted: Asked): void {
+function refuseContradictions(wanted: ExportOptions): void {
   const { rooftop, importId, mart, all, format, out, delimiter } = wanted
   if (mart !== null && (rooftop !== null || importId !== null || all))
     throw new UsageError(
@@ -95,7 +91,7 @@ function refuseContradictions(wanted: Asked): void {
 }
 
 function exportSubject(
-  { mart, importId, all }: Asked,
+  { mart, importId, all }: ExportOptions,
   rooftop: RooftopRow | undefined,
 ): ExportSubject {
   if (mart !== null) return { is: 'mart', name: mart }

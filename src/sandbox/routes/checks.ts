@@ -7,10 +7,10 @@ import {
   searchPpsr,
   watchPpsr,
 } from '../../api/contract/appraisal/checks.ts'
+import type { CheckKind } from '../../api/contract/appraisal/past-checks.ts'
 import type { JsonPath } from '../../values/json-path.ts'
 import { type Call, serve } from '../call.ts'
 import {
-  type CheckKind,
   lastCheckedAt,
   maxUrgent,
   type VehicleCheck,

@@ -13,6 +13,7 @@ import {
 } from '../../warehouse/marts/mart.ts'
 import { parquetChunks } from '../../warehouse/parquet/chunks.ts'
 import type { Field } from '../csv/map/stock-fields.ts'
+import type { StockRow } from '../csv/map/typing/typed-row.ts'
 import { byteOrderMark, type CsvStyle, csvText, defaultStyle } from '../csv/write/csv-text.ts'
 import { escapeFormula } from '../csv/write/escape-formula.ts'
 import { appendedColumns, extraColumn, listColumns, priceColumns } from '../own-columns.ts'
@@ -40,7 +41,7 @@ import type { ExportSubject } from './subject.ts'
 export type ExportFormat = 'csv' | 'xlsx' | 'parquet'
 
 /** The options of one export. */
-interface ExportRequest {
+export interface ExportRequest {
   readonly subject: ExportSubject
   readonly format: ExportFormat
   /** Of text. null: the delimiter of the upload, else a comma. */
@@ -244,20 +245,7 @@ interface ListOptions {
 /** Only units of the newest list: a unit in its days of grace would be in stock again when the export is imported. */
 const onHand = sql`and unit.missing_since is null and unit.off_stock_at is null`
 
-interface UnitRow extends PricedUnit {
-  readonly stock_no: string
-  readonly plate: string | null
-  readonly make: string | null
-  readonly model: string | null
-  readonly variant: string | null
-  readonly model_year: number | null
-  readonly asking_price: string | null
-  readonly cost: string | null
-  readonly currency_code: string
-  readonly price_on_application: boolean
-  readonly acquired_on: string | null
-  readonly extras: Readonly<Record<string, string>>
-}
+type UnitRow = PricedUnit & Omit<StockRow, 'vin' | 'adcode'>
 
 /**
  * Yields the records of the priced list page by page, the header first. The dealer's other fields

@@ -1,19 +1,14 @@
 import { sql } from 'kysely'
+import type { StockPrices } from '../../streams/stock-prices/normalise.ts'
 
 /** A unit with its current price. */
-export interface PricedUnit {
+export interface PricedUnit extends StockPrices {
   readonly unit_vin: string | null
   readonly unit_adcode: string | null
   readonly odometer_km: number | null
   readonly off_stock_at: Date | null
   readonly missing_since: Date | null
   readonly decoded_adcode: string | null
-  readonly retail: string | null
-  readonly retail_low: string | null
-  readonly retail_high: string | null
-  readonly wholesale: string | null
-  readonly wholesale_low: string | null
-  readonly wholesale_high: string | null
   readonly price_currency: string | null
   readonly priced_at: Date | null
   /** null: it has a price. */

@@ -13,7 +13,7 @@ import { folders } from './inbox.ts'
 import { consoleStep, offerUpload } from './offer-upload.ts'
 import { isThere, moveFile, placeText } from './place-file.ts'
 import { type FilePlan, unknownRows } from './plan-parts.ts'
-import { reportText } from './report-text.ts'
+import { type ReportSource, reportText } from './report-text.ts'
 
 /** How a file ended, for the log and `--json`. */
 export interface FileResult {
@@ -148,12 +148,7 @@ async function placeUnknown(work: FileWork, from: string, to: string): Promise<s
   return path
 }
 
-interface Ended {
-  readonly state: 'done' | 'failed'
-  readonly outcome: FileOutcome
-  readonly unknown: ReadonlyMap<string, number>
-  readonly reason: string | null
-}
+type Ended = Pick<ReportSource, 'state' | 'outcome' | 'unknown' | 'reason'>
 
 function fileResult({ inbox, file }: FileWork, ended: Ended): FileResult {
   const { state, outcome, unknown } = ended

@@ -5,7 +5,7 @@ import { type FileOutcome, type PartImport, type PartOutcome, shownIssues } from
 import { folders, type Inbox } from './inbox.ts'
 
 /** What the report of a file is written from. */
-interface ReportSource {
+export interface ReportSource {
   readonly inbox: Inbox
   readonly name: string
   readonly seenAt: Date

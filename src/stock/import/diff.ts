@@ -1,17 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import { renumber } from './renumbered.ts'
-import { type ImportRequest, shownChanges, type UnitChange } from './request.ts'
+import { type ImportRequest, shownChanges, type UnitChange, type UnitCounts } from './request.ts'
 import type { StagedUnits, Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 
 /** The changes that the list makes to the stock. */
-export interface Diff {
+export interface Diff extends UnitCounts {
   /** Units in stock before. */
   readonly onHand: number
-  readonly added: number
-  readonly updated: number
-  readonly reappeared: number
-  readonly unchanged: number
   /** Units that leave the stock: `missing` and `reused`. */
   readonly removed: number
   /** Units that the snapshot does not name, or that have left by their status. */

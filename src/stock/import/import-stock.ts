@@ -4,8 +4,6 @@ import { erasedContacts, holdErasureLock } from '../../privacy/screen/suppressio
 import { findRooftops, registerRooftops } from '../../sync/run/rooftops.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
-import type { Mapping } from '../csv/map/column-mapping.ts'
-import type { CsvFile } from '../csv/read/csv-file.ts'
 import { isRejectsFile, mappingForAppended } from '../own-columns.ts'
 import { ListRefused } from '../refusal.ts'
 import type { Refusal } from '../refusal-kinds.ts'
@@ -34,13 +32,7 @@ import {
 } from './open-list.ts'
 import { checkRejectsPath, type PendingFile, writeRejects } from './rejects.ts'
 import { matchRenumbered, renumberedWarning } from './renumbered.ts'
-import type {
-  FileDigest,
-  ImportRequest,
-  ImportServices,
-  ListSource,
-  StockImportReport,
-} from './request.ts'
+import type { ImportRequest, ImportServices, ListSource, StockImportReport } from './request.ts'
 import {
   createStage,
   dryRunTables,
@@ -59,6 +51,7 @@ import {
   newestImport,
   rememberedMapping,
   rememberMapping,
+  type StartedImport,
   startImport,
 } from './stored-import.ts'
 import {
@@ -133,17 +126,12 @@ interface Imported {
 }
 
 /** A list at work. */
-interface Work {
+interface Work extends StartedImport {
   readonly tx: Tx
   readonly services: ImportServices
-  readonly request: ImportRequest
-  readonly digest: FileDigest
-  readonly rooftopId: number
   /** The newest import before; 0: none. */
   readonly newest: number
   readonly list: OpenList
-  readonly csv: CsvFile
-  readonly mapping: Mapping
 }
 
 async function checkWithin(

@@ -90,7 +90,8 @@ export async function rememberMapping(db: Db, rooftopId: number, mapping: Mappin
       is distinct from (excluded.columns, excluded.absent)`.execute(db)
 }
 
-interface StartedImport {
+/** What an import begins with. */
+export interface StartedImport {
   readonly rooftopId: number
   readonly request: ImportRequest
   readonly digest: FileDigest

@@ -1,5 +1,5 @@
 import { notCalculated } from '../csv/map/typing/plain-text.ts'
-import { type CellNumber, type CellNumbers, CsvFileError } from '../csv/read/csv-file.ts'
+import { type CellNumber, CsvFileError, type CsvRecord } from '../csv/read/csv-file.ts'
 import { damaged, saveAsCsv, tooLarge, type WorkbookLimits } from './limits.ts'
 import type { CellFormat } from './number-format.ts'
 import { RichText, withoutEscapes } from './rich-text.ts'
@@ -7,17 +7,7 @@ import type { TextTable } from './text-table.ts'
 import { type Attributes, cellTooLong, streamXml, type XmlSource } from './xml.ts'
 
 /** A row with at least one value. Cells up to the last one with a value; gaps are empty. */
-export interface SheetRow {
-  /** From 1, as Excel shows it. */
-  readonly line: number
-  readonly cells: readonly string[]
-  /** A formula calculates a cell from several rows: `=SUBTOTAL(9,F2:F9)`. */
-  readonly isSubtotal?: boolean
-  /** Most of its cells with a value are struck through. */
-  readonly isStruck?: boolean
-  /** By column; left out where every text can only be read as the number of its cell. */
-  readonly numbers?: CellNumbers
-}
+export type SheetRow = Pick<CsvRecord, 'line' | 'cells' | 'isSubtotal' | 'isStruck' | 'numbers'>
 
 /** How cells of a style are read. */
 export interface CellStyle extends CellFormat {

@@ -3,7 +3,7 @@ import { moneyText } from '../../values/money.ts'
 import { storable } from '../../values/text.ts'
 
 /** The prices of an observation by column, as `numeric(15,3)` writes them. */
-interface StockPrices {
+export interface StockPrices {
   readonly retail: string | null
   readonly retail_low: string | null
   readonly retail_high: string | null

@@ -20,8 +20,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
-import type { BatchUnit } from './batch.ts'
-import { countOnHand, dueUnits, skippedUnits } from './batch.ts'
+import { type BatchUnit, countOnHand, dueUnits, skippedUnits } from './batch.ts'
 import {
   endBatch,
   lockBatches,

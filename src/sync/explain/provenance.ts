@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { type ReadScope, type ReadTimes, readTimes, type WindowFacts } from './next-read.ts'
 
@@ -27,12 +28,7 @@ export interface Provenance extends ReadTimes {
 type Facts = Readonly<Record<string, unknown>>
 
 /** A rooftop that has something stored of an evaluation. */
-export interface RecordRooftop {
-  readonly id: number
-  readonly uid: string
-  readonly name: string
-  readonly timeZone: string
-}
+export type RecordRooftop = Pick<RooftopRow, 'id' | 'uid' | 'name' | 'timeZone'>
 
 /** The rooftops that have something stored of an evaluation: its row, a payload, a quarantined record, or that it has vanished.
  *  It reads the key of each rooftop, because the tables have no index by EvalID alone. */

@@ -21,6 +21,7 @@ export interface RunSummary {
   readonly status: RunState
   /** Whether a process was at work for it within the last minute. */
   readonly isAtWork: boolean
+  /** No process waits for it: workers of its source do its work. */
   readonly isDetached: boolean
   /** The run that it continues, and the run that continues it. */
   readonly resumes: number | null

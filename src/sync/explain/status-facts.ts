@@ -22,6 +22,7 @@ export interface StreamFacts {
   readonly health: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   readonly quarantined: number
   readonly warnings: number
+  /** Of a windowed stream: when its rows were last compared with their lists, and what differed. */
   readonly verifiedAt: Date | null
   /** null: nothing, or it was never verified. */
   readonly fault: string | null

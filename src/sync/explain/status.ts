@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { joinSentences } from '../../values/text.ts'
-import { type RunSource, sourceOfRun } from '../../warehouse/db/run-source.ts'
+import { sourceOfRun } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { rereadWithinNights } from '../records/reread.ts'
-import type { Lane } from '../run/run-ledger.ts'
 import type { Stream } from '../run/stream.ts'
 import type { IsoSpan } from '../verify/verify-stored.ts'
+import type { RunSummary } from './run-history.ts'
 import { type Covered, factsKey, readCovered, readFacts, type StreamFacts } from './status-facts.ts'
 
 /** Hours within which a stream must have had a good run: a night and some margin. As in core.is_late, which is the rule. */
@@ -69,19 +69,12 @@ export interface Rereads {
 }
 
 /** A run that has not ended. */
-export interface RunningRun {
-  readonly runId: number
-  readonly command: string
-  readonly lane: Lane
+export interface RunningRun
+  extends Pick<
+    RunSummary,
+    'runId' | 'command' | 'lane' | 'host' | 'processId' | 'isDetached' | 'isAtWork' | 'source'
+  > {
   readonly startedAt: string
-  readonly host: string | null
-  readonly processId: number | null
-  /** No process waits for it: workers of its source do its work. */
-  readonly isDetached: boolean
-  /** Whether a process was at work for it within the last minute. */
-  readonly isAtWork: boolean
-  /** The services that it reads; null: a run of an earlier version. */
-  readonly source: RunSource | null
 }
 
 /** A new time zone of a rooftop within the last 30 days: its local days and sums were calculated again. */

@@ -33,12 +33,8 @@ export interface BackfillStatus {
   readonly secondsLeft: number | null
 }
 
-interface Row {
-  readonly runId: number
-  readonly state: BackfillStatus['state']
-  readonly isDetached: boolean
-  readonly resumes: number | null
-  readonly resumedBy: number | null
+interface Row
+  extends Pick<BackfillStatus, 'runId' | 'state' | 'isDetached' | 'resumes' | 'resumedBy'> {
   readonly startedAt: Date
   readonly finishedAt: Date | null
   readonly streams: readonly string[] | null

@@ -172,15 +172,15 @@ export class DoubleValues extends FixedValues {
 
 /** Numbers with up to 18 digits, as the number of their smallest units. NaN and infinity are not values. */
 export class DecimalValues extends FixedValues {
-  readonly #scale: number
+  protected readonly scale: number
 
   constructor(scale: number) {
     super()
-    this.#scale = scale
+    this.scale = scale
   }
 
   protected override read(buffer: Buffer, at: number): boolean {
-    const units = decimalUnits(buffer, at, this.#scale)
+    const units = decimalUnits(buffer, at, this.scale)
     if (units === null) return false
     if (typeof units === 'number') {
       this.writeLong(units)
@@ -195,16 +195,9 @@ export class DecimalValues extends FixedValues {
 }
 
 /** Numbers with up to 38 digits: sixteen bytes, the highest first. */
-export class WideDecimalValues extends FixedValues {
-  readonly #scale: number
-
-  constructor(scale: number) {
-    super()
-    this.#scale = scale
-  }
-
+export class WideDecimalValues extends DecimalValues {
   protected override read(buffer: Buffer, at: number): boolean {
-    const units = decimalUnits(buffer, at, this.#scale)
+    const units = decimalUnits(buffer, at, this.scale)
     if (units === null) return false
     const exact = BigInt(units)
     if (BigInt.asIntN(128, exact) !== exact || exact >= greatestUnits || exact <= -greatestUnits)

@@ -2,20 +2,22 @@ import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import { allStreams } from '../../streams/all.ts'
 import { freshWithinHours } from '../../sync/explain/status.ts'
+import type { StreamFacts } from '../../sync/explain/status-facts.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 
 /** How a stream of a rooftop is. */
-export interface StreamState {
+export interface StreamState
+  extends Pick<
+    StreamFacts,
+    'stream' | 'refusedKey' | 'isAtWork' | 'quarantined' | 'verifiedAt' | 'fault'
+  > {
   readonly uid: string
   readonly name: string
   /** The key of the rooftop, by its name in the config. */
   readonly key: string
-  readonly stream: string
   /** As in `forecourt status`. */
-  readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
+  readonly status: StreamFacts['health']
   readonly error: string | null
-  /** The key whose refusal that is, if it is refused now, as in `ops.rate_budget`. */
-  readonly refusedKey: string | null
   /** failed: the first failure after the last good run; late: when it became too old. */
   readonly since: Date | null
   /** The run that failed last. */
@@ -26,11 +28,6 @@ export interface StreamState {
   readonly newestAt: Date | null
   readonly gaps: number
   readonly unprovable: number
-  readonly quarantined: number
-  readonly isAtWork: boolean
-  /** Of a windowed stream: when its rows were last compared with their lists, and what differed. */
-  readonly verifiedAt: Date | null
-  readonly fault: string | null
   /** Since when every window was compared; null: not yet. */
   readonly windowsSince: Date | null
   /** Records of the round in which the values of the rows are compared with the payloads, and how many of them were. */

@@ -3,6 +3,7 @@ import { shortKey, vehicleDataKey } from '../../api/sources/key-advice.ts'
 import type { Config } from '../../app/config/read.ts'
 import { readJobStatuses } from '../../app/scheduler/job-status.ts'
 import type { PlannedJob } from '../../app/scheduler/load-jobs.ts'
+import type { Context } from '../../context.ts'
 import { keyStateNames, readKeyStates } from '../../sync/run/key-states.ts'
 import { isOfConfig } from '../../warehouse/db/run-source.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
@@ -12,18 +13,7 @@ import { readLinkStatus } from '../links/link-status.ts'
 import { gaugeSamples, type Sample } from './gauges.ts'
 
 /** The status of an API key in this process. */
-interface KeyStatus {
-  /** `appraisal/<name under keys:>`, or `vehicleData`. */
-  readonly key: string
-  readonly inFlight: number
-  readonly waiting: number
-  readonly concurrency: number
-  readonly processes: number
-  /** Requests a second over all processes; null: no limit is known. */
-  readonly perSecond: number | null
-  /** Our clock; null: not blocked. */
-  readonly blockedUntil: Date | null
-}
+type KeyStatus = Omit<ReturnType<Context['rates']>[number], 'service' | 'share'>
 
 /** The gauges of the keys, labelled as the requests are. */
 export function keySamples(keys: readonly KeyStatus[]): Sample[] {

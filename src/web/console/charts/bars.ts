@@ -48,14 +48,7 @@ export function bars(chart: BarChart): Chart {
   const { title, unit, categories, series, kind, mark } = chart
   const isStacked = kind === 'stacked'
   const all = layOutBars(chart)
-  const key = legend(
-    series.length < 2
-      ? []
-      : series.map(({ name }, at) => ({
-          name,
-          sample: (x, y) => box(title, at, { x, y, width: 14, height: 10 }),
-        })),
-  )
+  const key = seriesLegend(title, series)
   const left = Math.min(220, 12 + Math.max(...categories.map(textWidth), 0))
   const thickness = isStacked || series.length === 1 ? 16 : 11
   const lanes = isStacked ? 1 : series.length
@@ -103,6 +96,15 @@ export function bars(chart: BarChart): Chart {
       ...series.map(({ values }) => valueText(values[row] ?? null, unit)),
     ]),
   }
+}
+
+/** The legend of several series. */
+export function seriesLegend(title: string, series: readonly BarSeries[]) {
+  const items = series.map(({ name }, at) => ({
+    name,
+    sample: (x: number, y: number) => box(title, at, { x, y, width: 14, height: 10 }),
+  }))
+  return legend(series.length < 2 ? [] : items)
 }
 
 /** By series, then by category. */

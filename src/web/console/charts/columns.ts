@@ -1,10 +1,9 @@
 import { scaleBand } from 'd3-scale'
 import { html } from '../../../values/html.ts'
-import { type BarSeries, box, patterns } from './bars.ts'
+import { type BarSeries, box, patterns, seriesLegend } from './bars.ts'
 import {
   type Chart,
   chartWidth,
-  legend,
   picture,
   round,
   textWidth,
@@ -30,14 +29,7 @@ const height = 120
 /** Draws a column for each day. The table has only the days that are not zero. */
 export function columns({ title, unit, days, step, series }: ColumnChart): Chart {
   const { of, nameOf } = step ?? { of: 'Day', nameOf: dayName }
-  const key = legend(
-    series.length < 2
-      ? []
-      : series.map(({ name }, at) => ({
-          name,
-          sample: (x, y) => box(title, at, { x, y, width: 14, height: 10 }),
-        })),
-  )
+  const key = seriesLegend(title, series)
   const [top, bottom] = [key.height + 14, key.height + 14 + height]
   const totals = days.map((_, day) => series.reduce((sum, one) => sum + (one.values[day] ?? 0), 0))
   const y = zeroScale(totals, [bottom, top])

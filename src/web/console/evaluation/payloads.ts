@@ -5,6 +5,7 @@ import type { Provenance } from '../../../sync/explain/provenance.ts'
 import { HiddenValue, maskPayloads } from '../../../sync/records/mask-payload.ts'
 import type { WindowedRecords } from '../../../sync/windows/windowed-records.ts'
 import { withoutSignatures } from '../../../values/content-hash.ts'
+import { isObject } from '../../../values/json-path.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { columnFedBy } from './columns-fed.ts'
 
@@ -187,7 +188,7 @@ interface Change {
  */
 export function* changesBetween(old: unknown, next: unknown, path: Path = []): Generator<Change> {
   if (Array.isArray(old) && Array.isArray(next)) yield* changesOfLists(old, next, path)
-  else if (isObject(old) && isObject(next))
+  else if (isShownObject(old) && isShownObject(next))
     yield* changesOfEntries(new Map(Object.entries(old)), new Map(Object.entries(next)), (key) => [
       ...path,
       key,
@@ -195,13 +196,8 @@ export function* changesBetween(old: unknown, next: unknown, path: Path = []): G
   else if (!Object.is(old, next)) yield { path, kind: 'changed', old, new: next }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return (
-    value !== null &&
-    typeof value === 'object' &&
-    !Array.isArray(value) &&
-    !(value instanceof HiddenValue)
-  )
+function isShownObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && !(value instanceof HiddenValue)
 }
 
 type Entries = ReadonlyMap<string, unknown>
@@ -221,7 +217,8 @@ function* changesOfEntries(
 type List = readonly unknown[]
 
 function* changesOfLists(old: List, next: List, path: Path): Generator<Change> {
-  if (!old.some(isObject) && !next.some(isObject)) return yield* changesOfValues(old, next, path)
+  if (!old.some(isShownObject) && !next.some(isShownObject))
+    return yield* changesOfValues(old, next, path)
   const field = identityField(old, next)
   const entries = (list: List) =>
     new Map(list.map((one, at) => [valueKey(one, field) ?? `${at}`, one]))
@@ -274,7 +271,7 @@ function identityField(...lists: readonly List[]): string | null {
 }
 
 function valueKey(value: unknown, field: string | null): string | null {
-  if (field === null || !isObject(value) || !Object.hasOwn(value, field)) return null
+  if (field === null || !isShownObject(value) || !Object.hasOwn(value, field)) return null
   const key = value[field]
   return typeof key === 'string' || typeof key === 'number' ? String(key) : null
 }

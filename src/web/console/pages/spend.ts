@@ -11,16 +11,11 @@ import { evaluationLink } from '../parts/evaluation-link.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { numbers, table } from '../parts/table.ts'
 
-interface OpenRow {
-  readonly callId: number
-  readonly operation: string
+interface OpenRow extends Pick<BilledCall, 'callId' | 'operation' | 'subject' | 'by' | 'note'> {
   readonly budget: string
-  readonly subject: string | null
   readonly uid: string | null
   readonly rooftop: string | null
-  readonly by: string
   readonly at: Date
-  readonly note: string | null
 }
 
 /** Who paid for what today. */

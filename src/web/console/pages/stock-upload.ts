@@ -7,7 +7,7 @@ import { choice } from '../parts/form.ts'
 import { agoText, instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
 import { table } from '../parts/table.ts'
-import { personRooftop, personRooftops, stockUploads } from '../stock/own.ts'
+import { personRooftop, personRooftops, stockUploads, type Upload } from '../stock/own.ts'
 import { chosenIds, readStockScope, type StockScope } from '../stock/read-stock.ts'
 import { modes, stepPath } from '../stock/upload-text.ts'
 
@@ -22,14 +22,9 @@ interface Newest {
 }
 
 /** A list that waits. */
-interface Waiting {
-  readonly id: string
-  readonly rooftop: string
-  readonly fileName: string
-  readonly email: string
+interface Waiting
+  extends Pick<Upload, 'id' | 'rooftop' | 'fileName' | 'email' | 'madeAt' | 'endsAt'> {
   readonly state: string | null
-  readonly madeAt: Date
-  readonly endsAt: Date
 }
 
 async function readNewest(db: Db, scope: StockScope): Promise<Newest[]> {

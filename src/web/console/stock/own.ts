@@ -25,7 +25,7 @@ export function personRooftop({ config, person }: ActionRequest, uid: string): R
 }
 
 /** A list that a person uploaded. */
-interface Upload {
+export interface Upload {
   readonly id: string
   readonly rooftopId: number
   readonly uid: string

@@ -1,4 +1,4 @@
-import type { CellNumbers, CsvProblem } from '../../read/csv-file.ts'
+import type { CsvRecord } from '../../read/csv-file.ts'
 
 /**
  * `error`: the value is unusable and the row is rejected. `warning`: the row is accepted, the value is
@@ -130,13 +130,4 @@ export interface TypedRow {
 }
 
 /** The parts of a record that typing needs. */
-export interface TypableRecord {
-  readonly line: number
-  readonly cells: readonly string[]
-  readonly problem?: CsvProblem
-  /** See CsvRecord. */
-  readonly isSubtotal?: boolean
-  readonly isStruck?: boolean
-  readonly soldTitle?: string
-  readonly numbers?: CellNumbers
-}
+export type TypableRecord = Omit<CsvRecord, 'raw'>
