@@ -135,3 +135,8 @@ export function stackFrames(error: unknown): string {
   const frames = stack.slice(at < 0 ? 0 : at + message.length).split('\n')
   return frames.filter((line) => line.startsWith('    at ')).join('\n')
 }
+
+/** Whether the system gave one of these codes. */
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && codes.includes((error as NodeJS.ErrnoException).code ?? '')
+}

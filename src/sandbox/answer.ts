@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { issueText } from '../api/contract/issue-text.ts'
 import { type Operation, receivedFields } from '../api/contract/operation.ts'
+import { isObject } from '../values/json-path.ts'
 import { authorise, type Claim, readClaim, readVehicleDataClaim } from './access.ts'
 import { Answer, type Call, type Endpoint } from './call.ts'
 import type { Fault } from './faults.ts'
@@ -156,10 +157,6 @@ function buildCall(
     service,
     listCap: fault?.kind === 'listCap' ? fault : undefined,
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function evalIdIn(body: unknown): unknown {

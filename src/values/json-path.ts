@@ -26,6 +26,11 @@ export function valueAt(body: unknown, path: JsonPath): unknown {
   return value
 }
 
+/** Whether a JSON value is an object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
 function valueAtKey(value: unknown, key: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
   return (value as Record<string, unknown>)[key]

@@ -8,6 +8,18 @@ export function nearestName(wanted: string, known: readonly string[]): string | 
   return best && best.away <= Math.max(1, Math.floor(typed.length / 3)) ? best.name : undefined
 }
 
+/** `did you mean north?`, else the known names. */
+export function nameHint(wanted: string, known: readonly string[]): string {
+  const meant = nearestName(wanted, known)
+  return meant ? `did you mean ${meant}?` : `known: ${known.join(', ') || 'none'}`
+}
+
+/** Follows what is not known: ` (did you mean north?); known are: east, north.` */
+export function knownNames(wanted: string, known: readonly string[]): string {
+  const meant = nearestName(wanted, known)
+  return `${meant === undefined ? '' : ` (did you mean ${meant}?)`}; known are: ${known.join(', ')}.`
+}
+
 /** The edit distance of two words: a letter added, removed or replaced, or two neighbours swapped. */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = []

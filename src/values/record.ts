@@ -16,6 +16,11 @@ export interface Rejected {
   readonly payload: string
 }
 
+interface ShapeIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
 /** A record does not fit: it goes to quarantine with every issue, and the others are loaded. */
 export class RecordIssues extends Error {
   override readonly name = 'RecordIssues'
@@ -23,6 +28,13 @@ export class RecordIssues extends Error {
   constructor(issues: readonly Issue[]) {
     super(issues.map((issue) => `${issue.path}: ${issue.message}`).join('; '))
     this.issues = issues
+  }
+
+  /** The issues of a record that has another shape. */
+  static fromShape(error: { readonly issues: readonly ShapeIssue[] }): RecordIssues {
+    return new RecordIssues(
+      error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
+    )
   }
 }
 

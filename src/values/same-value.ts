@@ -1,3 +1,4 @@
+import { isObject } from './json-path.ts'
 /** Whether a stored value and a normalised one that is to be stored are equal. */
 export function isSameValue(stored: unknown, made: unknown): boolean {
   return comparable(stored) === comparable(made)
@@ -25,7 +26,7 @@ function canonicalText(text: string): string {
 /** JSON with sorted keys: jsonb does not keep their order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, item: unknown) =>
-    item !== null && typeof item === 'object' && !Array.isArray(item)
+    isObject(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   )

@@ -34,6 +34,15 @@ export function copied(text: string): string {
   return Buffer.from(text).toString()
 }
 
+/** A part of a URL as plain text. One with a lone % sign is not encoded; pg too uses it unchanged. */
+export function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** `storable` for every string of a JSON value, keys included. */
 export function storableJson(value: unknown): unknown {
   if (typeof value === 'string') return storable(value)

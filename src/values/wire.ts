@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonPath } from './json-path.ts'
+import { isObject, jsonPath } from './json-path.ts'
 
 // The names that the two documents leave 'not shown', with the defaults that the sandbox uses. The config can change every one.
 
@@ -251,13 +251,9 @@ export function changedSettings(
 ): ChangedSetting[] {
   return Object.entries(defaults).flatMap(([name, fallback]) => {
     const [path, value] = [prefix + name, now[name]]
-    if (isGroup(fallback) && isGroup(value)) return changedSettings(value, fallback, `${path}.`)
+    if (isObject(fallback) && isObject(value)) return changedSettings(value, fallback, `${path}.`)
     return JSON.stringify(value) === JSON.stringify(fallback)
       ? []
       : [{ path, value, defaultValue: fallback }]
   })
-}
-
-function isGroup(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }

@@ -1,5 +1,4 @@
-import type { CheckDraft } from '#src/sandbox/checks.ts'
-import { generateChecks } from '#src/sandbox/checks.ts'
+import { type CheckDraft, generateChecks } from '#src/sandbox/checks.ts'
 import { generateWorld } from '#src/sandbox/generate-world.ts'
 import { showPhotos } from '#src/sandbox/lifecycle.ts'
 import { World } from '#src/sandbox/world.ts'

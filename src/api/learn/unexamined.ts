@@ -1,4 +1,4 @@
-import type { JsonPath } from '../../values/json-path.ts'
+import { isObject, type JsonPath } from '../../values/json-path.ts'
 import { defaultWire, type WireSettings } from '../../values/wire.ts'
 import { findOperation } from '../contract/operations.ts'
 
@@ -54,7 +54,7 @@ function listSettings(
 ): { setting: string; configured: JsonPath }[] {
   return Object.entries(tree).flatMap(([name, value]: [string, unknown]) => {
     const setting = (configured as Record<string, unknown>)[name]
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
+    return isObject(value)
       ? listSettings(value, setting as object, `${prefix}${name}.`)
       : [{ setting: prefix + name, configured: setting as JsonPath }]
   })

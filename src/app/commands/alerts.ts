@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../values/nearest-name.ts'
+import { nameHint } from '../../values/nearest-name.ts'
 import { alertTargets } from '../config/alerts.ts'
 import { retryGivenUp } from '../scheduler/alert-outbox.ts'
 import { type AlertTest, testTarget } from '../scheduler/alert-test.ts'
@@ -14,11 +14,8 @@ export const test: RunCommand = async (session, _options, [name]) => {
     throw new UsageError(
       `No one gets alerts: set alerts.url or alerts.targets in ${config.file ?? 'forecourt.yaml'}.`,
     )
-  if (typeof name === 'string' && !names.includes(name)) {
-    const meant = nearestName(name, names)
-    const hint = meant ? `did you mean ${meant}?` : `known: ${names.join(', ')}`
-    throw new UsageError(`"${name}" is not one of alerts.targets (${hint}).`)
-  }
+  if (typeof name === 'string' && !names.includes(name))
+    throw new UsageError(`"${name}" is not one of alerts.targets (${nameHint(name, names)}).`)
   const { db } = await session.warehouse('write')
   const tests: AlertTest[] = []
   for (const target of targets.filter((one) => name === undefined || one.name === name))

@@ -13,6 +13,7 @@ import {
 } from '../../api/contract/text-fields.ts'
 import { assertInterval, type PollProgress } from '../../api/sources/poll.ts'
 import { errorText, UsageError } from '../../errors.ts'
+import { isObject } from '../../values/json-path.ts'
 import type { Caller, OperationCall } from '../billing/call-operation.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RooftopConfig } from '../config/read.ts'
@@ -265,11 +266,7 @@ function requireJson(
   } catch (cause) {
     throw new UsageError(`${place} is not JSON: ${what}.`, { cause })
   }
-  const isFitting =
-    kind === 'list'
-      ? Array.isArray(found)
-      : typeof found === 'object' && found !== null && !Array.isArray(found)
-  if (!isFitting)
+  if (!(kind === 'list' ? Array.isArray(found) : isObject(found)))
     throw new UsageError(
       `${place} does not hold ${kind === 'list' ? 'a list' : 'an object'}: ${what}.`,
     )

@@ -1,6 +1,7 @@
 import { errorText, UsageError } from '../../errors.ts'
 import { vehicleChecks } from '../../streams/vehicle-checks/vehicle-checks.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
+import { plural } from '../../values/text.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
@@ -158,23 +159,19 @@ function diskFault(error: unknown, folder: string): unknown {
 function archiveLines(report: ArchiveReport, folder: string): string[] {
   const { archived, alreadyThere, expired, failed, bytes } = report
   const lines = [
-    `Archived ${count(archived, 'PDF')} (${bytes.toLocaleString('en')} bytes) in ${folder}; ${alreadyThere.toLocaleString('en')} there already.`,
+    `Archived ${plural(archived, 'PDF')} (${bytes.toLocaleString('en')} bytes) in ${folder}; ${alreadyThere.toLocaleString('en')} there already.`,
   ]
   if (expired > 0)
     lines.push(
-      `${count(expired, 'link')} expired and not tried: "forecourt links refresh" signs them again.`,
+      `${plural(expired, 'link')} expired and not tried: "forecourt links refresh" signs them again.`,
     )
   if (failed.length === 0) return lines
   return [
     ...lines,
-    `${count(failed.length, 'PDF')} not archived; the next run tries them again:`,
+    `${plural(failed.length, 'PDF')} not archived; the next run tries them again:`,
     ...table(
       ['kind', 'check', 'reason'],
       failed.map(({ kind, ref, reason }) => [kind, ref, reason]),
     ),
   ]
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
 }

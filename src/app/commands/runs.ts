@@ -8,7 +8,7 @@ import {
   showRun,
 } from '../../sync/explain/run-history.ts'
 import { utcText } from '../../values/instant.ts'
-import { nearestName } from '../../values/nearest-name.ts'
+import { knownNames } from '../../values/nearest-name.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { otherSource, sourceText } from '../../warehouse/db/run-source.ts'
 import { matchRooftop, rooftopLabel } from '../config/choose-rooftops.ts'
@@ -194,11 +194,7 @@ function optionList(option: unknown): readonly string[] | undefined {
 
 function parseStatus(text: string): string {
   if (runStatusNames.includes(text)) return text
-  const meant = nearestName(text, runStatusNames)
-  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
-  throw new UsageError(
-    `--status ${text} is not a status${hint}; known are: ${runStatusNames.join(', ')}.`,
-  )
+  throw new UsageError(`--status ${text} is not a status${knownNames(text, runStatusNames)}`)
 }
 
 function parseSince(text: string): Date {

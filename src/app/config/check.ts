@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { nearestName } from '../../values/nearest-name.ts'
+import { isObject } from '../../values/json-path.ts'
+import { nameHint, nearestName } from '../../values/nearest-name.ts'
 import { type ConfigFile, fileSchema } from './schema.ts'
 import type { Problem } from './text.ts'
 import { unwrap } from './values.ts'
@@ -34,7 +35,7 @@ function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
   const kind = unwrap(schema)
   if (Array.isArray(value) && kind instanceof z.ZodArray)
     return value.map((item) => leaveOutEmpty(kind.element as z.ZodType, item))
-  if (!isRecord(value)) return value
+  if (!isObject(value)) return value
   const entries = Object.entries(value).flatMap(([name, item]) => {
     const inner = memberType(kind, name)
     if (!inner) return [[name, item] as const]
@@ -52,10 +53,6 @@ function memberType(kind: z.ZodType, name: PropertyKey): z.ZodType | undefined {
   if (!(kind instanceof z.ZodObject)) return undefined
   const shape = kind.shape as Record<string, z.ZodType>
   return Object.hasOwn(shape, name) ? shape[String(name)] : undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): Problem[] {
@@ -108,12 +105,12 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** Checks that concern several settings; made even if there are other problems. */
 function crossCheck(value: unknown): Problem[] {
-  if (!isRecord(value)) return []
-  const keys = isRecord(value['keys']) ? value['keys'] : {}
+  if (!isObject(value)) return []
+  const keys = isObject(value['keys']) ? value['keys'] : {}
   const rooftops: readonly unknown[] = Array.isArray(value['rooftops']) ? value['rooftops'] : []
   const ofRooftops = rooftops.flatMap((entry, index) => {
-    if (!isRecord(entry)) return []
-    const earlier = rooftops.slice(0, index).filter(isRecord)
+    if (!isObject(entry)) return []
+    const earlier = rooftops.slice(0, index).filter(isObject)
     const found = { ...keyProblems(entry, keys, earlier), ...dealerProblems(entry, rooftops) }
     if (typeof entry['uid'] === 'string' && earlier.some(({ uid }) => uid === entry['uid']))
       found['uid'] = 'is listed twice: list every rooftop once.'
@@ -122,7 +119,7 @@ function crossCheck(value: unknown): Problem[] {
       problem,
     }))
   })
-  const known = rooftops.filter(isRecord)
+  const known = rooftops.filter(isObject)
   return [
     ...ofRooftops,
     ...peopleProblems(value['console'], known, keys),
@@ -135,21 +132,19 @@ function inboxProblems(
   stock: unknown,
   rooftops: readonly Readonly<Record<string, unknown>>[],
 ): Problem[] {
-  const inboxes = isRecord(stock) && Array.isArray(stock['inbox']) ? stock['inbox'] : []
+  const inboxes = isObject(stock) && Array.isArray(stock['inbox']) ? stock['inbox'] : []
   const uids = rooftops.map(({ uid }) => String(uid))
   return inboxes.flatMap((inbox, index) => {
-    if (!isRecord(inbox)) return []
-    const codes = isRecord(inbox['rooftopCodes']) ? Object.entries(inbox['rooftopCodes']) : []
+    if (!isObject(inbox)) return []
+    const codes = isObject(inbox['rooftopCodes']) ? Object.entries(inbox['rooftopCodes']) : []
     const named = [
       { at: ['rooftop'], uid: inbox['rooftop'] },
       ...codes.map(([code, uid]) => ({ at: ['rooftopCodes', code], uid })),
     ]
     return named.flatMap(({ at, uid }) => {
       if (typeof uid !== 'string' || uids.includes(uid)) return []
-      const meant = nearestName(uid, uids)
-      const hint = meant ? `did you mean ${meant}?` : `known: ${uids.join(', ') || 'none'}`
-      const path = ['stock', 'inbox', index, ...at]
-      return [{ path, problem: `is not the uid of one of rooftops[] (${hint}): correct it.` }]
+      const problem = `is not the uid of one of rooftops[] (${nameHint(uid, uids)}): correct it.`
+      return [{ path: ['stock', 'inbox', index, ...at], problem }]
     })
   })
 }
@@ -161,7 +156,7 @@ export function rooftopGroup(
 ): string {
   if (typeof group === 'string') return group
   const access = keys[String(key)]
-  return isRecord(access) && access['kind'] === 'partner' ? `key:${key}` : `rooftop:${uid}`
+  return isObject(access) && access['kind'] === 'partner' ? `key:${key}` : `rooftop:${uid}`
 }
 
 /** Names of a list that rooftops do not have. */
@@ -173,10 +168,7 @@ function unknownNames(
   if (!Array.isArray(written)) return []
   return written.flatMap((name, at) => {
     if (typeof name !== 'string' || names.includes(name)) return []
-    const meant = nearestName(name, names)
-    const hint = meant
-      ? `did you mean ${meant}?`
-      : `known: ${[...new Set(names)].join(', ') || 'none'}`
+    const hint = nameHint(name, [...new Set(names)])
     return [{ path: [...path, at], problem: `is not one of rooftops[] (${hint}): correct it.` }]
   })
 }
@@ -187,7 +179,7 @@ function peopleProblems(
   rooftops: readonly Readonly<Record<string, unknown>>[],
   keys: Readonly<Record<string, unknown>>,
 ): Problem[] {
-  const people = isRecord(settings) ? settings['people'] : []
+  const people = isObject(settings) ? settings['people'] : []
   if (!Array.isArray(people)) return []
   const known: Readonly<Record<string, readonly string[]>> = {
     rooftops: rooftops.map(({ uid }) => String(uid)),
@@ -197,7 +189,7 @@ function peopleProblems(
     Object.entries(known).flatMap(([field, names]) =>
       unknownNames(
         ['console', 'people', index, field],
-        isRecord(person) ? person[field] : [],
+        isObject(person) ? person[field] : [],
         names,
       ),
     ),
@@ -211,7 +203,7 @@ function dealerProblems(
 ): Record<string, string> {
   const dealer = dealerIdentity(entry)
   const same = rooftops.findIndex(
-    (other) => isRecord(other) && other['uid'] !== entry['uid'] && dealerIdentity(other) === dealer,
+    (other) => isObject(other) && other['uid'] !== entry['uid'] && dealerIdentity(other) === dealer,
   )
   if (dealer === null || same < 0) return {}
   return {
@@ -233,14 +225,12 @@ function keyProblems(
   if (typeof key !== 'string') return {}
   const access = Object.hasOwn(keys, key) ? keys[key] : undefined
   if (access === undefined) {
-    const meant = nearestName(key, Object.keys(keys))
-    const known = Object.keys(keys).join(', ') || 'none'
-    const hint = meant ? `did you mean ${meant}?` : `known: ${known}`
+    const hint = nameHint(key, Object.keys(keys))
     return {
       key: `names a key that is not under keys (${hint}): correct it, or add the key there.`,
     }
   }
-  if (!isRecord(access)) return {}
+  if (!isObject(access)) return {}
   const isShared = access['kind'] === 'dedicated' && earlier.some((other) => other['key'] === key)
   if (isShared)
     return {

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { parseEnv } from 'node:util'
 import { errorText, UsageError } from '../../errors.ts'
 import type { DistanceUnit } from '../../values/distance-unit.ts'
+import { decodePart } from '../../values/text.ts'
 import { alertTargets } from './alerts.ts'
 import { type Checked, checkFile, dotted, rooftopGroup } from './check.ts'
 import type { ConfigFile, ConfigInput, Region } from './schema.ts'
@@ -154,17 +155,8 @@ export function listSecrets(config: Config): string[] {
     config.lake.s3.secretAccessKey,
     config.lake.s3.sessionToken,
     ...passwords,
-    ...passwords.map((text) => (text === null ? null : decode(text))),
+    ...passwords.map((text) => (text === null ? null : decodePart(text))),
   ].filter((secret): secret is string => secret !== null && secret.length >= 4)
-}
-
-// A password that is not encoded may have a lone % sign.
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** Whether the place has no problem yet: a setting whose variable is not set is not reported as empty too. */

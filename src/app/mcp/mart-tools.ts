@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../values/nearest-name.ts'
+import { knownNames } from '../../values/nearest-name.ts'
 import { toScopedSchema } from '../../warehouse/db/mart-files.ts'
 import type { MartReader, MartTable } from './mart-reader.ts'
 import { argumentText, defineTool, type Tool, type ToolAnswer } from './tool.ts'
@@ -96,7 +96,5 @@ async function unknownName(reader: MartReader, view?: string, column?: string) {
     return new UsageError(
       `No such column: ${column}${view === undefined ? '' : ` in ${view}`}. Describe a view to see its columns.`,
     )
-  const meant = nearestName(view, names)
-  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
-  return new UsageError(`There is no view "${view}"${hint}; known are: ${names.join(', ')}.`)
+  return new UsageError(`There is no view "${view}"${knownNames(view, names)}`)
 }

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../values/nearest-name.ts'
+import { knownNames } from '../../values/nearest-name.ts'
 import type { Config } from '../config/read.ts'
 import type { Job } from './job.ts'
 import { parseSchedule, type Schedule } from './slots.ts'
@@ -36,11 +36,8 @@ export function findJob(
 ): PlannedJob {
   const found = jobs.find((job) => job.name === name)
   if (found !== undefined) return found
-  const names = jobs.map((job) => job.name)
-  const suggestion = nearestName(name, names)
-  throw new UsageError(
-    `${subject} is not a job${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}; known are: ${names.join(', ')}.`,
-  )
+  const known = jobs.map((job) => job.name)
+  throw new UsageError(`${subject} is not a job${knownNames(name, known)}`)
 }
 
 /** Loads one job file. Settings of the config override its schedule and time zone. */

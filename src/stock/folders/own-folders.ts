@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isCode } from '../../warehouse/db/embedded-lock.ts'
+import { isCode } from '../../errors.ts'
 import { FolderProblem } from './folder-problem.ts'
 import { folders } from './inbox.ts'
 

@@ -1,6 +1,6 @@
 import { lstat, open, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isCode } from '../../warehouse/db/embedded-lock.ts'
+import { isCode } from '../../errors.ts'
 import { openOwnFile } from '../import/list-source.ts'
 
 /** Whether something has this name, be it a broken link. */

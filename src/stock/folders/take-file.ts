@@ -1,9 +1,8 @@
 import type { BigIntStats } from 'node:fs'
 import { lstat, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorText } from '../../errors.ts'
+import { errorText, isCode } from '../../errors.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
-import { isCode } from '../../warehouse/db/embedded-lock.ts'
 import { takenName } from './file-names.ts'
 import {
   beginAttempt,

@@ -4,7 +4,7 @@ import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import { errorText, UsageError } from '../../errors.ts'
+import { errorText, isCode, UsageError } from '../../errors.ts'
 import type { FileDigest, ImportRequest, ImportServices, ListSource } from './request.ts'
 
 const chunkBytes = 256 * 1024
@@ -102,9 +102,8 @@ async function openFile(file: string): Promise<FileHandle> {
     return await open(file)
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
-    const isMissing = (cause as { code?: unknown }).code === 'ENOENT'
     throw new UsageError(
-      isMissing
+      isCode(cause, 'ENOENT')
         ? `${file} does not exist: check the path of the stock list.`
         : `${file} cannot be read (${errorText(cause)}): check its rights.`,
       { cause },

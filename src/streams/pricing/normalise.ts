@@ -48,10 +48,7 @@ const priceNames = [
 /** Pure. RecordIssues when the payload is of another shape, or of another evaluation. */
 export function normalisePrice(body: unknown, evalId: number, rooftop: RooftopRow): PriceRecord {
   const parsed = pricingPayload.safeParse(body)
-  if (!parsed.success)
-    throw new RecordIssues(
-      parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
-    )
+  if (!parsed.success) throw RecordIssues.fromShape(parsed.error)
   const { data } = parsed
   const issues: Issue[] = []
   if (data.evalId !== evalId)

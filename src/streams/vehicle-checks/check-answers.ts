@@ -87,10 +87,7 @@ export function checkContent(body: unknown, operation: string, wire: AppraisalWi
 
 function readWatch(body: unknown, { watch: names }: Pick<AppraisalWire, 'watch'>): Watch {
   const parsed = watchAnswer.safeParse(body)
-  if (!parsed.success)
-    throw new RecordIssues(
-      parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
-    )
+  if (!parsed.success) throw RecordIssues.fromShape(parsed.error)
   const given = valueAt(body, names.checks)
   const items: readonly unknown[] = Array.isArray(given) ? given : []
   const byRef = new Map(

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { AccessRole } from '../../app/config/access.ts'
 import type { Config } from '../../app/config/read.ts'
 import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../values/nearest-name.ts'
+import { nameHint } from '../../values/nearest-name.ts'
 import type { LoginState, ServerState } from './login-state.ts'
 import type { Plan, Step } from './step.ts'
 
@@ -71,10 +71,8 @@ function assertFree({ name, role }: Login, { user, owners, logins }: ServerState
 function assertGroups({ name, groups }: Login, known: readonly string[]): void {
   const unknown = groups.find((code) => !known.includes(code))
   if (unknown === undefined) return
-  const meant = nearestName(unknown, known)
-  const hint = meant ? `did you mean ${meant}?` : `known: ${known.join(', ') || 'none'}`
   throw new UsageError(
-    `The login ${name} has the dealer group "${unknown}", which neither rooftops[].group nor the warehouse has (${hint}): correct access.logins.`,
+    `The login ${name} has the dealer group "${unknown}", which neither rooftops[].group nor the warehouse has (${nameHint(unknown, known)}): correct access.logins.`,
   )
 }
 

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { errorText, SyncError, UnreachableError, UsageError } from '../../errors.ts'
+import { decodePart } from '../../values/text.ts'
 
 /** The name, size and time-outs of a pool. */
 export interface PoolOptions {
@@ -126,25 +127,16 @@ function parseAddress(url: string, setting: string): Address {
         `correct ${setting} in the config (a password with special characters is %-encoded).`,
     )
   const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost'
-  const user = decode(parsed.username) || parsed.searchParams.get('user') || 'the default user'
-  const database = decode(parsed.pathname.slice(1)) || user
+  const user = decodePart(parsed.username) || parsed.searchParams.get('user') || 'the default user'
+  const database = decodePart(parsed.pathname.slice(1)) || user
   return {
     place: `${host}:${parsed.port || '5432'}/${database}`,
     ...{ user, database, setting },
     secrets: [
       parsed.password,
-      decode(parsed.password),
+      decodePart(parsed.password),
       parsed.searchParams.get('password') ?? '',
     ].filter((secret) => secret !== ''),
-  }
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A lone % sign: pg uses such a part unchanged, and so do we.
-    return text
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { utimes } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UsageError } from '../../errors.ts'
+import { isCode, UsageError } from '../../errors.ts'
 
 const heartbeatMs = 1_000
 // Measured by the clock of the waiting process, so that a lock does not appear dead after a laptop slept. The holder's pid says
@@ -78,9 +78,4 @@ function read(path: string): { content: string; beat: number } | undefined {
     if (isCode(error, 'ENOENT')) return undefined
     throw error
   }
-}
-
-/** Whether the system gave one of these codes. */
-export function isCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && codes.includes((error as NodeJS.ErrnoException).code ?? '')
 }

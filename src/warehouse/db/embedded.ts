@@ -6,8 +6,8 @@ import { basename, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { errorText, UsageError } from '../../errors.ts'
-import { isCode, withFileLock } from './embedded-lock.ts'
+import { errorText, isCode, UsageError } from '../../errors.ts'
+import { withFileLock } from './embedded-lock.ts'
 import {
   type Binaries,
   findBinaries,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../values/nearest-name.ts'
+import { knownNames } from '../../values/nearest-name.ts'
 import type { Db } from '../db/transaction.ts'
 
 /** A column of a mart. */
@@ -47,9 +47,7 @@ function unknownMart(name: string, names: readonly string[]): UsageError {
     return new UsageError(
       `There is no mart "${name}": the schema mart has no view yet. Bring the warehouse up to date with "forecourt migrate".`,
     )
-  const meant = nearestName(name, names)
-  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
-  return new UsageError(`There is no mart "${name}"${hint}; known are: ${names.join(', ')}.`)
+  return new UsageError(`There is no mart "${name}"${knownNames(name, names)}`)
 }
 
 /** A row of `martQuery`. */

@@ -1,5 +1,6 @@
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { isCode } from '../../errors.ts'
 import { explainFileFault, type FileStore, StoreError } from './file-store.ts'
 
 /** Where files are made: on the same file system, so that a rename stores them. Readers skip names that begin with an underscore. */
@@ -84,16 +85,15 @@ export class FolderStore implements FileStore {
 
   /** Where the file system has no links; the lock of the warehouse lets only one export write. */
   async #createInPlace(full: string, text: string, cause: unknown): Promise<boolean> {
-    const { code } = cause as { code?: string }
-    if (code === 'EEXIST') return false
-    if (!/^(EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS|EMLINK)$/.test(code ?? '')) throw cause
+    if (isCode(cause, 'EEXIST')) return false
+    if (!isCode(cause, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) throw cause
     try {
       await using handle = await open(full, 'wx')
       await handle.writeFile(text)
       await handle.sync()
       return true
     } catch (error) {
-      if ((error as { code?: unknown }).code === 'EEXIST') return false
+      if (isCode(error, 'EEXIST')) return false
       throw error
     }
   }
@@ -140,15 +140,13 @@ async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder)
   } catch (error) {
-    const { code } = error as { code?: unknown }
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || folder === path.dirname(folder)) throw error
+    if (isCode(error, 'EEXIST')) return
+    if (!isCode(error, 'ENOENT') || folder === path.dirname(folder)) throw error
     await makeFolder(path.dirname(folder))
     // In /proc a folder is missing although its parent is there: no other attempt would make it.
     await mkdir(folder).catch((cause: unknown) => {
-      const reason = (cause as { code?: unknown }).code
-      if (reason === 'EEXIST') return
-      if (reason !== 'ENOENT') throw cause
+      if (isCode(cause, 'EEXIST')) return
+      if (!isCode(cause, 'ENOENT')) throw cause
       throw new StoreError(
         `${folder} cannot be created: its file system takes no folders (ENOENT)`,
         'name another folder',
@@ -159,7 +157,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 function ifMissing(error: unknown): null {
-  if ((error as { code?: unknown }).code === 'ENOENT') return null
+  if (isCode(error, 'ENOENT')) return null
   throw error
 }
 

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
+import { isCode } from '../../errors.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { type PdfFile, unfinishedFolder } from './pdf-file.ts'
 
@@ -160,8 +161,8 @@ async function fileDigest(file: string): Promise<Buffer | null> {
   return hash.digest()
 }
 
-function nullIfMissing(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+function nullIfMissing(error: unknown): null {
+  if (isCode(error, 'ENOENT', 'ENOTDIR')) return null
   throw error
 }
 

@@ -37,10 +37,7 @@ export function readPastChecks(
   { pastCheck }: Pick<AppraisalWire, 'pastCheck'>,
 ): PastCheck[] {
   const parsed = pastChecks.safeParse(body)
-  if (!parsed.success)
-    throw new RecordIssues(
-      parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
-    )
+  if (!parsed.success) throw RecordIssues.fromShape(parsed.error)
   const found = new Map<string, PastCheck>()
   for (const item of parsed.data) {
     const facts = readItem(item, pastCheck)
