@@ -320,7 +320,7 @@ export class HttpSource {
     const { origin } = new URL(baseUrl)
     const isRead = contract.repeatable
     const facts = { keyAdvice, documented, nextTry, isRead, setting, origin }
-    const isUnknown = !isRead && rule.taken === 'unknown'
+    const isUnknown = !isRead && rule.accepted === 'unknown'
     const errorAction = isUnknown ? unknownOutcome.errorAction : rule.errorAction
     const advice = isUnknown ? unknownOutcome.advice : rule.advice(facts)
     const name = [method, withoutQuery(path), subject].filter(Boolean).join(' ')

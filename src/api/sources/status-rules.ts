@@ -44,8 +44,8 @@ interface Rule {
   readonly backoff: Backoff | null
   /** What the key's limiter learns: the source works, it throttles the key, it is at fault; null: nothing. */
   readonly key: 'works' | 'throttle' | 'fault' | null
-  /** Whether the source may have carried the request out. */
-  readonly taken: 'no' | 'unknown'
+  /** Whether the source may have accepted the request. */
+  readonly accepted: 'no' | 'unknown'
   readonly advice: (facts: AdviceFacts) => string
 }
 
@@ -57,15 +57,15 @@ const later = ({ nextTry, isRead }: AdviceFacts) =>
 const checkNetwork = (facts: AdviceFacts) =>
   `${later(facts)} If this continues, check ${facts.setting} (${facts.origin}) and the network.`
 
-const refusal = { errorAction: 'abort', backoff: null, key: 'works', taken: 'no' } as const
+const refusal = { errorAction: 'abort', backoff: null, key: 'works', accepted: 'no' } as const
 const documentedRefusal = { ...refusal, errorAction: 'skip', advice: asDocumented } as const
 const fault = {
   errorAction: 'retry',
   backoff: faultBackoff,
   key: 'fault',
-  taken: 'unknown',
+  accepted: 'unknown',
 } as const
-const unsent = { errorAction: 'abort', backoff: null, key: null, taken: 'no' } as const
+const unsent = { errorAction: 'abort', backoff: null, key: null, accepted: 'no' } as const
 
 /** The table: what follows from each meaning of a failed request. */
 export const rules: Readonly<Record<Meaning, Rule>> = {
@@ -86,22 +86,22 @@ export const rules: Readonly<Record<Meaning, Rule>> = {
   redirected: {
     ...refusal,
     // 303 is the usual answer to a POST that took effect.
-    taken: 'unknown',
+    accepted: 'unknown',
     advice: ({ setting }) => `Redirects are not followed: set ${setting} to the final address.`,
   },
   // A quota of the operation does not concern the key's other calls.
   quotaUsed: { ...documentedRefusal, errorAction: 'park' },
   reportRunning: { ...documentedRefusal, errorAction: 'retry' },
-  throttled: { ...fault, backoff: throttleBackoff, key: 'throttle', taken: 'no', advice: later },
+  throttled: { ...fault, backoff: throttleBackoff, key: 'throttle', accepted: 'no', advice: later },
   overloaded: { ...fault, key: 'throttle', advice: later },
   unavailable: { ...fault, backoff: throttleBackoff, advice: later },
   busy: { ...fault, advice: later },
   failed: { ...fault, backoff: null, advice: later },
-  noConnection: { ...fault, taken: 'no', advice: checkNetwork },
+  noConnection: { ...fault, accepted: 'no', advice: checkNetwork },
   noAnswer: { ...fault, advice: checkNetwork },
   // The fault of one record: the key goes on at its speed.
   brokenRecord: { ...fault, key: null, advice: checkNetwork },
-  tooLarge: { ...unsent, taken: 'unknown', advice: () => 'Ask for less at once.' },
+  tooLarge: { ...unsent, accepted: 'unknown', advice: () => 'Ask for less at once.' },
   invalidHeader: {
     ...unsent,
     advice: () => 'Check the key and the rooftop uid for line ends and invalid characters.',
@@ -159,7 +159,8 @@ export function statusMeaning(
     if (documented === undefined) return 'throttled'
     // One status for two reasons: only the text shows which [A §7 /carhistory].
     if (/request in progress/i.test(text ?? '')) return 'reportRunning'
-    return isBrief(retryAfterMs) ? 'throttled' : 'quotaUsed'
+    const isBrief = retryAfterMs !== null && retryAfterMs > 0 && retryAfterMs <= rests.briefMs
+    return isBrief ? 'throttled' : 'quotaUsed'
   }
   if (status >= 500 || status === 408) {
     // A proxy answers with the same statuses: only the documented words in their order show that the service answered.
@@ -193,7 +194,7 @@ export function wasAccepted(error: unknown): 'yes' | 'no' | 'unknown' {
   const { meaning, status, cause } = error
   // Also with a page, nothing or a broken encoding as its body.
   if (status !== undefined && status >= 200 && status < 300) return 'yes'
-  if (meaning !== undefined) return rules[meaning].taken
+  if (meaning !== undefined) return rules[meaning].accepted
   if (status !== undefined) return 'unknown'
   return cause === undefined ? 'no' : 'unknown'
 }
@@ -235,10 +236,6 @@ export function isHopeless({ errorAction, status }: SyncError): boolean {
 export function backoffMs(retry: number, { baseMs, capMs }: Backoff, random: () => number): number {
   const ceiling = Math.min(capMs, baseMs * 2 ** (Math.max(1, retry) - 1))
   return Math.floor(random() * (ceiling + 1))
-}
-
-function isBrief(retryAfterMs: number | null): boolean {
-  return retryAfterMs !== null && retryAfterMs > 0 && retryAfterMs <= rests.briefMs
 }
 
 function holdsWords(text: string, documented: string): boolean {

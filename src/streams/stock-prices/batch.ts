@@ -143,7 +143,7 @@ export async function dueUnits(
       from ops.price_batch as batch left join ops.run as made using (run_id)
       where batch.rooftop_id = ${rooftop.id}
         and (batch.finished_at is null or batch.run_id = ${runId} or made.source_started_at > ${heldSince})
-    ), asked as (
+    ), sent as (
       select part.stock_no, part.vin, part.adcode, part.odometer_km,
         recent.finished_at is null or in_run and (state <> 'refused' or outcome is not null)
           or is_held and state = 'lost' and batch_id is null as is_out,
@@ -152,7 +152,7 @@ export async function dueUnits(
     ), unit_state as (
       select stock.*, true as is_stock, false as is_out, false as is_answered
       from (${stockQuery(rooftop)}) as stock where adcode is not null or length(vin) = 17
-      union all select stock_no, vin, adcode, odometer_km, false, is_out, is_answered from asked where is_out or is_answered
+      union all select stock_no, vin, adcode, odometer_km, false, is_out, is_answered from sent where is_out or is_answered
     ), held as (
       -- One sort, whatever the planner estimates: an anti-join that it expects to be small scans one side for every row of the other.
       select unit_state.*, bool_or(is_out) over (partition by stock_no, vin) as same_is_out,

@@ -73,8 +73,8 @@ export class PageServer {
   /** Registers the routes of a page. */
   serve(app: FastifyInstance, page: AnyPage): void {
     app.get(page.path, async (request, reply) => {
-      const person = await this.#personOf(request)
-      if (person === null) return await this.#askToSignIn(request, reply)
+      const person = await this.#findPerson(request)
+      if (person === null) return await this.#requestSignIn(request, reply)
       const [first] = navigation(person, null)
       if (!page.roles.includes(person.role)) {
         // Everybody starts at /console/: who may not open that page starts at the first of theirs.
@@ -87,16 +87,16 @@ export class PageServer {
     if (page.actions === undefined) return
     const config = page.takesFile === true ? { bodyTimeoutMs: uploadTimeoutMs } : {}
     app.post(page.path, { config }, async (request, reply) => {
-      const person = await this.#personOf(request)
-      if (person === null) return await this.#askToSignIn(request, reply)
+      const person = await this.#findPerson(request)
+      if (person === null) return await this.#requestSignIn(request, reply)
       return await this.#act(page, request, reply, person)
     })
   }
 
   /** Sends the page for an address that has none. */
   readonly notFound = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const person = await this.#personOf(request)
-    if (person === null) return await this.#askToSignIn(request, reply)
+    const person = await this.#findPerson(request)
+    if (person === null) return await this.#requestSignIn(request, reply)
     await this.#notice(request, reply, person, nothingHere)
   }
 
@@ -107,7 +107,7 @@ export class PageServer {
     reply: FastifyReply,
   ): Promise<void> => {
     const { statusCode = 500 } = error
-    const person = await this.#personOf(request).catch(() => null)
+    const person = await this.#findPerson(request).catch(() => null)
     if (statusCode < 500)
       return await this.#notice(request, reply, person, { ...badRequest, status: statusCode })
     const { log, signal } = this.#parts.context
@@ -116,13 +116,13 @@ export class PageServer {
     await this.#notice(request, reply, person, errorNotice(error))
   }
 
-  async #personOf(request: FastifyRequest): Promise<Person | null> {
+  async #findPerson(request: FastifyRequest): Promise<Person | null> {
     const { context, settings } = this.#parts
     const token = request.cookies[cookieName(settings)]
     return token === undefined ? null : await findSession(context.db, context.config, token)
   }
 
-  async #askToSignIn(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async #requestSignIn(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (prefersJson(request.headers.accept)) {
       await reply
         .code(401)
@@ -142,7 +142,7 @@ export class PageServer {
     person: Person,
   ): Promise<void> {
     const found = await this.#read(page, request, person)
-    const { asked, data, download } = found
+    const { pageRequest, data, download } = found
     if (data instanceof Redirect) return await reply.redirect(`/console${data.location}`, 303)
     if (download !== null) {
       // Other characters could end the header, or its quotes.
@@ -153,7 +153,7 @@ export class PageServer {
       return await reply.type(download.type).send(file)
     }
     if (data === null) return await this.#notice(request, reply, person, nothingHere)
-    await this.#send(page, data, asked, request, reply)
+    await this.#send(page, data, pageRequest, request, reply)
   }
 
   async #read(page: AnyPage, request: FastifyRequest, person: Person) {
@@ -166,11 +166,12 @@ export class PageServer {
       client.on('error', onError)
       try {
         await enterScope(db, person)
-        const asked = this.#request(request, person, db)
-        const format = asked.query['download']
-        if (format === undefined) return { asked, download: null, data: await page.read(asked) }
-        const download = (await page.download?.(format, asked)) ?? null
-        return { asked, download, data: null }
+        const pageRequest = this.#request(request, person, db)
+        const format = pageRequest.query['download']
+        if (format === undefined)
+          return { pageRequest, download: null, data: await page.read(pageRequest) }
+        const download = (await page.download?.(format, pageRequest)) ?? null
+        return { pageRequest, download, data: null }
       } finally {
         client.off('error', onError)
       }
@@ -193,14 +194,14 @@ export class PageServer {
   async #send(
     page: AnyPage,
     data: unknown,
-    asked: PageRequest,
+    pageRequest: PageRequest,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
     const json = JSON.stringify(data)
     const isJson = prefersJson(request.headers.accept)
     // The time of reading is not news: a browser that asks again gets a page only when its data have changed.
-    const etag = `"${createHash('sha256').update(`${this.#edition} ${isJson} ${asked.person.role} ${asked.person.email} ${json}`).digest('base64url').slice(0, 22)}"`
+    const etag = `"${createHash('sha256').update(`${this.#edition} ${isJson} ${pageRequest.person.role} ${pageRequest.person.email} ${json}`).digest('base64url').slice(0, 22)}"`
     reply.headers({ etag, vary: 'accept, cookie', 'cache-control': 'no-cache, private' })
     if (request.headers['if-none-match'] === etag) return await reply.code(304).send()
     if (isJson) return await reply.type('application/json; charset=utf-8').send(json)
@@ -208,13 +209,13 @@ export class PageServer {
     const document = frame(
       {
         title: typeof title === 'string' ? title : title(data),
-        head: page.head?.(data, asked),
+        head: page.head?.(data, pageRequest),
         question: typeof question === 'function' ? question(data) : question,
-        ...{ person: asked.person, navigation: navigation(asked.person, page) },
-        asOf: { at: asked.now, zone: page.zone?.(data) ?? this.#parts.settings.timezone },
+        ...{ person: pageRequest.person, navigation: navigation(pageRequest.person, page) },
+        asOf: { at: pageRequest.now, zone: page.zone?.(data) ?? this.#parts.settings.timezone },
         isLive: page.isLive?.(data) ?? false,
       },
-      page.draw(data, asked),
+      page.draw(data, pageRequest),
     )
     await reply.type('text/html; charset=utf-8').send(document.text)
   }
@@ -254,8 +255,8 @@ export class PageServer {
     const id = await startAction(context.db, person, name, target)
     try {
       const { config, db } = context
-      const asked = { params, form, file, person, config, db, context, runs, now: new Date() }
-      const done = await action.run(asked)
+      const given = { params, form, file, person, config, db, context, runs, now: new Date() }
+      const done = await action.run(given)
       if (done instanceof ShownOnce) {
         await finishAction(context.db, id, { outcome: 'done' })
         const { title, body } = done
@@ -299,8 +300,8 @@ export class PageServer {
       await reply.send({ error: title, message })
       return
     }
-    const pagesOf = person === null ? [] : navigation(person, null)
-    const document = frame({ title, person, navigation: pagesOf, asOf: null }, body)
+    const entries = person === null ? [] : navigation(person, null)
+    const document = frame({ title, person, navigation: entries, asOf: null }, body)
     await reply.type('text/html; charset=utf-8').send(document.text)
   }
 }

@@ -128,10 +128,10 @@ test.each([
   ['some of them', 'Failed to get vehicle', 'unknown'],
   ['none', null, 'unknown'],
 ] as const)(
-  'a 500 of a report proves that it was not taken only with the documented text: %s',
-  (_, text, taken) => {
-    expect(rules[statusMeaning(runCarHistory, answerOf(500, text))].taken).toBe(taken)
-    expect(rules[statusMeaning(searchPpsr, answerOf(500, text))].taken).toBe('unknown')
+  'a 500 of a report proves that it was not accepted only with the documented text: %s',
+  (_, text, accepted) => {
+    expect(rules[statusMeaning(runCarHistory, answerOf(500, text))].accepted).toBe(accepted)
+    expect(rules[statusMeaning(searchPpsr, answerOf(500, text))].accepted).toBe('unknown')
   },
 )
 
@@ -175,7 +175,7 @@ test.each([
   ['our own deadline', new RequestFault('noAnswer', 'no whole answer'), 'unknown'],
   ['a blocked key', new KeyBlocked(new Date()), 'no'],
   ['an unknown cause', { cause: new Error('x') }, 'unknown'],
-] as const)('whether a call was taken: %s', (_, fault, expected) => {
+] as const)('whether a call was accepted: %s', (_, fault, expected) => {
   const details = fault instanceof RequestFault ? { cause: fault, meaning: fault.meaning } : fault
 
   expect(wasAccepted(new SyncError('abort', 'x', details))).toBe(expected)
