@@ -1,6 +1,5 @@
 import { sandboxKeyPrefix } from '../values/service-address.ts'
 import type { World } from './world.ts'
-import type { ApiKey, Rooftop } from './world-types.ts'
 
 /** The one key of the sandbox's vehicle-data APIs. */
 export const sandboxVehicleDataKey = `${sandboxKeyPrefix}vehicle-data-5d1f0c8e7a2b`
@@ -28,14 +27,10 @@ export function clientConfigFor(
     vehicleData: { baseUrl: vehicleDataUrl, apiKey: vehicleDataKey },
     keys: Object.fromEntries(keys),
     rooftops: world.rooftops.flatMap((rooftop) => {
-      const key = keyFor(world, rooftop)
+      const key = world.keys.find(({ rooftopUids }) => rooftopUids.includes(rooftop.uid))
       if (key === undefined) return []
       const { uid, name, dealerId, region, timezone, currency } = rooftop
       return [{ uid, name, dealerId, key: key.name, region, timezone, currency }]
     }),
   }
-}
-
-function keyFor(world: World, { uid }: Rooftop): ApiKey | undefined {
-  return world.keys.find(({ rooftopUids }) => rooftopUids.includes(uid))
 }

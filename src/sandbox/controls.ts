@@ -91,7 +91,7 @@ function answerControl(
   control: Control,
 ): FastifyReply {
   try {
-    if (!isLoopback(ip))
+    if (ip !== '::1' && !/^(::ffff:)?127\./.test(ip))
       throw new Refusal(403, 'The controls answer only requests from this machine')
     const { sent, error } = readJsonBody(bytes, headers['content-type'])
     if (error !== null) throw new Refusal(400, error)
@@ -100,10 +100,6 @@ function answerControl(
     if (!(error instanceof Refusal)) throw error
     return reply.code(error.status).send({ error: error.message })
   }
-}
-
-function isLoopback(ip: string): boolean {
-  return ip === '::1' || /^(::ffff:)?127\./.test(ip)
 }
 
 function fitting<T>(schema: z.ZodType<T>, body: unknown): T {

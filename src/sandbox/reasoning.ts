@@ -58,14 +58,8 @@ export interface InsightSubject {
   readonly prices: ModelPrices
 }
 
-/** Bullet points of the pricing AI, one sentence each [A §2 PricingAiPayload]. */
-interface Insights {
-  readonly dealer: readonly string[]
-  readonly customer: readonly string[]
-}
-
-/** The same figures for dealer and customer: what to pay and to ask, and why the offer is fair. */
-export function insightsFor(subject: InsightSubject): Insights {
+/** Bullet points of the pricing AI [A §2 PricingAiPayload]. The same figures for dealer and customer: what to pay and to ask, and why the offer is fair. */
+export function insightsFor(subject: InsightSubject) {
   const { name, prices, currency } = subject
   const money = (amount: number) => `${currency} ${grouped(amount)}`
   const margin = prices.sweetSpot - prices.buyToRetail

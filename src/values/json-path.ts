@@ -31,7 +31,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-function valueAtKey(value: unknown, key: string): unknown {
+/** The value of a key; `undefined` when it is not there. */
+export function valueAtKey(value: unknown, key: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
   return (value as Record<string, unknown>)[key]
 }

@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+
 export type Row = Readonly<Record<string, unknown>>
 
 /** Rows of one record by table, e.g. `core.photo`. */
@@ -16,11 +18,6 @@ export interface Rejected {
   readonly payload: string
 }
 
-interface ShapeIssue {
-  readonly path: readonly PropertyKey[]
-  readonly message: string
-}
-
 /** A record does not fit: it goes to quarantine with every issue, and the others are loaded. */
 export class RecordIssues extends Error {
   override readonly name = 'RecordIssues'
@@ -31,9 +28,9 @@ export class RecordIssues extends Error {
   }
 
   /** The issues of a record that has another shape. */
-  static fromShape(error: { readonly issues: readonly ShapeIssue[] }): RecordIssues {
+  static fromShape({ issues }: Pick<z.ZodError, 'issues'>): RecordIssues {
     return new RecordIssues(
-      error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
+      issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
     )
   }
 }

@@ -1,4 +1,5 @@
 import { isObject } from './json-path.ts'
+
 /** Whether a stored value and a normalised one that is to be stored are equal. */
 export function isSameValue(stored: unknown, made: unknown): boolean {
   return comparable(stored) === comparable(made)

@@ -22,6 +22,11 @@ export function listText(names: readonly string[], most: number): string {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
+/** At most so long a text. */
+export function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text
+}
+
 /** Texts as one line: without the full stops before the semicolons. */
 export function joinSentences(texts: readonly string[]): string {
   return texts

@@ -25,6 +25,12 @@ const text = (fallback: string) => z.string().default(fallback)
 const path = (fallback: string | string[]) => jsonPath.default(fallback)
 const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
 
+/** Of a check, however it is asked for. */
+const checkPaths = {
+  id: path(['ID', 'Id', 'id']),
+  createdAt: path('CreatedAt'),
+  pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
+}
 const appraisal = group({
   authHeader: headerName('Authorization').describe('Header that carries the API key [A §5.5]'),
   authPrefix: z
@@ -79,25 +85,15 @@ const appraisal = group({
     amount: path(['price', 'Price', 'amount', 'Amount']),
     currency: path(['currency', 'Currency']),
   }).describe('Parts of a UserPrices item [A §2]'),
-  pastCheck: group({
-    id: path(['ID', 'Id', 'id']),
-    createdAt: path('CreatedAt'),
-    pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
-  }).describe('Past PPSR / Car History item [A §2]'),
+  pastCheck: group(checkPaths).describe('Past PPSR / Car History item [A §2]'),
   ppsrCertificate: group({
-    id: path(['ID', 'Id', 'id']),
-    createdAt: path('CreatedAt'),
-    pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
+    ...checkPaths,
     certificateNumber: path('CertificateNumber'),
     securityInterests: path('SecurityInterests'),
     writeOffs: path('WriteOffs'),
     stolen: path('Stolen'),
   }).describe('Answer of /ppsrsearch [A §2]'),
-  carHistory: group({
-    id: path(['ID', 'Id', 'id']),
-    createdAt: path('CreatedAt'),
-    pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
-  }).describe('Answer of /carhistory [A §4]'),
+  carHistory: group(checkPaths).describe('Answer of /carhistory [A §4]'),
   watch: group({
     checks: path('Checks'),
     checkId: path(['ID', 'Id', 'id']),

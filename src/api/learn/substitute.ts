@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { makeKeys } from '../../stock/csv/map/vehicle-words.ts'
 import { maxJsonDepth } from '../../values/json-depth.ts'
+import { valueAtKey } from '../../values/json-path.ts'
 import { documentedEvaluationPaths, watchStatuses } from '../contract/appraisal/shapes.ts'
 import { type Answer, isEmpty } from './answers.ts'
 import { comparable, forms, formText, parseInstant } from './forms.ts'
@@ -132,11 +133,7 @@ function splitValues(
     if (left === 0) return
     if (value !== null && typeof value === 'object') {
       for (const [key, each] of Object.entries(value))
-        compare(
-          each,
-          isObject(masked) && Object.hasOwn(masked, key) ? masked[key] : undefined,
-          left - 1,
-        )
+        compare(each, valueAtKey(masked, key), left - 1)
     } else if (isScalar(value)) {
       // A time of other years may be a date of birth.
       const isText = typeof value === 'string' && !forms.link(value) && !forms.instant(value)
@@ -154,10 +151,6 @@ function splitValues(
     if (!isPlain(text) && !isId(text) && wordsIn(text).some((word) => words.has(word)))
       hidden.add(comparable(text))
   return { hidden, shown: new Set(shown.map(comparable)).difference(hidden) }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object'
 }
 
 const maxTries = 5_000

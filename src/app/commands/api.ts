@@ -208,7 +208,7 @@ function addFieldFlags(command: Command, { fields }: Operation): void {
   for (const [name, field] of Object.entries(fields.shape)) {
     const choices = fieldChoices(field)
     const holder = choices === null ? placeholders[textKind(field)] : `<${choices.join('|')}>`
-    const needed = isRequired(field) ? ' (required)' : ''
+    const needed = field._zod.optin === 'optional' ? '' : ' (required)'
     const about = `${fieldDescription(field)}${needed}`.trim()
     command.option(`--${name} ${holder}`, about)
   }
@@ -277,10 +277,6 @@ function describeIssue(issue: z.core.$ZodIssue, flags: Readonly<Record<string, u
   if (flag !== undefined && flags[flag] === undefined) return `--${flag} is missing`
   const place = rest.length === 0 ? `--${flag}` : `--${flag} (${rest.join('.')})`
   return `${place} ${issueText(issue)}`
-}
-
-function isRequired(field: z.core.$ZodType): boolean {
-  return field._zod.optin !== 'optional'
 }
 
 /** The description may be inside of `optional`. */

@@ -9,7 +9,7 @@ import { evaluationsIn, learn } from '../../api/learn/learn.ts'
 import type { ListedCheck, OtherNames } from '../../sandbox/other-names.ts'
 import { setAtPath } from '../../sandbox/render.ts'
 import { seededRandom } from '../../sandbox/seeded-random.ts'
-import { valueAt } from '../../values/json-path.ts'
+import { valueAt, valueAtKey } from '../../values/json-path.ts'
 import { type WireSettings, wireSettings } from '../../values/wire.ts'
 
 /** A service that answers as the recorded one, with data of its own. */
@@ -239,7 +239,7 @@ function completed(base: Json, body: Json, form: RecordedForm): Json {
     if (!isInner) return valueLike(value, form.samples.get(path))
     const keys = new Set([...(isObject(old) ? Object.keys(old) : []), ...Object.keys(value)])
     const entries = [...keys].map((key): [string, unknown] => {
-      const [before, below] = [itemAt(old, key), joinPath(path, key)]
+      const [before, below] = [valueAtKey(old, key), joinPath(path, key)]
       return [
         key,
         Object.hasOwn(value, key) ? write(before, value[key], below) : follow(before, below),
@@ -274,10 +274,6 @@ function isObject(value: unknown): value is Json {
 /** Whether a value can be equal to another one: a text or a number that says something. */
 function isScalar(value: unknown): boolean {
   return ['string', 'number'].includes(typeof value) && !isEmpty(value)
-}
-
-function itemAt(value: unknown, key: string): unknown {
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
 /** As the learner writes paths: a key with a dot is not in a path. */

@@ -9,6 +9,7 @@ import {
 } from '../../sync/explain/run-history.ts'
 import { utcText } from '../../values/instant.ts'
 import { knownNames } from '../../values/nearest-name.ts'
+import { shortened } from '../../values/text.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { otherSource, sourceText } from '../../warehouse/db/run-source.ts'
 import { matchRooftop, rooftopLabel } from '../config/choose-rooftops.ts'
@@ -209,8 +210,4 @@ function durationText(seconds: number): string {
   const minutes = Math.floor(seconds / 60)
   if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-}
-
-function shortened(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
 }

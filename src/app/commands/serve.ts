@@ -31,7 +31,18 @@ export const serve: RunCommand = async (session, options) => {
     webhooks: server.receivesWebhooks ? `${server.url}/webhooks` : null,
     console: server.hasConsole ? `${config.console!.publicUrl}/console/` : null,
   }
-  session.result(document, () => whatIsServed(document))
+  session.result(document, () => [
+    `Serving on ${document.url}; stop it with Ctrl-C.`,
+    document.links === null
+      ? 'Links are off: set links.token to open them.'
+      : `A permalink: ${document.links}/<kind>/<id>, with token=… in its query, where kind is ppsr_pdf, car_history_pdf or photo.`,
+    document.webhooks === null
+      ? 'The receiver of webhooks is off: set webhooks.authHeaderValue to open it.'
+      : `Webhooks are received at ${document.webhooks}; "forecourt webhooks apply" subscribes to them.`,
+    document.console === null
+      ? 'The console is off: put a console: block into the config.'
+      : `The console is at ${document.console}; "forecourt console link" makes a link that signs a person in.`,
+  ])
   const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, 'abort')
   try {
     // The hints end before the signal only by an error: this process is older than the warehouse.
@@ -41,29 +52,4 @@ export const serve: RunCommand = async (session, options) => {
   }
   await hints
   return 0
-}
-
-function whatIsServed({
-  url,
-  links,
-  webhooks,
-  console: pages,
-}: {
-  readonly url: string
-  readonly links: string | null
-  readonly webhooks: string | null
-  readonly console: string | null
-}): string[] {
-  return [
-    `Serving on ${url}; stop it with Ctrl-C.`,
-    links === null
-      ? 'Links are off: set links.token to open them.'
-      : `A permalink: ${links}/<kind>/<id>, with token=… in its query, where kind is ppsr_pdf, car_history_pdf or photo.`,
-    webhooks === null
-      ? 'The receiver of webhooks is off: set webhooks.authHeaderValue to open it.'
-      : `Webhooks are received at ${webhooks}; "forecourt webhooks apply" subscribes to them.`,
-    pages === null
-      ? 'The console is off: put a console: block into the config.'
-      : `The console is at ${pages}; "forecourt console link" makes a link that signs a person in.`,
-  ]
 }

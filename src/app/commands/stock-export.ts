@@ -8,7 +8,6 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { parseDelimiter } from './option-values.ts'
-import type { Session } from './session.ts'
 
 /** `stock export`: below `stock`. */
 export const stockExport: RunCommand = async (session, options) => {
@@ -17,7 +16,11 @@ export const stockExport: RunCommand = async (session, options) => {
     throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
   if (wanted.format === 'xlsx' && wanted.out === null && session.io.stdout.isTTY)
     throw new UsageError('--format xlsx is not a text for a terminal: add --out <file>.')
-  const to = wanted.out === null ? session.io.stdout : await findTarget(session, wanted)
+  const { environment, stdout } = session.io
+  const to =
+    wanted.out === null
+      ? stdout
+      : await checkTarget(path.resolve(environment.cwd, wanted.out), wanted.force)
   const { format, delimiter, bom, raw } = wanted
   const rooftops = wanted.rooftop === null ? [] : chooseRooftops(session.config, [wanted.rooftop])
   const { pool, db } = await session.warehouse('read')
@@ -33,10 +36,6 @@ export const stockExport: RunCommand = async (session, options) => {
       `${rows} row${rows === 1 ? '' : 's'} written to ${wanted.out} (${bytes} bytes).`,
     ])
   return 0
-}
-
-async function findTarget({ io }: Session, { out, force }: ExportOptions): Promise<string> {
-  return await checkTarget(path.resolve(io.environment.cwd, out!), force)
 }
 
 interface ExportOptions extends Pick<ExportRequest, 'format' | 'delimiter' | 'bom' | 'raw'> {

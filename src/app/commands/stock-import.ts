@@ -13,6 +13,7 @@ import type {
 } from '../../stock/import/request.ts'
 import { figureNames } from '../../stock/import/unusual-values.ts'
 import { issueLine } from '../../stock/refusal.ts'
+import { shortened } from '../../values/text.ts'
 import { chooseRooftops, rooftopLabel } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { crashPointFrom } from './crash-switch.ts'
@@ -176,7 +177,7 @@ function changeText({ stockNo, change, changes }: UnitChange): string {
 function valueText(value: unknown): string {
   if (value === null) return 'none'
   const text = String(value).replaceAll(/\s+/g, ' ')
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+  return shortened(text, 60)
 }
 
 function issueLines(

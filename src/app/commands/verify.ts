@@ -54,9 +54,7 @@ export const verify: RunCommand = async (session, options) => {
   await writer.write(() => compareDifferences(warehouse, valueComparisons(allStreams), rooftops))
   const rows =
     scope === null ? null : await compareRows(session, warehouse, rooftops, scope, writer)
-  await writer.write(async (db) => {
-    await recordVerification(db, rooftops, found)
-  })
+  await writer.write((db) => recordVerification(db, rooftops, found))
   const { withinNights } = config.verify
   const values = await readValueStatus(warehouse.db, allStreams, rooftops, withinNights)
   const proved =
@@ -111,9 +109,7 @@ export async function verifyNow(
   const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
   await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
   await writer.write(() => compareDifferences(warehouse, valueComparisons(allStreams), rooftops))
-  await writer.write(async (db) => {
-    await recordVerification(db, rooftops, found)
-  })
+  await writer.write((db) => recordVerification(db, rooftops, found))
   if (writer.refused !== null)
     throw new UsageError(
       `${refusedLine(writer.refused)} Run "forecourt verify" instead, which shows what it finds.`,
@@ -416,7 +412,7 @@ class CoverageWriter {
     this.#db = db
   }
 
-  async write(change: (db: Db) => Promise<void>): Promise<void> {
+  async write(change: (db: Db) => Promise<unknown>): Promise<void> {
     if (this.refused !== null) return
     try {
       await change(this.#db)

@@ -1,3 +1,4 @@
+import { shortened } from '../../values/text.ts'
 import type { AlertTarget } from '../config/alerts.ts'
 import type { Severity } from './alert-routes.ts'
 
@@ -179,7 +180,7 @@ export function messageMail(message: AlertMessage): {
   const subject = `${messageTitle(message)}: ${first}`
   const facts = messageFacts(message).map(([name, value]) => `${name}: ${value}`)
   return {
-    subject: subject.length > longestSubject ? `${subject.slice(0, longestSubject - 1)}…` : subject,
+    subject: shortened(subject, longestSubject),
     text: [message.what, '', ...facts, ...(message.url ? [message.url] : []), ''].join('\n'),
   }
 }

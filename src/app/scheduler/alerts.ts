@@ -184,15 +184,9 @@ function alertMessage(due: DueMessage, { console }: Config): AlertMessage {
   }
 }
 
-/** A problem that people should know about until it is over. */
-interface Problem {
-  readonly key: string
-  readonly what: string
-}
-
 /** The problems to raise, one per cause, and the keys of all causes that still apply, even those that another one explains. */
 interface Problems {
-  readonly raised: readonly Problem[]
+  readonly raised: readonly { readonly key: string; readonly what: string }[]
   readonly openKeys: ReadonlySet<string>
 }
 

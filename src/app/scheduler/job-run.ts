@@ -36,20 +36,14 @@ export interface JobRunReport {
   readonly error?: string
 }
 
-/** How a job run ended, with the exception if it failed. */
-interface JobRunResult {
-  readonly report: JobRunReport
-  readonly thrown?: unknown
-}
-
 type Outcome = Pick<JobRunReport, 'status' | 'runs' | 'counts' | 'error'> & { thrown?: unknown }
 
-/** Executes a claimed job run and records how it ended. Throws only when the warehouse is lost for long. */
+/** Executes a claimed job run and records how it ended; `thrown` is why it failed. Throws only when the warehouse is lost for long. */
 export async function executeJobRun(
   context: Context,
   job: PlannedJob,
   claim: Claim,
-): Promise<JobRunResult> {
+): Promise<{ readonly report: JobRunReport; readonly thrown?: unknown }> {
   const { log, pool, db } = context
   const about = { job: job.name, fireId: claim.fireId, slot: claim.slot }
   const lock = HeldLock.fromSession(pool, claim.holder, jobRunLock(claim))

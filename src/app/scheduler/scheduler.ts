@@ -191,12 +191,6 @@ export async function registerJobs(
         is distinct from (excluded.schedule, excluded.time_zone)`.execute(db)
 }
 
-/** A job with a new slot to claim, or with a run that may have to be taken over. */
-interface DueJob {
-  readonly job: PlannedJob
-  readonly slot: Date
-}
-
 interface Known {
   readonly jobName: string
   readonly now: Date
@@ -208,7 +202,7 @@ interface Known {
 const isOfJob = sql`run.job_name = job.job_name and (run.source_id is null or run.source_id = job.source_id)`
 
 /**
- * The jobs that may be due by the database's clock, since this machine's clock may be wrong. Only the newest of several missed
+ * The jobs that have a new slot, or a run that may have to be taken over, by the database's clock, since this machine's may be wrong. Only the newest of several missed
  * slots is run. `mine` are the job runs that this process executes.
  */
 async function findDueJobs(
@@ -216,7 +210,7 @@ async function findDueJobs(
   sourceId: number,
   jobs: readonly PlannedJob[],
   mine: readonly number[],
-): Promise<readonly DueJob[]> {
+): Promise<readonly { readonly job: PlannedJob; readonly slot: Date }[]> {
   const { rows } = await sql<Known>`
     select job_name as "jobName", clock_timestamp() as now, known_since as "knownSince",
       (select max(slot_at) from ops.job_fire as run where ${isOfJob}) as "newestSlot",

@@ -173,12 +173,7 @@ function issueText({ issues }: ImportRow, severity: 'error' | 'info'): string {
     .join('; ')
 }
 
-interface RowStatus {
-  readonly status: string
-  readonly message: string
-}
-
-function rowStatus(row: ImportRow, isOwn: boolean): RowStatus {
+function rowStatus(row: ImportRow, isOwn: boolean) {
   if (row.row_status === 'rejected') return { status: 'rejected', message: issueText(row, 'error') }
   if (row.row_status === 'skipped') return { status: 'skipped', message: issueText(row, 'info') }
   if (row.stock_no === null) return { status: 'unknown', message: 'its unit is unknown' }

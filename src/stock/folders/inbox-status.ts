@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
+import { shortened } from '../../values/text.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { ListCheck } from '../import/list-check.ts'
 import { refusalWords } from '../refusal.ts'
@@ -149,17 +150,11 @@ export function isInboxHealthy({ status }: InboxStatus): boolean {
   return status === 'ok' || status === 'never'
 }
 
-/** What is wrong with a drop folder, each with a key of its own. */
-interface InboxProblem {
-  readonly key: string
-  readonly what: string
-}
-
-/** The problems of all drop folders, for alerts. */
+/** The problems of all drop folders, for alerts, each with a key of its own. */
 export function inboxProblems(
   statuses: Readonly<Record<string, InboxStatus>>,
   config: Config,
-): readonly InboxProblem[] {
+): readonly { readonly key: string; readonly what: string }[] {
   const inboxes = new Map(listInboxes(config).map((inbox) => [inboxLabel(inbox), inbox]))
   return Object.entries(statuses).flatMap(([label, status]) => [
     ...(status.problem === null
@@ -230,6 +225,6 @@ function failedText(label: string, files: readonly OpenFile[], inConsole: string
   // The file has another name where it is now, which the reason gives.
   const why = path === null ? first : first.replaceAll(path, file).replaceAll(basename(path), file)
   const room = Math.max(100, longestText - head.length - rest.length - 2)
-  const short = why.length > room ? `${why.slice(0, room - 1)}…` : why
+  const short = shortened(why, room)
   return [head, short, rest].filter((part) => part !== '').join(' ')
 }

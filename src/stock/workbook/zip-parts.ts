@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import { crc32, createGunzip } from 'node:zlib'
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl'
 import { errorText } from '../../errors.ts'
+import { shortened } from '../../values/text.ts'
 import { CsvFileError } from '../csv/read/csv-file.ts'
 import { saveAsCsv, sizeText, tooLarge, type WorkbookLimits } from './limits.ts'
 
@@ -129,7 +130,7 @@ function broken(what: string, cause?: unknown): CsvFileError {
 
 /** The name of a file, shortened: it was written by someone else. */
 function quoted(name: string): string {
-  return JSON.stringify(name.length > 80 ? `${name.slice(0, 79)}…` : name)
+  return JSON.stringify(shortened(name, 80))
 }
 
 const saveAsWorkbook = 'save or export it as .xlsx or CSV, and import that file'

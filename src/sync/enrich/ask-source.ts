@@ -80,7 +80,8 @@ export async function requestAll(
       }
       const { errorAction, meaning, message: reason } = error
       const refusedKey = findRefusedKey(error)
-      const isRefused = meaning === 'keyOrRecordRefused' && !isAnswered(answers)
+      const isRefused =
+        meaning === 'keyOrRecordRefused' && !answers.some(({ kind }) => kind === 'answered')
       // If the source has answered for this rooftop before, a 403 is not about the region.
       if (isRefused) everAnswered ??= await hasEverAnswered(job)
       const isRegional = isRefused && everAnswered === false
@@ -122,10 +123,6 @@ function unreadable(task: EnrichmentTask, { message }: SyncError): Answer {
 /** Whether the source has answered for some evaluation. If so, its refusals concern the other evaluations, not the source. */
 function isSourceUp(answers: readonly Answer[]): boolean {
   return answers.some(({ kind }) => kind === 'answered' || kind === 'skipped')
-}
-
-function isAnswered(answers: readonly Answer[]): boolean {
-  return answers.some(({ kind }) => kind === 'answered')
 }
 
 /** Whether the source has ever answered for the rooftop. */

@@ -7,12 +7,6 @@ import type { SliceJob } from '../run/stream.ts'
 import type { Answer } from './ask-source.ts'
 import type { Enrichment, EnrichmentTask } from './enrichment.ts'
 
-/** Set while a key's quota is used up. `until` is the source's time. */
-interface Parked {
-  readonly until: Date
-  readonly reason: string
-}
-
 const hourMs = 3_600_000
 /** Margin so that a night that starts a little earlier than the last one still finds everything due. */
 const marginMs = hourMs
@@ -22,7 +16,7 @@ export async function parkedUntil(
   db: Db,
   { stream, rooftop }: Pick<SliceJob, 'stream' | 'rooftop'>,
   now: Date,
-): Promise<Parked | null> {
+): Promise<{ readonly until: Date; readonly reason: string } | null> {
   const row = await db
     .selectFrom('ops.parked')
     .select(['until', 'reason'])

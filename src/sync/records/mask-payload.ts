@@ -24,12 +24,6 @@ interface MaskScope {
   readonly wire: AppraisalWire
 }
 
-/** A parsed payload. `isRecord`: it is the record itself, not another answer about it. */
-interface ShownPayload {
-  readonly body: unknown
-  readonly isRecord: boolean
-}
-
 /**
  * Pure. The payloads of one record, fit to be shown: the fields of its customer are hidden, and so is every text that names the
  * customer of any of them, or has an e-mail, or is at a path that neither the documents nor the config name. `showsUnknown`: the
@@ -37,7 +31,7 @@ interface ShownPayload {
  */
 export function maskPayloads(
   { people, id, wire }: MaskScope,
-  payloads: readonly ShownPayload[],
+  payloads: readonly { readonly body: unknown; readonly isRecord: boolean }[],
   { showsUnknown = false } = {},
 ): unknown[] {
   const bodies = payloads.map(({ body, isRecord }) => ({ body: prunedJson(body), isRecord }))

@@ -17,7 +17,7 @@ const recordsPerSlice = 500
  */
 export async function retryRecords(job: SliceJob<WindowedRecords>): Promise<SliceResult> {
   const { context, stream } = job
-  const open = await untried(job)
+  const open = (await untriedKeys(job)).map(Number).filter(Number.isSafeInteger)
   const known = new Map(
     (await storedRecords(context.db, stream, job.rooftop, open)).map((entry) => [entry.id, entry]),
   )
@@ -58,18 +58,11 @@ async function readFitting(
     await giveWay()
     const payload = { text, hash: bodyHash(text), fetchedAt: seenAt, isStored: false }
     const read = receive(job, Number(id), payload)
-    const wasUnfit = (path: string) => read.kind === 'record' && hasValue(read.drift, path)
+    const wasUnfit = (path: string) =>
+      read.kind === 'record' && path !== '' && valueAt(read.drift, path) !== undefined
     if (paths.length > 0 && paths.every(wasUnfit)) fitting.push(read)
   }
   return fitting
-}
-
-function hasValue(record: unknown, path: string): boolean {
-  return path !== '' && valueAt(record, path) !== undefined
-}
-
-async function untried(job: SliceJob): Promise<number[]> {
-  return (await untriedKeys(job)).map(Number).filter(Number.isSafeInteger)
 }
 
 /** Natural keys of quarantined records of the stream and rooftop that this run has not tried yet. */

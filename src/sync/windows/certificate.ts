@@ -65,12 +65,6 @@ export async function earlierCertificates(
   return rows
 }
 
-/** The certificates of a rooftop's windows. */
-interface Certified {
-  readonly rooftopId: number
-  readonly certificates: readonly Certificate[]
-}
-
 /**
  * Replaces the certificates of the windows of some rooftops and their ids, and updates the coverage. A window is settled, and so
  * covered, only when it was older than the settle margin at its listing, every listed record has an outcome, and it is not
@@ -79,7 +73,7 @@ interface Certified {
 export async function certify(
   tx: Tx,
   { stream, run }: Pick<DueScope, 'stream' | 'run'>,
-  certified: readonly Certified[],
+  certified: readonly { rooftopId: number; certificates: readonly Certificate[] }[],
   sync: Pick<Config['sync'], 'settleDays' | 'deepRelistNights'>,
 ): Promise<void> {
   const all = certified.flatMap(({ rooftopId, certificates }) =>

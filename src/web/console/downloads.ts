@@ -71,7 +71,7 @@ export class Downloads {
       pool,
       async (tx) => {
         await enterScope(tx.db, person)
-        const { processID } = tx.client as unknown as Backend
+        const { processID } = tx.client as unknown as { readonly processID: number }
         const ended = new AbortController()
         let cancelled: Promise<void> | undefined
         const cancel = () => {
@@ -120,8 +120,4 @@ export class Downloads {
         }
       }
   }
-}
-
-interface Backend {
-  readonly processID: number
 }

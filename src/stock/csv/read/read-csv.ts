@@ -60,7 +60,7 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   for (const record of records) assertWithinLimits(record, limits)
   const layout = sampleLayout(records, dialect, options.isKnownName ?? (() => false))
   // ASCII is the same in every encoding; later bytes show the real one.
-  const isOpen = encoding.name === 'utf-8' && !encoding.bom && isAscii(text)
+  const isOpen = encoding.name === 'utf-8' && !encoding.bom && /^[\0-\x7f]*$/.test(text)
   const isSettled = options.encoding !== undefined || !isOpen
   const decoding = new Decoding(encoding, { isSettled, isMixed, market: options.market })
   const { preamble, header, width } = layout
@@ -116,10 +116,6 @@ function headText(text: string, { firstLine }: Layout, { lineEnd }: Dialect): st
     at = next + 1
   }
   return text.slice(0, at)
-}
-
-function isAscii(text: string): boolean {
-  return /^[\0-\x7f]*$/.test(text)
 }
 
 function headerWarning({ line, rowNames }: CsvHeader, width: number): CsvWarning {

@@ -68,17 +68,7 @@ export function bars(chart: BarChart): Chart {
     const marks = all.map((line, at) => {
       const bar = line[row]!
       const lane = { y: start + (isStacked ? 0 : at * thickness), height: thickness - 1 }
-      return drawBar({
-        title,
-        unit,
-        category,
-        x,
-        bar,
-        at,
-        name: series[at]!.name,
-        isStacked,
-        ...lane,
-      })
+      return drawBar(chart, x, { bar, category, at, ...lane })
     })
     return html`<text x="${left - 8}" y="${round(y(row)! + y.bandwidth() / 2 + 4)}" text-anchor="end">${shortText(category, left - 8)}</text>${marks}`
   })
@@ -135,39 +125,27 @@ function barScale(
     .clamp(true)
 }
 
-interface BarPlace {
-  readonly title: string
-  readonly unit: string
-  readonly category: string
-  readonly name: string
-  readonly x: ScaleContinuousNumeric<number, number>
+/** A bar of a chart: which one of a category, and where its lane is. */
+interface BarPlace extends Pick<Box, 'y' | 'height'> {
   readonly bar: Bar
+  readonly category: string
   readonly at: number
-  readonly isStacked: boolean
-  readonly y: number
-  readonly height: number
 }
 
-function drawBar({
-  title,
-  unit,
-  category,
-  name,
-  x,
-  bar,
-  at,
-  isStacked,
-  y,
-  height,
-}: BarPlace): Html {
+function drawBar(
+  { title, unit, series, kind }: BarChart,
+  x: ScaleContinuousNumeric<number, number>,
+  { bar, category, at, y, height }: BarPlace,
+): Html {
   const [start, end] = [x(bar.from), x(bar.to)].sort((a, b) => a - b) as [number, number]
   const text = valueText(bar.value, unit)
-  const label = isStacked
-    ? ''
-    : html`<text x="${round(Math.max(end, x(0) || 0) + 5)}" y="${round(y + height / 2 + 4)}">${text}</text>`
+  const label =
+    kind === 'stacked'
+      ? ''
+      : html`<text x="${round(Math.max(end, x(0) || 0) + 5)}" y="${round(y + height / 2 + 4)}">${text}</text>`
   if (bar.value === null) return html`${label}`
   const place = { x: start, y, width: Math.max(end - start, bar.value === 0 ? 0 : 1), height }
-  return html`${box(title, at, place, `${category}, ${name}: ${text}`)}${label}`
+  return html`${box(title, at, place, `${category}, ${series[at]!.name}: ${text}`)}${label}`
 }
 
 interface Box {

@@ -1,4 +1,4 @@
-import { area, curveLinear, curveStepAfter, line } from 'd3-shape'
+import { area, type CurveFactory, curveLinear, curveStepAfter, line } from 'd3-shape'
 import { type Html, html } from '../../../values/html.ts'
 import { localDay } from '../../../values/instant.ts'
 import {
@@ -62,7 +62,15 @@ const height = 240
 
 /** Draws lines. Each has its own colour and dash, and a dot at each value. */
 export function lines(chart: LineChart): Chart {
-  const { title, unit, kind, band, events = [], zone = 'UTC', timeText = dayText(zone) } = chart
+  const {
+    title,
+    unit,
+    kind,
+    band,
+    events = [],
+    zone = 'UTC',
+    timeText = (at: Date) => localDay(at, zone),
+  } = chart
   const shownLines = chart.lines.map((one) => ({ ...one, points: upTo(one.points, chart) }))
   const times = shownLines.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
   const key = legend([
@@ -79,12 +87,7 @@ export function lines(chart: LineChart): Chart {
   const span = { from: new Date(Math.min(...times)), until: new Date(Math.max(...times)) }
   const x = timeX(span, [left, chartWidth - 16])
   const curve = kind === 'steps' ? curveStepAfter : curveLinear
-  const path = line<Point>()
-    .defined(({ value }) => value !== null)
-    .x(({ at }) => x(at))
-    .y(({ value }) => y(value!))
-    .curve(curve)
-    .digits(1)
+  const path = valuePath(x, y, curve)
   const drawn = shownLines.map(
     ({ name, points }, at) =>
       html`<path class="line-${at + 1}" d="${path(points)}"/>${dots(chart.lines[at]!.points, { x, y, at, name, unit, timeText })}`,
@@ -102,6 +105,16 @@ export function lines(chart: LineChart): Chart {
 }
 
 type Scale = (at: Date) => number
+
+/** Draws the values that are known. */
+export function valuePath(x: Scale, y: (value: number) => number, curve: CurveFactory) {
+  return line<Point>()
+    .defined(({ value }) => value !== null)
+    .x(({ at }) => x(at))
+    .y(({ value }) => y(value!))
+    .curve(curve)
+    .digits(1)
+}
 
 function upTo(points: readonly Point[], { kind, until }: LineChart): readonly Point[] {
   const last = points.at(-1)
@@ -179,10 +192,6 @@ function tableRows(chartLines: readonly Line[], unit: string, timeText: (at: Dat
       timeText(new Date(time)),
       ...values.map((known) => valueText(known.get(time) ?? null, unit)),
     ])
-}
-
-function dayText(zone: string): (at: Date) => string {
-  return (at) => localDay(at, zone)
 }
 
 function bandSample(x: number, y: number): Html {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ScaleContinuousNumeric, scaleLinear } from 'd3-scale'
 import { type Html, html } from '../../../values/html.ts'
+import { shortened } from '../../../values/text.ts'
 import { type Column, numbers, table } from '../parts/table.ts'
 import { type TimeSpan, timeTicks } from './scale.ts'
 
@@ -39,7 +40,7 @@ export function labelMiddle(x: number, label: string): number {
 /** A text that is cut where it would be wider; the table below the chart has the whole. */
 export function shortText(text: string, width: number): string {
   const letters = Math.max(4, Math.floor(width / letterWidth))
-  return text.length <= letters ? text : `${text.slice(0, letters - 1)}…`
+  return shortened(text, letters)
 }
 
 /** A value with its unit: `share` is drawn in percent, any other unit is a word or a currency. */

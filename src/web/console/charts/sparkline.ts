@@ -1,7 +1,7 @@
 import { scaleUtc } from 'd3-scale'
-import { curveStepAfter, line } from 'd3-shape'
+import { curveStepAfter } from 'd3-shape'
 import { type Html, html } from '../../../values/html.ts'
-import type { Point } from './lines.ts'
+import { type Point, valuePath } from './lines.ts'
 import { zeroScale } from './plot.ts'
 
 const [width, height] = [110, 28]
@@ -19,12 +19,7 @@ export function sparkline(
   const x = scaleUtc()
     .domain([Math.min(...points.map(({ at }) => at.getTime())), until])
     .range([0, width])
-  const path = line<Point>()
-    .defined(({ value }) => value !== null)
-    .x(({ at }) => x(at))
-    .y(({ value }) => y(value!))
-    .curve(curveStepAfter)
-    .digits(1)
+  const path = valuePath(x, y, curveStepAfter)
   return html`<svg role="img" aria-label="${summary}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${series.map(
     (shown, at) =>
       html`<path class="line-${at + 1}" d="${path([...shown, { at: until, value: shown.at(-1)?.value ?? null }])}"/>`,

@@ -61,7 +61,9 @@ export const drift = definePage({
     html`Did the service change under us?${check !== undefined && html` <a href="/console/drift">All checks</a>`}`,
   head: ({ check }) => html`<h1>${check === undefined ? 'Drift' : `Records with ${check}`}</h1>`,
   draw: (data, request) =>
-    data.warnings === undefined ? drawDrift(data, request) : drawWarnings(data, request),
+    data.warnings === undefined
+      ? drawDrift(data, request)
+      : drawWarnings(data.stream, data.warnings, request),
 })
 
 /** The checks that found something. There may be a warning for every record, so nothing counts them all. */
@@ -164,12 +166,7 @@ ${table({
 )}`
 }
 
-interface WarningData {
-  readonly stream: string
-  readonly warnings: readonly WarningRow[]
-}
-
-function drawWarnings({ stream, warnings }: WarningData, { config }: PageRequest) {
+function drawWarnings(stream: string, warnings: readonly WarningRow[], { config }: PageRequest) {
   const zone = config.console!.timezone
   return table({
     caption: `The newest 50 records of ${stream} that were loaded with this warning`,

@@ -73,7 +73,9 @@ export const report = definePage({
   draw({ view, filter, rooftops, only, columns, charts, rows, total, freshness }, pageRequest) {
     const spec = specOf(view)!
     const zone = pageRequest.config.console!.timezone
-    const names = spec.columns.split(' ').map((name) => findColumn(columns, name))
+    const names = spec.columns
+      .split(' ')
+      .map((name) => columns.find((column) => column.name === name)!)
     const uids = new Map(rooftops.map(({ id, uid }) => [id, uid]))
     return html`${drawFreshness(freshness, zone, pageRequest.now)}
 ${filters(view, columns, filter, rooftops)}
@@ -100,10 +102,6 @@ function hasNoList({ usesStockLists }: ReportSpec, freshness: readonly Freshness
       ({ what, stale, rooftops }) => what === 'stock lists' && stale.length === rooftops,
     )
   )
-}
-
-function findColumn(columns: readonly ReportColumn[], name: string): ReportColumn {
-  return columns.find((column) => column.name === name)!
 }
 
 function columnHead({ name }: ReportColumn): string {

@@ -156,24 +156,9 @@ async function priceAgain(request: ActionRequest) {
 
 const numberHeads = ['Days', 'km', 'Cost', 'Asking', 'Market', 'Asking of market']
 
-function sumCells(
-  {
-    currency,
-    units,
-    missing,
-    cost,
-    costOf,
-    asking,
-    askingOf,
-    market,
-    marketOf,
-    marketAt,
-    listAt,
-  }: StockSum,
-  query: Readonly<Record<string, string>>,
-  zone: string,
-  now: Date,
-) {
+function sumCells(sum: StockSum, query: Readonly<Record<string, string>>, zone: string, now: Date) {
+  const { currency, units, missing, cost, costOf, asking, askingOf } = sum
+  const { market, marketOf, marketAt, listAt } = sum
   const counted = (count: number, show: string, words: string) =>
     count > 0 &&
     html`<small><a href="${linkAddress('/stock', { ...query, q: '', show })}">${count} ${words}</a></small>`

@@ -6,16 +6,10 @@ import type { AppraisalWire } from '../../../values/wire.ts'
 // A record that does not fit, as the console may show it. Its customer can be anywhere in it, so what is hidden goes by the paths of the
 // config, by the names of fields wherever they are, and by the form of the texts.
 
-/** What a record is: its stream and key. */
-interface RecordName {
-  readonly stream: string
-  readonly naturalKey: string
-}
-
 /** The parsed payload of a record with `HiddenValue` for what is a person's, or may be. `showsUnknown`: as in `maskPayloads`. */
 export function maskRecord(
   body: unknown,
-  { stream, naturalKey }: RecordName,
+  { stream, naturalKey }: { readonly stream: string; readonly naturalKey: string },
   wire: AppraisalWire,
   options: { readonly showsUnknown?: boolean } = {},
 ): unknown {

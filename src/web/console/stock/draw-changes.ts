@@ -2,7 +2,7 @@ import { issueKind } from '../../../stock/import/issue-tally.ts'
 import type { IssueTotal, StockImportReport, UnitChange } from '../../../stock/import/request.ts'
 import { plainWords } from '../../../stock/upload/plain-words.ts'
 import { type Html, html } from '../../../values/html.ts'
-import { plural } from '../../../values/text.ts'
+import { plural, shortened } from '../../../values/text.ts'
 import { numbers, table } from '../parts/table.ts'
 import type { ImportCounts } from './own.ts'
 import { unitLink } from './unit-text.ts'
@@ -76,7 +76,7 @@ function carLink({ stockNo, change }: UnitChange, uid: string) {
 export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'none'
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+  return shortened(text, 80)
 }
 
 /** The issues of one kind. */
