@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { type SeededRandom, seededRandom } from '#src/sandbox/seeded-random.ts'
-import { caseCount, someOf } from '../support/cases.ts'
 import { aVehicle, listOf, openImportFixture, type Vehicle, vinOf } from './import-fixture.ts'
 
 interface Unit {
@@ -84,34 +83,31 @@ function isEqual(one: Vehicle, other: Vehicle): boolean {
   return one.vin === other.vin && one.price === other.price
 }
 
-test.each(someOf([1, 2, 3], 1))(
-  'after any lists, the stock equals the model (seed %i)',
-  async (seed) => {
-    await using fixture = await openImportFixture(365)
-    const random = seededRandom(seed, 'lists')
-    let stock: Stock = new Map()
-    for (let round = 0; round < caseCount(25, 15); round += 1) {
-      const list = randomList(random)
-      const { after, report, twoVins } = applied(stock, list)
-      const text = listOf(list)
-      const allow = { allowMassRemoval: true, allowMassChange: true, allowUnusualValues: true }
-      const options = { maps: ['stock_number=Stock Number', 'vin=VIN'], ...allow }
+test.each([1, 2])('after any lists, the stock equals the model (seed %i)', async (seed) => {
+  await using fixture = await openImportFixture(365)
+  const random = seededRandom(seed, 'lists')
+  let stock: Stock = new Map()
+  for (let round = 0; round < 15; round += 1) {
+    const list = randomList(random)
+    const { after, report, twoVins } = applied(stock, list)
+    const text = listOf(list)
+    const allow = { allowMassRemoval: true, allowMassChange: true, allowUnusualValues: true }
+    const options = { maps: ['stock_number=Stock Number', 'vin=VIN'], ...allow }
 
-      const asFirst = await fixture.import(text, { ...options, rooftop: 'south', dryRun: true })
-      const dry = await fixture.import(text, { ...options, dryRun: true })
-      const real = await fixture.import(text, options)
+    const asFirst = await fixture.import(text, { ...options, rooftop: 'south', dryRun: true })
+    const dry = await fixture.import(text, { ...options, dryRun: true })
+    const real = await fixture.import(text, options)
 
-      const message = `seed ${seed}, list ${round}:\n${text}`
-      expect(asFirst, message).toMatchObject(applied(new Map(), list).report)
-      expect(real, message).toMatchObject({ records: list.length, ...report })
-      expect(real.issueCounts['DUPLICATE_VIN'] ?? 0, message).toBe(twoVins)
-      const { file: _, ...rest } = real
-      expect(dry, message).toMatchObject({ ...rest, status: 'dry-run', importId: null })
-      stock = after
-      expect(await stockOf(fixture), message).toEqual(stock)
-    }
-  },
-)
+    const message = `seed ${seed}, list ${round}:\n${text}`
+    expect(asFirst, message).toMatchObject(applied(new Map(), list).report)
+    expect(real, message).toMatchObject({ records: list.length, ...report })
+    expect(real.issueCounts['DUPLICATE_VIN'] ?? 0, message).toBe(twoVins)
+    const { file: _, ...rest } = real
+    expect(dry, message).toMatchObject({ ...rest, status: 'dry-run', importId: null })
+    stock = after
+    expect(await stockOf(fixture), message).toEqual(stock)
+  }
+})
 
 async function stockOf(fixture: { rows: Awaited<ReturnType<typeof openImportFixture>>['rows'] }) {
   const units = await fixture.rows<{ stock_no: string; vin: string; price: string; here: boolean }>(

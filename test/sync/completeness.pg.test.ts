@@ -19,7 +19,7 @@ import { lastEvent, worldFor } from '../support/random-world.ts'
 import { verifyStream } from '../support/verify-stream.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
-const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(6, 1))
+const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(3, 1))
 const seed = process.env['FORECOURT_SEED']
 
 test(
