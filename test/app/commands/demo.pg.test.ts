@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { stopEmbedded } from '#src/warehouse/db/embedded.ts'
-import { caseCount } from '../../support/cases.ts'
 import { forecourt, startForecourt, until } from '../../support/child.ts'
+import { runInProcess } from '../../support/cli.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 test('demo loads a sandbox into a Postgres of its own, and a second demo rewrites nothing', {
@@ -13,14 +13,14 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
 }, async () => {
   await using folder = await temporaryFolder()
   const place = { cwd: folder.path }
-  const count = caseCount(300, 60)
+  const count = 60
   const size = ['--evals', `${count}`]
   try {
     const first = await forecourt(['demo', '--json', ...size], place)
     const second = await forecourt(['demo', ...size], place)
-    const status = await forecourt(['status'], place)
-    const why = await forecourt(['why', '1000001', '--json'], place)
-    const verify = await forecourt(['verify', '--json'], place)
+    const status = await runInProcess(['status'], place)
+    const why = await runInProcess(['why', '1000001', '--json'], place)
+    const verify = await runInProcess(['verify', '--json'], place)
     const third = await forecourt(['demo', '--json', ...size], place)
 
     expect([first.code, first.stderr.includes(' at ')]).toEqual([0, false])
@@ -83,7 +83,7 @@ test('a demo that is left running takes no work of a sync beside it', {
   timeout: 180_000,
 }, async () => {
   await using folder = await temporaryFolder()
-  const sandbox = await startSandbox({ evaluations: 300, days: 90 })
+  const sandbox = await startSandbox({ evaluations: 40, days: 30 })
   try {
     const fault = { kind: 'slow', ms: 100 } as const
     sandbox.faults.add({ match: { path: '/getevallist' }, fault })
@@ -91,14 +91,14 @@ test('a demo that is left running takes no work of a sync beside it', {
     await until(() => child.stdout().includes('until you press Ctrl-C'))
     const config = {
       ...sandbox.clientConfig(),
-      sync: { start: new Date(Date.now() - 80 * 86_400_000).toISOString() },
+      sync: { start: new Date(Date.now() - 25 * 86_400_000).toISOString() },
     }
     await writeFile(join(folder.path, 'forecourt.yaml'), JSON.stringify(config))
     sandbox.requests.reset()
 
     const sync = await forecourt(['sync', 'users', '--json'], { cwd: folder.path })
     const night = await forecourt(['sync', 'evaluations', '--json'], { cwd: folder.path })
-    const list = await forecourt(['runs', 'list'], { cwd: folder.path })
+    const list = await runInProcess(['runs', 'list'], { cwd: folder.path })
     child.kill('SIGINT')
     await child.ended
 
