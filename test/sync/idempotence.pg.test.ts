@@ -4,7 +4,7 @@ import { allStreams } from '#src/streams/all.ts'
 import { someOf } from '../support/cases.ts'
 import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 
-const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 600, days: 9 }
+const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 300, days: 9 }
 const schemas = ['core', 'pii', 'raw']
 
 test.each(
