@@ -15,37 +15,40 @@ vi.setConfig({ testTimeout: 600_000 })
 /** Passed once by an export. */
 const passedOnce: ReadonlySet<string> = new Set(['lake-files-complete', 'lake-export-committed'])
 
-test.each(someOf(lakeCrashPoints, 1))(
-  'after a kill at %s the last export is whole, and the next export ends',
-  async (point) => {
-    // What the export before has stays readable, unless a test is about removed files.
-    const keepHours = point === 'lake-file-removed' ? 0 : 24
+// What the export before has stays readable, unless a test is about removed files.
+const points = Map.groupBy(lakeCrashPoints, (point) => (point === 'lake-file-removed' ? 0 : 24))
+
+test.each(someOf([...points], 1).map(([keepHours, all]) => ({ keepHours, all: someOf(all, 1) })))(
+  'after a kill at each of $all the last export is whole, and the next export ends',
+  async ({ keepHours, all }) => {
     await using lake = await openLakeFixture({ to: 'lake', keepHours })
     await using duck = await openDuckDb()
     const { pool } = lake.fixture.database
     await lake.export()
-    const before = await lastExport(duck, lake.lake)
-    await pool.query('create table night_0 as select * from mart.fact_evaluation')
-    await pool.query('update core.evaluation set final_price = final_price + 1')
+    for (const [night, point] of all.entries()) {
+      const before = await lastExport(duck, lake.lake)
+      await pool.query(`create table night_${night} as select * from mart.fact_evaluation`)
+      await pool.query('update core.evaluation set final_price = final_price + 1')
 
-    const turn = passedOnce.has(point) ? 1 : 2
-    const { signal, stderr } = await lake.start({ FORECOURT_CRASH_AT: `${point}:${turn}` }).ended
-    expect(signal, `${point} was not passed: ${stderr}`).toBe('SIGKILL')
-    const killed = await lastExport(duck, lake.lake)
-    const versionOf = (rows: typeof killed) =>
-      Number(rows.find((row) => row.table_name === 'fact_evaluation')!.table_version)
-    const named = await readDelta(duck, lake.lake, 'fact_evaluation', versionOf(killed))
-    const isRecorded = /export-committed|removed/.test(point)
-    const relation = isRecorded ? 'mart.fact_evaluation' : 'night_0'
-    const atKill = await tableDifferences(pool, duck, lake.lake, named, relation)
-    await lake.export()
+      const turn = passedOnce.has(point) ? 1 : 2
+      const { signal, stderr } = await lake.start({ FORECOURT_CRASH_AT: `${point}:${turn}` }).ended
+      expect(signal, `${point} was not passed: ${stderr}`).toBe('SIGKILL')
+      const killed = await lastExport(duck, lake.lake)
+      const versionOf = (rows: typeof killed) =>
+        Number(rows.find((row) => row.table_name === 'fact_evaluation')!.table_version)
+      const named = await readDelta(duck, lake.lake, 'fact_evaluation', versionOf(killed))
+      const isRecorded = /export-committed|removed/.test(point)
+      const relation = isRecorded ? 'mart.fact_evaluation' : `night_${night}`
+      const atKill = await tableDifferences(pool, duck, lake.lake, named, relation)
+      await lake.export()
 
-    expect(killed[0]!.export_number === before[0]!.export_number).toBe(!isRecorded)
-    expect(atKill).toEqual([])
-    expect(await differences(pool, duck, lake.lake)).toEqual([])
-    if (keepHours === 0) {
-      const tables = await readLake(duck, lake.lake)
-      expect(await lake.dataFiles()).toEqual(pathsOf(tables))
+      expect(killed[0]!.export_number === before[0]!.export_number, point).toBe(!isRecorded)
+      expect(atKill, point).toEqual([])
+      expect(await differences(pool, duck, lake.lake), point).toEqual([])
+      if (keepHours === 0) {
+        const tables = await readLake(duck, lake.lake)
+        expect(await lake.dataFiles()).toEqual(pathsOf(tables))
+      }
     }
   },
 )
