@@ -23,7 +23,7 @@ const withOtherMakes = ({ evaluation, ...decoys }: Decoys): Decoys => ({
   }),
 })
 
-test.for(someOf([10, 9, 12], 1))(
+test.for(someOf([10, 9], 1))(
   'what service %i sent before its names were known is loaded again, and no evaluation is asked for',
   async (seed) => {
     const names = otherNames(seed)

@@ -258,7 +258,7 @@ test('a key that is refused does not stop the others', async () => {
 const [firstSeed, lastSeed] = (process.env['FORECOURT_SERVICES'] ?? '').split('-').map(Number)
 const seeds = lastSeed
   ? Array.from({ length: lastSeed - firstSeed! + 1 }, (_, at) => firstSeed! + at)
-  : someOf([4, 2, 7, 8, 10, 15, 16, 18, 22, 24], 1)
+  : someOf([4, 2, 8, 15, 18], 1)
 
 test.for(seeds)(
   'what is proved at service %i is written; a second check confirms it, and a first sync loads the truth',
