@@ -107,10 +107,10 @@ interface Shell {
 
 /** A line in a shell and a process group of its own: stopping it stops npm and Node too. */
 function startShell(line: string, cwd: string): Shell {
-  const { PATH = '', HOME = '' } = process.env
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
   const child: ChildProcess = spawn('sh', ['-c', line], {
     cwd,
-    env: { PATH, HOME },
+    env: { PATH, HOME, NODE_COMPILE_CACHE },
     detached: true,
   })
   let output = ''
