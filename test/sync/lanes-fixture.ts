@@ -13,7 +13,7 @@ export const now = new Date('2026-03-10T02:00:00Z')
 const settleDays = 3
 const hour = 3600
 
-/** Two rooftops; a backfill with windows of six hours makes nine slices at each. */
+/** Two rooftops; a backfill with windows of six hours makes several slices at each. */
 export async function lanesFixture(): Promise<Fixture> {
   return await openFixture({
     sandbox: { now, rooftops: 2, evaluations: 60, days: 20 },
@@ -29,7 +29,7 @@ export async function another({ config }: Fixture, signal?: AbortSignal): Promis
   return await openContext(config, silent, signal === undefined ? {} : { signal })
 }
 
-export const historyFrom = Date.UTC(2025, 10, 1) / 1000
+export const historyFrom = Date.UTC(2025, 11, 1) / 1000
 
 export function history({ config }: Fixture, lane: Lane = 'background'): RunRequest {
   const plan = { command: 'backfill', mode: 'backfill', lane, from: historyFrom } as const
