@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { World } from '#src/sandbox/world.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
-import { caseCount, someOf } from '../../support/cases.ts'
+import { someOf } from '../../support/cases.ts'
 import {
   type ChildFixture,
   type ChildWarehouse,
@@ -43,7 +43,7 @@ const rooftops = (count: number) => () => {
   })
 }
 
-const many = caseCount(49, 12)
+const many = 12
 
 const query = async ({ warehouse }: Place, text: string) =>
   await warehouse.database.pool.query(text)
