@@ -10,7 +10,7 @@ import { someOf } from '../../support/cases.ts'
 import { reportedFixture } from '../../support/reports-fixture.ts'
 import { type Logins, openLogins } from '../../warehouse/access/logins.ts'
 import { perRole, type Row, readTargets, rowOf, rows, type Target } from './access-matrix.ts'
-import { type ConsoleFixture, openConsole } from './console-fixture.ts'
+import { type Answer, type ConsoleFixture, openConsole } from './console-fixture.ts'
 import { openTestPages } from './test-pages.ts'
 
 const roles = ['engineer', 'viewer', 'stock', 'group'] as const
@@ -47,12 +47,21 @@ test('sam and gus have rooftops in different groups, and sam has a sister roofto
   expect(rooftops[0]!.group).not.toBe(rooftops.at(-1)!.group)
 })
 
+/** What people of a role get, by address; asked for once. */
+const pagesOf = new Map<string, Promise<Answer>>()
+
+async function pageOf(path: string, role: (typeof roles)[number]): Promise<Answer> {
+  const known = pagesOf.get(`${role} ${path}`) ?? console.get(path, { role })
+  pagesOf.set(`${role} ${path}`, known)
+  return await known
+}
+
 test.for(pages.map(({ path }) => path))('%s answers each role as the matrix says', async (page) => {
   const { path, expected } = rowOf(page)
   const found: Record<string, string> = {}
 
   for (const role of roles) {
-    const answers = await Promise.all(targets.map((target) => console.get(path(target), { role })))
+    const answers = await Promise.all(targets.map((target) => pageOf(path(target), role)))
     found[role] = answers.map(({ status }) => status).join(' ')
     // What exists and may not be seen must not differ from what does not exist.
     const hidden = answers.filter(({ status }) => status === 404 || status === 403)
@@ -74,7 +83,7 @@ test.for(
   for (const role of roles) {
     const hidden = new Set<string>()
     for (const target of targets) {
-      const people = await console.get(path(target), { role })
+      const people = await pageOf(path(target), role)
       const json = await console.get(path(target), { role, headers })
       expect(json.status).toBe(people.status)
       if (json.status === 303) continue
