@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { aVehicle, listOf, vehicles } from '../../stock/import-fixture.ts'
 import { openUploads, pathOf, type UploadFixture, uploadForm } from './upload-fixture.ts'
 
 let console: UploadFixture
 
-beforeEach(async () => {
+beforeAll(async () => {
   console = await openUploads()
 })
-afterEach(async () => await console?.[Symbol.asyncDispose]())
+afterAll(async () => await console?.[Symbol.asyncDispose]())
+beforeEach(async () => await console.clear())
 
 const asStock = { role: 'stock' } as const
 
