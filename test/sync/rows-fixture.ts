@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
 import { impatient, stock } from '../streams/stock-prices/stocked.ts'
 import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
-import { type Fixture, openFixture } from '../support/fixture.ts'
+import { type Fixture, openLoadedFixture } from '../support/fixture.ts'
 
 export const now = new Date('2026-03-10T02:00:00Z')
 export const hourMs = 3_600_000
@@ -45,16 +45,26 @@ function world() {
 
 /** The world of `places`, loaded by every stream. */
 export async function loaded(): Promise<Fixture> {
-  const fixture = await openFixture({ sandbox: { world: world(), now }, streams: allStreams })
+  const options = { sandbox: { world: world(), now }, streams: allStreams }
+  const fixture = await openLoadedFixture('rows', options, load)
+  // The sandbox of a copy knows only its world.
+  for (const check of checks()) fixture.sandbox.checks.add(check)
+  return fixture
+}
+
+const checks = () =>
+  places.map(({ uid, groupId, first }) => ({
+    ...{ kind: 'ppsr' as const, searchedAt: new Date(now.getTime() - hourMs) },
+    ...{ evalId: first, rooftopUid: uid, groupId, vin: vinOf(first) },
+  }))
+
+async function load(fixture: Fixture): Promise<void> {
   await fixture.night()
-  for (const { uid, groupId, first } of places) {
+  for (const check of checks()) fixture.sandbox.checks.add(check)
+  for (const { uid, first } of places) {
     const units = [1, 2].map((n) => ({ stockNo: `${uid}-${n}`, vin: vinOf(first + n), km: 40_000 }))
     await stock(fixture.database, units, uid)
-    const searchedAt = new Date(now.getTime() - hourMs)
-    const own = { evalId: first, rooftopUid: uid, groupId, vin: vinOf(first) }
-    fixture.sandbox.checks.add({ kind: 'ppsr', searchedAt, ...own })
   }
   const report = await fixture.nightAfter(1, impatient(fixture))
   expect(report.status).toBe('ok')
-  return fixture
 }
