@@ -4,8 +4,8 @@ import { type Child, until } from '../../support/child.ts'
 import { type JobRun, openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 const slotMs = 2000
-const slotsWanted = caseCount(20, 5)
-const killAfter = caseCount(6, 2)
+const slotsWanted = caseCount(10, 5)
+const killAfter = caseCount(4, 2)
 
 const isEarly = ({ claimed_at, slot_at }: JobRun) => claimed_at < slot_at!
 const isRunning = ({ status }: JobRun) => status === 'running'

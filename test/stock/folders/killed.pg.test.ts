@@ -14,7 +14,7 @@ const points = [...inboxCrashPoints, 'rows-written', 'before-commit']
 
 test('a process that is killed again and again takes no file again and loses none', async () => {
   await using fixture = await openWatchFixture()
-  const files = droppedFiles(caseCount(60, 15))
+  const files = droppedFiles(caseCount(30, 15))
   await dropAll(fixture.folder, files)
   const killed = someOf(['inbox-moved', 'inbox-taken', 'before-commit', ...points], 2)
 

@@ -23,7 +23,7 @@ import { isClockShifted } from '../../support/clock-shift.ts'
 import { openFixture } from '../../support/fixture.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 
-const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(100))
+const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(40, 10))
 const seed = process.env['FORECOURT_SEED']
 
 test('all sums follow any change of the facts, also by two processes at once', async () => {

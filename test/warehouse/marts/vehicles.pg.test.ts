@@ -187,7 +187,7 @@ test('vehicles and links follow any change of evaluations, checks and stock, who
         expect((await pool.query('select from core.vehicle_touched')).rowCount).toBe(0)
       },
     ),
-    { numRuns: caseCount(200, 30), endOnFailure: true },
+    { numRuns: caseCount(80, 30), endOnFailure: true },
   )
   expect(vehicles).toBeGreaterThan(30)
   expect(Math.min(links.inScope, links.out)).toBeGreaterThan(5)

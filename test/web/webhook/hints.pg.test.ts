@@ -84,7 +84,7 @@ test('many deliveries, doubled and shuffled, make one version of each change', {
   await fixture.night()
   fixture.sandbox.clock.advance(45 * minuteMs)
   const ids = Array.from({ length: 40 }, (_, index) => 1001 + index)
-  const sent = caseCount(500, 120)
+  const sent = caseCount(200, 120)
   const bodies = Array.from({ length: sent }, (_, index) => {
     const evalId = ids[index % ids.length]!
     const UpdatedAt = new Date(now.getTime() - 5 * 86_400_000 - index * 1000).toISOString()
