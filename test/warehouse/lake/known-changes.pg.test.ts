@@ -186,7 +186,7 @@ function changedMonths(before: Marts, after: Marts): (readonly [table: string, m
   })
 }
 
-/** Whether an export that knows these changes reads a month again: all of a table of which nothing is known. */
+/** Whether an export that knows these changes reads a month again; a table that is not among them is read whole. */
 function isKnown(
   known: Awaited<ReturnType<typeof readChanges>>,
   table: string,
