@@ -84,7 +84,9 @@ test('queued backfill work waits for a sync, and continues after the sync is don
   expect(await queued()).toEqual(['background', 'background'])
 })
 
-test('a detached backfill is alive without a process; workers run it and end it', async () => {
+test('a detached backfill is alive without a process; workers run it and end it', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await lanesFixture()
   const stop = new AbortController()
   await using first = await another(fixture, stop.signal)

@@ -102,7 +102,9 @@ test('a field that moved is reported after the first night, with what to type, u
   expect(await empty()).toBe(before[1])
 })
 
-test('what one rooftop no longer sends is reported of that one, and no more once it sends it again', async () => {
+test('what one rooftop no longer sends is reported of that one, and no more once it sends it again', {
+  tags: 'ci',
+}, async () => {
   const { fixture, change } = await changingService()
   await using _ = fixture
   const [first, second] = fixture.config.rooftops.map(({ uid }) => uid)
@@ -130,7 +132,9 @@ test('what one rooftop no longer sends is reported of that one, and no more once
   expect((await fixture.database.pool.query('select from ops.moved_field')).rowCount).toBe(0)
 })
 
-test('an alert says which field moved, and is over once it is read again', async () => {
+test('an alert says which field moved, and is over once it is read again', {
+  tags: 'ci',
+}, async () => {
   await using receiver = await openReceiver()
   const { fixture, change } = await changingService()
   await using _ = fixture

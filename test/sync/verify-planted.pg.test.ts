@@ -156,7 +156,10 @@ const faults: Readonly<
   },
 }
 
-test('verify finds every planted fault at every kind of rooftop, and the next sync repairs it', async () => {
+test('verify finds every planted fault at every kind of rooftop, and the next sync repairs it', {
+  tags: 'ci',
+  timeout: 240_000,
+}, async () => {
   const world = plantedWorld()
   for (const uid of allUids) world.poison(quarantinedOf(uid), { FinalPrice: 'a lot' })
   const start = new Date(now.getTime() - 45 * dayMs).toISOString()
@@ -295,4 +298,4 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
   const moved = [...(await verified()).values()].flatMap(({ notStored }) => notStored)
   const ids = moved.flatMap(({ unexpected }) => unexpected)
   expect(ids, 'a row given to the other rooftop of its group').toHaveLength(3)
-}, 240_000)
+})

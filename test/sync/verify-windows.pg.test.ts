@@ -87,7 +87,9 @@ test('a round of windows that is stopped goes on where it was', async () => {
   expect(await ofRooftop(fixture, isWhole)).toBe(1)
 })
 
-test('the job verify compares the sums of a share of the months, and again those that differed', async () => {
+test('the job verify compares the sums of a share of the months, and again those that differed', {
+  tags: 'ci',
+}, async () => {
   await using fixture = await loaded()
   const { context } = fixture
   const { pool } = context

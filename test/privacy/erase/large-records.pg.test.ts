@@ -66,6 +66,7 @@ const quarantined = async (fixture: Fixture) =>
 const tooMany = { message: expect.stringMatching(/^has .* too many to /), payload: '[erased]' }
 
 test('a record with megabytes of numbers is quarantined alone, and the others are loaded', {
+  tags: 'ci',
   timeout: 90_000,
 }, async () => {
   const large = other(4, { extra: { Spare: numbers(4_000_000) } })

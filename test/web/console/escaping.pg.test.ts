@@ -4,6 +4,7 @@ import { isFormulaLike } from '#src/stock/csv/write/escape-formula.ts'
 import { html } from '#src/values/html.ts'
 import { makeLink } from '#src/web/console/access/link.ts'
 import { pages } from '#src/web/console/pages.ts'
+import { someOf } from '../../support/cases.ts'
 import { nothing, readTargets, rowOf } from './access-matrix.ts'
 import type { ConsoleFixture } from './console-fixture.ts'
 import { foreignMarkup, hostileUid, openHostileConsole, vectors } from './hostile-texts.ts'
@@ -119,7 +120,7 @@ test('what a query says is shown only escaped', async () => {
     ],
   ]
   for (const { path } of pages)
-    for (const round of [0, 5, 10, 15]) {
+    for (const round of someOf([0, 5, 10, 15], 1)) {
       const fields = names.map((name, at) => [name, vectors[(round + at) % vectors.length]!])
       const name = encodeURIComponent(vectors[round]!.replaceAll('/', ''))
       await assertEscaped(`${path.replaceAll(/:\w+/g, '1')}?${new URLSearchParams(fields)}`)
