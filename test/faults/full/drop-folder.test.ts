@@ -13,12 +13,12 @@ vi.setConfig({ testTimeout: 900_000 })
 const points = [...inboxCrashPoints, 'rows-written', 'before-commit']
 const watch = ['stock', 'watch', '--interval', '1']
 
-test('1,000 files of every kind, two watchers, and a kill at every point: each file once, or with its reason', async () => {
+test('500 files of every kind, two watchers, and a kill at every point: each file once, or with its reason', async () => {
   await using fixture = await openWatchFixture([
     { folder: 'inbox', rooftop: 'north', mode: 'delta', settleSeconds: 3 },
   ])
   const { pool, folder } = fixture
-  const files = droppedFiles(1_000)
+  const files = droppedFiles(500)
   const dropped = dropAll(folder, files)
   const signals: (string | null)[] = []
 
