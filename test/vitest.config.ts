@@ -39,6 +39,7 @@ const slow = [
   'test/crash/postgres-restart.pg.test.ts',
   'test/deploy/systemd.pg.test.ts',
   'test/faults/clock.pg.test.ts',
+  'test/peers/course.pg.test.ts',
   'test/privacy/erase/rows-after-erasure.pg.test.ts',
   'test/readme.pg.test.ts',
   'test/simulation/mutants.pg.test.ts',

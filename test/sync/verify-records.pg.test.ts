@@ -262,7 +262,9 @@ test.each([
   },
 )
 
-test('all that the job verify compares shares its time, and with too little of it comes in turn', async () => {
+test('all that the job verify compares shares its time, and with too little of it comes in turn', {
+  tags: 'ci',
+}, async () => {
   const { context } = fixture
   const { pool } = context
   const rooftops = await findRooftops(context.db, context.config.rooftops)

@@ -22,7 +22,9 @@ const known = async (lake: LakeFixture, ...args: readonly string[]) =>
 const stale = async ({ fixture, lake }: LakeFixture) =>
   await staleTables(lake, await restingDigests(fixture.database.pool))
 
-test('what the program itself writes is in the next export, which compares only that', async () => {
+test('what the program itself writes is in the next export, which compares only that', {
+  tags: 'ci',
+}, async () => {
   const made = await openJanesFixture(janesWorld(), allStreams)
   await using lake = await openLakeFixture({ to: 'lake' }, made)
   const { context, config, database } = lake.fixture
