@@ -123,10 +123,12 @@ function witnessesIn(
     const bySource = known.get(setting) ?? new Map<string, Witness[]>()
     known.set(setting, bySource.set(source, [...(bySource.get(source) ?? []), witness]))
   }
-  for (const { key, operation, request } of aboutEvaluations(answers))
+  for (const { operation, request } of answers)
     if (operation === updateEvaluation.name)
-      for (const [setting, name] of Object.entries(sentAs))
+      for (const [setting, name] of Object.entries(sentAs)) {
+        const key = String(request['evalid'])
         add(setting, 'what /dcupdateeval was sent', { key, unit: key, value: request[name] })
+      }
   const byVin = Map.groupBy(evaluations, ({ body }) => comparable(valueAt(body, 'VIN') ?? ''))
   const decoded = answers
     .filter(({ operation }) => operation === decodeGcc.name)
@@ -169,10 +171,6 @@ function movedWitnesses(
   })
 }
 
-function aboutEvaluations(answers: readonly Answer[]) {
-  return answers.map((answer) => ({ key: String(answer.request['evalid']), ...answer }))
-}
-
 function decodedVehicle(body: unknown): KnownVehicle {
   const at = (path: string) => valueAt(body, `VehicleData.${path}`)
   return {
@@ -182,7 +180,7 @@ function decodedVehicle(body: unknown): KnownVehicle {
 }
 
 /** The worth of an answer for a value that was asked for, where another value gave none. */
-const askedBits = 20
+const answerBits = 20
 
 /** Plates and states by which an evaluation was found, and was not found under another one: without that, the service may not read them. */
 function requestedWitnesses(answers: readonly Answer[]): [string, Witness][] {
@@ -203,7 +201,7 @@ function requestedWitnesses(answers: readonly Answer[]): [string, Witness][] {
       const isStateRead = without.some(
         (other) => other.plate === plate && other.state !== state && other.state !== undefined,
       )
-      const witness = (value: unknown) => ({ key, value, unit: key, bits: askedBits })
+      const witness = (value: unknown) => ({ key, value, unit: key, bits: answerBits })
       return [
         ...(isPlateRead ? [['registration', witness(plate)] as [string, Witness]] : []),
         ...(state !== undefined && isStateRead

@@ -69,10 +69,10 @@ export const status: RunCommand = async (session, options) => {
     Object.values(inboxes).every(isInboxHealthy) &&
     Object.values(alerts).every(isAlertHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  const parts = { keys: keyDocuments(keys), names, jobs, alerts, links, webhooks, inboxes, spend }
-  session.result({ ...health, status: overall, ...parts }, () =>
+  const parts = { names, jobs, alerts, links, webhooks, inboxes, spend }
+  session.result({ ...health, status: overall, keys: keyDocuments(keys), ...parts }, () =>
     statusLines(
-      { health, keys, names, jobs, alerts, links, webhooks, inboxes, spend },
+      { health, keys, ...parts },
       { config: session.config, label: nameRooftops(rooftops) },
       options['all'] === true,
     ),

@@ -373,10 +373,7 @@ async function rescan(
   }
   const once = new Map(hits.map((hit) => [`${hit.table.name} ${hit.ctid}`, hit]))
   const results = Map.groupBy(once.values(), resultOf)
-  const count = (of: 'left' | 'others') => countByTable(results.get(of) ?? [])
+  const count = (of: 'left' | 'others') =>
+    addCounts(...(results.get(of) ?? []).map(({ table }) => ({ [table.name]: 1 })))
   return { tables: work.tables.length, left: count('left'), others: count('others') }
-}
-
-function countByTable(hits: readonly Hit[]): Counts {
-  return addCounts(...hits.map(({ table }) => ({ [table.name]: 1 })))
 }

@@ -109,7 +109,7 @@ export async function endBatch(
   detail: string | null,
 ): Promise<void> {
   await sql`
-    update ops.price_batch set state = ${state}, finished_at = now(), detail = ${storableDetail(detail)}
+    update ops.price_batch set state = ${state}, finished_at = now(), detail = ${detail === null ? null : storable(detail).slice(0, 400).toWellFormed()}
     where batch_no = ${batchNo} and finished_at is null`.execute(db)
 }
 
@@ -227,8 +227,4 @@ export async function readRunFaults(db: Db, job: SliceJob): Promise<string[]> {
     ...(missing > 0 ? [`${missing} vehicles are missing in the results`] : []),
     ...(duplicate > 0 ? [`${duplicate} vehicles are in the results more than once`] : []),
   ]
-}
-
-function storableDetail(detail: string | null): string | null {
-  return detail === null ? null : storable(detail).slice(0, 400).toWellFormed()
 }

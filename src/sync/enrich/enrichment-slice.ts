@@ -34,7 +34,8 @@ export async function requestDue(job: Job): Promise<SliceResult> {
   const tasks = await dueTasks(job, budget, began)
   const { answers, stopReason } = await requestUnlessParked(job, tasks)
   // Of some refusals only the other answers show whether the key is meant.
-  if (answers.some(isRefusal)) await context.storeKeyAnswers()
+  if (answers.some((one) => one.kind === 'failed' && one.refusedKey != null))
+    await context.storeKeyAnswers()
   const now = context.appraisal.clock.now()
   const store = async (tx: Tx, stored: readonly Answer[]) => {
     const screened = await screenAnswers(tx, job, stored)
@@ -64,10 +65,6 @@ export async function requestDue(job: Job): Promise<SliceResult> {
       'backfill budget used up; run the backfill again for the rest',
     )
   return result
-}
-
-function isRefusal(answer: Answer): boolean {
-  return answer.kind === 'failed' && answer.refusedKey != null
 }
 
 /** The questions that are due about the evaluations that are known now; those that the run itself brings in come on top. */

@@ -142,7 +142,7 @@ function sameName({ columns, sample }: Proposal): MappingQuestion[] {
         other.name.key === sampleColumn.name.key &&
         columns[other.index]!.field === null &&
         other.profile.filled > 0 &&
-        differs(sampleColumn, other),
+        sampleColumn.cells.some((cell, row) => cell.trim() !== other.cells[row]?.trim()),
     )
     if (others.length === 0) return []
     const positions = [sampleColumn, ...others].map((column) => `#${column.index + 1}`)
@@ -192,10 +192,6 @@ function reducedPrice({ columns, sample }: Proposal): MappingQuestion[] {
       },
     ]
   })
-}
-
-function differs(one: SampleColumn, other: SampleColumn): boolean {
-  return one.cells.some((cell, row) => cell.trim() !== other.cells[row]?.trim())
 }
 
 function noKey({ sample, columns }: Proposal): MappingQuestion {

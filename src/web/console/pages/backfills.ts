@@ -35,7 +35,7 @@ ${table({
     ...[numbers('Windows left'), numbers('Loaded'), 'Pace', 'Time left', ''],
   ],
   rows: found.map((one) => [
-    html`${link(one.runId, `/runs/${one.runId}`)} ${stateBadge(one)}${others(one)}`,
+    html`${link(one.runId, `/runs/${one.runId}`)} ${one.state === 'dead' ? badge('killed', 'bad') : statusBadge(one.state)}${others(one)}`,
     html`${instant(one.from, zone)} to ${instant(one.to, zone)}`,
     one.streams.join(', '),
     progress(one),
@@ -56,10 +56,6 @@ ${table({
 function timeLeft({ state, secondsLeft }: BackfillStatus): string {
   if (state !== 'running') return ''
   return secondsLeft === null ? 'not known yet' : durationText(secondsLeft)
-}
-
-function stateBadge({ state }: BackfillStatus): Html {
-  return state === 'dead' ? badge('killed', 'bad') : statusBadge(state)
 }
 
 function others({ resumes, resumedBy, isDetached }: BackfillStatus): Html {

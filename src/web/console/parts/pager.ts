@@ -23,6 +23,6 @@ export function olderLink(path: string, query: Query, label = 'Older'): Html {
 }
 
 /** A count that stopped at a limit: `more than 10,000`. */
-export function cappedText(count: number, cap = 10_000): string {
-  return count > cap ? `more than ${cap.toLocaleString('en')}` : count.toLocaleString('en')
+export function cappedText(count: number): string {
+  return count > 10_000 ? 'more than 10,000' : count.toLocaleString('en')
 }

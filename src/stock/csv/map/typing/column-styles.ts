@@ -207,7 +207,8 @@ function findStyles(
     if (question !== null) questions.push(question)
   }
   const odometer = watches.find(({ kind }) => kind === 'odometer')
-  const unit = odometer?.column.unit ?? defaultUnit(options)
+  const unit =
+    odometer?.column.unit ?? options.odometerUnit ?? (options.market === 'US' ? 'mi' : 'km')
   if (odometer) addIssue(odometer, unitFinding(odometer, mapping, unit))
   return { options, numbers, dates, odometerUnit: unit, issues, questions }
 }
@@ -318,10 +319,6 @@ function dateFinding(
     severity: 'warning',
     hint: `read ${order === 'day-first' ? 'with the day first' : 'with the month first'}, as is usual in the market ${options.market}; no date of the column proves it`,
   }
-}
-
-function defaultUnit({ odometerUnit, market }: TypingOptions): DistanceUnit {
-  return odometerUnit ?? (market === 'US' ? 'mi' : 'km')
 }
 
 /** A median above this is implausible; in the other unit it would be usual. */
