@@ -227,10 +227,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     fault: 'a stock list with a BOM, odd line ends and quotes, 1 GB, a wrong header, half of it',
     holds: 'imported completely or not at all',
     tests: [
-      [
-        `${csv}/round-trip.test.ts`,
-        'a table in any dialect, encoding and quirk is read exactly',
-      ],
+      [`${csv}/round-trip.test.ts`, 'a table in any dialect, encoding and quirk is read exactly'],
       [
         `${csv}/damaged-rows.test.ts`,
         'a file that is cut within a quoted cell has an issue on its last record',
