@@ -6,12 +6,12 @@ import { expect, test } from 'vitest'
 const script = fileURLToPath(new URL('type-list.ts', import.meta.url))
 /**
  * The heap in which a list of any length must be read. Without a limit the process grows by what the garbage collector leaves
- * (77 to 153 MB for the same list); with it by 36 to 38 MB for 120, 240 and 480 MB, and a list that stays in memory ends the process.
+ * (77 to 153 MB for the same list); with it by 36 to 52 MB for 60 to 480 MB, the more the slower the machine, and a list that stays in memory ends the process.
  */
 const heap = ['--max-old-space-size=64', '--max-semi-space-size=8']
 const mostGrown = 80
 /** MB; `FORECOURT_MEMORY_CSV_MB=1024` reads a whole GB instead. */
-const large = Number(process.env['FORECOURT_MEMORY_CSV_MB'] ?? 240)
+const large = Number(process.env['FORECOURT_MEMORY_CSV_MB'] ?? 120)
 
 /** Growth in MB of a separate process that reads and types a list of this size. */
 async function growthOver(megabytes: number): Promise<number> {
