@@ -72,6 +72,8 @@ export async function inTwoSessions<T>(
         throw error
       }
   }
+  // It is idle from the end of its last item until the second one has ended.
+  await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(snapshot.db)
   const { rows } = await sql<{ id: string }>`select pg_export_snapshot() as id`.execute(snapshot.db)
   const beside = inTransaction(
     snapshot.pool,
