@@ -70,6 +70,15 @@ async function start(
   }
 }
 
+/** The same, once a place is free: a reader who left gives it back a moment after the query has ended. */
+async function startFree(...of: Parameters<typeof start>): ReturnType<typeof start> {
+  for (;;) {
+    const file = await start(...of)
+    if ((await file.status()) !== 429) return file
+    await sleep(50)
+  }
+}
+
 test('while files are made slowly, pages answer and their connections are free', async () => {
   await using _slow = await reading('where public.gate()')
   const lock = await console.fixture.database.pool.connect()
@@ -119,14 +128,13 @@ test('after one of two has ended, whichever way, the next starts', {
   timeout: 60_000,
 }, async () => {
   await using _long = await reading('cross join generate_series(1, 200000)')
-  const first = await start('csv', 'engineer')
-  const second = await start('parquet', 'engineer')
-  await Promise.all([first.status(), second.status()])
+  const first = await startFree('csv', 'engineer')
+  const second = await startFree('parquet', 'engineer')
 
   const third = await console.get(`/reports/${view}?download=csv`)
   first.end()
   await expect.poll(working).toBe(1)
-  const fourth = await start('csv', 'engineer')
+  const fourth = await startFree('csv', 'engineer')
   const status = await fourth.status()
   for (const { end } of [second, fourth]) end()
 
@@ -137,7 +145,7 @@ test('after one of two has ended, whichever way, the next starts', {
 
 test('whoever leaves before the first row ends the query', async () => {
   await using _slow = await reading('where pg_sleep(300) is not null')
-  const { end } = await start('csv', 'viewer')
+  const { end } = await startFree('csv', 'viewer')
   await expect.poll(working).toBe(1)
 
   end()
