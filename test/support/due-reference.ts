@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { watchPpsr } from '#src/api/contract/appraisal/checks.ts'
 import type { Config } from '#src/app/config/read.ts'
-import { hoursToRefresh, pastAsks } from '#src/streams/vehicle-checks/due.ts'
+import { hoursToRefresh, pastNames } from '#src/streams/vehicle-checks/due.ts'
 import { vehicleChecksName } from '#src/streams/vehicle-checks/make-due.ts'
 import type { DueQuery, EnrichmentSettings, EnrichmentTask } from '#src/sync/enrich/enrichment.ts'
 import type { DueReason, DueScope, DueWindow } from '#src/sync/windows/due-windows.ts'
@@ -158,7 +158,7 @@ function listingsQuery(
         or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false)
         or (own.vin, kind.kind) in (select vin, check_kind from paid) as is_due
     from evaluation as own
-    cross join (values ('ppsr', ${pastAsks.ppsr}), ('car_history', ${pastAsks.car_history})) as kind (kind, ask)
+    cross join (values ('ppsr', ${pastNames.ppsr}), ('car_history', ${pastNames.car_history})) as kind (kind, ask)
     left join known on known.vin = own.vin and known.check_kind = kind.kind
     left join ops.enrichment_state as state on state.rooftop_id = ${id} and state.stream = ${vehicleChecksName}
       and state.eval_id = own.eval_id and state.ask = kind.ask`
@@ -176,16 +176,16 @@ function wanted(rooftop: Rooftop, ask: DueQuery): RawBuilder<unknown> {
       select listing.eval_id, vin, ${watchPpsr.name}, born_at, state.failures, null, false
       from listing left join ops.enrichment_state as state on state.rooftop_id = ${rooftop.id}
         and state.stream = ${vehicleChecksName} and state.eval_id = listing.eval_id and state.ask = ${watchPpsr.name}
-      where ${everything} and listing.ask = ${pastAsks.ppsr} and is_watched and not is_answered
+      where ${everything} and listing.ask = ${pastNames.ppsr} and is_watched and not is_answered
         and (is_asked or not is_due and not has_expiring_link)
         and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
     ) as asking
     -- "offset 0": for each task by index, else the planner reads every evaluation of the group.
-    where not exists (${newerAsker(rooftop, ask)} offset 0)`
+    where not exists (${newerEvaluationOfVin(rooftop, ask)} offset 0)`
 }
 
 /** A newer evaluation of the vehicle, which asks for all: its rooftop is asked about too, and its last call did not fail. */
-function newerAsker({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<unknown> {
+function newerEvaluationOfVin({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<unknown> {
   return sql`
     select from core.evaluation as newer
     where newer.group_id = ${groupId} and newer.vehicle_vin = asking.vin

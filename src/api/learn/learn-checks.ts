@@ -75,9 +75,9 @@ function idPairs(past: Fields, watched: Fields): [Field, Field][] {
     Field[],
     Field[],
   ]
-  const askedFor = ({ records }: Fields) =>
+  const byEvaluation = ({ records }: Fields) =>
     Map.groupBy(records, ({ answer }) => String(answer.request['evalid']))
-  const [inPast, inWatch] = [askedFor(past), askedFor(watched)]
+  const [inPast, inWatch] = [byEvaluation(past), byEvaluation(watched)]
   const isShared = (one: Field, other: Field) => {
     let bits = 0
     let several = false

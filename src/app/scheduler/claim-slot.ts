@@ -12,7 +12,7 @@ export interface Claim {
   readonly attempt: number
   readonly cause: 'schedule' | 'manual'
   readonly slot: Date | null
-  readonly madeUp: boolean
+  readonly isCatchUp: boolean
   /** Its session holds the lock that shows that the job run is alive. */
   readonly holder: pg.PoolClient
 }
@@ -206,7 +206,7 @@ async function resume(
     attempt: attempt + 1,
     cause: 'schedule',
     slot,
-    madeUp: true,
+    isCatchUp: true,
     holder,
   }
   await hold(claim)
@@ -229,8 +229,8 @@ interface NewRun extends SourceJob {
 async function insertJobRun(
   db: Db,
   { sourceId, jobName, slot, status, error }: NewRun,
-): Promise<Pick<Claim, 'fireId' | 'madeUp'> | undefined> {
-  const { rows } = await sql<Pick<Claim, 'fireId' | 'madeUp'>>`
+): Promise<Pick<Claim, 'fireId' | 'isCatchUp'> | undefined> {
+  const { rows } = await sql<Pick<Claim, 'fireId' | 'isCatchUp'>>`
     insert into ops.job_fire (job_name, cause, slot_at, status, error, host, process_id, made_up, claimed_at,
       finished_at, source_id)
     select ${jobName}, case when ${slot}::timestamptz is null then 'manual' else 'schedule' end, ${slot}::timestamptz,
@@ -239,7 +239,7 @@ async function insertJobRun(
       case when ${status}::text = 'skipped' then at end, ${sourceId}
     from clock_timestamp() as at
     on conflict (job_name, slot_at, source_id) do nothing
-    returning fire_id as "fireId", made_up as "madeUp"`.execute(db)
+    returning fire_id as "fireId", made_up as "isCatchUp"`.execute(db)
   return rows[0]
 }
 

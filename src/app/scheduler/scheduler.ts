@@ -145,7 +145,7 @@ class Scheduler {
   async #execute(job: PlannedJob, claim: Claim): Promise<void> {
     const { log } = this.#context
     const about = { job: job.name, fireId: claim.fireId, slot: claim.slot, attempt: claim.attempt }
-    log.info(about, `${job.name} starts${claim.madeUp ? ' for a missed slot' : ''}`)
+    log.info(about, `${job.name} starts${claim.isCatchUp ? ' for a missed slot' : ''}`)
     try {
       const { report } = await executeJobRun(this.#context, job, claim)
       const isGood = report.status === 'ok' || report.status === 'stopped'

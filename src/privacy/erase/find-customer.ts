@@ -177,13 +177,14 @@ async function findMentions(
     for (const term of carries) carried.add(term)
   }
   const dealerRows = hits.filter(isDealerRow)
-  const isAsked = new Set(requested.map(termId))
+  const requestedIds = new Set(requested.map(termId))
   const dealerNames = all.filter(
     (term) =>
-      !isAsked.has(termId(term)) && dealerRows.some((hit) => matchesTerms(hit, plainTerms([term]))),
+      !requestedIds.has(termId(term)) &&
+      dealerRows.some((hit) => matchesTerms(hit, plainTerms([term]))),
   )
   const isShared = (term: SearchTerm) =>
-    dealerNames.includes(term) || (!isAsked.has(termId(term)) && carried.has(termId(term)))
+    dealerNames.includes(term) || (!requestedIds.has(termId(term)) && carried.has(termId(term)))
   const terms = all.filter((term) => !isShared(term))
   const naming = plainTerms(terms)
   const named = hits.filter((hit) => matchesTerms(hit, naming))

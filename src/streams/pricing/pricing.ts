@@ -6,7 +6,7 @@ import {
   type EnrichmentAnswer,
   type EnrichmentTask,
 } from '../../sync/enrich/enrichment.ts'
-import { planAsks, requestDue } from '../../sync/enrich/enrichment-slice.ts'
+import { planRequests, requestDue } from '../../sync/enrich/enrichment-slice.ts'
 import {
   type Derivation,
   type PayloadRows,
@@ -81,7 +81,7 @@ export const pricing: Stream = {
     sync: bindSlice(prices, requestDue),
     retry: bindSlice(prices, requestDue),
   },
-  plan: async (scope) => await planAsks(prices, scope),
+  plan: async (scope) => await planRequests(prices, scope),
 }
 
 function symbolWarnings({ strangeSymbol, currency }: PriceRecord): readonly RecordWarning[] {

@@ -6,8 +6,8 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Tables } from '../../warehouse/db/tables.ts'
 import { vehicleChecksName } from './make-due.ts'
 
-/** The asks that list past checks, by kind. */
-export const pastAsks = {
+/** Names of the operations that list past checks, by kind. */
+export const pastNames = {
   ppsr: pastOperations.ppsr.name,
   car_history: pastOperations.car_history.name,
 } as const
@@ -50,7 +50,7 @@ export async function dueChecks(
   settings: EnrichmentSettings,
 ): Promise<EnrichmentTask[]> {
   const { limit, only, history } = ask
-  if (history !== null) return await neverAsked(db, rooftop, { ...ask, history }, settings)
+  if (history !== null) return await neverRequested(db, rooftop, { ...ask, history }, settings)
   const chosen = only === null ? wanted(rooftop, ask) : named(rooftop, only)
   const { rows } = await sql<EnrichmentTask>`
     with paid as materialized (${paidNotLoaded(rooftop)}),
@@ -87,9 +87,9 @@ function vehiclesQuery(
     where rooftop_id = ${id} and coalesce(completed_at, created_at) >= ${youngSince(runStart, settings)} and vehicle_vin is not null
       and (
         select count(*) from ops.enrichment_state as state
-        where ${ofStream} and state.eval_id = young.eval_id and ask = any(${Object.values(pastAsks)}::text[])
+        where ${ofStream} and state.eval_id = young.eval_id and ask = any(${Object.values(pastNames)}::text[])
           and (next_due_at <= ${runStart}) is not true and last_asked_at >= young.source_updated_at offset 0
-      ) < ${Object.values(pastAsks).length}
+      ) < ${Object.values(pastNames).length}
     union select vehicle_vin from ${state} where ${ofStream} and failures > 0
     union select vehicle_vin from ${state} where ${ofStream} and next_due_at = '-infinity'
     union select vin from core.watched_vins(${groupId}, ${runStart}) as vin
@@ -223,7 +223,7 @@ function listingsQuery(
         or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false)
         or (own.vin, kind.kind) in (select vin, check_kind from paid) as is_due
     from evaluation as own
-    cross join (values ('ppsr', ${pastAsks.ppsr}), ('car_history', ${pastAsks.car_history})) as kind (kind, ask)
+    cross join (values ('ppsr', ${pastNames.ppsr}), ('car_history', ${pastNames.car_history})) as kind (kind, ask)
     left join known on known.vin = own.vin and known.check_kind = kind.kind
     left join lateral (${questionState(id, sql`own.eval_id`, sql`kind.ask`)}) as state on true`
 }
@@ -250,19 +250,19 @@ function wanted(rooftop: Rooftop, ask: DueQuery): RawBuilder<unknown> {
       union all
       select listing.eval_id, vin, ${watchPpsr.name}, born_at, state.failures, null, false
       from listing left join lateral (${questionState(rooftop.id, sql`listing.eval_id`, sql`${watchPpsr.name}`)}) as state on true
-      where ${everything} and listing.ask = ${pastAsks.ppsr} and is_watched and not is_answered
+      where ${everything} and listing.ask = ${pastNames.ppsr} and is_watched and not is_answered
         and (is_asked or not is_due and not has_expiring_link)
         and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
     ) as asking
     -- "offset 0": for each task by index, else the planner reads every evaluation of the group.
-    where not exists (${newerAsker(rooftop, ask)} offset 0)`
+    where not exists (${newerEvaluationOfVin(rooftop, ask)} offset 0)`
 }
 
 /**
  * Listings of evaluations that were too old for checks.lookForNewDays when they were loaded, newest first. A newer evaluation of
  * the vehicle asks instead, unless it is as old and outside the span. None asks where there is an answer about the vehicle.
  */
-async function neverAsked(
+async function neverRequested(
   db: Kysely<Tables>,
   rooftop: Rooftop,
   ask: DueQuery & { readonly history: NonNullable<DueQuery['history']> },
@@ -274,7 +274,7 @@ async function neverAsked(
     select eval_id as "evalId", ask, born_at as "completedAt", false as again, null as "pollingSince", 0 as failures
     from (
       select eval_id, vehicle_vin as vin, coalesce(completed_at, created_at) as born_at, ask
-      from core.evaluation cross join unnest(${Object.values(pastAsks)}::text[]) as ask
+      from core.evaluation cross join unnest(${Object.values(pastNames)}::text[]) as ask
       where rooftop_id = ${rooftop.id} and vehicle_vin is not null and gone_at is null
     ) as asking
     where born_at >= ${history.from} and born_at < ${history.until} and born_at < ${youngSince}
@@ -284,7 +284,7 @@ async function neverAsked(
           and state.eval_id = known.eval_id and state.ask = asking.ask
         where known.group_id = ${rooftop.groupId} and known.vehicle_vin = asking.vin and state.last_asked_at > '-infinity'
           and (known.eval_id = asking.eval_id or state.outcome = 'answered'))
-      and not exists (${newerAsker(rooftop, ask)}
+      and not exists (${newerEvaluationOfVin(rooftop, ask)}
         and (coalesce(newer.completed_at, newer.created_at) < ${history.until}
           or coalesce(newer.completed_at, newer.created_at) >= ${youngSince}))
     order by born_at desc, eval_id, ask
@@ -293,7 +293,7 @@ async function neverAsked(
 }
 
 /** A newer evaluation of the vehicle, which asks for all: its rooftop is asked about too, and its last call did not fail. */
-function newerAsker({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<unknown> {
+function newerEvaluationOfVin({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<unknown> {
   return sql`
     select from core.evaluation as newer
     where newer.group_id = ${groupId} and newer.vehicle_vin = asking.vin

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { watchPpsr } from '../../api/contract/appraisal/checks.ts'
 import { defineEnrichment, type EnrichmentAnswer } from '../../sync/enrich/enrichment.ts'
-import { planAsks, requestDue } from '../../sync/enrich/enrichment-slice.ts'
+import { planRequests, requestDue } from '../../sync/enrich/enrichment-slice.ts'
 import {
   type Derivation,
   type DeriveOptions,
@@ -33,7 +33,7 @@ import {
   readRecord,
 } from './check-answers.ts'
 import { checkTables, readChecks, readNewChecks } from './check-rows.ts'
-import { daysUntilDue, dueChecks, pastAsks, savedCalls } from './due.ts'
+import { daysUntilDue, dueChecks, pastNames, savedCalls } from './due.ts'
 import { type LoadedChecks, loadChecks } from './load-checks.ts'
 import { countAsWatchCheck, makeDue, vehicleChecksName as name, relistReports } from './make-due.ts'
 import { type CheckRow, mergeLists, type StoredChecks } from './merge.ts'
@@ -47,7 +47,7 @@ import {
 const checks = defineEnrichment<CheckRecord>({
   name,
   asks: Object.keys(checkOperations),
-  alsoAnswers: { [pastAsks.ppsr]: watchPpsr.name },
+  alsoAnswers: { [pastNames.ppsr]: watchPpsr.name },
   // Every answer is complete.
   polling: { everySeconds: 15, maxWaitSeconds: 0 },
 
@@ -88,7 +88,7 @@ export const vehicleChecks: Stream = {
   slices: {
     ...{ sync: requestChecks, backfill: requestChecks, retry: requestChecks, links: requestChecks },
   },
-  plan: async (scope) => await planAsks(checks, scope),
+  plan: async (scope) => await planRequests(checks, scope),
 }
 
 /** Loads the answers, and makes due what they show to be out of date. */
@@ -114,7 +114,7 @@ async function loadAnswers(
   const searched = vinsWhere(({ kind }) => kind === 'ppsr')
   await countAsWatchCheck(db, groupId, searched, runId)
   const unlisted = vinsWhere((_, { needsListing }) => needsListing)
-  await makeDue(db, pastAsks.ppsr, groupId, unlisted)
+  await makeDue(db, pastNames.ppsr, groupId, unlisted)
   const changed = vinsWhere(({ kind }, one) => kind !== 'car_history' && one.statusChanged)
   await relistReports(db, groupId, changed)
   return answers.map((answer) => {

@@ -13,9 +13,15 @@ import { commitSlice, readRunStream } from '../run/commit-slice.ts'
 import { untriedKeys } from '../run/retry-slice.ts'
 import { type Counts, isHistory, type Run } from '../run/run-ledger.ts'
 import type { CallPlan, PlanScope, SliceJob, SliceResult } from '../run/stream.ts'
-import { type Answer, type AskResult, requestAll, type StopReason } from './ask-source.ts'
 import { type DueQuery, type Enrichment, type EnrichmentTask, taskKey } from './enrichment.ts'
-import { type AskSpan, nextPollAt, park, parkedUntil, recordAnswers } from './enrichment-state.ts'
+import {
+  nextPollAt,
+  park,
+  parkedUntil,
+  type RequestSpan,
+  recordAnswers,
+} from './enrichment-state.ts'
+import { type Answer, type RequestResult, requestAll, type StopReason } from './request-all.ts'
 
 /** Evaluations that a slice asks about, at most. */
 const tasksPerSlice = 200
@@ -68,7 +74,7 @@ export async function requestDue(job: Job): Promise<SliceResult> {
 }
 
 /** The questions that are due about the evaluations that are known now; those that the run itself brings in come on top. */
-export async function planAsks(
+export async function planRequests(
   enrichment: Enrichment,
   { db, config, run, rooftop, siblings }: PlanScope,
 ): Promise<CallPlan> {
@@ -124,7 +130,10 @@ async function savedCalls({ db }: Tx, { context, run, stream, rooftop }: Job): P
 }
 
 /** Asks about the tasks, unless the key's quota is used up. */
-async function requestUnlessParked(job: Job, tasks: readonly EnrichmentTask[]): Promise<AskResult> {
+async function requestUnlessParked(
+  job: Job,
+  tasks: readonly EnrichmentTask[],
+): Promise<RequestResult> {
   if (tasks.length === 0) return { answers: [], stopReason: null }
   const parked = await parkedUntil(job.context.db, job, job.context.appraisal.clock.now())
   if (parked === null) return await requestAll(job, tasks)
@@ -133,7 +142,7 @@ async function requestUnlessParked(job: Job, tasks: readonly EnrichmentTask[]): 
 
 /** What follows the slice: the stream ends with a reason, more is due now, an answer is awaited, or the stream is done. */
 function whatNext(
-  { answers, stopReason }: AskResult,
+  { answers, stopReason }: RequestResult,
   isMore: boolean,
   pollAt: Date | null,
   now: Date,
@@ -159,7 +168,7 @@ async function writeAnswers(
   tx: Tx,
   job: Job,
   answers: readonly Answer[],
-  span: AskSpan,
+  span: RequestSpan,
 ): Promise<Partial<Counts>> {
   const { stream, rooftop, run } = job
   const answered = answers.filter((answer) => answer.kind === 'answered')
@@ -211,8 +220,8 @@ async function writeAnswers(
 async function saveChangedPayloads(tx: Tx, job: Job, answered: readonly Answered[]): Promise<void> {
   const { context, stream, rooftop, run } = job
   const { appraisal: wire } = context.config.wire
-  for (const [ask, ofAsk] of Map.groupBy(answered, ({ task }) => task.ask)) {
-    const payloads = ofAsk.map(({ task, body, text, fetchedAt }) => ({
+  for (const [ask, ofOperation] of Map.groupBy(answered, ({ task }) => task.ask)) {
+    const payloads = ofOperation.map(({ task, body, text, fetchedAt }) => ({
       naturalKey: String(task.evalId),
       text,
       fetchedAt,
@@ -277,14 +286,14 @@ async function dueTasks(job: Job, budget: number, now: Date): Promise<Enrichment
     evalId: null,
     scope: run.mode === 'links' ? 'links' : 'all',
     history: runHistory(run),
-    siblings: await askableRooftops(job),
+    siblings: await rooftopsThatAnswer(job),
   } as const
   return await stream.due(context.db, rooftop, ask, context.config)
 }
 
 /** Rooftops of the group that this run asks for as well, and that answered last time. A rooftop whose key fails does not stop the
  *  others. */
-async function askableRooftops({
+async function rooftopsThatAnswer({
   context,
   run,
   stream,

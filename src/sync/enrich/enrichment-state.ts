@@ -4,8 +4,8 @@ import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { daySeconds } from '../../values/window.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import type { SliceJob } from '../run/stream.ts'
-import type { Answer } from './ask-source.ts'
 import type { Enrichment, EnrichmentTask } from './enrichment.ts'
+import type { Answer } from './request-all.ts'
 
 const hourMs = 3_600_000
 /** Margin so that a night that starts a little earlier than the last one still finds everything due. */
@@ -45,7 +45,7 @@ export async function park(
 }
 
 /** When a slice sent its requests, by the source's clock. */
-export interface AskSpan {
+export interface RequestSpan {
   /** Before the first request. Any later edit is new to us. */
   readonly began: Date
   /** After the last answer. */
@@ -58,7 +58,7 @@ export async function recordAnswers(
   tx: Tx,
   job: SliceJob<Enrichment>,
   answers: readonly Answer[],
-  { began, now }: AskSpan,
+  { began, now }: RequestSpan,
 ): Promise<ReadonlySet<number>> {
   if (answers.length === 0) return new Set()
   const refused = await readRefused(tx, job, answers)

@@ -17,7 +17,7 @@ import type { Run } from '../run/run-ledger.ts'
 import type { Stream } from '../run/stream.ts'
 import { type DueReason, type DueWindow, dueWindows, recheckSince } from '../windows/due-windows.ts'
 import type { StoredRecord, WindowedRecords } from '../windows/windowed-records.ts'
-import { type NextAsk, readAsks } from './next-asks.ts'
+import { type NextRequest, readNextRequests } from './next-requests.ts'
 
 // When a record was last read, why, and when it is read again. All times are those of the source's clock, which decides what is
 // due. The rules are the pipeline's own functions, called for a run that has not started.
@@ -89,7 +89,7 @@ export interface ReadTimes {
   /** The newest sync or backfill of the rooftop. */
   readonly lastRun: LastRun | null
   /** What the other streams ask about it. */
-  readonly asks: readonly NextAsk[]
+  readonly asks: readonly NextRequest[]
 }
 
 export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): Promise<ReadTimes> {
@@ -118,7 +118,7 @@ export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): P
       ownedRecord === null || ownedRecord.gone ? null : lastTurn(ownedRecord, lastRead, window),
     isPutOff: window !== null && window.rereadAt < window.listedAt,
     customerErasedAt: erasedAt(suppressed, facts.id),
-    asks: await readAsks(db, { ...scope, rooftop }, facts.id),
+    asks: await readNextRequests(db, { ...scope, rooftop }, facts.id),
   }
 }
 

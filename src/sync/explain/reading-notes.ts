@@ -1,4 +1,4 @@
-import type { NextAsk } from './next-asks.ts'
+import type { NextRequest } from './next-requests.ts'
 import type { Provenance } from './provenance.ts'
 
 const lastReadReasons = {
@@ -63,7 +63,7 @@ export function readingNotes(entry: Provenance, clock: Clock): ReadingNote[] {
     ...(customerErasedAt === null
       ? []
       : [line('erased', `customer since ${timeText(customerErasedAt)}: left out of every read`)]),
-    ...entry.asks.map((ask) => line('next ask', nextAskText(ask, clock))),
+    ...entry.asks.map((ask) => line('next ask', nextRequestText(ask, clock))),
   ]
 }
 
@@ -124,8 +124,8 @@ function nextReadText(entry: Provenance, clock: Clock): string {
   }
 }
 
-function nextAskText(
-  { stream, ask, lastAskedAt, outcome, detail, nextAt, parkedUntil }: NextAsk,
+function nextRequestText(
+  { stream, ask, lastAskedAt, outcome, detail, nextAt, parkedUntil }: NextRequest,
   clock: Clock,
 ) {
   const { timeText } = clock

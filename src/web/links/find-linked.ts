@@ -12,7 +12,7 @@ interface Found {
   readonly rooftopName: string
   readonly groupId: number
   /** Dealer group of the rooftop that the click names; null: it names none, or one that is unknown. */
-  readonly askedGroupId: number | null
+  readonly requestedGroupId: number | null
   readonly evalId: number
 }
 
@@ -34,7 +34,7 @@ export type FoundPhoto = Found & { readonly photoId: number; readonly isGone: bo
 export async function findPdfs(db: Db, config: Config, request: LinkRequest): Promise<FoundPdf[]> {
   const { rows } = await sql<FoundPdf>`
     select checked.rooftop_id as "rooftopId", rooftop_uid as "rooftopUid", rooftop_name as "rooftopName",
-      checked.group_id as "groupId", ${requestedGroup(request)} as "askedGroupId", checked.eval_id as "evalId", vin,
+      checked.group_id as "groupId", ${requestedGroup(request)} as "requestedGroupId", checked.eval_id as "evalId", vin,
       check_kind as kind, check_ref as ref, url, expires_at as "expiresAt", gone_at is not null as "isGone",
       exists (select from pii.suppressed_evaluation as erased
         where erased.group_id = checked.group_id and erased.eval_id = checked.eval_id and scope = 'customer') as "isErased"
@@ -59,7 +59,7 @@ export async function findPhotos(
   if (!/^\d{1,15}$/.test(request.id)) return []
   const { rows } = await sql<FoundPhoto>`
     select distinct on (rooftop_uid) rooftop_id as "rooftopId", rooftop_uid as "rooftopUid",
-      rooftop_name as "rooftopName", rooftop.group_id as "groupId", ${requestedGroup(request)} as "askedGroupId",
+      rooftop_name as "rooftopName", rooftop.group_id as "groupId", ${requestedGroup(request)} as "requestedGroupId",
       photo.eval_id as "evalId", photo_id as "photoId", evaluation.gone_at is not null as "isGone"
     from core.photo join core.rooftop using (rooftop_id)
     left join core.evaluation using (rooftop_id, eval_id)
@@ -74,7 +74,7 @@ export function chooseOne<F extends Found>(
   { rooftopUid }: LinkRequest,
 ): { readonly one: F } | { readonly outcome: LinkOutcome } {
   const rooftopLinks = found.filter((row) => row.rooftopUid === rooftopUid)
-  const ofGroup = found.filter((row) => row.groupId === row.askedGroupId)
+  const ofGroup = found.filter((row) => row.groupId === row.requestedGroupId)
   const meant = rooftopUid === null ? found : rooftopLinks.length > 0 ? rooftopLinks : ofGroup
   const [one] = meant
   if (one === undefined) return { outcome: { is: 'unknown' } }

@@ -86,10 +86,10 @@ test.each(fields)(
         readings.map(({ name }) => name),
       )
       const answered = await typeBook(list, maps(`${field}:numbers`))
-      const isAsked = `${readings}` === `${field}:numbers,${field}:shown`
+      const isQuestion = `${readings}` === `${field}:numbers,${field}:shown`
       const found = valuesOf(answered, field)
       const isRight = JSON.stringify(found) === JSON.stringify(expected(field))
-      if (!isAsked || !isRight || answered.questions.length > 0)
+      if (!isQuestion || !isRight || answered.questions.length > 0)
         wrong.push([format, readings, found])
     }
 

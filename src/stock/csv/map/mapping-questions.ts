@@ -60,8 +60,8 @@ function contradicted({
       const isOpen = isFree(columns[column]!) && !overrides.columns.has(column)
       if (!isOpen || source !== 'header' || !isStockField(field) || used.has(field)) return false
       const hasDigits = isVital(field) && sample[column]!.profile.share.digits >= 0.3
-      const isAsked = isPlainName || hasDigits || confidence >= minConfidence
-      return isAsked && confidence < certainConfidence && isFilled(sample[column]!)
+      const isQuestion = isPlainName || hasDigits || confidence >= minConfidence
+      return isQuestion && confidence < certainConfidence && isFilled(sample[column]!)
     })
     .map(({ column, field, evidence }) =>
       withOutcome(field, lowConfidence(field, sample[column]!, sample, evidence)),

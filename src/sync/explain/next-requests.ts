@@ -7,7 +7,7 @@ import { parkedUntil } from '../enrich/enrichment-state.ts'
 import type { Stream } from '../run/stream.ts'
 
 /** The rooftop whose record is asked about, its siblings among `rooftops`, and the source's time. */
-interface AskScope {
+interface RequestScope {
   readonly config: Config
   readonly streams: readonly Stream[]
   readonly rooftop: RooftopRow
@@ -16,7 +16,7 @@ interface AskScope {
 }
 
 /** One question of an enrichment stream about a record: its last answer, and when it is asked again. */
-export interface NextAsk {
+export interface NextRequest {
   readonly stream: string
   readonly ask: string
   readonly lastAskedAt: Date | null
@@ -28,7 +28,7 @@ export interface NextAsk {
   readonly parkedUntil: Date | null
 }
 
-interface AskState {
+interface RequestState {
   readonly ask: string
   readonly lastAskedAt: Date | null
   readonly outcome: string
@@ -37,12 +37,16 @@ interface AskState {
 }
 
 /** What the enrichment streams have asked about the record, and when they ask next. */
-export async function readAsks(db: Db, scope: AskScope, id: number): Promise<NextAsk[]> {
-  const found: NextAsk[] = []
+export async function readNextRequests(
+  db: Db,
+  scope: RequestScope,
+  id: number,
+): Promise<NextRequest[]> {
+  const found: NextRequest[] = []
   for (const { enrichment: stream } of scope.streams) {
     if (stream === undefined || !stream.serves(scope.rooftop)) continue
-    const states = await readAskStates(db, stream, scope.rooftop, id)
-    const due = await dueAsks(db, stream, scope, id)
+    const states = await readRequestStates(db, stream, scope.rooftop, id)
+    const due = await dueRequests(db, stream, scope, id)
     const parked = await parkedUntil(db, { stream, rooftop: scope.rooftop }, scope.now)
     for (const ask of stream.asks) {
       const state = states.find((one) => one.ask === ask)
@@ -56,14 +60,14 @@ export async function readAsks(db: Db, scope: AskScope, id: number): Promise<Nex
   return found
 }
 
-async function readAskStates(
+async function readRequestStates(
   db: Db,
   { name }: Enrichment,
   { id: rooftopId }: RooftopRow,
   id: number,
-): Promise<readonly AskState[]> {
+): Promise<readonly RequestState[]> {
   // A state that moved here with its record may hold -infinity: never.
-  const { rows } = await sql<AskState>`
+  const { rows } = await sql<RequestState>`
     select ask, case when isfinite(last_asked_at) then last_asked_at end as "lastAskedAt", outcome, detail,
       case when isfinite(next_due_at) then next_due_at end as "nextDueAt"
     from ops.enrichment_state where rooftop_id = ${rooftopId} and stream = ${name} and eval_id = ${id}`.execute(
@@ -73,10 +77,10 @@ async function readAskStates(
 }
 
 /** What the next run would ask, had it no budget. */
-async function dueAsks(
+async function dueRequests(
   db: Db,
   stream: Enrichment,
-  { rooftop, rooftops, config, now }: AskScope,
+  { rooftop, rooftops, config, now }: RequestScope,
   id: number,
 ): Promise<ReadonlySet<string>> {
   const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId)

@@ -1,7 +1,7 @@
 import type { KyselyPlugin } from 'kysely'
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { readAsks } from '#src/sync/explain/next-asks.ts'
+import { readNextRequests } from '#src/sync/explain/next-requests.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { openFixture } from '../support/fixture.ts'
 
@@ -63,7 +63,7 @@ test('what is asked next about an evaluation is what the next run asks, read wit
       const counter = new RowCounter()
       const scope = { config, streams: allStreams, rooftop, rooftops, now: at }
 
-      const asks = await readAsks(db.withPlugin(counter), scope, id)
+      const asks = await readNextRequests(db.withPlugin(counter), scope, id)
 
       mostRows = Math.max(mostRows, counter.count)
       const found = asks.filter(({ nextAt }) => nextAt?.getTime() === at.getTime())

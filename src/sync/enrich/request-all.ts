@@ -42,7 +42,7 @@ export interface StopReason {
 }
 
 /** All answers of a slice, and why it stopped asking before the end, if it did. */
-export interface AskResult {
+export interface RequestResult {
   readonly answers: readonly Answer[]
   readonly stopReason: StopReason | null
 }
@@ -59,7 +59,7 @@ const failuresAllowed = 8
 export async function requestAll(
   job: SliceJob<Enrichment>,
   tasks: readonly EnrichmentTask[],
-): Promise<AskResult> {
+): Promise<RequestResult> {
   const { concurrency } = job.context.config.http
   let everAnswered: boolean | undefined
   const limit = pLimit(concurrency)
@@ -68,7 +68,7 @@ export async function requestAll(
   let failures = 0
   let forbidden = 0
   let stopReason: StopReason | null = null
-  const askTask = async (task: EnrichmentTask): Promise<void> => {
+  const requestTask = async (task: EnrichmentTask): Promise<void> => {
     if (stopReason !== null) return
     try {
       answers.push(await requestOne(job, task, whileWaiting))
@@ -103,7 +103,7 @@ export async function requestAll(
       }
     }
   }
-  const settled = await Promise.allSettled(tasks.map((task) => limit(askTask, task)))
+  const settled = await Promise.allSettled(tasks.map((task) => limit(requestTask, task)))
   for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
   return { answers, stopReason }
 }
