@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL('type-list.ts', import.meta.url))
 const heap = ['--max-old-space-size=64', '--max-semi-space-size=8']
 const mostGrown = 80
 /** MB; `FORECOURT_MEMORY_CSV_MB=1024` reads a whole GB instead. */
-const large = Number(process.env['FORECOURT_MEMORY_CSV_MB'] ?? 120)
+const large = Number(process.env['FORECOURT_MEMORY_CSV_MB'] ?? 80)
 
 /** Growth in MB of a separate process that reads and types a list of this size. */
 async function growthOver(megabytes: number): Promise<number> {
