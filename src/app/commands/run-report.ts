@@ -6,6 +6,7 @@ import { runStreams } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
 import { listText } from '../../values/text.ts'
 import { refusalWords } from '../../web/morning/key-words.ts'
+import { missingNamesText, readMissingNames } from '../../web/morning/missing-names.ts'
 import { nameRooftops } from '../config/choose-rooftops.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
 import type { Session } from './session.ts'
@@ -20,8 +21,22 @@ export async function runAndReport(
 ): Promise<number> {
   const report = await runStreams(context, request)
   const { rooftops } = request
-  session.result(report, () => reportLines(report, { config: session.config, rooftops }))
+  const names = await missingNamesLines(context, report)
+  session.result(report, () => [
+    ...reportLines(report, { config: session.config, rooftops }),
+    ...names,
+  ])
   return runExitCode(report)
+}
+
+/** What a run that loaded evaluations says of columns that stay empty. */
+export async function missingNamesLines(
+  { db, config }: Context,
+  { streams }: RunReport,
+): Promise<string[]> {
+  if ((streams['evaluations']?.inserted ?? 0) === 0) return []
+  const missing = await readMissingNames(db, config.wire)
+  return missing === null ? [] : wrap(missingNamesText(missing))
 }
 
 /** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */

@@ -8,6 +8,7 @@ import { utcText } from '../../values/instant.ts'
 import { listText, plural } from '../../values/text.ts'
 import type { LinkStatus } from '../../web/links/link-status.ts'
 import { keyTitle, refusalWords } from '../../web/morning/key-words.ts'
+import type { MissingNames } from '../../web/morning/missing-names.ts'
 import type { WebhookStatus } from '../../web/webhook/webhook-status.ts'
 import type { Spend } from '../billing/spend.ts'
 import type { Config } from '../config/read.ts'
@@ -19,6 +20,8 @@ export interface Status {
   readonly health: WarehouseStatus
   readonly keys: readonly KeyState[]
   readonly names: readonly MovedName[]
+  /** A service may lack some, so they miss no objective. */
+  readonly missingNames: MissingNames | null
   readonly jobs: Readonly<Record<string, JobStatus>>
   readonly alerts: Readonly<Record<string, AlertStatus>>
   readonly links: LinkStatus

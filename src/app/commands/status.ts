@@ -17,6 +17,7 @@ import { otherSource } from '../../warehouse/db/run-source.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { readLinkStatus } from '../../web/links/link-status.ts'
+import { missingNamesText, readMissingNames } from '../../web/morning/missing-names.ts'
 import { readWebhookStatus, type WebhookStatus } from '../../web/webhook/webhook-status.ts'
 import { type BilledCall, readSpend, type Spend } from '../billing/spend.ts'
 import { chooseRooftops, nameRooftops } from '../config/choose-rooftops.ts'
@@ -60,6 +61,7 @@ export const status: RunCommand = async (session, options) => {
   const alerts = await readAlertStatuses(db, session.config)
   const keys = await readKeyStates(db, session.config)
   const names = await readMovedNames(db, allStreams, session.config)
+  const missingNames = await readMissingNames(db, session.config.wire)
   const isGood =
     health.status === 'ok' &&
     links.status === 'ok' &&
@@ -69,7 +71,7 @@ export const status: RunCommand = async (session, options) => {
     Object.values(inboxes).every(isInboxHealthy) &&
     Object.values(alerts).every(isAlertHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  const parts = { names, jobs, alerts, links, webhooks, inboxes, spend }
+  const parts = { names, missingNames, jobs, alerts, links, webhooks, inboxes, spend }
   session.result({ ...health, status: overall, keys: keyDocuments(keys), ...parts }, () =>
     statusLines(
       { health, keys, ...parts },
@@ -106,6 +108,9 @@ function statusLines(status: Status, naming: Naming, isAll: boolean): string[] {
   const causes = findCauses(status, naming)
   return [
     ...headLines(status, causes.length),
+    ...(status.missingNames === null
+      ? []
+      : ['', ...wrap(missingNamesText(status.missingNames), { hang: 2 })]),
     ...causes.flatMap(({ what, why, cure }) => [
       '',
       ...wrap(what, { hang: 2 }),

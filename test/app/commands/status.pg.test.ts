@@ -1,10 +1,21 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import { otherNames } from '#src/sandbox/other-names.ts'
+import { startSandbox } from '#src/sandbox/server.ts'
 import { allStreams } from '#src/streams/all.ts'
+import { defaultWire } from '#src/values/wire.ts'
 import { openChildFixture } from '../../support/child-fixture.ts'
+import { runInProcess } from '../../support/cli.ts'
+import { createTestDatabase } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { smallFixture } from './sync-fixture.ts'
 
 /** Without its line breaks. */
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ')
+const now = new Date('2026-03-10T06:30:00Z')
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
 
 test('status --json of a good warehouse has the shape of the contract, exit 0', async () => {
@@ -29,6 +40,7 @@ test('status --json of a good warehouse has the shape of the contract, exit 0', 
       },
     },
     running: [],
+    missingNames: null,
     jobs: {},
     links: {},
     spend: {},
@@ -133,4 +145,40 @@ test('status names a new time zone for a month', async () => {
     /: time zone changed from UTC to Australia\/Sydney at 20\d\d-.*; its local days and sums were calculated again/,
   )
   expect(old.stdout).not.toContain('time zone')
+})
+
+test('columns that no answer fills are named by the sync that loads them, and by status until the config has their names', async () => {
+  const { wire: theirs, decoys } = otherNames(10)
+  const wire = {
+    ...theirs,
+    appraisal: { ...theirs.appraisal, evalList: defaultWire.appraisal.evalList },
+  }
+  const size = { seed: 10, rooftops: 2, evaluations: 60, days: 20, now }
+  await using sandbox = await startSandbox({
+    ...{ ...size, wire, decoys, clock: new VirtualClock({ start: now, frozen: true }) },
+  })
+  await using database = await createTestDatabase()
+  await using folder = await temporaryFolder()
+  const run = async (words: readonly string[], settings = {}) => {
+    const config = {
+      ...{ ...sandbox.clientConfig(), warehouse: { url: database.url } },
+      ...{ sync: { start: '2026-02-18' }, ...settings },
+    }
+    await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
+    return await runInProcess(words, { cwd: folder.path })
+  }
+
+  const first = await run(['sync', 'evaluations'])
+  const again = await run(['sync', 'evaluations'])
+  const text = await run(['status'])
+  const { missingNames } = JSON.parse((await run(['status', '--json'])).stdout)
+  const corrected = JSON.parse((await run(['status', '--json'], { wire })).stdout)
+
+  const reported = /1\d of 18 columns of evaluations are empty/
+  expect([first.code, again.code]).toEqual([0, 0])
+  expect(flat(first.stdout)).toMatch(reported)
+  expect(again.stdout).not.toContain('columns')
+  expect(flat(text.stdout)).toMatch(reported)
+  expect(missingNames).toMatchObject({ names: expect.arrayContaining(['make']), configured: 18 })
+  expect(corrected.missingNames).toBe(null)
 })

@@ -11,14 +11,13 @@ import {
 import { readCauses } from '../../../sync/explain/quarantine-list.ts'
 import { retriableBy } from '../../../sync/records/retry-quarantined.ts'
 import type { KeyState } from '../../../sync/run/key-states.ts'
-import type { JsonPath } from '../../../values/json-path.ts'
 import { listText, plural } from '../../../values/text.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../../warehouse/db/run-source.ts'
 import { readSourceNow } from '../../../warehouse/db/source-now.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { readExpiringLinks } from '../../links/link-status.ts'
+import { missingNamesQuery, toMissingNames } from '../../morning/missing-names.ts'
 import type { Problem } from '../../morning/problems.ts'
-import { evaluationRecords } from '../evaluation/payloads.ts'
 import type { JobFigures } from '../jobs/read-jobs.ts'
 
 interface Sources {
@@ -207,46 +206,25 @@ async function watchProblems(db: Db): Promise<Problem[]> {
   ]
 }
 
-/** From how many evaluations on, and how many names of them at least must be missing. */
-const enoughEvaluations = 20
-const manyNames = 5
-
-/** Names of `wire.appraisal.evaluation` that no evaluation had: their columns are empty. Also fields that newer answers do not have. */
+/** Names that no evaluation had, and fields that newer answers do not have. */
 async function nameProblems(db: Db, config: Config): Promise<Problem[]> {
-  const { wire } = config
-  const names = Object.entries<JsonPath>(wire.appraisal.evaluation)
-  const paths = names.flatMap(([name, configured]) =>
-    [configured].flat().map((path) => [name, path]),
-  )
   const { rows } = await sql<{
-    missing: string[] | null
-    since: Date | null
+    missing: Parameters<typeof toMissingNames>[0]
     moved: MovedRow[] | null
   }>`
-    with evaluations as (
-      select min(first_seen_at) as since from ops.field_drift
-      where stream = ${evaluationRecords.name} and json_path = 'EvalID' having sum(seen) >= ${enoughEvaluations}
-    ), name as (
-      select setting, bool_or(exists (
-        select from ops.field_drift
-        where stream = ${evaluationRecords.name} and replace(json_path, '[]', '') = path and json_type <> 'null')) as is_seen
-      from unnest(${paths.map(([name]) => name)}::text[], ${paths.map(([, path]) => path)}::text[]) as configured (setting, path)
-      group by setting
-    )
-    select array_agg(setting order by setting) filter (where not is_seen) as missing, since, (
+    select (select to_jsonb(missing) from (${missingNamesQuery(config.wire)}) as missing) as missing, (
       select jsonb_agg(to_jsonb(moved_field) || jsonb_build_object('uid', rooftop_uid)) from ops.moved_field join core.rooftop using (rooftop_id)
-    ) as moved
-    from name cross join evaluations group by since`.execute(db)
-  const [found] = rows
-  const { missing = null, since = null } = found ?? {}
-  const moved = movedProblems(groupMoved(found?.moved ?? [], allStreams, config), config)
-  if (missing === null || missing.length < manyNames) return moved
+    ) as moved`.execute(db)
+  const moved = movedProblems(groupMoved(rows[0]!.moved ?? [], allStreams, config), config)
+  const missing = toMissingNames(rows[0]!.missing, config.wire)
+  if (missing === null) return moved
+  const { names, configured, since } = missing
   return [
     ...moved,
     {
       ...{ rank: 4, word: 'Names', tone: 'warn', since },
-      what: `${missing.length} of ${plural(names.length, 'column')} of evaluations`,
-      detail: listText(missing, 3),
+      what: `${names.length} of ${plural(configured, 'column')} of evaluations`,
+      detail: listText(names, 3),
       why: 'No evaluation had the fields that wire.appraisal.evaluation names: the service may use other names.',
       link: { label: 'Show the names', path: '/names' },
     },
