@@ -14,7 +14,7 @@ import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts
 import { unexaminedGroups } from '../../api/learn/unexamined.ts'
 import { openServices } from '../../api/sources/open-services.ts'
 import { errorText, SyncError, UsageError } from '../../errors.ts'
-import { plural } from '../../values/text.ts'
+import { listText, plural } from '../../values/text.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
@@ -23,6 +23,7 @@ import type { RunCommand } from './command.ts'
 import { readFiles } from './recorded-files.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
+import { wrap } from './wrap.ts'
 
 /** What the names were learnt from. */
 interface Learnt {
@@ -213,12 +214,18 @@ function showFindings(
     ),
     '',
     ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines, '']),
-    open.length === 0
-      ? 'Nothing has to be changed.'
-      : `${plural(open.length, 'setting')} must be changed, or decided: nothing is at the configured path.`,
+    ...(open.length === 0 ? ['Nothing has to be changed.'] : wrap(openText(open))),
   ])
   edit?.write()
   return open.length === 0 ? 0 : 1
+}
+
+function openText(open: readonly Finding[]): string {
+  const names = listText(
+    open.map(({ setting }) => `wire.${setting}`),
+    5,
+  )
+  return `${plural(open.length, 'setting')} must be changed, or decided: ${names}. --write sets those with another path that is proved (elsewhere). For the others see an answer ("forecourt api geteval --rooftop <uid> --evalid <id>"), and set the path in the config.`
 }
 
 /** The edit of the config file that sets what is proved. Nothing is written yet. */
