@@ -27,8 +27,10 @@ select
   e.user_price_count,
   e.version_no,
   e.first_loaded_at,
-  e.last_changed_at
-from core.evaluation as e;
+  e.last_changed_at,
+  a.price_outcome
+from core.evaluation as e
+left join core.agg_appraisal as a on a.rooftop_id = e.rooftop_id and a.eval_id = e.eval_id;
 
 comment on view mart.fact_evaluation is 'Appraisals with their current values. | grain: one row per evaluation | key: evaluation_key | history: current state; earlier ones in fact_evaluation_change | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.fact_evaluation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id';
@@ -58,3 +60,4 @@ comment on column mart.fact_evaluation.user_price_count is 'Prices that users en
 comment on column mart.fact_evaluation.version_no is 'Number of contents observed so far, including this one | unit: count | source: core.evaluation.version_no';
 comment on column mart.fact_evaluation.first_loaded_at is 'First loaded into this warehouse | unit: instant in UTC | source: core.evaluation.first_loaded_at';
 comment on column mart.fact_evaluation.last_changed_at is 'Last changed in this warehouse | unit: instant in UTC | source: core.evaluation.last_changed_at';
+comment on column mart.fact_evaluation.price_outcome is 'Guide price of one that is completed and not gone: priced, or how the last request ended: skipped (cannot be priced), rejected (answer in quarantine), failed (no answer), processing (polled), answered (no price); null: never requested | unit: text | source: core.agg_appraisal.price_outcome [A §6 /pricingAi/payload]';

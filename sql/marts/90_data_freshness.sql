@@ -17,7 +17,9 @@ select
   s.vanished,
   x.late_completions as late_completions_expected,
   n.newest_fact_at,
-  r.left_config_at
+  r.left_config_at,
+  s.unprovable::int as unprovable_windows,
+  core.is_late(s.last_good_run_at, s.is_at_work) as is_late
 from core.stream_status as s
 join core.rooftop as r using (rooftop_id)
 join core.newest_fact as n using (rooftop_id, stream)
@@ -39,3 +41,5 @@ comment on column mart.data_freshness.vanished is 'Records that the service no l
 comment on column mart.data_freshness.late_completions_expected is 'Expected number of evaluations created in the last 60 days that will still be completed, as the last verification estimated it; null: never verified, or covered for less than 90 days | unit: count | source: ops.verification.late_completions';
 comment on column mart.data_freshness.newest_fact_at is 'Newest completion, price, search, or change of a user | unit: instant in UTC | source: core.evaluation.completed_at, core.price_observation, core.vehicle_check, core.stock_price_observation, core.app_user';
 comment on column mart.data_freshness.left_config_at is 'When a run found that the config no longer names the rooftop; null: the config names it | unit: instant in UTC | source: core.rooftop.left_config_at';
+comment on column mart.data_freshness.unprovable_windows is 'Windows that cannot be proved complete; null for streams that list no ranges | unit: count | source: ops.window_certificate.proof';
+comment on column mart.data_freshness.is_late is 'true: no good run within 26 hours, and no run at work | unit: flag | source: ops.run_stream.finished_at, ops.run_stream.status';

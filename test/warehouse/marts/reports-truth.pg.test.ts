@@ -1,5 +1,4 @@
-import { describe, expect, test } from 'vitest'
-import { someOf } from '../../support/cases.ts'
+import { expect, test } from 'vitest'
 import {
   readBookkeeping,
   readReport,
@@ -10,7 +9,6 @@ import { openMartFixture } from '../../support/marts-fixture.ts'
 import { requiredCases } from '../../support/marts-required-cases.ts'
 import { type MartTruth, martTruth, type ReportRow } from '../../support/marts-rows.ts'
 
-const seeds = someOf([1, 2], 1)
 /** A world is loaded in some ten seconds, and in a minute on a busy machine. */
 const timeoutMs = 300_000
 
@@ -18,20 +16,21 @@ interface Compared {
   readonly truth: MartTruth
   readonly expected: ReadonlyMap<string, readonly ReportRow[]>
   readonly actual: ReadonlyMap<string, readonly ReportRow[]>
+  /** Of `fact_evaluation`, by EvalID. */
+  readonly priceOutcomes: readonly (readonly [evalId: number, outcome: string | null])[]
 }
 
-const worlds = new Map<number, Promise<Compared>>()
+let compared: Promise<Compared> | undefined
 
-/** Each world is loaded once. */
-function worldOf(seed: number): Promise<Compared> {
-  const known = worlds.get(seed) ?? compareWorld(seed)
-  worlds.set(seed, known)
-  return known
+/** Loaded once. */
+function world(): Promise<Compared> {
+  compared ??= compareWorld()
+  return compared
 }
 
 /** Read in one transaction, so that now() is the same instant everywhere. */
-async function compareWorld(seed: number): Promise<Compared> {
-  await using fixture = await openMartFixture(seed)
+async function compareWorld(): Promise<Compared> {
+  await using fixture = await openMartFixture(1)
   const client = await fixture.database.pool.connect()
   try {
     await client.query('begin isolation level repeatable read read only')
@@ -42,44 +41,67 @@ async function compareWorld(seed: number): Promise<Compared> {
     )
     const actual = new Map<string, readonly ReportRow[]>()
     for (const { view } of reports) actual.set(view, await readReport(client, view))
-    return { truth, expected, actual }
+    const { rows } = await client.query<{ id: string; outcome: string | null }>(
+      `select eval_id as id, price_outcome as outcome from mart.fact_evaluation
+       where completed_date is not null and not is_gone`,
+    )
+    const priceOutcomes = rows.map(({ id, outcome }) => [Number(id), outcome] as const)
+    return { truth, expected, actual, priceOutcomes }
   } finally {
     await client.query('rollback')
     client.release()
   }
 }
 
-describe.each(seeds)('seed %i', (seed) => {
-  test.each(reports)(
-    '$view says what the world says, row by row and column by column',
-    async ({ view, key }) => {
-      const { expected, actual } = await worldOf(seed)
+test.each(reports)(
+  '$view says what the world says, row by row and column by column',
+  async ({ view, key }) => {
+    const { expected, actual } = await world()
 
-      const found = rowDifferences(expected.get(view)!, actual.get(view)!, key)
+    const found = rowDifferences(expected.get(view)!, actual.get(view)!, key)
 
-      expect(found.slice(0, 40), `${found.length} differences`).toEqual([])
-      expect(expected.get(view)).not.toHaveLength(0)
-    },
-    timeoutMs,
-  )
+    expect(found.slice(0, 40), `${found.length} differences`).toEqual([])
+    expect(expected.get(view)).not.toHaveLength(0)
+  },
+  timeoutMs,
+)
 
-  test(
-    'the world has every case that the reports must distinguish',
-    async () => {
-      const { actual } = await worldOf(seed)
+test(
+  'fact_evaluation says which evaluation has a guide price, and why another has none',
+  async () => {
+    const { truth, priceOutcomes } = await world()
+    const byId = (a: readonly [number, unknown], b: readonly [number, unknown]) => a[0] - b[0]
 
-      const lacking = requiredCases.filter(({ view, holds }) => !actual.get(view)!.some(holds))
+    const wanted = truth.present.map(({ evalId, prices }) => {
+      return [
+        evalId,
+        prices === null ? (truth.fixture.unpriced.get(evalId) ?? null) : 'priced',
+      ] as const
+    })
 
-      expect(lacking.map(({ view, what }) => `${view}: ${what}`)).toEqual([])
-    },
-    timeoutMs,
-  )
-})
+    expect(priceOutcomes.toSorted(byId)).toEqual(wanted.toSorted(byId))
+    const outcomes = new Set(wanted.map(([, outcome]) => outcome))
+    expect([...outcomes].sort()).toEqual(['failed', 'priced', 'rejected', 'skipped', null].sort())
+  },
+  timeoutMs,
+)
+
+test(
+  'the world has every case that the reports must distinguish',
+  async () => {
+    const { actual } = await world()
+
+    const lacking = requiredCases.filter(({ view, holds }) => !actual.get(view)!.some(holds))
+
+    expect(lacking.map(({ view, what }) => `${view}: ${what}`)).toEqual([])
+  },
+  timeoutMs,
+)
 
 test.each(reports)(
   'a wrong cell, a row too few and a row too many are found in $view',
   async ({ view, key }) => {
-    const { expected, actual } = await worldOf(1)
+    const { expected, actual } = await world()
     const truth = expected.get(view)!
     const held = actual.get(view)!
     const [first, ...rest] = held
@@ -101,7 +123,7 @@ test.each(reports)(
 test(
   'another price of one evaluation at the source is found in every report that it is part of',
   async () => {
-    const { truth, actual } = await worldOf(1)
+    const { truth, actual } = await world()
     const priced = truth.present.find(
       (one) => one.truth.finalPrice !== null && one.versions.length === 1,
     )!

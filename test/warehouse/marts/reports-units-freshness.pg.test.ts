@@ -78,6 +78,7 @@ test('a rooftop without any loaded data has its rows, and is not trusted', async
       ...{ status: 'never', last_good_run_at: null, last_attempt_at: null, covered_to: null },
       ...{ hours_behind: null, open_gaps: null, quarantined: 0, vanished: 0 },
       ...{ late_completions_expected: null, newest_fact_at: null },
+      ...{ unprovable_windows: null, is_late: true },
     })
 })
 
