@@ -62,17 +62,22 @@ test('a workbook of 50,000 rows and 15 columns takes at most 10 times the CPU of
   // The first process of a checkout also compiles the program.
   await readInChild(largeWorkbook(10))
 
+  // A shared machine is quick and slow in turns, so each run has a reference of its own minute.
   const runs = []
-  for (let run = 0; run < 3; run += 1) runs.push(await readInChild(book))
-  const reference = referenceSeconds()
+  for (let run = 0; run < 3; run += 1) {
+    const before = referenceSeconds()
+    const read = await readInChild(book)
+    runs.push({ ...read, reference: Math.max(before, referenceSeconds()) })
+  }
 
   // Other work on the machine delays the collector, and only adds.
+  const ratio = Math.min(...runs.map(({ cpuSeconds, reference }) => cpuSeconds / reference))
   const cpuSeconds = Math.min(...runs.map((run) => run.cpuSeconds))
   const megabytes = Math.min(...runs.map((run) => run.megabytes))
   console.log(
-    `50,000 rows of 15 columns (${(book.length / 1e6).toFixed(1)} MB): ${cpuSeconds.toFixed(2)} s of CPU, ${(cpuSeconds / reference).toFixed(1)} times csv-parse, ${megabytes.toFixed(0)} MB`,
+    `50,000 rows of 15 columns (${(book.length / 1e6).toFixed(1)} MB): ${cpuSeconds.toFixed(2)} s of CPU, ${ratio.toFixed(1)} times csv-parse, ${megabytes.toFixed(0)} MB`,
   )
   expect(runs.map(({ rows, cells }) => [rows, cells])).toEqual(Array(3).fill([50_000, 750_000]))
-  expect(cpuSeconds / reference).toBeLessThan(10)
+  expect(ratio).toBeLessThan(10)
   expect(megabytes).toBeLessThan(150)
 })
