@@ -292,7 +292,8 @@ async function readLastRead(
       select processed_at, run_id, outcome, false, false
       from ops.webhook_delivery where rooftop_id = ${rooftopId} and eval_id = ${id} and state = 'processed'
       union all
-      select started_at, run_id, 'vanished', false, false
+      select started_at, run_id, 'vanished', false, not exists (
+        select from core.evaluation as stored where stored.rooftop_id = gone.rooftop_id and eval_id = ${id})
       from ops.vanished as gone join ops.run using (run_id)
       where rooftop_id = ${rooftopId} and gone.stream = ${name} and natural_key = ${key} and reason = 'not found'
     )
@@ -315,8 +316,8 @@ function readReason(read: {
   if (read.mode === 'hints') return 'webhook'
   if (read.mode === 'retry' || read.isRetry) return 'retry'
   if (read.mode === 'backfill') return 'backfill'
-  if (read.outcome === 'vanished') return 'reread'
   if (read.isNew) return 'new'
+  if (read.outcome === 'vanished') return 'reread'
   // Nothing was stored that would show whether it had changed.
   return read.outcome === 'quarantined' ? 'again' : 'changed'
 }

@@ -108,6 +108,8 @@ function nextReadText(entry: Provenance, clock: Clock): string {
     case 'other rooftop':
       return 'not at this rooftop: another one of the dealer group has it now'
     case 'not listed':
+      // Its window is not known, since nothing of it is stored.
+      if (entry.lastRead?.outcome === 'vanished') return 'each time that a list names it'
       return 'only if a webhook names it: no window that sync or a backfill was asked for holds it'
     case 'not configured':
       return 'never: the rooftop is not in the config'

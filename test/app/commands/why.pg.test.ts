@@ -76,3 +76,19 @@ test('why shows row, payload, request, window and run of a loaded, a quarantined
   expect(all).not.toMatch(/\d{4}-\d\d-\d\dT\d\d:/)
   expect(all).toMatch(/\n {4}first_loaded_at: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\n/)
 })
+
+test('why of an evaluation that a list names and that was never read says that it is new each time', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  fixture.sandbox.faults.add({
+    match: { path: '/geteval', evalId: 1003 },
+    fault: { kind: 'status', status: 400 },
+  })
+  await warehouse.night()
+
+  const { stdout } = await warehouse.run(['why', '1003'])
+
+  const text = stdout.replaceAll(/\s+/g, ' ')
+  expect(text).toContain('because it was new: vanished')
+  expect(text).toContain('each time that a list names it')
+})
