@@ -18,7 +18,8 @@ export interface MissingNames {
 
 interface MissingRow {
   readonly names: readonly string[] | null
-  readonly since: string
+  /** Text where it comes in JSON. */
+  readonly since: Date | string
 }
 
 /** Reads a `MissingRow`, or nothing while there are too few evaluations. */
@@ -28,7 +29,7 @@ export function missingNamesQuery({ appraisal }: Pick<WireSettings, 'appraisal'>
   )
   return sql<MissingRow>`
     with evaluations as (
-      select min(first_seen_at)::text as since from ops.field_drift
+      select min(first_seen_at) as since from ops.field_drift
       where stream = 'evaluations' and json_path = 'EvalID' having sum(seen) >= ${enoughEvaluations}
     ), name as (
       select setting, bool_or(exists (
