@@ -13,18 +13,18 @@ vi.setConfig({ testTimeout: 900_000 })
 const points = [...inboxCrashPoints, 'rows-written', 'before-commit']
 const watch = ['stock', 'watch', '--interval', '1']
 
-test('500 files of every kind, two watchers, and a kill at every point: each file once, or with its reason', async () => {
+test('250 files of every kind, two watchers, and a kill at every point: each file once, or with its reason', async () => {
   await using fixture = await openWatchFixture([
     { folder: 'inbox', rooftop: 'north', mode: 'delta', settleSeconds: 3 },
   ])
   const { pool, folder } = fixture
-  const files = droppedFiles(500)
+  const files = droppedFiles(250)
   const dropped = dropAll(folder, files)
   const signals: (string | null)[] = []
 
   for (const [at, point] of points.entries()) {
     const other = fixture.start(watch)
-    const crash = fixture.start(watch, { FORECOURT_CRASH_AT: `${point}:${3 + at * 5}` })
+    const crash = fixture.start(watch, { FORECOURT_CRASH_AT: `${point}:${3 + at * 2}` })
     // The other one would take all the files: it is killed at any instant, and the first one goes on alone.
     setTimeout(() => other.kill('SIGKILL'), 2_500 + at * 300)
     signals.push((await crash.ended).signal)
