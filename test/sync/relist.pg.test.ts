@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { otherNames } from '#src/sandbox/other-names.ts'
 import type { EvaluationDraft } from '../support/build-world.ts'
 import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
@@ -90,6 +91,41 @@ test('an edit that the list does not show is found within 28 nights plus one rot
 
   for (let night = 0; night < 28 + nights; night += 3) await fixture.nightAfter(3)
 
+  expect(await faults(fixture)).toEqual([])
+})
+
+test('a list whose update time is that of the creation hides no edit', async () => {
+  const { decoys } = otherNames(1)
+  const world = worldOf({
+    evaluations: [
+      ...[1000, 1001].map((evalId) => anEvaluation({ evalId, createdAt: daysAgo(1) })),
+      // Several: the turn of one may come.
+      ...[1002, 1003, 1004, 1005].map((evalId) =>
+        anEvaluation({
+          ...{ evalId, createdAt: daysAgo(1), completedAt: daysAgo(1) },
+          edits: [{ at: new Date(now.getTime() + 60_000), patch: { finalPrice: 1 } }],
+        }),
+      ),
+    ],
+  })
+  await using fixture = await openFixture({
+    sandbox: {
+      ...{ world, now },
+      decoys: {
+        ...decoys,
+        encode: (_, __, value) => value,
+        evaluation: (body) => body,
+        list: (body) => body,
+        listItem: (body, { createdAt }) => ({ ...body, UpdatedAt: createdAt }),
+      },
+    },
+  })
+  await fixture.night()
+  const before = await faults(fixture)
+
+  await fixture.nightAfter(1)
+
+  expect(before).toEqual([])
   expect(await faults(fixture)).toEqual([])
 })
 

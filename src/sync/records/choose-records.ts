@@ -53,6 +53,12 @@ export async function chooseRecords(
     .map(({ id }) => id)
   const entries = await storedRecords(context.db, stream, rooftop, [...listed, ...lost])
   const known = new Map(entries.map((entry) => [entry.id, entry]))
+  const isListBehind = isBehind(parts, known)
+  if (isListBehind)
+    context.log.warn(
+      { stream: stream.name, rooftop: rooftop.uid },
+      `${rooftop.name}: the list shows older update times than the records have, so they are not used. Its field may mean something else: "forecourt wire check" shows it.`,
+    )
   let budget = known.size === 0 ? 0 : await rereadBudget(job)
   const ids = new Set(lost)
   const changed = new Set<number>()
@@ -61,7 +67,9 @@ export async function chooseRecords(
   const moved = new Map<number, Date>()
   for (const part of parts) {
     const since = earliestReread(part, earlier)
-    const { first, rereadIds, changedIds } = classify(job, part, { known, quarantined, since })
+    const { first, rereadIds, changedIds } = classify(job, part, {
+      ...{ known, quarantined, since, isListBehind },
+    })
     for (const id of changedIds) changed.add(id)
     const left = rereadIds.filter((id) => !readBefore.has(id))
     // A part is reread whole or not at all, over any number of slices. The last part may exceed the budget, so that none is too large.
@@ -125,8 +133,10 @@ function classify(
     known,
     quarantined,
     since,
+    isListBehind,
   }: {
     since: Date | null
+    isListBehind: boolean
     known: ReadonlyMap<number, StoredRecord>
     quarantined: ReadonlySet<number>
   },
@@ -139,7 +149,7 @@ function classify(
     if (isOwnedByOther(entry, rooftop)) continue
     if (!entry || entry.gone || quarantined.has(id)) first.push(id)
     else {
-      const isUnchanged = comparedToList(updatedAt, entry, run.sourceStart)
+      const isUnchanged = isListBehind ? null : comparedToList(updatedAt, entry, run.sourceStart)
       if (isUnchanged === false) changedIds.push(id)
       // What this run itself wrote is current: a process was killed after it had written part of the window.
       const isOfRun = entry.runId === run.runId
@@ -150,6 +160,21 @@ function classify(
     }
   }
   return { first, rereadIds, changedIds }
+}
+
+/** How many records a list may show with an older update time than they have: an answer of a cache may be some minutes old. */
+const maxBehind = 1
+
+/** Whether the list's update time is not that of the records: it shows several as older than they were when they were read. */
+function isBehind(parts: readonly ProvenPart[], known: ReadonlyMap<number, StoredRecord>): boolean {
+  const behind = parts
+    .flatMap(({ items }) => items)
+    .filter(({ id, updatedAt }) => {
+      const listed = updatedAt === null ? null : parseUtc(updatedAt)
+      const stored = known.get(id)?.updatedAt
+      return listed !== null && stored !== undefined && stored.getTime() - listed.getTime() >= 1000
+    })
+  return behind.length > maxBehind
 }
 
 /** Whether a record is unchanged according to the list. null: the list gives no update time, or an impossible one. */
