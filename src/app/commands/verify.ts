@@ -39,6 +39,7 @@ import type { RunCommand } from './command.ts'
 import { wholeNumberOption } from './option-values.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
+import { wrap } from './wrap.ts'
 
 export const verify: RunCommand = async (session, options) => {
   const scope = readScope(options)
@@ -346,6 +347,8 @@ function readSample(options: Parameters<RunCommand>[1]): RowSample | null {
 
 /** Differing rows that are printed; --json has more. */
 const maxPrinted = 50
+/** From more rows on, the columns are counted too. */
+const readable = 5
 
 function rowLines(
   { records, sample, differing, rows }: RowsVerification,
@@ -357,10 +360,28 @@ function rowLines(
   const streams = [...new Set(rows.map(({ stream }) => stream))]
   return [
     `Rows derived again from the stored payloads of ${records} records${which}: ${differing} differ.`,
+    ...columnCounts(rows, differing).flatMap((text) => wrap(text, { indent: 2, hang: 4 })),
     ...printed.map((row) => `  ${label(row.rooftop)} ${row.stream}: ${rowText(row)}`),
     ...(left > 0 ? [`  and ${left} more${left > rows.length ? '' : ' (--json lists them)'}`] : []),
     ...(differing > 0 ? [`Run "forecourt replay ${streams.join(' ')}" to set them right.`] : []),
   ]
+}
+
+/** How many rows differ in each column of a table, a line each table, where there are too many rows to read. */
+function columnCounts(rows: readonly DifferingRow[], differing: number): string[] {
+  if (rows.length <= readable) return []
+  const count = (names: readonly string[]) =>
+    [...Map.groupBy(names, (name) => name)]
+      .map(([name, all]) => [name, all.length] as const)
+      .toSorted((a, b) => b[1] - a[1])
+      .map(([name, times]) => `${name} ${times}`)
+  const first = differing > rows.length ? ` (of the first ${rows.length} rows)` : ''
+  return [...Map.groupBy(rows, ({ table: name }) => name)].map(([name, all]) => {
+    const names = all.flatMap(({ kind, columns }) =>
+      kind === 'changed' ? columns.map(({ column }) => column) : [kind],
+    )
+    return `${name}${first}: ${count(names).join(', ')}`
+  })
 }
 
 const rowFaults = {

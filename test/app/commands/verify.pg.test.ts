@@ -420,6 +420,26 @@ test('verify --rows with a read-only login names what differs without personal d
   expect(repaired.stdout).toContain(': 0 differ.')
 })
 
+test('verify --rows counts the columns where many rows differ', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  const { pool } = warehouse.database
+  await pool.query('update core.evaluation set final_price = 1, make = null')
+
+  const { code, stdout } = await warehouse.run(['verify', '--rows'])
+
+  const { rows } = await pool.query('select count(*)::int as n from core.evaluation')
+  const [{ n }] = rows as [{ n: number }]
+  expect(code).toBe(1)
+  expect(n).toBeGreaterThan(5)
+  expect(stdout).toMatch(
+    new RegExp(
+      `: ${n} differ\\.\\n {2}core\\.evaluation: (final_price|make) ${n}, (final_price|make) ${n}`,
+    ),
+  )
+})
+
 test('verify --deep finds an evaluation that the source has and the warehouse lacks', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
