@@ -4,9 +4,18 @@ import type { Field, Fields } from './answers.ts'
 import { comparable, type Form, forms, formText } from './forms.ts'
 import { isCopy, measureAgreement, type Witness } from './proof.ts'
 
-/** What the answers say about a setting. confirmed: its path is proved. elsewhere: another path is. suggested: one path may be it.
- *  ambiguous: several may. absent: asked, never there. unseen: no answer shows it. */
-type FindingState = 'confirmed' | 'elsewhere' | 'suggested' | 'ambiguous' | 'absent' | 'unseen'
+/** What the answers say about a setting. confirmed: its path is proved. elsewhere: another path is. refuted: its path has something
+ *  else, and no other path is known. suggested: one path may be it. ambiguous: several may. decided: nothing proves it, and the config
+ *  file names a path that may be it. absent: asked, never there. unseen: no answer shows it. */
+type FindingState =
+  | 'confirmed'
+  | 'elsewhere'
+  | 'refuted'
+  | 'suggested'
+  | 'ambiguous'
+  | 'decided'
+  | 'absent'
+  | 'unseen'
 
 /** A path that a setting may mean, and the form of its values: never a value. */
 interface Candidate {
@@ -25,7 +34,7 @@ export interface Finding {
   /** Counts and rules, never a value. */
   readonly evidence: string
   readonly candidates: readonly Candidate[]
-  /** Nothing is at the configured path, and there is another one, or there may be. */
+  /** Nothing is at the configured path, or something else, and there is another one, or there may be. */
   readonly mustChange: boolean
   /** The value of the setting that reads the path: also the former one, where earlier answers have it there. */
   readonly proposal: JsonPath | null
@@ -53,6 +62,14 @@ interface Knowledge {
 
 /** The source of witnesses of a field that was at the configured path, and is at another one now. */
 export const beforeItMoved = 'what the same evaluation had there before'
+
+/** Sources that say what the service itself has: a path that differs from them has something else. A stock list may differ from a path
+ *  that is right. */
+export const ofService = {
+  update: 'UpdatedAt of /geteval',
+  request: 'what /geteval was asked for',
+} as const
+const refuting: readonly string[] = Object.values(ofService)
 
 /** The evidence of a setting that is proved at several paths. */
 export const equalValues = 'equal values at several paths'
@@ -92,18 +109,26 @@ export function decide(
     ((rule.isRare || rule.isDistinct) && isConstant(field)) ||
     knowledge.isOther?.(field)
   const possible = proofs.filter((one) => !isOther(one)).map(({ field }) => field)
-  return (
+  const found =
     byWitness(question, proofs) ??
     byRareForm(rule, question, possible) ??
     byName(rule, question, possible) ??
-    withoutCandidate(question, proofs.length === 0)
-  )
+    withoutCandidate(question, possible, proofs.length === 0)
+  const refutation = [configured]
+    .flat()
+    .map((path) => proofs.find(({ field }) => field.path === path)?.refutation)
+    .find((text) => text != null)
+  if (refutation === undefined || isProved(found)) return found
+  const state = found.candidates.length === 0 ? 'refuted' : found.state
+  return { ...found, state, evidence: refutation, mustChange: true }
 }
 
 /** A field, and how it agrees with the witnesses of all sources. */
 interface Proof {
   readonly field: Field
   readonly isRefuted: boolean
+  /** How it differs from what the service itself has, in words; null: it does not. */
+  readonly refutation: string | null
   /** In words; null: not proved. */
   readonly evidence: string | null
   readonly isMoved: boolean
@@ -117,7 +142,14 @@ function findProof(field: Field, { witnesses }: Knowledge): Proof {
   const isRefuted = agreements.some((one) => one.isRefuted)
   const proof = isRefuted ? undefined : agreements.find(({ isProved }) => isProved)
   const evidence = proof && `${proof.equal} of ${proof.compared} equal to ${proof.source}`
-  return { field, isRefuted, evidence: evidence ?? null, isMoved: proof?.source === beforeItMoved }
+  const wrong = agreements.find((one) => one.isRefuted && refuting.includes(one.source))
+  return {
+    ...{ field, isRefuted, evidence: evidence ?? null, isMoved: proof?.source === beforeItMoved },
+    refutation:
+      wrong === undefined
+        ? null
+        : `${wrong.compared - wrong.equal} of ${wrong.compared} differ from ${wrong.source}`,
+  }
 }
 
 function byWitness(question: Question, proofs: readonly Proof[]): Finding | null {
@@ -156,7 +188,14 @@ function byName(rule: Rule, question: Question, possible: readonly Field[]): Fin
     : finding(question, 'ambiguous', 'several paths may be it', rivals)
 }
 
-function withoutCandidate(question: Question, isClear: boolean): Finding {
+/** How many paths a person may be shown to choose from. */
+const maxShown = 5
+
+function withoutCandidate(
+  question: Question,
+  possible: readonly Field[],
+  isClear: boolean,
+): Finding {
   const { configured, all } = question
   const records = plural(all.records.length, 'record')
   if (isFilled(configured, all))
@@ -167,7 +206,22 @@ function withoutCandidate(question: Question, isClear: boolean): Finding {
     all.hidden > 0
       ? `${plural(all.hidden, 'path')} cannot be shown`
       : 'no path of a known name has values'
-  return finding(question, 'unseen', `${why} in ${records}`)
+  const fitting = possible.length > maxShown ? [] : possible.map(({ path }) => path)
+  const byForm = fitting.length === 0 ? '' : `; by its form it may be ${fitting.join(', ')}`
+  return finding(question, 'unseen', `${why} in ${records}${byForm}`)
+}
+
+/** The findings where the config file names a path that nothing proves: somebody has decided it. `inFile`: settings below `wire`. */
+export function withDecisions(
+  findings: readonly Finding[],
+  inFile: ReadonlySet<string>,
+): readonly Finding[] {
+  const isDecided = ({ setting, state, configured, candidates, mustChange }: Finding) =>
+    (state === 'suggested' || state === 'ambiguous') &&
+    inFile.has(setting) &&
+    !mustChange &&
+    candidates.some(({ path }) => [configured].flat().includes(path))
+  return findings.map((one) => (isDecided(one) ? { ...one, state: 'decided' } : one))
 }
 
 function suggestion({ isNamed }: Rule, { path, values }: Field): string {

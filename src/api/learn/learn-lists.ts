@@ -10,7 +10,7 @@ import {
   type Fields,
   type SeenRecord,
 } from './answers.ts'
-import { decide, type Finding, finding, provenAs, type Question } from './decide.ts'
+import { decide, type Finding, finding, ofService, provenAs, type Question } from './decide.ts'
 import { forms, parseInstant } from './forms.ts'
 import type { Witness } from './proof.ts'
 import { listId, listUpdate } from './rules.ts'
@@ -130,7 +130,7 @@ export function learnList(
     (arrays.length === 1 ? provenAs(ofId, ids, evidence) : null) ??
       finding(ofId, arrays.length > 1 ? 'ambiguous' : 'unseen', 'its list is not known'),
     decide(listUpdate, evalList.updatedAt, all, {
-      witnesses: new Map([['UpdatedAt of /geteval', updateWitnesses(known)]]),
+      witnesses: new Map([[ofService.update, areSame(proved) ? updateWitnesses(known) : []]]),
     }),
   ]
 }
@@ -143,6 +143,12 @@ function isId(ids: readonly ListedId[], known: ReadonlyMap<number, unknown>): bo
     answered.every(({ id, answer }) => isInWindow(known.get(id), answer.request)) &&
     inAnswer.every((each) => new Set(each.map(({ id }) => id)).size === each.length)
   )
+}
+
+/** Whether all the ids that an item may have are equal: without that, nothing says which evaluation it is about. */
+function areSame(proved: readonly (readonly ListedId[])[]): boolean {
+  const idOf = new Map(proved.flat().map(({ item, id }) => [item, id]))
+  return proved.flat().every(({ item, id }) => idOf.get(item) === id)
 }
 
 function unproven(question: Question, lists: readonly Answer[]): Finding {

@@ -12,7 +12,7 @@ import {
   isEmpty,
   type SeenRecord,
 } from './answers.ts'
-import { beforeItMoved, decide, type Finding, proven } from './decide.ts'
+import { beforeItMoved, decide, type Finding, ofService, proven } from './decide.ts'
 import { comparable } from './forms.ts'
 import { learnChecks } from './learn-checks.ts'
 import { learnList } from './learn-lists.ts'
@@ -142,7 +142,7 @@ function witnessesIn(
         for (const [setting, value] of Object.entries(facts))
           add(setting, source, { key, unit: vin, value })
   for (const [setting, witness] of requestedWitnesses(answers))
-    add(setting, 'what /geteval was asked for', witness)
+    add(setting, ofService.request, witness)
   for (const witness of dealerWitnesses(answers, evaluations))
     add('dealerId', 'the dealerId that was asked for', witness)
   for (const [setting, witness] of movedWitnesses(readingsIn(answers), names))

@@ -4,7 +4,7 @@ import type { Counts } from '../../sync/run/run-ledger.ts'
 import type { RunReport } from '../../sync/run/run-report.ts'
 import { runStreams } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
-import { listText } from '../../values/text.ts'
+import { listText, plural } from '../../values/text.ts'
 import { refusalWords } from '../../web/morning/key-words.ts'
 import { missingNamesText, readMissingNames } from '../../web/morning/missing-names.ts'
 import { nameRooftops } from '../config/choose-rooftops.ts'
@@ -21,7 +21,7 @@ export async function runAndReport(
 ): Promise<number> {
   const report = await runStreams(context, request)
   const { rooftops } = request
-  const names = await missingNamesLines(context, report)
+  const names = await namesLines(context, report)
   session.result(report, () => [
     ...reportLines(report, { config: session.config, rooftops }),
     ...names,
@@ -29,15 +29,39 @@ export async function runAndReport(
   return runExitCode(report)
 }
 
-/** What a run that loaded evaluations says of columns that stay empty. */
-export async function missingNamesLines(
+/** How many evaluations a first load has at least before it says something of the names. */
+const enoughEvaluations = 20
+
+/** What a run that loaded evaluations says of the names of the service: of a first load what its answers show, else of columns that stay
+ *  empty. */
+export async function namesLines(
   { db, config }: Context,
   { streams }: RunReport,
 ): Promise<string[]> {
-  if ((streams['evaluations']?.inserted ?? 0) === 0) return []
-  // A warehouse that is gone by now must not cost the report of what was loaded.
-  const missing = await readMissingNames(db, config.wire).catch(() => null)
-  return missing === null ? [] : wrap(missingNamesText(missing))
+  const { inserted = 0, updated = 0, unchanged = 0 } = streams['evaluations'] ?? {}
+  if (inserted === 0) return []
+  const isFirstLoad = inserted >= enoughEvaluations && updated + unchanged === 0
+  try {
+    if (isFirstLoad) {
+      const { newestFindings } = await import('../../web/console/names/stored-answers.ts')
+      const { findings } = await newestFindings(db, config)
+      const wrong = findings.filter(({ mustChange }) => mustChange)
+      if (wrong.length > 0) return wrap(wrongNamesText(wrong.map(({ setting }) => setting)))
+    }
+    const missing = await readMissingNames(db, config.wire)
+    return missing === null ? [] : wrap(missingNamesText(missing))
+  } catch {
+    // A warehouse that is gone by now must not cost the report of what was loaded.
+    return []
+  }
+}
+
+function wrongNamesText(settings: readonly string[]): string {
+  const names = listText(
+    settings.map((setting) => `wire.${setting}`),
+    5,
+  )
+  return `${plural(settings.length, 'setting')} may have another path at this service: ${names}. "forecourt wire learn --stored" shows the evidence, and sets with --write what is proved; "forecourt replay" then corrects what was loaded.`
 }
 
 /** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */

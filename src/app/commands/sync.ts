@@ -16,7 +16,7 @@ import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
 import { chooseStreams, parseDateOption, wholeNumberOption } from './option-values.ts'
-import { missingNamesLines, reportLines, runAndReport, runExitCode } from './run-report.ts'
+import { namesLines, reportLines, runAndReport, runExitCode } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
@@ -160,7 +160,7 @@ async function begin(
     ])
     return 0
   }
-  const missingNames = await missingNamesLines(context, report)
+  const missingNames = await namesLines(context, report)
   session.result(report, () => [
     ...reportLines(report, naming, '"forecourt backfill --resume" goes on with it'),
     ...missingNames,

@@ -9,7 +9,7 @@ import {
   type PlannedCalls,
   plannedCalls,
 } from '../../api/learn/collect.ts'
-import type { Finding } from '../../api/learn/decide.ts'
+import { type Finding, withDecisions } from '../../api/learn/decide.ts'
 import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts'
 import { unexaminedGroups } from '../../api/learn/unexamined.ts'
 import { openServices } from '../../api/sources/open-services.ts'
@@ -175,8 +175,8 @@ function showFindings(
   options: Readonly<Record<string, unknown>>,
   { answers, vehicles = [], from }: Learnt,
 ): number {
-  const { wire } = session.config
-  const findings = learnNames(answers, wire, vehicles)
+  const { wire, wireInFile } = session.config
+  const findings = withDecisions(learnNames(answers, wire, vehicles), wireInFile)
   const others = unexaminedGroups(wire, findings)
   const mustChange = findings.filter((one) => one.mustChange)
   const unseen = others.flatMap(({ settings, evidence }) =>
@@ -202,7 +202,10 @@ function showFindings(
   }
   session.result(document, () => [
     `From ${from}:`,
-    ...table(['wire.', 'state', 'configured', 'path', 'evidence'], findings.map(findingRow)),
+    ...table(
+      ['wire.', 'state', 'next step', 'configured', 'path', 'evidence'],
+      findings.map(findingRow),
+    ),
     '',
     ...table(
       ['not examined', 'settings', 'shown by'],
@@ -215,6 +218,7 @@ function showFindings(
     '',
     ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines, '']),
     ...(open.length === 0 ? ['Nothing has to be changed.'] : wrap(openText(open))),
+    ...wrap(unprovedText(findings)),
   ])
   edit?.write()
   return open.length === 0 ? 0 : 1
@@ -226,6 +230,22 @@ function openText(open: readonly Finding[]): string {
     5,
   )
   return `${plural(open.length, 'setting')} must be changed, or decided: ${names}. --write sets those with another path that is proved (elsewhere). For the others see an answer ("forecourt api geteval --rooftop <uid> --evalid <id>"), and set the path in the config.`
+}
+
+/** What nothing proves though it has values; '' where there is nothing of that kind. */
+function unprovedText(findings: readonly Finding[]): string {
+  const unproved = findings.filter((one) => nextStep(one) === 'compare')
+  if (unproved.length === 0) return ''
+  return `Nothing proves ${plural(unproved.length, 'setting')} whose path has values (compare): see an answer, and compare its fields with the service. A setting that the config file has itself counts as decided.`
+}
+
+/** What a person does about a finding; '' for nothing. */
+function nextStep({ state, mustChange, path }: Finding): string {
+  if (state === 'elsewhere') return '--write'
+  if (state === 'refuted') return 'set it'
+  if (state !== 'suggested' && state !== 'ambiguous') return ''
+  if (!mustChange) return 'compare'
+  return path === null ? 'choose' : 'try it'
 }
 
 /** The edit of the config file that sets what is proved. Nothing is written yet. */
@@ -255,10 +275,12 @@ function editConfig(
   }
 }
 
-function findingRow({ setting, state, configured, path, evidence, candidates }: Finding): string[] {
+function findingRow(found: Finding): string[] {
+  const { setting, state, configured, path, evidence, candidates } = found
   const shown = candidates.map((one) => `${pathText(one.path)} (${one.form})`)
-  const paths = state === 'ambiguous' ? shown.join(', ') : path === null ? '' : pathText(path)
-  return [setting, state, [configured].flat().map(pathText).join(', '), paths, evidence]
+  const paths = path === null ? shown.join(', ') : pathText(path)
+  const texts = [configured].flat().map(pathText)
+  return [setting, state, nextStep(found), texts.join(', '), paths, evidence]
 }
 
 function pathText(path: string): string {

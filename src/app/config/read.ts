@@ -3,6 +3,7 @@ import path from 'node:path'
 import { parseEnv } from 'node:util'
 import { errorText, UsageError } from '../../errors.ts'
 import type { DistanceUnit } from '../../values/distance-unit.ts'
+import { isObject, valueAtKey } from '../../values/json-path.ts'
 import { decodePart } from '../../values/text.ts'
 import { alertTargets } from './alerts.ts'
 import { type Checked, checkFile, dotted, rooftopGroup } from './check.ts'
@@ -30,6 +31,8 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
   /** Where the value of each key comes from, for messages; a config made in code has none. */
   readonly keySources: Readonly<Record<string, string>>
   readonly vehicleDataKeySource?: string
+  /** The settings below `wire` that the file has itself, e.g. `appraisal.evaluation.make`. */
+  readonly wireInFile: ReadonlySet<string>
   /** The folder of `.forecourt/`. */
   readonly homeDir: string
 }
@@ -113,6 +116,7 @@ export function parseConfig(text: string, file: string, environment: Environment
     }
     const names = Object.keys(checked.config?.keys ?? {})
     return complete(checked, file, path.dirname(path.resolve(file)), {
+      wireInFile: new Set(leafPaths(valueAtKey(read.value, 'wire'))),
       keySources: Object.fromEntries(names.map((name) => [name, sourceOf('keys', name, 'value')])),
       ...(checked.config?.vehicleData.apiKey == null
         ? {}
@@ -164,11 +168,22 @@ function isNew({ path: at }: Problem, known: readonly Problem[]): boolean {
   return !known.some(({ path: other }) => dotted(other) === dotted(at))
 }
 
+/** The paths to everything that is no object. */
+function leafPaths(value: unknown): string[] {
+  if (!isObject(value)) return ['']
+  return Object.entries(value).flatMap(([name, each]) =>
+    leafPaths(each).map((rest) => (rest === '' ? name : `${name}.${rest}`)),
+  )
+}
+
 function complete(
   { config }: Checked,
   file: string | null,
   homeDir: string,
-  sources: Pick<Config, 'keySources' | 'vehicleDataKeySource'> = { keySources: {} },
+  sources: Pick<Config, 'keySources' | 'vehicleDataKeySource' | 'wireInFile'> = {
+    keySources: {},
+    wireInFile: new Set(),
+  },
 ): Config {
   if (!config) throw new Error('a config with problems cannot be completed')
   const rooftops = config.rooftops.map((entry) => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Answer } from '#src/api/learn/answers.ts'
+import { withDecisions } from '#src/api/learn/decide.ts'
 import { learn } from '#src/api/learn/learn.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
 import { caseCount } from '../../support/cases.ts'
@@ -280,6 +281,75 @@ test('a number that several items of a list share is not their id, nor the time 
 
   expect(find(answers, 'evalList.id')).toMatchObject({ state: 'elsewhere', path: 'ref' })
   expect(find(answers, 'evalList.updatedAt')).toMatchObject({ state: 'unseen', path: null })
+})
+
+test('an update time of the list that is another one than that of the evaluations is refuted', () => {
+  const read = evaluations(6, () => ({}))
+  const list = (more: (item: Item) => Item): Answer => ({
+    ...{ operation: 'getevallist', request: {} },
+    body: read.map(({ body }) => {
+      const [item] = body as Item[]
+      return { EvalID: item!['EvalID'], ...more(item!) }
+    }),
+  })
+  const found = (more: (item: Item) => Item) =>
+    learn([...read, list(more)], defaultWire).find(({ setting }) => setting.endsWith('updatedAt'))
+
+  expect(found(({ CreatedAt }) => ({ UpdatedAt: CreatedAt }))).toMatchObject({
+    ...{ state: 'refuted', path: null, mustChange: true },
+    evidence: '6 of 6 differ from UpdatedAt of /geteval',
+  })
+  expect(
+    found(({ CreatedAt, UpdatedAt }) => ({ UpdatedAt: CreatedAt, ts: UpdatedAt })),
+  ).toMatchObject({ state: 'elsewhere', path: 'ts', mustChange: true })
+  // One that was edited between its list and its reading refutes nothing.
+  const edited = ({ EvalID, CreatedAt, UpdatedAt }: Item) => ({
+    UpdatedAt: EvalID === idOf(0) ? CreatedAt : UpdatedAt,
+  })
+  expect(found(edited)?.state).not.toBe('refuted')
+})
+
+test('what a stock list says otherwise does not refute a name', () => {
+  const answers = evaluations(14, (at) => ({ Model: ['Rio', 'Cerato'][at % 2] }))
+  const vehicles = answers.map(({ body }) => ({
+    vin: (body as { VIN: string }[])[0]!.VIN,
+    facts: { model: 'Rio S' },
+  }))
+
+  expect(find(answers, 'evaluation.model', defaultWire, vehicles).state).toBe('suggested')
+})
+
+test('paths of the right form are shown where no name is known, as long as they are few', () => {
+  const withYears = (count: number) =>
+    evaluations(8, (at) =>
+      Object.fromEntries(Array.from({ length: count }, (_, nth) => [`vintage${nth}`, 2015 + at])),
+    )
+
+  expect(find(withYears(2), 'evaluation.year').evidence).toBe(
+    'no path of a known name has values in 8 records; by its form it may be vintage0, vintage1',
+  )
+  expect(find(withYears(6), 'evaluation.year').evidence).toBe(
+    'no path of a known name has values in 8 records',
+  )
+})
+
+test('what nothing proves is decided where the config file names one of the paths that may be it', () => {
+  const answers = evaluations(14, (at) => ({ Year: 2015 + (at % 7), Model: `M${at % 3}a` }))
+  const states = (inFile: readonly string[], wire = defaultWire) =>
+    Object.fromEntries(
+      withDecisions(learn(answers, wire), new Set(inFile)).map(({ setting, state }) => [
+        setting.split('.').at(-1),
+        state,
+      ]),
+    )
+  const wrong = wireSettings.parse({ appraisal: { evaluation: { year: 'vintage' } } })
+
+  expect(states([])).toMatchObject({ year: 'suggested', model: 'suggested' })
+  expect(states(['appraisal.evaluation.year'])).toMatchObject({
+    ...{ year: 'decided', model: 'suggested' },
+  })
+  // Nothing is at the path that the file names.
+  expect(states(['appraisal.evaluation.year'], wrong)).toMatchObject({ year: 'suggested' })
 })
 
 test.each([

@@ -114,6 +114,8 @@ export function wrongIn(
       return [`${setting}: ${state} ${path}, it is ${truth}`]
     if (state === 'confirmed' && ![configured].flat().includes(truth))
       return [`${setting}: confirmed, but it is ${truth}`]
+    if (state === 'refuted' && [configured].flat().includes(truth))
+      return [`${setting}: refuted, but it is ${truth}`]
     if (state === 'absent' && isSent(setting, truth, answers))
       return [`${setting}: absent, but it is ${truth}`]
     return []

@@ -8,7 +8,9 @@ import { getEvaluation, listUsers } from '../../../api/contract/appraisal/evalua
 import { findOperation } from '../../../api/contract/operations.ts'
 import { decodeGcc } from '../../../api/contract/vehicle-data/decode.ts'
 import type { Answer } from '../../../api/learn/answers.ts'
-import type { KnownVehicle } from '../../../api/learn/learn.ts'
+import { withDecisions } from '../../../api/learn/decide.ts'
+import { type KnownVehicle, learn } from '../../../api/learn/learn.ts'
+import type { Config } from '../../../app/config/read.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 
 /** What the warehouse says about names: its stored answers, and the vehicles of its stock lists. */
@@ -37,6 +39,17 @@ const operations = [
   watchPpsr,
   decodeGcc,
 ].map(({ name }) => name)
+
+/** A few, which take less than a second. */
+const few: Most = { ofRooftop: 60, ofAll: 120 }
+const maxRooftops = 4
+
+/** What the newest answers in the warehouse say about the names of the config. */
+export async function newestFindings(db: Db, { rooftops, wire, wireInFile }: Config) {
+  const { answers, vehicles } = await storedAnswers(db, rooftops.slice(0, maxRooftops), few)
+  const findings = withDecisions(learn(answers, wire, vehicles), wireInFile)
+  return { answers: answers.length, findings }
+}
 
 /** Reads the newest stored answers, also those in quarantine and those that were paid for. Oldest first. */
 export async function storedAnswers(

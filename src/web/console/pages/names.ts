@@ -1,21 +1,16 @@
 import type { Finding } from '../../../api/learn/decide.ts'
-import { learn } from '../../../api/learn/learn.ts'
 import { unexaminedGroups } from '../../../api/learn/unexamined.ts'
 import { html } from '../../../values/html.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import { plural } from '../../../values/text.ts'
-import { storedAnswers } from '../names/stored-answers.ts'
+import { newestFindings } from '../names/stored-answers.ts'
 import { definePage } from '../page.ts'
 import { badge, type Tone } from '../parts/badge.ts'
 import { numbers, table } from '../parts/table.ts'
 
-/** A page is to be there at once: `wire learn --stored` reads more. */
-const maxRooftops = 4
-const most = { ofRooftop: 60, ofAll: 120 }
-
 const tones: Readonly<Record<Finding['state'], Tone>> = {
-  ...{ elsewhere: 'bad', absent: 'warn', ambiguous: 'quiet', suggested: 'quiet' },
-  ...{ confirmed: 'ok', unseen: 'quiet' },
+  ...{ elsewhere: 'bad', refuted: 'bad', absent: 'warn', ambiguous: 'quiet', suggested: 'quiet' },
+  ...{ decided: 'ok', confirmed: 'ok', unseen: 'quiet' },
 }
 const order = Object.keys(tones)
 
@@ -27,11 +22,9 @@ export const names = definePage({
   navigation: 'Names',
   isMinor: true,
   async read({ db, config }) {
-    const rooftops = config.rooftops.slice(0, maxRooftops)
-    const { answers, vehicles } = await storedAnswers(db, rooftops, most)
-    const findings = learn(answers, config.wire, vehicles)
+    const { answers, findings } = await newestFindings(db, config)
     return {
-      answers: answers.length,
+      answers,
       findings: findings.toSorted(
         (a, b) =>
           Number(b.mustChange) - Number(a.mustChange) ||
