@@ -21,7 +21,7 @@ select
   p.reasoning_status
 from core.price_observation as p;
 
-comment on view mart.fact_price_observation is 'Prices of an evaluation from price sources. A row is added only when the answer differs from the one before. The first row is what was known at the appraisal. | grain: one row per evaluation, price source and different answer | key: evaluation_key, price_source, observed_at | history: complete | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on view mart.fact_price_observation is 'Prices of an evaluation from price sources. A row is added only when the answer differs from the one before. The first row is the first answer: that of the appraisal where the evaluation was loaded in time, later where history was loaded. | grain: one row per evaluation, price source and different answer | key: evaluation_key, price_source, observed_at | history: complete | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.fact_price_observation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_price_observation.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_price_observation.eval_id is 'EvalID of the appraisal service | unit: id | source: core.price_observation.eval_id';

@@ -19,6 +19,7 @@ select
     when c.security_interest_count > 0 then 'interest on search'
     when c.searches = 0 then 'never searched'
     when coalesce((now() at time zone r.time_zone)::date - (c.last_searched_at at time zone r.time_zone)::date > 14, true) then 'stale search'
+    when c.newest_count is null then 'result unknown'
     else 'clear'
   end)::varchar(20) as exposure
 from core.stock_unit as s
@@ -27,7 +28,8 @@ cross join lateral (
   select count(*)::int as searches, max(k.searched_at) as last_searched_at,
     coalesce(bool_or(k.watch_status = 'changed'), false) as is_interest_changed,
     (array_agg(k.watch_status order by w.noteworthiness, k.watch_status) filter (where k.watch_status is not null))[1]::varchar(40) as watch_status,
-    (array_agg(k.security_interest_count order by k.searched_at desc nulls last) filter (where k.security_interest_count is not null))[1] as security_interest_count
+    (array_agg(k.security_interest_count order by k.searched_at desc nulls last) filter (where k.security_interest_count is not null))[1] as security_interest_count,
+    (array_agg(k.security_interest_count order by k.searched_at desc nulls last, k.security_interest_count desc nulls first))[1] as newest_count
   from core.vehicle_check as k
   left join core.ref_watch_status as w using (watch_status)
   where k.group_id = r.group_id and k.vin = upper(s.vin) and k.check_kind = 'ppsr' and k.gone_at is null
@@ -48,4 +50,4 @@ comment on column mart.rpt_06_ppsr_exposure.last_searched_at is 'Newest of these
 comment on column mart.rpt_06_ppsr_exposure.days_since_search is 'Days from last_searched_at to today, both in the time zone of the rooftop | unit: days | source: last_searched_at';
 comment on column mart.rpt_06_ppsr_exposure.watch_status is 'Most noteworthy status of their watches; null: never reported | unit: text | source: core.vehicle_check.watch_status, core.ref_watch_status.noteworthiness [A §3] | joins: dim_watch_status.watch_status';
 comment on column mart.rpt_06_ppsr_exposure.security_interest_count is 'Security interests found by the newest search whose count is known; null: no count is known | unit: count | source: core.vehicle_check.security_interest_count';
-comment on column mart.rpt_06_ppsr_exposure.exposure is 'The first that applies: interest changed (reported by a watch), interest on search, never searched, stale search (days_since_search above 14), clear | unit: text | source: watch_status, security_interest_count, searches, days_since_search';
+comment on column mart.rpt_06_ppsr_exposure.exposure is 'The first that applies: interest changed (reported by a watch), interest on search, never searched, stale search (days_since_search above 14), result unknown (the newest search was not paid through Forecourt, so its count is unknown), clear | unit: text | source: core.vehicle_check';

@@ -23,15 +23,16 @@ join core.stock_outcome as o using (rooftop_id, stock_no)
 join core.stock_asking_price as a using (rooftop_id, stock_no)
 cross join lateral (
   select p.retail
-  from core.price_observation as p
-  where p.rooftop_id = o.eval_rooftop_id and p.eval_id = o.eval_id and p.price_source = 'pricing_ai'
-    and p.currency_code = s.currency_code and p.retail is not null
+  from core.evaluation as e
+  join core.price_observation as p using (rooftop_id, eval_id)
+  where e.rooftop_id = o.eval_rooftop_id and e.eval_id = o.eval_id and p.price_source = 'pricing_ai'
+    and p.currency_code = s.currency_code and p.retail is not null and p.observed_at < e.completed_at + interval '7 days'
   order by p.observed_at
   limit 1
 ) as f
 where a.asking_price_first is not null;
 
-comment on view mart.rpt_12_ai_price_accuracy is 'How close is the retail price of the pricing AI at the appraisal to the first advertised price? Only units with an appraisal and both prices in one currency; no rows without a stock list. | grain: one row per unit of the stock lists that was bought on an evaluation | key: rooftop_id, stock_no | history: first prices | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on view mart.rpt_12_ai_price_accuracy is 'How close is the retail price of the pricing AI at the appraisal to the first advertised price? Only units with an appraisal that was priced within 7 days, and both prices in one currency; no rows without a stock list. | grain: one row per unit of the stock lists that was bought on an evaluation | key: rooftop_id, stock_no | history: first prices | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_12_ai_price_accuracy.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_12_ai_price_accuracy.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_12_ai_price_accuracy.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
@@ -43,8 +44,8 @@ comment on column mart.rpt_12_ai_price_accuracy.evaluation_key is 'Evaluation on
 comment on column mart.rpt_12_ai_price_accuracy.acquired_on is 'Day on which the unit came in: as listed, else the day of its first list | unit: date | source: core.stock_outcome.acquired_on | joins: dim_date.date_day';
 comment on column mart.rpt_12_ai_price_accuracy.month_start is 'First day of the month of acquired_on | unit: date | source: acquired_on | joins: dim_date.date_day';
 comment on column mart.rpt_12_ai_price_accuracy.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
-comment on column mart.rpt_12_ai_price_accuracy.ai_retail_at_appraisal is 'First retail price of the pricing AI for the evaluation | unit: currency_code | source: core.price_observation.retail, earliest observed_at [A §4 /pricingAi/payload]';
-comment on column mart.rpt_12_ai_price_accuracy.asking_price_first is 'Asking price when the unit came in | unit: currency_code | source: core.stock_asking_price.asking_price_first';
+comment on column mart.rpt_12_ai_price_accuracy.ai_retail_at_appraisal is 'First retail price of the pricing AI for the evaluation, within 7 days of its completion: a later one is not of the appraisal | unit: currency_code | source: core.price_observation.retail, earliest observed_at [A §4 /pricingAi/payload]';
+comment on column mart.rpt_12_ai_price_accuracy.asking_price_first is 'First asking price in the lists that have the unit | unit: currency_code | source: core.stock_asking_price.asking_price_first';
 comment on column mart.rpt_12_ai_price_accuracy.error is 'asking_price_first - ai_retail_at_appraisal. Above 0: it was advertised at a higher price | unit: currency_code | source: asking_price_first, ai_retail_at_appraisal';
 comment on column mart.rpt_12_ai_price_accuracy.error_share is 'error / asking_price_first; null when asking_price_first is 0. Limited to ±999.9999 | unit: share, 0.1 is 10 % | source: error, asking_price_first';
 comment on column mart.rpt_12_ai_price_accuracy.absolute_error_share is 'error_share without its sign; its average is the mean absolute error. Limited to 999.9999 | unit: share, 0.1 is 10 % | source: error_share';

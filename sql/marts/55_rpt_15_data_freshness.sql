@@ -33,7 +33,8 @@ from (
       case when f.streams_failing > 0 then 'failed at the last attempt: ' || f.names end,
       case when e.open_gaps > 0 then e.open_gaps || ' gaps in what was listed' end,
       case when e.unprovable > 0 then e.unprovable || ' windows that cannot be proved complete' end,
-      case when q.quarantined > 0 then q.quarantined || ' records in quarantine' end
+      case when q.quarantined > 0 then q.quarantined || ' records in quarantine' end,
+      case when w.is_verified_wrong then 'the last verification found wrong rows' end
     ), '') as reason
   from core.rooftop as r
   join core.stream_status as e on e.rooftop_id = r.rooftop_id and e.stream = 'evaluations'
@@ -48,6 +49,9 @@ from (
     from core.stream_status as s
     where s.rooftop_id = r.rooftop_id and s.last_status in ('failed', 'parked')
   ) as f
+  cross join lateral (
+    select count(*) > 0 as is_verified_wrong from ops.verification where rooftop_id = r.rooftop_id and fault is not null
+  ) as w
   cross join lateral (
     select max(one.completed_at) as newest_completed_at
     from core.evaluation as one
@@ -68,6 +72,6 @@ comment on column mart.rpt_15_data_freshness.quarantined is 'Records of all stre
 comment on column mart.rpt_15_data_freshness.vanished is 'Records that the service no longer shows | unit: count | source: ops.vanished';
 comment on column mart.rpt_15_data_freshness.streams_failing is 'Streams whose last attempt failed or was parked | unit: count | source: ops.run_stream.status';
 comment on column mart.rpt_15_data_freshness.newest_completed_at is 'Newest completion of an evaluation | unit: instant in UTC | source: core.evaluation.completed_at';
-comment on column mart.rpt_15_data_freshness.may_trust is 'true: a good run within 26 hours or a run at work, no gap, no unprovable window, nothing in quarantine, no stream failing; null: the rooftop left the config, so no new numbers come | unit: flag | source: reason';
+comment on column mart.rpt_15_data_freshness.may_trust is 'true: a good run within 26 hours or a run at work, no gap, no unprovable window, nothing in quarantine, no stream failing, no wrong row found; null: the rooftop left the config, so no new numbers come | unit: flag | source: reason';
 comment on column mart.rpt_15_data_freshness.reason is 'Why may_trust is not true; null when it is | unit: text | source: the columns before';
 comment on column mart.rpt_15_data_freshness.left_config_at is 'When a run found that the config no longer names the rooftop; null: the config names it | unit: instant in UTC | source: core.rooftop.left_config_at';

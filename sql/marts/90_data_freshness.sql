@@ -5,7 +5,7 @@ select
   r.rooftop_name,
   s.stream,
   (case when r.left_config_at is not null then 'retired' else core.stream_health(
-    s.last_status, s.last_good_run_at, s.is_at_work, s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0
+    s.last_status, s.last_good_run_at, s.is_at_work, s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0 or x.fault is not null
   ) end)::varchar(12) as status,
   s.last_good_run_at,
   s.last_attempt_at,
@@ -19,7 +19,8 @@ select
   n.newest_fact_at,
   r.left_config_at,
   s.unprovable::int as unprovable_windows,
-  core.is_late(s.last_good_run_at, s.is_at_work) as is_late
+  core.is_late(s.last_good_run_at, s.is_at_work) as is_late,
+  x.fault is not null as is_verified_wrong
 from core.stream_status as s
 join core.rooftop as r using (rooftop_id)
 join core.newest_fact as n using (rooftop_id, stream)
@@ -29,7 +30,7 @@ comment on view mart.data_freshness is 'How fresh and how complete is each strea
 comment on column mart.data_freshness.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.data_freshness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.data_freshness.stream is 'users, evaluations, pricing, vehicle-checks or stock-prices | unit: text | source: ops.run_stream.stream';
-comment on column mart.data_freshness.status is 'As in "forecourt status", which also checks every row: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and no run at work), never, or retired (it left the config) | unit: text | source: the columns after';
+comment on column mart.data_freshness.status is 'As in "forecourt status": ok, partial (quarantine, gaps, an error, wrong rows), failed (last attempt failed or parked), late (no good run within 26 hours, and no run at work), never, or retired (it left the config) | unit: text | source: the columns after';
 comment on column mart.data_freshness.last_good_run_at is 'End of the last good run; good: every record is loaded or in quarantine | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
 comment on column mart.data_freshness.last_attempt_at is 'End of the last run, good or not | unit: instant in UTC | source: ops.run_stream.finished_at';
 comment on column mart.data_freshness.last_attempt_status is 'How the last run ended: ok, partial, failed or parked | unit: text | source: ops.run_stream.status';
@@ -43,3 +44,4 @@ comment on column mart.data_freshness.newest_fact_at is 'Newest completion, pric
 comment on column mart.data_freshness.left_config_at is 'When a run found that the config no longer names the rooftop; null: the config names it | unit: instant in UTC | source: core.rooftop.left_config_at';
 comment on column mart.data_freshness.unprovable_windows is 'Windows that cannot be proved complete; null for streams that list no ranges | unit: count | source: ops.window_certificate.proof';
 comment on column mart.data_freshness.is_late is 'true: no good run within 26 hours, and no run at work | unit: flag | source: ops.run_stream.finished_at, ops.run_stream.status';
+comment on column mart.data_freshness.is_verified_wrong is 'true: the last verification found rows that differ from their lists or payloads | unit: flag | source: ops.verification.fault';

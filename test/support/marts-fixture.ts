@@ -157,8 +157,9 @@ class Loading {
     sandbox.clock.set(nights[night]!)
     if (night === 1) {
       for (const [evalId, at] of this.#fixture.completedAgain) world.complete(evalId, at)
-      await this.#search()
+      await this.#search(1)
     }
+    if (night === 2) await this.#search(2)
     if (night === 2) spoilPrices(sandbox, this.#fixture.unpriced)
     this.readings.push(truthAt(world, nights[night]!))
     await this.#run([users, evaluations, pricing, vehicleChecks])
@@ -201,11 +202,12 @@ class Loading {
   }
 
   /** Pays for searches on vehicles in stock. */
-  async #search(): Promise<void> {
+  async #search(night: 1 | 2): Promise<void> {
     const before = new Set([...this.#fixture.sandbox.checks.all()].map(({ id }) => id))
     for (const { evalId, rooftopUid: uid } of evaluationsToSearch(
       this.#fixture.world,
       this.#fixture.nights,
+      night,
     )) {
       const args = ['api', 'ppsrsearch', '--evalid', String(evalId), '--rooftop', uid, '--yes']
       const { code, stderr } = await runInProcess(args, { cwd: this.#folder })

@@ -48,15 +48,16 @@ function draftOf(
   return { kind: 'ppsr', groupId, rooftopUid, evalId, vin: vin!, searchedAt, watch }
 }
 
-/** Evaluations to pay for a search on: of each Australian rooftop some vehicles with a security interest, and one without. */
-export function evaluationsToSearch(world: World, nights: Nights): Evaluation[] {
+/** Evaluations to pay for a search on, of each Australian rooftop: in the second night some vehicles with a security interest and one
+ *  without, in the last night another one without. */
+export function evaluationsToSearch(world: World, nights: Nights, night: 1 | 2): Evaluation[] {
   return australian(world).flatMap((rooftop) => {
     const [charged, clear] = [true, false].map((isCharged) =>
       inStock(world, rooftop, nights)
         .filter(({ vin }) => countsFor(vin!).securityInterests > 0 === isCharged)
         .reverse(),
     )
-    return [...charged!.slice(0, 3), ...clear!.slice(0, 1)]
+    return night === 1 ? [...charged!.slice(0, 3), ...clear!.slice(0, 1)] : clear!.slice(1, 2)
   })
 }
 

@@ -1,6 +1,7 @@
 import { watchStatuses } from '#src/api/contract/appraisal/shapes.ts'
 import { type VehicleCheck, watchStatusAt } from '#src/sandbox/checks.ts'
 import { localDay } from '#src/values/instant.ts'
+import { dayMs } from './fixture.ts'
 import {
   daysBetween,
   exactPercentileMinutes,
@@ -84,16 +85,22 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
         days_since_search: days,
         watch_status: watchStatuses.find((status) => statuses.includes(status)) ?? null,
         security_interest_count: interests,
-        exposure: exposureOf(statuses.includes('changed'), interests, days),
+        exposure: exposureOf(statuses.includes('changed'), interests, days, counted === known[0]),
       }
     })
 }
 
-function exposureOf(isChanged: boolean, interests: number | null, days: number | null): string {
+function exposureOf(
+  isChanged: boolean,
+  interests: number | null,
+  days: number | null,
+  isNewestCounted: boolean,
+): string {
   if (isChanged) return 'interest changed'
   if (interests !== null && interests > 0) return 'interest on search'
   if (days === null) return 'never searched'
-  return days > 14 ? 'stale search' : 'clear'
+  if (days > 14) return 'stale search'
+  return isNewestCounted ? 'clear' : 'result unknown'
 }
 
 /** Searches on the vehicle, newest first, with the status that the last night that could ask about it got. */
@@ -118,6 +125,8 @@ export function aiAccuracy(truth: MartTruth): ReportRow[] {
     const [asked, predicted] = [milli(unit.askingFirst), milli(outcome?.prices?.first.retail)]
     if (outcome === null || asked === null || predicted === null) return []
     if (outcome.rooftop.currency !== unit.rooftop.currency) return []
+    const { prices, truth: seen } = outcome
+    if (prices!.firstAt.getTime() >= seen.completedAt.getTime() + 7 * dayMs) return []
     const error = asked - predicted
     return {
       ...unitOf(truth, unit),

@@ -49,9 +49,10 @@ export const requiredCases: readonly RequiredCase[] = [
   ...among(
     'rpt_06_ppsr_exposure',
     Object.fromEntries(
-      ['interest changed', 'interest on search', 'never searched', 'stale search', 'clear'].map(
-        (exposure) => [exposure, is('exposure', exposure)],
-      ),
+      [
+        ...['interest changed', 'interest on search', 'never searched', 'stale search'],
+        ...['result unknown', 'clear'],
+      ].map((exposure) => [exposure, is('exposure', exposure)]),
     ),
   ),
   ...among('rpt_07_photo_completeness', {

@@ -30,6 +30,7 @@ export interface SeenEvaluation {
   /** The prices of the first and of the last night that asked; null: never priced. */
   readonly prices: {
     readonly first: ModelPrices
+    readonly firstAt: Date
     readonly now: ModelPrices
     readonly confirmedAt: Date
   } | null
@@ -105,5 +106,5 @@ function pricesOf(
   const [first, now] = [asked[0], asked.at(-1)].map((at) =>
     at === undefined ? undefined : priceEvaluation({ world }, evaluation, at).prices,
   )
-  return first && now ? { first, now, confirmedAt: asked.at(-1)! } : null
+  return first && now ? { first, firstAt: asked[0]!, now, confirmedAt: asked.at(-1)! } : null
 }

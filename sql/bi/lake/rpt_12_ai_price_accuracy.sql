@@ -3,6 +3,7 @@ with priced as (
   from fact_stock_unit as s
   join fact_price_observation as p on p.rooftop_id = s.eval_rooftop_id and p.eval_id = s.eval_id
     and p.price_source = 'pricing_ai' and p.currency_code = s.currency_code and p.retail is not null
+  join fact_evaluation as e on e.rooftop_id = s.eval_rooftop_id and e.eval_id = s.eval_id and p.observed_at < e.completed_at + interval '7' day
 )
 select s.rooftop_id, r.rooftop_name, s.stock_no, s.vin, s.make, s.model, s.model_year, s.evaluation_key, s.acquired_on,
   cast(date_trunc('month', s.acquired_on) as date) as month_start, s.currency_code, f.retail as ai_retail_at_appraisal, s.asking_price_first,

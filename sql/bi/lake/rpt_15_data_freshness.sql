@@ -10,6 +10,7 @@ with flagged as (
     max(case when stream = 'evaluations' then unprovable_windows end) as unprovable_windows,
     max(case when stream = 'evaluations' then newest_fact_at end) as newest_completed_at,
     max(case when stream = 'evaluations' and is_late then 1 else 0 end) as late,
+    max(case when is_verified_wrong then 1 else 0 end) as wrong,
     sum(quarantined) as quarantined, sum(vanished) as vanished, count(case when is_failing then 1 end) as streams_failing,
     concat_ws(', ',
       max(case when is_failing and stream = 'evaluations' then stream end), max(case when is_failing and stream = 'pricing' then stream end),
@@ -25,7 +26,8 @@ with flagged as (
     case when streams_failing > 0 then concat('failed at the last attempt: ', failing) end,
     case when open_gaps > 0 then concat(cast(open_gaps as varchar(20)), ' gaps in what was listed') end,
     case when unprovable_windows > 0 then concat(cast(unprovable_windows as varchar(20)), ' windows that cannot be proved complete') end,
-    case when quarantined > 0 then concat(cast(quarantined as varchar(20)), ' records in quarantine') end
+    case when quarantined > 0 then concat(cast(quarantined as varchar(20)), ' records in quarantine') end,
+    case when wrong = 1 then 'the last verification found wrong rows' end
   ), '') as fault
   from summed
 )

@@ -82,6 +82,29 @@ test('a rooftop without any loaded data has its rows, and is not trusted', async
     })
 })
 
+test('a rooftop whose last verification found wrong rows is not trusted, until one finds none', async () => {
+  await using world = await openSmallWorld()
+  await aGoodNight(world)
+  const found = async (fault: string | null) => {
+    await world.rows('delete from ops.verification')
+    await world.rows(
+      `insert into ops.verification (rooftop_id, stream, verified_at, fault) values (1, 'evaluations', now(), ${fault === null ? 'null' : `'${fault}'`})`,
+    )
+    const streams = await streamsOf(world)
+    const { status, is_verified_wrong } = streams.find(({ stream }) => stream === 'evaluations')!
+    const { may_trust, reason } = await report(world)
+    return { status, is_verified_wrong, may_trust, reason }
+  }
+
+  expect(await found('3 rows are missing')).toEqual({
+    ...{ status: 'partial', is_verified_wrong: true, may_trust: false },
+    reason: 'the last verification found wrong rows',
+  })
+  expect(await found(null)).toEqual({
+    ...{ status: 'ok', is_verified_wrong: false, may_trust: true, reason: null },
+  })
+})
+
 test('a rooftop that left the config is retired, neither late nor failed, and no question of trust', async () => {
   await using world = await openSmallWorld()
   await aGoodNight(world)

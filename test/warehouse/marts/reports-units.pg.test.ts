@@ -187,9 +187,35 @@ test('PPSR exposure accepts a VIN in any letter case and an unknown status, and 
   const rows = await world.rows('select * from mart.rpt_06_ppsr_exposure')
 
   expect(rows).toMatchObject([
-    { stock_no: 'A', vin: aVin, searches: 2, watch_status: 'suspended', exposure: 'clear' },
+    {
+      stock_no: 'A',
+      vin: aVin,
+      searches: 2,
+      watch_status: 'suspended',
+      exposure: 'result unknown',
+    },
   ])
   expect(rows[0]).toHaveProperty('last_searched_at', world.ago(26))
+})
+
+test('a car is clear only where the newest search is known to have found no interest', async () => {
+  await using world = await openSmallWorld()
+  await world.add('core.stock_unit', { stock_no: 'A', vin: aVin })
+  await world.add(
+    'core.vehicle_check',
+    { check_ref: 'newest', searched_at: world.ago(26) },
+    { check_ref: 'older', searched_at: world.ago(50), security_interest_count: 0 },
+  )
+  const exposure = async (change = 'select 1') => {
+    await world.rows(change)
+    return (await world.rows('select exposure from mart.rpt_06_ppsr_exposure'))[0]!['exposure']
+  }
+  const count = (number: number, ref: string) =>
+    `update core.vehicle_check set security_interest_count = ${number} where check_ref = '${ref}'`
+
+  expect(await exposure()).toBe('result unknown')
+  expect(await exposure(count(0, 'newest'))).toBe('clear')
+  expect(await exposure(count(1, 'newest'))).toBe('interest on search')
 })
 
 test('the AI price is compared with the first advertised price of the unit bought on the evaluation', async () => {

@@ -109,7 +109,7 @@ export const reportSpecs: readonly ReportSpec[] = [
       'stock_no rooftop_name vin make model model_year acquired_on exposure days_since_search security_interest_count watch_status',
     first: [
       'riskiest',
-      "array_position(array['interest changed', 'interest on search', 'never searched', 'stale search', 'clear'], exposure::text), days_since_search desc, rooftop_id, stock_no",
+      "array_position(array['interest changed', 'interest on search', 'never searched', 'stale search', 'result unknown', 'clear'], exposure::text), days_since_search desc, rooftop_id, stock_no",
     ],
   },
   {
