@@ -90,7 +90,7 @@ test('a field that moved is reported after the first night, with what to type, u
     /wire\.appraisal\.evaluation\.odometer probably moved to Usage\.Distance: in none of the newest \d+ answers, in \d+ of \d+ before; \d+ of \d+ equal to what the same evaluation had there before/,
   )
   expect(text).toContain(
-    'Cure: Type "forecourt wire learn --stored --write", then "forecourt replay"',
+    'Cure: Type "forecourt wire learn --stored --write", restart the worker, the scheduler and serve',
   )
   expect(asJson).toMatchObject({
     status: 'missed',

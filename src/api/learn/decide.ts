@@ -6,7 +6,7 @@ import { isCopy, measureAgreement, type Witness } from './proof.ts'
 
 /** What the answers say about a setting. confirmed: its path is proved. elsewhere: another path is. refuted: its path has something
  *  else, and no other path is known. suggested: one path may be it. ambiguous: several may. decided: nothing proves it, and the config
- *  file names a path that may be it. absent: asked, never there. unseen: no answer shows it. */
+ *  file names a path that may be it. absent: asked, never there. unseen: no answer shows it; `candidates` have its form alone. */
 type FindingState =
   | 'confirmed'
   | 'elsewhere'
@@ -63,14 +63,6 @@ interface Knowledge {
 /** The source of witnesses of a field that was at the configured path, and is at another one now. */
 export const beforeItMoved = 'what the same evaluation had there before'
 
-/** Sources that say what the service itself has: a path that differs from them has something else. A stock list may differ from a path
- *  that is right. */
-export const ofService = {
-  update: 'UpdatedAt of /geteval',
-  request: 'what /geteval was asked for',
-} as const
-const refuting: readonly string[] = Object.values(ofService)
-
 /** The evidence of a setting that is proved at several paths. */
 export const equalValues = 'equal values at several paths'
 
@@ -109,26 +101,18 @@ export function decide(
     ((rule.isRare || rule.isDistinct) && isConstant(field)) ||
     knowledge.isOther?.(field)
   const possible = proofs.filter((one) => !isOther(one)).map(({ field }) => field)
-  const found =
+  return (
     byWitness(question, proofs) ??
     byRareForm(rule, question, possible) ??
     byName(rule, question, possible) ??
     withoutCandidate(question, possible, proofs.length === 0)
-  const refutation = [configured]
-    .flat()
-    .map((path) => proofs.find(({ field }) => field.path === path)?.refutation)
-    .find((text) => text != null)
-  if (refutation === undefined || isProved(found)) return found
-  const state = found.candidates.length === 0 ? 'refuted' : found.state
-  return { ...found, state, evidence: refutation, mustChange: true }
+  )
 }
 
 /** A field, and how it agrees with the witnesses of all sources. */
 interface Proof {
   readonly field: Field
   readonly isRefuted: boolean
-  /** How it differs from what the service itself has, in words; null: it does not. */
-  readonly refutation: string | null
   /** In words; null: not proved. */
   readonly evidence: string | null
   readonly isMoved: boolean
@@ -142,14 +126,7 @@ function findProof(field: Field, { witnesses }: Knowledge): Proof {
   const isRefuted = agreements.some((one) => one.isRefuted)
   const proof = isRefuted ? undefined : agreements.find(({ isProved }) => isProved)
   const evidence = proof && `${proof.equal} of ${proof.compared} equal to ${proof.source}`
-  const wrong = agreements.find((one) => one.isRefuted && refuting.includes(one.source))
-  return {
-    ...{ field, isRefuted, evidence: evidence ?? null, isMoved: proof?.source === beforeItMoved },
-    refutation:
-      wrong === undefined
-        ? null
-        : `${wrong.compared - wrong.equal} of ${wrong.compared} differ from ${wrong.source}`,
-  }
+  return { field, isRefuted, evidence: evidence ?? null, isMoved: proof?.source === beforeItMoved }
 }
 
 function byWitness(question: Question, proofs: readonly Proof[]): Finding | null {
@@ -188,9 +165,6 @@ function byName(rule: Rule, question: Question, possible: readonly Field[]): Fin
     : finding(question, 'ambiguous', 'several paths may be it', rivals)
 }
 
-/** How many paths a person may be shown to choose from. */
-const maxShown = 5
-
 function withoutCandidate(
   question: Question,
   possible: readonly Field[],
@@ -206,9 +180,7 @@ function withoutCandidate(
     all.hidden > 0
       ? `${plural(all.hidden, 'path')} cannot be shown`
       : 'no path of a known name has values'
-  const fitting = possible.length > maxShown ? [] : possible.map(({ path }) => path)
-  const byForm = fitting.length === 0 ? '' : `; by its form it may be ${fitting.join(', ')}`
-  return finding(question, 'unseen', `${why} in ${records}${byForm}`)
+  return finding(question, 'unseen', `${why} in ${records}`, possible)
 }
 
 /** The findings where the config file names a path that nothing proves: somebody has decided it. `inFile`: settings below `wire`. */
@@ -216,10 +188,9 @@ export function withDecisions(
   findings: readonly Finding[],
   inFile: ReadonlySet<string>,
 ): readonly Finding[] {
-  const isDecided = ({ setting, state, configured, candidates, mustChange }: Finding) =>
+  const isDecided = ({ setting, state, configured, candidates }: Finding) =>
     (state === 'suggested' || state === 'ambiguous') &&
     inFile.has(setting) &&
-    !mustChange &&
     candidates.some(({ path }) => [configured].flat().includes(path))
   return findings.map((one) => (isDecided(one) ? { ...one, state: 'decided' } : one))
 }
@@ -309,8 +280,8 @@ export function finding(
   }))
   return {
     ...{ setting, state, configured, evidence, candidates },
-    path: candidates.length === 1 ? candidates[0]!.path : null,
-    mustChange: candidates.length > 0 && !isFilled(configured, all),
+    path: state !== 'unseen' && candidates.length === 1 ? candidates[0]!.path : null,
+    mustChange: state !== 'unseen' && candidates.length > 0 && !isFilled(configured, all),
     proposal: null,
   }
 }

@@ -10,7 +10,7 @@ import {
   type Fields,
   type SeenRecord,
 } from './answers.ts'
-import { decide, type Finding, finding, ofService, provenAs, type Question } from './decide.ts'
+import { decide, type Finding, finding, isProved, provenAs, type Question } from './decide.ts'
 import { forms, parseInstant } from './forms.ts'
 import type { Witness } from './proof.ts'
 import { listId, listUpdate } from './rules.ts'
@@ -129,10 +129,36 @@ export function learnList(
     provenAs(ofItems, arrays, evidence) ?? unproven(ofItems, lists),
     (arrays.length === 1 ? provenAs(ofId, ids, evidence) : null) ??
       finding(ofId, arrays.length > 1 ? 'ambiguous' : 'unseen', 'its list is not known'),
-    decide(listUpdate, evalList.updatedAt, all, {
-      witnesses: new Map([[ofService.update, areSame(proved) ? updateWitnesses(known) : []]]),
-    }),
+    learnUpdate(evalList.updatedAt, all, areSame(proved) ? known : new Map()),
   ]
+}
+
+/** Times of an evaluation that a list may show as that of the update. */
+const otherTimes = ['CreatedAt', 'CompletedAt', 'EntryDate']
+
+/** The update time of an item. It is refuted where all values are another time of the evaluation. */
+function learnUpdate(
+  configured: JsonPath,
+  all: Fields,
+  known: ReadonlyMap<number, unknown>,
+): Finding {
+  const updates = updateWitnesses(known)
+  const found = decide(listUpdate, configured, all, {
+    witnesses: new Map([['UpdatedAt of /geteval', updates]]),
+  })
+  const bodies = new Map(all.records.map(({ key, body }) => [key, body]))
+  const second = (value: unknown) => Math.floor((parseInstant(value)?.getTime() ?? 0) / 1000)
+  const listed = updates
+    .map(({ key }) => ({ key, at: second(valueAt(bodies.get(key), configured)) }))
+    .filter(({ at }) => at > 0)
+  const other = otherTimes.find((path) =>
+    listed.every(({ key, at }) => at === second(valueAt(known.get(Number(key)), path))),
+  )
+  if (isProved(found) || listed.length < 2 || other === undefined) return found
+  const evidence = `${listed.length} of ${listed.length} equal to ${other} of /geteval`
+  return found.candidates.length === 0
+    ? { ...found, state: 'refuted', evidence, mustChange: true }
+    : { ...found, mustChange: true }
 }
 
 function isId(ids: readonly ListedId[], known: ReadonlyMap<number, unknown>): boolean {
@@ -193,8 +219,8 @@ function itemRecords(
 /** Update times that are neither the time of creation nor that of completion. */
 function updateWitnesses(known: ReadonlyMap<number, unknown>): Witness[] {
   return [...known].flatMap(([id, body]) => {
-    const [updated, ...others] = ['UpdatedAt', 'CreatedAt', 'CompletedAt', 'EntryDate'].map(
-      (path) => parseInstant(valueAt(body, path))?.getTime(),
+    const [updated, ...others] = ['UpdatedAt', ...otherTimes].map((path) =>
+      parseInstant(valueAt(body, path))?.getTime(),
     )
     const isOwn =
       updated !== undefined &&

@@ -12,7 +12,7 @@ import {
   isEmpty,
   type SeenRecord,
 } from './answers.ts'
-import { beforeItMoved, decide, type Finding, ofService, proven } from './decide.ts'
+import { beforeItMoved, decide, type Finding, isProved, proven } from './decide.ts'
 import { comparable } from './forms.ts'
 import { learnChecks } from './learn-checks.ts'
 import { learnList } from './learn-lists.ts'
@@ -37,9 +37,22 @@ export function learn(
   const evaluations = evaluationsIn(answers)
   return [
     ...learnList(answers, evaluations, appraisal),
-    ...learnEvaluation(answers, evaluations, appraisal.evaluation, vehicles),
-    ...learnChecks(answers, appraisal),
+    ...withFewPaths(learnEvaluation(answers, evaluations, appraisal.evaluation, vehicles)),
+    ...withFewPaths(learnChecks(answers, appraisal)),
   ]
+}
+
+/** From how many paths a person may choose by their form alone. */
+const maxByForm = 5
+
+/** Without the paths that have the form of an unseen setting alone, where these are proved for another, or too many. */
+function withFewPaths(found: readonly Finding[]): Finding[] {
+  const proved = new Set(found.filter(isProved).map(({ path }) => path))
+  return found.map((one) => {
+    if (one.state !== 'unseen') return one
+    const candidates = one.candidates.filter(({ path }) => !proved.has(path))
+    return { ...one, candidates: candidates.length > maxByForm ? [] : candidates }
+  })
 }
 
 /** The evaluations of all answers; of one that was read several times, the last. */
@@ -142,7 +155,7 @@ function witnessesIn(
         for (const [setting, value] of Object.entries(facts))
           add(setting, source, { key, unit: vin, value })
   for (const [setting, witness] of requestedWitnesses(answers))
-    add(setting, ofService.request, witness)
+    add(setting, 'what /geteval was asked for', witness)
   for (const witness of dealerWitnesses(answers, evaluations))
     add('dealerId', 'the dealerId that was asked for', witness)
   for (const [setting, witness] of movedWitnesses(readingsIn(answers), names))

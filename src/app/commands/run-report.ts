@@ -21,7 +21,7 @@ export async function runAndReport(
 ): Promise<number> {
   const report = await runStreams(context, request)
   const { rooftops } = request
-  const names = await namesLines(context, report)
+  const names = session.json ? [] : await namesLines(context, report, rooftops)
   session.result(report, () => [
     ...reportLines(report, { config: session.config, rooftops }),
     ...names,
@@ -32,26 +32,30 @@ export async function runAndReport(
 /** How many evaluations a first load has at least before it says something of the names. */
 const enoughEvaluations = 20
 
-/** What a run that loaded evaluations says of the names of the service: of a first load what its answers show, else of columns that stay
- *  empty. */
+/** What a run that loaded evaluations says of the names of the service: of columns that stay empty, and of a first load what its answers
+ *  show. */
 export async function namesLines(
-  { db, config }: Context,
-  { streams }: RunReport,
+  { db, config, log }: Context,
+  { streams, stoppedBy }: RunReport,
+  rooftops: readonly RooftopConfig[],
 ): Promise<string[]> {
   const { inserted = 0, updated = 0, unchanged = 0 } = streams['evaluations'] ?? {}
-  if (inserted === 0) return []
-  const isFirstLoad = inserted >= enoughEvaluations && updated + unchanged === 0
+  if (inserted === 0 || stoppedBy !== undefined) return []
+  const isFirstLoad = inserted >= Math.max(enoughEvaluations, 9 * (updated + unchanged))
   try {
-    if (isFirstLoad) {
-      const { newestFindings } = await import('../../web/console/names/stored-answers.ts')
-      const { findings } = await newestFindings(db, config)
-      const wrong = findings.filter(({ mustChange }) => mustChange)
-      if (wrong.length > 0) return wrap(wrongNamesText(wrong.map(({ setting }) => setting)))
-    }
+    const { newestFindings } = await import('../../web/console/names/stored-answers.ts')
+    const { findings } = isFirstLoad
+      ? await newestFindings(db, { ...config, rooftops })
+      : { findings: [] }
+    const wrong = findings.filter(({ mustChange }) => mustChange)
     const missing = await readMissingNames(db, config.wire)
-    return missing === null ? [] : wrap(missingNamesText(missing))
-  } catch {
+    return [
+      ...(missing === null ? [] : wrap(missingNamesText(missing))),
+      ...(wrong.length === 0 ? [] : wrap(wrongNamesText(wrong.map(({ setting }) => setting)))),
+    ]
+  } catch (err) {
     // A warehouse that is gone by now must not cost the report of what was loaded.
+    log.debug({ err }, 'names not examined')
     return []
   }
 }
@@ -61,7 +65,7 @@ function wrongNamesText(settings: readonly string[]): string {
     settings.map((setting) => `wire.${setting}`),
     5,
   )
-  return `${plural(settings.length, 'setting')} may have another path at this service: ${names}. "forecourt wire learn --stored" shows the evidence, and sets with --write what is proved; "forecourt replay" then corrects what was loaded.`
+  return `${plural(settings.length, 'setting')} may have another path at this service: ${names}. "forecourt wire learn --stored" shows the evidence, and sets with --write what is proved. Restart what runs with the old names; "forecourt replay" then corrects what was loaded.`
 }
 
 /** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */

@@ -160,7 +160,7 @@ async function begin(
     ])
     return 0
   }
-  const missingNames = await namesLines(context, report)
+  const missingNames = session.json ? [] : await namesLines(context, report, rooftops)
   session.result(report, () => [
     ...reportLines(report, naming, '"forecourt backfill --resume" goes on with it'),
     ...missingNames,

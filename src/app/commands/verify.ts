@@ -347,8 +347,8 @@ function readSample(options: Parameters<RunCommand>[1]): RowSample | null {
 
 /** Differing rows that are printed; --json has more. */
 const maxPrinted = 50
-/** From more rows on, the columns are counted too. */
-const readable = 5
+/** Of more rows the columns are counted too. */
+const fewRows = 5
 
 function rowLines(
   { records, sample, differing, rows }: RowsVerification,
@@ -369,16 +369,16 @@ function rowLines(
 
 /** How many rows differ in each column of a table, a line each table, where there are too many rows to read. */
 function columnCounts(rows: readonly DifferingRow[], differing: number): string[] {
-  if (rows.length <= readable) return []
+  if (rows.length <= fewRows) return []
   const count = (names: readonly string[]) =>
     [...Map.groupBy(names, (name) => name)]
       .map(([name, all]) => [name, all.length] as const)
       .toSorted((a, b) => b[1] - a[1])
-      .map(([name, times]) => `${name} ${times}`)
+      .map(([name, times]) => `${name} (${times})`)
   const first = differing > rows.length ? ` (of the first ${rows.length} rows)` : ''
   return [...Map.groupBy(rows, ({ table: name }) => name)].map(([name, all]) => {
     const names = all.flatMap(({ kind, columns }) =>
-      kind === 'changed' ? columns.map(({ column }) => column) : [kind],
+      kind === 'changed' ? columns.map(({ column }) => column) : [`row ${rowFaults[kind]}`],
     )
     return `${name}${first}: ${count(names).join(', ')}`
   })

@@ -98,7 +98,11 @@ async function checkKeyHeader(
       ? `The service takes key ${rooftop.key} as "${formText(form)}", and refuses a wrong key there (${plural(calls, 'call')}).`
       : `The service answers to "${formText(form)}", but to a wrong key as well: that proves nothing (${plural(calls, 'call')}).`,
     ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines]),
-    open === 0 ? 'Nothing has to be changed.' : '"--write" sets it in the config file.',
+    open === 0
+      ? 'Nothing has to be changed.'
+      : isProved
+        ? '"--write" sets it in the config file.'
+        : 'Set wire.appraisal.authHeader and authPrefix as the vendor says.',
   ])
   edit?.write()
   return isProved && open === 0 ? 0 : 1
@@ -229,20 +233,21 @@ function openText(open: readonly Finding[]): string {
     open.map(({ setting }) => `wire.${setting}`),
     5,
   )
-  return `${plural(open.length, 'setting')} must be changed, or decided: ${names}. --write sets those with another path that is proved (elsewhere). For the others see an answer ("forecourt api geteval --rooftop <uid> --evalid <id>"), and set the path in the config.`
+  return `${plural(open.length, 'setting')} must be changed, or decided: ${names}. --write sets those with another path that is proved (elsewhere). For the others see an answer ("forecourt api geteval --rooftop <uid> --evalid <id>", for evalList "forecourt api getevallist --rooftop <uid>"), and set the path in the config; "none" where there is no such field.`
 }
 
 /** What nothing proves though it has values; '' where there is nothing of that kind. */
 function unprovedText(findings: readonly Finding[]): string {
   const unproved = findings.filter((one) => nextStep(one) === 'compare')
   if (unproved.length === 0) return ''
-  return `Nothing proves ${plural(unproved.length, 'setting')} whose path has values (compare): see an answer, and compare its fields with the service. A setting that the config file has itself counts as decided.`
+  return `Nothing proves ${plural(unproved.length, 'setting')} whose path has values (compare): compare an answer with what the service itself shows of the vehicle. A setting that you write into the config file counts as decided, also where it is the default.`
 }
 
 /** What a person does about a finding; '' for nothing. */
-function nextStep({ state, mustChange, path }: Finding): string {
+function nextStep({ state, mustChange, path, candidates }: Finding): string {
   if (state === 'elsewhere') return '--write'
   if (state === 'refuted') return 'set it'
+  if (state === 'unseen' && candidates.length > 0) return 'choose'
   if (state !== 'suggested' && state !== 'ambiguous') return ''
   if (!mustChange) return 'compare'
   return path === null ? 'choose' : 'try it'

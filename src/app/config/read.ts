@@ -8,6 +8,7 @@ import { decodePart } from '../../values/text.ts'
 import { alertTargets } from './alerts.ts'
 import { type Checked, checkFile, dotted, rooftopGroup } from './check.ts'
 import type { ConfigFile, ConfigInput, Region } from './schema.ts'
+import { isWritten } from './set-wire.ts'
 import { type Problem, readText } from './text.ts'
 
 /** A rooftop with all defaults filled in. */
@@ -31,7 +32,7 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
   /** Where the value of each key comes from, for messages; a config made in code has none. */
   readonly keySources: Readonly<Record<string, string>>
   readonly vehicleDataKeySource?: string
-  /** The settings below `wire` that the file has itself, e.g. `appraisal.evaluation.make`. */
+  /** The settings below `wire` that a person has written into the file, e.g. `appraisal.evaluation.make`; not those of `--write`. */
   readonly wireInFile: ReadonlySet<string>
   /** The folder of `.forecourt/`. */
   readonly homeDir: string
@@ -116,7 +117,11 @@ export function parseConfig(text: string, file: string, environment: Environment
     }
     const names = Object.keys(checked.config?.keys ?? {})
     return complete(checked, file, path.dirname(path.resolve(file)), {
-      wireInFile: new Set(leafPaths(valueAtKey(read.value, 'wire'))),
+      wireInFile: new Set(
+        leafPaths(valueAtKey(read.value, 'wire')).filter(
+          (name) => !isWritten(text, read.lineOf(['wire', ...name.split('.')]), name),
+        ),
+      ),
       keySources: Object.fromEntries(names.map((name) => [name, sourceOf('keys', name, 'value')])),
       ...(checked.config?.vehicleData.apiKey == null
         ? {}

@@ -58,6 +58,13 @@ export function changedLines(before: string, after: string): string[] {
 
 const mark = '(forecourt wire)'
 
+/** Whether this program has written the setting at a line (from 1 on), as its comment above says. */
+export function isWritten(text: string, line: number, setting: string): boolean {
+  const above = text.split(/\r?\n/).slice(0, line - 1)
+  const comments = above.slice(above.findLastIndex((each) => !each.endsWith(mark)) + 1)
+  return comments.some((each) => each.trimStart().startsWith(`# ${setting.split('.').at(-1)}:`))
+}
+
 function withValue(text: string, { setting, value, reason }: WireValue): string {
   const document = parseDocument(text, { merge: true })
   const names = ['wire', ...setting.split('.')]

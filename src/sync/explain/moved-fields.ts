@@ -90,12 +90,12 @@ export function movedTexts(names: readonly MovedName[]): MovedText[] {
     ...text(
       known,
       'moved',
-      'Type "forecourt wire learn --stored --write", then "forecourt replay": no evaluation is read again.',
+      'Type "forecourt wire learn --stored --write", restart the worker, the scheduler and serve, which still use the old names, then type "forecourt replay": no evaluation is read again.',
     ),
     ...text(
       open,
       'no longer sends',
-      'If the service renamed it, set it in the config ("forecourt wire learn --stored" shows what may be it), then type "forecourt replay".',
+      'If the service renamed it, set it in the config ("forecourt wire learn --stored" shows what may be it), restart the worker, the scheduler and serve, then type "forecourt replay".',
     ),
   ]
 }

@@ -2,6 +2,7 @@ import { isAhead, parseUtc } from '../../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
 import { isWithin, overlap } from '../../values/window.ts'
 import { readRunStream } from '../run/commit-slice.ts'
+import { isFirstOfRun } from '../run/first-of-run.ts'
 import { pickSources } from '../run/sources.ts'
 import { callOptions, type SliceJob } from '../run/stream.ts'
 import type { Backlog, Unit } from '../windows/backlog.ts'
@@ -53,11 +54,11 @@ export async function chooseRecords(
     .map(({ id }) => id)
   const entries = await storedRecords(context.db, stream, rooftop, [...listed, ...lost])
   const known = new Map(entries.map((entry) => [entry.id, entry]))
-  const isListBehind = isBehind(parts, known)
-  if (isListBehind)
+  const hasUpdateTimes = !showsCreation(parts, known)
+  if (!hasUpdateTimes && isFirstOfRun(context, job.run.runId, `${stream.name} ${rooftop.uid}`))
     context.log.warn(
       { stream: stream.name, rooftop: rooftop.uid },
-      `${rooftop.name}: the list shows older update times than the records have, so they are not used. Its field may mean something else: "forecourt wire check" shows it.`,
+      `${rooftop.name}: the update times of the list of ${stream.name} are those of the creation, so they are not used. The list may have others under another name: see "forecourt wire check".`,
     )
   let budget = known.size === 0 ? 0 : await rereadBudget(job)
   const ids = new Set(lost)
@@ -68,7 +69,7 @@ export async function chooseRecords(
   for (const part of parts) {
     const since = earliestReread(part, earlier)
     const { first, rereadIds, changedIds } = classify(job, part, {
-      ...{ known, quarantined, since, isListBehind },
+      ...{ known, quarantined, since, hasUpdateTimes },
     })
     for (const id of changedIds) changed.add(id)
     const left = rereadIds.filter((id) => !readBefore.has(id))
@@ -133,10 +134,10 @@ function classify(
     known,
     quarantined,
     since,
-    isListBehind,
+    hasUpdateTimes,
   }: {
     since: Date | null
-    isListBehind: boolean
+    hasUpdateTimes: boolean
     known: ReadonlyMap<number, StoredRecord>
     quarantined: ReadonlySet<number>
   },
@@ -149,7 +150,7 @@ function classify(
     if (isOwnedByOther(entry, rooftop)) continue
     if (!entry || entry.gone || quarantined.has(id)) first.push(id)
     else {
-      const isUnchanged = isListBehind ? null : comparedToList(updatedAt, entry, run.sourceStart)
+      const isUnchanged = hasUpdateTimes ? comparedToList(updatedAt, entry, run.sourceStart) : null
       if (isUnchanged === false) changedIds.push(id)
       // What this run itself wrote is current: a process was killed after it had written part of the window.
       const isOfRun = entry.runId === run.runId
@@ -162,19 +163,21 @@ function classify(
   return { first, rereadIds, changedIds }
 }
 
-/** How many records a list may show with an older update time than they have: an answer of a cache may be some minutes old. */
-const maxBehind = 1
-
-/** Whether the list's update time is not that of the records: it shows several as older than they were when they were read. */
-function isBehind(parts: readonly ProvenPart[], known: ReadonlyMap<number, StoredRecord>): boolean {
-  const behind = parts
+/** Whether the list shows the time of the creation as that of the update: so for all of several records that have a later one. */
+function showsCreation(
+  parts: readonly ProvenPart[],
+  known: ReadonlyMap<number, StoredRecord>,
+): boolean {
+  const later = parts
     .flatMap(({ items }) => items)
-    .filter(({ id, updatedAt }) => {
+    .flatMap(({ id, updatedAt }) => {
       const listed = updatedAt === null ? null : parseUtc(updatedAt)
-      const stored = known.get(id)?.updatedAt
-      return listed !== null && stored !== undefined && stored.getTime() - listed.getTime() >= 1000
+      const entry = known.get(id)
+      if (listed === null || entry === undefined) return []
+      const isOfUpdate = toUnixSeconds(entry.updatedAt) !== toUnixSeconds(entry.createdAt)
+      return isOfUpdate ? [toUnixSeconds(listed) === toUnixSeconds(entry.createdAt)] : []
     })
-  return behind.length > maxBehind
+  return later.length > 1 && later.every(Boolean)
 }
 
 /** Whether a record is unchanged according to the list. null: the list gives no update time, or an impossible one. */

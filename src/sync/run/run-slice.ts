@@ -9,6 +9,7 @@ import type { Db } from '../../warehouse/db/transaction.ts'
 import { findPayloadRows } from '../records/derive-rows.ts'
 import { replaySlice } from '../records/replay-slice.ts'
 import { commitSlice } from './commit-slice.ts'
+import { isFirstOfRun } from './first-of-run.ts'
 import {
   addCounts,
   type Counts,
@@ -113,7 +114,9 @@ async function afterFailure(
   reportSlice(stream.name, status)
   const message = errorText(error)
   const refusedKey = findRefusedKey(error)
-  if (isFirst(context, run.runId, refusedKey)) context.log.error(about, message)
+  // At each rooftop and stream of a refused key it would be the same sentence.
+  if (refusedKey === null || isFirstOfRun(context, run.runId, refusedKey))
+    context.log.error(about, message)
   else context.log.debug(about, message)
   const { seconds } = job.traffic
   const counts = addCounts(zeroCounts, job.traffic)
@@ -124,17 +127,6 @@ async function afterFailure(
         { ...slice, rooftopId: rooftop.id },
       ]),
   })
-}
-
-const refusalsLogged = new WeakMap<Db, Set<string>>()
-
-/** Whether a refusal is the first of its key in a run: at each rooftop and stream it would be the same sentence. */
-function isFirst({ db }: Context, runId: number, refusedKey: string | null): boolean {
-  if (refusedKey === null) return true
-  const logged = refusalsLogged.get(db) ?? new Set()
-  refusalsLogged.set(db, logged)
-  const name = `${runId} ${refusedKey}`
-  return !logged.has(name) && logged.add(name).has(name)
 }
 
 const intervalMs = 2_000

@@ -54,7 +54,7 @@ function judge(finding: Finding, service: OtherService): string {
   if (state === 'suggested') return path === truth ? state : 'suggested, other path'
   if (state === 'ambiguous')
     return candidates.some((one) => one.path === truth) ? state : 'ambiguous, without it'
-  return state
+  return state === 'refuted' ? 'unseen' : state
 }
 
 /** Its encodings alone. */

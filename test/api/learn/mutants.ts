@@ -36,6 +36,13 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'fields of others are possible': inDecide('knowledge.isOther?.(field)', 'false'),
   'few records prove': inDecide('? 8 : fewest', '? 1 : 1'),
   'what is null is absent': inDecide('all.empty === 0 && all.hidden === 0 &&', ''),
+  'one equal time refutes': inLists('listed.every(', 'listed.some('),
+  'a path of another setting has the form': inLearn('!proved.has(path)', 'path.length > 0'),
+  'any path is decided': inDecide(
+    'candidates.some(({ path }) => [configured].flat().includes(path))',
+    '[configured, candidates].length > 0',
+  ),
+  'ids that differ are of one evaluation': inLists('areSame(proved) ?', 'true ?'),
   'a plate needs no control': inLearn(
     'const isPlateRead = without.some(',
     'const isPlateRead = true || without.some(',

@@ -107,15 +107,15 @@ export function wrongIn(
   findings: readonly Finding[],
   { wire, answers }: Pick<OtherService, 'wire' | 'answers'>,
 ): string[] {
-  return findings.flatMap(({ setting, state, path, configured }) => {
+  return findings.flatMap(({ setting, state, path, configured, mustChange }) => {
     const truth = firstCandidate(valueAt(wire, setting) as string)
     const isPath = path === truth
     if ((state === 'confirmed' || state === 'elsewhere') && !isPath)
       return [`${setting}: ${state} ${path}, it is ${truth}`]
     if (state === 'confirmed' && ![configured].flat().includes(truth))
       return [`${setting}: confirmed, but it is ${truth}`]
-    if (state === 'refuted' && [configured].flat().includes(truth))
-      return [`${setting}: refuted, but it is ${truth}`]
+    if (mustChange && setting.endsWith('evalList.updatedAt') && [configured].flat()[0] === truth)
+      return [`${setting}: must be changed, but it is ${truth}`]
     if (state === 'absent' && isSent(setting, truth, answers))
       return [`${setting}: absent, but it is ${truth}`]
     return []

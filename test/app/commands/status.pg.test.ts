@@ -176,6 +176,7 @@ test('a first load names the settings that may have another path, and status the
 
   const reported = /1\d of 18 columns of evaluations are empty/
   expect([first.code, again.code]).toEqual([0, 0])
+  expect(flat(first.stdout)).toMatch(reported)
   expect(flat(first.stdout)).toMatch(
     /\d+ settings may have another path at this service: wire\.appraisal\.evaluation\.\w+, /,
   )

@@ -435,7 +435,7 @@ test('verify --rows counts the columns where many rows differ', async () => {
   expect(n).toBeGreaterThan(5)
   expect(stdout).toMatch(
     new RegExp(
-      `: ${n} differ\\.\\n {2}core\\.evaluation: (final_price|make) ${n}, (final_price|make) ${n}`,
+      `: ${n} differ\\.\\n {2}core\\.evaluation: (final_price|make) \\(${n}\\), (final_price|make) \\(${n}\\)`,
     ),
   )
 })

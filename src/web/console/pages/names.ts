@@ -10,7 +10,7 @@ import { numbers, table } from '../parts/table.ts'
 
 const tones: Readonly<Record<Finding['state'], Tone>> = {
   ...{ elsewhere: 'bad', refuted: 'bad', absent: 'warn', ambiguous: 'quiet', suggested: 'quiet' },
-  ...{ decided: 'ok', confirmed: 'ok', unseen: 'quiet' },
+  ...{ decided: 'quiet', confirmed: 'ok', unseen: 'quiet' },
 }
 const order = Object.keys(tones)
 
@@ -39,7 +39,7 @@ export const names = definePage({
       wrong === 0
         ? 'Nothing has to be changed.'
         : html`${plural(wrong, 'setting')} must be changed, or decided. <code>forecourt wire learn --stored</code> reads more answers; with <code>--write</code> it
-puts what is proved into the config file. Then <code>forecourt replay</code> and <code>forecourt quarantine retry</code> correct what is stored.`
+puts what is proved into the config file. Restart the worker, the scheduler and serve, which still use the old names; then <code>forecourt replay</code> and <code>forecourt quarantine retry</code> correct what is stored.`
     }</p>
 ${table({
   caption: `Settings of wire, compared with ${plural(answers, 'stored answer')}`,
