@@ -119,7 +119,8 @@ export function parseConfig(text: string, file: string, environment: Environment
     return complete(checked, file, path.dirname(path.resolve(file)), {
       wireInFile: new Set(
         leafPaths(valueAtKey(read.value, 'wire')).filter(
-          (name) => !isWritten(text, read.lineOf(['wire', ...name.split('.')]), name),
+          (name) =>
+            name !== '' && !isWritten(text, read.lineOf(['wire', ...name.split('.')]), name),
         ),
       ),
       keySources: Object.fromEntries(names.map((name) => [name, sourceOf('keys', name, 'value')])),

@@ -36,6 +36,23 @@ test('the file that init writes gets its settings below wire; every other line s
   ])
 })
 
+test.each([
+  ['in lines', 'wire:\n  appraisal:\n    evaluation:\n      model: Range\n'],
+  ['in a flow', 'wire: { appraisal: { evaluation: { model: Range } } }\n'],
+])('what is written %s is not what a person has decided, until its comment is gone', (_, text) => {
+  const decided = (of: string) => [
+    ...parseConfig(of, '/x/forecourt.yaml', { variables: {}, cwd: '/x' }).wireInFile,
+  ]
+  const written = withWireValues(text, [make, id])
+
+  const own = 'appraisal.evaluation.model'
+  expect(decided(text)).toEqual([own])
+  expect(decided(written)).toEqual([own])
+  expect(decided(written.replaceAll(/^ *#.*\n/gm, '')).toSorted()).toEqual([
+    ...['appraisal.evalList.id', 'appraisal.evaluation.make', own],
+  ])
+})
+
 test('a file without wire, and an empty one, get it at the end', () => {
   expect(withWireValues('a: 1 # one', [make])).toMatchInlineSnapshot(`
     "a: 1 # one
