@@ -192,7 +192,7 @@ function lines(
     ...deep.flatMap(deepProblems),
     ...duplicates.map(
       ({ evalId, rooftops }) =>
-        `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}: give them the same group: in the config`,
+        `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}, which are of one dealer group: load both into a new warehouse (warehouse.url) with the same group:, as group: cannot change here`,
     ),
   ]
 }

@@ -28,8 +28,8 @@ export async function findRooftops(
 }
 
 /** Updates core.rooftop from the config and returns the rooftops with their ids; writes only what differs. A new time zone
- *  recalculates local days and sums in the same statement. UsageError when a change would relabel loaded rows, BusyError when a
- *  run still uses an old zone or dealer group; then nothing is written. */
+ *  recalculates local days and sums in the same statement. UsageError when a change would relabel loaded rows, or store an evaluation
+ *  twice in a dealer group; BusyError when a run still uses an old zone or dealer group; then nothing is written. */
 export async function registerRooftops(
   db: Db,
   rooftops: readonly RooftopConfig[],
@@ -43,6 +43,7 @@ export async function registerRooftops(
     const found = stored.get(rooftop.uid)
     if (found && isMoved(rooftop, found)) await requireNoRun(db, found.group_id, rooftop)
   }
+  await requireNoDouble(db, rooftops, stored)
   const rows: RooftopRow[] = []
   for (const rooftop of rooftops) {
     const found = stored.get(rooftop.uid)
@@ -151,6 +152,41 @@ async function requireNoRun(db: Db, groupId: number, { uid }: RooftopConfig): Pr
       `Run ${rows[0].runId} is at work on the dealer group of rooftop ${uid}, whose time zone or group has changed in the config; nothing was started. ` +
         'Wait for it to end ("forecourt status" shows it), or stop or pause it.',
     )
+}
+
+/** Throws UsageError where a rooftop would move to a dealer group in which another one has the same evaluation: a group stores it once. */
+async function requireNoDouble(
+  db: Db,
+  rooftops: readonly RooftopConfig[],
+  stored: ReadonlyMap<string, StoredRooftop>,
+): Promise<void> {
+  const moving = rooftops.filter(({ uid, group }) => {
+    const found = stored.get(uid)
+    return found !== undefined && found.group_code !== group
+  })
+  if (moving.length === 0) return
+  const { rows } = await sql<{ uid: string; other: string; evalId: number; count: number }>`
+    with configured as (
+      select * from unnest(${rooftops.map(({ uid }) => uid)}::text[], ${rooftops.map(({ group }) => group)}::text[]) as own (uid, code)
+    )
+    select own.rooftop_uid as uid, other.rooftop_uid as other, min(eval_id)::float8 as "evalId", count(*)::int as count
+    from core.rooftop as own join configured on configured.uid = own.rooftop_uid
+    join core.evaluation as moved using (rooftop_id)
+    join core.evaluation as same using (eval_id) join core.rooftop as other on other.rooftop_id = same.rooftop_id
+    join core.rooftop_group as at on at.group_id = other.group_id
+    left join configured as wanted on wanted.uid = other.rooftop_uid
+    where own.rooftop_uid = any(${moving.map(({ uid }) => uid)}::text[]) and other.rooftop_id <> own.rooftop_id
+      and configured.code in (at.group_code, wanted.code)
+    group by 1, 2 order by 1, 2 limit 1`.execute(db)
+  const [double] = rows
+  if (double === undefined) return
+  const { uid, other, evalId, count } = double
+  const [{ group }, before] = [moving.find((one) => one.uid === uid)!, stored.get(uid)!.group_code]
+  throw new UsageError(
+    `Rooftop ${uid} cannot move to dealer group ${group}: ${other} has ${count === 1 ? 'one evaluation' : `${count} evaluations`} of it too ` +
+      `(e.g. ${evalId}), and a group stores an evaluation once. Set its group: back to ${before}, or load both rooftops ` +
+      'into a new warehouse (warehouse.url) with the same group:.',
+  )
 }
 
 /** One query for all rooftops: every run needs it, and there may be thousands. */

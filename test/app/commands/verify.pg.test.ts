@@ -71,6 +71,59 @@ test('the command that verify prints for a gap before sync.start closes it', {
   expect(await warehouse.run(['verify'])).toMatchObject({ code: 0 })
 })
 
+test('verify names an evaluation of two dealer groups, and a config that puts them into one is refused until it is set back', async () => {
+  const uids = ['one', 'two']
+  const world = worldOf({
+    rooftops: uids.map((uid, index) => aRooftop({ uid, dealerId: 101 + index, groupId: uid })),
+    evaluations: uids.map((uid, index) => anEvaluation({ evalId: 1001 + index, rooftopUid: uid })),
+    keys: uids.map((uid) => aKey({ name: uid, value: uid, rooftopUids: [uid] })),
+  })
+  const options = smallFixture(world)
+  await using fixture = await openChildFixture(options)
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  const { database } = warehouse
+  // As where both rooftops are of one group at the service, which lists an evaluation for each.
+  await database.pool.query(
+    'update core.evaluation set eval_id = 1001, created_at = (select created_at from core.evaluation where eval_id = 1001) where eval_id = 1002',
+  )
+  await using folder = await temporaryFolder()
+  const file = join(folder.path, 'forecourt.yaml')
+  const config = JSON.parse(configText(fixture.sandbox, database.url, options))
+  const syncWith = async (groups: readonly string[]) => {
+    const rooftops = (config.rooftops as object[]).map((one, at) => ({
+      ...one,
+      group: groups[at]!,
+    }))
+    await writeFile(file, JSON.stringify({ ...config, rooftops }))
+    return await runInProcess(['--config', file, 'sync'], { cwd: folder.path })
+  }
+  const groupsNow = async () =>
+    (
+      await database.pool.query<{ code: string }>(
+        'select group_code as code from core.rooftop join core.rooftop_group using (group_id) order by rooftop_uid',
+      )
+    ).rows.map(({ code }) => code)
+  const [one, two] = await groupsNow()
+
+  const { stdout } = await warehouse.run(['verify'])
+  const joined = await syncWith([two!, two!])
+  const renamed = await syncWith(['another', 'another'])
+
+  expect(stdout).toContain(
+    'evaluation 1001 is stored under rooftops one and two, which are of one dealer group: load both into a new warehouse (warehouse.url) with the same group:, as group: cannot change here',
+  )
+  expect(joined).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      `Rooftop one cannot move to dealer group ${two}: two has one evaluation of it too (e.g. 1001), and a group stores an evaluation once. Set its group: back to ${one}, or load both rooftops into a new warehouse`,
+    ),
+  })
+  expect(renamed).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot move') })
+  expect(await groupsNow()).toEqual([one, two])
+  expect(await syncWith([one!, two!])).not.toMatchObject({ code: 2 })
+})
+
 test('verify finds every hole that is made behind its back', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
