@@ -81,7 +81,7 @@ export const verify: RunCommand = async (session, options) => {
   }
   const label = labelRooftops(chosen)
   const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
-    list.map((entry) => ({ ...entry, rooftop: label(entry.rooftop) }))
+    list.map((entry) => ({ ...entry, uid: entry.rooftop, rooftop: label(entry.rooftop) }))
   session.result(document, () => [
     ...lines(
       proved,
@@ -170,10 +170,13 @@ function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): numbe
   return checked.reduce((total, entry) => total + entry[name].length, 0)
 }
 
+/** With the rooftop as it is shown, and its uid. */
+type Labelled = Verification & { readonly uid: string }
+
 function lines(
   proved: boolean,
   syncStart: Date,
-  checked: readonly Verification[],
+  checked: readonly Labelled[],
   deep: readonly DeepVerification[],
   duplicates: WarehouseVerification['duplicates'],
   readAgain: string,
@@ -213,14 +216,14 @@ function refusedLine({ login, reason, logins }: CoverageRefused): string {
 const readBySync = 'the next "forecourt sync" reads this window again'
 const notUncovered = 'it was not taken out of coverage, see below'
 
-function problems(entry: Verification, syncStart: Date, readAgain: string): string[] {
+function problems(entry: Labelled, syncStart: Date, readAgain: string): string[] {
   const list = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
     spans.map(
       (span) =>
         `  ${entry.rooftop} ${entry.stream}: ${utcText(span.from)} to ${utcText(span.until)}: ${what(span)}`,
     )
   const byBackfill = ({ from, until }: IsoSpan) =>
-    `run "forecourt backfill ${entry.stream} --from ${from} --to ${until}"`
+    `run "forecourt backfill ${entry.stream} --from ${from} --to ${until} --rooftop ${entry.uid}"`
   return [
     ...list(entry.gaps, (span) =>
       new Date(span.from) < syncStart
@@ -245,12 +248,19 @@ function problems(entry: Verification, syncStart: Date, readAgain: string): stri
       ]
       return `rows differ from the certificate (${ids.join('; ')}): ${isCertified ? readAgain : byBackfill(span)}`
     }),
-    ...(entry.orphans.length > 0
-      ? [
-          `  ${entry.rooftop} ${entry.stream}: ${countRows(entry)} child rows without their record (run "forecourt replay")`,
-        ]
-      : []),
+    ...(entry.orphans.length > 0 ? [orphansLine(entry)] : []),
   ]
+}
+
+/** Replay makes what a payload is stored of; nothing makes the others. */
+function orphansLine(entry: Labelled): string {
+  const { rooftop, uid, stream, orphans } = entry
+  const ids = orphans.map(({ record }) => Number(record))
+  const tables = [...new Set(orphans.flatMap((one) => one.tables))]
+  return (
+    `  ${rooftop} ${stream}: ${countRows(entry)} child rows without their record: run "forecourt sync", then "forecourt replay ${stream} --rooftop ${uid}". ` +
+    `What is left then is in no list and no payload: delete it (${tables.join(', ')}; ids ${firstIds(ids)})`
+  )
 }
 
 function firstIds(ids: readonly number[]): string {
@@ -351,19 +361,24 @@ const maxPrinted = 50
 const fewRows = 5
 
 function rowLines(
-  { records, sample, differing, rows }: RowsVerification,
+  { records, sample, differing, streams, unfit, rows }: RowsVerification,
   label: (uid: string) => string,
 ): string[] {
   const which = sample === null ? '' : `, taken at random with --seed ${sample.seed}`
   const printed = rows.slice(0, maxPrinted)
   const left = differing - printed.length
-  const streams = [...new Set(rows.map(({ stream }) => stream))]
+  const toQuarantine =
+    unfit === 0
+      ? ''
+      : ', and those that no longer fit into quarantine ("forecourt quarantine list")'
   return [
     `Rows derived again from the stored payloads of ${records} records${which}: ${differing} differ.`,
     ...columnCounts(rows, differing).flatMap((text) => wrap(text, { indent: 2, hang: 4 })),
     ...printed.map((row) => `  ${label(row.rooftop)} ${row.stream}: ${rowText(row)}`),
     ...(left > 0 ? [`  and ${left} more${left > rows.length ? '' : ' (--json lists them)'}`] : []),
-    ...(differing > 0 ? [`Run "forecourt replay ${streams.join(' ')}" to set them right.`] : []),
+    ...(differing > 0
+      ? [`Run "forecourt replay ${streams.join(' ')}" to set them right${toQuarantine}.`]
+      : []),
   ]
 }
 

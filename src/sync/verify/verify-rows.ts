@@ -43,6 +43,10 @@ export interface RowsVerification {
   readonly sample: RowSample | null
   /** How many rows differ. */
   readonly differing: number
+  /** The streams that have them. */
+  readonly streams: readonly string[]
+  /** How many of them are payloads that no longer fit. */
+  readonly unfit: number
   /** The first 1,000 of them. */
   readonly rows: readonly DifferingRow[]
 }
@@ -74,19 +78,22 @@ export async function verifyRows(
   const sampled = sample === null ? null : await sampleKeys(db, derivable, rooftops, sample)
   const rows: DifferingRow[] = []
   const ofGroups = new Set<string>()
-  let [records, differing] = [0, 0]
+  const found = new Set<string>()
+  let [records, differing, unfit] = [0, 0, 0]
   for (const stream of derivable)
     for (const rooftop of rooftops)
       for await (const keys of keySlices(db, stream, rooftop, sampled)) {
         signal.throwIfAborted()
-        const found = await compareKeys(warehouse, stream, rooftop, keys)
-        await onSlice({ stream: stream.name, rooftop, keys, found })
-        const fresh = found.map(({ row }) => row).filter((row) => isFirst(row, ofGroups))
+        const compared = await compareKeys(warehouse, stream, rooftop, keys)
+        await onSlice({ stream: stream.name, rooftop, keys, found: compared })
+        const fresh = compared.map(({ row }) => row).filter((row) => isFirst(row, ofGroups))
         records += keys.length
         differing += fresh.length
+        unfit += fresh.filter(({ kind }) => kind === 'unfit').length
+        if (fresh.length > 0) found.add(stream.name)
         rows.push(...fresh.slice(0, maxNamed - rows.length))
       }
-  return { records, sample, differing, rows }
+  return { records, sample, differing, streams: [...found], unfit, rows }
 }
 
 /** Records whose rows were compared, and the rows that differ. */

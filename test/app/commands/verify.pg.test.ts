@@ -62,7 +62,7 @@ test('the command that verify prints for a gap before sync.start closes it', {
   const status = await warehouse.run(['status'])
 
   expect(command).toBe(
-    'backfill evaluations --from 2026-02-20T00:00:00.000Z --to 2026-02-22T00:00:00.000Z',
+    'backfill evaluations --from 2026-02-20T00:00:00.000Z --to 2026-02-22T00:00:00.000Z --rooftop rooftop-1',
   )
   expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain(
     'Cure: No sync reads before sync.start. Run "forecourt backfill --resume" where a backfill was stopped, else the commands that "forecourt verify" prints.',
@@ -159,6 +159,9 @@ test('verify finds every hole that is made behind its back', async () => {
     '2026-03-04 00:00:00 UTC to 2026-03-05 00:00:00 UTC: rows differ from the certificate (missing: 1003): the next "forecourt sync" reads this window again',
   )
   expect(stdout).toContain('covered without a certificate: the next "forecourt sync"')
+  expect(stdout).toMatch(
+    /child rows without their record: run "forecourt sync", then "forecourt replay evaluations --rooftop rooftop-1"\. What is left then .*delete it \(.*core\.photo.*; ids 1003\)/,
+  )
 
   await warehouse.night()
   expect(await warehouse.json(['verify'])).toMatchObject({ code: 0, document: { status: 'ok' } })
