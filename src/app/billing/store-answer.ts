@@ -81,6 +81,12 @@ async function insertEndedRun(db: Db, { operation, naturalKey, at }: PaidAnswer)
 /** The evaluation of a check is not in the warehouse. */
 class NotLoaded extends Error {
   override readonly name = 'NotLoaded'
+  readonly rooftop: string
+
+  constructor({ evalId, rooftop }: PastChecks) {
+    super(`the warehouse does not have evaluation ${evalId}`)
+    this.rooftop = rooftop.uid
+  }
 }
 
 /** Loads the past checks of a paid call into the warehouse and returns their VIN. When it rejects, nothing was written. */
@@ -92,7 +98,7 @@ export async function loadPast(
   const { evalId, kind, checks, at } = past
   const { groupId } = past.rooftop
   const vin = await findVin(billing.db, past)
-  if (vin === null) throw new NotLoaded(`the warehouse does not have evaluation ${evalId}`)
+  if (vin === null) throw new NotLoaded(past)
   if ((await vinAtSource(billing, past)) !== vin)
     throw new Error(`the VIN of evaluation ${evalId} has changed at the source`)
   const warnings = await inTransaction(billing.pool, async (tx) => {
@@ -186,7 +192,7 @@ export function warnNotLoaded({ log }: BillingContext, operation: string, error:
   const when =
     error instanceof NotLoaded
       ? 'the first "forecourt sync" after the evaluation is complete loads its row; for an evaluation from before sync.start, ' +
-        '"forecourt backfill evaluations" and then a sync'
+        `run "forecourt backfill evaluations --from <the day it was created> --to <the next day> --rooftop ${error.rooftop}", then "forecourt sync"`
       : 'the next "forecourt sync" loads its row'
   log.warn(
     { operation, reason: errorText(error) },
