@@ -7,10 +7,13 @@ import type { ListCheck } from './import/list-check.ts'
 import type { ImportRequest } from './import/request.ts'
 import { guardKinds } from './refusal-kinds.ts'
 
-/** What the words of a refusal name of its import. */
-export type RefusedRequest = Pick<ImportRequest, 'file' | 'input' | 'maps' | 'sheet'> & {
-  readonly rooftop: Pick<ImportRequest['rooftop'], 'uid' | 'name'>
-}
+/** What the words of a refusal name of its import: all that its command line had. */
+export type RefusedRequest = Pick<ImportRequest, 'file' | 'input' | 'maps' | 'sheet'> &
+  Partial<Pick<ImportRequest, 'encoding' | 'delimiter' | 'dryRun' | 'rejects' | Allowance>> & {
+    readonly rooftop: Pick<ImportRequest['rooftop'], 'uid' | 'name'>
+  }
+
+type Allowance = 'allowMassRemoval' | 'allowMassChange' | 'allowUnusualValues' | 'allowOlderValues'
 
 /** A list that was not imported. The message is for the command line. */
 export class ListRefused extends UsageError {
@@ -71,17 +74,28 @@ export function issueLine({ line, column, text, hint, advice, code }: CellIssue)
 /** The command line that imports the same list, with these options too. */
 function importCommand(
   { mode, only }: ListCheck,
-  { file, input, rooftop, sheet }: RefusedRequest,
+  request: RefusedRequest,
   options: string,
 ): string {
+  const { file, input, rooftop, encoding, delimiter, sheet, rejects } = request
   const values = only === undefined ? [] : only.values.map((value) => `${only.column}=${value}`)
+  const allowed = Object.values(guardKinds).filter(
+    ({ allows }) => request[allows as Allowance] === true,
+  )
+  const option = (name: string, value: string | null | undefined) =>
+    value == null ? [] : [`--${name} ${shellQuoted(value)}`]
   return [
     'forecourt stock import',
     input ? '-' : shellQuoted(file),
     `--rooftop ${shellQuoted(rooftop.uid)}`,
-    ...(sheet === undefined ? [] : [`--sheet ${shellQuoted(sheet)}`]),
+    ...option('encoding', encoding),
+    ...option('delimiter', delimiter === '\t' ? 'tab' : delimiter),
+    ...option('sheet', sheet),
     ...(mode === 'delta' ? ['--mode delta'] : []),
     ...values.map((value) => `--only ${shellQuoted(value)}`),
+    ...option('rejects', rejects),
+    ...(request.dryRun === true ? ['--dry-run'] : []),
+    ...allowed.map((kind) => kind.option),
     options,
   ].join(' ')
 }

@@ -161,6 +161,20 @@ test('a mapping that is not sure is exit 2 with the command to type', async () =
   `)
 })
 
+test('the command to type has every option of the command that was refused', async () => {
+  await using shop = await openShop()
+  await shop.list('Code;Make;Model\nA17;Toyota;Corolla\nB18;Mazda;3\nC19;Kia;Rio\n')
+  const options = '--encoding utf-8 --delimiter ; --mode delta --rejects ./rejects.csv --dry-run'
+  const allowed =
+    '--allow-mass-removal --allow-mass-change --allow-unusual-values --allow-older-values'
+
+  const { stderr } = await shop.run(...`${options} ${allowed}`.split(' '))
+
+  expect(stderr.replaceAll(shop.folder, '.')).toContain(
+    `  forecourt stock import ./list.csv --rooftop u1 ${options.replace(';', "';'")} ${allowed} --map stock_number=`,
+  )
+})
+
 test.for(someOf(['rows-written', 'before-commit'], 0))(
   'a kill at %s leaves nothing of the list, and the next import loads it',
   async (point) => {
