@@ -127,6 +127,7 @@ describe('links', () => {
     expect(failures).toMatchObject([{ ask: 'getpastcarhistory', evaluations: 1 }])
     expect(text).toMatch(/\/console\/stock\/units\/[^"]*\/S%201%2F%C3%A9"/)
     expect(text).toContain('/getpastcarhistory answers 500')
+    expect(text).toMatch(/forecourt api ppsrsearch --rooftop \S+ --evalid \d+ --again --yes/)
   })
 })
 

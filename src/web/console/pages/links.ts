@@ -109,7 +109,7 @@ ${table({
     row.vin,
     instant(row.endsAt, zone),
     row.daysLeft.toFixed(1),
-    html`<code>forecourt api ppsrsearch --rooftop ${row.uid} --evalid ${row.evalId} --yes</code><small>costs one paid search</small>`,
+    html`<code>forecourt api ppsrsearch --rooftop ${row.uid} --evalid ${row.evalId} --again --yes</code><small>costs one paid search, and needs room in <code>budget.ppsrSearch</code></small>`,
   ]),
   empty:
     'None: no watch of a car in stock is active without a later search. Cars are in stock when a stock list names them.',
