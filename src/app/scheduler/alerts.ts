@@ -73,7 +73,7 @@ export class Alerts {
     const { config, db } = this.#context
     const statuses = await readJobStatuses(db, config, this.#jobs)
     const failed = await readFailed(db, config, this.#jobs)
-    const problems = jobProblems(statuses, failed, await readWaiting(db))
+    const problems = jobProblems(statuses, failed, await readWaiting(db, config))
     await this.#report('job/', problems)
     await this.reportInboxes()
     if (await isObjectiveDue(db, await this.#sending())) await this.reportObjectives()
@@ -217,11 +217,14 @@ async function readFailed(
   return rows
 }
 
-/** Runs that are left to workers and that no worker takes, as `run 7 (backfill)`. */
-async function readWaiting(db: Db): Promise<string[]> {
+/** Runs that are left to workers of this config and that none takes, as `run 7 (backfill)`. */
+async function readWaiting(
+  db: Db,
+  config: Pick<Config, 'appraisal' | 'vehicleData'>,
+): Promise<string[]> {
   const { rows } = await sql<{ run: string }>`
     select format('run %s (%s)', run_id, command) as run from ops.run
-    where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute'
+    where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute' and ${isOfConfig('run.source_id', config)}
     order by run_id`.execute(db)
   return rows.map(({ run }) => run)
 }

@@ -102,7 +102,11 @@ test('a run that reads other services than the config is shown with them', async
   const services = 'http://127.0.0.1:59999/v1 and http://127.0.0.1:59998 (sandbox of a demo)'
   expect(list.text.split(services)).toHaveLength(2)
   expect(page.text).toContain(`It waits for a worker whose config names ${services}`)
-  expect(morning.text).toContain(`No worker is alive whose config names ${services}`)
+  expect(morning.text).toContain(
+    `No worker is alive whose config names ${services}: start one there, or start the same work again with this config, which takes it over.`,
+  )
+  // No worker of this config takes it.
+  expect(page.text).not.toContain('forecourt worker')
 })
 
 test('fifty runs a page, and the older ones follow without one twice or missing', async () => {

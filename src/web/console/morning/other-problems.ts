@@ -11,6 +11,7 @@ import {
 import { readCauses } from '../../../sync/explain/quarantine-list.ts'
 import { retriableBy } from '../../../sync/records/retry-quarantined.ts'
 import type { KeyState } from '../../../sync/run/key-states.ts'
+import type { Lane } from '../../../sync/run/run-ledger.ts'
 import { listText, plural } from '../../../values/text.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../../warehouse/db/run-source.ts'
 import { readSourceNow } from '../../../warehouse/db/source-now.ts'
@@ -59,7 +60,7 @@ function jobProblems(jobs: Sources['jobs']): Problem[] {
 /** Detached runs that no worker takes, and backfills that were paused and that no run continues. */
 async function runProblems(db: Db, config: Config): Promise<Problem[]> {
   const { rows } = await sql<OpenRun & { status: string }>`
-    select run_id::float8 as "runId", command, status,
+    select run_id::float8 as "runId", command, status, lane,
       case status when 'paused' then coalesce(finished_at, heartbeat_at) else heartbeat_at end as since,
       ${sql.raw(sourceOfRun)} as source
     from ops.run
@@ -77,18 +78,23 @@ async function runProblems(db: Db, config: Config): Promise<Problem[]> {
 interface OpenRun {
   readonly runId: number
   readonly command: string
+  readonly lane: Lane
   readonly since: Date
   readonly source: RunSource | null
 }
 
-function waitingRun({ runId, command, since }: OpenRun, other: string | null) {
+function waitingRun({ runId, command, lane, since }: OpenRun, other: string | null) {
+  const instead =
+    lane === 'background'
+      ? 'pause the run and resume it with this config'
+      : 'start the same work again with this config, which takes it over'
   return {
     ...{ rank: 2, word: 'No worker', tone: 'bad', what: `Run ${runId} (${command}) waits` },
     detail: 'left to workers',
     why:
       other === null
         ? 'No worker is alive: start one with "forecourt worker". It goes on where it stopped.'
-        : `No worker is alive whose config names ${other}: start one there, or pause the run and resume it with this config.`,
+        : `No worker is alive whose config names ${other}: start one there, or ${instead}.`,
     since,
     link: { label: `Show run ${runId}`, path: `/runs/${runId}` },
   } satisfies Problem

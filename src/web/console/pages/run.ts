@@ -62,8 +62,9 @@ export const run = definePage({
   draw(found, { config, person, now }) {
     const { run: facts, processes } = found
     const zone = config.console!.timezone
-    return html`<p role="status">${runSentence(facts, otherSource(facts.source, config))}</p>
-${processes !== null && noWorkerNotice(processes, 'This run')}
+    const other = otherSource(facts.source, config)
+    return html`<p role="status">${runSentence(facts, other)}</p>
+${processes !== null && other === null && noWorkerNotice(processes, 'This run')}
 ${runFacts(facts, found.beginning, zone)}
 ${person.role === 'engineer' && actions(found)}
 ${drawLanes(facts, found.lanes, zone, now)}

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { shortKey } from '../../../api/sources/key-advice.ts'
+import type { Config } from '../../../app/config/read.ts'
 import { listRuns } from '../../../sync/explain/run-history.ts'
 import { type KeyState, readKeyStates } from '../../../sync/run/key-states.ts'
 import type { Lane } from '../../../sync/run/run-ledger.ts'
@@ -7,6 +8,7 @@ import { lanePriority } from '../../../sync/run/work-queue.ts'
 import { type Content, type Html, html } from '../../../values/html.ts'
 import { plural } from '../../../values/text.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
+import { otherSource } from '../../../warehouse/db/run-source.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { countQueueParts, type QueuePart } from '../../../warehouse/queue/queue.ts'
 import { definePage } from '../page.ts'
@@ -71,7 +73,7 @@ export const work = definePage({
     }
   },
   isLive: () => true,
-  head: (data, { now }) => summary(data, now),
+  head: (data, { config, now }) => summary(data, config, now),
   draw(data, { config, now }) {
     const zone = config.console!.timezone
     return html`<h2>Runs</h2>
@@ -146,19 +148,20 @@ type Data = {
 }
 
 /** One sentence that answers the question, and what to do where the answer is no. */
-function summary({ runs, queue, processes }: Data, now: Date): Html {
+function summary({ runs, queue, processes }: Data, config: Config, now: Date): Html {
   const sum = (name: 'active' | 'waiting') => queue.reduce((all, row) => all + row[name], 0)
   const [active, waiting] = [sum('active'), sum('waiting')]
   const oldest = Math.min(...queue.flatMap(({ oldestAt }) => oldestAt?.getTime() ?? []))
   const isStuck = active === 0 && (now.getTime() - oldest) / 1000 > stuckSeconds
-  const isLeft = runs.some(({ isDetached }) => isDetached) && !hasWorker(processes)
+  const isOurs = ({ source }: Data['runs'][number]) => otherSource(source, config) === null
+  const isLeft = runs.some((run) => run.isDetached && isOurs(run)) && !hasWorker(processes)
   const numbersText = `${plural(runs.length, 'run')}, ${plural(active, 'slice')} at work, ${waiting.toLocaleString('en')} waiting.`
   if (isStuck && hasWorker(processes))
     return html`<section class="summary bad"><h1>Work waits, and the worker takes none of it.</h1>
 <p>${numbersText} Its config may not have these rooftops, or it may be too old: its log says why.</p></section>`
   if (isStuck || isLeft)
     return html`<section class="summary bad"><h1>Work waits, and no worker is alive.</h1>
-<p>${numbersText} Start <code>forecourt worker</code> on any machine that reaches this warehouse: the work goes on where it stopped.</p></section>`
+<p>${numbersText} Start <code>forecourt worker</code> with a config that names the same services, on any machine that reaches this warehouse: the work goes on where it stopped.</p></section>`
   const title = runs.length + active > 0 ? 'Work is moving.' : 'There is nothing to do.'
   return html`<section class="summary ${hasWorker(processes) ? 'ok' : 'warn'}"><h1>${title}</h1>
 <p>${numbersText} ${!hasWorker(processes) && html`No worker is alive: commands and jobs do their own work, but a detached run would wait for <code>forecourt worker</code>.`}</p></section>`

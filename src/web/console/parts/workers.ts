@@ -20,5 +20,5 @@ export function noWorkerNote(
 export function noWorkerNotice(processes: readonly LiveProcess[], what: string): Html | null {
   if (hasWorker(processes)) return null
   return html`<section class="summary bad"><h2>No worker is alive</h2>
-<p>${what} waits until one is: start <code>forecourt worker</code> on any machine that reaches this warehouse. <code>forecourt serve</code> does not do this work.</p></section>`
+<p>${what} waits until one is: start <code>forecourt worker</code> with a config that names the same services, on any machine that reaches this warehouse. <code>forecourt serve</code> does not do this work.</p></section>`
 }
