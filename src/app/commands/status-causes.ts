@@ -12,7 +12,7 @@ import type { MissingNames } from '../../web/morning/missing-names.ts'
 import type { WebhookStatus } from '../../web/webhook/webhook-status.ts'
 import type { Spend } from '../billing/spend.ts'
 import type { Config } from '../config/read.ts'
-import { type AlertStatus, isAlertHealthy } from '../scheduler/alert-status.ts'
+import { type AlertStatus, alertCure, isAlertHealthy } from '../scheduler/alert-status.ts'
 import { isJobHealthy, type JobStatus } from '../scheduler/job-status.ts'
 
 /** Everything that `status` knows. */
@@ -221,8 +221,7 @@ function otherCauses(
     ...Object.entries(alerts).flatMap(([name, alert]) => {
       if (isAlertHealthy(alert)) return []
       const why = alertLines({ [name]: alert })
-      const cure = `Correct it, then run "forecourt alerts test ${name}".`
-      return [{ what: `Alerts to ${name} do not arrive`, why, cure }]
+      return [{ what: `Alerts to ${name} do not arrive`, why, cure: alertCure(name) }]
     }),
     ...(links.status === 'ok'
       ? []
@@ -252,9 +251,7 @@ export function alertLines(alerts: Readonly<Record<string, AlertStatus>>): strin
       ]
       const last =
         lastSentAt === null ? 'none has arrived yet' : `the last arrived ${utcText(lastSentAt)}`
-      return [
-        `Alerts to ${name}: ${counts.join(', ')}: ${error}; ${last}. Correct it, then run "forecourt alerts test ${name}".`,
-      ]
+      return [`Alerts to ${name}: ${counts.join(', ')}: ${error}; ${last}. ${alertCure(name)}`]
     },
   )
 }

@@ -26,6 +26,11 @@ interface Facts {
   readonly error: string | null
 }
 
+/** What to do about a receiver that does not get its messages. A process that runs keeps the address that it started with. */
+export function alertCure(name: string): string {
+  return `Correct it (after a change of the config, restart "forecourt schedule", "serve" and "stock watch"), then run "forecourt alerts test ${name}".`
+}
+
 /** The status of every receiver of the config, by name, without their addresses. */
 export async function readAlertStatuses(
   db: Db,

@@ -33,6 +33,7 @@ import {
 } from './alert-outbox.ts'
 import { postAlert } from './alert-post.ts'
 import { allRecipients, keyPage, keySeverity, listRecipients, wants } from './alert-routes.ts'
+import { alertCure } from './alert-status.ts'
 import { type JobStatus, readJobStatuses } from './job-status.ts'
 import type { PlannedJob } from './load-jobs.ts'
 
@@ -161,7 +162,7 @@ export class Alerts {
       await recordFailure(db, due.id, failure)
       const isLast = due.attempts + 1 >= maxAttempts
       const next = isLast
-        ? `not tried again after ${maxAttempts} attempts: correct it, then run "forecourt alerts test ${name}"`
+        ? `not tried again after ${maxAttempts} attempts. ${alertCure(name)}`
         : 'will be tried again'
       const about = { alertKey: due.key, target: name }
       log[isLast ? 'error' : 'warn'](about, `alerts: ${name} ${failure.reason}; ${next}`)

@@ -92,6 +92,9 @@ test('what cannot be sent is tried ten times, shown by status, and sent once the
   expect(text.stdout.replaceAll(/\s+/g, ' ')).toContain(
     'Alerts to default: 1 message not sent: answered with 500;',
   )
+  expect(text.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'Correct it (after a change of the config, restart "forecourt schedule", "serve" and "stock watch"), then run "forecourt alerts test default".',
+  )
   expect(last.stdout + last.stderr + text.stdout + text.stderr).not.toContain('secret-token')
   expect(before).toEqual([])
   expect(tried.code).toBe(0)
