@@ -1,4 +1,5 @@
 import { errorText, UsageError } from '../../errors.ts'
+import { ofRenewedAge } from '../../streams/vehicle-checks/due.ts'
 import { vehicleChecks } from '../../streams/vehicle-checks/vehicle-checks.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import { plural } from '../../values/text.ts'
@@ -81,12 +82,14 @@ export const archive: RunCommand = async (session, options) => {
   const hosts = await allowedHosts(db, config)
   await opened(folder)
   const rows = await findRooftops(db, rooftops)
+  const now = await readSourceNow(db)
   const work: ArchiveWork = {
     db,
     log,
     rules: defaultRules(hosts, folder),
     signal: io.signal,
-    now: await readSourceNow(db),
+    now,
+    ofRenewedAge: ofRenewedAge(config, now),
     concurrency: config.http.concurrency,
     renewUrl: (link) => currentUrl(db, link),
   }
@@ -157,13 +160,18 @@ function diskFault(error: unknown, folder: string): unknown {
 }
 
 function archiveLines(report: ArchiveReport, folder: string): string[] {
-  const { archived, alreadyThere, expired, failed, bytes } = report
+  const { archived, alreadyThere, expired, notRenewed, failed, bytes } = report
   const lines = [
     `Archived ${plural(archived, 'PDF')} (${bytes.toLocaleString('en')} bytes) in ${folder}; ${alreadyThere.toLocaleString('en')} there already.`,
   ]
-  if (expired > 0)
+  const renewed = expired - notRenewed
+  if (renewed > 0)
     lines.push(
-      `${plural(expired, 'link')} expired and not tried: "forecourt links refresh" signs them again.`,
+      `${plural(renewed, 'link')} expired and not tried: "forecourt links refresh" signs them again.`,
+    )
+  if (notRenewed > 0)
+    lines.push(
+      `${plural(notRenewed, 'link')} expired and not tried: no run signs them again, as the check or its evaluation is gone, or older than links.keepAliveDays.`,
     )
   if (failed.length === 0) return lines
   return [

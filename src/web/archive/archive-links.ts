@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import pLimit from 'p-limit'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
@@ -10,6 +10,8 @@ export interface SignedLink extends LinkKey {
   readonly url: string
   /** By the source's clock. */
   readonly isLive: boolean
+  /** Whether `links refresh` signs it again. */
+  readonly isRenewed: boolean
 }
 
 /** The result of an archive run. */
@@ -18,6 +20,8 @@ export interface ArchiveReport {
   alreadyThere: number
   /** Links that had expired before the run, of PDFs that are not in the archive. */
   expired: number
+  /** Those of them that no run signs again. */
+  notRenewed: number
   readonly failed: ArchiveFailure[]
   /** Of the PDFs that were archived now. */
   bytes: number
@@ -38,6 +42,8 @@ export interface ArchiveWork {
   readonly signal: AbortSignal
   /** By the source's clock. */
   readonly now: Date
+  /** Joins `link` to the evaluations that are young enough for it to be signed again. */
+  readonly ofRenewedAge: RawBuilder<unknown>
   /** PDFs fetched at once. */
   readonly concurrency: number
   /** A new url for a link that turned out to be dead; null when there is none. */
@@ -50,8 +56,9 @@ export async function archiveLinks(
   work: ArchiveWork,
   rooftopIds: readonly number[],
 ): Promise<ArchiveReport> {
-  const report: ArchiveReport = { archived: 0, alreadyThere: 0, expired: 0, failed: [], bytes: 0 }
-  for await (const batch of signedLinks(work.db, rooftopIds, work.now))
+  const counts = { archived: 0, alreadyThere: 0, expired: 0, notRenewed: 0, bytes: 0 }
+  const report: ArchiveReport = { ...counts, failed: [] }
+  for await (const batch of signedLinks(work.db, rooftopIds, work.now, work.ofRenewedAge))
     await archiveBatch(work, batch, report)
   return report
 }
@@ -73,7 +80,10 @@ async function archiveBatch(
         return await limit(() => archiveOne({ ...work, signal }, link, report)).catch(
           (error: unknown) => broken.abort(error),
         )
-      else report.expired++
+      else {
+        report.expired++
+        if (!link.isRenewed) report.notRenewed++
+      }
       return undefined
     }),
   )
@@ -116,13 +126,15 @@ export async function* signedLinks(
   db: Db,
   rooftopIds: readonly number[],
   now: Date,
+  ofRenewedAge: RawBuilder<unknown>,
 ): AsyncGenerator<readonly SignedLink[]> {
   let after: LinkKey = { rooftopId: 0, evalId: 0, linkKind: '', linkRef: '' }
   for (;;) {
     const { rows } = await sql<SignedLink>`
       select rooftop_id as "rooftopId", eval_id as "evalId", link_kind as "linkKind", link_ref as "linkRef", url,
-        expires_at > ${now}::timestamptz as "isLive"
-      from pii.signed_link
+        expires_at > ${now}::timestamptz as "isLive",
+        is_in_scope and exists (select from (values (1)) as one ${ofRenewedAge}) as "isRenewed"
+      from pii.signed_link as link
       where rooftop_id = any(${[...rooftopIds]}::int[]) and (rooftop_id, eval_id, link_kind, link_ref)
         > (${after.rooftopId}::int, ${after.evalId}::bigint, ${after.linkKind}::text, ${after.linkRef}::text)
       order by rooftop_id, eval_id, link_kind, link_ref

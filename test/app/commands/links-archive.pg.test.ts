@@ -56,6 +56,10 @@ test('links archive keeps the PDF of every live link once, and a second run fetc
   await fixture.addLink({ ref: 'c', kind: 'car_history_pdf', rooftop: 'east', url: urlOf(history) })
   const expiresAt = '2031-03-10T06:00:00Z'
   await fixture.addLink({ ref: 'o', url: urlOf(old, Date.parse(expiresAt)), expiresAt })
+  await fixture.addLink({ ref: 'n', url: urlOf(old, Date.parse(expiresAt)), expiresAt })
+  await fixture.database.pool.query(
+    "update pii.signed_link set is_in_scope = false where link_ref = 'n'",
+  )
 
   const first = await fixture.run()
   const pdfs = await Promise.all(
@@ -65,7 +69,7 @@ test('links archive keeps the PDF of every live link once, and a second run fetc
   const second = await fixture.run()
 
   const bytes = pdfs.reduce((sum, pdf) => sum + pdf.length, 0)
-  const nothing = { archived: 0, alreadyThere: 0, expired: 1, failed: [], bytes: 0 }
+  const nothing = { archived: 0, alreadyThere: 0, expired: 2, notRenewed: 1, failed: [], bytes: 0 }
   expect(first.document).toEqual({ ...nothing, archived: 2, bytes })
   expect(second.document).toEqual({ ...nothing, alreadyThere: 2 })
   expect([first.code, second.code]).toEqual([0, 0])
@@ -134,8 +138,22 @@ test('a PDF that fails is reported with check and reason, and stops no other', a
   ]
   const bytes = 2 * (aPdf().length + 2)
   expect(ran.code).toBe(1)
-  expect(ran.document).toEqual({ archived: 2, alreadyThere: 0, expired: 0, failed, bytes })
-  expect(again.document).toEqual({ archived: 0, alreadyThere: 2, expired: 0, failed, bytes: 0 })
+  expect(ran.document).toEqual({
+    archived: 2,
+    alreadyThere: 0,
+    expired: 0,
+    notRenewed: 0,
+    failed,
+    bytes,
+  })
+  expect(again.document).toEqual({
+    archived: 0,
+    alreadyThere: 2,
+    expired: 0,
+    notRenewed: 0,
+    failed,
+    bytes: 0,
+  })
   expect((await rowsOf(fixture)).map((row) => row.link_ref)).toEqual(['a', 'e'])
   expect(await filesOf(fixture)).toHaveLength(2)
   expect(outputOf(ran) + outputOf(again)).not.toMatch(/canary|\/page|\/dead|127\.0\.0\.1/)

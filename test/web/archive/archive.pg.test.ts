@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openLog } from '#src/log.ts'
 import {
@@ -129,14 +130,14 @@ test('every link of the rooftops comes once, however many there are', async () =
   )
 
   const batches: (readonly SignedLink[])[] = []
-  for await (const batch of signedLinks(db, [ids['north']!, ids['east']!], sourceNow))
+  for await (const batch of signedLinks(db, [ids['north']!, ids['east']!], sourceNow, sql``))
     batches.push(batch)
 
   const keys = batches.flat().map((link) => Object.values(link).join(' '))
   expect(batches.map(({ length }) => length)).toEqual([500, 500, 500, 500, 400])
   expect(new Set(keys).size).toBe(2400)
   expect(batches.flat().some(({ rooftopId }) => rooftopId === ids['south'])).toBe(false)
-  expect(await signedLinks(db, [], sourceNow).next()).toMatchObject({ done: true })
+  expect(await signedLinks(db, [], sourceNow, sql``).next()).toMatchObject({ done: true })
 })
 
 test('a signal ends the run with its reason, and what was archived stays', async () => {
@@ -154,6 +155,7 @@ test('a signal ends the run with its reason, and what was archived stays', async
     rules: rulesFor(archive, [server.origin]),
     signal: stop.signal,
     now: sourceNow,
+    ofRenewedAge: sql``,
     concurrency: 1,
     renewUrl: async () => null,
   }
