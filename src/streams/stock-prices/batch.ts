@@ -98,7 +98,7 @@ interface DueUnitsQuery {
 }
 
 /** Less than a day: a night that begins a little earlier than the last one finds everything due again. */
-const heldHours = 20
+export const heldHours = 20
 
 /** Units in stock with the code that they have or that their VIN was decoded to. */
 function stockQuery(rooftop: RooftopRow) {

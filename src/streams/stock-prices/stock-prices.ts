@@ -20,7 +20,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
-import { type BatchUnit, countOnHand, dueUnits, skippedUnits } from './batch.ts'
+import { type BatchUnit, countOnHand, dueUnits, heldHours, skippedUnits } from './batch.ts'
 import {
   endBatch,
   lockBatches,
@@ -284,7 +284,7 @@ async function writeRejected(
 /** The message for a batch that the service may or may not have accepted, and what is done about it. */
 function lostReason(reason: string): string {
   const text = reason.replace(/\.$/, '').slice(0, 220)
-  return `${text}. Whether the service accepted it is not known, so it was not sent again; its vehicles are due the next night.`
+  return `${text}. Whether the service accepted it is not known, so it was not sent again; its vehicles are due in the first run more than ${heldHours} hours later.`
 }
 
 interface BatchSettings {

@@ -261,7 +261,7 @@ for (const fault of [
 
     expect(first).toMatchObject({ status: 'partial', streams: { 'stock-prices': { inserted: 2 } } })
     expect(first.rooftops['rooftop-1']!.error).toMatch(
-      /batch 1 of 2 vehicles is lost: .* so it was not sent again; its vehicles are due the next night\./,
+      /batch 1 of 2 vehicles is lost: .* so it was not sent again; its vehicles are due in the first run more than 20 hours later\./,
     )
     expect(second.streams['stock-prices']).toMatchObject({ listed: 0, requests: 0 })
     expect(asked.map(({ stock_no }) => stock_no)).toEqual(['S-3', 'S-3', 'S-4', 'S-4'])
