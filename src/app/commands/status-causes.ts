@@ -115,7 +115,7 @@ const cures: Readonly<Record<Reason['cause'], string>> = {
   late: 'Run "forecourt sync", and let "forecourt schedule" or cron run it every night.',
   verification: 'Run "forecourt verify": it names what differs and what sets it right.',
   quarantine:
-    'See "forecourt quarantine list"; each sync and "forecourt quarantine retry" try again.',
+    'See "forecourt quarantine list"; "forecourt quarantine retry" tries them now, a sync when it lists their window again.',
   gaps: 'Run "forecourt sync", then "forecourt verify".',
   unprovable: 'Run "forecourt verify": it names the windows.',
 }
@@ -216,7 +216,12 @@ function otherCauses(
     ...Object.entries(inboxes).flatMap(([label, inbox]) => {
       if (isInboxHealthy(inbox)) return []
       const [what = '', ...why] = inboxLines({ [label]: inbox })
-      return [{ what, why: why.map((line) => line.trim()), cure: 'Do what each line says.' }]
+      // That a list is late is no advice.
+      const cure =
+        inbox.problem === null && inbox.failed.length === 0
+          ? 'Have the list sent again, and see that "forecourt schedule" or "forecourt stock watch" runs.'
+          : 'Do what each line says.'
+      return [{ what, why: why.map((line) => line.trim()), cure }]
     }),
     ...Object.entries(alerts).flatMap(([name, alert]) => {
       if (isAlertHealthy(alert)) return []
