@@ -152,7 +152,8 @@ function unknownLines({ unknown, unknownFile, inbox }: ReportSource): string[] {
     ),
     ...more,
     ...(unknownFile === null ? [] : [`  All of them are in the file ${basename(unknownFile)}.`]),
-    '  What to do: add the code under stock.inbox, rooftopCodes, or correct the cells and drop that file.',
+    '  What to do: add the code under stock.inbox, rooftopCodes, restart "forecourt schedule" or "forecourt stock watch", and drop the file again;',
+    '  or correct the cells and drop that file.',
     '',
   ]
 }

@@ -46,7 +46,7 @@ export function forbidden({ role }: Person): Notice {
   return {
     status: 403,
     title: 'Not for your role',
-    body: html`<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config. Go back to the <a href="/console/">first page</a>.</p>`,
+    body: html`<p>Your role is ${role}, which may not open or do this. An engineer changes roles in <code>console.people</code> of the config; they count after the next start of <code>forecourt serve</code>. Go back to the <a href="/console/">first page</a>.</p>`,
   }
 }
 

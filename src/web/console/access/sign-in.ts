@@ -118,6 +118,6 @@ function signInPage({ oidc }: Settings, next: string): Html {
 }
 
 const linkUsed = html`<p>It was used already, its time is over, or its address is not complete.</p>
-<p>Make a new one with <code>forecourt console link --email you@example.com</code>.</p>`
+<p>An engineer makes a new one with <code>forecourt console link --email you@example.com</code>.</p>`
 
 const tooMany = html`<p>There were 10 attempts from your address that failed. Wait 15 minutes, or use a new link.</p>`

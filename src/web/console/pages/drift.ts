@@ -40,7 +40,7 @@ const words: Readonly<Record<News, { readonly tone: Tone; readonly meaning: stri
   undocumented: {
     tone: 'quiet',
     meaning:
-      'neither the documents nor the config name it: it is stored in the payload alone. To load it, set the field of wire that it belongs to',
+      'neither the documents nor the config name it: it is stored in the payload alone. To load it, set the field of wire that it belongs to and restart what runs; "forecourt replay" loads it from the stored payloads',
   },
 }
 
