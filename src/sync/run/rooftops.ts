@@ -43,7 +43,6 @@ export async function registerRooftops(
     const found = stored.get(rooftop.uid)
     if (found && isMoved(rooftop, found)) await requireNoRun(db, found.group_id, rooftop)
   }
-  await requireNoDouble(db, rooftops, stored)
   const rows: RooftopRow[] = []
   for (const rooftop of rooftops) {
     const found = stored.get(rooftop.uid)
@@ -101,7 +100,7 @@ const fixedSettings = {
   region: 'region',
 } as const
 
-/** One sentence for each change of the config that would relabel loaded evaluations or stock. */
+/** One sentence for each change of the config that would relabel loaded evaluations or stock, or store an evaluation twice in a group. */
 export async function refusedChanges(
   db: Db,
   rooftops: readonly RooftopConfig[],
@@ -123,12 +122,13 @@ export async function refusedChanges(
           'from the start, load the rooftop into a new warehouse (warehouse.url).',
       }))
   })
-  if (changes.length === 0) return []
+  const doubles = await refusedMoves(db, rooftops, stored)
+  if (changes.length === 0) return doubles
   const loaded = await idsWithRows(
     db,
     changes.map(({ id }) => id),
   )
-  return changes.filter(({ id }) => loaded.has(id)).map(({ text }) => text)
+  return [...changes.filter(({ id }) => loaded.has(id)).map(({ text }) => text), ...doubles]
 }
 
 async function idsWithRows(db: Db, ids: readonly number[]): Promise<ReadonlySet<number>> {
@@ -154,17 +154,17 @@ async function requireNoRun(db: Db, groupId: number, { uid }: RooftopConfig): Pr
     )
 }
 
-/** Throws UsageError where a rooftop would move to a dealer group in which another one has the same evaluation: a group stores it once. */
-async function requireNoDouble(
+/** One sentence for the first rooftop that would move to a dealer group in which another one has the same evaluation: a group stores it once. */
+async function refusedMoves(
   db: Db,
   rooftops: readonly RooftopConfig[],
   stored: ReadonlyMap<string, StoredRooftop>,
-): Promise<void> {
+): Promise<string[]> {
   const moving = rooftops.filter(({ uid, group }) => {
     const found = stored.get(uid)
     return found !== undefined && found.group_code !== group
   })
-  if (moving.length === 0) return
+  if (moving.length === 0) return []
   const { rows } = await sql<{ uid: string; other: string; evalId: number; count: number }>`
     with configured as (
       select * from unnest(${rooftops.map(({ uid }) => uid)}::text[], ${rooftops.map(({ group }) => group)}::text[]) as own (uid, code)
@@ -179,14 +179,14 @@ async function requireNoDouble(
       and configured.code in (at.group_code, wanted.code)
     group by 1, 2 order by 1, 2 limit 1`.execute(db)
   const [double] = rows
-  if (double === undefined) return
+  if (double === undefined) return []
   const { uid, other, evalId, count } = double
   const [{ group }, before] = [moving.find((one) => one.uid === uid)!, stored.get(uid)!.group_code]
-  throw new UsageError(
+  return [
     `Rooftop ${uid} cannot move to dealer group ${group}: ${other} has ${count === 1 ? 'one evaluation' : `${count} evaluations`} of it too ` +
       `(e.g. ${evalId}), and a group stores an evaluation once. Set its group: back to ${before}, or load both rooftops ` +
       'into a new warehouse (warehouse.url) with the same group:.',
-  )
+  ]
 }
 
 /** One query for all rooftops: every run needs it, and there may be thousands. */

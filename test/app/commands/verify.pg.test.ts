@@ -108,6 +108,7 @@ test('verify names an evaluation of two dealer groups, and a config that puts th
 
   const { stdout } = await warehouse.run(['verify'])
   const joined = await syncWith([two!, two!])
+  const checked = await runInProcess(['--config', file, 'check'], { cwd: folder.path })
   const renamed = await syncWith(['another', 'another'])
 
   expect(stdout).toContain(
@@ -119,6 +120,9 @@ test('verify names an evaluation of two dealer groups, and a config that puts th
       `Rooftop one cannot move to dealer group ${two}: two has one evaluation of it too (e.g. 1001), and a group stores an evaluation once. Set its group: back to ${one}, or load both rooftops into a new warehouse`,
     ),
   })
+  expect(checked.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'Rooftop one cannot move to dealer group',
+  )
   expect(renamed).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot move') })
   expect(await groupsNow()).toEqual([one, two])
   expect(await syncWith([one!, two!])).not.toMatchObject({ code: 2 })
