@@ -179,7 +179,7 @@ async function showBackfills(session: Session): Promise<number> {
       stateText(run),
       ...[run.from, run.to].map(utcText),
       `${run.rooftops.done} of ${run.rooftops.all}`,
-      ...[run.windows.done, run.windows.left, run.loaded],
+      ...[run.windows.done, run.windows.left ?? '-', run.loaded],
       run.state === 'running'
         ? `${run.perMinute.windows} windows, ${run.perMinute.loaded} records`
         : '-',
@@ -231,7 +231,7 @@ async function readResumedRequest(session: Session, run: unknown): Promise<RunRe
     throw new UsageError(
       `${runId === null ? 'No backfill was' : `Run ${runId} is not a backfill that was`} paused, stopped or killed and not resumed since: "forecourt backfill --status" lists them.`,
     )
-  const also = others.filter(({ left }) => left > 0).map((other) => other.runId)
+  const also = others.filter(({ left }) => left !== 0).map((other) => other.runId)
   if (also.length > 0)
     log.info(`run ${old.runId} continues; also unfinished: ${also.join(', ')} (--run <id>)`)
   const { request, gone } = resumeRequest(config, allStreams, old)

@@ -8,7 +8,7 @@ import type { RunState } from './run-ledger.ts'
 import type { RunRequest } from './start-run.ts'
 import type { Stream } from './stream.ts'
 
-/** The progress of a backfill. `left` is an estimate: windows of the largest size that are wanted and not covered yet. */
+/** The progress of a backfill. */
 export interface BackfillStatus {
   readonly runId: number
   /** dead: its row says "running", but its process has ended. */
@@ -23,8 +23,10 @@ export interface BackfillStatus {
   readonly streams: readonly string[]
   readonly from: string
   readonly to: string
+  /** done: all of it that the run was asked for has ended, and nothing of it failed or is parked. */
   readonly rooftops: { readonly done: number; readonly all: number }
-  readonly windows: { readonly done: number; readonly left: number }
+  /** left: an estimate, windows of the largest size that are wanted and not covered yet; null: its streams have no windows. */
+  readonly windows: { readonly done: number; readonly left: number | null }
   /** Records inserted or updated. */
   readonly loaded: number
   /** Measured over the last five minutes. */
@@ -68,11 +70,11 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
     from chosen
     cross join lateral (
       select count(distinct rooftop_id)::int as all,
-        count(distinct rooftop_id) filter (where run_stream.status in ('waiting', 'running'))::int as open,
+        count(distinct rooftop_id) filter (where run_stream.status not in ('ok', 'partial'))::int as open,
         coalesce(sum(run_stream.windows), 0)::int as windows, coalesce(sum(inserted + updated), 0)::int as loaded
       from ops.run_stream where run_stream.run_id = chosen.run_id having summary is null
       union all
-      select (summary -> 'rooftops' ->> 'all')::int, 0, sum((counts ->> 'windows')::int)::int,
+      select (summary -> 'rooftops' ->> 'all')::int, (summary -> 'rooftops' ->> 'failed')::int, sum((counts ->> 'windows')::int)::int,
         sum((counts ->> 'inserted')::int + (counts ->> 'updated')::int)::int
       from jsonb_each(summary -> 'streams') as stream (name, counts) having summary is not null) as totals
     cross join lateral (
@@ -80,14 +82,14 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
       from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
     order by run_id desc`.execute(db)
   const left = await windowsLeft(db, rows, sync)
-  return rows.map((row) => backfillStatus(row, left.get(row.runId) ?? 0))
+  return rows.map((row) => backfillStatus(row, left.get(row.runId) ?? null))
 }
 
 const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
 
 const isHeld = lockSql.isHeld('run', sql`chosen.run_id`)
 
-function backfillStatus(row: Row, left: number): BackfillStatus {
+function backfillStatus(row: Row, left: number | null): BackfillStatus {
   const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row
   const perSecond = row.paceSeconds > 0 ? row.paceWindows / row.paceSeconds : 0
   const minutes = Math.max(row.paceSeconds, 1) / 60
@@ -105,33 +107,47 @@ function backfillStatus(row: Row, left: number): BackfillStatus {
       windows: Math.round(row.paceWindows / minutes),
       loaded: Math.round(row.paceLoaded / minutes),
     },
-    secondsLeft: isMoving ? Math.ceil(left / perSecond) : null,
+    secondsLeft: isMoving && left !== null ? Math.ceil(left / perSecond) : null,
   }
 }
 
-/** Counts the windows that are left of each backfill from the coverage alone, so that it is cheap for any length of history. The few
- *  newest windows that it or a later run has listed, but that are not settled yet, are subtracted as well. */
+/** Counts the windows that are left of each backfill, also of what failed or is parked. It reads the coverage alone, so that it is cheap
+ *  for any length of history. The few newest windows that it or a later run has listed, but that are not settled yet, are subtracted as
+ *  well; of a run that lists covered windows again, all that it or a later run has listed. null: its streams have no windows. */
 async function windowsLeft(
   db: Db,
   runs: readonly Pick<Row, 'runId' | 'from' | 'until'>[],
   { windowHours, settleDays }: Config['sync'],
-): Promise<Map<number, number>> {
+): Promise<Map<number, number | null>> {
   const edges = runs.map(({ until }) => until - settleDays * daySeconds - windowHours * 3600)
-  const { rows } = await sql<{ runId: number; left: number }>`
-    select asked.run_id as "runId",
-      coalesce(sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8)), 0)::int as left
-    from unnest(${runs.map(({ runId }) => runId)}::bigint[], ${runs.map(({ from }) => from)}::float8[],
-      ${runs.map(({ until }) => until)}::float8[], ${edges}::float8[]) as asked (run_id, start, stop, edge)
-    join ops.run_stream using (run_id)
-    join ops.coverage using (rooftop_id, stream)
-    cross join lateral unnest(
-      tstzmultirange(tstzrange(to_timestamp(start), to_timestamp(stop))) - coalesce(covered, '{}')
-      - coalesce((
-        select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate as listed
-        where listed.rooftop_id = run_stream.rooftop_id and listed.stream = run_stream.stream
-          and window_from >= to_timestamp(edge) and listed.run_id >= run_stream.run_id), '{}')) as gap
-    where run_stream.status in ('waiting', 'running') and start < stop
-    group by 1`.execute(db)
+  const { rows } = await sql<{ runId: number; left: number | null }>`
+    with asked as (
+      select run_id, to_timestamp(start) as start, to_timestamp(greatest(start, stop)) as stop, arguments -> 'streams' as streams,
+        is_relisted, case when is_relisted then to_timestamp(start) else to_timestamp(edge) end as edge
+      from unnest(${runs.map(({ runId }) => runId)}::bigint[], ${runs.map(({ from }) => from)}::float8[],
+        ${runs.map(({ until }) => until)}::float8[], ${edges}::float8[]) as given (run_id, start, stop, edge)
+      join ops.run using (run_id)
+      cross join lateral (select coalesce((arguments ->> 'relists')::boolean, false) as is_relisted) as read
+    ), part as (
+      select run_id, rooftop_id, stream from asked join ops.run_stream using (run_id) where status not in ('ok', 'partial')
+      union all
+      -- The summary of an old run does not name what failed: what all of it has left.
+      select run_id, rooftop_id, stream from asked join ops.run using (run_id)
+      join core.rooftop on arguments -> 'rooftops' ? rooftop_uid
+      cross join lateral jsonb_array_elements_text(streams) as stream
+      where (summary -> 'rooftops' ->> 'failed')::int > 0
+    )
+    select run_id as "runId", case when exists (select from ops.coverage where streams ? stream) then coalesce((
+      select sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8))
+      from part join ops.coverage using (rooftop_id, stream)
+      cross join lateral unnest(
+        tstzmultirange(tstzrange(start, stop)) - case when is_relisted then '{}' else covered end
+        - coalesce((
+          select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate as listed
+          where listed.rooftop_id = part.rooftop_id and listed.stream = part.stream
+            and window_from >= edge and window_from < stop and listed.run_id >= asked.run_id), '{}')) as gap
+      where part.run_id = asked.run_id), 0)::int end as left
+    from asked`.execute(db)
   return new Map(rows.map(({ runId, left }) => [runId, left]))
 }
 
@@ -155,8 +171,8 @@ export interface Resumable {
   readonly until: number | null
   readonly oldestFirst: boolean
   readonly relists: boolean
-  /** Windows that are left, without those that another run has listed since. */
-  readonly left: number
+  /** Windows that are left, without those that another run has listed since; null: its streams have no windows. */
+  readonly left: number | null
 }
 
 /** The backfills that no run continues yet: those with the most windows left first, then paused ones, then the newest. A run that
@@ -190,10 +206,10 @@ export async function findResumable(
       until,
       oldestFirst,
       relists,
-      left: left.get(id) ?? 0,
+      left: left.get(id) ?? null,
     }
   })
-  return found.sort((a, b) => b.left - a.left)
+  return found.sort((a, b) => (b.left ?? 0) - (a.left ?? 0))
 }
 
 /** What the run is asked for that goes on with a backfill, and its rooftops that are no longer in the config, which are left out.

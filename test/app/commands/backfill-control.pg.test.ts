@@ -117,6 +117,17 @@ test('--status says how fast a running backfill goes and how long it will take',
   )
 })
 
+test('--status knows no windows of a stream that has none', { tags: 'ci' }, async () => {
+  await using fixture = await openScheduleFixture({})
+  await json(fixture, ['backfill', 'vehicle-checks', '--from', '2025-06-01', '--detach'])
+
+  const [backfill] = await backfills(fixture)
+  const { stdout } = await fixture.run(['backfill', '--status'])
+
+  expect(backfill.windows).toEqual({ done: 0, left: null })
+  expect(stdout).toMatch(/0 of 1 +0 +- +0 /)
+})
+
 test('--oldest-first lists the oldest windows first, and without it the newest come first', {
   tags: 'ci',
 }, async () => {

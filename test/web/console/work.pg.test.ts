@@ -154,3 +154,114 @@ test('the rooftops of a backfill may have left the config', async () => {
   expect(refused.status).toBe(409)
   expect(refused.text).toContain('none of its rooftops is in the config')
 })
+
+/** What a backfill was asked for; times in Unix seconds. */
+interface Asked {
+  readonly streams: readonly string[]
+  readonly from: number
+  readonly until: number
+  readonly relists?: boolean
+}
+
+/** A backfill that was paused, with its part at each rooftop, the first one first. */
+async function plantBackfill(
+  asked: Asked,
+  parts: readonly { status: string; windows: number }[],
+): Promise<number> {
+  const rooftops = console.config.rooftops.map(({ uid }) => uid)
+  const [run] = await console.rows<{ id: number }>(
+    `insert into ops.run (command, arguments, lane, is_detached, status, source_started_at, finished_at)
+     values ('backfill', $1, 'background', true, 'paused', now(), now()) returning run_id as id`,
+    [JSON.stringify({ mode: 'backfill', ...asked, rooftops })],
+  )
+  await console.rows(
+    `insert into ops.run_stream (run_id, rooftop_id, stream, status, windows)
+     select $1, rooftop_id, stream, status, windows
+     from (select rooftop_id, row_number() over (order by rooftop_id) as at from core.rooftop) as rooftop
+     join rows from (jsonb_to_recordset($2) as (status text, windows int)) with ordinality as part (status, windows, at) using (at)
+     cross join unnest($3::text[]) as stream`,
+    [run!.id, JSON.stringify(parts), asked.streams],
+  )
+  return run!.id
+}
+
+async function shownBackfill(runId: number) {
+  const { backfills } = await console.json<{
+    backfills: {
+      runId: number
+      rooftops: { done: number; all: number }
+      windows: { done: number; left: number | null }
+    }[]
+  }>('/backfills')
+  const { rooftops, windows } = backfills.find((one) => one.runId === runId)!
+  const { text } = await console.get('/backfills')
+  return { rooftops, windows, text }
+}
+
+test('what failed or is parked is left, and its rooftop is not done, also after retention has deleted its parts', async () => {
+  const until = Math.floor(now.getTime() / 1000) - 50 * 86_400
+  const span = { streams: ['evaluations'], from: until - 10 * 86_400, until }
+  await console.rows(
+    `update ops.coverage set covered = covered + tstzmultirange(tstzrange(to_timestamp($1), to_timestamp($2)))
+     where stream = 'evaluations' and rooftop_id = (select min(rooftop_id) from core.rooftop)`,
+    [span.from, span.until],
+  )
+  for (const status of ['failed', 'parked']) {
+    const id = await plantBackfill(span, [
+      { status: 'ok', windows: 40 },
+      { status, windows: 8 },
+    ])
+    const shown = await shownBackfill(id)
+    await console.rows(
+      `update ops.run set summary = '{"rooftops": {"all": 2, "failed": 1}, "streams": {"evaluations": {"windows": 48, "inserted": 0, "updated": 0}}}'
+       where run_id = $1`,
+      [id],
+    )
+    await console.rows('delete from ops.run_stream where run_id = $1', [id])
+    const old = await shownBackfill(id)
+
+    for (const { rooftops, windows, text } of [shown, old]) {
+      expect({ rooftops, windows }).toEqual({
+        rooftops: { done: 1, all: 2 },
+        windows: { done: 48, left: 40 },
+      })
+      expect(text).toContain('54 % of the windows, 1 of 2 rooftops')
+    }
+  }
+})
+
+test('a stream without windows has no share of them', async () => {
+  const until = Math.floor(now.getTime() / 1000)
+  const id = await plantBackfill(
+    { streams: ['vehicle-checks'], from: until - 86_400, until },
+    Array(2).fill({ status: 'waiting', windows: 0 }),
+  )
+  const { windows, text } = await shownBackfill(id)
+
+  expect(windows).toEqual({ done: 0, left: null })
+  expect(text).toContain('</span><small>0 of 2 rooftops</small></td>')
+  expect(text).toContain(`Resume backfill ${id}<`)
+})
+
+test('of covered days that are listed again, only what the run has listed is done', async () => {
+  const [first] = await console.rows<{ from: number }>(
+    `select extract(epoch from window_from)::float8 as "from" from ops.window_certificate
+     where settled order by rooftop_id, window_from offset 3 limit 1`,
+  )
+  const { from } = first!
+  const id = await plantBackfill(
+    { streams: ['evaluations'], from, until: from + 86_400, relists: true },
+    Array(2).fill({ status: 'waiting', windows: 0 }),
+  )
+  const before = await shownBackfill(id)
+  await console.rows(
+    `update ops.window_certificate set run_id = $1 where window_from = to_timestamp($2)`,
+    [id, from],
+  )
+  await console.rows('update ops.run_stream set windows = 1 where run_id = $1', [id])
+  const after = await shownBackfill(id)
+
+  expect(before.windows).toEqual({ done: 0, left: 8 })
+  expect(before.text).toContain('0 % of the windows, 0 of 2 rooftops')
+  expect(after.windows).toEqual({ done: 2, left: 6 })
+})

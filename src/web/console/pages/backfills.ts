@@ -39,7 +39,7 @@ ${table({
     html`${instant(one.from, zone)} to ${instant(one.to, zone)}`,
     one.streams.join(', '),
     progress(one),
-    one.windows.left.toLocaleString('en'),
+    one.windows.left?.toLocaleString('en') ?? '–',
     one.loaded.toLocaleString('en'),
     one.state === 'running'
       ? `${one.perMinute.windows.toLocaleString('en')} windows, ${one.perMinute.loaded.toLocaleString('en')} records a minute`
@@ -63,9 +63,11 @@ function others({ resumes, resumedBy, isDetached }: BackfillStatus): Html {
 }
 
 function progress({ windows: { done, left }, rooftops }: BackfillStatus): Html {
+  const ofRooftops = `${rooftops.done} of ${rooftops.all} rooftops`
+  if (left === null) return html`<small>${ofRooftops}</small>`
   const all = done + left
   const share = all === 0 ? 100 : Math.floor((100 * done) / all)
-  return html`<progress max="${Math.max(1, all)}" value="${all === 0 ? 1 : done}" aria-label="Windows">${share} %</progress><small>${share} % of the windows, ${rooftops.done} of ${rooftops.all} rooftops</small>`
+  return html`<progress max="${Math.max(1, all)}" value="${all === 0 ? 1 : done}" aria-label="Windows">${share} %</progress><small>${share} % of the windows, ${ofRooftops}</small>`
 }
 
 const resumable: readonly BackfillStatus['state'][] = ['paused', 'stopped', 'dead']

@@ -21,7 +21,8 @@ export function resumeButton(
   path: string,
   { runId, left }: Pick<Resumable, 'runId' | 'left'>,
 ): Html {
-  const label = `Resume backfill ${runId}: ${plural(left, 'window')} left`
+  const rest = left === null ? '' : `: ${plural(left, 'window')} left`
+  const label = `Resume backfill ${runId}${rest}`
   return html`<p>${actionButton({ path, action: 'resume', label, fields: { run: runId }, isMain: true })}</p>`
 }
 
