@@ -198,21 +198,28 @@ test.each(together.map((names, at) => ({ names, at, title: names.join(', ') })))
   },
 )
 
+/** Stores evaluation 2003 again, at a rooftop under other ids. */
+async function plantCopies(uid: string, from: number, count: number): Promise<void> {
+  const { pool } = fixture.context
+  const { rows } = await pool.query<{ names: string[] }>(
+    `select array_agg(attname::text) as names from pg_attribute
+     where attrelid = 'core.evaluation'::regclass and attnum > 0 and attgenerated = '' and attname not in ('rooftop_id', 'group_id', 'eval_id')`,
+  )
+  const names = rows[0]!.names.join(', ')
+  await pool.query(
+    `insert into core.evaluation (rooftop_id, group_id, eval_id, ${names})
+     select r.rooftop_id, r.group_id, copy, ${names.replace(/\b(currency_code|odometer_unit)\b/g, 'e.$1')}
+     from core.evaluation as e join core.rooftop as r on rooftop_uid = $1, generate_series($2::bigint, $3::bigint) as copy where eval_id = 2003`,
+    [uid, from, from + count - 1],
+  )
+}
+
 test('the job verify finds an evaluation that two groups have', async () => {
   const { pool } = fixture.context
   const says = '1 evaluation of another rooftop too'
   await verifyNight(fixture)
-  const { rows } = await pool.query<{ names: string[] }>(
-    `select array_agg(attname::text) as names from pg_attribute
-     where attrelid = 'core.evaluation'::regclass and attnum > 0 and attgenerated = '' and attname not in ('rooftop_id', 'group_id')`,
-  )
-  const names = rows[0]!.names.join(', ')
   await pool.query("update ops.value_check set last_key = ''")
-  await pool.query(
-    `insert into core.evaluation (rooftop_id, group_id, ${names})
-     select r.rooftop_id, r.group_id, ${names.replace(/\b(currency_code|odometer_unit)\b/g, 'e.$1')}
-     from core.evaluation as e join core.rooftop as r on rooftop_uid = 'two' where eval_id = 2003`,
-  )
+  await plantCopies('two', 2003, 1)
 
   for (let night = 0; night < withinNights; night++) await verifyNight(fixture)
   const found = await faulty(fixture, says)
@@ -223,6 +230,37 @@ test('the job verify finds an evaluation that two groups have', async () => {
 
   expect(found).toEqual(['one-south', 'two'])
   expect(await faulty(fixture, says)).toEqual([])
+})
+
+test('more than a hundred evaluations that two groups have are counted at each of their rooftops', async () => {
+  const { context } = fixture
+  const { pool, db } = context
+  const config = configOf(fixture)
+  const says = /(\d+) evaluations? of another rooftop too/
+  const counts = async () => {
+    const { rows } = await pool.query<{ uid: string; fault: string | null }>(
+      `select rooftop_uid as uid, fault from ops.verification join core.rooftop using (rooftop_id) where stream = 'evaluations'`,
+    )
+    return Object.fromEntries(rows.map(({ uid, fault }) => [uid, says.exec(fault ?? '')?.[1]]))
+  }
+  await verifyNight(fixture)
+  await pool.query("update ops.value_check set last_key = ''")
+  for (const uid of ['one-south', 'two']) await plantCopies(uid, 5001, 110)
+  for (const uid of ['one-north', 'two']) await plantCopies(uid, 6001, 1)
+
+  for (let night = 0; night < withinNights; night++) await verifyNight(fixture)
+  const nightly = await counts()
+  const rooftops = await findRooftops(db, config.rooftops)
+  const whole = await verifyWarehouse(context, allStreams, rooftops, config.sync)
+  await recordVerification(db, rooftops, whole)
+  const found = await counts()
+  await pool.query('delete from core.evaluation where eval_id between 5001 and 6001')
+  await verifyNight(fixture)
+
+  const expected = { 'one-north': '1', 'one-south': '110', two: '111' }
+  expect(nightly).toEqual(expected)
+  expect(found).toEqual(expected)
+  expect(Object.values(await counts())).toEqual([undefined, undefined, undefined])
 })
 
 test.each([

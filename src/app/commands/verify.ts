@@ -193,10 +193,15 @@ function lines(
     ...table(['rooftop', 'stream', ...numbers, ...spans], rows),
     ...checked.flatMap((entry) => problems(entry, syncStart, readAgain)),
     ...deep.flatMap(deepProblems),
-    ...duplicates.map(
-      ({ evalId, rooftops }) =>
-        `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}, which are of one dealer group: load both into a new warehouse (warehouse.url) with the same group:, as group: cannot change here`,
-    ),
+    ...duplicates
+      .slice(0, maxPrinted)
+      .map(
+        ({ evalId, rooftops }) =>
+          `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}, which are of one dealer group: load both into a new warehouse (warehouse.url) with the same group:, as group: cannot change here`,
+      ),
+    ...(duplicates.length > maxPrinted
+      ? [`  and ${duplicates.length - maxPrinted} more (--json lists them)`]
+      : []),
   ]
 }
 
@@ -355,7 +360,7 @@ function readSample(options: Parameters<RunCommand>[1]): RowSample | null {
   return { size, seed: seed === undefined ? randomBytes(4).toString('hex') : String(seed) }
 }
 
-/** Differing rows that are printed; --json has more. */
+/** Differing rows, and evaluations of several rooftops, that are printed; --json has more. */
 const maxPrinted = 50
 /** Of more rows the columns are counted too. */
 const fewRows = 5

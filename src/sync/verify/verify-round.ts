@@ -326,11 +326,12 @@ export async function saveFound(
   { stream, kind, rooftop, keys, found }: FoundSlice,
 ): Promise<void> {
   const byRecord = new Map(found.map((one) => [`${one.kind} ${one.record}`, one]))
+  const compared = new Set(keys)
   const rows = [...byRecord.values()].map(({ kind: found_kind, record, difference }) => ({
     found_kind,
     record,
     // A row of a vehicle may belong to another evaluation than the one whose payloads were derived.
-    keys: keys.includes(record) ? [record] : keys,
+    keys: compared.has(record) ? [record] : keys,
     difference: difference.slice(0, 400),
   }))
   await sql`

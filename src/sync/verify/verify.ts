@@ -179,7 +179,7 @@ export interface Duplicate {
   readonly rooftops: readonly string[]
 }
 
-/** The first of those of all rooftops, or among some ids. This happens when two keys read lists that cover the whole group. */
+/** Those of all rooftops, or among some ids. This happens when two keys read lists that cover the whole group. */
 export async function duplicateIds(
   db: Db,
   ids: readonly string[] | null = null,
@@ -189,6 +189,6 @@ export async function duplicateIds(
     select eval_id as "evalId", array_agg(rooftop_uid::text order by rooftop_uid) as rooftops
     from core.evaluation join core.rooftop using (rooftop_id)
     where ${isWanted} group by eval_id, region, created_at having count(*) > 1
-    order by eval_id limit 100`.execute(db)
+    order by eval_id`.execute(db)
   return rows
 }

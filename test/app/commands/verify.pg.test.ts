@@ -128,6 +128,39 @@ test('verify names an evaluation of two dealer groups, and a config that puts th
   expect(await syncWith([one!, two!])).not.toMatchObject({ code: 2 })
 })
 
+test('of evaluations that two groups have, verify prints the first ones and how many more there are', {
+  tags: 'ci',
+}, async () => {
+  const rooftops = ['one', 'two'].map((uid) => aRooftop({ uid, groupId: uid }))
+  const keys = rooftops.map(({ uid }) => aKey({ name: uid, value: uid, rooftopUids: [uid] }))
+  const ids = Array.from({ length: 60 }, (_, at) => 1001 + at)
+  const evaluations = ids.map((evalId) =>
+    anEvaluation({ evalId, rooftopUid: 'one', createdAt: '2026-03-02T01:00:00Z' }),
+  )
+  await using fixture = await openChildFixture(
+    smallFixture(worldOf({ rooftops, keys, evaluations })),
+  )
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  const { pool } = warehouse.database
+  const { rows } = await pool.query<{ names: string }>(
+    `select string_agg('e.' || attname, ', ') as names from pg_attribute
+     where attrelid = 'core.evaluation'::regclass and attnum > 0 and attgenerated = '' and attname not in ('rooftop_id', 'group_id')`,
+  )
+  const { names } = rows[0]!
+  await pool.query(
+    `insert into core.evaluation (rooftop_id, group_id, ${names.replaceAll('e.', '')})
+     select r.rooftop_id, r.group_id, ${names} from core.evaluation as e join core.rooftop as r on rooftop_uid = 'two'`,
+  )
+
+  const { stdout } = await warehouse.run(['verify'])
+  const { document } = await warehouse.json(['verify'])
+
+  expect(stdout.match(/evaluation \d+ is stored under rooftops one and two/g)).toHaveLength(50)
+  expect(stdout).toContain('\n  and 10 more (--json lists them)\n')
+  expect(document['duplicates']).toHaveLength(60)
+})
+
 test('verify finds every hole that is made behind its back', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
