@@ -85,6 +85,39 @@ test('what is wrong is counted by cause, and each number leads to its records', 
   expect(text).toContain(`/console/quarantine?stream=evaluations&rooftop=${own.uid}`)
 })
 
+test('where only the newest records are grouped their counts say "at least", and each check is counted whole', async () => {
+  await console.rows(
+    `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
+       select 'pricing', ${own.id}, 'old' || n, '[{"path": "Price", "message": "is old"}]', 1 from generate_series(1, 20) as n;
+     insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
+       select 'pricing', ${own.id}, 'new' || n, '[{"path": "Price", "message": "is new"}]', 1 from generate_series(1, 9990) as n;
+     insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
+       select ${own.id}, 'evaluations', 'a' || n, 'frequent-check', 'a detail', 1 from generate_series(1, 100000) as n;
+     insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
+       values (${own.id}, 'evaluations', 'z', 'rare-check', 'a detail', 1)`,
+  )
+  const from = performance.now()
+  const { text } = await console.get(`/rooftops/${own.uid}`)
+  const seconds = (performance.now() - from) / 1000
+  const { warnings } = await console.json<{ warnings: { cause: string; records: number }[] }>(
+    `/rooftops/${own.uid}`,
+  )
+  await console.rows(
+    `delete from ops.quarantine where stream = 'pricing' and natural_key ~ '^(old|new)';
+     delete from ops.data_quality where check_name in ('frequent-check', 'rare-check')`,
+  )
+
+  expect(text).toMatch(/Price: is new.*?>at least 9,990</s)
+  expect(text).toMatch(/Price: is old.*?>at least 11</s)
+  expect(text).toMatch(/Price: is old.*?<\/time> or before</s)
+  expect(warnings).toContainEqual(
+    expect.objectContaining({ cause: 'frequent-check', records: 100_000 }),
+  )
+  expect(warnings).toContainEqual(expect.objectContaining({ cause: 'rare-check', records: 1 }))
+  expect(text).toMatch(/frequent-check.*?>100,000</s)
+  expect(seconds).toBeLessThan(3)
+})
+
 test('a rooftop that is not in the config is not found', async () => {
   expect((await console.get('/rooftops/no-such-uid')).status).toBe(404)
 })

@@ -65,7 +65,7 @@ export const rooftop = definePage({
       ...{ uid, name, zone, group, key, currency, dealerId, withinNights, gaps, rereads },
       states: await readStreamStates(db, [rooftop]),
       ends: await readDayEnds(db, [uid], nights),
-      quarantine: await readQuarantine(db, uid, config),
+      ...(await readQuarantine(db, uid, config)),
       warnings: await readWarnings(db, known!.id),
       keyState: keyState!,
     }
@@ -85,7 +85,7 @@ ${drawNights(data, now)}
 <h2>Gaps</h2>
 ${drawGaps(data)}
 <div class="columns"><section><h2>In quarantine</h2>
-${drawIssues(data.quarantine, zone, 'Nothing: every record that was read fits.')}</section>
+${drawIssues(data.quarantine, zone, 'Nothing: every record that was read fits.', data.isQuarantineCapped)}</section>
 <section><h2>Loaded with a warning</h2>
 ${drawIssues(data.warnings, zone, 'Nothing: no record contradicts itself or the document.')}</section></div>
 <div class="columns"><section><h2 id="key">Key ${key}</h2>
@@ -170,7 +170,8 @@ function drawGaps({ gaps, uid, zone }: Data): Html {
   })}</div>`
 }
 
-function drawIssues(issues: readonly Issue[], zone: string, empty: string): Html {
+/** `isCapped`: older records are not counted, and there may be older causes. */
+function drawIssues(issues: readonly Issue[], zone: string, empty: string, isCapped = false): Html {
   return table({
     caption: 'By cause, the most frequent first',
     hidesCaption: true,
@@ -178,8 +179,8 @@ function drawIssues(issues: readonly Issue[], zone: string, empty: string): Html
     columns: ['Cause', numbers('Records'), 'Since'],
     rows: issues.map(({ stream, cause, records, since, path }) => [
       html`${cause}<small>${stream}</small>`,
-      html`<a href="/console${path}">${records.toLocaleString('en')}</a>`,
-      instant(since, zone),
+      html`<a href="/console${path}">${isCapped && 'at least '}${records.toLocaleString('en')}</a>`,
+      html`${instant(since, zone)}${isCapped && ' or before'}`,
     ]),
     empty,
   })
@@ -193,27 +194,23 @@ function drawRereads({ rereads, withinNights }: Data): Html {
 <p class="note">A record that the source deleted but still lists is found within ${withinNights} nights, when it is read again. If some are overdue, run every night, or raise <code>sync.rereadBudget</code>.</p>`
 }
 
-async function readQuarantine(db: Db, uid: string, config: Config): Promise<Issue[]> {
-  const { causes } = await readCauses(db, { rooftop: uid }, retriableBy(config, allStreams))
-  return causes
-    .slice(0, maxIssues)
-    .map(({ cause, path, message, records, streams, firstSeenAt }) => ({
+async function readQuarantine(db: Db, uid: string, config: Config) {
+  const found = await readCauses(db, { rooftop: uid }, retriableBy(config, allStreams))
+  const quarantine = found.causes.slice(0, maxIssues).map(
+    ({ cause, path, message, records, streams, firstSeenAt }): Issue => ({
       ...{ stream: streams.join(', '), cause: `${path}: ${message}`, records },
       since: firstSeenAt,
       path: `/quarantine?cause=${cause}&rooftop=${encodeURIComponent(uid)}`,
-    }))
+    }),
+  )
+  return { quarantine, isQuarantineCapped: found.isCapped }
 }
-
-/** There may be a warning for every record, so not all are counted. */
-const maxCounted = 10_000
 
 async function readWarnings(db: Db, rooftopId: number): Promise<Issue[]> {
   const { rows } = await sql<Omit<Issue, 'path'>>`
     select stream, check_name as cause, count(*)::int as records, min(seen_at) as since
-    from (
-      select stream, check_name, seen_at from ops.data_quality where rooftop_id = ${rooftopId} limit ${maxCounted}
-    ) as own
-    group by 1, 2 order by records desc, cause limit ${maxIssues}`.execute(db)
+    from ops.data_quality where rooftop_id = ${rooftopId}
+    group by 1, 2 order by records desc, cause`.execute(db)
   return rows.map((row) => ({
     ...row,
     path: `/drift?${new URLSearchParams({ stream: row.stream, check: row.cause })}`,
