@@ -118,6 +118,43 @@ test('where only the newest records are grouped their counts say "at least", and
   expect(seconds).toBeLessThan(3)
 })
 
+test('today is no missed night before its run has ended', async () => {
+  const nights = async () => {
+    const { text } = await console.get(`/rooftops/${own.uid}`)
+    return /users<small>([^<]*(?:missed|ended))<\/small>/.exec(text)?.[1]
+  }
+  const move = async (days: number) =>
+    await console.rows(
+      `update ops.run set started_at = started_at + make_interval(days => ${days}), finished_at = finished_at + make_interval(days => ${days});
+       update ops.run_stream set finished_at = finished_at + make_interval(days => ${days})`,
+    )
+  await move(-1)
+  const before = await nights()
+  await console.rows(
+    `insert into ops.run (command, arguments, lane, is_detached, source_started_at)
+       values ('sync', '{"mode": "sync"}', 'foreground', true, now());
+     insert into ops.run_stream (run_id, rooftop_id, stream, status)
+       select max(run_id), ${own.id}, 'users', 'running' from ops.run`,
+  )
+  const during = await nights()
+  await console.rows(
+    `update ops.run_stream set status = 'failed', finished_at = now() where run_id = (select max(run_id) from ops.run);
+     update ops.run set status = 'failed', finished_at = now() where run_id = (select max(run_id) from ops.run)`,
+  )
+  const after = await nights()
+  await console.rows(
+    `delete from ops.run_stream where run_id = (select max(run_id) from ops.run);
+     delete from ops.run where run_id = (select max(run_id) from ops.run)`,
+  )
+  await move(1)
+
+  expect([before, during, after]).toEqual([
+    '0 of 1 night missed',
+    '0 of 1 night missed',
+    '1 of 2 nights missed',
+  ])
+})
+
 test('a rooftop that is not in the config is not found', async () => {
   expect((await console.get('/rooftops/no-such-uid')).status).toBe(404)
 })

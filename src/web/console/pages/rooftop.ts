@@ -131,22 +131,29 @@ function drawStreams({ uid, states, zone }: Data, now: Date): Html {
   })
 }
 
-/** The error budget: a night is missed where its last run failed, or there was none. */
+/** The error budget: a night is missed where its last run failed, or there was none. Today counts once its run has ended. */
 function drawNights({ ends, states, zone }: Data, now: Date): Html {
   const span = { zone, now, count: nightCount }
   const byStream = Map.groupBy(ends, ({ stream }) => stream)
   return table({
-    caption: 'The last run of each day; a night is missed where that run failed, or there was none',
+    caption:
+      'The last run of each day; a night is missed where that run failed, or there was none. Today counts once its run has ended',
     columns: ['Stream', pictures(`Last ${nightCount} nights`)],
     rows: states.map(({ stream }) => {
       const nights = countNights(byStream.get(stream) ?? [], span)
-      const known = nights.findIndex((night) => Object.keys(night.streams).length > 0)
+      const today = nights.at(-1)!.streams
+      const isOver = Object.keys(today).some(
+        (status) => status !== 'waiting' && status !== 'running',
+      )
+      const ended = isOver ? nights : nights.slice(0, -1)
+      const known = ended.findIndex((night) => Object.keys(night.streams).length > 0)
       // Nights before the first run of the span may be from before the rooftop was there.
-      const since = known < 0 ? [] : nights.slice(known)
+      const since = known < 0 ? [] : ended.slice(known)
       const missed = since.filter(
         ({ streams }) => !('ok' in streams || 'partial' in streams),
       ).length
-      const words = known < 0 ? 'no run' : `${missed} of ${plural(since.length, 'night')} missed`
+      const words =
+        known < 0 ? 'no run has ended' : `${missed} of ${plural(since.length, 'night')} missed`
       return [html`${stream}<small>${words}</small>`, nightStrip(nights, 5)]
     }),
     empty: 'There are no streams.',
