@@ -74,6 +74,37 @@ test('the sums of each currency are those of the stock lists and the newest pric
   expect(text).not.toMatch(/NaN|undefined|\[object| style=/)
 })
 
+test('the sums are as old as the list of the rooftop whose newest is the oldest, and as the oldest price', async () => {
+  const [shared] = await console.rows<{ id: number; currency: string }>(
+    `select min(rooftop_id) as id, currency_code as currency from core.stock_unit where off_stock_at is null
+     group by 2 having count(distinct rooftop_id) > 1 order by 2 limit 1`,
+  )
+  const { id, currency } = shared!
+  const move = async (days: number) =>
+    await console.rows(
+      'update core.stock_import set imported_at = imported_at - make_interval(days => $2) where rooftop_id = $1',
+      [id, days],
+    )
+  await move(60)
+  const [truth] = await console.rows<{ listAt: Date; marketAt: Date }>(
+    `select (select max(imported_at) from core.stock_import where rooftop_id = $1) as "listAt",
+       (select min(market_as_of) from mart.fact_stock_unit where is_on_hand and market_retail is not null and currency_code = $2) as "marketAt"`,
+    [id, currency],
+  )
+  const { sums } = await stockOf()
+  const { text } = await console.get('/stock')
+  const report = await console.get('/reports/rpt_02_look_to_book')
+  await move(-60)
+
+  const sum = sums.find((one) => one['currency'] === currency)!
+  expect(sum['listAt']).toBe(truth!.listAt.toISOString())
+  expect(sum['marketAt']).toBe(truth!.marketAt.toISOString())
+  expect(text).toMatch(/ago\) or newer<small>list <time [^>]*>[^<]*<\/time> or newer</)
+  expect(report.text).toMatch(
+    /<dt>stock lists<\/dt><dd>(\d+) of \1 rooftops have one, the oldest of /,
+  )
+})
+
 test('every car on hand is on one of the pages, once', async () => {
   const all = await onHand([own, ...others].map(({ id }) => id))
   const keys: string[] = []

@@ -101,7 +101,7 @@ export const priceMoves = definePage({
     const currencies = Object.fromEntries(
       sums.map((one) => [one.currency, `${one.currency}, ${one.units} cars`]),
     )
-    return html`${sum !== undefined && html`<p>Market ${sum.marketAt === null ? 'never asked' : html`of ${instant(sum.marketAt, zone)} (${agoText(sum.marketAt, now)})`}, stock list of ${instant(sum.listAt, zone)}.</p>`}
+    return html`${sum !== undefined && html`<p>Market ${sum.marketAt === null ? 'never asked' : html`of ${instant(sum.marketAt, zone)} (${agoText(sum.marketAt, now)})${sum.marketOf > 1 && ' or newer'}`}, stock list of ${instant(sum.listAt, zone)}${sum.rooftops > 1 && ' or newer'}.</p>`}
 ${config.vehicleData.apiKey === null && html`<p class="note">The config has no key of the vehicle-data service, so that no market price is asked for.</p>`}
 ${filterForm('/stock/prices', 'Which cars', [
   rooftopChoice(rooftops, rooftop, rooftops.length <= maxRooftops),

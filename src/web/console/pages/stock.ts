@@ -158,7 +158,7 @@ const numberHeads = ['Days', 'km', 'Cost', 'Asking', 'Market', 'Asking of market
 
 function sumCells(sum: StockSum, query: Readonly<Record<string, string>>, zone: string, now: Date) {
   const { currency, units, missing, cost, costOf, asking, askingOf } = sum
-  const { market, marketOf, marketAt, listAt } = sum
+  const { market, marketOf, marketAt, listAt, rooftops } = sum
   const counted = (count: number, show: string, words: string) =>
     count > 0 &&
     html`<small><a href="${linkAddress('/stock', { ...query, q: '', show })}">${count} ${words}</a></small>`
@@ -169,7 +169,7 @@ function sumCells(sum: StockSum, query: Readonly<Record<string, string>>, zone: 
     html`${amountText(cost, currency)}${ofCount(costOf)}`,
     html`${amountText(asking, currency)}${ofCount(askingOf)}`,
     html`${amountText(market, currency)}${ofCount(marketOf)}${counted(units - marketOf, 'unpriced', views.unpriced)}`,
-    html`market ${marketAt === null ? 'never priced' : html`${instant(marketAt, zone)} (${agoText(marketAt, now)})`}<small>list ${instant(listAt, zone)}</small>`,
+    html`market ${marketAt === null ? 'never priced' : html`${instant(marketAt, zone)} (${agoText(marketAt, now)})${marketOf > 1 && ' or newer'}`}<small>list ${instant(listAt, zone)}${rooftops > 1 && ' or newer'}</small>`,
   ]
 }
 

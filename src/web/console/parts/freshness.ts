@@ -40,10 +40,13 @@ export async function readFreshness(
   return rows
 }
 
-/** Reads how old the stock lists of the rooftops of the config are. */
+const lists = 'stock lists'
+
+/** Reads how old the stock lists of the rooftops of the config are. Nothing says how often one must come: only a rooftop without any is
+ *  stale. */
 export async function readListFreshness(db: Db, rooftopIds: readonly number[]): Promise<Freshness> {
   const { rows } = await sql<Freshness>`
-    select 'stock lists' as what, count(*)::int as rooftops,
+    select ${lists} as what, count(*)::int as rooftops,
       coalesce(array_agg(rooftop_name || ' (no list)' order by rooftop_name) filter (where newest is null), '{}') as stale,
       case when count(*) = count(newest) then min(newest) end as "oldestAt", null as "coveredTo"
     from core.rooftop
@@ -67,7 +70,7 @@ export function drawFreshness(parts: readonly Freshness[], zone: string, now: Da
   }
 <dl class="facts">${parts.map(
     ({ what, stale: names, rooftops, oldestAt, coveredTo }) =>
-      html`<dt>${what}</dt><dd>${rooftops - names.length} of ${rooftops} rooftops are fresh, ${
+      html`<dt>${what}</dt><dd>${rooftops - names.length} of ${rooftops} rooftops ${what === lists ? 'have one' : 'are fresh'}, ${
         oldestAt === null
           ? 'not all were loaded'
           : html`the oldest of ${instant(oldestAt, zone)} (${agoText(oldestAt, now)})`

@@ -174,19 +174,25 @@ export interface StockSum {
   readonly askingOf: number
   readonly market: number | null
   readonly marketOf: number
-  /** The newest confirmation of a market price, and the newest change by a stock list. */
+  /** The oldest confirmation of a market price. */
   readonly marketAt: Date | null
+  /** Of the rooftop whose newest stock list is the oldest. */
   readonly listAt: Date | null
+  readonly rooftops: number
 }
 
 /** The sums of the stock on hand, by currency. */
 export async function readSums(db: Db, scope: StockScope): Promise<StockSum[]> {
   const { rows } = await sql<StockSum>`
+    with list as materialized (
+      select rooftop_id, max(imported_at) as newest_at from core.stock_import where rooftop_id = ${chosenIds(scope)} group by 1
+    )
     select s.currency_code as currency, count(*)::int as units, count(s.missing_since)::int as missing,
       sum(s.cost)::float8 as cost, count(s.cost)::int as "costOf", sum(s.asking_price)::float8 as asking, count(s.asking_price)::int as "askingOf",
       sum(s.market_retail)::float8 as market, count(s.market_retail)::int as "marketOf",
-      max(s.market_as_of) as "marketAt", max(s.last_seen_at) as "listAt"
-    from ${unitsQuery(scope)} where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
+      min(s.market_as_of) filter (where s.market_retail is not null) as "marketAt", min(list.newest_at) as "listAt",
+      count(distinct rooftop_id)::int as rooftops
+    from ${unitsQuery(scope)} left join list using (rooftop_id) where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
     group by s.currency_code order by 2 desc, 1`.execute(db)
   return rows
 }
