@@ -188,6 +188,18 @@ test('what is late is named above the numbers', async () => {
   expect(withoutRetired).toContain('0 of 1 rooftops are fresh')
 })
 
+test('of a rooftop that left the config no page says how fresh its lists are, or that none was imported', async () => {
+  const [left] = await console.rows<{ uid: string }>(
+    'update core.rooftop set left_config_at = now() where rooftop_id = 1 returning rooftop_uid as uid',
+  )
+  const { text } = await console.get(`/reports/rpt_02_look_to_book?rooftop=${left!.uid}`)
+  await console.rows('update core.rooftop set left_config_at = null')
+
+  expect(text).not.toContain('0 of 0 rooftops')
+  expect(text).not.toContain('no stock list was imported')
+  expect(text).toContain('role="img"')
+})
+
 test('a page reads with few statements, however many charts it has', async () => {
   for (const path of ['/reports', '/reports/rpt_10_appraisal_volume', '/stock', '/stock/prices']) {
     const { answer, statements } = await statementsOf(console, path)

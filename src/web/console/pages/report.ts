@@ -57,7 +57,7 @@ export const report = definePage({
       ...(await readFigures(db, spec, columns, chosenRows(spec, columns, filter, chosen))),
       freshness: [
         ...(await readFreshness(db, spec.streams, ids)),
-        ...(spec.usesStockLists === true ? [await readListFreshness(db, ids)] : []),
+        ...(spec.usesStockLists === true ? await readListFreshness(db, ids) : []),
       ],
     }
   },

@@ -23,7 +23,7 @@ export const reports = definePage({
     const lists = await readListFreshness(db, ids)
     return reportSpecs.map(({ view, question, streams, usesStockLists }) => {
       const ofStreams = fresh.filter(({ what }) => streams.includes(what))
-      const parts = usesStockLists === true ? [...ofStreams, lists] : ofStreams
+      const parts = usesStockLists === true ? [...ofStreams, ...lists] : ofStreams
       const stale = new Set(parts.flatMap((part) => part.stale.map((name) => name)))
       return {
         ...{ view, question, streams, usesStockLists: usesStockLists === true },

@@ -42,17 +42,22 @@ export async function readFreshness(
 
 const lists = 'stock lists'
 
-/** Reads how old the stock lists of the rooftops of the config are. Nothing says how often one must come: only a rooftop without any is
- *  stale. */
-export async function readListFreshness(db: Db, rooftopIds: readonly number[]): Promise<Freshness> {
+/** Reads how old the stock lists of the rooftops of the config are; none where no rooftop is. Nothing says how often one must come: only a
+ *  rooftop without any is stale. */
+export async function readListFreshness(
+  db: Db,
+  rooftopIds: readonly number[],
+): Promise<Freshness[]> {
   const { rows } = await sql<Freshness>`
     select ${lists} as what, count(*)::int as rooftops,
       coalesce(array_agg(rooftop_name || ' (no list)' order by rooftop_name) filter (where newest is null), '{}') as stale,
       case when count(*) = count(newest) then min(newest) end as "oldestAt", null as "coveredTo"
     from core.rooftop
     left join lateral (select max(imported_at) as newest from core.stock_import as i where i.rooftop_id = rooftop.rooftop_id) as list on true
-    where rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null`.execute(db)
-  return rows[0]!
+    where rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null having count(*) > 0`.execute(
+    db,
+  )
+  return rows
 }
 
 /** A warning where anything is stale, and how fresh each part is. */
