@@ -62,6 +62,14 @@ test('a service with the names of the config: nothing to change, and the morning
   expect(await nameProblems(usual)).toEqual([])
 })
 
+test('without a stored answer the page does not say that all is well', async () => {
+  await using empty = await openConsole({ fixture: await openFixture({ sandbox: size, sync }) })
+  const { text } = await empty.get('/names')
+
+  expect(text).toContain('<p>No answer is stored yet.</p>')
+  expect(text).not.toContain('Nothing has to be changed.')
+})
+
 test('a service with other names: the proved paths come first, and the morning leads to them', async () => {
   const { findings } = await other.json<Names>('/names')
   const { text } = await other.get('/names')

@@ -37,7 +37,9 @@ export const names = definePage({
     const wrong = findings.filter(({ mustChange }) => mustChange).length
     return html`<p>${
       wrong === 0
-        ? 'Nothing has to be changed.'
+        ? answers === 0
+          ? 'No answer is stored yet.'
+          : 'Nothing has to be changed.'
         : html`${plural(wrong, 'setting')} must be changed, or decided. <code>forecourt wire learn --stored</code> reads more answers; with <code>--write</code> it
 puts what is proved into the config file. Restart the worker, the scheduler and serve, which still use the old names; then <code>forecourt replay</code> and <code>forecourt quarantine retry</code> correct what is stored.`
     }</p>
