@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
 import { dayMs, openFixture } from '../../support/fixture.ts'
-import { type ConsoleFixture, openConsole } from './console-fixture.ts'
+import { type ConsoleFixture, openConsole, serveConsole } from './console-fixture.ts'
 import { openWorker, untilRunsEnded } from './worker.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -117,6 +117,18 @@ test('what cannot be masked is not shown', async () => {
   expect(item).not.toContain('Retry this record')
   expect((await read()).retriable).toBe(9)
   await console.rows("delete from ops.quarantine where natural_key ~ '900'")
+})
+
+test('what left quarantine is shown no further back than retention leaves it', async () => {
+  const usual = await console.get('/quarantine?tab=resolved')
+  const { config } = console.fixture
+  const retention = { ...config.retention, rawDays: 30 }
+  await using short = await serveConsole({ ...console.fixture, config: { ...config, retention } })
+  const { text } = await short.get('/quarantine?tab=resolved')
+
+  expect(usual.text).toContain('No record has left quarantine in 90 days.')
+  expect(text).toContain('Resolved in 30 days')
+  expect(text).toContain('No record has left quarantine in 30 days.')
 })
 
 test('fifty records a page, each once', async () => {

@@ -1,3 +1,4 @@
+import type { Config } from '../../../app/config/read.ts'
 import { allStreams } from '../../../streams/all.ts'
 import {
   listQuarantine,
@@ -12,7 +13,7 @@ import { countRetriable, maxRetried, retriableBy } from '../../../sync/records/r
 import { type Content, type Html, html } from '../../../values/html.ts'
 import { plural } from '../../../values/text.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
-import { definePage } from '../page.ts'
+import { definePage, type PageRequest } from '../page.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
 import { actionButton, choice, filterForm, hiddenFields } from '../parts/form.ts'
 import { instant } from '../parts/instant.ts'
@@ -23,7 +24,9 @@ import { noWorkerNote } from '../parts/workers.ts'
 import { retryAction } from '../quarantine/retry.ts'
 
 const path = '/quarantine'
-const resolvedDays = 90
+
+/** Records that left quarantine longer ago are not shown: retention may have deleted them. */
+const resolvedDays = ({ retention }: Config) => Math.min(90, retention.rawDays)
 
 /** What the address says. `list`: the records instead of their causes. */
 function readChoice(query: Readonly<Record<string, string>>) {
@@ -36,8 +39,11 @@ function readChoice(query: Readonly<Record<string, string>>) {
 
 type Chosen = ReturnType<typeof readChoice>
 
-function quarantineFilter({ tab, stream, rooftop, cause }: Chosen, now: Date): QuarantineFilter {
-  const since = new Date(now.getTime() - resolvedDays * 86_400_000)
+function quarantineFilter(
+  { tab, stream, rooftop, cause }: Chosen,
+  { config, now }: PageRequest,
+): QuarantineFilter {
+  const since = new Date(now.getTime() - resolvedDays(config) * 86_400_000)
   return {
     ...(tab === 'resolved' ? { resolvedSince: since } : {}),
     ...(stream === '' ? {} : { stream }),
@@ -52,9 +58,10 @@ export const quarantine = definePage({
   question: 'What did not fit, why, and does it fit now?',
   roles: ['engineer', 'viewer'],
   navigation: 'Quarantine',
-  async read({ db, query, config, now }) {
+  async read(request) {
+    const { db, query, config } = request
     const chosen = readChoice(query)
-    const filter = quarantineFilter(chosen, now)
+    const filter = quarantineFilter(chosen, request)
     const page = {
       ...({ order: 'newest', limit: pageSize } as const),
       ...(chosen.after === '' ? {} : { beyond: Number(chosen.after) }),
@@ -76,25 +83,26 @@ export const quarantine = definePage({
     const zone = config.console!.timezone
     const names = new Map(rooftops.map(({ uid, name }) => [uid, name]))
     const mayRetry = person.role === 'engineer' && retriable > 0
-    return html`${tabs(chosen)}
+    const days = plural(resolvedDays(config), 'day')
+    return html`${tabs(chosen, days)}
 ${filters(chosen, rooftops)}
 ${chosen.cause !== '' && causeHeading(chosen, causes)}
 ${mayRetry && noWorkerNote(processes, { what: 'a retry', command: retryCommand(chosen) })}
 ${mayRetry && html`<p>${retryButton(chosen, retriable, true)} ${retriable > maxRetried && chosen.cause !== '' && `A retry reads at most ${maxRetried.toLocaleString('en')} of them.`}</p>`}
 ${isCapped && html`<p class="note">More than ${maxGrouped.toLocaleString('en')} records fit this filter: the causes are those of the newest.</p>`}
-${list === null ? causeTable({ chosen, causes, names, zone, mayRetry: mayRetry && !isCapped }) : recordTable(chosen, list, names, zone)}`
+${list === null ? causeTable({ chosen, causes, names, zone, days, mayRetry: mayRetry && !isCapped }) : recordTable(chosen, list, names, zone)}`
   },
   actions: { retry: retryAction },
 })
 
-function tabs(chosen: Chosen): Html {
+function tabs(chosen: Chosen, days: string): Html {
   const { stream, rooftop } = chosen
   const entry = (label: string, tab: string) => {
     const current = chosen.tab === tab ? html` aria-current="page"` : ''
     const query = new URLSearchParams({ ...(tab === '' ? {} : { tab }), stream, rooftop })
     return html`<li><a href="/console${path}?${query.toString()}"${current}>${label}</a></li>`
   }
-  return html`<nav class="tabs" aria-label="Quarantine"><ul>${entry('Open', '')}${entry(`Resolved in ${resolvedDays} days`, 'resolved')}</ul></nav>`
+  return html`<nav class="tabs" aria-label="Quarantine"><ul>${entry('Open', '')}${entry(`Resolved in ${days}`, 'resolved')}</ul></nav>`
 }
 
 function filters(
@@ -138,10 +146,12 @@ interface CauseTable {
   readonly causes: readonly QuarantineCause[]
   readonly names: ReadonlyMap<string, string>
   readonly zone: string
+  /** How far back those that left quarantine are shown. */
+  readonly days: string
   readonly mayRetry: boolean
 }
 
-function causeTable({ chosen, causes, names, zone, mayRetry }: CauseTable): Html {
+function causeTable({ chosen, causes, names, zone, days, mayRetry }: CauseTable): Html {
   const { tab, stream, rooftop } = chosen
   const all = causes.reduce((sum, { records }) => sum + records, 0)
   const sum = html`<p>${plural(causes.length, 'cause')} of ${link(plural(all, 'record'), path, { tab, stream, rooftop, list: 1 })}</p>`
@@ -160,15 +170,15 @@ function causeTable({ chosen, causes, names, zone, mayRetry }: CauseTable): Html
         ? retryButton({ ...chosen, cause: cause.cause }, cause.retriable)
         : '',
     ]),
-    empty: emptyText(chosen),
+    empty: emptyText(chosen, days),
   })}`
 }
 
-function emptyText({ tab, stream, rooftop }: Chosen): Content {
+function emptyText({ tab, stream, rooftop }: Chosen, days: string): Content {
   if (stream !== '' || rooftop !== '')
     return html`Nothing fits this filter. ${link('Show everything', path, { tab })}.`
   return tab === 'resolved'
-    ? `No record has left quarantine in ${resolvedDays} days.`
+    ? `No record has left quarantine in ${days}.`
     : 'Nothing: every record that was read is in its tables.'
 }
 
