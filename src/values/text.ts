@@ -14,6 +14,16 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
+/** A share in percent. One that is neither none nor all is not rounded to 0 or 100: `< 0.1 %`, `> 99.9 %`. */
+export function shareText(share: number, format: Intl.NumberFormat): string {
+  const text = format.format(100 * share)
+  const roundsToNone = share > 0 && text === '0'
+  const roundsToAll = share < 1 && text === '100'
+  if (!roundsToNone && !roundsToAll) return `${text} %`
+  const least = 10 ** -format.resolvedOptions().maximumFractionDigits!
+  return roundsToNone ? `< ${format.format(least)} %` : `> ${format.format(100 - least)} %`
+}
+
 /** Names as one text: `A`, `A and B`, `A, B and 3 more`. */
 export function listText(names: readonly string[], most: number): string {
   if (names.length > most)

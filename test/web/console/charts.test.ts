@@ -29,6 +29,24 @@ test('the length of a bar is its value, and the table has the same numbers', () 
   ])
 })
 
+test('a share that is neither none nor all is not drawn as 0 or 100 %, and the axis of small shares has no tick twice', () => {
+  const { svg, rows } = bars({
+    ...photos,
+    series: [{ name: 'none', values: [0.0004, 0.0016] }],
+  })
+  const { rows: most } = bars({ ...photos, series: [{ name: 'complete', values: [0.9996, 1] }] })
+
+  expect([...rows, ...most].map(([, share]) => share)).toEqual([
+    '< 0.1 %',
+    '0.2 %',
+    '> 99.9 %',
+    '100 %',
+  ])
+  const ticks = [...svg.text.matchAll(/text-anchor="middle">([\d.]+) %</g)].map(([, tick]) => tick)
+  expect(ticks.length).toBeGreaterThan(3)
+  expect(new Set(ticks).size).toBe(ticks.length)
+})
+
 test('the bars of a stack begin where the one before ends', () => {
   const { svg } = bars({ ...photos, kind: 'stacked' })
 

@@ -57,6 +57,22 @@ describe('links', () => {
     expect(text).toContain('Sign 3 links again')
   })
 
+  test('the share of links that live is 100 % only where all do', async () => {
+    const [more] = await console.rows<{ name: string }>(
+      `select string_agg(quote_ident(attname), ', ') as name from pg_attribute
+       where attrelid = 'pii.signed_link'::regclass and attnum > 0 and attgenerated = '' and attname not in ('link_ref')`,
+    )
+    await console.rows(
+      `insert into pii.signed_link (link_ref, ${more!.name})
+       select 'planted' || n, ${more!.name} from generate_series(1, 70000) as n,
+         (select * from pii.signed_link where expires_at > now() + interval '72 hours' and is_in_scope order by 1, 2, 3 limit 1) as one`,
+    )
+    const { text } = await console.get('/links')
+    await console.rows("delete from pii.signed_link where link_ref like 'planted%'")
+
+    expect(text).toContain('live 48 hours or more: &#62; 99.99 %.')
+  })
+
   test('signing again is a run, and only an engineer may start it', async () => {
     const viewed = await console.get('/links', { role: 'viewer' })
     const refused = await console.post('/links', { action: 'refresh' }, { role: 'viewer' })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ScaleContinuousNumeric, scaleLinear } from 'd3-scale'
 import { type Html, html } from '../../../values/html.ts'
-import { shortened } from '../../../values/text.ts'
+import { shareText, shortened } from '../../../values/text.ts'
 import { type Column, numbers, table } from '../parts/table.ts'
 import { type TimeSpan, timeTicks } from './scale.ts'
 
@@ -46,16 +46,18 @@ export function shortText(text: string, width: number): string {
 /** A value with its unit: `share` is drawn in percent, any other unit is a word or a currency. */
 export function valueText(value: number | null, unit: string): string {
   if (value === null) return '–'
-  if (unit === 'share') return `${percent.format(100 * value)} %`
+  if (unit === 'share') return shareText(value, percent)
   return `${plain.format(value)} ${unit}`
 }
 
 const percent = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+/** The ticks of small shares are less than a tenth of a percent apart. */
+const exactPercent = new Intl.NumberFormat('en', { maximumFractionDigits: 6 })
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 function tickText(value: number, unit: string): string {
-  return unit === 'share' ? `${percent.format(100 * value)} %` : compact.format(value)
+  return unit === 'share' ? shareText(value, exactPercent) : compact.format(value)
 }
 
 /** The name of a unit at the end of an axis; a share has its sign at each value. */

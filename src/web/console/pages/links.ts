@@ -4,6 +4,7 @@ import type { Config } from '../../../app/config/read.ts'
 import { allStreams } from '../../../streams/all.ts'
 import { readKeyStates } from '../../../sync/run/key-states.ts'
 import { type Html, html } from '../../../values/html.ts'
+import { shareText } from '../../../values/text.ts'
 import { toUnixSeconds } from '../../../values/unix-seconds.ts'
 import { readSourceNow } from '../../../warehouse/db/source-now.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
@@ -135,6 +136,8 @@ ${table({
   },
 })
 
+const percent = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
+
 type Life = Awaited<ReturnType<typeof readLife>>
 
 async function readLife(db: Db, config: Config) {
@@ -151,9 +154,8 @@ function drawLife({ status, bounds, rooftops }: Life, zone: string, mayAct: bool
     return html`<p class="empty">There are no links to keep alive: the checks of no vehicle have a PDF, or every evaluation is older than <code>links.keepAliveDays</code>.</p>`
   const isMet = status.status === 'ok'
   const count = toSign(rooftops)
-  const percent = (100 * share).toFixed(share === 1 ? 0 : 2)
   return html`<section class="summary ${(isMet ? 'ok' : 'bad') satisfies Tone}">
-<h2>${alive.toLocaleString('en')} of ${inScope.toLocaleString('en')} links live ${hoursToLive} hours or more: ${percent} %.</h2>
+<h2>${alive.toLocaleString('en')} of ${inScope.toLocaleString('en')} links live ${hoursToLive} hours or more: ${shareText(share, percent)}.</h2>
 <p>The objective of ${100 * objective} % is ${isMet ? 'met' : 'missed'}. The first link expires ${instant(soonestExpiry, zone)}.</p>
 ${count > 0 && mayAct && actionButton({ path: '/links', action: 'refresh', label: `Sign ${count.toLocaleString('en')} ${count === 1 ? 'link' : 'links'} again`, fields: { count }, isMain: true })}
 </section>

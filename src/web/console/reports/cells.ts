@@ -1,4 +1,5 @@
 import { type Content, html } from '../../../values/html.ts'
+import { shareText } from '../../../values/text.ts'
 import { badge } from '../parts/badge.ts'
 import { instant } from '../parts/instant.ts'
 import type { ReportColumn, ReportRow } from './read-report.ts'
@@ -26,7 +27,7 @@ export function cellText(
   if (name === 'stock_no' && uid !== undefined)
     return html`<a href="/console/stock/units/${encodeURIComponent(uid)}/${encodeURIComponent(value)}">${value}</a>`
   if (!isNumber(column)) return value
-  if (unit.startsWith('share')) return `${format.format(100 * Number(value))} %`
+  if (unit.startsWith('share')) return shareText(Number(value), format)
   return format.format(Number(value))
 }
 
