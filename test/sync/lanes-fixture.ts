@@ -31,14 +31,23 @@ export async function another({ config }: Fixture, signal?: AbortSignal): Promis
 
 export const historyFrom = Date.UTC(2025, 11, 1) / 1000
 
-export function history({ config }: Fixture, lane: Lane = 'background'): RunRequest {
-  const plan = { command: 'backfill', mode: 'backfill', lane, from: historyFrom } as const
+export function history(
+  { config }: Fixture,
+  lane: Lane = 'background',
+  from = historyFrom,
+): RunRequest {
+  const plan = { command: 'backfill', mode: 'backfill', lane, from } as const
   return { plan: { ...plan, until: null }, streams: [evaluations], rooftops: config.rooftops }
 }
 
 /** Starts a backfill and returns when it has committed some slices. */
-export async function backfillUnderWay(fixture: Fixture, context: Context, slices = 3) {
-  const ended = runStreams(context, history(fixture)).then(
+export async function backfillUnderWay(
+  fixture: Fixture,
+  context: Context,
+  slices = 3,
+  from = historyFrom,
+) {
+  const ended = runStreams(context, history(fixture, 'background', from)).then(
     (report) => ({ report, error: null }),
     (error: unknown) => ({ report: null, error }),
   )

@@ -26,7 +26,9 @@ test('a sync during a backfill starts at once and ends first, and the backfill c
     match: { path: '/getevallist' },
     fault: { kind: 'slow', ms: 30 },
   })
-  const backfill = await backfillUnderWay(fixture, fixture.context)
+  // Long enough that much is left when the sync ends, also on a loaded machine.
+  const from = Date.UTC(2025, 8, 1) / 1000
+  const backfill = await backfillUnderWay(fixture, fixture.context, 3, from)
 
   const night = await runNight(second)
 
@@ -37,8 +39,8 @@ test('a sync during a backfill starts at once and ends first, and the backfill c
   expect(atItsEnd!.status).toBe('running')
   expect(report!.status).toBe('ok')
   const [whole] = await runsOf(fixture)
-  expect(whole!.fence).toBeGreaterThan(atItsEnd!.fence)
-  expect(await faultsOf(fixture)).toEqual([])
+  expect(whole!.fence).toBeGreaterThan(atItsEnd!.fence + 4)
+  expect(await faultsOf(fixture, from)).toEqual([])
 })
 
 test('a second backfill of the same rooftops is refused, and one of another lane is not', {

@@ -216,7 +216,7 @@ function otherCauses(
     ...Object.entries(inboxes).flatMap(([label, inbox]) => {
       if (isInboxHealthy(inbox)) return []
       const [what = '', ...why] = inboxLines({ [label]: inbox })
-      // That a list is late is no advice.
+      // A line that says that a list is late has no advice.
       const cure =
         inbox.problem === null && inbox.failed.length === 0
           ? 'Have the list sent again, and see that "forecourt schedule" or "forecourt stock watch" runs.'

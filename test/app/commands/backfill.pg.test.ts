@@ -145,7 +145,10 @@ test('backfill vehicle-checks needs no date, says in its plan what is left, and 
   expect(plan.document).toMatchObject({ plan: [{ stream: 'vehicle-checks', expectedReads: 2 }] })
   expect([begun.code, begun.document['status']]).toEqual([0, 'ok'])
   expect(begun.document['streams']).toMatchObject({ 'vehicle-checks': { requests: 2 } })
-  expect(status.document['runs']![0]).toMatchObject({ state: 'ok', windows: { done: 0, left: null } })
+  expect(status.document['runs']![0]).toMatchObject({
+    state: 'ok',
+    windows: { done: 0, left: null },
+  })
   expect(ordered).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--oldest-first is about windows'),
