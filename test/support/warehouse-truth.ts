@@ -22,7 +22,9 @@ export function sourceTruth(world: World, now: Date, attribution: Attribution): 
     ...vehicle(truth),
     finalPrice: money(truth.finalPrice),
     reconTotal: money(truth.reconTotal),
-    reconLineTotal: truth.reconditioning.length === 0 ? null : money(truth.reconLineTotal),
+    reconLineTotal: truth.reconditioning.some(({ cost }) => cost !== null)
+      ? money(truth.reconLineTotal)
+      : null,
     reconditioning: JSON.stringify(truth.reconditioning.map(reconLine)),
     photos: JSON.stringify(
       truth.photos.map((p) => [p.id, p.position, p.order, p.hero, p.heroSource, text(p.angle)]),

@@ -212,7 +212,7 @@ function readEvaluation(
   rooftop: RooftopRow,
   { evaluation: names }: AppraisalWire,
 ): EvaluationColumns {
-  const costs = (item.reconditioning_list ?? []).map((line) => line.cost ?? 0)
+  const costs = (item.reconditioning_list ?? []).flatMap((line) => line.cost ?? [])
   const photos = item.Photos ?? []
   return {
     vin: reader.text('VIN', 32),

@@ -51,6 +51,17 @@ test('the golden record becomes these rows', () => {
   expect(user).toEqual({ email: 'Zoe.DArcy@Example.com', name: "Zoë D'Arcy" })
 })
 
+test('the sum of reconditioning lines is of the known costs, and not known where no line has one', () => {
+  const totalOf = (...costs: (number | null | undefined)[]) =>
+    goldenRecord({ reconditioning_list: costs.map((cost) => ({ type: 'tyres', cost })) }).content
+      .evaluation.recon_line_total
+
+  expect(totalOf(null, undefined)).toBeNull()
+  expect(totalOf(null, 480.1)).toBe('480.100')
+  expect(totalOf(null, 0)).toBe('0.000')
+  expect(totalOf()).toBeNull()
+})
+
 test('the golden record has these children', () => {
   const { content } = goldenRecord()
 
