@@ -1047,6 +1047,17 @@ core.evaluation_version table
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.evaluation_version FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per observed content of an evaluation. Several edits between two reads appear as one change.
 
+core.first_stock_list view
+  rooftop_id integer
+  listed_from date -- First day of the month, in the time zone of the rooftop; null: no list was imported
+  as
+   SELECT rooftop_id,
+      date_trunc('month'::text, ((( SELECT min(imported_at) AS min
+             FROM core.stock_import i
+            WHERE rooftop_id = rooftop_id)) AT TIME ZONE time_zone))::date AS listed_from
+     FROM core.rooftop r;
+  -- The month of the first stock list of each rooftop. What was bought in the months before it is not known: a car may have come and gone without a list.
+
 core.newest_fact view
   rooftop_id integer
   stream character varying(40)
@@ -1328,10 +1339,11 @@ core.stock_import table
   constraint stock_import_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint stock_import_sha256_check CHECK ((length(sha256) = 32))
   CREATE INDEX stock_import_file ON core.stock_import USING btree (rooftop_id, sha256)
-  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
-  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.stock_import REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE INDEX stock_import_rooftop ON core.stock_import USING btree (rooftop_id, imported_at)
+  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('list')
+  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.stock_import REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('list')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.stock_import REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
-  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('list')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_import FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per imported stock list. The same file is not imported again for a rooftop until another list has changed the stock.
 
@@ -1524,6 +1536,33 @@ core.stock_unit_change table
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_unit_change REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_unit_change FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- What each import changed in which unit: the stored change report.
+
+core.stock_unit_known view
+  rooftop_id integer
+  stock_no character varying(80)
+  is_listed_again boolean -- true: another list came while the unit was listed, so that a change of its price would be known
+  ppsr_outcome character varying(20) -- answered: the service has listed the PPSR searches of the VIN to the dealer group; no answer: it was asked, and did not; null: it was never asked
+  as
+   SELECT rooftop_id,
+      stock_no,
+      (EXISTS ( SELECT
+             FROM core.stock_import i
+            WHERE rooftop_id = rooftop_id AND imported_at > first_seen_at AND imported_at < COALESCE(missing_since, 'infinity'::timestamp with time zone))) AS is_listed_again,
+      ((( SELECT
+                  CASE
+                      WHEN bool_or(outcome::text = 'answered'::text) THEN 'answered'::text
+                      ELSE 'no answer'::text
+                  END AS "case"
+             FROM core.evaluation e
+               CROSS JOIN LATERAL ( SELECT outcome
+                     FROM ops.enrichment_state asked
+                    WHERE rooftop_id = rooftop_id AND stream::text = 'vehicle-checks'::text AND eval_id = eval_id AND ask::text = 'getpastppsrsearch'::text AND last_asked_at > '-infinity'::timestamp with time zone
+                   OFFSET 0) state
+            WHERE group_id = group_id AND vehicle_vin::text = upper(vin::text)
+           HAVING count(*) > 0)))::character varying(20) AS ppsr_outcome
+     FROM core.stock_unit s
+       JOIN core.rooftop r USING (rooftop_id);
+  -- What is known of each unit: whether its prices can be compared, and whether the service was asked about its searches. To read for a few units, by key.
 
 core.stream_at_work view
   rooftop_id integer
@@ -2392,6 +2431,13 @@ begin
     when 'check' then
       insert into ops.lake_change (source, rooftop_id, eval_ids, vins)
       select changed_source, rooftop_id, array_agg(distinct eval_id), array_agg(distinct vin) from changed group by rooftop_id;
+    when 'list' then
+      -- The first stock list of a rooftop says from which month on its reports know what was bought. Another one changes no evaluation.
+      insert into ops.lake_change (source, vins)
+      select changed_source, case when not exists (
+        select from changed as c where not exists (
+          select from core.stock_import as earlier where earlier.rooftop_id = c.rooftop_id and earlier.imported_at < c.imported_at)) then '{}'::varchar[] end
+      where exists (select from changed);
     when 'unit' then
       insert into ops.lake_change (source, vins)
       select changed_source, coalesce(array_agg(distinct vin) filter (where vin is not null), '{}') from changed having count(*) > 0;

@@ -106,7 +106,7 @@ comment on column mart.evaluation_wide.odometer_km is 'Odometer in kilometres | 
 comment on column mart.evaluation_wide.condition_score is 'Condition, 0 to 10 | unit: score | source: core.evaluation.condition_score [A §2]';
 comment on column mart.evaluation_wide.final_price is 'Price of the appraisal: 0 when the service sent 0, null when it sent none | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.evaluation_wide.recon_total is 'Total reconditioning as the service gives it; null: it gives no total. Then rpt_01 uses recon_line_total | unit: currency_code | source: core.evaluation.recon_total [A §2 Reconditioning]';
-comment on column mart.evaluation_wide.recon_line_total is 'Sum of the reconditioning lines | unit: currency_code | source: core.evaluation.recon_line_total [A §2 reconditioning_list]';
+comment on column mart.evaluation_wide.recon_line_total is 'Sum of the known costs of the reconditioning lines; null: no line, or none with a cost | unit: currency_code | source: core.evaluation.recon_line_total [A §2 reconditioning_list]';
 comment on column mart.evaluation_wide.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.rooftop.currency_code';
 comment on column mart.evaluation_wide.photo_count is 'Photos | unit: count | source: core.evaluation.photo_count [A §2 Photos]';
 comment on column mart.evaluation_wide.hero_source is 'How the hero photo was chosen: default, manual, …; null without a hero | unit: text | source: core.evaluation.hero_source [A §2 heroSource]';

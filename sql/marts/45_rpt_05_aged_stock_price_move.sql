@@ -13,11 +13,12 @@ select
   s.currency_code,
   a.asking_price_first::numeric(15,3) as asking_price_first,
   s.asking_price as asking_price_now,
-  (a.asking_price_first - s.asking_price)::numeric(18,3) as own_cut,
+  (case when (select k.is_listed_again from core.stock_unit_known as k where k.rooftop_id = s.rooftop_id and k.stock_no = s.stock_no)
+    then a.asking_price_first - s.asking_price end)::numeric(18,3) as own_cut,
   a.price_changes,
   f.retail as market_retail_first,
   n.retail as market_retail_now,
-  (n.retail - f.retail)::numeric(18,3) as market_move,
+  (case when n.priced_at > f.observed_at then n.retail - f.retail end)::numeric(18,3) as market_move,
   case when n.retail is not null then n.priced_at end as market_as_of,
   (case when s.asking_price is not null and n.retail <> 0 then least(greatest(s.asking_price / n.retail, -999.9999), 999.9999) end)::numeric(7,4) as asking_to_market_share
 from core.stock_unit as s
@@ -28,7 +29,7 @@ cross join lateral (
 ) as d
 left join core.stock_asking_price as a using (rooftop_id, stock_no)
 left join lateral (
-  select p.retail
+  select p.retail, p.observed_at
   from core.stock_price_observation as p
   where p.rooftop_id = s.rooftop_id and p.stock_no = s.stock_no and p.price_source = 'price_batch'
     and p.currency_code = s.currency_code and p.retail is not null and coalesce(upper(p.vin) = upper(s.vin), true)
@@ -56,10 +57,10 @@ comment on column mart.rpt_05_aged_stock_price_move.days_in_stock is 'Days from 
 comment on column mart.rpt_05_aged_stock_price_move.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
 comment on column mart.rpt_05_aged_stock_price_move.asking_price_first is 'First asking price in the lists that have the unit | unit: currency_code | source: core.stock_asking_price.asking_price_first';
 comment on column mart.rpt_05_aged_stock_price_move.asking_price_now is 'Asking price now; null: none, or on application | unit: currency_code | source: core.stock_unit.asking_price';
-comment on column mart.rpt_05_aged_stock_price_move.own_cut is 'asking_price_first - asking_price_now. Above 0: the dealer reduced the price | unit: currency_code | source: asking_price_first, asking_price_now';
+comment on column mart.rpt_05_aged_stock_price_move.own_cut is 'asking_price_first - asking_price_now. Above 0: the dealer reduced the price; null: not known, as only one list has the unit, or one of the two prices is not known | unit: currency_code | source: asking_price_first, asking_price_now, core.stock_import';
 comment on column mart.rpt_05_aged_stock_price_move.price_changes is 'Number of changes of the asking price since then | unit: count | source: core.stock_asking_price.price_changes';
 comment on column mart.rpt_05_aged_stock_price_move.market_retail_first is 'First retail price of price-batch for this vehicle in this currency. Prices of a vehicle that had the stock number before do not count | unit: currency_code | source: core.stock_price_observation.retail [V /v1/price-batch]';
 comment on column mart.rpt_05_aged_stock_price_move.market_retail_now is 'Retail price of the newest answer; null when it had no price | unit: currency_code | source: core.stock_price_observation.retail, is_current';
-comment on column mart.rpt_05_aged_stock_price_move.market_move is 'market_retail_now - market_retail_first | unit: currency_code | source: market_retail_first, market_retail_now';
+comment on column mart.rpt_05_aged_stock_price_move.market_move is 'market_retail_now - market_retail_first; null: not known, as the service has given one price alone | unit: currency_code | source: market_retail_first, market_retail_now';
 comment on column mart.rpt_05_aged_stock_price_move.market_as_of is 'When market_retail_now was last confirmed | unit: instant in UTC | source: core.stock_price_observation.last_confirmed_at';
 comment on column mart.rpt_05_aged_stock_price_move.asking_to_market_share is 'asking_price_now / market_retail_now; null when market_retail_now is 0. Limited to 999.9999 | unit: share, 1 is the market price | source: asking_price_now, market_retail_now';

@@ -19,7 +19,7 @@ select
   s.currency_code,
   s.appraisals,
   s.with_price,
-  s.value_sum::numeric(18,3) as value_sum,
+  (case when s.with_price > 0 then s.value_sum end)::numeric(18,3) as value_sum,
   (s.value_sum / nullif(s.with_price, 0))::numeric(15,3) as average_price
 from summed as s
 join core.rooftop as r using (rooftop_id);
@@ -32,5 +32,5 @@ comment on column mart.rpt_10_appraisal_volume.month_start is 'First day of the 
 comment on column mart.rpt_10_appraisal_volume.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
 comment on column mart.rpt_10_appraisal_volume.appraisals is 'Evaluations completed on the day | unit: count | source: core.agg_evaluation_day.appraisals';
 comment on column mart.rpt_10_appraisal_volume.with_price is 'Evaluations with a price, including 0 | unit: count | source: core.agg_evaluation_day.with_price';
-comment on column mart.rpt_10_appraisal_volume.value_sum is 'Sum of their prices | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
+comment on column mart.rpt_10_appraisal_volume.value_sum is 'Sum of their prices; null when no evaluation has a price | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.rpt_10_appraisal_volume.average_price is 'value_sum / with_price; null when no evaluation has a price | unit: currency_code | source: value_sum and with_price';

@@ -1,5 +1,12 @@
 -- grain: one row per dealer group, VIN and currency with more than one evaluation
 create or replace view mart.rpt_13_repeat_appraisals as
+with listed as materialized (
+  select r.group_id, case when count(*) = count(l.listed_from) then max(l.listed_from) end as listed_from
+  from core.rooftop as r
+  join core.first_stock_list as l using (rooftop_id)
+  where r.left_config_at is null
+  group by r.group_id
+)
 select
   g.group_code,
   a.vin,
@@ -13,16 +20,17 @@ select
   a.highest_price,
   (a.highest_price - a.lowest_price)::numeric(18,3) as price_spread,
   -- Reads by index from the vehicle to its units: most vehicles have no unit.
-  exists (
+  case when exists (
     select from core.stock_unit as s
     join core.rooftop as r on r.rooftop_id = s.rooftop_id and r.group_id = a.group_id
     join core.stock_outcome as o on o.rooftop_id = s.rooftop_id and o.stock_no = s.stock_no
     join core.evaluation as e on e.rooftop_id = o.eval_rooftop_id and e.eval_id = o.eval_id and e.currency_code = a.currency_code
     where s.vin = a.vin
     offset 0
-  ) as is_bought
+  ) then true when a.first_on >= l.listed_from then false end as is_bought
 from core.agg_repeat_vehicle as a
-join core.rooftop_group as g using (group_id);
+join core.rooftop_group as g using (group_id)
+left join listed as l using (group_id);
 
 comment on view mart.rpt_13_repeat_appraisals is 'Vehicles that a dealer group appraised more than once, and the difference between the prices. | grain: one row per dealer group, VIN and currency with more than one evaluation | key: group_code, vin, currency_code | history: current state of the evaluations | freshness: as of the last good runs of the rooftops of the group: see data_freshness';
 comment on column mart.rpt_13_repeat_appraisals.group_code is 'Dealer group, as the config names it | unit: text | source: core.rooftop_group.group_code';
@@ -36,4 +44,4 @@ comment on column mart.rpt_13_repeat_appraisals.days_between is 'Days from first
 comment on column mart.rpt_13_repeat_appraisals.lowest_price is 'Lowest price of these evaluations; null when none has a price | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.rpt_13_repeat_appraisals.highest_price is 'Highest price of these evaluations | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.rpt_13_repeat_appraisals.price_spread is 'highest_price - lowest_price | unit: currency_code | source: lowest_price, highest_price';
-comment on column mart.rpt_13_repeat_appraisals.is_bought is 'true: the vehicle came into stock on one of these evaluations; false without a stock list | unit: flag | source: core.stock_outcome';
+comment on column mart.rpt_13_repeat_appraisals.is_bought is 'true: the vehicle came into stock on one of these evaluations; null: not known, as a rooftop of the group had no stock list by first_on | unit: flag | source: core.stock_outcome';

@@ -17,6 +17,7 @@ import {
   evaluationKey,
   evaluationOf,
   grouped,
+  knownBought,
   type MartTruth,
   type ReportRow,
   rooftopOf,
@@ -33,7 +34,8 @@ export function appraisalGap(truth: MartTruth): ReportRow[] {
     .map((one) => {
       const { prices } = one
       const { reconTotal, reconditioning, finalPrice } = one.truth
-      const lines = reconditioning.length === 0 ? null : total(reconditioning.map(costOf))
+      const costs = reconditioning.flatMap((line) => costOf(line) ?? [])
+      const lines = costs.length === 0 ? null : total(costs)
       const recon = milli(reconTotal) ?? lines
       const price = milli(finalPrice)
       const [first, now] = [prices?.first, prices?.now]
@@ -66,11 +68,12 @@ export function lookToBook(truth: MartTruth): ReportRow[] {
       ...salespersonOf(truth, one.truth),
     }),
     (members) => {
-      const bought = count(members, isBought)
+      const [{ rooftop, month }] = members
+      const bought = knownBought(truth, rooftop, month, count(members, isBought))
       return {
         appraisals: members.length,
         bought,
-        look_to_book_share: share(bought, members.length),
+        look_to_book_share: bought === null ? null : share(bought, members.length),
       }
     },
   )
@@ -168,7 +171,7 @@ export function appraisalVolume(truth: MartTruth): ReportRow[] {
       return {
         appraisals: members.length,
         with_price: prices.length,
-        value_sum: moneyText(value),
+        value_sum: prices.length === 0 ? null : moneyText(value),
         average_price:
           prices.length === 0 ? null : quotient(value, 1000n * BigInt(prices.length), 3),
       }

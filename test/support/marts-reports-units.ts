@@ -19,6 +19,7 @@ import {
   count,
   evaluationKey,
   grouped,
+  knownBought,
   type MartTruth,
   type ReportRow,
   rooftopOf,
@@ -53,11 +54,11 @@ export function agedStock(truth: MartTruth): ReportRow[] {
       },
       asking_price_first: moneyText(askedFirst),
       asking_price_now: moneyText(asked),
-      own_cut: moneyText(less(askedFirst, asked)),
+      own_cut: unit.isListedAgain ? moneyText(less(askedFirst, asked)) : null,
       price_changes: unit.priceChanges,
       market_retail_first: moneyText(retailFirst),
       market_retail_now: moneyText(retail),
-      market_move: moneyText(less(retail, retailFirst)),
+      market_move: first === last ? null : moneyText(less(retail, retailFirst)),
       market_as_of: now?.at.toISOString() ?? null,
       asking_to_market_share: ratio(asked, retail),
     }
@@ -72,6 +73,7 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
     .map((unit) => {
       const { rooftop, acquiredOn, listed } = unit
       const known = knownChecks(truth, rooftop.groupId, listed.vin!)
+      const isAsked = lastAsked(truth, rooftop.groupId, listed.vin!) !== undefined
       const newest = known[0]?.check.searchedAt ?? null
       const statuses = known.map(({ status }) => status)
       const counted = known.find(({ check }) => truth.fixture.paid.has(String(check.id)))
@@ -80,12 +82,14 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
       return {
         ...unitOf(truth, unit),
         acquired_on: acquiredOn,
-        searches: known.length,
+        searches: isAsked ? known.length : null,
         last_searched_at: newest?.toISOString() ?? null,
         days_since_search: days,
         watch_status: watchStatuses.find((status) => statuses.includes(status)) ?? null,
         security_interest_count: interests,
-        exposure: exposureOf(statuses.includes('changed'), interests, days, counted === known[0]),
+        exposure: isAsked
+          ? exposureOf(statuses.includes('changed'), interests, days, counted === known[0])
+          : 'not asked',
       }
     })
 }
@@ -103,17 +107,21 @@ function exposureOf(
   return isNewestCounted ? 'clear' : 'result unknown'
 }
 
-/** Searches on the vehicle, newest first, with the status that the last night that could ask about it got. */
-function knownChecks({ fixture }: MartTruth, groupId: string, vin: string) {
-  const { sandbox, nights, readings, unfit } = fixture
-  const asked = nights.filter((_, night) =>
+/** The last night that could ask about the vehicle: with an evaluation of it in the dealer group. */
+function lastAsked({ fixture }: MartTruth, groupId: string, vin: string): Date | undefined {
+  const { nights, readings, unfit } = fixture
+  return nights.findLast((_, night) =>
     readings[night]!.some(
       (one) => one.groupId === groupId && one.vin?.toUpperCase() === vin && !unfit.has(one.evalId),
     ),
   )
-  const last = asked.at(-1)
+}
+
+/** Searches on the vehicle, newest first, with the status that the last night that could ask about it got. */
+function knownChecks(truth: MartTruth, groupId: string, vin: string) {
+  const last = lastAsked(truth, groupId, vin)
   if (last === undefined) return []
-  return sandbox.checks
+  return truth.fixture.sandbox.checks
     .past('ppsr', { groupId, vin }, last)
     .map((check: VehicleCheck) => ({ check, status: watchStatusAt(check, last) }))
 }
@@ -152,7 +160,7 @@ export function repeatAppraisals(truth: MartTruth): ReportRow[] {
       vin: one.vin17,
       currency_code: one.rooftop.currency,
     }),
-    (members) => {
+    (members, key) => {
       const days = members.map(({ completedOn }) => completedOn).sort()
       const prices = members
         .flatMap(({ truth: { finalPrice } }) => milli(finalPrice) ?? [])
@@ -166,11 +174,19 @@ export function repeatAppraisals(truth: MartTruth): ReportRow[] {
         lowest_price: moneyText(lowest),
         highest_price: moneyText(highest),
         price_spread: moneyText(less(highest, lowest)),
-        is_bought: members.some(isBought),
+        is_bought:
+          members.some(isBought) || (isGroupListed(truth, key.group_code, days[0]!) ? false : null),
       }
     },
   )
   return rows.filter(({ evaluations }) => evaluations > 1)
+}
+
+/** Whether every rooftop of the dealer group had a stock list by the month of the day. */
+function isGroupListed(truth: MartTruth, groupId: string, day: string): boolean {
+  return truth.fixture.world.rooftops
+    .filter((rooftop) => rooftop.groupId === groupId)
+    .every((rooftop) => knownBought(truth, rooftop, day, 0) !== null)
 }
 
 /** What customers captured through a link, beside what salespeople did. */
@@ -189,7 +205,8 @@ export function linkCapture(truth: MartTruth): ReportRow[] {
     }),
     (members) => {
       const photos = members.reduce((sum, one) => sum + one.truth.photos.length, 0)
-      const bought = count(members, isBought)
+      const [{ rooftop, month }] = members
+      const bought = knownBought(truth, rooftop, month, count(members, isBought))
       return {
         ...{ evaluations: members.length, photos },
         average_photos: quotient(BigInt(photos), BigInt(members.length), 2),
@@ -201,7 +218,7 @@ export function linkCapture(truth: MartTruth): ReportRow[] {
           members.flatMap(({ tookMs }) => tookMs ?? []),
           50,
         ),
-        ...{ bought, bought_share: share(bought, members.length) },
+        ...{ bought, bought_share: bought === null ? null : share(bought, members.length) },
       }
     },
   )

@@ -31,6 +31,7 @@ export const requiredCases: readonly RequiredCase[] = [
   ...among('rpt_02_look_to_book', {
     'evaluations that were bought': isAbove('bought'),
     'evaluations without a purchase': is('bought', 0),
+    'a month before the first stock list': isNull('bought'),
     'evaluations without a salesperson': isNull('user_id'),
   }),
   ...among('rpt_03_recon_drift', {
@@ -42,6 +43,8 @@ export const requiredCases: readonly RequiredCase[] = [
   ...among('rpt_04_time_to_complete', { 'completions after days': isAbove('over_a_day') }),
   ...among('rpt_05_aged_stock_price_move', {
     'own price cuts': isAbove('own_cut'),
+    'a market without a second price': (row) =>
+      row['market_retail_first'] !== null && row['market_move'] === null,
     'a market that has moved': (row) => Number(row['market_move']) !== 0,
     'units without a market price': isNull('market_retail_now'),
     'units without an asking price': isNull('asking_price_now'),
@@ -50,8 +53,8 @@ export const requiredCases: readonly RequiredCase[] = [
     'rpt_06_ppsr_exposure',
     Object.fromEntries(
       [
-        ...['interest changed', 'interest on search', 'never searched', 'stale search'],
-        ...['result unknown', 'clear'],
+        ...['interest changed', 'interest on search', 'never searched', 'not asked'],
+        ...['stale search', 'result unknown', 'clear'],
       ].map((exposure) => [exposure, is('exposure', exposure)]),
     ),
   ),
@@ -89,10 +92,12 @@ export const requiredCases: readonly RequiredCase[] = [
   ...among('rpt_13_repeat_appraisals', {
     'a vehicle of two rooftops': is('rooftops', 2),
     'a vehicle of one rooftop': is('rooftops', 1),
+    'a vehicle that was bought': is('is_bought', true),
   }),
   ...among('rpt_14_link_capture_funnel', {
     'link captures': is('is_link_captured', true),
     'evaluations in person': is('is_link_captured', false),
+    'a month before the first stock list': isNull('bought'),
   }),
   ...among('rpt_15_data_freshness', {
     'a rooftop to trust': is('may_trust', true),

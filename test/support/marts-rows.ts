@@ -1,7 +1,9 @@
 import type pg from 'pg'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
+import { localDay } from '#src/values/instant.ts'
 import { storable } from '#src/values/text.ts'
 import type { MartFixture } from './marts-fixture.ts'
+import { monthOf } from './marts-numbers.ts'
 import { type SeenEvaluation, seenEvaluations } from './marts-truth.ts'
 import { type StockUnit, stockUnits } from './marts-units.ts'
 import type { TruthEvaluation } from './truth.ts'
@@ -56,6 +58,23 @@ export function textOf(value: string | null): string | null {
 
 export function rooftopOf({ ids }: MartTruth, { uid, name }: Rooftop) {
   return { rooftop_id: ids.rooftop(uid), rooftop_name: name }
+}
+
+/** First day of the month of the rooftop's first stock list; null: none was imported. */
+export function listedFrom({ fixture }: MartTruth, { uid, timezone }: Rooftop): string | null {
+  const first = fixture.stock.find(({ rooftop }) => rooftop.uid === uid)
+  return first === undefined ? null : monthOf(localDay(first.importedAt, timezone))
+}
+
+/** A count of bought vehicles of a month; null: the rooftop had no stock list by then. */
+export function knownBought(
+  truth: MartTruth,
+  rooftop: Rooftop,
+  month: string,
+  bought: number,
+): number | null {
+  const from = listedFrom(truth, rooftop)
+  return from !== null && month >= from ? bought : null
 }
 
 /** The salesperson that the evaluation, or one of its versions, names. */

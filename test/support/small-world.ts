@@ -62,6 +62,10 @@ const defaults = {
     first_seen_at: '2026-01-12T00:00:00Z',
   },
   'core.ref_watch_status': { noteworthiness: 0, is_terminal: false, is_known: false },
+  'ops.enrichment_state': {
+    ...{ rooftop_id: 1, stream: 'vehicle-checks', ask: 'getpastppsrsearch', outcome: 'answered' },
+    last_asked_at: '2026-01-12T00:00:00Z',
+  },
   'ops.run': {
     ...{ command: 'sync', arguments: { mode: 'sync', from: 0 }, status: 'ok' },
     source_started_at: '2026-01-12T00:00:00Z',

@@ -16,8 +16,9 @@ with counted as (
   from counted
   group by rooftop_id, month_start, user_id
 )
-select s.rooftop_id, r.rooftop_name, s.month_start, s.user_id, u.display_name as salesperson, s.appraisals, s.bought,
-  cast(ratio(s.bought, s.appraisals) as decimal(7,4)) as look_to_book_share
+select s.rooftop_id, r.rooftop_name, s.month_start, s.user_id, u.display_name as salesperson, s.appraisals,
+  case when s.month_start >= r.stock_listed_from then s.bought end as bought,
+  cast(case when s.month_start >= r.stock_listed_from then ratio(s.bought, s.appraisals) end as decimal(7,4)) as look_to_book_share
 from summed as s
 join dim_rooftop as r on r.rooftop_id = s.rooftop_id
 left join dim_user as u on u.user_id = s.user_id

@@ -1,5 +1,5 @@
 with unit as (
-  select s.rooftop_id, r.rooftop_name, r.time_zone, s.stock_no, s.vehicle_key, upper(s.vin) as vin, s.make, s.model, s.model_year, s.acquired_on
+  select s.rooftop_id, r.rooftop_name, r.time_zone, s.stock_no, s.vehicle_key, upper(s.vin) as vin, s.make, s.model, s.model_year, s.acquired_on, s.ppsr_outcome
   from fact_stock_unit as s
   join dim_rooftop as r on r.rooftop_id = s.rooftop_id
   where r.region = 'AU' and s.is_on_hand and length(s.vin) = 17
@@ -20,17 +20,18 @@ with unit as (
   from checked
   group by rooftop_id, stock_no
 ), dated as (
-  select u.rooftop_id, u.rooftop_name, u.stock_no, u.vin, u.make, u.model, u.model_year, u.acquired_on,
+  select u.rooftop_id, u.rooftop_name, u.stock_no, u.vin, u.make, u.model, u.model_year, u.acquired_on, u.ppsr_outcome,
     coalesce(c.searches, 0) as searches, c.last_searched_at, days_between(local_day(c.last_searched_at, u.time_zone), today(u.time_zone)) as days_since_search,
     c.watch_status, c.security_interest_count, c.newest_count, c.changed
   from unit as u
   left join summed as c on c.rooftop_id = u.rooftop_id and c.stock_no = u.stock_no
 )
-select rooftop_id, rooftop_name, stock_no, vin, make, model, model_year, acquired_on, searches, last_searched_at, days_since_search,
+select rooftop_id, rooftop_name, stock_no, vin, make, model, model_year, acquired_on,
+  case when searches > 0 or ppsr_outcome = 'answered' then searches end as searches, last_searched_at, days_since_search,
   watch_status, security_interest_count,
   case when changed = 1 then 'interest changed'
     when security_interest_count > 0 then 'interest on search'
-    when searches = 0 then 'never searched'
+    when searches = 0 then case when ppsr_outcome = 'answered' then 'never searched' else coalesce(ppsr_outcome, 'not asked') end
     when coalesce(days_since_search > 14, true) then 'stale search'
     when newest_count is null then 'result unknown'
     else 'clear' end as exposure

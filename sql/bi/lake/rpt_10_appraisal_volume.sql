@@ -1,6 +1,6 @@
 with summed as (
   select rooftop_id, completed_date, month_start, currency_code, count(*) as appraisals, count(final_price) as with_price,
-    cast(coalesce(sum(final_price), 0) as decimal(18,3)) as value_sum
+    cast(sum(final_price) as decimal(18,3)) as value_sum
   from evaluation_wide
   where not is_gone and completed_date is not null
   group by rooftop_id, completed_date, month_start, currency_code

@@ -27,7 +27,8 @@ with counted as (
 )
 select s.rooftop_id, r.rooftop_name, s.month_start, s.is_link_captured, s.evaluations, s.photos,
   cast(ratio(s.photos, s.evaluations) as decimal(12,2)) as average_photos, cast(ratio(s.no_photo, s.evaluations) as decimal(7,4)) as no_photo_share,
-  cast(ratio(cast(ratio(s.median, 10000) as decimal(18,2)), 60000) as decimal(12,2)) as median_minutes, s.bought,
-  cast(ratio(s.bought, s.evaluations) as decimal(7,4)) as bought_share
+  cast(ratio(cast(ratio(s.median, 10000) as decimal(18,2)), 60000) as decimal(12,2)) as median_minutes,
+  case when s.month_start >= r.stock_listed_from then s.bought end as bought,
+  cast(case when s.month_start >= r.stock_listed_from then ratio(s.bought, s.evaluations) end as decimal(7,4)) as bought_share
 from summed as s
 join dim_rooftop as r on r.rooftop_id = s.rooftop_id

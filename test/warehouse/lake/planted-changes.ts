@@ -139,4 +139,13 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
     `update core.vehicle set first_seen_at = first_seen_at - interval '${40 + n} days' where vin = (select vin from core.vehicle order by sha256((vin || ${n})::bytea) limit 1)`,
   'the sums of a day change': (n) =>
     `update core.agg_evaluation_day set photos = photos + ${1 + n} where completed_date_local = (select max(completed_date_local) from core.agg_evaluation_day)`,
+  'the first stock list of a rooftop came later': () =>
+    `update core.stock_import set imported_at = imported_at + interval '40 days' where import_id = (select min(import_id) from core.stock_import)`,
+  'a rooftop has no stock list': (n) =>
+    `delete from core.stock_import where rooftop_id = (select min(rooftop_id) + ${n % 2} from core.stock_import)`,
+  'a rooftop has an earlier stock list': (n) =>
+    copy('core.stock_import', 'true', {
+      rooftop_id: `(select 1 + ${n} % count(*) from core.rooftop)`,
+      imported_at: "'2025-11-03'",
+    }),
 }

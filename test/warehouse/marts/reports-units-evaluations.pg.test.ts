@@ -128,6 +128,7 @@ test('a vehicle counts as appraised again within its group and currency, in any 
   )
   await world.add('core.stock_unit', { rooftop_id: 2 })
   await world.add('core.stock_unit', { vin: vinOfThree, stock_no: 'S2' })
+  await world.add('core.stock_import', { rooftop_id: 3, import_id: 1, imported_at: '2026-01-20' })
 
   const rows = await world.rows(
     `select group_code, vin, currency_code, evaluations, rooftops, first_on::text, last_on::text, days_between, lowest_price,
@@ -141,6 +142,80 @@ test('a vehicle counts as appraised again within its group and currency, in any 
       ...['10000.000', '10500.255', '500.255', true],
     ],
     ['other', vinOfThree, 'AUD', 2, 1, '2026-01-10', '2026-01-10', 0, null, null, null, false],
+  ])
+})
+
+test('what was bought is not known of months before the first stock list of the rooftop, and of one without', async () => {
+  await using world = await openSmallWorld()
+  const later = { completed_date_local: '2026-02-09', completed_at: '2026-02-09' }
+  await world.add(
+    'core.evaluation',
+    ...[1, 2, 3, 4].map((eval_id) => ({ eval_id, rooftop_id: eval_id < 3 ? 1 : 2 })),
+    ...[11, 12, 13, 14].map((eval_id) => ({
+      ...{ eval_id, rooftop_id: eval_id < 13 ? 1 : 2, vin: vinOfTwo },
+      ...later,
+    })),
+    ...[21, 22].map((eval_id) => ({
+      ...{ eval_id, rooftop_id: 3, group_id: 2, vin: vinOfThree, ...later },
+    })),
+  )
+  await world.add('core.stock_unit', { vin: vinOfTwo, acquired_on: '2026-02-09' })
+  const list = (import_id: number, rooftop_id: number, imported_at: string) => ({
+    ...{ import_id, rooftop_id, imported_at },
+  })
+  await world.add(
+    'core.stock_import',
+    list(1, 1, '2026-02-20'),
+    // In Sydney, February begins an hour before.
+    list(2, 3, '2026-01-31T14:00:00Z'),
+    list(3, 1, '2026-03-01'),
+  )
+  const read = async (view: string, columns: string) => {
+    const rows = await world.rows(`select ${columns} from mart.${view} order by 1, 2`)
+    return rows.map((row) => Object.values(row))
+  }
+  const counts = [
+    [1, '2026-01-01', null, null],
+    [1, '2026-02-01', 1, '0.5000'],
+    [2, '2026-01-01', null, null],
+    [2, '2026-02-01', null, null],
+    [3, '2026-02-01', 0, '0.0000'],
+  ]
+
+  expect(
+    await read('rpt_02_look_to_book', 'rooftop_id, month_start::text, bought, look_to_book_share'),
+  ).toEqual(counts)
+  expect(
+    await read('rpt_14_link_capture_funnel', 'rooftop_id, month_start::text, bought, bought_share'),
+  ).toEqual(counts)
+  expect(await read('rpt_13_repeat_appraisals', 'group_code, vin, is_bought')).toEqual([
+    ['first', aVin, null],
+    ['first', vinOfTwo, true],
+    ['other', vinOfThree, false],
+  ])
+  expect(await read('dim_rooftop', 'rooftop_id, stock_listed_from::text')).toEqual([
+    [1, '2026-02-01'],
+    [2, null],
+    [3, '2026-02-01'],
+    [4, null],
+  ])
+})
+
+test('the sum of prices is not known where no evaluation has one', async () => {
+  await using world = await openSmallWorld()
+  await world.add(
+    'core.evaluation',
+    { eval_id: 1, final_price: null },
+    { eval_id: 2, final_price: 0, completed_date_local: '2026-01-11' },
+  )
+
+  const rows = await world.rows(
+    'select with_price, value_sum, average_price from mart.rpt_10_appraisal_volume order by completed_date',
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    [0, null, null],
+    [1, '0.000', '0.000'],
   ])
 })
 

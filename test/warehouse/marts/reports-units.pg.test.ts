@@ -95,6 +95,7 @@ test('a reused stock number does not have the prices of the earlier vehicle', as
     { stock_no: 'B', import_id: 4, change: 'added', changes: { asking_price: [30_500, 9_500] } },
     { stock_no: 'B', import_id: 5, changes: { asking_price: [9_500, 9_000] } },
   )
+  await world.add('core.stock_import', { import_id: 5 })
 
   const [first, second] = await agedStock(world)
 
@@ -103,6 +104,41 @@ test('a reused stock number does not have the prices of the earlier vehicle', as
     ...{ market_retail_first: '10000.000', market_retail_now: '10000.000' },
     ...{ asking_price_first: '9500.000', own_cut: '500.000', price_changes: 1 },
   })
+})
+
+test('own cut and market move are not known until there is a second list, or a second answer', async () => {
+  await using world = await openSmallWorld()
+  const price = { asking_price: 9_000 }
+  await world.add(
+    'core.stock_unit',
+    ...['A', 'B', 'C'].map((stock_no) => ({ stock_no, ...price })),
+    { stock_no: 'D', ...price, missing_since: '2026-01-27T00:00:00Z' },
+    { stock_no: 'E', ...price, rooftop_id: 2 },
+  )
+  await world.add(
+    'core.stock_import',
+    { import_id: 1, imported_at: '2026-01-20T00:00:00Z' },
+    { import_id: 2, imported_at: '2026-01-20T00:00:00Z', rooftop_id: 2 },
+    { import_id: 3, imported_at: '2026-01-27T00:00:00Z' },
+  )
+  await world.add(
+    'core.stock_price_observation',
+    { stock_no: 'A', retail: 10_000 },
+    { stock_no: 'B', retail: 10_000, last_confirmed_at: '2026-01-22T00:00:00Z' },
+  )
+
+  const rows = await world.rows(
+    `select r.stock_no, r.own_cut, r.market_move, u.is_listed_again
+     from mart.rpt_05_aged_stock_price_move as r join mart.fact_stock_unit as u using (rooftop_id, stock_no) order by 1`,
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['A', '0.000', null, true],
+    ['B', '0.000', '0.000', true],
+    ['C', '0.000', null, true],
+    ['D', null, null, false],
+    ['E', null, null, false],
+  ])
 })
 
 test('a market price in another currency is not a price, and no ratio breaks the report', async () => {
@@ -151,6 +187,8 @@ test('a unit has the gravest PPSR exposure known in its group', async () => {
     check(6, 'k', { ...recent, searched_at: world.ago(72), security_interest_count: 3 }),
     check(6, 'l', { ...recent, security_interest_count: 0 }),
   )
+  await world.add('core.evaluation', { eval_id: 2, vin: vins[2] })
+  await world.add('ops.enrichment_state', { eval_id: 2 })
 
   const rows = await world.rows(
     'select searches, watch_status, security_interest_count, exposure from mart.rpt_06_ppsr_exposure order by stock_no',
@@ -164,6 +202,42 @@ test('a unit has the gravest PPSR exposure known in its group', async () => {
     [1, null, null, 'stale search'],
     [1, 'watching', 0, 'clear'],
     [2, 'watching', 0, 'clear'],
+  ])
+})
+
+test('a car counts as never searched only where the service was asked and listed no search', async () => {
+  await using world = await openSmallWorld()
+  const vins = Array.from({ length: 6 }, (_, index) => `KNADB1234567890D${index}`)
+  await world.add('core.stock_unit', ...vins.map((vin, index) => ({ stock_no: `${index}`, vin })))
+  await world.add(
+    'core.evaluation',
+    ...[0, 1, 2, 3].map((eval_id) => ({ eval_id, vin: vins[eval_id]!.toLowerCase() })),
+    { eval_id: 4, vin: vins[4], rooftop_id: 2 },
+    { eval_id: 5, vin: vins[5], rooftop_id: 3, group_id: 2 },
+    { eval_id: 6, vin: vins[3] },
+  )
+  await world.add(
+    'ops.enrichment_state',
+    { eval_id: 1, ask: 'getpastcarhistory' },
+    { eval_id: 1, last_asked_at: '-infinity' },
+    { eval_id: 2, outcome: 'failed' },
+    { eval_id: 3, outcome: 'failed' },
+    { eval_id: 6 },
+    { eval_id: 4, rooftop_id: 2 },
+    { eval_id: 5, rooftop_id: 3 },
+  )
+
+  const rows = await world.rows(
+    `select r.exposure, r.searches, u.ppsr_outcome from mart.rpt_06_ppsr_exposure as r join mart.fact_stock_unit as u using (rooftop_id, stock_no) order by stock_no`,
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['not asked', null, null],
+    ['not asked', null, null],
+    ['no answer', null, 'no answer'],
+    ['never searched', 0, 'answered'],
+    ['never searched', 0, 'answered'],
+    ['not asked', null, null],
   ])
 })
 

@@ -31,7 +31,8 @@ export const reportSpecs: readonly ReportSpec[] = [
     usesStockLists: true,
     charts: [
       bars('Share of the appraisals that were bought', 'share', 'rooftop', {
-        bought: 'sum(bought)::float8 / nullif(sum(appraisals), 0)',
+        bought:
+          'sum(bought)::float8 / nullif(sum(appraisals) filter (where bought is not null), 0)',
       }),
     ],
     columns: 'salesperson rooftop_name month_start appraisals bought look_to_book_share',
@@ -102,14 +103,16 @@ export const reportSpecs: readonly ReportSpec[] = [
         'cars',
         'rooftop',
         { cars: 'count(*)' },
-        { by: 'exposure' },
+        {
+          by: "case when exposure in ('not asked', 'no answer', 'result unknown') then 'not known' else exposure end",
+        },
       ),
     ],
     columns:
       'stock_no rooftop_name vin make model model_year acquired_on exposure days_since_search security_interest_count watch_status',
     first: [
       'riskiest',
-      "array_position(array['interest changed', 'interest on search', 'never searched', 'stale search', 'result unknown', 'clear'], exposure::text), days_since_search desc, rooftop_id, stock_no",
+      "array_position(array['interest changed', 'interest on search', 'never searched', 'not asked', 'no answer', 'stale search', 'result unknown', 'clear'], exposure::text), days_since_search desc, rooftop_id, stock_no",
     ],
   },
   {
@@ -207,11 +210,13 @@ export const reportSpecs: readonly ReportSpec[] = [
     isLong: true,
     question: 'Which cars were appraised more than once?',
     streams: evaluations,
+    usesStockLists: true,
     charts: [
       range('Lowest to highest price of one car', 'currency', 'group_code', 'price_spread'),
       bars('Cars that were appraised more than once', 'cars', 'group_code', {
         all: 'count(distinct vin)',
-        bought: 'count(distinct vin) filter (where is_bought)',
+        bought:
+          'case when count(is_bought) > 0 then count(distinct vin) filter (where is_bought) end',
       }),
     ],
     columns:
@@ -233,9 +238,9 @@ export const reportSpecs: readonly ReportSpec[] = [
         { by: "case when is_link_captured then 'link' else 'salesperson' end" },
       ),
       bars('Share of the appraisals that were bought', 'share', 'rooftop', {
-        link: 'sum(bought) filter (where is_link_captured)::float8 / nullif(sum(evaluations) filter (where is_link_captured), 0)',
+        link: 'sum(bought) filter (where is_link_captured)::float8 / nullif(sum(evaluations) filter (where is_link_captured and bought is not null), 0)',
         salesperson:
-          'sum(bought) filter (where not is_link_captured)::float8 / nullif(sum(evaluations) filter (where not is_link_captured), 0)',
+          'sum(bought) filter (where not is_link_captured)::float8 / nullif(sum(evaluations) filter (where not is_link_captured and bought is not null), 0)',
       }),
     ],
     columns:
