@@ -236,4 +236,8 @@ test('a report that reads stock lists is as stale in the list as on its page, an
   expect(page.text).toContain('stock lists of all 6 rooftops')
   expect(page.text).toContain('it would show 0 for what is not known')
   expect(page.text).not.toContain('role="img"')
+  const repeats = await other.get('/reports/rpt_13_repeat_appraisals')
+  const funnel = await other.get('/reports/rpt_14_link_capture_funnel')
+  expect(repeats.text).toContain('stock lists of all 6 rooftops')
+  expect(figures(funnel.text)).toEqual(['Photos of an appraisal, on average'])
 })

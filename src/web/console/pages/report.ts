@@ -15,6 +15,7 @@ import { chartGrid, numbers, table } from '../parts/table.ts'
 import { cellText, isNumber } from '../reports/cells.ts'
 import { drawCharts } from '../reports/draw-charts.ts'
 import {
+  type ChartRow,
   chosenRooftops,
   chosenRows,
   maxRooftops,
@@ -22,6 +23,7 @@ import {
   type ReportFilter,
   readColumns,
   readFigures,
+  readListed,
   readRooftops,
 } from '../reports/read-report.ts'
 import type { ReportSpec } from '../reports/spec.ts'
@@ -55,6 +57,7 @@ export const report = definePage({
           ? chosen[0]!
           : null,
       ...(await readFigures(db, spec, columns, chosenRows(spec, columns, filter, chosen))),
+      listed: spec.charts.some(({ kind }) => kind === 'lines') ? await readListed(db, ids) : [],
       freshness: [
         ...(await readFreshness(db, spec.streams, ids)),
         ...(spec.usesStockLists === true ? await readListFreshness(db, ids) : []),
@@ -70,8 +73,13 @@ export const report = definePage({
     const body = exportFile({ is: 'mart', name: view }, known)
     return { fileName: `${view}.${known}`, type: mediaTypes[known], body }
   },
-  draw({ view, filter, rooftops, only, columns, charts, rows, total, freshness }, pageRequest) {
+  draw(
+    { view, filter, rooftops, only, columns, charts, rows, total, listed, freshness },
+    pageRequest,
+  ) {
     const spec = specOf(view)!
+    const noList = hasNoList(spec, freshness)
+    const drawn = spec.charts.filter((_, at) => !noList || isKnown(charts[at]!))
     const zone = pageRequest.config.console!.timezone
     const names = spec.columns
       .split(' ')
@@ -80,7 +88,8 @@ export const report = definePage({
     return html`${drawFreshness(freshness, zone, pageRequest.now)}
 ${filters(view, columns, filter, rooftops)}
 ${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${maxRooftops} rooftops. Choose another above; the download has all.</p>`}
-${hasNoList(spec, freshness) ? html`<p class="empty">No chart is drawn: it would show 0 for what is not known, because no stock list was imported.</p>` : chartGrid(spec.charts.flatMap((chart, at) => drawCharts(chart, charts[at]!, rooftops).map(chartFigure)))}
+${drawn.length < spec.charts.length && html`<p class="empty">A chart is not drawn: it would show 0 for what is not known, because no stock list was imported.</p>`}
+${chartGrid(drawn.flatMap((chart) => drawCharts(chart, charts[spec.charts.indexOf(chart)]!, { rooftops, listed }).map(chartFigure)))}
 <h2>Rows</h2>
 ${table({
   caption: tableCaption(rows.length, total, spec.first[0]),
@@ -102,6 +111,11 @@ function hasNoList({ usesStockLists }: ReportSpec, freshness: readonly Freshness
       ({ what, stale, rooftops }) => what === 'stock lists' && stale.length === rooftops,
     )
   )
+}
+
+/** Whether the rows of a chart, if it has any, have a value. */
+function isKnown(rows: readonly ChartRow[]): boolean {
+  return rows.length === 0 || rows.some(({ values }) => values.some((value) => value !== null))
 }
 
 function columnHead({ name }: ReportColumn): string {

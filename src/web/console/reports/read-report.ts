@@ -65,6 +65,23 @@ export async function readRooftops(db: Db): Promise<RooftopChoice[]> {
   return rows
 }
 
+/** A span of time. */
+export interface Span {
+  readonly from: Date
+  readonly until: Date
+}
+
+/** The spans in which all these rooftops had their evaluations listed: outside of them a missing row is not a 0. */
+export async function readListed(db: Db, rooftopIds: readonly number[]): Promise<Span[]> {
+  const { rows } = await sql<Span>`
+    select coalesce(lower(span), 'epoch') as "from", coalesce(upper(span), now()) as until
+    from unnest((
+      select range_intersect_agg(coalesce(listed, '{}')) from core.stream_status join core.rooftop using (rooftop_id)
+      where stream = 'evaluations' and rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null
+    )) as span`.execute(db)
+  return rows
+}
+
 /** What the data dictionary says of a view: the first row is of the view itself. */
 export async function readColumns(db: Db, view: string): Promise<ReportColumn[]> {
   const { rows } = await sql<ReportColumn>`
