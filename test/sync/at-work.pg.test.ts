@@ -4,6 +4,7 @@ import { users } from '#src/streams/users/users.ts'
 import { readStatus } from '#src/sync/explain/status.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
 import { touchRuns } from '#src/sync/run/run-ledger.ts'
+import { isProved } from '#src/sync/verify/verify.ts'
 import { streamSamples } from '#src/web/operations/warehouse-metrics.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { verifyStream } from '../support/verify-stream.ts'
@@ -34,6 +35,8 @@ async function reports({ context }: Fixture) {
   return {
     status: own!.streams['evaluations']!.status,
     verifyGaps: verified.gaps.length,
+    unlisted: verified.unlisted.length,
+    isProved: isProved(verified),
     gapsGauge: gauge('forecourt_coverage_gaps'),
     lateGauge: gauge('forecourt_stream_late_rooftops'),
     ...rows[0],
@@ -43,13 +46,25 @@ async function reports({ context }: Fixture) {
 const well = {
   status: 'ok',
   verifyGaps: 0,
+  unlisted: 0,
+  isProved: true,
   gapsGauge: 0,
   lateGauge: 0,
   may_trust: true,
   reason: null,
 }
+/** A living run has still to list a span. */
+const atWork = { ...well, unlisted: 1, isProved: false }
 const torn = {
-  ...{ status: 'partial', verifyGaps: 1, gapsGauge: 1, lateGauge: 0, may_trust: false },
+  ...{
+    status: 'partial',
+    verifyGaps: 1,
+    unlisted: 0,
+    isProved: false,
+    gapsGauge: 1,
+    lateGauge: 0,
+    may_trust: false,
+  },
   reason: '1 gaps in what was listed',
 }
 
@@ -75,7 +90,7 @@ async function plantRun({ database }: Fixture, run: Record<string, unknown>): Pr
   )
 }
 
-test('a running sync does not change status, verify, metrics and marts', async () => {
+test('a running sync makes no gap for status, verify, metrics and marts, but nothing is proved before it has listed all', async () => {
   await using fixture = await openFixture({ sandbox: world })
   await fixture.night()
   const held = fixture.sandbox.faults.add({
@@ -89,13 +104,13 @@ test('a running sync does not change status, verify, metrics and marts', async (
   held.remove()
   await night
 
-  expect(meanwhile).toEqual(well)
+  expect(meanwhile).toEqual(atWork)
   expect(await reports(fixture)).toEqual(well)
 })
 
 const runs = {
-  'is alive': [{}, well],
-  'is alive and detached': [{ isDetached: true }, well],
+  'is alive': [{}, atWork],
+  'is alive and detached': [{ isDetached: true }, atWork],
   'whose process is silent': [{ silentSeconds: 120 }, torn],
   'that no worker works for': [{ isDetached: true, silentSeconds: 120 }, torn],
   'has failed': [{ status: 'failed' }, torn],
@@ -105,7 +120,7 @@ const runs = {
   'whose stream has ended': [{ stream: 'ok' }, torn],
 } as const
 
-test('windows that a run has not listed are gaps, unless the run is alive', async () => {
+test('windows that a run has not listed are gaps, unless the run is alive: then they are not listed yet', async () => {
   await using fixture = await openFixture({ sandbox: world })
   await fixture.night()
 
@@ -134,12 +149,12 @@ test('a stream is late after 26 hours, but not while a live run works on it', {
 
   const late = await reports(fixture)
   await plantRun(fixture, {})
-  const atWork = await reports(fixture)
+  const alive = await reports(fixture)
   await pool.query("update ops.run set heartbeat_at = now() - interval '2 minutes'")
   const dead = await reports(fixture)
 
   expect(late).toMatchObject({ status: 'late', lateGauge: 1, may_trust: false })
-  expect(atWork).toEqual(well)
+  expect(alive).toEqual(atWork)
   expect(dead).toMatchObject({ status: 'late', lateGauge: 1, may_trust: false, verifyGaps: 1 })
 })
 
@@ -153,5 +168,5 @@ test('a worker writes the heartbeat of detached runs', async () => {
   await touchRuns(fixture.context.db, [], fixture.context.queue.sourceId)
 
   expect(untouched).toEqual(torn)
-  expect(await reports(fixture)).toEqual(well)
+  expect(await reports(fixture)).toEqual(atWork)
 })

@@ -4,7 +4,7 @@ import { openAppraisal, openServices } from '../../api/sources/open-services.ts'
 import { errorText, UsageError } from '../../errors.ts'
 import { allStreams } from '../../streams/all.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
-import { isProved, uncover, type Verification } from '../../sync/verify/verify.ts'
+import { isFaultless, isProved, uncover, type Verification } from '../../sync/verify/verify.ts'
 import type { WrongAggregate } from '../../sync/verify/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../../sync/verify/verify-deep.ts'
 import { compareDifferences, saveFound, saveFullRound } from '../../sync/verify/verify-round.ts'
@@ -58,19 +58,19 @@ export const verify: RunCommand = async (session, options) => {
   await writer.write((db) => recordVerification(db, rooftops, found))
   const { withinNights } = config.verify
   const values = await readValueStatus(warehouse.db, allStreams, rooftops, withinNights)
-  const proved =
-    checked.every(isProved) &&
+  const faultless =
+    checked.every(isFaultless) &&
     deep.every(({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0) &&
     duplicates.length === 0 &&
     aggregates.length === 0 &&
     values.differences.length === 0 &&
     (rows === null || rows.differing === 0)
-  const gaps = sum(checked, 'gaps')
-  const overlaps = sum(checked, 'overlaps')
+  const proved = faultless && checked.every(isProved)
   const document = {
-    status: proved ? 'ok' : 'failed',
-    gaps,
-    overlaps,
+    status: proved ? 'ok' : faultless ? 'incomplete' : 'failed',
+    gaps: sum(checked, 'gaps'),
+    unlisted: sum(checked, 'unlisted'),
+    overlaps: sum(checked, 'overlaps'),
     rooftops: checked.map((entry) => ({ ...entry, orphans: countRows(entry) })),
     duplicates,
     aggregates,
@@ -84,7 +84,7 @@ export const verify: RunCommand = async (session, options) => {
     list.map((entry) => ({ ...entry, uid: entry.rooftop, rooftop: label(entry.rooftop) }))
   session.result(document, () => [
     ...lines(
-      proved,
+      proved ? 'Proved' : faultless ? 'NOT COMPLETE YET' : 'NOT PROVED',
       config.sync.start,
       labelled(checked),
       labelled(deep),
@@ -166,7 +166,7 @@ function countRows({ orphans }: Verification): number {
   return orphans.reduce((total, { rows }) => total + rows, 0)
 }
 
-function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): number {
+function sum(checked: readonly Verification[], name: 'gaps' | 'unlisted' | 'overlaps'): number {
   return checked.reduce((total, entry) => total + entry[name].length, 0)
 }
 
@@ -174,7 +174,7 @@ function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): numbe
 type Labelled = Verification & { readonly uid: string }
 
 function lines(
-  proved: boolean,
+  result: string,
   syncStart: Date,
   checked: readonly Labelled[],
   deep: readonly DeepVerification[],
@@ -183,13 +183,15 @@ function lines(
 ): string[] {
   const numbers = ['windows', 'listed', 'loaded', 'quarantined', 'vanished'] as const
   const spans = ['gaps', 'overlaps', 'unprovable'] as const
+  const left = sum(checked, 'unlisted')
+  const waiting = left === 0 ? '' : `, ${plural(left, 'span')} not listed yet`
   const rows = checked.map((entry) => [
     ...[entry.rooftop, entry.stream],
     ...numbers.map((name) => entry[name]),
     ...spans.map((name) => entry[name].length),
   ])
   return [
-    `${proved ? 'Proved' : 'NOT PROVED'}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps${conserved(checked)}.`,
+    `${result}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps${waiting}${conserved(checked)}.`,
     ...table(['rooftop', 'stream', ...numbers, ...spans], rows),
     ...checked.flatMap((entry) => problems(entry, syncStart, readAgain)),
     ...deep.flatMap(deepProblems),
@@ -235,6 +237,7 @@ function problems(entry: Labelled, syncStart: Date, readAgain: string): string[]
         ? `gap: ${byBackfill(span)}`
         : 'gap: the next "forecourt sync" lists it',
     ),
+    ...list(entry.unlisted, () => 'not listed yet: a run is at work on it'),
     ...list(entry.overlaps, () => `certificates overlap: ${readAgain}`),
     ...list(
       entry.brokenSums,

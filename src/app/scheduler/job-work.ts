@@ -10,7 +10,7 @@ import type { RunPlan } from '../../sync/run/run-ledger.ts'
 import type { RunReport } from '../../sync/run/run-report.ts'
 import { runStreams } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
-import { isProved } from '../../sync/verify/verify.ts'
+import { isFaultless } from '../../sync/verify/verify.ts'
 import { sumComparisons, vehicleComparisons } from '../../sync/verify/verify-aggregates.ts'
 import { recordComparisons } from '../../sync/verify/verify-records.ts'
 import { compareShare } from '../../sync/verify/verify-round.ts'
@@ -118,7 +118,8 @@ async function findUnproved(
   if (windows > 0) return `${windows} windows were not listed again`
   const found = await verifyWarehouse(context, streams, rooftops, config.sync)
   await recordVerification(db, rooftops, found)
-  const wrong = found.checked.find((one) => !isProved(one))
+  // What a backfill of history still has to list is not this job's.
+  const wrong = found.checked.find((one) => !isFaultless(one))
   if (wrong === undefined) return undefined
   const { name } = rooftops.find(({ uid }) => uid === wrong.rooftop)!
   return `the coverage of ${wrong.stream} of ${name} is not proved: see "forecourt verify"`

@@ -28,13 +28,21 @@ test('verify --json proves a good warehouse and counts what it proved', async ()
   expect(document).toStrictEqual({
     status: 'ok',
     gaps: 0,
+    unlisted: 0,
     overlaps: 0,
     rooftops: [
       {
         rooftop: 'rooftop-1',
         stream: 'evaluations',
         ...{ windows: 10, listed: 6, loaded: 6, quarantined: 0, vanished: 0 },
-        ...{ gaps: [], overlaps: [], brokenSums: [], uncertified: [], unprovable: [] },
+        ...{
+          gaps: [],
+          unlisted: [],
+          overlaps: [],
+          brokenSums: [],
+          uncertified: [],
+          unprovable: [],
+        },
         ...{ notStored: [], orphans: 0 },
       },
     ],
@@ -201,6 +209,30 @@ test('verify finds every hole that is made behind its back', async () => {
   )
 
   await warehouse.night()
+  expect(await warehouse.json(['verify'])).toMatchObject({ code: 0, document: { status: 'ok' } })
+})
+
+test('verify proves nothing while a run has spans left to list', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const held = fixture.sandbox.faults.add({
+    match: { path: '/getevallist' },
+    fault: { kind: 'slow', ms: 120_000 },
+  })
+
+  const night = warehouse.night()
+  await expect.poll(() => held.hits).toBeGreaterThan(0)
+  const { code, stdout } = await warehouse.run(['verify'])
+  const { document } = await warehouse.json(['verify'])
+  held.remove()
+  await night
+
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^NOT COMPLETE YET: 0 gaps, 0 overlaps, 1 span not listed yet; listed =/)
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'evaluations: 2026-03-01 00:00:00 UTC to 2026-03-10 06:30:00 UTC: not listed yet: a run is at work on it',
+  )
+  expect(document).toMatchObject({ status: 'incomplete', gaps: 0, unlisted: 1 })
   expect(await warehouse.json(['verify'])).toMatchObject({ code: 0, document: { status: 'ok' } })
 })
 
