@@ -65,6 +65,13 @@ export function countNights(ends: readonly DayEnd[], span: NightSpan): Night[] {
   })
 }
 
+/** The nights that are over: today is once all of its runs have ended. */
+export function endedNights(nights: readonly Night[]): readonly Night[] {
+  const today = Object.keys(nights.at(-1)?.streams ?? {})
+  const isOver = today.length > 0 && !today.includes('waiting') && !today.includes('running')
+  return isOver ? nights : nights.slice(0, -1)
+}
+
 /** The worst first. */
 const statuses = ['failed', 'parked', 'partial', 'waiting', 'running', 'ok'] as const
 
@@ -73,11 +80,12 @@ const tones: Readonly<Record<(typeof statuses)[number], Square['tone']>> = {
   ok: 'ok',
 }
 
-/** The nights as squares, each with its worst status. `labelEvery` 5: only each fifth has its day below it. */
+/** The nights as squares, each with its worst status; the words count those that are over. `labelEvery` 5: only each fifth has its day below it. */
 export function nightStrip(nights: readonly Night[], labelEvery = 1): Html {
   const worst = nights.map(worstStatus)
+  const ended = endedNights(nights).map(worstStatus)
   const sums = [...statuses, null].map((status) => {
-    const count = worst.filter((one) => one === status).length
+    const count = ended.filter((one) => one === status).length
     return count === 0 ? '' : `${plural(count, 'night')} ${status ?? 'without a run'}`
   })
   return strip({

@@ -16,7 +16,13 @@ import type { Db } from '../../../warehouse/db/transaction.ts'
 import { readStreamStates, type StreamState } from '../../morning/stream-states.ts'
 import { dayName } from '../charts/scale.ts'
 import { readSpans, type Span } from '../coverage/spans.ts'
-import { countNights, type DayEnd, nightStrip, readDayEnds } from '../morning/nights.ts'
+import {
+  countNights,
+  type DayEnd,
+  endedNights,
+  nightStrip,
+  readDayEnds,
+} from '../morning/nights.ts'
 import { definePage } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
 import { agoText, instant, shortInstant } from '../parts/instant.ts'
@@ -141,11 +147,7 @@ function drawNights({ ends, states, zone }: Data, now: Date): Html {
     columns: ['Stream', pictures(`Last ${nightCount} nights`)],
     rows: states.map(({ stream }) => {
       const nights = countNights(byStream.get(stream) ?? [], span)
-      const today = nights.at(-1)!.streams
-      const isOver = Object.keys(today).some(
-        (status) => status !== 'waiting' && status !== 'running',
-      )
-      const ended = isOver ? nights : nights.slice(0, -1)
+      const ended = endedNights(nights)
       const known = ended.findIndex((night) => Object.keys(night.streams).length > 0)
       // Nights before the first run of the span may be from before the rooftop was there.
       const since = known < 0 ? [] : ended.slice(known)

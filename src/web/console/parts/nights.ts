@@ -21,7 +21,7 @@ interface JobDay {
 }
 
 /** The worst first. */
-const statuses = ['failed', 'died', 'partial', 'running', 'stopped', 'skipped', 'ok']
+const ends = ['failed', 'died', 'partial', 'stopped', 'skipped', 'ok']
 
 /** How every job went in the last 14 days of a zone; a slot counts for the day when it was due. */
 export async function readNights(
@@ -59,15 +59,16 @@ export function nightStrips(days: readonly JobDay[], zone: string, now: Date): H
   })
 }
 
+/** How many days ended how: one whose run is at work has not. */
 function nightsText(days: readonly JobDay[]): string {
-  const counts = statuses.map((status) => ({
+  const counts = ends.map((status) => ({
     status,
     count: days.filter(({ end }) => end === status).length,
   }))
-  return counts
+  const parts = counts
     .filter(({ count }) => count > 0)
     .map(({ status, count }) => `${count} ${count === 1 ? 'day' : 'days'} ${status}`)
-    .join(', ')
+  return parts.length === 0 ? 'no run has ended' : parts.join(', ')
 }
 
 const tones: Readonly<Record<string, Square['tone']>> = {
