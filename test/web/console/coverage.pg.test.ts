@@ -119,6 +119,36 @@ test('a gap, quarantine, a doubt and the newest days are where they were planted
   expect(text).toContain(`href="/console/coverage/${rooftops[0]!.uid}/${local}?stream=evaluations"`)
 })
 
+test('what a living run has still to list is not complete', async () => {
+  const { id, uid } = rooftops[1]!
+  const [from, until] = [daysAgo(20), daysAgo(18)]
+  await console.rows(
+    `update ops.coverage set wanted = wanted + '{[${from}Z,${until}Z)}' where rooftop_id = ${id};
+     with run as (
+       insert into ops.run (command, arguments, lane, source_started_at)
+       values ('backfill', jsonb_build_object('mode', 'backfill', 'from', extract(epoch from '${from}Z'::timestamptz)::bigint,
+         'until', extract(epoch from '${until}Z'::timestamptz)::bigint), 'background', now()) returning run_id)
+     insert into ops.run_stream (run_id, rooftop_id, stream, status) select run_id, ${id}, 'evaluations', 'waiting' from run`,
+  )
+  const [spans, { text }, whole] = [
+    await spansOf(uid),
+    await console.get('/coverage'),
+    await console.get(`/rooftops/${uid}`),
+  ]
+  await console.rows(
+    `delete from ops.run_stream where run_id = (select max(run_id) from ops.run);
+     delete from ops.run where run_id = (select max(run_id) from ops.run);
+     update ops.coverage set wanted = wanted - '{[${from}Z,${until}Z)}' where rooftop_id = ${id}`,
+  )
+
+  expect(spans[0]).toBe(`unlisted ${minute(from)} ${minute(until)}`)
+  expect(spans.some((span) => span.startsWith('gap'))).toBe(false)
+  expect(text).toContain('<small>2 days not listed yet, ')
+  expect(text).toContain('<span class="badge quiet">not listed yet</span>')
+  expect(text).not.toContain('Nothing: everything that was asked for is loaded.')
+  expect(whole.text).toContain('<span class="badge quiet">not listed yet</span>')
+})
+
 test('a group, another stream and another time can be chosen', async () => {
   const { group } = rooftops.at(-1)!
   const own = rooftops.filter((one) => one.group === group)

@@ -4,7 +4,9 @@ import { instantText } from '../parts/instant.ts'
 import { type TimeSpan, timeTicks, timeX } from './scale.ts'
 
 /** How loaded a span is, the best first; a worse one is drawn over a better one. */
-export const spanStates = ['settled', 'provisional', 'quarantine', 'unprovable', 'gap'] as const
+export const spanStates = [
+  ...(['settled', 'provisional', 'unlisted', 'quarantine', 'unprovable', 'gap'] as const),
+]
 /** One of `spanStates`. */
 export type SpanState = (typeof spanStates)[number]
 
@@ -21,12 +23,16 @@ export const spanWords: Readonly<
     ...{ word: 'provisional', tone: 'quiet' },
     meaning: 'listed and loaded; listed again until it is final',
   },
+  unlisted: {
+    ...{ word: 'not listed yet', tone: 'quiet' },
+    meaning: 'wanted, and a run is at work on it',
+  },
   quarantine: { word: 'quarantined', tone: 'warn', meaning: 'some records did not fit' },
   unprovable: {
     ...{ word: 'unprovable', tone: 'warn' },
     meaning: 'the source may have left out records of a second',
   },
-  gap: { word: 'gap', tone: 'bad', meaning: 'wanted, and not listed yet' },
+  gap: { word: 'gap', tone: 'bad', meaning: 'wanted, and no run lists it' },
 }
 
 /** A span with a state. */
@@ -77,6 +83,7 @@ export function calendarAxis(frame: TimeSpan, zone: string): Html {
 export const calendarPatterns: Html = html`<svg class="hidden" aria-hidden="true" width="0" height="0"><defs>
 ${pattern('settled', '')}
 ${pattern('provisional', 'M0 8L8 0')}
+${pattern('unlisted', 'M0 4h8')}
 ${pattern('quarantine', 'M4 1l3 3-3 3-3-3z')}
 ${pattern('unprovable', 'M2 0v8M6 0v8')}
 ${pattern('gap', 'M0 0l8 8M0 8l8-8')}

@@ -17,7 +17,7 @@ const partsOfFrame = 365
 
 /**
  * The spans of a stream with windows, by range arithmetic: what is settled is the coverage, so that only the newest windows are
- * read and the work does not grow with the days. A span that a living run is listing is not a gap.
+ * read and the work does not grow with the days. A span that a living run has still to list is not a gap, and not complete either.
  */
 export async function readSpans(
   db: Db,
@@ -54,6 +54,7 @@ export async function readSpans(
       select rooftop_uid, state, part, 0 as records from status
       cross join lateral (
         select 'gap' as state, unnest(wanted - settled - fresh - at_work) as part
+        union all select 'unlisted', unnest((wanted - settled - fresh) * at_work)
         union all select 'unprovable', unnest(unprovable)
         union all select 'provisional', unnest(wanted * fresh)
         union all select 'settled', unnest(settled)
@@ -112,10 +113,11 @@ export function spanSummary(spans: readonly Span[]): string {
   if (spans.length === 0) return 'nothing was asked for'
   const of = (state: SpanState) => spans.filter((span) => span.state === state)
   const long = (some: readonly Span[]) => durationText(totalSeconds(some))
-  const [gaps, unprovable] = [of('gap'), of('unprovable')]
+  const [gaps, unlisted, unprovable] = [of('gap'), of('unlisted'), of('unprovable')]
   const quarantined = spans.reduce((sum, { records }) => sum + records, 0)
   const parts = [
     gaps.length > 0 && `${plural(gaps.length, 'gap')} of ${long(gaps)}`,
+    unlisted.length > 0 && `${long(unlisted)} not listed yet`,
     unprovable.length > 0 && `${long(unprovable)} cannot be proved complete`,
     quarantined > 0 && `${quarantined.toLocaleString('en')} in quarantine`,
   ].filter((part) => part !== false)
@@ -127,7 +129,7 @@ function totalSeconds(spans: readonly Span[]): number {
   return ms / 1000
 }
 
-/** What a person may have to do something about, the worst first. */
+/** What is missing or in doubt, the worst first. */
 export function findDoubts(spans: readonly Span[]): Span[] {
   return [...spanStates]
     .reverse()

@@ -152,12 +152,12 @@ ${spans.length === 0 && html`<p class="empty">Nothing was asked for in this time
 ${drawDoubts({ view, rooftops, spans })}`
 }
 
-/** What the chart shows as a list, for those who do not see it: gaps, doubts and quarantine, with links. */
+/** What the chart shows as a list, for those who do not see it: what is missing, doubts and quarantine, with links. */
 function drawDoubts({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
   const found = findDoubts(spans)
   const byUid = new Map(rooftops.map((rooftop) => [rooftop.uid, rooftop]))
   return html`${table({
-    caption: `Gaps, doubts and quarantine, the worst first${found.length > maxListed ? `; the first ${maxListed} of ${found.length.toLocaleString('en')}` : ''}`,
+    caption: `What is missing, doubts and quarantine, the worst first${found.length > maxListed ? `; the first ${maxListed} of ${found.length.toLocaleString('en')}` : ''}`,
     columns: ['Rooftop', 'From', 'To', 'State', ''],
     rows: found.slice(0, maxListed).map((span) => {
       const { uid, state, from, until, records } = span
@@ -175,7 +175,7 @@ function drawDoubts({ view, rooftops, spans }: Omit<Data, 'ends'>): Html {
     }),
     empty: 'Nothing: everything that was asked for is loaded.',
   })}
-<p class="note">Provisional spans are loaded, and not settled yet: they are listed again until they are old enough to be final. They need nothing.</p>`
+<p class="note">Provisional spans are loaded, and not settled yet: they are listed again until they are old enough to be final. They need nothing. A run lists those that are not listed yet.</p>`
 }
 
 /** A stream without windows: how its runs ended, night by night. */

@@ -14,6 +14,7 @@ import { localDay } from '../../../values/instant.ts'
 import { plural } from '../../../values/text.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { readStreamStates, type StreamState } from '../../morning/stream-states.ts'
+import { spanWords } from '../charts/calendar.ts'
 import { dayName } from '../charts/scale.ts'
 import { readSpans, type Span } from '../coverage/spans.ts'
 import {
@@ -61,7 +62,9 @@ export const rooftop = definePage({
     for (const { name: stream } of windowed) {
       const spans = await readSpans(db, stream, [uid], allTime)
       gaps.push(
-        ...spans.filter(({ state }) => state === 'gap').map((span) => ({ ...span, stream })),
+        ...spans
+          .filter(({ state }) => state === 'gap' || state === 'unlisted')
+          .map((span) => ({ ...span, stream })),
       )
       const covered = await readCovered(db, stream, [known!], config.sync.start, withinNights)
       rereads.push(...[...covered.values()].map((one) => ({ ...one, stream })))
@@ -88,7 +91,7 @@ export const rooftop = definePage({
 ${drawStreams(data, now)}
 <h2>The last ${nightCount} nights</h2>
 ${drawNights(data, now)}
-<h2>Gaps</h2>
+<h2>Not listed</h2>
 ${drawGaps(data)}
 <div class="columns"><section><h2>In quarantine</h2>
 ${drawIssues(data.quarantine, zone, 'Nothing: every record that was read fits.', data.isQuarantineCapped)}</section>
@@ -165,13 +168,14 @@ function drawNights({ ends, states, zone }: Data, now: Date): Html {
 function drawGaps({ gaps, uid, zone }: Data): Html {
   return html`<div id="gaps">${table({
     caption: `Spans that were wanted and are not listed yet, the oldest first${gaps.length > maxGaps ? `; the first ${maxGaps} of ${gaps.length}` : ''}`,
-    columns: ['From', 'To', 'Stream', ''],
-    rows: gaps.slice(0, maxGaps).map(({ from, until, stream }) => {
+    columns: ['From', 'To', 'Stream', 'State', ''],
+    rows: gaps.slice(0, maxGaps).map(({ from, until, stream, state }) => {
       const day = localDay(from, zone)
       return [
         instant(from, zone),
         instant(until, zone),
         stream,
+        badge(spanWords[state].word, spanWords[state].tone),
         html`<a class="button" href="/console/coverage/${encodeURIComponent(uid)}/${day}?stream=${stream}">Show ${dayName(day)}</a>`,
       ]
     }),
