@@ -18,7 +18,11 @@ import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { readLinkStatus } from '../../web/links/link-status.ts'
 import { missingNamesText, readMissingNames } from '../../web/morning/missing-names.ts'
-import { readWebhookStatus, type WebhookStatus } from '../../web/webhook/webhook-status.ts'
+import {
+  missedText,
+  readWebhookStatus,
+  type WebhookStatus,
+} from '../../web/webhook/webhook-status.ts'
 import { type BilledCall, readSpend, type Spend } from '../billing/spend.ts'
 import { chooseRooftops, nameRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
@@ -295,7 +299,7 @@ function webhookLines(
     deliveries.waiting,
     deliveries.unusable,
     deliveries.failed,
-    deliveries.missed,
+    missedText(deliveries),
     seconds(deliveries.arrivalSeconds.p95),
     seconds(deliveries.loadingSeconds.p95),
   ])

@@ -11,8 +11,11 @@ interface RooftopWebhookStatus {
   readonly waiting: number
   readonly unusable: number
   readonly failed: number
-  /** Subscribed completions without a delivery within 6 hours. */
-  readonly missed: number
+  /** Whether completions are subscribed. */
+  readonly isSubscribed: boolean
+  /** Subscribed completions without a delivery within 6 hours. null: not subscribed, or no list of evaluations was read since then or in
+   *  these 7 days, so that no completion is known. */
+  readonly missed: number | null
   readonly lastReceivedAt: string | null
   /** From the event to the arrival, by the service's clock. */
   readonly arrivalSeconds: { readonly p50: number | null; readonly p95: number | null }
@@ -57,15 +60,20 @@ export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
     ), open as (
       select rooftop_id, count(*)::int as waiting from ops.webhook_delivery where state = 'waiting' group by rooftop_id
     ), expected as (
-      select distinct rooftop_id from ops.webhook_subscription
+      select rooftop_id, min(since) filter (where event = 'ON_COMPLETE') as since from ops.webhook_subscription group by rooftop_id
     ), missed as (
       ${missedCompletions(sourceNow)}
     )
     select rooftop_uid as uid, "lastAt", arrival, loading, coalesce(received, 0) as received, coalesce(duplicates, 0) as duplicates,
       coalesce(processed, 0) as processed, coalesce(kept, 0) as kept, coalesce(waiting, 0) as waiting,
-      coalesce(unusable, 0) as unusable, coalesce(failed, 0) as failed, coalesce(missed, 0) as missed
+      coalesce(unusable, 0) as unusable, coalesce(failed, 0) as failed, since is not null as "isSubscribed",
+      coalesce(missed, case when newest.listed_at > greatest(since, ${sourceNow}::timestamptz - interval '7 days') then 0 end) as missed
     from core.rooftop left join counted using (rooftop_id) left join open using (rooftop_id) left join expected using (rooftop_id)
       left join missed using (rooftop_id)
+      left join lateral (
+        select listed_at from ops.window_certificate as own
+        where since is not null and own.rooftop_id = rooftop.rooftop_id and stream = 'evaluations' order by window_from desc limit 1
+      ) as newest on true
     where coalesce(counted.rooftop_id, open.rooftop_id, expected.rooftop_id) is not null
     order by rooftop_uid`.execute(db)
   return { rooftops: Object.fromEntries(rows.map(asEntry)), unknownRooftop: await unknown(db) }
@@ -115,6 +123,15 @@ async function unknown(db: Db): Promise<number> {
     select count(*)::int as count from ops.webhook_delivery
     where rooftop_id is null and received_at > now() - interval '7 days'`.execute(db)
   return rows[0]!.count
+}
+
+/** The number of missed completions, or why there is none. */
+export function missedText({
+  missed,
+  isSubscribed,
+}: Pick<RooftopWebhookStatus, 'missed' | 'isSubscribed'>): string {
+  if (missed !== null) return missed.toLocaleString('en')
+  return isSubscribed ? 'not known' : 'not subscribed'
 }
 
 function asEntry({

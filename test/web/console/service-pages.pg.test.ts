@@ -186,7 +186,9 @@ describe('spend', () => {
 
 describe('webhooks', () => {
   interface Webhooks {
-    figures: { rooftops: Record<string, { received: number; missed: number; failed: number }> }
+    figures: {
+      rooftops: Record<string, { received: number; missed: number | null; failed: number }>
+    }
     lost: { evalId: number }[]
     shown: { id: number; state: string; evalId: number }[]
     hasMore: boolean
@@ -220,7 +222,7 @@ describe('webhooks', () => {
     const all = await console.get('/webhooks?show=all')
 
     const missed = Object.values(first.figures.rooftops).map((own) => own.missed)
-    expect(missed.reduce((a, b) => a + b, 0)).toBe(
+    expect(missed.reduce<number>((a, b) => a + b!, 0)).toBe(
       await numberOf(
         "select count(*) from core.evaluation where completed_at < now() - interval '6 hours' and completed_date_local > now()::date - 8",
       ),
@@ -232,6 +234,26 @@ describe('webhooks', () => {
     expect(all.title).toBe('Webhooks')
     expect(all.text).not.toContain('Pat Planted')
     expect(JSON.stringify(first)).not.toContain('Pat Planted')
+  })
+
+  test('where completions are not subscribed, or no evaluations were listed since, it is not known that none was lost', async () => {
+    const pageWith = async (change: string) => {
+      await console.rows(`update ops.webhook_subscription set ${change}`)
+      const { figures } = await console.json<Webhooks>('/webhooks')
+      return {
+        missed: Object.values(figures.rooftops).map((own) => own.missed),
+        text: (await console.get('/webhooks')).text,
+      }
+    }
+    const exports = await pageWith("event = 'ON_EXPORT'")
+    const unread = await pageWith("event = 'ON_COMPLETE', since = now() + interval '1 minute'")
+    await console.rows(`update ops.webhook_subscription set since = now() - interval '20 days'`)
+
+    expect(new Set([...exports.missed, ...unread.missed])).toEqual(new Set([null]))
+    expect(exports.text).toContain('<a href="#lost">not subscribed</a>')
+    expect(exports.text).toContain('Nothing is subscribed that reports completions')
+    expect(unread.text).toContain('<a href="#lost">not known</a>')
+    expect(unread.text).toMatch(/Not known of .* and 4 more: no evaluations were listed/)
   })
 })
 

@@ -38,9 +38,12 @@ test('lost, duplicate and late deliveries are counted in status and in the mart'
   }
   await receiver.post({ EvalID: 5, DealerID: 999 })
   await receiver.settled()
+  const before = await readWebhookStatus(fixture.context.db)
   fixture.sandbox.clock.advance(7 * hourMs)
   await fixture.night()
 
+  // No list was read since the subscription.
+  expect(before.rooftops['rooftop-1']).toMatchObject({ isSubscribed: true, missed: null })
   const counts = { received: 5, duplicates: 1, processed: 5, kept: 0, waiting: 0, unusable: 0 }
   const { rooftops, unknownRooftop } = await readWebhookStatus(fixture.context.db)
   expect(rooftops['rooftop-1']).toMatchObject({ ...counts, failed: 0, missed: 1 })

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { type Html, html } from '../../../values/html.ts'
+import { listText } from '../../../values/text.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import {
+  missedText,
   readLostCompletions,
   readWebhookStatus,
   type WebhookStatus,
@@ -83,7 +85,7 @@ export const webhooks = definePage({
         ...[deliveries.unusable, deliveries.failed].map(
           (count) => html`<a href="/console/webhooks#deliveries">${count}</a>`,
         ),
-        html`<a href="#lost">${deliveries.missed}</a>`,
+        html`<a href="#lost">${missedText(deliveries)}</a>`,
         ...[deliveries.arrivalSeconds, deliveries.loadingSeconds].map(latencyText),
         instant(deliveries.lastReceivedAt, zone),
       ]),
@@ -100,10 +102,7 @@ ${table({
     names.get(row.rooftopUid) ?? row.rooftopUid,
     instant(row.completedAt, zone),
   ]),
-  empty:
-    subscriptions.length === 0
-      ? 'Nothing is subscribed, so nothing is missed.'
-      : 'None: every completion was delivered in time.',
+  empty: noneLost(rooftops, names),
 })}
 <h2 id="deliveries">Deliveries</h2>
 ${filterForm('/webhooks', 'Which deliveries', [choice('Show', 'show', view, views)])}
@@ -125,6 +124,17 @@ ${table({
 ${hasMore && olderLink('/webhooks', { show: view, before: shown.at(-1)!.id })}`
   },
 })
+
+/** Why no lost completion is listed. */
+function noneLost(rooftops: WebhookStatus['rooftops'], names: ReadonlyMap<string, string>): string {
+  const subscribed = Object.entries(rooftops).filter(([, { isSubscribed }]) => isSubscribed)
+  if (subscribed.length === 0)
+    return 'Nothing is subscribed that reports completions, so none can be lost.'
+  const unknown = subscribed.filter(([, { missed }]) => missed === null)
+  if (unknown.length === 0) return 'None: every completion was delivered in time.'
+  const which = unknown.map(([uid]) => names.get(uid) ?? uid)
+  return `Not known of ${listText(which, 3)}: no evaluations were listed there since they were subscribed, or in the last 7 days.`
+}
 
 function subscriptionText(found: SubscriptionRow | undefined): Html {
   if (found === undefined) return html`${badge('no', 'warn')}`
