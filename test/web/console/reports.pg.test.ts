@@ -224,6 +224,26 @@ test('the largest page stays in the budget', async () => {
   }
 })
 
+test('a report of an old stock list is not ok, and its charts are drawn', async () => {
+  await console.rows(
+    'update ops.run_stream set finished_at = now(); update core.stock_import set imported_at = now()',
+  )
+  const fresh = await console.get('/reports')
+  await console.rows(
+    "update core.stock_import set imported_at = now() - interval '8 days' where rooftop_id = 1",
+  )
+  const { text } = await console.get('/reports')
+  const page = await console.get('/reports/rpt_02_look_to_book')
+
+  expect(fresh.text).toMatch(/rpt_02_look_to_book<\/code>((?!badge).)*badge ok">ok/s)
+  expect(text).toMatch(
+    /rpt_02_look_to_book<\/code>((?!badge).)*badge warn">old stock list<\/span><small>8 days ago/s,
+  )
+  expect(page.text).toContain('stock lists of ')
+  expect(page.text).toContain(' (old list)')
+  expect(page.text).toContain('role="img"')
+})
+
 test('a report that reads stock lists is as stale in the list as on its page, and draws no 0 for what is not known', async () => {
   await using other = await openConsole()
   const view = 'rpt_02_look_to_book'

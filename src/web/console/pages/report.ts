@@ -107,9 +107,7 @@ ${table({
 function hasNoList({ usesStockLists }: ReportSpec, freshness: readonly Freshness[]): boolean {
   return (
     usesStockLists === true &&
-    freshness.some(
-      ({ what, stale, rooftops }) => what === 'stock lists' && stale.length === rooftops,
-    )
+    freshness.some(({ what, missing, rooftops }) => what === 'stock lists' && missing === rooftops)
   )
 }
 

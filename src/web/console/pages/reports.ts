@@ -24,10 +24,15 @@ export const reports = definePage({
     return reportSpecs.map(({ view, question, streams, usesStockLists }) => {
       const ofStreams = fresh.filter(({ what }) => streams.includes(what))
       const parts = usesStockLists === true ? [...ofStreams, ...lists] : ofStreams
-      const stale = new Set(parts.flatMap((part) => part.stale.map((name) => name)))
+      const stale = new Set(parts.flatMap((part) => part.stale))
+      const isOnlyOld =
+        stale.size > 0 &&
+        [...ofStreams.map((part) => part.stale.length), ...lists.map((list) => list.missing)].every(
+          (count) => count === 0,
+        )
       return {
         ...{ view, question, streams, usesStockLists: usesStockLists === true },
-        ...{ rooftops: rooftops.length, stale: [...stale] },
+        ...{ rooftops: rooftops.length, stale: [...stale], isOnlyOld },
         oldestAt: earliest(parts.map((part) => part.oldestAt)),
       }
     })
@@ -39,7 +44,7 @@ export const reports = definePage({
       rows: found.map((report) => [
         html`<a href="/console/reports/${report.view}">${report.question}</a><small><code>${report.view}</code></small>`,
         [...report.streams, ...(report.usesStockLists ? ['stock lists'] : [])].join(', '),
-        html`${report.stale.length === 0 ? badge('ok', 'ok') : badge('stale', 'warn')}<small>${
+        html`${report.stale.length === 0 ? badge('ok', 'ok') : badge(report.isOnlyOld ? 'old stock list' : 'stale', 'warn')}<small>${
           report.oldestAt === null ? 'not all were loaded' : agoText(report.oldestAt, now)
         }</small>`,
       ]),

@@ -8,8 +8,10 @@ import { agoText, instant } from './instant.ts'
 export interface Freshness {
   readonly what: string
   readonly rooftops: number
-  /** The rooftops that are late, failed or never loaded, by name. */
+  /** The rooftops that are late, failed or never loaded, or whose list is old, by name. */
   readonly stale: readonly string[]
+  /** Those of them without any good run, or any list. */
+  readonly missing: number
   /** Of the rooftop whose last good run, or newest stock list, is the oldest. null: a rooftop has none. */
   readonly oldestAt: Date | null
   /** What the service showed until then is loaded, of every rooftop. null: that is not known of all. */
@@ -32,6 +34,7 @@ export async function readFreshness(
     )
     select stream as what, count(*)::int as rooftops,
       coalesce(array_agg(rooftop_name || ' (' || stale || ')' order by rooftop_name) filter (where stale is not null), '{}') as stale,
+      (count(*) - count(last_good_run_at))::int as missing,
       case when count(*) = count(last_good_run_at) then min(last_good_run_at) end as "oldestAt",
       case when count(*) = count(covered_to) then min(covered_to) end as "coveredTo"
     from known group by stream order by array_position(${[...streams]}::text[], stream::text)`.execute(
@@ -41,16 +44,20 @@ export async function readFreshness(
 }
 
 const lists = 'stock lists'
+/** Nothing says how often a list must come; most come daily or weekly, and the cars of an older one have been sold or repriced since. */
+const oldListDays = 7
 
-/** Reads how old the stock lists of the rooftops of the config are; none where no rooftop is. Nothing says how often one must come: only a
- *  rooftop without any is stale. */
+/** Reads how old the stock lists of the rooftops of the config are; none where no rooftop is. A rooftop without any, or with an old one, is
+ *  stale. */
 export async function readListFreshness(
   db: Db,
   rooftopIds: readonly number[],
 ): Promise<Freshness[]> {
   const { rows } = await sql<Freshness>`
     select ${lists} as what, count(*)::int as rooftops,
-      coalesce(array_agg(rooftop_name || ' (no list)' order by rooftop_name) filter (where newest is null), '{}') as stale,
+      coalesce(array_agg(rooftop_name || case when newest is null then ' (no list)' else ' (old list)' end order by rooftop_name)
+        filter (where coalesce(newest < now() - make_interval(days => ${oldListDays}), true)), '{}') as stale,
+      (count(*) - count(newest))::int as missing,
       case when count(*) = count(newest) then min(newest) end as "oldestAt", null as "coveredTo"
     from core.rooftop
     left join lateral (select max(imported_at) as newest from core.stock_import as i where i.rooftop_id = rooftop.rooftop_id) as list on true
@@ -74,8 +81,8 @@ export function drawFreshness(parts: readonly Freshness[], zone: string, now: Da
       .join('; ')}.</p></section>`
   }
 <dl class="facts">${parts.map(
-    ({ what, stale: names, rooftops, oldestAt, coveredTo }) =>
-      html`<dt>${what}</dt><dd>${rooftops - names.length} of ${rooftops} rooftops ${what === lists ? 'have one' : 'are fresh'}, ${
+    ({ what, stale: names, missing, rooftops, oldestAt, coveredTo }) =>
+      html`<dt>${what}</dt><dd>${rooftops - (what === lists ? missing : names.length)} of ${rooftops} rooftops ${what === lists ? 'have one' : 'are fresh'}, ${
         oldestAt === null
           ? 'not all were loaded'
           : html`the oldest of ${instant(oldestAt, zone)} (${agoText(oldestAt, now)})`
