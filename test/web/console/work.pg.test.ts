@@ -143,6 +143,24 @@ test('a backfill is paused and resumed from the list, each once', async () => {
   expect((await console.get('/backfills', { role: 'viewer' })).text).not.toContain('Pause backfill')
 })
 
+test('a backfill that has done a little of its windows is not at 0 %', async () => {
+  await console.rows(
+    `with run as (
+       insert into ops.run (command, arguments, lane, is_detached, status, source_started_at, finished_at)
+       values ('backfill', '{"mode":"backfill","from":0,"until":1000000000,"streams":["evaluations"],"rooftops":[]}', 'background', true, 'paused', now(), now())
+       returning run_id)
+     insert into ops.run_stream (run_id, rooftop_id, stream, status, windows)
+       select run_id, min(rooftop_id), 'evaluations', 'waiting', 3 from run, core.rooftop group by 1`,
+  )
+  const { text } = await console.get('/backfills')
+  await console.rows(
+    `delete from ops.run_stream where run_id = (select max(run_id) from ops.run);
+     delete from ops.run where run_id = (select max(run_id) from ops.run)`,
+  )
+
+  expect(text).toContain('aria-label="Windows">&#60; 1 %</progress>')
+})
+
 test('the rooftops of a backfill may have left the config', async () => {
   await console.rows(
     `insert into ops.run (command, arguments, lane, is_detached, status, source_started_at, finished_at)
@@ -225,7 +243,7 @@ test('what failed or is parked is left, and its rooftop is not done, also after 
         rooftops: { done: 1, all: 2 },
         windows: { done: 48, left: 40 },
       })
-      expect(text).toContain('54 % of the windows, 1 of 2 rooftops')
+      expect(text).toContain('55 % of the windows, 1 of 2 rooftops')
     }
   }
 })

@@ -1,5 +1,6 @@
 import { type BackfillStatus, readBackfills } from '../../../sync/run/backfills.ts'
 import { type Content, type Html, html } from '../../../values/html.ts'
+import { shareText } from '../../../values/text.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
 import { definePage } from '../page.ts'
 import { badge, statusBadge } from '../parts/badge.ts'
@@ -10,6 +11,7 @@ import { noWorkerNotice } from '../parts/workers.ts'
 import { pauseAction, pauseButton, resumeAction, resumeButton } from '../runs/backfill-actions.ts'
 
 const path = '/backfills'
+const wholePercent = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 export const backfills = definePage({
   path,
@@ -66,8 +68,8 @@ function progress({ windows: { done, left }, rooftops }: BackfillStatus): Html {
   const ofRooftops = `${rooftops.done} of ${rooftops.all} rooftops`
   if (left === null) return html`<small>${ofRooftops}</small>`
   const all = done + left
-  const share = all === 0 ? 100 : Math.floor((100 * done) / all)
-  return html`<progress max="${Math.max(1, all)}" value="${all === 0 ? 1 : done}" aria-label="Windows">${share} %</progress><small>${share} % of the windows, ${ofRooftops}</small>`
+  const share = shareText(all === 0 ? 1 : done / all, wholePercent)
+  return html`<progress max="${Math.max(1, all)}" value="${all === 0 ? 1 : done}" aria-label="Windows">${share}</progress><small>${share} of the windows, ${ofRooftops}</small>`
 }
 
 const resumable: readonly BackfillStatus['state'][] = ['paused', 'stopped', 'dead']
