@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { contentHash } from './content-hash.ts'
 import { isObject, jsonPath } from './json-path.ts'
 
 // The names that the two documents leave 'not shown', with the defaults that the sandbox uses. The config can change every one.
@@ -231,6 +232,11 @@ export type AppraisalWire = WireSettings['appraisal']
 
 /** The names that the sandbox uses when the config changes none. */
 export const defaultWire: WireSettings = wireSettings.parse({})
+
+/** Equal for equal settings: by it a process sees whether another one reads the same names. */
+export function wireDigest(wire: WireSettings): string {
+  return contentHash(wire).toString('hex')
+}
 
 /** A setting that was changed: its dotted name, its value and its default. */
 interface ChangedSetting {

@@ -33,6 +33,8 @@ export interface RunPlan {
   readonly isDetached?: boolean
   /** The paused, stopped or killed run that this one continues. */
   readonly resumes?: number
+  /** replay: `wireDigest` of the process that started it; another process with another one leaves its work alone. */
+  readonly wireDigest?: string
 }
 
 /** A row of ops.run, with what the slices need. */
@@ -123,6 +125,7 @@ export async function insertRun(
         only: plan.only ?? [],
         oldestFirst: plan.oldestFirst ?? false,
         ...(plan.relists === true ? { relists: true } : {}),
+        ...(plan.wireDigest === undefined ? {} : { wireDigest: plan.wireDigest }),
       }),
       lane: plan.lane ?? 'foreground',
       is_detached: plan.isDetached ?? false,
@@ -159,11 +162,12 @@ export interface RunRow {
 
 export function toRun(row: RunRow): Run {
   const stored = row.arguments as Omit<RunPlan, 'command'>
-  const { mode, from, until, only = [], oldestFirst = false, relists = false } = stored
+  const { mode, from, until, only = [], oldestFirst = false, relists = false, wireDigest } = stored
   return {
     runId: row.run_id,
     command: row.command,
     ...{ mode, from, until, only, oldestFirst, relists },
+    ...(wireDigest === undefined ? {} : { wireDigest }),
     lane: row.lane as Lane,
     status: row.status as RunState,
     isDetached: row.is_detached,

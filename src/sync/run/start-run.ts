@@ -4,6 +4,7 @@ import type { Context } from '../../context.ts'
 import { BusyError } from '../../errors.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
+import { wireDigest } from '../../values/wire.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { assertSchemaKnown } from '../../warehouse/db/migrate.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../warehouse/db/run-source.ts'
@@ -65,7 +66,11 @@ export async function startRun(
         rooftops: rooftops.map(({ uid }) => uid),
       }
       const { sourceId } = context.queue
-      const run = await insertRun(tx.db, request.plan, { sourceId, sourceStart }, names)
+      const plan =
+        request.plan.mode === 'replay'
+          ? { ...request.plan, wireDigest: wireDigest(context.config.wire) }
+          : request.plan
+      const run = await insertRun(tx.db, plan, { sourceId, sourceStart }, names)
       lock = holder && (await RunLock.take(context.pool, holder, run.runId))
       const work = request.streams.flatMap(({ name }) =>
         rooftops.map(({ id, uid }) => ({ rooftopId: id, rooftopUid: uid, stream: name })),

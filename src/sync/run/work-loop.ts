@@ -1,12 +1,15 @@
+import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { Context } from '../../context.ts'
 import { OutdatedError } from '../../errors.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { wireDigest } from '../../values/wire.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
 import { assertSchemaKnown } from '../../warehouse/db/migrate.ts'
 import type { RetryOnConnectionLoss } from '../../warehouse/db/retry-on-connection-loss.ts'
 import { queueKey, type WorkItem } from '../../warehouse/queue/queue.ts'
+import { isFirstOfRun } from './first-of-run.ts'
 import { idleSlices, rooftopsAtOnce } from './idle-slices.ts'
 import { type Lane, type Run, touchRuns } from './run-ledger.ts'
 import { endFinishedRuns } from './run-lock.ts'
@@ -232,6 +235,14 @@ class WorkLoop {
     if (isShared) return await later(2 + (context.queue.sourceId % 4) / 2)
     const job = this.#jobOf(item, run)
     if (job === null) return await later(2)
+    if (run.wireDigest !== undefined && run.wireDigest !== wireDigest(context.config.wire)) {
+      if (isFirstOfRun(context, run.runId, 'wire'))
+        context.log.warn(
+          { runId: run.runId },
+          `process ${process.pid} of ${hostname()} was started with other wire settings than run ${run.runId} (${run.command}), and leaves its work to others: restart this process`,
+        )
+      return await later(0.5)
+    }
     if (run.runId !== runId) await onRun?.(run)
     const { stream, rooftop } = job
     if (stream.follows !== undefined) {
