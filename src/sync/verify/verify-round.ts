@@ -335,12 +335,16 @@ export async function saveFound(
     difference: difference.slice(0, 400),
   }))
   await sql`
-    with found as (
+    with compared as (
+      select unnest(${[...keys]}::text[]) as key
+    ), found as (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as f (found_kind text, record text, keys text[], difference text)
     ), equal as (
       delete from ops.value_difference
       where rooftop_id = ${rooftop.id} and stream = ${stream} and kind = any(${foundKinds[kind]}::text[])
-        and compare_keys && ${[...keys]}::text[] and (kind, record_key) not in (select found_kind, record from found)
+        -- Not by &&, which compares each row with each key.
+        and exists (select from unnest(compare_keys) as key where key in (select compared.key from compared))
+        and (kind, record_key) not in (select found_kind, record from found)
     )
     insert into ops.value_difference as old (rooftop_id, stream, kind, record_key, compare_keys, difference)
     select ${rooftop.id}::int, ${stream}::text, found_kind, record, keys, difference from found
