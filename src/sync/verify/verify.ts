@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
@@ -70,14 +70,21 @@ export async function verifyStreams(
     select tstzmultirange(tstzrange(source_started_at, null)) from ops.run_stream join ops.run using (run_id)
     where ${verifiedKey} and arguments ->> 'mode' in ('sync', 'backfill') order by run_id desc limit 1), '{}')`
   const never = sql`tstzmultirange(tstzrange(${sync.start}::timestamptz, greatest(${now}::timestamptz, ${sync.start}::timestamptz)))`
-  const missing = sql`
-    select own.rooftop_id, coalesce((select wanted from ops.coverage where ${verifiedKey}), ${never}) - ${certified} - ${future} as spans, ${held} as held
-    from unnest(${ids}::int[]) as own (rooftop_id)`
-  const missingSpans = (which: RawBuilder<unknown>) => sql<SpanRow>`
-    select rooftop_id as "rooftopId", lower(span) as "from", upper(span) as "until"
-    from (${missing}) as missing cross join unnest(${which}) as span`
-  const gaps = await spans(missingSpans(sql`spans - held`))
-  const unlisted = await spans(missingSpans(sql`spans * held`))
+  const missing = await sql<SpanRow & { isHeld: boolean }>`
+    select rooftop_id as "rooftopId", is_held as "isHeld", lower(span) as "from", upper(span) as "until"
+    from (
+      select own.rooftop_id, coalesce((select wanted from ops.coverage where ${verifiedKey}), ${never}) - ${certified} - ${future} as uncertified, ${held} as held
+      from unnest(${ids}::int[]) as own (rooftop_id)
+    ) as wanted
+    cross join lateral (
+      select true as is_held, unnest(uncertified * held) as span union all select false, unnest(uncertified - held)
+    ) as missing`.execute(db)
+  const missingSpans = (isHeld: boolean) =>
+    Map.groupBy(
+      missing.rows.filter((one) => one.isHeld === isHeld),
+      ({ rooftopId }) => rooftopId,
+    )
+  const [gaps, unlisted] = [missingSpans(false), missingSpans(true)]
   const overlaps = await spans(sql`
     select rooftop_id as "rooftopId", next_from as "from", window_until as "until"
     from (
