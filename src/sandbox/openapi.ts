@@ -7,6 +7,7 @@ import {
   type ServiceName,
 } from '../api/contract/operation.ts'
 import { operationGroups } from '../api/contract/operations.ts'
+import { given } from '../values/given.ts'
 import type { AppraisalWire, WireSettings } from '../values/wire.ts'
 import {
   answerSchema,
@@ -145,8 +146,7 @@ function operationEntry(operation: Operation, input: OpenApiInput): Json {
     }),
     'x-effect': effect,
     'x-source': source,
-    ...(region === null ? {} : { 'x-region': region }),
-    ...(budget === null ? {} : { 'x-budget': budget }),
+    ...given({ 'x-region': region, 'x-budget': budget }),
   }
 }
 

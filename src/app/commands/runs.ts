@@ -7,6 +7,7 @@ import {
   readKnownRooftops,
   showRun,
 } from '../../sync/explain/run-history.ts'
+import { given } from '../../values/given.ts'
 import { utcText } from '../../values/instant.ts'
 import { knownNames } from '../../values/nearest-name.ts'
 import { shortened } from '../../values/text.ts'
@@ -30,14 +31,9 @@ export const list: RunCommand = async (session, options) => {
   const commands = optionList(options['command'])
   const streams = optionList(options['stream'])
   const { db } = await session.warehouse('read')
-  const rooftopIds = await chooseKnown(await readKnownRooftops(db), options['rooftop'])
-  const filter = {
-    ...(since === null ? {} : { since }),
-    ...(statuses === undefined ? {} : { statuses }),
-    ...(commands === undefined ? {} : { commands }),
-    ...(streams === undefined ? {} : { streams }),
-    ...(rooftopIds === undefined ? {} : { rooftopIds: rooftopIds.map(({ id }) => id) }),
-  }
+  const rooftops = await chooseKnown(await readKnownRooftops(db), options['rooftop'])
+  const rooftopIds = rooftops?.map(({ id }) => id)
+  const filter = given({ since, statuses, commands, streams, rooftopIds })
   const { runs, hasMore } = await listRuns(db, filter, limit)
   session.result({ runs, hasMore }, () => [
     ...(runs.length === 0 ? [emptyText(filter)] : runTable(runs, session.config)),

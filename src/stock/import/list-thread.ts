@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { useCompileCache } from '../../compile-cache.ts'
+import { given } from '../../values/given.ts'
 import type { CsvFile, CsvRecord } from '../csv/read/csv-file.ts'
 import type { ListMessage, ListRequest } from './read-apart.ts'
 
@@ -49,11 +50,7 @@ async function answer(
     batches = recordPieces(csv)
     const { dialect, preamble, header, width, head, origin, sheets, hiddenColumns } = csv
     const form = { dialect, preamble, header, width, head }
-    const place = {
-      ...(origin ? { origin } : {}),
-      ...(sheets ? { sheets } : {}),
-      ...(hiddenColumns ? { hiddenColumns } : {}),
-    }
+    const place = given({ origin, sheets, hiddenColumns })
     return { kind: 'opened', list: { ...form, ...place }, ...found(csv) }
   }
   const next = await batches.next()

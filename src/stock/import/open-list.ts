@@ -1,4 +1,5 @@
 import { UsageError } from '../../errors.ts'
+import { given } from '../../values/given.ts'
 import type { Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
 import { headerFingerprint } from '../csv/map/header-name.ts'
 import { parseOverrides } from '../csv/map/overrides.ts'
@@ -66,12 +67,7 @@ async function readSource(
   source: ListSource,
   signal: AbortSignal,
 ): Promise<OpenList['csv']> {
-  const options = {
-    market: rooftop.region,
-    ...(encoding === undefined ? {} : { encoding }),
-    ...(delimiter === undefined ? {} : { delimiter }),
-    ...(sheet === undefined ? {} : { sheet }),
-  }
+  const options = { market: rooftop.region, ...given({ encoding, delimiter, sheet }) }
   const csv = withSoldBlocks(await openApart(source, options, signal))
   try {
     return only === undefined ? csv : onlyRows(csv, only, file)
@@ -101,9 +97,8 @@ export async function mapList(
   const mapping = await csv.map(names, sampleRows(list), {
     overrides: parseOverrides(request.maps, names, width),
     remembered,
-    ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
     titles: csv.preamble,
-    ...(csv.hiddenColumns ? { hiddenColumns: csv.hiddenColumns } : {}),
+    ...given({ headerRows: csv.header?.rowNames, hiddenColumns: csv.hiddenColumns }),
   })
   const sold = soldQuestions(mapping, list.sample)
   if (sold.length === 0) return mapping

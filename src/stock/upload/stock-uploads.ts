@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { RooftopConfig } from '../../app/config/read.ts'
 import { BusyError, UsageError } from '../../errors.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
+import { given } from '../../values/given.ts'
 import { plural, storableJson } from '../../values/text.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { inTransaction } from '../../warehouse/db/transaction.ts'
@@ -224,10 +225,7 @@ export class StockUploads {
     const { mode, maps, encoding, delimiter, sheet } = options
     return {
       ...{ file: fileName, bytes: content!, rooftop: this.#rooftop(rooftop), mode, maps },
-      ...(encoding === null ? {} : { encoding }),
-      ...(delimiter === null ? {} : { delimiter }),
-      ...(sheet === null ? {} : { sheet }),
-      ...(corrects === null ? {} : { corrects }),
+      ...given({ encoding, delimiter, sheet, corrects }),
       ...{ dryRun: true, rejects: null, importedBy: '', now: new Date() },
       ...{ allowMassRemoval: false, allowMassChange: false },
     }
