@@ -11,6 +11,7 @@ import type { Fault } from './faults.ts'
 import { Refusal } from './refusal.ts'
 import { type JsonObject, setAtPath } from './render.ts'
 import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
+import { loggedPath } from './request-log.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
 const maxLoggedBytes = 16_384
@@ -64,11 +65,6 @@ async function waitUnlessLifted(ms: number, signal: AbortSignal): Promise<void> 
 /** A long body is not logged: 20,000 of them would fill the memory. */
 function loggedBody({ body }: FastifyRequest, { sent }: RequestBody): unknown {
   return Buffer.isBuffer(body) && body.length > maxLoggedBytes ? undefined : sent
-}
-
-/** The path without `/v1`, as faults and the log use it. */
-export function loggedPath(path: string): string {
-  return path.replace(/^\/v1(?=\/)/, '').replace(/\?.*/, '')
 }
 
 function readBody(

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { instant } from '../api/contract/fields.ts'
+import { type LoggedRequest, loggedPath } from './request-log.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 
 const maxBytes = 2 ** 31
@@ -88,10 +89,7 @@ interface FaultHit {
 }
 
 /** The facts of a request with which rules are compared. */
-interface FaultTarget {
-  readonly path: string
-  readonly rooftopUid: string | null
-  readonly key: string | null
+interface FaultTarget extends Pick<LoggedRequest, 'path' | 'rooftopUid' | 'key'> {
   readonly evalId: unknown
 }
 
@@ -163,7 +161,7 @@ function matches(
 ): boolean {
   if (fault.kind === 'listCap' && target.path !== '/getevallist') return false
   return (
-    (match.path === undefined || withoutVersion(match.path) === target.path) &&
+    (match.path === undefined || loggedPath(match.path) === target.path) &&
     (match.rooftopUid === undefined || match.rooftopUid === target.rooftopUid) &&
     (match.key === undefined || match.key === target.key) &&
     (match.evalId === undefined || match.evalId === target.evalId)
@@ -176,8 +174,4 @@ function passesLimit(active: ActiveRule, perSecond: number): boolean {
   if (active.passed.length >= perSecond) return false
   active.passed.push(now)
   return true
-}
-
-function withoutVersion(path: string): string {
-  return path.startsWith('/v1/') ? path.slice(3) : path
 }

@@ -10,19 +10,20 @@ import { priceVehicle } from './price-evaluation.ts'
 import { ageAt, averageKm, kmPerUnit } from './price-model.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import { World } from './world.ts'
-import type {
-  Customer,
-  CustomField,
-  Edit,
-  Evaluation,
-  EvaluationFields,
-  EvaluationPatch,
-  OptionalText,
-  ReconLine,
-  Region,
-  Rooftop,
-  StoredPhoto,
-  UserPrice,
+import {
+  type Customer,
+  type CustomField,
+  type Edit,
+  type Evaluation,
+  type EvaluationFields,
+  type EvaluationPatch,
+  type OptionalText,
+  type ReconLine,
+  type Region,
+  type Rooftop,
+  type StoredPhoto,
+  type UserPrice,
+  unknownCustomer,
 } from './world-types.ts'
 
 /** Size of a generated world; the same plan gives the same world, byte for byte. */
@@ -184,18 +185,7 @@ function drawCustomFields(index: number, random: SeededRandom): Record<string, C
 function drawCustomer(rooftop: Rooftop, index: number, random: SeededRandom): Customer {
   const texts = regionTexts[rooftop.region]
   const name = `${random.pick(texts.firstNames)} ${random.pick(texts.lastNames)}`
-  if (index % 11 === 6) {
-    const missing = index % 2 === 0 ? null : undefined
-    return {
-      name: missing,
-      phone: missing,
-      email: missing,
-      postcode: missing,
-      state: missing,
-      address: missing,
-      suburb: missing,
-    }
-  }
+  if (index % 11 === 6) return unknownCustomer(index % 2 === 0 ? null : undefined)
   return {
     name: index % 40 === 21 ? random.pick(awkwardTexts) : name,
     phone: random.pick(texts.phones),

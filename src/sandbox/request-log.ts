@@ -1,5 +1,5 @@
 /** One answered request. */
-interface LoggedRequest {
+export interface LoggedRequest {
   /** Without `/v1`, e.g. `/geteval`. */
   readonly path: string
   /** Name of the key; null when there was none or an unknown one. */
@@ -12,6 +12,11 @@ interface LoggedRequest {
   readonly status: number
   /** By the virtual clock, when the answer began. */
   readonly at: Date
+}
+
+/** The path without `/v1`, as faults and the log use it. */
+export function loggedPath(path: string): string {
+  return path.replace(/^\/v1(?=\/)/, '').replace(/\?.*/, '')
 }
 
 const maxEntries = 20_000

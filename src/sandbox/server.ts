@@ -2,7 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { barePath, pathFields, type ServiceName } from '../api/contract/operation.ts'
 import { defaultWire, type WireSettings } from '../values/wire.ts'
 import { readClaim } from './access.ts'
-import { answerRequest, loggedPath } from './answer.ts'
+import { answerRequest } from './answer.ts'
 import type { Endpoint } from './call.ts'
 import { Checks, generateChecks } from './checks.ts'
 import { type ClientConfig, clientConfigFor, sandboxVehicleDataKey } from './client-config.ts'
@@ -17,27 +17,14 @@ import { Limits, type SandboxLimits } from './limits.ts'
 import type { Decoys } from './other-names.ts'
 import { Reasoning } from './reasoning.ts'
 import { readJsonBody } from './request-body.ts'
-import { RequestLog } from './request-log.ts'
-import {
-  carHistory,
-  pastCarHistory,
-  pastPpsr,
-  ppsrSearch,
-  ppsrWatch,
-  serveCheckPdfs,
-} from './routes/checks.ts'
-import { vinEntry } from './routes/creation.ts'
-import { evaluationList, evaluations } from './routes/evaluations.ts'
-import { carEntry } from './routes/manual-entry.ts'
-import { imageHero, imageList, imageOrder, imageUpload, servePhotoFiles } from './routes/photos.ts'
-import { pricing } from './routes/pricing.ts'
-import { evaluationUpdate } from './routes/update.ts'
-import { users } from './routes/users.ts'
-import { historyCheck, newPpsrSearch, newPpsrWatch } from './routes/vehicle-checks.ts'
-import { auDecode, gccDecode } from './routes/vehicle-decode.ts'
-import { prediction, predictionStatus } from './routes/vehicle-prediction.ts'
-import { priceBatch, priceBatchStatus, priceGuide } from './routes/vehicle-prices.ts'
-import { webhookCreate, webhookDelete, webhookList, webhookUpdate } from './routes/webhooks.ts'
+import { loggedPath, RequestLog } from './request-log.ts'
+import { checkEndpoints, serveCheckPdfs } from './routes/checks.ts'
+import { creationEndpoints } from './routes/creation.ts'
+import { evaluationEndpoints } from './routes/evaluations.ts'
+import { photoEndpoints, servePhotoFiles } from './routes/photos.ts'
+import { updateEndpoints } from './routes/update.ts'
+import { vehicleDataEndpoints } from './routes/vehicle-data.ts'
+import { webhookEndpoints } from './routes/webhooks.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import { Webhooks } from './webhooks.ts'
 import type { World } from './world.ts'
@@ -255,34 +242,11 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
 
 /** Every operation that the sandbox serves. */
 const endpoints: readonly Endpoint[] = [
-  vinEntry,
-  carEntry,
-  evaluationUpdate,
-  pricing,
-  imageList,
-  imageUpload,
-  imageOrder,
-  imageHero,
-  ppsrSearch,
-  carHistory,
-  pastPpsr,
-  pastCarHistory,
-  ppsrWatch,
-  evaluations,
-  evaluationList,
-  users,
-  webhookList,
-  webhookCreate,
-  webhookUpdate,
-  webhookDelete,
-  gccDecode,
-  auDecode,
-  historyCheck,
-  newPpsrSearch,
-  newPpsrWatch,
-  priceGuide,
-  priceBatch,
-  priceBatchStatus,
-  prediction,
-  predictionStatus,
+  ...creationEndpoints,
+  ...updateEndpoints,
+  ...photoEndpoints,
+  ...checkEndpoints,
+  ...evaluationEndpoints,
+  ...webhookEndpoints,
+  ...vehicleDataEndpoints,
 ]

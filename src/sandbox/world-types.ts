@@ -101,6 +101,12 @@ export interface Customer {
   readonly suburb: OptionalText
 }
 
+/** A customer without any data: null in each field, or without it. */
+export function unknownCustomer(none: null | undefined): Customer {
+  const person = { name: none, phone: none, email: none }
+  return { ...person, postcode: none, state: none, address: none, suburb: none }
+}
+
 /** What an edit may change. Money in the rooftop's currency, `odometer` as the region reads it. */
 export interface EvaluationFields {
   readonly vin: OptionalText

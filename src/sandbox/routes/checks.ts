@@ -9,7 +9,7 @@ import {
 } from '../../api/contract/appraisal/checks.ts'
 import type { CheckKind } from '../../api/contract/appraisal/past-checks.ts'
 import type { JsonPath } from '../../values/json-path.ts'
-import { type Call, serve } from '../call.ts'
+import { type Call, type Endpoint, serve } from '../call.ts'
 import {
   lastCheckedAt,
   maxUrgent,
@@ -31,19 +31,62 @@ type OnEvaluation = Call<{ readonly evalid: number }>
 /** The subject of a check: the vehicle of an evaluation, for the caller. */
 type Subject = Pick<VehicleCheck, 'groupId' | 'rooftopUid' | 'evalId' | 'vin'>
 
-/** A search on the VIN at any stage; it starts a fresh watch [A §3, §7 /ppsrsearch]. */
-export const ppsrSearch = serve(searchPpsr, (call) => {
-  const subject = checkSubject(call)
-  const { now, service } = call
-  takeSearch(subject, service)
-  const check = service.checks.add({ kind: 'ppsr', searchedAt: now, ...subject })
-  const { certificateNumber, counts } = check
-  return valuesAt(
-    service.wire.appraisal.ppsrCertificate,
-    { certificateNumber, ...counts },
-    renderCheck(check, 'ppsrCertificate', service, now),
-  )
-})
+/** The PPSR and Car History checks. */
+export const checkEndpoints: readonly Endpoint[] = [
+  /** A search on the VIN at any stage; it starts a fresh watch [A §3, §7 /ppsrsearch]. */
+  serve(searchPpsr, (call) => {
+    const subject = checkSubject(call)
+    const { now, service } = call
+    takeSearch(subject, service)
+    const check = service.checks.add({ kind: 'ppsr', searchedAt: now, ...subject })
+    const { certificateNumber, counts } = check
+    return valuesAt(
+      service.wire.appraisal.ppsrCertificate,
+      { certificateNumber, ...counts },
+      renderCheck(check, 'ppsrCertificate', service, now),
+    )
+  }),
+  /** A report that takes some time; only one runs at a time for an evaluation [A §7 /carhistory, §8]. */
+  serve(runCarHistory, async (call) => {
+    if (call.caller.rooftop.carHistory === false)
+      throw new Refusal(403, 'Car History is not enabled for this dealership')
+    const subject = checkSubject(call)
+    const { service } = call
+    const check = await service.checks.runAlone(subject.evalId, () => runReport(subject, service))
+    if (check === undefined) throw new Refusal(429, 'Request in progress, please wait')
+    return renderCheck(check, 'carHistory', service, service.clock.now())
+  }),
+  /** Certificates of the dealer group for the VIN, newest first, each with a fresh link [A §4]. */
+  serve(listPastPpsr, (call) => past(call, 'ppsr', () => ({}))),
+  /** Reports of the dealer group for the VIN, each with the certificate that existed when it was made [A §2, §4]. */
+  serve(listPastCarHistory, (call) =>
+    past(call, 'car_history', (check) => ({
+      SearchNumber: check.searchNumber,
+      CertificateNumber: call.service.checks.certificateOf(check)?.certificateNumber ?? null,
+    })),
+  ),
+  /** Result of the daily checks of every PPSR search of the dealer group on the VIN, newest first [A §4 /ppsrwatch]. */
+  serve(watchPpsr, (call) => {
+    const { now, service } = call
+    const { rendering } = service
+    const { wire, decoys } = rendering
+    const checks = service.checks.past('ppsr', checkSubject(call), now)
+    const statuses = checks.map((check) => watchStatus(check, service, now))
+    const items = checks.map((check, index) => {
+      const values = {
+        checkId: check.id,
+        checkStatus: statuses[index],
+        checkedAt: lastCheckedAt(check, now),
+      }
+      const body = valuesAt(wire.watch, encoded(rendering, 'watch', values))
+      return { check, body, signedLink: signedPdf(check, service, now) }
+    })
+    const bodies = decoys?.watchedChecks(items) ?? items.map(({ body }) => body)
+    const list = encoded(rendering, 'watch', { checks: bodies })
+    const body = valuesAt(wire.watch, list, { WatchStatus: maxUrgent(statuses) })
+    return decoys?.watch(body, checks) ?? body
+  }),
+]
 
 /** A failed search does not count; a search beyond the limit of the vehicle counts as a call of the day. */
 function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: SandboxState): void {
@@ -53,17 +96,6 @@ function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: SandboxSt
   if (!limits.take(`ppsr of ${groupId} on ${vin}`, limits.current.ppsrPerVehicle))
     throw new Refusal(400, 'Daily limit of this vehicle: no more PPSR searches on its VIN today')
 }
-
-/** A report that takes some time; only one runs at a time for an evaluation [A §7 /carhistory, §8]. */
-export const carHistory = serve(runCarHistory, async (call) => {
-  if (call.caller.rooftop.carHistory === false)
-    throw new Refusal(403, 'Car History is not enabled for this dealership')
-  const subject = checkSubject(call)
-  const { service } = call
-  const check = await service.checks.runAlone(subject.evalId, () => runReport(subject, service))
-  if (check === undefined) throw new Refusal(429, 'Request in progress, please wait')
-  return renderCheck(check, 'carHistory', service, service.clock.now())
-})
 
 async function runReport(subject: Subject, service: SandboxState): Promise<VehicleCheck> {
   const { limits, checks, clock } = service
@@ -75,17 +107,6 @@ async function runReport(subject: Subject, service: SandboxState): Promise<Vehic
     throw new Refusal(500, 'Failed to get vehicle history')
   return checks.add({ kind: 'car_history', searchedAt: clock.now(), ...subject })
 }
-
-/** Certificates of the dealer group for the VIN, newest first, each with a fresh link [A §4]. */
-export const pastPpsr = serve(listPastPpsr, (call) => past(call, 'ppsr', () => ({})))
-
-/** Reports of the dealer group for the VIN, each with the certificate that existed when it was made [A §2, §4]. */
-export const pastCarHistory = serve(listPastCarHistory, (call) =>
-  past(call, 'car_history', (check) => ({
-    SearchNumber: check.searchNumber,
-    CertificateNumber: call.service.checks.certificateOf(check)?.certificateNumber ?? null,
-  })),
-)
 
 function past(
   call: OnEvaluation,
@@ -104,28 +125,6 @@ function past(
   }))
   return service.rendering.decoys?.pastChecks(kind, items) ?? items.map(({ body }) => body)
 }
-
-/** Result of the daily checks of every PPSR search of the dealer group on the VIN, newest first [A §4 /ppsrwatch]. */
-export const ppsrWatch = serve(watchPpsr, (call) => {
-  const { now, service } = call
-  const { rendering } = service
-  const { wire, decoys } = rendering
-  const checks = service.checks.past('ppsr', checkSubject(call), now)
-  const statuses = checks.map((check) => watchStatus(check, service, now))
-  const items = checks.map((check, index) => {
-    const values = {
-      checkId: check.id,
-      checkStatus: statuses[index],
-      checkedAt: lastCheckedAt(check, now),
-    }
-    const body = valuesAt(wire.watch, encoded(rendering, 'watch', values))
-    return { check, body, signedLink: signedPdf(check, service, now) }
-  })
-  const bodies = decoys?.watchedChecks(items) ?? items.map(({ body }) => body)
-  const list = encoded(rendering, 'watch', { checks: bodies })
-  const body = valuesAt(wire.watch, list, { WatchStatus: maxUrgent(statuses) })
-  return decoys?.watch(body, checks) ?? body
-})
 
 /** A report is not monitored: it has the status of the certificate that existed when it was made. */
 function watchStatus(check: VehicleCheck, { checks }: SandboxState, now: Date): WatchStatus {

@@ -6,7 +6,7 @@ import {
   pinHero,
   uploadImage,
 } from '../../api/contract/appraisal/photos.ts'
-import { type Call, serve } from '../call.ts'
+import { type Call, type Endpoint, serve } from '../call.ts'
 import { recogniseImage, type StoredImage } from '../images.ts'
 import { fieldsAt, showPhotos } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
@@ -19,64 +19,64 @@ import { groupEvaluation } from './requests.ts'
 type OnEvaluation = Call<{ readonly evalid: number }>
 type UploadFields = z.infer<typeof uploadImage.fields>
 
-/** Adds photos at any stage; an evaluation that this key may not write to is a 400 here [A §7 /imageupload]. */
-export const imageUpload = serve(uploadImage, async (call) => {
-  if (groupEvaluation(call, call.fields.evalid) === undefined)
-    throw new Refusal(400, 'The evaluation does not exist, or this key may not write to it')
-  const { service, fields, world, rendering } = call
-  const photo = sentPhoto(fields)
-  const images = sentImages(call)
-  const ids = service.images.store(images, service.limits.current.imageBytes)
-  if (ids === null) throw new Refusal(500, 'The image could not be stored')
-  // Decoding takes time, and another upload may have happened meanwhile.
-  const now = service.clock.now()
-  const before = fieldsAt(world.evaluation(fields.evalid)!, now).photos
-  const added = ids.map((id, index) => {
-    const { extension } = images[index]!
-    return { ...photo, id, uploadedAt: now, extension }
-  })
-  const others = photo.pinned ? withPin(before, null) : before
-  const evaluation = changePhotos(call, [...others, ...added], now)
-  return { CarPics: renderRawPhotos(evaluation, rendering, now) }
-})
-
-/** Photos at any stage; 403 also for an unknown evaluation and for a missing or bad `evalid` [A §7]. */
-export const imageList = serve(
-  listImages,
-  (call) => ({ Photos: renderPhotos(permitted(call), call.rendering, call.now) }),
-  { evalid: 403 },
-)
-
-/** Renumbers every photo, the listed ones first. A pin stays on its photo; without a pin the hero is the first photo in display
- *  order (`default`) [A §2, §3]. */
-export const imageOrder = serve(
-  orderImages,
-  (call) => {
-    const { now, fields } = call
-    const ids = typeof fields.ids === 'string' ? fields.ids.split(',').map(Number) : fields.ids
-    const { photos } = fieldsAt(permitted(call), now)
-    const reordered = inOrder(photos, ids)
-    const evaluation = changePhotos(call, reordered, now)
-    if (fields.hero === undefined) return photosAnswer(call, evaluation)
-    if (!hasPhoto(photos, fields.hero))
-      throw new Refusal(404, `hero ${fields.hero} is not an image on this evaluation`)
-    return photosAnswer(call, changePhotos(call, withPin(reordered, fields.hero), now))
-  },
-  { evalid: 403 },
-)
-
-/** Moves the pin; null returns to the default hero [A §3]. */
-export const imageHero = serve(
-  pinHero,
-  (call) => {
-    const { now, fields } = call
-    const { photos } = fieldsAt(permitted(call), now)
-    if (fields.imgid !== null && !hasPhoto(photos, fields.imgid))
-      throw new Refusal(404, `imgid ${fields.imgid} is not an image on this evaluation`)
-    return photosAnswer(call, changePhotos(call, withPin(photos, fields.imgid), now))
-  },
-  { evalid: 403 },
-)
+/** The operations on the photos of an evaluation. */
+export const photoEndpoints: readonly Endpoint[] = [
+  /** Adds photos at any stage; an evaluation that this key may not write to is a 400 here [A §7 /imageupload]. */
+  serve(uploadImage, async (call) => {
+    if (groupEvaluation(call, call.fields.evalid) === undefined)
+      throw new Refusal(400, 'The evaluation does not exist, or this key may not write to it')
+    const { service, fields, world, rendering } = call
+    const photo = sentPhoto(fields)
+    const images = sentImages(call)
+    const ids = service.images.store(images, service.limits.current.imageBytes)
+    if (ids === null) throw new Refusal(500, 'The image could not be stored')
+    // Decoding takes time, and another upload may have happened meanwhile.
+    const now = service.clock.now()
+    const before = fieldsAt(world.evaluation(fields.evalid)!, now).photos
+    const added = ids.map((id, index) => {
+      const { extension } = images[index]!
+      return { ...photo, id, uploadedAt: now, extension }
+    })
+    const others = photo.pinned ? withPin(before, null) : before
+    const evaluation = changePhotos(call, [...others, ...added], now)
+    return { CarPics: renderRawPhotos(evaluation, rendering, now) }
+  }),
+  /** Photos at any stage; 403 also for an unknown evaluation and for a missing or bad `evalid` [A §7]. */
+  serve(
+    listImages,
+    (call) => ({ Photos: renderPhotos(permitted(call), call.rendering, call.now) }),
+    { evalid: 403 },
+  ),
+  /** Renumbers every photo, the listed ones first. A pin stays on its photo; without a pin the hero is the first photo in display
+   *  order (`default`) [A §2, §3]. */
+  serve(
+    orderImages,
+    (call) => {
+      const { now, fields } = call
+      const ids = typeof fields.ids === 'string' ? fields.ids.split(',').map(Number) : fields.ids
+      const { photos } = fieldsAt(permitted(call), now)
+      const reordered = inOrder(photos, ids)
+      const evaluation = changePhotos(call, reordered, now)
+      if (fields.hero === undefined) return photosAnswer(call, evaluation)
+      if (!hasPhoto(photos, fields.hero))
+        throw new Refusal(404, `hero ${fields.hero} is not an image on this evaluation`)
+      return photosAnswer(call, changePhotos(call, withPin(reordered, fields.hero), now))
+    },
+    { evalid: 403 },
+  ),
+  /** Moves the pin; null returns to the default hero [A §3]. */
+  serve(
+    pinHero,
+    (call) => {
+      const { now, fields } = call
+      const { photos } = fieldsAt(permitted(call), now)
+      if (fields.imgid !== null && !hasPhoto(photos, fields.imgid))
+        throw new Refusal(404, `imgid ${fields.imgid} is not an image on this evaluation`)
+      return photosAnswer(call, changePhotos(call, withPin(photos, fields.imgid), now))
+    },
+    { evalid: 403 },
+  ),
+]
 
 function permitted(call: OnEvaluation): Evaluation {
   const evaluation = groupEvaluation(call, call.fields.evalid)

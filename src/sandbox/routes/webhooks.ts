@@ -4,8 +4,9 @@ import {
   listWebhooks,
   updateWebhook,
 } from '../../api/contract/appraisal/webhooks.ts'
+import { isLoopback } from '../../values/service-address.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { type Call, serve } from '../call.ts'
+import { type Call, type Endpoint, serve } from '../call.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, valuesAt, wrapAtPath } from '../render.ts'
 import type { Subscription, WebhookEvent } from '../webhooks.ts'
@@ -13,58 +14,58 @@ import type { Subscription, WebhookEvent } from '../webhooks.ts'
 // An invalid id is answered as not found.
 const noSuchId = { id: 404 }
 
-/** The subscriptions of the caller's rooftop, by id [A §4 Webhooks]. */
-export const webhookList = serve(listWebhooks, ({ caller, service }) => {
-  const { webhook } = service.wire.appraisal
-  const records = service.webhooks
-    .ofRooftop(caller.rooftop.uid)
-    .map((one) => renderSubscription(one, webhook))
-  return wrapAtPath(webhook.items, records)
-})
-
-export const webhookCreate = serve(createWebhook, ({ fields, caller, service }) => {
-  const draft = {
-    rooftopUid: caller.rooftop.uid,
-    type: fields.type,
-    event: fields.trigger_event,
-    url: fields.webhook,
-    authHeaderName: fields.auth_header_name ?? null,
-    authHeaderValue: fields.auth_header_value ?? null,
-  }
-  requireSound(draft)
-  return renderSubscription(service.webhooks.add(draft), service.wire.appraisal.webhook)
-})
-
-/** Fields that are left out do not change. */
-export const webhookUpdate = serve(
-  updateWebhook,
-  (call) => {
-    const { fields, service } = call
-    const known = findSubscription(call)
-    const updated = {
-      ...known,
-      type: fields.type ?? known.type,
-      event: fields.trigger_event ?? known.event,
-      url: fields.webhook ?? known.url,
-      authHeaderName: fields.auth_header_name ?? known.authHeaderName,
-      authHeaderValue: fields.auth_header_value ?? known.authHeaderValue,
+/** The operations on the webhook subscriptions of a rooftop. */
+export const webhookEndpoints: readonly Endpoint[] = [
+  /** The subscriptions of the caller's rooftop, by id [A §4 Webhooks]. */
+  serve(listWebhooks, ({ caller, service }) => {
+    const { webhook } = service.wire.appraisal
+    const records = service.webhooks
+      .ofRooftop(caller.rooftop.uid)
+      .map((one) => renderSubscription(one, webhook))
+    return wrapAtPath(webhook.items, records)
+  }),
+  serve(createWebhook, ({ fields, caller, service }) => {
+    const draft = {
+      rooftopUid: caller.rooftop.uid,
+      type: fields.type,
+      event: fields.trigger_event,
+      url: fields.webhook,
+      authHeaderName: fields.auth_header_name ?? null,
+      authHeaderValue: fields.auth_header_value ?? null,
     }
-    requireSound(updated)
-    service.webhooks.replace(updated)
-    return renderSubscription(updated, service.wire.appraisal.webhook)
-  },
-  noSuchId,
-)
-
-export const webhookDelete = serve(
-  deleteWebhook,
-  (call) => {
-    const { id } = findSubscription(call)
-    call.service.webhooks.remove(id)
-    return { success: true }
-  },
-  noSuchId,
-)
+    requireSound(draft)
+    return renderSubscription(service.webhooks.add(draft), service.wire.appraisal.webhook)
+  }),
+  /** Fields that are left out do not change. */
+  serve(
+    updateWebhook,
+    (call) => {
+      const { fields, service } = call
+      const known = findSubscription(call)
+      const updated = {
+        ...known,
+        type: fields.type ?? known.type,
+        event: fields.trigger_event ?? known.event,
+        url: fields.webhook ?? known.url,
+        authHeaderName: fields.auth_header_name ?? known.authHeaderName,
+        authHeaderValue: fields.auth_header_value ?? known.authHeaderValue,
+      }
+      requireSound(updated)
+      service.webhooks.replace(updated)
+      return renderSubscription(updated, service.wire.appraisal.webhook)
+    },
+    noSuchId,
+  ),
+  serve(
+    deleteWebhook,
+    (call) => {
+      const { id } = findSubscription(call)
+      call.service.webhooks.remove(id)
+      return { success: true }
+    },
+    noSuchId,
+  ),
+]
 
 function findSubscription({
   fields,
@@ -115,13 +116,9 @@ function problemOfUrl(text: string): string | null {
   if (url.username !== '' || url.password !== '')
     return 'must not carry a user name or password; use the auth header'
   if (url.protocol === 'https:') return null
-  return url.protocol === 'http:' && isLoopback(url.hostname)
+  return url.protocol === 'http:' && isLoopback(text)
     ? null
     : 'has to be an https URL (http is let through to this machine alone)'
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
 }
 
 // Headers that the delivery sets.
