@@ -43,6 +43,16 @@ interface CatalogueModel {
   readonly variants: readonly (readonly [string, number, Partial<CatalogueVehicle>?])[]
 }
 
+/** Transmission, driven wheels, cylinders and litres. */
+function engineDrive(
+  transmission: string,
+  drivetrain: string,
+  cylinders: number,
+  engineLitres: number,
+): CatalogueModel['drive'] {
+  return { transmission, drivetrain, cylinders, engineLitres }
+}
+
 const electricDrive = { transmission: '1-speed automatic', cylinders: null, engineLitres: null }
 
 // The figures are plausible, not a maker's.
@@ -50,12 +60,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'AU', make: 'Toyota', model: 'HiLux', stem: 'TOYHILUX', series: 'GUN126R' },
     build: { body: 'Dual cab utility', fuel: 'Diesel', engine: '2.8 turbo diesel 1GD-FTV' },
-    drive: {
-      transmission: '6-speed automatic',
-      drivetrain: '4x4',
-      cylinders: 4,
-      engineLitres: 2.8,
-    },
+    drive: engineDrive('6-speed automatic', '4x4', 4, 2.8),
     sold: { firstYear: 2015, lastYear: 2026 },
     options: ['Tow bar', 'Canopy', 'Bull bar', 'Premium interior'],
     variants: [
@@ -67,12 +72,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'AU', make: 'Mazda', model: 'CX-5', stem: 'MAZCX5KF', series: 'KF' },
     build: { body: 'Wagon', fuel: 'Petrol', engine: '2.5 Skyactiv-G' },
-    drive: {
-      transmission: '6-speed automatic',
-      drivetrain: 'AWD',
-      cylinders: 4,
-      engineLitres: 2.5,
-    },
+    drive: engineDrive('6-speed automatic', 'AWD', 4, 2.5),
     sold: { firstYear: 2017, lastYear: 2026 },
     options: ['Sunroof', 'Bose sound', 'Tow bar'],
     variants: [
@@ -84,7 +84,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'AU', make: 'Ford', model: 'Ranger', stem: 'FORRANGE', series: 'P703' },
     build: { body: 'Dual cab utility', fuel: 'Diesel', engine: '2.0 Bi-Turbo diesel' },
-    drive: { transmission: '10-speed automatic', drivetrain: '4x4', cylinders: 4, engineLitres: 2 },
+    drive: engineDrive('10-speed automatic', '4x4', 4, 2),
     sold: { firstYear: 2018, lastYear: 2026 },
     options: ['Touring pack', 'Tow pack', 'Roller shutter'],
     variants: [
@@ -95,7 +95,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'AU', make: 'Hyundai', model: 'i30', stem: 'HYUI30PD', series: 'PD' },
     build: { body: 'Hatchback', fuel: 'Petrol', engine: '2.0 Nu' },
-    drive: { transmission: '6-speed automatic', drivetrain: 'FWD', cylinders: 4, engineLitres: 2 },
+    drive: engineDrive('6-speed automatic', 'FWD', 4, 2),
     sold: { firstYear: 2017, lastYear: 2026 },
     options: ['Safety pack', 'Metallic paint'],
     variants: [
@@ -125,7 +125,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'AU', make: 'Toyota', model: 'RAV4', stem: 'TOYRAV4A', series: 'AXAH54R' },
     build: { body: 'Wagon', fuel: 'Hybrid', engine: '2.5 hybrid A25A-FXS' },
-    drive: { transmission: 'CVT', drivetrain: 'FWD', cylinders: 4, engineLitres: 2.5 },
+    drive: engineDrive('CVT', 'FWD', 4, 2.5),
     sold: { firstYear: 2019, lastYear: 2026 },
     options: ['Convenience pack', 'Metallic paint'],
     variants: [['GX', 42_260]],
@@ -133,12 +133,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'US', make: 'Ford', model: 'F-150', stem: 'FORF150X', series: 'P702' },
     build: { body: 'Crew cab pickup', fuel: 'Petrol', engine: '3.5 EcoBoost V6' },
-    drive: {
-      transmission: '10-speed automatic',
-      drivetrain: '4x4',
-      cylinders: 6,
-      engineLitres: 3.5,
-    },
+    drive: engineDrive('10-speed automatic', '4x4', 6, 3.5),
     sold: { firstYear: 2015, lastYear: 2026 },
     options: ['FX4 off-road package', 'Max trailer tow', 'Bed liner'],
     variants: [
@@ -155,12 +150,7 @@ const models: readonly CatalogueModel[] = [
       series: 'T1',
     },
     build: { body: 'Crew cab pickup', fuel: 'Petrol', engine: '5.3 EcoTec3 V8' },
-    drive: {
-      transmission: '10-speed automatic',
-      drivetrain: '4x4',
-      cylinders: 8,
-      engineLitres: 5.3,
-    },
+    drive: engineDrive('10-speed automatic', '4x4', 8, 5.3),
     sold: { firstYear: 2019, lastYear: 2026 },
     options: ['Z71 package', 'Trailering package'],
     variants: [
@@ -171,7 +161,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'US', make: 'Honda', model: 'Civic', stem: 'HONCIVIC', series: 'FE1' },
     build: { body: 'Sedan', fuel: 'Petrol', engine: '2.0 i-VTEC' },
-    drive: { transmission: 'CVT', drivetrain: 'FWD', cylinders: 4, engineLitres: 2 },
+    drive: engineDrive('CVT', 'FWD', 4, 2),
     sold: { firstYear: 2016, lastYear: 2026 },
     options: ['Leather seats', 'Moonroof'],
     variants: [
@@ -196,12 +186,7 @@ const models: readonly CatalogueModel[] = [
       series: 'LC300',
     },
     build: { body: 'SUV', fuel: 'Petrol', engine: '3.5 twin-turbo V6' },
-    drive: {
-      transmission: '10-speed automatic',
-      drivetrain: '4x4',
-      cylinders: 6,
-      engineLitres: 3.5,
-    },
+    drive: engineDrive('10-speed automatic', '4x4', 6, 3.5),
     sold: { firstYear: 2016, lastYear: 2026 },
     options: ['Sunroof', 'Rear entertainment', 'Cool box', 'Kinetic suspension'],
     variants: [
@@ -216,12 +201,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'GCC', make: 'Nissan', model: 'Patrol', stem: 'NISPATRL', series: 'Y62' },
     build: { body: 'SUV', fuel: 'Petrol', engine: '5.6 V8' },
-    drive: {
-      transmission: '7-speed automatic',
-      drivetrain: '4x4',
-      cylinders: 8,
-      engineLitres: 5.6,
-    },
+    drive: engineDrive('7-speed automatic', '4x4', 8, 5.6),
     sold: { firstYear: 2014, lastYear: 2025 },
     options: ['Hydraulic body motion control', 'Bose sound', 'Side steps'],
     variants: [
@@ -232,12 +212,7 @@ const models: readonly CatalogueModel[] = [
   {
     badge: { region: 'GCC', make: 'Lexus', model: 'LX 600', stem: 'LEXLX600', series: 'VJA310W' },
     build: { body: 'SUV', fuel: 'Petrol', engine: '3.5 twin-turbo V6' },
-    drive: {
-      transmission: '10-speed automatic',
-      drivetrain: '4x4',
-      cylinders: 6,
-      engineLitres: 3.5,
-    },
+    drive: engineDrive('10-speed automatic', '4x4', 6, 3.5),
     sold: { firstYear: 2022, lastYear: 2026 },
     options: ['Mark Levinson sound', 'Night view', 'Rear massage seats'],
     variants: [

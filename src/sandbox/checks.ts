@@ -1,6 +1,6 @@
 import type { CheckKind } from '../api/contract/appraisal/past-checks.ts'
 import { watchStatuses } from '../api/contract/appraisal/shapes.ts'
-import { hash32 } from '../values/hash32.ts'
+import { hash32, hashHex } from '../values/hash32.ts'
 import { fieldsAt } from './lifecycle.ts'
 import { samples } from './samples.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
@@ -175,17 +175,13 @@ function completed(draft: CheckDraft, id: number): VehicleCheck {
   const isPpsr = draft.kind === 'ppsr'
   return {
     id,
-    ref: [1, 2].map((seed) => hex8(hash32(`check ${id}`, seed))).join(''),
+    ref: [1, 2].map((seed) => hashHex(`check ${id}`, seed)).join(''),
     certificateNumber: isPpsr ? String(4_100_000_000 + id) : null,
-    searchNumber: isPpsr ? null : `CH-${id}-${hex8(hash32(`search ${id}`)).toUpperCase()}`,
+    searchNumber: isPpsr ? null : `CH-${id}-${hashHex(`search ${id}`).toUpperCase()}`,
     counts: countsFor(draft.vin),
     watch: isPpsr ? watchPlanFor(draft.vin, draft.searchedAt) : null,
     ...draft,
   }
-}
-
-function hex8(value: number): string {
-  return value.toString(16).padStart(8, '0')
 }
 
 function vehicleKey(kind: CheckKind, groupId: string, vin: string): string {

@@ -1,6 +1,6 @@
 import { sandboxKeyPrefix } from '../values/service-address.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
-import type { ApiKey, DealerGroup, Region, Rooftop, Salesperson } from './world-types.ts'
+import type { ApiKey, DealerGroup, Rooftop, Salesperson } from './world-types.ts'
 
 /** Dealers of a world, without their evaluations. */
 export interface Dealers {
@@ -16,39 +16,15 @@ export interface GeneratedUserNames {
   readonly emailSuffix: string
 }
 
-interface Plot {
-  readonly group: string
-  readonly key: string
-  readonly name: string
-  readonly region: Region
-  readonly timezone: string
-  readonly currency: string
-}
-
 // One set is six rooftops: a partner key over two AU groups, a dedicated US key, a GCC key without a linked user.
-const plots: readonly Plot[] = [
-  au('harbour', 'Harbour City Sydney', 'Australia/Sydney'),
-  au('harbour', 'Harbour City Brisbane', 'Australia/Brisbane'),
-  au('outback', 'Outback Motors Adelaide', 'Australia/Adelaide'),
-  {
-    group: 'lakeside',
-    key: 'us',
-    name: 'Lakeside Auto Chicago',
-    region: 'US',
-    timezone: 'America/Chicago',
-    currency: 'USD',
-  },
-  gcc('Gulf Pearl Kuwait', 'Asia/Kuwait', 'KWD'),
-  gcc('Gulf Pearl Dubai', 'Asia/Dubai', 'AED'),
-]
-
-function au(group: string, name: string, timezone: string): Plot {
-  return { group, key: 'au', name, region: 'AU', timezone, currency: 'AUD' }
-}
-
-function gcc(name: string, timezone: string, currency: string): Plot {
-  return { group: 'gulf', key: 'gcc', name, region: 'GCC', timezone, currency }
-}
+const plots = [
+  ['harbour', 'au', 'Harbour City Sydney', 'AU', 'Australia/Sydney', 'AUD'],
+  ['harbour', 'au', 'Harbour City Brisbane', 'AU', 'Australia/Brisbane', 'AUD'],
+  ['outback', 'au', 'Outback Motors Adelaide', 'AU', 'Australia/Adelaide', 'AUD'],
+  ['lakeside', 'us', 'Lakeside Auto Chicago', 'US', 'America/Chicago', 'USD'],
+  ['gulf', 'gcc', 'Gulf Pearl Kuwait', 'GCC', 'Asia/Kuwait', 'KWD'],
+  ['gulf', 'gcc', 'Gulf Pearl Dubai', 'GCC', 'Asia/Dubai', 'AED'],
+] as const
 
 /** `count` rooftops in groups, with their users and keys. Every six rooftops have a new set of groups and keys. */
 export function generateDealers(
@@ -58,20 +34,18 @@ export function generateDealers(
 ): Dealers {
   const placed = Array.from({ length: count }, (_, index) => {
     const round = Math.floor(index / plots.length) + 1
-    const plot = plots[index % plots.length]!
+    const [group, key, name, region, timezone, currency] = plots[index % plots.length]!
     const suffix = round === 1 ? '' : `-${round}`
     const random = seededRandom(seed, `rooftop ${index}`)
     const rooftop: Rooftop = {
       uid: random.hex(16),
-      groupId: plot.group + suffix,
-      name: plot.name + (round === 1 ? '' : ` ${round}`),
+      groupId: group + suffix,
+      name: name + (round === 1 ? '' : ` ${round}`),
       dealerId: 101 + index,
-      region: plot.region,
-      timezone: plot.timezone,
-      currency: plot.currency,
-      ...(plot.group === 'outback' ? { carHistory: false } : {}),
+      ...{ region, timezone, currency },
+      ...(group === 'outback' ? { carHistory: false } : {}),
     }
-    return { rooftop, keyName: plot.key + suffix }
+    return { rooftop, keyName: key + suffix }
   })
   const rooftops = placed.map(({ rooftop }) => rooftop)
   const users = rooftops.flatMap((rooftop, index) =>

@@ -1,4 +1,4 @@
-import { hash32 } from '../values/hash32.ts'
+import { hashHex } from '../values/hash32.ts'
 import type { KnownVehicle } from './find-vehicle.ts'
 import type { ModelPrices } from './price-model.ts'
 import { type ReasoningStatus, reasoningStatus } from './reasoning.ts'
@@ -80,8 +80,7 @@ export class Jobs {
 
   #nextId(letter: string): string {
     this.#last += 1
-    const tail = hash32(`${letter} ${this.#last}`).toString(16).padStart(8, '0')
-    return `${letter}-${this.#last}-${tail}`
+    return `${letter}-${this.#last}-${hashHex(`${letter} ${this.#last}`)}`
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { hash32 } from '../values/hash32.ts'
+import { hashHex } from '../values/hash32.ts'
 import type { VirtualClock } from './clock.ts'
 
 /** How long a signed photo link lives; the document gives no length for photos, so a day. */
@@ -34,8 +34,5 @@ export function serveSigned<P extends object>(
 
 // A checksum, not a secret: the data of the sandbox is invented.
 function signature(path: string, expires: number): string {
-  const text = `${path} ${expires}`
-  return [hash32(text, 1), hash32(text, 2)]
-    .map((part) => part.toString(16).padStart(8, '0'))
-    .join('')
+  return [1, 2].map((seed) => hashHex(`${path} ${expires}`, seed)).join('')
 }

@@ -7,6 +7,11 @@ export function hash32(text: string, seed = 0): number {
   return avalanche(hash)
 }
 
+/** The hash as eight hexadecimal digits. */
+export function hashHex(text: string, seed?: number): string {
+  return hash32(text, seed).toString(16).padStart(8, '0')
+}
+
 /** Spreads a number over 32 bits. */
 export function avalanche(value: number): number {
   let hash = value | 0
