@@ -27,7 +27,7 @@ import {
 } from './world-types.ts'
 
 /** Size of a generated world; the same plan gives the same world, byte for byte. */
-interface WorldPlan {
+export interface WorldPlan {
   readonly seed: number
   readonly rooftops: number
   /** In every state, including those that never complete. */

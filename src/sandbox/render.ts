@@ -12,7 +12,7 @@ export type JsonObject = Record<string, unknown>
 /** How the world is rendered as JSON. */
 export interface Rendering {
   readonly wire: AppraisalWire
-  /** Start of signed photo links; empty until the sandbox listens. */
+  /** Start of signed photo links; empty until the sandbox listens: then its own address, which serves them. */
   photoBaseUrl: string
   /** Whether list items carry an update time; the document does not show them [A §4]. */
   readonly listCarriesUpdatedAt: boolean

@@ -10,12 +10,12 @@ import { VirtualClock } from './clock.ts'
 import { serveControls } from './controls.ts'
 import { serveAbout } from './documentation.ts'
 import { FaultPlan, type FaultRule } from './faults.ts'
-import { generateWorld } from './generate-world.ts'
+import { generateWorld, type WorldPlan } from './generate-world.ts'
 import { Images } from './images.ts'
 import { Jobs } from './jobs.ts'
 import { Limits, type SandboxLimits } from './limits.ts'
-import type { Decoys } from './other-names.ts'
 import { Reasoning } from './reasoning.ts'
+import type { Rendering } from './render.ts'
 import { readJsonBody } from './request-body.ts'
 import { loggedPath, RequestLog } from './request-log.ts'
 import { checkEndpoints, serveCheckPdfs } from './routes/checks.ts'
@@ -29,22 +29,15 @@ import type { SandboxState } from './sandbox-state.ts'
 import { Webhooks } from './webhooks.ts'
 import type { World } from './world.ts'
 
-/** How to start the sandbox; everything has a default. */
-export interface SandboxOptions {
+/** How to start the sandbox; everything has a default. The size of the world counts only without `world`: of seed 1, with 6 rooftops
+ *  and 2000 evaluations in the 90 days that end with `now`, by default the time of the clock, else ours. Lists show update times. */
+export interface SandboxOptions
+  extends Partial<Omit<WorldPlan, 'generatedUser'>>,
+    Partial<Readonly<Omit<Rendering, 'wire'>>> {
   /** Default 127.0.0.1. */
   readonly host?: string
   /** Default 0: any free one. */
   readonly port?: number
-  /** Default 1. */
-  readonly seed?: number
-  /** Default 6; not used with `world`, like the next two. */
-  readonly rooftops?: number
-  /** In every state; default 2000. */
-  readonly evaluations?: number
-  /** Length of the history; default 90. */
-  readonly days?: number
-  /** End of the generated history and start of the clock; default: the clock's time, else ours. */
-  readonly now?: Date
   readonly world?: World
   /** Default: one that runs from `now`. */
   readonly clock?: VirtualClock
@@ -55,12 +48,6 @@ export interface SandboxOptions {
   readonly wire?: WireSettings
   /** Quotas and throttles, which the documents state without a number. */
   readonly limits?: Partial<SandboxLimits>
-  /** Whether list items carry an update time; default true. */
-  readonly listCarriesUpdatedAt?: boolean
-  /** What neither the documents nor the wire settings name; default: nothing. */
-  readonly decoys?: Decoys | undefined
-  /** Start of signed photo links; default: the address of the sandbox, which serves them. */
-  readonly photoBaseUrl?: string
 }
 
 /** A running sandbox. */
