@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { group, orNull, reporter, whole } from './values.ts'
 
 /** Roles for logins; sql/access defines what each sees. */
 export const accessRoles = ['bi_reader', 'bi_tenant', 'bi_pii_reader', 'forecourt_writer'] as const
@@ -15,44 +16,39 @@ const password = z
   .max(200)
   .regex(/^[\x20-\x7e]*$/, 'has characters that are not printable ASCII')
 
-/** `whole` is the schema for whole numbers, which may come from the environment. */
-export function accessSettings(whole: (min: number, max: number) => z.ZodType<number>) {
-  const login = z.strictObject({
-    name: z
-      .string()
-      .regex(/^[a-z][a-z0-9_]{0,62}$/, {
-        error: 'is not a role name: lower-case letters, digits and _, starting with a letter',
-        abort: true,
-      })
-      .refine(
-        (name) => !reservedNames.test(name) && !accessRoles.some((role) => role === name),
-        'is already the name of a role of Postgres or Forecourt',
-      ),
-    role: z
-      .enum(accessRoles)
-      .describe('bi_tenant sees only its groups; bi_pii_reader also sees customers'),
-    groups: z
-      .array(z.string().min(1, 'is empty').max(130))
-      .default([])
-      .describe('Dealer groups of a bi_tenant, as in rooftops[].group: at least one'),
-    password: z
-      .union([z.literal(''), password])
-      .nullable()
-      .default(null)
-      .describe(
-        'Take it from the environment: only grant needs it; null or empty: the password of the role does not change',
-      ),
-    connectionLimit: whole(1, 10_000)
-      .nullable()
-      .default(null)
-      .describe('Connections at once; default: 20, for forecourt_writer no limit'),
-    statementTimeoutSeconds: whole(1, 86_400)
-      .nullable()
-      .default(null)
-      .describe('A longer query is stopped; default: 120, for forecourt_writer never'),
-  })
-  return { logins: z.array(login).superRefine(checkContradictions).default([]) }
-}
+const login = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,62}$/, {
+      error: 'is not a role name: lower-case letters, digits and _, starting with a letter',
+      abort: true,
+    })
+    .refine(
+      (name) => !reservedNames.test(name) && !accessRoles.some((role) => role === name),
+      'is already the name of a role of Postgres or Forecourt',
+    ),
+  role: z
+    .enum(accessRoles)
+    .describe('bi_tenant sees only its groups; bi_pii_reader also sees customers'),
+  groups: z
+    .array(z.string().min(1, 'is empty').max(130))
+    .default([])
+    .describe('Dealer groups of a bi_tenant, as in rooftops[].group: at least one'),
+  password: orNull(z.union([z.literal(''), password])).describe(
+    'Take it from the environment: only grant needs it; null or empty: the password of the role does not change',
+  ),
+  connectionLimit: orNull(whole(1, 10_000)).describe(
+    'Connections at once; default: 20, for forecourt_writer no limit',
+  ),
+  statementTimeoutSeconds: orNull(whole(1, 86_400)).describe(
+    'A longer query is stopped; default: 120, for forecourt_writer never',
+  ),
+})
+
+/** The logins that read the warehouse. */
+export const accessSettings = group({
+  logins: z.array(login).superRefine(checkContradictions).default([]),
+})
 
 function checkContradictions(
   logins: readonly {
@@ -63,8 +59,7 @@ function checkContradictions(
   context: z.RefinementCtx,
 ): void {
   for (const [index, { name, role, groups }] of logins.entries()) {
-    const report = (field: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [index, field], message })
+    const report = reporter(context, index)
     if (logins.findIndex((other) => other.name === name) < index)
       report('name', 'is listed twice: list every login once')
     if (role !== 'bi_tenant' && groups.length > 0)

@@ -1,15 +1,12 @@
 import { z } from 'zod'
-import { amount, optionalText, url, whole } from './values.ts'
+import { amount, optionalText, orNull, reporter, url, whole } from './values.ts'
 
 // Nothing that a mail header gives a meaning.
 const address = z.string().regex(/^[^\s@<>,;:"\\]+@[^\s@<>,;:"\\]+$/, 'is not an e-mail address')
 
 /** What a receiver of alerts is set to, with a name or as the one of `alerts.url`. */
 const receiver = {
-  url: url
-    .nullable()
-    .default(null)
-    .describe('Gets one message by POST for each problem, and one when it is over'),
+  url: orNull(url).describe('Gets one message by POST for each problem, and one when it is over'),
   format: z
     .enum(['json', 'slack', 'teams', 'google-chat', 'email'])
     .default('json')
@@ -30,7 +27,7 @@ type Receiver = z.infer<z.ZodObject<typeof receiver>>
 function checkReceiver(
   { format, url: hook, to }: Receiver,
   isNamed: boolean,
-  report: (field: string, message: string) => void,
+  report: ReturnType<typeof reporter>,
 ): void {
   if (hook !== null && `${new URL(hook).username}${new URL(hook).password}` !== '')
     report('url', 'has a user or password before the host, which no webhook gets: remove them')
@@ -52,11 +49,7 @@ const target = z
       .describe('A name of your own, which messages about it show'),
     ...receiver,
   })
-  .superRefine((one, context) =>
-    checkReceiver(one, true, (field, message) =>
-      context.addIssue({ code: 'custom', path: [field], message }),
-    ),
-  )
+  .superRefine((one, context) => checkReceiver(one, true, reporter(context)))
 
 /** A receiver of alerts. */
 export type AlertTarget = z.infer<typeof target>
@@ -76,8 +69,7 @@ const smtp = z
     from: address.describe('The sender'),
   })
   .superRefine(({ host, security, user, password }, context) => {
-    const report = (field: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [field], message })
+    const report = reporter(context)
     if (user !== null && password === null)
       report('password', 'is missing: set it, as there is a user')
     if (user !== null && security === 'none' && !loopback.test(host))
@@ -98,21 +90,20 @@ export const alertSettings = z
       .array(target)
       .default([])
       .describe('More receivers: each has a name and the settings above, except afterMinutes'),
-    smtp: smtp.nullable().default(null).describe('The mail server of format email'),
+    smtp: orNull(smtp).describe('The mail server of format email'),
   })
   .superRefine((alerts, context) => {
-    const report = (path: PropertyKey[], message: string) =>
-      context.addIssue({ code: 'custom', path, message })
-    checkReceiver(alerts, false, (field, message) => report([field], message))
+    const report = reporter(context)
+    checkReceiver(alerts, false, report)
     const names = alerts.targets.map(({ name }) => name)
     for (const [index, name] of names.entries()) {
       if (name === defaultTarget)
-        report(['targets', index, 'name'], 'is that of alerts.url: choose another')
+        reporter(context, 'targets', index)('name', 'is that of alerts.url: choose another')
       if (names.indexOf(name) < index)
-        report(['targets', index, 'name'], 'is listed twice: give each its own')
+        reporter(context, 'targets', index)('name', 'is listed twice: give each its own')
     }
     if (alerts.smtp === null && [alerts, ...alerts.targets].some((one) => one.format === 'email'))
-      report(['smtp'], 'is missing: format email needs a mail server')
+      report('smtp', 'is missing: format email needs a mail server')
   })
   .prefault({})
 

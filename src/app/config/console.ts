@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { headerValue, url, whole, zone } from './values.ts'
+import { isLoopback } from '../../values/service-address.ts'
+import { headerValue, orNull, reporter, url, whole, zone } from './values.ts'
 
 /** What a person may do. engineer: everything; viewer: read; stock: read the stock of its rooftops. */
 const consoleRoles = ['engineer', 'viewer', 'stock'] as const
@@ -29,11 +30,8 @@ const person = z.strictObject({
     .describe('The dealer groups of a stock person, as in rooftops[].group'),
 })
 
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
-
 function isSafe(address: string): boolean {
-  const { protocol, hostname } = new URL(address)
-  return protocol === 'https:' || loopback.test(hostname)
+  return new URL(address).protocol === 'https:' || isLoopback(address)
 }
 
 /** The pages link to each other from the root, so a path before /console would lead nowhere. */
@@ -72,7 +70,7 @@ export const consoleSettings = z
     uploadMegabytes: whole(1, 200)
       .default(25)
       .describe('The largest stock list that can be uploaded'),
-    oidc: oidc.nullable().default(null).describe('null: people sign in by links alone'),
+    oidc: orNull(oidc).describe('null: people sign in by links alone'),
     people: z.array(person).superRefine(checkPeople),
   })
   .nullable()
@@ -82,8 +80,7 @@ type Person = z.infer<typeof person>
 
 function checkPeople(people: readonly Person[], context: z.RefinementCtx): void {
   for (const [index, { email, role, rooftops, groups }] of people.entries()) {
-    const report = (field: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [index, field], message })
+    const report = reporter(context, index)
     const isScoped = rooftops.length + groups.length > 0
     if (people.findIndex((other) => other.email === email) < index)
       report('email', 'is listed twice: list every person once')

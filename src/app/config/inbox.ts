@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optionalText, whole, zone } from './values.ts'
+import { optionalText, orNull, reporter, whole, zone } from './values.ts'
 
 const inbox = z
   .strictObject({
@@ -23,37 +23,30 @@ const inbox = z
       .describe('Which names, e.g. north-*.csv; other files of the folder are left alone'),
     mode: z.enum(['snapshot', 'delta']).default('snapshot'),
     sheet: optionalText.describe('Of workbooks with several lists: the name of the sheet'),
-    expectDaily: z
-      .string()
-      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'is not a time of day: write it in quotes, e.g. "07:00"')
-      .nullable()
-      .default(null)
-      .describe('A list that has not come by this time of day is reported; null: none is expected'),
-    timezone: zone
-      .nullable()
-      .default(null)
-      .describe('The zone of that time; null: of the rooftop, the first one for rooftopColumn'),
+    expectDaily: orNull(
+      z
+        .string()
+        .regex(
+          /^([01]\d|2[0-3]):[0-5]\d$/,
+          'is not a time of day: write it in quotes, e.g. "07:00"',
+        ),
+    ).describe('A list that has not come by this time of day is reported; null: none is expected'),
+    timezone: orNull(zone).describe(
+      'The zone of that time; null: of the rooftop, the first one for rooftopColumn',
+    ),
     settleSeconds: whole(1, 3600)
       .default(10)
       .describe('A file is complete when it has not changed for this long'),
-    keepDays: whole(1, 3650)
-      .nullable()
-      .default(null)
-      .describe('How long imported files stay in done/; null: until you remove them'),
-    marker: z
-      .string()
-      .regex(/^\.[\w.-]+$/, 'is not an ending such as .done')
-      .nullable()
-      .default(null)
-      .describe('A file is complete when <name><marker> is beside it; null: by settleSeconds'),
+    keepDays: orNull(whole(1, 3650)).describe(
+      'How long imported files stay in done/; null: until you remove them',
+    ),
+    marker: orNull(z.string().regex(/^\.[\w.-]+$/, 'is not an ending such as .done')).describe(
+      'A file is complete when <name><marker> is beside it; null: by settleSeconds',
+    ),
   })
   .superRefine(({ rooftop, rooftopColumn }, context) => {
     if ((rooftop === null) === (rooftopColumn === null))
-      context.addIssue({
-        code: 'custom',
-        path: ['rooftop'],
-        message: 'or rooftopColumn: set exactly one of the two',
-      })
+      reporter(context)('rooftop', 'or rooftopColumn: set exactly one of the two')
   })
 
 /** The drop folders. */
@@ -63,11 +56,10 @@ export const inboxSettings = z
   .superRefine((inboxes, context) => {
     for (const [index, { folder, pattern }] of inboxes.entries())
       if (inboxes.findIndex((one) => one.folder === folder && one.pattern === pattern) < index)
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'pattern'],
-          message: 'is listed twice for this folder: give each its own pattern',
-        })
+        reporter(context, index)(
+          'pattern',
+          'is listed twice for this folder: give each its own pattern',
+        )
   })
 
 /** A drop folder as the config describes it. */

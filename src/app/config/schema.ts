@@ -16,6 +16,7 @@ import {
   headerValue,
   number,
   optionalText,
+  orNull,
   region,
   start,
   url,
@@ -40,18 +41,11 @@ const notACurrency = 'is not an ISO 4217 code, e.g. AUD'
 const rooftop = z.strictObject({
   uid: z.string().min(1, 'is empty').max(64).describe('Goes into X-Dealer-Id [A §5]'),
   name: z.string().min(1, 'is empty').max(200),
-  dealerId: number(z.int())
-    .nullable()
-    .default(null)
-    .describe('Sent in the list filter [A §4 /getevallist]'),
+  dealerId: orNull(number(z.int())).describe('Sent in the list filter [A §4 /getevallist]'),
   key: z.string().describe('The name of a key in `keys`'),
-  group: z
-    .string()
-    .min(1, 'is empty')
-    .max(120)
-    .nullable()
-    .default(null)
-    .describe('Dealer group; default: the partner key, or the rooftop itself for a dedicated key'),
+  group: orNull(z.string().min(1, 'is empty').max(120)).describe(
+    'Dealer group; default: the partner key, or the rooftop itself for a dedicated key',
+  ),
   region: region.optional().describe("Default: the key's"),
   timezone: zone.describe('IANA time zone of the rooftop'),
   currency: z
@@ -101,13 +95,12 @@ export const fileSchema = z.strictObject({
   }),
   vehicleData: group({
     baseUrl: url.default('http://127.0.0.1:4011').describe('{data_url}, without /v1 [V §1]'),
-    apiKey: headerValue.nullable().default(null).describe('Empty: no vehicle data'),
+    apiKey: orNull(headerValue).describe('Empty: no vehicle data'),
   }),
   warehouse: group({
-    url: warehouseUrl
-      .nullable()
-      .default(null)
-      .describe('Postgres 15 or newer; left out: embedded Postgres under .forecourt/'),
+    url: orNull(warehouseUrl).describe(
+      'Postgres 15 or newer; left out: embedded Postgres under .forecourt/',
+    ),
   }),
   keys: z
     .record(z.string(), key)
@@ -124,10 +117,9 @@ export const fileSchema = z.strictObject({
     concurrency: whole(1, 256)
       .default(8)
       .describe('Requests at once per key over all processes, at most'),
-    requestsPerSecond: amount(0.1, 10_000)
-      .nullable()
-      .default(null)
-      .describe('Per key over all processes, at most; null: learnt from the throttles'),
+    requestsPerSecond: orNull(amount(0.1, 10_000)).describe(
+      'Per key over all processes, at most; null: learnt from the throttles',
+    ),
     timeoutSeconds: amount(0.05, 600).default(30),
     maxRetries: whole(0, 20).default(6),
     traceparent: flag
@@ -160,14 +152,12 @@ export const fileSchema = z.strictObject({
     refreshBeforeHours: whole(48, 168)
       .default(48)
       .describe('Signed again when less than this is left before the next night'),
-    keepAliveDays: whole(0, 36_500)
-      .nullable()
-      .default(null)
-      .describe('Only links of evaluations younger than this are renewed; null: every link'),
-    token: headerValue
-      .nullable()
-      .default(null)
-      .describe('Opens the permalinks of "forecourt serve"; take it from the environment'),
+    keepAliveDays: orNull(whole(0, 36_500)).describe(
+      'Only links of evaluations younger than this are renewed; null: every link',
+    ),
+    token: orNull(headerValue).describe(
+      'Opens the permalinks of "forecourt serve"; take it from the environment',
+    ),
     archive: group({
       folder: optionalText.describe(
         'Where PDFs are stored, relative to this file; null: no archive',
@@ -213,7 +203,7 @@ export const fileSchema = z.strictObject({
     historyCheck: perDay,
     prediction: perDay,
   }).describe('Paid calls allowed in a day (UTC); 0 = never'),
-  access: group(accessSettings(whole)).describe(
+  access: accessSettings.describe(
     'Who may read the marts: "forecourt grant" makes the roles and these logins',
   ),
   jobs: z
@@ -239,44 +229,35 @@ export const fileSchema = z.strictObject({
     'The web console of "forecourt serve" and who may open it; left out: there is none',
   ),
   mcp: group({
-    url: warehouseUrl
-      .nullable()
-      .default(null)
-      .describe(
-        'The warehouse with a login of role bi_reader or bi_tenant; take it from the environment',
-      ),
+    url: orNull(warehouseUrl).describe(
+      'The warehouse with a login of role bi_reader or bi_tenant; take it from the environment',
+    ),
     maxRows: whole(1, 10_000).default(500).describe('Rows of one answer, at most'),
     maxKilobytes: whole(10, 10_000).default(200).describe('Size of one answer, at most'),
     statementTimeoutSeconds: whole(1, 3600).default(30).describe('A longer query is stopped'),
   }).describe('What an assistant reads with "forecourt mcp"'),
   operations: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
-    port: whole(0, 65_535)
-      .nullable()
-      .default(null)
-      .describe('/healthz, /readyz and /metrics of worker, schedule and serve; null: no metrics'),
+    port: orNull(whole(0, 65_535)).describe(
+      '/healthz, /readyz and /metrics of worker, schedule and serve; null: no metrics',
+    ),
     perRooftop: flag
       .default(false)
       .describe('Metrics of every rooftop too: three series for each rooftop and stream'),
   }),
   webhooks: group({
-    publicUrl: url
-      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write only the address')
-      .transform((text) => text.replace(/\/+$/, ''))
-      .nullable()
-      .default(null)
-      .describe('Where the service reaches "forecourt serve"; /webhooks is added if it lacks it'),
+    publicUrl: orNull(
+      url
+        .refine((text) => !/[?#]/.test(text), 'has a ? or #: write only the address')
+        .transform((text) => text.replace(/\/+$/, '')),
+    ).describe('Where the service reaches "forecourt serve"; /webhooks is added if it lacks it'),
     authHeaderName: headerName.default('X-Forecourt-Token'),
-    authHeaderValue: headerValue
-      .nullable()
-      .default(null)
-      .describe('What every delivery has to carry in that header; take it from the environment'),
-    previousAuthHeaderValue: headerValue
-      .nullable()
-      .default(null)
-      .describe(
-        'Taken too, while the value is changed: until "webhooks apply" has set the new one',
-      ),
+    authHeaderValue: orNull(headerValue).describe(
+      'What every delivery has to carry in that header; take it from the environment',
+    ),
+    previousAuthHeaderValue: orNull(headerValue).describe(
+      'Taken too, while the value is changed: until "webhooks apply" has set the new one',
+    ),
     events: z
       .array(z.enum(['ON_COMPLETE', 'ON_EXPORT', 'ON_DRIVE_COMPLETED']))
       .default(['ON_COMPLETE', 'ON_EXPORT'])

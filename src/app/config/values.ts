@@ -18,11 +18,19 @@ export const flag = z.preprocess(
 export const whole = (min: number, max: number) => number(z.int().min(min).max(max))
 /** A number within bounds, perhaps with decimals. */
 export const amount = (min: number, max: number) => number(z.number().min(min).max(max))
+/** A setting that may be null, as it is where it is left out. */
+export const orNull = <S extends z.ZodType>(schema: S) => schema.nullable().default(null as never)
 /** Empty counts as left out: `${NAME:-}` gives it. */
-export const optionalText = z.string().min(1, 'is empty').nullable().default(null)
+export const optionalText = orNull(z.string().min(1, 'is empty'))
 /** A group of settings. If the file leaves it out, its settings have their defaults. */
 export const group = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject(shape).prefault({} as never)
+
+/** Adds the problem of a setting below `path` of what is checked. */
+export function reporter(context: z.RefinementCtx, ...path: readonly PropertyKey[]) {
+  return (setting: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [...path, setting], message })
+}
 
 export const url = z
   .string()
