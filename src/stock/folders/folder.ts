@@ -3,11 +3,10 @@ import type { BigIntStats } from 'node:fs'
 import { lstat, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorText, isCode } from '../../errors.ts'
-import { openOwnFile } from '../import/list-source.ts'
+import { readOwnFile } from '../import/list-source.ts'
 import { isTemporary, shownName } from './file-names.ts'
-import { FolderProblem } from './folder-problem.ts'
 import { folders, type Inbox } from './inbox.ts'
-import { type OwnFolders, openOwnFolders } from './own-folders.ts'
+import { FolderProblem, type OwnFolders, openOwnFolders } from './own-folders.ts'
 
 /** A file in a drop folder. */
 export interface SeenFile {
@@ -62,8 +61,8 @@ function adviceFor(cause: unknown): string {
 
 async function readId(path: string, shown: string): Promise<string> {
   for (;;) {
-    const found = uuid.exec(await readIdFile(path).catch(() => ''))
-    if (found) return found[0]
+    const found = await findId(path)
+    if (found !== null) return found
     const text = `Forecourt imports the stock lists of this folder. This file names it: leave it here.\n${randomUUID()}\n`
     await writeFile(path, text, { flag: 'wx' }).catch(async (error) => {
       if (!isCode(error, 'EEXIST')) throw error
@@ -72,19 +71,16 @@ async function readId(path: string, shown: string): Promise<string> {
   }
 }
 
-async function readIdFile(path: string): Promise<string> {
-  const handle = await openOwnFile(path)
-  try {
-    return await handle.readFile('latin1')
-  } finally {
-    await handle.close()
-  }
+/** null: there is no such file yet, or none with an id in it. */
+async function findId(path: string): Promise<string | null> {
+  const text = await readOwnFile(path).catch(() => Buffer.alloc(0))
+  return uuid.exec(text.toString('latin1'))?.[0] ?? null
 }
 
 /** Another process may be writing it at this moment; one without an id after that is damaged. */
 async function refuseDamaged(path: string, shown: string): Promise<void> {
   await new Promise((done) => setTimeout(done, 200))
-  if (uuid.test(await readIdFile(path).catch(() => ''))) return
+  if ((await findId(path)) !== null) return
   throw new FolderProblem(`${shown} is damaged: remove it while no process watches the folder.`)
 }
 

@@ -11,10 +11,9 @@ import { closedCheck, type ListCheck } from '../import/list-check.ts'
 import { FileChangedError, openSource } from '../import/list-source.ts'
 import type { ImportRequest, ImportServices, ListSource } from '../import/request.ts'
 import type { FileRecord } from './file-records.ts'
-import { type Inbox, refusedRequest } from './inbox.ts'
+import { type Inbox, type InboxServices, refusedRequest } from './inbox.ts'
 import type { OwnFolders } from './own-folders.ts'
 import { type FilePlan, type PlannedPart, planParts } from './plan-parts.ts'
-import type { InboxServices } from './services.ts'
 
 /** Thrown to undo an import whose part of the file another process has decided meanwhile. */
 class AlreadyDecided extends Error {}

@@ -1,6 +1,8 @@
 import { join, resolve } from 'node:path'
 import type { InboxConfig } from '../../app/config/inbox.ts'
 import type { Config, RooftopConfig } from '../../app/config/read.ts'
+import type { Log } from '../../log.ts'
+import type { ImportServices } from '../import/request.ts'
 import { valueKey } from '../import/row-filter.ts'
 import type { RefusedRequest } from '../refusal.ts'
 
@@ -31,6 +33,15 @@ export interface Inbox {
   readonly rooftopNamed: (cell: string) => RooftopConfig | undefined
   /** Rooftops that have a code of their own: each file should have rows of them. */
   readonly expected: readonly RooftopConfig[]
+}
+
+/** What a drop folder uses of the program. */
+export interface InboxServices extends Omit<ImportServices, 'beforeCommit'> {
+  readonly log: Log
+  /** No further file is taken. `signal` ends the import of the present one too. */
+  readonly stopping: AbortSignal
+  /** The time of this process, for names and reports. */
+  readonly now: () => Date
 }
 
 /** The folder of files that are being imported, and those of files that are done. */

@@ -1,6 +1,6 @@
 import type { Config } from '../../app/config/read.ts'
 import { errorText, UsageError } from '../../errors.ts'
-import { openOwnFile } from '../import/list-source.ts'
+import { readOwnFile } from '../import/list-source.ts'
 import { offeredDays, StockUploads } from '../upload/stock-uploads.ts'
 import type { FileOutcome } from './file-outcome.ts'
 import type { FileWork } from './import-file.ts'
@@ -43,15 +43,6 @@ export async function offerUpload(
       `${file.name} was not put into the console: ${errorText(error)}`,
     )
     return null
-  }
-}
-
-async function readOwnFile(path: string): Promise<Buffer> {
-  const handle = await openOwnFile(path)
-  try {
-    return await handle.readFile()
-  } finally {
-    await handle.close()
   }
 }
 

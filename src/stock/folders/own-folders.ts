@@ -2,8 +2,12 @@ import { constants } from 'node:fs'
 import { access, type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isCode } from '../../errors.ts'
-import { FolderProblem } from './folder-problem.ts'
 import { folders } from './inbox.ts'
+
+/** The folder cannot be used; the message says what to do. */
+export class FolderProblem extends Error {
+  override readonly name = 'FolderProblem'
+}
 
 /**
  * Where a drop folder and its three folders are, for every call that reads or writes them. On Linux these are paths of open folders:

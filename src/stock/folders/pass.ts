@@ -21,12 +21,10 @@ import {
 } from './file-records.ts'
 import type { FileResult } from './finish-file.ts'
 import { type OpenFolder, openFolder, readFolder } from './folder.ts'
-import { FolderProblem } from './folder-problem.ts'
 import { type FileWork, isTransient } from './import-file.ts'
-import type { Inbox } from './inbox.ts'
-import type { OwnFolders } from './own-folders.ts'
+import type { Inbox, InboxServices } from './inbox.ts'
+import { FolderProblem, type OwnFolders } from './own-folders.ts'
 import { isThere } from './place-file.ts'
-import type { InboxServices } from './services.ts'
 import { bringToEnd, isComplete, takeFile } from './take-file.ts'
 
 /** What one pass over drop folders did. */

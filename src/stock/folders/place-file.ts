@@ -31,26 +31,15 @@ export async function moveFile(from: string, to: string): Promise<void> {
 
 /** Follows a link at neither end. */
 async function copyNew(from: string, to: string): Promise<void> {
-  const source = await openOwnFile(from)
-  try {
-    const { mode } = await source.stat()
-    await writeFile(to, source.createReadStream({ autoClose: false }), {
-      flag: 'wx',
-      mode: mode & 0o777,
-      flush: true,
-    })
-  } finally {
-    await source.close()
-  }
+  await using source = await openOwnFile(from)
+  const { mode } = await source.stat()
+  const content = source.createReadStream({ autoClose: false })
+  await writeFile(to, content, { flag: 'wx', mode: mode & 0o777, flush: true })
 }
 
 async function sync(path: string): Promise<void> {
-  const handle = await open(path)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(path)
+  await handle.sync()
 }
 
 /** Writes a file that appears with all its content, and never through a link. */

@@ -5,8 +5,7 @@ import { type OpenList, openList, withFileName } from '../import/open-list.ts'
 import type { ImportRequest, ListSource } from '../import/request.ts'
 import { columnNamed, valueKey } from '../import/row-filter.ts'
 import type { NewUpload } from '../upload/stock-uploads.ts'
-import type { Inbox } from './inbox.ts'
-import type { InboxServices } from './services.ts'
+import type { Inbox, InboxServices } from './inbox.ts'
 
 /** The import of one rooftop's rows. */
 export type PlannedPart = Pick<ImportRequest, 'rooftop' | 'only'>

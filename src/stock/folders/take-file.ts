@@ -16,9 +16,9 @@ import {
 } from './file-records.ts'
 import { type FileResult, finishFile, takeBackGrown } from './finish-file.ts'
 import { joinPath, type SeenFile } from './folder.ts'
-import { FolderProblem } from './folder-problem.ts'
 import { type FileWork, importFile, isAboutFile, isTransient } from './import-file.ts'
 import { folders } from './inbox.ts'
+import { FolderProblem } from './own-folders.ts'
 import { isThere } from './place-file.ts'
 import type { FilePlan } from './plan-parts.ts'
 

@@ -1,9 +1,8 @@
 import { errorText } from '../../errors.ts'
 import { sleep } from '../../values/sleep.ts'
 import { isConnectionLoss } from '../../warehouse/db/connect.ts'
-import type { Inbox } from './inbox.ts'
+import type { Inbox, InboxServices } from './inbox.ts'
 import { joined, type PassReport, runPass } from './pass.ts'
-import type { InboxServices } from './services.ts'
 
 /** How often a pass that waits for files to settle checks them. */
 const checkMs = 500

@@ -91,6 +91,12 @@ export async function openOwnFile(path: string): Promise<FileHandle> {
   throw new Error(`not a file: ${path}`)
 }
 
+/** The whole of such a file. */
+export async function readOwnFile(path: string): Promise<Buffer> {
+  await using handle = await openOwnFile(path)
+  return await handle.readFile()
+}
+
 async function openFile(file: string): Promise<FileHandle> {
   try {
     const found = await stat(file)
