@@ -1,7 +1,7 @@
 import type { RememberedMapping } from './csv/map/column-mapping.ts'
 import { headerFingerprint } from './csv/map/header-name.ts'
 import { type Field, fields } from './csv/map/stock-fields.ts'
-import type { TypedRow } from './csv/map/typing/typed-row.ts'
+import type { StoredIssue, TypedRow } from './csv/map/typing/typed-row.ts'
 import type { CsvRecord, ProblemCode } from './csv/read/csv-file.ts'
 
 // The columns that Forecourt adds to a file, and how an import recognises them. Their names are stable.
@@ -138,9 +138,7 @@ const hiddenProblems: readonly ProblemCode[] = [
 
 /** The cell of `_problem` and `problem`: the code and the number of cells, `missing-cell:3`; empty where the cells show what is
  *  wrong. A row with it is accepted again only after its cells are completed or its error cell is emptied. */
-export function problemCell(
-  issues: readonly { readonly code: string; readonly severity: string; readonly hint: string }[],
-): string {
+export function problemCell(issues: readonly StoredIssue[]): string {
   const issue = issues.find(
     ({ code, severity }) => severity === 'error' && hiddenProblems.some((known) => known === code),
   )

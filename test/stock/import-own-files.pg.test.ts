@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ExportSubject } from '#src/stock/export/export.ts'
 import { runExport } from '#src/stock/export/export.ts'
-import type { ExportSubject } from '#src/stock/export/subject.ts'
 import { someOf } from '../support/cases.ts'
 import {
   aVehicle,

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { BusyError } from '#src/errors.ts'
+import type { ExportSubject } from '#src/stock/export/export.ts'
 import { runExport } from '#src/stock/export/export.ts'
-import type { ExportSubject } from '#src/stock/export/subject.ts'
 import type { ListRefused } from '#src/stock/refusal.ts'
 import {
   aVehicle,

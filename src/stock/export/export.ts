@@ -24,6 +24,8 @@ import {
   originalWidth,
   originalWithPrices,
   preambleCells,
+  type Records,
+  type TextPage,
 } from './original.ts'
 import { writeBytes, writeOpen, writeWhole } from './output.ts'
 import {
@@ -34,8 +36,13 @@ import {
   pricedUnits,
   priceStatus,
 } from './priced-unit.ts'
-import { readStoredFile } from './stored-file.ts'
-import type { ExportSubject } from './subject.ts'
+import { readStoredFile, type StoringRooftop } from './stored-file.ts'
+
+/** The data to export. */
+export type ExportSubject =
+  | { readonly is: 'list'; readonly rooftop: StoringRooftop; readonly all: boolean }
+  | { readonly is: 'original'; readonly rooftop: StoringRooftop; readonly importId: number }
+  | { readonly is: 'mart'; readonly name: string }
 
 /** `xlsx`: a workbook. */
 export type ExportFormat = 'csv' | 'xlsx' | 'parquet'
@@ -77,11 +84,6 @@ export async function writeExport(tx: Tx, request: ExportRequest): Promise<Expor
 }
 
 const writers = { csv: exportText, xlsx: exportWorkbook, parquet: exportParquet } as const
-
-interface Page {
-  readonly text: string
-  readonly rows: number
-}
 
 async function exportText({ db }: Tx, request: ExportRequest): Promise<Exported> {
   let rows = 0
@@ -125,7 +127,7 @@ async function exportWorkbook({ db }: Tx, request: ExportRequest): Promise<Expor
 async function pagesFor(
   db: Db,
   { subject, delimiter, raw }: ExportRequest,
-): Promise<AsyncIterable<Page>> {
+): Promise<AsyncIterable<TextPage>> {
   if (subject.is === 'original') {
     const { rooftop, importId } = subject
     const file = await readStoredFile(db, rooftop, importId)
@@ -138,10 +140,11 @@ async function pagesFor(
   return textPages(pricedList(db, { rooftopId: rooftop.id, all, raw }), style)
 }
 
-/** A page of records; the first one of an export is the header. */
-type Records = readonly (readonly string[])[]
-
-async function* textPages(pages: AsyncIterable<Records>, style: CsvStyle): AsyncGenerator<Page> {
+/** The first page of records is the header. */
+async function* textPages(
+  pages: AsyncIterable<Records>,
+  style: CsvStyle,
+): AsyncGenerator<TextPage> {
   let isHeader = true
   for await (const page of pages) {
     yield { text: csvText(page, style), rows: isHeader ? 0 : page.length }
@@ -251,10 +254,7 @@ type UnitRow = PricedUnit & Omit<StockRow, 'vin' | 'adcode'>
  * Yields the records of the priced list page by page, the header first. The dealer's other fields
  * (`extras`) are between the two groups of stable columns, so that the list can be imported again.
  */
-async function* pricedList(
-  db: Db,
-  options: ListOptions,
-): AsyncGenerator<readonly (readonly string[])[]> {
+async function* pricedList(db: Db, options: ListOptions): AsyncGenerator<Records> {
   const extras = await readExtraFields(db, options)
   yield [[...Object.keys(listColumns), ...extras.map(extraColumn), ...priceColumns]]
   const safe = options.raw ? (cell: string) => cell : escapeFormula

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { plainText } from '../csv/map/typing/plain-text.ts'
+import { errorTexts, issueText, type StoredIssue } from '../csv/map/typing/typed-row.ts'
 import { typeVin } from '../csv/map/typing/vehicle-keys.ts'
 import { readCells } from '../csv/read/read-cells.ts'
 import { type CsvStyle, csvText } from '../csv/write/csv-text.ts'
@@ -29,17 +30,19 @@ interface ImportRow extends PricedUnit {
   readonly row_status: 'accepted' | 'rejected' | 'collapsed' | 'skipped'
   /** null: the row has no unit, or its unit no longer exists. */
   readonly stock_no: string | null
-  readonly issues: readonly {
-    readonly severity: string
-    readonly column: string | null
-    readonly code: string
-    readonly hint: string
-  }[]
+  readonly issues: readonly StoredIssue[]
   readonly cells: readonly string[]
 }
 
-/** One page of an uploaded file with its prices. */
-type Records = readonly (readonly string[])[]
+/** A page of an export. */
+export type Records = readonly (readonly string[])[]
+
+/** A page as text. */
+export interface TextPage {
+  readonly text: string
+  /** Without the header. */
+  readonly rows: number
+}
 
 /**
  * The rows of an uploaded file with prices appended: every row once, in their order. Prices that an earlier
@@ -70,7 +73,7 @@ export async function* originalWithPrices(
   db: Db,
   file: StoredFile,
   options: OriginalOptions,
-): AsyncGenerator<{ readonly text: string; readonly rows: number }> {
+): AsyncGenerator<TextPage> {
   const style = fileStyle(file, options)
   yield { text: headText(file, style, options), rows: 0 }
   for await (const records of originalRecords(db, file, options))
@@ -162,20 +165,13 @@ function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): 
   return cellVin === null || cellVin === vin
 }
 
-/** The issues of a row as text; errors have their code. */
-function issueText({ issues }: ImportRow, severity: 'error' | 'info'): string {
-  return issues
-    .filter((issue) => issue.severity === severity)
-    .map(({ column, hint, code }) => {
-      const text = column === null ? hint : `${column}: ${hint}`
-      return severity === 'error' ? `${text} (${code})` : text
-    })
-    .join('; ')
-}
-
 function rowStatus(row: ImportRow, isOwn: boolean) {
-  if (row.row_status === 'rejected') return { status: 'rejected', message: issueText(row, 'error') }
-  if (row.row_status === 'skipped') return { status: 'skipped', message: issueText(row, 'info') }
+  if (row.row_status === 'rejected')
+    return { status: 'rejected', message: errorTexts(row.issues).join('; ') }
+  if (row.row_status === 'skipped') {
+    const reasons = row.issues.filter(({ severity }) => severity === 'info')
+    return { status: 'skipped', message: reasons.map(issueText).join('; ') }
+  }
   if (row.stock_no === null) return { status: 'unknown', message: 'its unit is unknown' }
   if (!isOwn)
     return { status: 'replaced', message: 'its stock number now belongs to another vehicle' }

@@ -31,10 +31,17 @@ export interface StoredFile {
   readonly fields: ReadonlyMap<number, string>
 }
 
+/** A rooftop whose stock is exported. */
+export interface StoringRooftop {
+  /** 0: no run has registered it yet, so it has no data. */
+  readonly id: number
+  readonly uid: string
+}
+
 /** Reads an import of the rooftop; UsageError if none has that number. */
 export async function readStoredFile(
   db: Db,
-  rooftop: { readonly id: number; readonly uid: string },
+  rooftop: StoringRooftop,
   importId: number,
 ): Promise<StoredFile> {
   const { rows } = await sql`
@@ -57,7 +64,7 @@ export async function readStoredFile(
 
 async function unknownImport(
   db: Db,
-  rooftop: { readonly id: number; readonly uid: string },
+  rooftop: StoringRooftop,
   importId: number,
 ): Promise<UsageError> {
   const { rows } = await sql<{ import_id: number; file_name: string }>`

@@ -8,7 +8,7 @@ import { errorText, UsageError } from '../../errors.ts'
 import { queryPages } from '../../warehouse/db/query-pages.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { ColumnMapping } from '../csv/map/column-mapping.ts'
-import type { CellIssue } from '../csv/map/typing/typed-row.ts'
+import { type CellIssue, errorTexts } from '../csv/map/typing/typed-row.ts'
 import { byteOrderMark, csvText, defaultStyle } from '../csv/write/csv-text.ts'
 import { escapeFormula } from '../csv/write/escape-formula.ts'
 import { placeholderNames, problemCell, rejectColumns } from '../own-columns.ts'
@@ -118,17 +118,13 @@ export async function* rejectsText(
 }
 
 function issuesText(
-  all: readonly CellIssue[],
+  issues: readonly CellIssue[],
   beyond: readonly string[],
   isDamaged: boolean,
 ): string {
-  const issues = all.filter(({ severity }) => severity === 'error')
-  const errors = issues.map(
-    ({ code, column, hint }) => `${column === null ? '' : `${column}: `}${hint} (${code})`,
-  )
   const rest = beyond.length === 0 ? [] : [`surplus cells: ${beyond.join(' | ')}`]
   const advice = isDamaged ? ['when its cells are right, empty this cell'] : []
-  return [...errors, ...rest, ...advice].join('; ')
+  return [...errorTexts(issues), ...rest, ...advice].join('; ')
 }
 
 interface StoredRow {

@@ -1,6 +1,6 @@
 import { fieldLabel } from '../csv/map/mapping-text.ts'
 import { type Field, fields, isStockField } from '../csv/map/stock-fields.ts'
-import type { CellIssue } from '../csv/map/typing/typed-row.ts'
+import { type CellIssue, issueText } from '../csv/map/typing/typed-row.ts'
 
 /** A field that a person can choose for a column. */
 interface FieldChoice {
@@ -31,6 +31,6 @@ export function plainField(field: Field): string {
 }
 
 /** What is wrong with a cell, a column or a list, in such words. */
-export function plainIssue({ column, hint }: Pick<CellIssue, 'column' | 'hint'>): string {
-  return plainWords(column === null ? hint : `${column}: ${hint}`)
+export function plainIssue(issue: Pick<CellIssue, 'column' | 'hint'>): string {
+  return plainWords(issueText(issue))
 }

@@ -1,5 +1,5 @@
+import type { ExportSubject } from '../../stock/export/export.ts'
 import { type ExportFormat, writeExport } from '../../stock/export/export.ts'
-import type { ExportSubject } from '../../stock/export/subject.ts'
 import type { WriteFile } from './downloads.ts'
 
 /** A file as `stock export` writes it. */

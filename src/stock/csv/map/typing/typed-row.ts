@@ -60,6 +60,20 @@ export interface CellIssue {
   readonly advice?: string
 }
 
+/** The parts of an issue that are stored with a row. */
+export type StoredIssue = Pick<CellIssue, 'code' | 'severity' | 'column' | 'hint'>
+
+/** What is wrong, after the column that it is about. */
+export function issueText({ column, hint }: Pick<CellIssue, 'column' | 'hint'>): string {
+  return column === null ? hint : `${column}: ${hint}`
+}
+
+/** The errors of a row as texts, each with its code. */
+export function errorTexts(issues: readonly StoredIssue[]): string[] {
+  const errors = issues.filter(({ severity }) => severity === 'error')
+  return errors.map((issue) => `${issueText(issue)} (${issue.code})`)
+}
+
 /** A typed cell: its value, null for none, and the issues found. */
 export interface Typed<Value> {
   readonly value: Value | null
