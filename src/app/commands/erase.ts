@@ -6,10 +6,12 @@ import { type FilesRemoved, removeErasedFiles } from '../../privacy/erase/erased
 import { type EvaluationName, isClean, type Receipt } from '../../privacy/erase/receipt.ts'
 import { requestedTerms, type Subject } from '../../privacy/erase/subject.ts'
 import { folders, listInboxes } from '../../stock/folders/inbox.ts'
+import { plural } from '../../values/text.ts'
 import { archiveFolder } from '../../web/archive/archive.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
+import { parseId } from './option-values.ts'
 import { requester } from './requester.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -67,11 +69,8 @@ function readSubject(config: Config, options: Record<string, unknown>): Subject 
     if (rooftop === null) return { kind, value }
     throw new UsageError(`--rooftop goes with --eval: --${kind} erases at every rooftop.`)
   }
-  const evalId = Number(value)
-  if (!Number.isSafeInteger(evalId) || evalId <= 0)
-    throw new UsageError(
-      `"${value}" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".`,
-    )
+  const problem = `"${value}" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".`
+  const evalId = parseId(value, problem)
   const rooftopUid = rooftop === null ? null : chooseRooftops(config, [rooftop])[0]!.uid
   return { kind, evalId, rooftopUid }
 }
@@ -244,10 +243,6 @@ function othersLine({ alsoCarriedBy, erasureId }: Receipt): string[] {
   return [
     `${erasureId === null ? 'It would leave' : 'Left as before:'} ${plural(count, 'other evaluation')} that ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${evaluationNames(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
   ]
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function evaluationNames(names: readonly EvaluationName[]): string {

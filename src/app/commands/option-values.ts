@@ -34,6 +34,13 @@ export function wholeNumberOption(
   )
 }
 
+/** An id of the warehouse or of the service. `problem`: what to say of any other text. */
+export function parseId(text: unknown, problem: string): number {
+  const id = Number(text)
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw new UsageError(problem)
+}
+
 /** The field delimiter that `--delimiter` names. */
 export function parseDelimiter(text: string): string {
   const delimiter = text === 'tab' || text === '\\t' ? '\t' : text

@@ -13,25 +13,20 @@ import { utcText } from '../../values/instant.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
+import { parseId } from './option-values.ts'
 import { runAndReport } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
 export const quarantine: RunCommand = async (session, options, [action, texts]) => {
-  const ids = (texts as string[]).map(parseId)
+  const ids = (texts as string[]).map((text) =>
+    parseId(text, `"${text}" is not a quarantine id: take it from "forecourt quarantine list".`),
+  )
   if (options['detach'] !== undefined && action !== 'retry')
     throw new UsageError(`--detach goes with retry: leave it out beside ${String(action)}.`)
   if (action === 'list') return await list(session)
   if (action === 'show') return await show(session, ids)
   return await retry(session, ids, options)
-}
-
-function parseId(text: string): number {
-  const id = Number(text)
-  if (Number.isSafeInteger(id) && id > 0) return id
-  throw new UsageError(
-    `"${text}" is not a quarantine id: take it from "forecourt quarantine list".`,
-  )
 }
 
 async function list(session: Session): Promise<number> {

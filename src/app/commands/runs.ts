@@ -17,7 +17,7 @@ import { matchRooftop, rooftopLabel } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
 import { runStatusNames } from './names.ts'
-import { parseDateOption, wholeNumberOption } from './option-values.ts'
+import { parseDateOption, parseId, wholeNumberOption } from './option-values.ts'
 import { countLines } from './run-report.ts'
 import { table } from './table.ts'
 
@@ -72,11 +72,8 @@ function runRow(run: RunSummary): (string | number)[] {
 }
 
 export const show: RunCommand = async (session, options, [text]) => {
-  const runId = Number(text)
-  if (!Number.isSafeInteger(runId) || runId <= 0)
-    throw new UsageError(
-      `"${String(text)}" is not the number of a run: "forecourt runs list" shows them.`,
-    )
+  const problem = `"${String(text)}" is not the number of a run: "forecourt runs list" shows them.`
+  const runId = parseId(text, problem)
   const { db } = await session.warehouse('read')
   const known = await readKnownRooftops(db)
   const chosen = await chooseKnown(known, options['rooftop'])

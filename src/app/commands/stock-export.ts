@@ -7,7 +7,7 @@ import { findRooftops } from '../../sync/run/rooftops.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
-import { parseDelimiter } from './option-values.ts'
+import { parseDelimiter, parseId } from './option-values.ts'
 
 /** `stock export`: below `stock`. */
 export const stockExport: RunCommand = async (session, options) => {
@@ -55,7 +55,13 @@ function readOptions(options: Record<string, unknown>): ExportOptions {
   const original = text('original')
   const wanted = {
     rooftop: text('rooftop'),
-    importId: original === null ? null : parseImportId(original),
+    importId:
+      original === null
+        ? null
+        : parseId(
+            original,
+            `--original ${original} is not a number of an import: "forecourt stock import" has printed it.`,
+          ),
     mart: text('mart')?.replace(/^mart\./, '') ?? null,
     all: flag('all'),
     out: text('out'),
@@ -97,14 +103,6 @@ function exportSubject(
   const whose = { id: rooftop!.id, uid: rooftop!.uid }
   if (importId !== null) return { is: 'original', rooftop: whose, importId }
   return { is: 'list', rooftop: whose, all }
-}
-
-function parseImportId(text: string): number {
-  const id = Number(text)
-  if (Number.isSafeInteger(id) && id > 0) return id
-  throw new UsageError(
-    `--original ${text} is not a number of an import: "forecourt stock import" has printed it.`,
-  )
 }
 
 function parseFormat(text: string): ExportFormat {

@@ -28,6 +28,7 @@ import {
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
+import { parseId } from './option-values.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
@@ -98,11 +99,8 @@ export const list: RunCommand = async (session, options) => {
 }
 
 export const remove: RunCommand = async (session, options, [text]) => {
-  const id = Number(text)
-  if (!Number.isSafeInteger(id) || id <= 0)
-    throw new UsageError(
-      `${String(text)} is not an id of a subscription: see "forecourt webhooks list".`,
-    )
+  const problem = `${String(text)} is not an id of a subscription: see "forecourt webhooks list".`
+  const id = parseId(text, problem)
   const results = await eachRooftop(session, options, async (context, rooftop) => {
     const { listed } = await listSubscriptions(context, rooftop)
     const found = listed.find((one) => one.id === id)

@@ -1,4 +1,3 @@
-import { UsageError } from '../../errors.ts'
 import { allStreams } from '../../streams/all.ts'
 import { evaluationRecords } from '../../streams/evaluations/evaluation-records.ts'
 import { type Provenance, readProvenance } from '../../sync/explain/provenance.ts'
@@ -7,15 +6,14 @@ import { findRooftops } from '../../sync/run/rooftops.ts'
 import { utcText } from '../../values/instant.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { RunCommand } from './command.ts'
+import { parseId } from './option-values.ts'
 import { wrap } from './wrap.ts'
 
 export const why: RunCommand = async (session, _options, [text]) => {
-  const evalId = Number(text)
-  if (!Number.isSafeInteger(evalId) || evalId <= 0) {
-    throw new UsageError(
-      `"${String(text)}" is not an EvalID: write the whole number, e.g. "forecourt why 12345".`,
-    )
-  }
+  const evalId = parseId(
+    text,
+    `"${String(text)}" is not an EvalID: write the whole number, e.g. "forecourt why 12345".`,
+  )
   const { db } = await session.warehouse('read')
   const { config } = session
   const now = await readSourceNow(db)
