@@ -18,12 +18,9 @@ export interface AlertStatus {
   readonly error: string | null
 }
 
-interface Facts {
+interface Facts extends Pick<AlertStatus, 'waiting' | 'notSent' | 'error'> {
   readonly target: string
   readonly sentAt: Date | null
-  readonly waiting: number
-  readonly notSent: number
-  readonly error: string | null
 }
 
 /** What to do about a receiver that does not get its messages. A process that runs keeps the address that it started with. */

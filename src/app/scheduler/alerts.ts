@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { shortKey } from '../../api/sources/key-advice.ts'
 import type { Context } from '../../context.ts'
@@ -307,7 +307,7 @@ function reasonKey({ cause, text, key }: Reason, uid: string): string {
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(causeWords(text)).digest('hex').slice(0, 12)
+  return hash('sha256', causeWords(text)).slice(0, 12)
 }
 
 const maxNamed = 5
