@@ -50,8 +50,7 @@ function addOptions(command: Command, operation: Operation): void {
   const isNeeded = service === 'appraisal'
   const about = isNeeded ? 'as which rooftop (default: the only one of the config)' : 'not needed'
   command.option('--rooftop <uid>', about)
-  if (file !== null)
-    command.option('--file <path>', `${file.description} (repeatable)`, collectFiles)
+  if (file !== null) command.option('--file <path>', `${file.description} (repeatable)`, addToList)
   if (effect !== 'read') command.option('--yes', `confirm: ${effects[effect].split(':')[0]}`)
   if (effect === 'bill')
     command.option(
@@ -63,11 +62,6 @@ function addOptions(command: Command, operation: Operation): void {
     command.option('--every <seconds>', `with --wait, default ${follow.everySeconds}`)
   }
   command.addHelpText('after', helpText(operation))
-}
-
-/** Commander shows a default, so there is none. */
-function collectFiles(path: string, before: readonly string[] | undefined): string[] {
-  return addToList(path, before ?? [])
 }
 
 function helpText({ source, status, statuses, region }: Operation): string {

@@ -40,7 +40,7 @@ export function repeatable(flags: string, description: string, byDefault: string
 }
 
 /** For repeatable options. */
-export function addToList(value: string, before: readonly string[]): string[] {
+export function addToList(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }
 

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { sql } from 'kysely'
-import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 import { allStreams } from '../../streams/all.ts'
@@ -78,7 +77,8 @@ export const demo: RunCommand = async (session, options) => {
       ...nextSteps(call, hasConfig, server !== null, questions[0]?.sample),
       ...consoleLines(call, link),
     ])
-    if (server !== null) await workUntilStopped(context)
+    // What the console starts, until Ctrl-C.
+    if (server !== null) await runWorker(context, { streams: allStreams, concurrency: 2 })
     return runExitCode(report)
   } finally {
     await sandbox.close()
@@ -101,11 +101,6 @@ async function freePort(wanted: number): Promise<number> {
   }
 }
 
-/** Works on what the console starts, until Ctrl-C. */
-async function workUntilStopped(context: Context): Promise<void> {
-  await runWorker(context, { streams: allStreams, concurrency: 2 })
-}
-
 function consoleLines(call: string, link: string | null): string[] {
   if (link === null) return []
   return [
@@ -126,16 +121,11 @@ async function demoConfig(sandbox: Sandbox, cwd: string, anchor: Date): Promise<
   )
 }
 
-interface Coverage {
-  readonly rooftop: string
-  readonly evaluations: number
-  readonly windows: number
-  readonly gaps: number
-  readonly overlaps: number
-  readonly quarantined: number
-}
+const columns = ['rooftop', 'evaluations', 'windows', 'gaps', 'overlaps', 'quarantined'] as const
 
-async function readDemoCoverage(warehouse: Warehouse, config: Config): Promise<Coverage[]> {
+type Coverage = Awaited<ReturnType<typeof readDemoCoverage>>[number]
+
+async function readDemoCoverage(warehouse: Warehouse, config: Config) {
   const rooftops = await registerRooftops(warehouse.db, config.rooftops)
   const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
   await recordVerification(warehouse.db, rooftops, found)
@@ -183,15 +173,8 @@ function summary(
     ...countNotes(report),
     '',
     ...table(
-      ['rooftop', 'evaluations', 'windows', 'gaps', 'overlaps', 'quarantined'],
-      coverage.map((row) => [
-        row.rooftop,
-        row.evaluations,
-        row.windows,
-        row.gaps,
-        row.overlaps,
-        row.quarantined,
-      ]),
+      columns,
+      coverage.map((row) => columns.map((name) => row[name])),
     ),
     ...questions.flatMap(({ question, sql, headings, rows }) => [
       '',

@@ -332,12 +332,8 @@ async function applyChanges(
 
 type Step =
   | { readonly does: 'create'; readonly wanted: WantedSubscription }
-  | {
-      readonly does: 'update'
-      readonly wanted: WantedSubscription
-      readonly listed: ListedSubscription
-    }
-  | { readonly does: 'delete'; readonly listed: ListedSubscription }
+  | ({ readonly does: 'update' } & SubscriptionPlan['update'][number])
+  | ({ readonly does: 'delete' } & SubscriptionPlan['remove'][number])
 
 /** Doubles go first, while we still know that they are ours; then nothing is taken away while something is missing. */
 function nextStep({ create, update, remove }: SubscriptionPlan): Step | null {
