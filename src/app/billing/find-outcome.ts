@@ -19,6 +19,7 @@ import {
   notFoundNote,
   type OpenCall,
   refsOfOtherCalls,
+  type SearchedCall,
   settleOpenCall,
 } from './open-calls.ts'
 import {
@@ -38,8 +39,6 @@ export type Finding =
   | { readonly outcome: 'committed'; readonly ref: string; readonly past: PastChecks }
   | { readonly outcome: 'released' }
   | { readonly outcome: 'open' }
-
-type SearchedCall = Omit<OpenCall, keyof AsyncDisposable>
 
 /** Reads the past checks once. */
 async function searchOnce(

@@ -7,14 +7,17 @@ import { type Db, dbOn } from '../../warehouse/db/transaction.ts'
 import { unlockCall } from './ledger.ts'
 import { listedKind, type UnknownCall } from './past-calls.ts'
 
-/** A call of unknown outcome whose process has ended; locked against other processes until it is disposed. */
-export interface OpenCall extends UnknownCall, AsyncDisposable {
+/** A call of unknown outcome that is searched among the past checks. */
+export interface SearchedCall extends UnknownCall {
   readonly callId: number
   readonly operation: string
   readonly kind: CheckKind
   readonly rooftopId: number
   readonly evalId: number
 }
+
+/** One whose process has ended; locked against other processes until it is disposed. */
+export type OpenCall = SearchedCall & AsyncDisposable
 
 /** Two calls with the same subject request the same. */
 interface CallSubject {
@@ -93,11 +96,8 @@ export async function ageOfCall(db: Db, callId: number): Promise<number> {
   return rows[0]!.age
 }
 
-async function readOpen(
-  db: Db,
-  callId: number,
-): Promise<Omit<OpenCall, 'kind' | keyof AsyncDisposable> | null> {
-  const { rows } = await sql<Omit<OpenCall, 'kind' | keyof AsyncDisposable>>`
+async function readOpen(db: Db, callId: number) {
+  const { rows } = await sql<Omit<SearchedCall, 'kind'>>`
     select call_id as "callId", operation, rooftop_id as "rooftopId", natural_key::bigint as "evalId",
       known_refs as "knownRefs", source_at as "sourceAt", ${ageMs} as "ageMs"
     from ops.billable_call where call_id = ${callId} and state = 'reserved'`.execute(db)
@@ -109,7 +109,14 @@ async function readOpen(
  *  is unique only within its vehicle, the warehouse adds the VIN as a prefix, which is removed here. */
 export async function refsOfOtherCalls(
   db: Db,
-  { callId, operation, kind, rooftopId, evalId, knownRefs }: NewCheckOf,
+  {
+    callId,
+    operation,
+    kind,
+    rooftopId,
+    evalId,
+    knownRefs,
+  }: Omit<SearchedCall, 'sourceAt' | 'ageMs'>,
   since: Date,
 ): Promise<Set<string>> {
   const { rows } = await sql<{ ref: string }>`
@@ -128,11 +135,6 @@ export async function refsOfOtherCalls(
     from other cross join own`.execute(db)
   return new Set(rows.map(({ ref }) => ref))
 }
-
-type NewCheckOf = Pick<
-  OpenCall,
-  'callId' | 'operation' | 'kind' | 'rooftopId' | 'evalId' | 'knownRefs'
->
 
 /** Notes in the ledger, for a person: nothing reads them. */
 export const notFoundNote = 'Not among the past checks: it was not billed.'

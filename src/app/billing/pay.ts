@@ -3,6 +3,7 @@ import { DeadlineExceeded } from '../../api/sources/http-exchange.ts'
 import type { ServiceAnswer } from '../../api/sources/service-client.ts'
 import { unknownOutcome, wasAccepted } from '../../api/sources/status-rules.ts'
 import { errorText, type Meaning, SyncError } from '../../errors.ts'
+import { givenCounts, writeCounts } from '../../streams/vehicle-checks/certificate-counts.ts'
 import {
   type BillableSubject,
   type BillingContext,
@@ -39,7 +40,6 @@ import {
   loadPast,
   readAnsweredCheck,
   storeAnswer,
-  storeCounts,
   warnNotLoaded,
 } from './store-answer.ts'
 
@@ -232,7 +232,7 @@ async function loadPaidCheck(
   call: Listed,
   answer: Answered,
 ): Promise<void> {
-  const { db } = billing
+  const { db, config } = billing
   const { operation, listed, before, callId } = call
   const { kind, evalId, rooftop } = listed
   try {
@@ -246,7 +246,9 @@ async function loadPaidCheck(
     if (check === undefined) throw new Error('the past checks do not show yet which one it made')
     const ref = buildCheckRef(check, vin)
     if (ref !== check.ref) await saveCheckRef(db, callId, ref)
-    if (kind === 'ppsr') await storeCounts(billing, rooftop, ref, answer.body)
+    // Only the answer of a search has counts, and the number of the certificate.
+    if (kind === 'ppsr')
+      await writeCounts(db, rooftop.groupId, ref, givenCounts(answer.body, config.wire.appraisal))
   } catch (error) {
     warnNotLoaded(billing, operation.name, error)
   }

@@ -3,23 +3,18 @@ import type { Operation } from '../../api/contract/operation.ts'
 import { textAt } from '../../api/contract/reading.ts'
 import { errorText } from '../../errors.ts'
 import { holdErasureLock, screenAnswer } from '../../privacy/screen/suppression.ts'
-import { givenCounts, writeCounts } from '../../streams/vehicle-checks/certificate-counts.ts'
 import { loadChecks } from '../../streams/vehicle-checks/load-checks.ts'
 import { relistReports } from '../../streams/vehicle-checks/make-due.ts'
 import { savePayloads } from '../../sync/records/load-records.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import { valueAt } from '../../values/json-path.ts'
-import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
-import type { BillingContext, PastChecks } from './billing-context.ts'
+import type { BillableSubject, BillingContext, PastChecks } from './billing-context.ts'
 import { type AnsweredCheck, listedKind } from './past-calls.ts'
 
 /** An answer that was paid for. */
-interface PaidAnswer {
-  readonly operation: Operation
-  readonly rooftop: RooftopRow | null
-  readonly naturalKey: string | null
+interface PaidAnswer extends Omit<BillableSubject, 'again'> {
   readonly text: string
   /** The source's time. */
   readonly at: Date
@@ -175,16 +170,6 @@ export function readAnsweredCheck(
     ? (textAt(body, ppsrCertificate.certificateNumber) ?? null)
     : null
   return { ref, certificateNumber }
-}
-
-/** Stores what only the answer of a search has: counts, and the number of the certificate. */
-export async function storeCounts(
-  { db, config }: BillingContext,
-  { groupId }: RooftopRow,
-  ref: string,
-  body: unknown,
-): Promise<void> {
-  await writeCounts(db, groupId, ref, givenCounts(body, config.wire.appraisal))
 }
 
 /** Logs that a paid check is not in the warehouse, and when it will be loaded. */
