@@ -1,21 +1,17 @@
 import { isCurrencyCode } from '../../../../values/currency-codes.ts'
 import {
-  type Digits,
   decimalText,
-  digitsIn,
-  inThousands,
   type NumberStyle,
-  type Reading,
   readQuantity,
+  thousandWords,
+  type WrittenNumber,
+  writtenDigits,
+  writtenNumber,
 } from './number.ts'
 import { type Finding, noValue, type Typed, typed, unreadable } from './typed-row.ts'
 
 /** An amount as written: its digits, and the currency in the cell. */
-interface AmountText {
-  readonly reading: Reading
-  readonly isNegative: boolean
-  /** 45k, 165 ألف */
-  readonly isThousands: boolean
+interface AmountText extends WrittenNumber {
   /** ISO 4217; null when the cell names none, or only a `$`. */
   readonly currency: string | null
 }
@@ -54,7 +50,6 @@ const currencyWords = new Map([
   ...names('THB', '฿'),
   ...names('PHP', '₱'),
 ])
-const thousand = new Set(['k', 'ألف', 'الف'])
 /** Words beside a price that do not change it. */
 const beside = new Set(
   names(
@@ -100,15 +95,10 @@ export function readAmount(text: string): AmountText | null {
     if (beside.has(word)) continue
     const named = findCurrency(word)
     if (named !== null) currency = named
-    else if (thousand.has(word)) isThousands = true
+    else if (thousandWords.has(word)) isThousands = true
     else return null
   }
-  return {
-    reading: isThousands ? inThousands(quantity.reading) : quantity.reading,
-    isNegative: quantity.isNegative,
-    isThousands,
-    currency,
-  }
+  return { ...writtenNumber(quantity, isThousands), currency }
 }
 
 /** Whether the currency has three decimals, as those of Kuwait, Bahrain and Oman do. */
@@ -121,8 +111,7 @@ export function typeMoney(text: string, style: NumberStyle): Typed<Money> {
   const amount = readAmount(text)
   if (!amount) return unreadable(text, 'an amount of money')
   if (amount.isNegative) return noValue(belowZero)
-  const digits = digitsIn(style, amount.reading)
-  const value = decimalText(amount.isThousands ? timesThousand(digits) : digits)
+  const value = decimalText(writtenDigits(amount, style))
   if (value === null) return noValue(tooLarge)
   return typed({ amount: value, currency: amount.currency })
 }
@@ -136,10 +125,4 @@ const tooLarge: Finding = {
   code: 'constraint-error',
   severity: 'error',
   hint: 'the amount has more than 12 digits: correct the cell or leave it empty',
-}
-
-/** 1.5k is 1500. */
-export function timesThousand({ whole, fraction }: Digits): Digits {
-  const moved = whole + fraction.slice(0, 3).padEnd(3, '0')
-  return { whole: moved.replace(/^0+(?=\d)/, ''), fraction: fraction.slice(3) }
 }

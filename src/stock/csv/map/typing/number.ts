@@ -1,7 +1,7 @@
 // Numbers as people write them. The column, not the cell, decides what a single `.` or `,` before three digits means.
 
 /** Digits of a number: `-12345` and `67` are -12345.67. No leading zeros, except a single one. */
-export interface Digits {
+interface Digits {
   readonly whole: string
   readonly fraction: string
 }
@@ -63,10 +63,6 @@ function readPlainNumber(text: string): Reading | null {
 }
 
 /** Reads digits with separators (no sign, no currency). null when they follow no style. */
-function readNumber(text: string): Reading | null {
-  return readPlainNumber(text) ?? readSeparated(text)
-}
-
 function readSeparated(text: string): Reading | null {
   const core = withoutSureGroups(text)
   if (core === null) return null
@@ -133,9 +129,36 @@ function toDigits(whole: string, fraction: string): Digits {
 }
 
 /** The reading of a number in thousands, `18.990k`: no one groups such a number with a point. */
-export function inThousands(reading: Reading): Reading {
+function inThousands(reading: Reading): Reading {
   if (reading.kind === 'certain' || reading.separator === ',') return reading
   return { kind: 'certain', digits: reading.decimal, shows: showsPoint }
+}
+
+/** A number as written in a cell. */
+export interface WrittenNumber {
+  readonly reading: Reading
+  readonly isNegative: boolean
+  /** 45k, 165 ألف */
+  readonly isThousands: boolean
+}
+
+/** Words for thousands behind a number. */
+export const thousandWords = new Set(['k', 'ألف', 'الف'])
+
+/** The number of a quantity whose words are read. */
+export function writtenNumber(
+  { reading, isNegative }: Quantity,
+  isThousands: boolean,
+): WrittenNumber {
+  return { reading: isThousands ? inThousands(reading) : reading, isNegative, isThousands }
+}
+
+/** Its digits in a column of that style; 1.5k is 1500. */
+export function writtenDigits({ reading, isThousands }: WrittenNumber, style: NumberStyle): Digits {
+  const { whole, fraction } = digitsIn(style, reading)
+  if (!isThousands) return { whole, fraction }
+  const moved = whole + fraction.slice(0, 3).padEnd(3, '0')
+  return { whole: moved.replace(/^0+(?=\d)/, ''), fraction: fraction.slice(3) }
 }
 
 /** Adds a cell's evidence to its column's. */
@@ -180,7 +203,8 @@ export function readQuantity(text: string): Quantity | null {
   const found = parts.exec(text)
   if (!found) return null
   const [before, core, after] = [found[1]!, found[2]!, found[3]!]
-  const reading = readNumber(before === '' ? core : withoutStop(before, core))
+  const digits = before === '' ? core : withoutStop(before, core)
+  const reading = readPlainNumber(digits) ?? readSeparated(digits)
   if (!reading) return null
   if (before === '' && after === '') return { reading, isNegative: false, words: noWords }
   return { reading, ...wordsAround(before, after) }

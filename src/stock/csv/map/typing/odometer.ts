@@ -1,12 +1,13 @@
 import { type DistanceUnit, findDistanceUnit } from '../../../../values/distance-unit.ts'
-import { belowZero, timesThousand } from './money.ts'
+import { belowZero } from './money.ts'
 import {
-  digitsIn,
-  inThousands,
   type NumberStyle,
-  type Reading,
   readQuantity,
   thousands,
+  thousandWords,
+  type WrittenNumber,
+  writtenDigits,
+  writtenNumber,
 } from './number.ts'
 import { noValue, type Typed, typed, unreadable } from './typed-row.ts'
 
@@ -19,10 +20,7 @@ interface Odometer {
 }
 
 /** A distance as written: its digits, and the unit in the cell. */
-interface DistanceText {
-  readonly reading: Reading
-  readonly isNegative: boolean
-  readonly isThousands: boolean
+interface DistanceText extends WrittenNumber {
   /** As the cell itself names it; null for none. */
   readonly unit: DistanceUnit | null
 }
@@ -31,7 +29,6 @@ const kmPerMile = 1.609344
 const greatest = 9_999_999
 /** Hardly a vehicle for sale has run more kilometres: it is a sum, or a typing error. */
 export const maxKm = 1_000_000
-const thousand = new Set(['k', 'ألف', 'الف'])
 const thousandKm = new Set(['tkm', 'tkms', 'kkm', 'kkms'])
 /** Words beside a reading that do not change it. */
 const beside = new Set(['approx', 'approximately', 'showing', 'indicated'])
@@ -45,16 +42,11 @@ export function readDistance(text: string): DistanceText | null {
   for (const word of quantity.words) {
     const named = findDistanceUnit(word)
     if (named !== null) unit = named
-    else if (thousand.has(word)) isThousands = true
+    else if (thousandWords.has(word)) isThousands = true
     else if (thousandKm.has(word)) [unit, isThousands] = ['km', true]
     else if (!beside.has(word)) return null
   }
-  return {
-    reading: isThousands ? inThousands(quantity.reading) : quantity.reading,
-    isNegative: quantity.isNegative,
-    isThousands,
-    unit,
-  }
+  return { ...writtenNumber(quantity, isThousands), unit }
 }
 
 /** Kilometres from a cell's plain text; the cell's own unit wins over the column's. */
@@ -66,8 +58,7 @@ export function typeOdometer(
   const distance = readDistance(text)
   if (!distance) return unreadable(text, 'an odometer reading')
   if (distance.isNegative) return noValue(belowZero)
-  const digits = digitsIn(style, distance.reading)
-  const { whole, fraction } = distance.isThousands ? timesThousand(digits) : digits
+  const { whole, fraction } = writtenDigits(distance, style)
   const reading = Math.round(Number(`${whole}.${fraction || '0'}`))
   if (reading > greatest)
     return noValue({
