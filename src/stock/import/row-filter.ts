@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { headerKey } from '../csv/map/header-name.ts'
-import type { CsvFile, CsvRecord } from '../csv/read/csv-file.ts'
+import { type CsvFile, type CsvRecord, withBatches } from '../csv/read/csv-file.ts'
 
 /** The rows of a file whose cell of one column has one of these values. */
 export interface RowFilter {
@@ -48,13 +48,7 @@ export function onlyRows<File extends CsvFile>(
       ? problem !== undefined && !problem.repaired
       : wanted.has(valueKey(cell))
   }
-  return {
-    ...csv,
-    get encoding() {
-      return csv.encoding
-    },
-    batches: filtered(csv.batches, isWanted),
-  }
+  return withBatches(csv, filtered(csv.batches, isWanted))
 }
 
 async function* filtered(

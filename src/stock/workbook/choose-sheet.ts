@@ -2,6 +2,7 @@ import { plainText } from '../csv/map/typing/plain-text.ts'
 import { isSoldTitle } from '../csv/map/typing/sold-words.ts'
 import { wordTests } from '../csv/map/vehicle-words.ts'
 import { CsvFileError, type CsvWarning } from '../csv/read/csv-file.ts'
+import { hasKnownNames } from '../csv/read/layout.ts'
 import { saveAsCsv } from './limits.ts'
 import type { SheetRow } from './sheet-rows.ts'
 import type { SheetPart } from './workbook-parts.ts'
@@ -102,7 +103,7 @@ async function sheetsWithList(
   const [named, tables, headers]: [SheetPart[], SheetPart[], string[]] = [[], [], []]
   for (const sheet of sheets) {
     const rows = await firstRows(rowsOf(sheet), searchedRows)
-    const header = rows.find((row) => isHeader(row, isKnownName))
+    const header = rows.find(({ cells }) => hasKnownNames(cells, isKnownName))
     if (header !== undefined) {
       named.push(sheet)
       headers.push(rowKey(header.cells))
@@ -111,10 +112,6 @@ async function sheetsWithList(
   }
   const isNamed = named.length > 0
   return { sheets: isNamed ? named : tables, isNamed, headers }
-}
-
-function isHeader({ cells }: SheetRow, isKnownName: (name: string) => boolean): boolean {
-  return cells.filter(isKnownName).length >= 3
 }
 
 /** The form in which headers of sheets are compared. */
@@ -169,7 +166,7 @@ export async function unreadSheets(
 
 /** Rows below a known header with half of its cells, or with a VIN, or with a make and a number of four digits. */
 function countVehicles(rows: readonly SheetRow[], isKnownName: (name: string) => boolean): number {
-  const header = rows.findIndex((row) => isHeader(row, isKnownName))
+  const header = rows.findIndex(({ cells }) => hasKnownNames(cells, isKnownName))
   const least = header < 0 ? Infinity : Math.max(3, countFilled(rows[header]!.cells) / 2)
   return rows.filter(({ cells }, at) => {
     if (at > header && countFilled(cells) >= least) return true

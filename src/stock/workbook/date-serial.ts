@@ -1,14 +1,14 @@
 /** The calendar of a workbook: day 0 is 30 December 1899, or 1 January 1904 on old Macs. */
 export type Epoch = 1900 | 1904
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 const daySeconds = 86_400
-const firstDays: Readonly<Record<Epoch, number>> = {
+export const firstDays: Readonly<Record<Epoch, number>> = {
   1900: Date.UTC(1899, 11, 30),
   1904: Date.UTC(1904, 0, 1),
 }
 /** 31 December 9999. */
-const lastSerial: Readonly<Record<Epoch, number>> = { 1900: 2_958_465, 1904: 2_957_003 }
+export const lastSerial: Readonly<Record<Epoch, number>> = { 1900: 2_958_465, 1904: 2_957_003 }
 
 /** A serial number as a day and a time of day. */
 export interface SerialParts {

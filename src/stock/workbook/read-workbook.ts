@@ -7,7 +7,7 @@ import {
   type CsvWarning,
   type Dialect,
 } from '../csv/read/csv-file.ts'
-import { findLayout, type Layout } from '../csv/read/layout.ts'
+import { findLayout, hasKnownNames, type Layout } from '../csv/read/layout.ts'
 import { withRepeatedHeader } from '../csv/read/repeated-header.ts'
 import { csvText, defaultStyle } from '../csv/write/csv-text.ts'
 import { chooseSheets, rowKey, unreadSheets } from './choose-sheet.ts'
@@ -55,7 +55,7 @@ export async function readWorkbook(
   // Of several sheets that are read as one list, the first one's.
   const onHidden = (part: SheetPart) => (column: number) =>
     void (part === chosen[0] && hidden.add(column))
-  const isHeader = ({ cells }: SheetRow) => cells.filter(isKnownName).length >= 3
+  const isHeader = ({ cells }: SheetRow) => hasKnownNames(cells, isKnownName)
   return await openTable(
     joined.rows(
       (part) => rowsOf(part, { onMerged: merged.note, onHidden: onHidden(part) }),

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { ZipFile } from 'yazl'
 import { UsageError } from '../../errors.ts'
+import { dayMs, firstDays, lastSerial } from './date-serial.ts'
 import { columnName } from './sheet-rows.ts'
 
 /** How the cells of a column are written. A cell that does not fit is written as text. */
@@ -191,11 +192,8 @@ const styles = `<styleSheet xmlns="${main}"><numFmts count="2"><numFmt numFmtId=
 
 const day = /^(\d{4})-(\d{2})-(\d{2})$/
 const instant = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2}(?:\.\d+)?)(Z|[+-]\d{2}(?::?\d{2})?)?$/
-const dayMs = 86_400_000
-const firstDay = Date.UTC(1899, 11, 30)
 /** 1 March 1900: before it the calendar of Excel is another one. */
 const firstCertain = 61
-const lastSerial = 2_958_465
 
 /** More characters are more digits than Excel has, or zeros. */
 const longestNumber = 40
@@ -211,8 +209,8 @@ function numberText(text: string): string | null {
 function serialNumber(text: string): string | null {
   const parts = instant.exec(text)
   const date = parts ? `${parts[1]}T${parts[2]}${isoZone(parts[3])}` : day.test(text) ? text : ''
-  const serial = (new Date(date).getTime() - firstDay) / dayMs
-  if (!(serial >= firstCertain && serial < lastSerial + 1)) return null
+  const serial = (new Date(date).getTime() - firstDays[1900]) / dayMs
+  if (!(serial >= firstCertain && serial < lastSerial[1900] + 1)) return null
   // 29 February of a common year would become 1 March.
   if (!parts && new Date(date).toISOString().slice(0, 10) !== text) return null
   return String(Number(serial.toFixed(9)))

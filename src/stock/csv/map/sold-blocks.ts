@@ -1,4 +1,4 @@
-import type { CsvFile, CsvRecord } from '../read/csv-file.ts'
+import { type CsvFile, type CsvRecord, withBatches } from '../read/csv-file.ts'
 import { plainText } from './typing/plain-text.ts'
 import { isSoldTitle } from './typing/sold-words.ts'
 import { isPageLine, isSummaryLabel } from './typing/summary-words.ts'
@@ -6,14 +6,7 @@ import { wordTests } from './vehicle-words.ts'
 
 /** The same file with the rows below a title such as SOLD marked, up to the next title. */
 export function withSoldBlocks<File extends CsvFile>(csv: File): File {
-  if (csv.width < 3) return csv
-  return {
-    ...csv,
-    get encoding() {
-      return csv.encoding
-    },
-    batches: marked(csv),
-  }
+  return csv.width < 3 ? csv : withBatches(csv, marked(csv))
 }
 
 async function* marked({ batches, preamble }: CsvFile): AsyncGenerator<readonly CsvRecord[]> {

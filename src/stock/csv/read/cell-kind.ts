@@ -12,19 +12,14 @@ export function cellKind(cell: string): CellKind {
   const text = cell.trim()
   if (text === '') return 'empty'
   if (text.length > 40) return url.test(text) ? 'url' : 'text'
-  if (!/\d/.test(text)) return wordOrText(text)
   const western = text.replace(/[\u0660-\u0669\u06f0-\u06f9]/g, '0')
+  if (!/\d/.test(western))
+    return url.test(text) ? 'url' : text.split(/\s+/).length <= 3 ? 'word' : 'text'
   if (date.test(western)) return 'date'
   if (time.test(western)) return 'time'
   if (number.test(western)) return 'number'
   if (url.test(text)) return 'url'
   return /\s/.test(text) ? 'text' : 'code'
-}
-
-function wordOrText(text: string): CellKind {
-  if (/[\u0660-\u0669\u06f0-\u06f9]/.test(text))
-    return cellKind(text.replace(/[\u0660-\u0669\u06f0-\u06f9]/g, '0'))
-  return url.test(text) ? 'url' : text.split(/\s+/).length <= 3 ? 'word' : 'text'
 }
 
 /** Kinds that are typical for values and never for column names. */

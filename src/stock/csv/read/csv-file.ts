@@ -150,6 +150,17 @@ export interface CsvFile {
   close(): Promise<void>
 }
 
+/** The same file with other records; its encoding is still that of the bytes read so far. */
+export function withBatches<File extends CsvFile>(csv: File, batches: CsvFile['batches']): File {
+  return {
+    ...csv,
+    get encoding() {
+      return csv.encoding
+    },
+    batches,
+  }
+}
+
 /** Where in a workbook or an archive a list is. */
 interface ListOrigin {
   /** null: the list is a text file. */

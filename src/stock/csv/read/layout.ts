@@ -56,7 +56,7 @@ function findStart(
   isKnownName: (name: string) => boolean,
 ): number {
   const top = records.slice(0, headerSearchRows)
-  const known = top.findIndex(({ cells }) => cells.filter(isKnownName).length >= 3)
+  const known = top.findIndex(({ cells }) => hasKnownNames(cells, isKnownName))
   if (known >= 0) return known
   const start = top.findIndex(
     ({ cells }) => countFilled(cells) >= Math.max(Math.min(2, width), width / 2),
@@ -64,11 +64,20 @@ function findStart(
   return Math.max(0, start)
 }
 
+/** Whether a row has three or more names that stock lists have. */
+export function hasKnownNames(
+  cells: readonly string[],
+  isKnownName: (name: string) => boolean,
+): boolean {
+  return cells.filter(isKnownName).length >= 3
+}
+
 function firstLongRow(records: readonly CsvRecord[], width: number): number {
-  const top = records.slice(0, headerSearchRows)
-  const isTitle = ({ cells }: CsvRecord) => cells.length <= width / 2 && cells.length < width
-  if (!top.some((record) => countFilled(record.cells) > 0 && !isTitle(record))) return 0
-  return top.findIndex((record) => countFilled(record.cells) > 0 && !isTitle(record))
+  const isTitle = (cells: readonly string[]) => cells.length <= width / 2 && cells.length < width
+  const first = records
+    .slice(0, headerSearchRows)
+    .findIndex(({ cells }) => countFilled(cells) > 0 && !isTitle(cells))
+  return Math.max(0, first)
 }
 
 /** How many rows from `start` on are header rows: 0 to 3. */
@@ -81,8 +90,8 @@ function headerRowsAt(
   const first = records[start]
   if (!first || countFilled(first.cells) === 0) return 0
   const body = (from: number) => filled(records.slice(from))
-  const isKnown = first.cells.filter(isKnownName).length >= 3
-  if (!isKnown && !isHeader(first.cells, body(start + 1), width)) return 0
+  if (!hasKnownNames(first.cells, isKnownName) && !isHeader(first.cells, body(start + 1), width))
+    return 0
   for (let rows = 1; rows < 3; rows += 1) {
     const next = records[start + rows]
     if (!next || !continuesHeader(next.cells, first.cells, body(start + rows + 1))) return rows
@@ -173,13 +182,11 @@ function findHeader(rows: readonly CsvRecord[], width: number, kindCounts: KindC
   const ragged = rowNames.some(
     (row) =>
       row.slice(width).some((name) => name.trim() !== '') ||
-      kindCounts.columns.slice(row.length).some(holdsValues),
+      kindCounts.columns
+        .slice(row.length)
+        .some((kinds) => kinds.keys().some((kind) => kind !== 'empty')),
   )
   return { line: rows[0]!.line, rows: rows.length, names, rowNames, ragged }
-}
-
-function holdsValues(kinds: ReadonlyMap<CellKind, number>): boolean {
-  return [...kinds.keys()].some((kind) => kind !== 'empty')
 }
 
 /** Names for `width` columns: surplus empty names are dropped, missing ones are empty. */
