@@ -133,13 +133,11 @@ export function assertSure(mapping: Mapping): void {
 function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const filled = (cells: readonly string[]) => cells.filter((cell) => cell.trim() !== '').length
   const most = rows.reduce((all, cells) => Math.max(all, filled(cells)), 0)
+  const isTotal = (cells: readonly string[]) =>
+    cells.some((cell) => isSummaryLabel(plainText(cell)))
   return rows.filter(
     (cells) => filled(cells) * 3 > most && !(filled(cells) * 4 < most * 3 && isTotal(cells)),
   )
-}
-
-function isTotal(cells: readonly string[]): boolean {
-  return cells.some((cell) => isSummaryLabel(plainText(cell)))
 }
 
 /** Adds the file's name to a CsvFileError. */

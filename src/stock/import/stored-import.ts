@@ -126,14 +126,10 @@ export async function finishImport(
   { encoding, warnings, corrects }: Pick<TypedList, 'encoding' | 'warnings' | 'corrects'>,
   counts: RowCounts & UnitCounts,
 ): Promise<void> {
-  const { records, accepted, rejected, collapsed, skipped } = counts
-  const { added, updated, unchanged, removed, reappeared } = counts
   await db
     .updateTable('core.stock_import')
     .set({
-      ...{ encoding: encoding.name, warnings: jsonText(warnings) },
-      ...{ records, accepted, rejected, collapsed, skipped },
-      ...{ added, updated, unchanged, removed, reappeared },
+      ...{ encoding: encoding.name, warnings: jsonText(warnings), ...counts },
       dialect: sql`dialect || jsonb_strip_nulls(jsonb_build_object('corrects', ${corrects}::bigint))`,
     })
     .where('import_id', '=', importId)

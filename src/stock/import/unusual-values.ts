@@ -9,22 +9,16 @@ import {
 } from './request.ts'
 import type { Staging } from './stage.ts'
 
-/** The number columns of a list. */
-const columns = [
-  'model_year',
-  'odometer_km',
-  'asking_price',
-  'cost',
-] as const satisfies readonly FigureColumn[]
-
 const amounts: ReadonlySet<FigureColumn> = new Set(['asking_price', 'cost'])
 
+/** The number columns of a list, and what people call them. */
 export const figureNames = {
   model_year: 'year',
   odometer_km: 'odometer',
   asking_price: 'asking price',
   cost: 'cost',
 } as const satisfies Record<FigureColumn, string>
+const columns = Object.keys(figureNames) as FigureColumn[]
 
 /** The figures of each number column that the list, or the stock, has a value of. */
 export async function readFigures(

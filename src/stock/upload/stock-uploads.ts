@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { RooftopConfig } from '../../app/config/read.ts'
 import { BusyError, UsageError } from '../../errors.ts'
@@ -42,7 +42,8 @@ export interface NewUpload extends Pick<UploadOptions, 'mode'> {
   readonly corrects?: number
 }
 
-interface UploadRow {
+/** A list as it is stored. */
+export interface UploadRow {
   readonly rooftopId: number
   readonly rooftop: string
   readonly fileName: string
@@ -51,6 +52,7 @@ interface UploadRow {
   readonly options: UploadOptions
   readonly result: ListCheck | null
   readonly newest: number
+  /** null: it waits. */
   readonly importId: number | null
   readonly corrects: number | null
 }
@@ -88,7 +90,7 @@ export class StockUploads {
 
   async #store(list: NewUpload): Promise<string> {
     const { rooftop, email, fileName, content, mode, sheet = null, corrects, inboxFileId } = list
-    const digest = sha256(content)
+    const digest = hash('sha256', content, 'buffer')
     const check = list.checked?.sha256.equals(digest) ? list.checked.check : null
     const { db, pool } = this.#services.warehouse
     await sql`delete from ops.stock_upload where ends_at <= now() and import_id is null`.execute(db)
@@ -299,11 +301,6 @@ function confirmGuards(
         `Nothing was imported: to confirm what the list would do to ${plural(count, 'car')}, type ${count}.`,
       )
   return Object.fromEntries(guards.map(({ is }) => [guardKinds[is].allows, true]))
-}
-
-/** The digest under which a list is known. */
-function sha256(content: Buffer): Buffer {
-  return createHash('sha256').update(content).digest()
 }
 
 function tooLong(importId: number): UsageError {

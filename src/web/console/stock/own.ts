@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Config, RooftopConfig } from '../../../app/config/read.ts'
-import type { ListCheck } from '../../../stock/import/list-check.ts'
 import type { RowCounts, UnitCounts } from '../../../stock/import/request.ts'
-import { StockUploads, type UploadOptions } from '../../../stock/upload/stock-uploads.ts'
+import { StockUploads, type UploadRow } from '../../../stock/upload/stock-uploads.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import type { Person } from '../access/people.ts'
 import { martSchema } from '../access/scope.ts'
@@ -25,24 +24,16 @@ export function personRooftop({ config, person }: ActionRequest, uid: string): R
 }
 
 /** A list that a person uploaded. */
-export interface Upload {
+export interface Upload extends Omit<UploadRow, 'sha256' | 'content' | 'corrects'> {
   readonly id: string
-  readonly rooftopId: number
   readonly uid: string
-  readonly rooftop: string
   readonly zone: string
   readonly email: string
-  readonly fileName: string
   readonly bytes: number
-  readonly options: UploadOptions
-  readonly result: ListCheck | null
   /** The newest import when it was checked; 0: none. */
   readonly checkedAgainst: number
-  readonly newest: number
   readonly madeAt: Date
   readonly endsAt: Date
-  /** null: it waits. */
-  readonly importId: number | null
 }
 
 /** An upload of the person's rooftops. null: there is none, or it has expired. An action reads as the program, a page as the person. */
