@@ -33,17 +33,19 @@ export interface Candidate {
   readonly evidence: readonly string[]
 }
 
+/** What is known of the columns besides headers and values. */
+export interface SampleOptions {
+  /** Each row of a header of several rows; `names` are their joined texts. */
+  readonly headerRows?: readonly (readonly string[])[]
+  /** Columns, from 0, that the workbook hides: where a visible column may hold the same field, it does. */
+  readonly hiddenColumns?: readonly number[]
+}
+
 /** Turns the rows of the sample into columns. Cells that a short row lacks count as empty. */
 export function sampleColumns(
   names: readonly string[] | null,
   rows: readonly (readonly string[])[],
-  {
-    headerRows = [],
-    hiddenColumns = [],
-  }: {
-    readonly headerRows?: readonly (readonly string[])[]
-    readonly hiddenColumns?: readonly number[]
-  },
+  { headerRows = [], hiddenColumns = [] }: SampleOptions,
 ): SampleColumn[] {
   const width = names?.length ?? rows.reduce((most, row) => Math.max(most, row.length), 0)
   return Array.from({ length: width }, (_, index) => {
@@ -67,11 +69,9 @@ export function cellSamples({ cells }: Pick<SampleColumn, 'cells'>, most = 3): s
   return [...found]
 }
 
-type NamedColumn = Pick<SampleColumn, 'header' | 'index'>
-
 /** The name of a column in `--map`: its header, or `#3` where no column or several have that header. */
 export function columnName(
-  column: NamedColumn,
+  column: Pick<SampleColumn, 'header' | 'index'>,
   all: readonly Pick<SampleColumn, 'header'>[],
 ): string {
   const { header } = column

@@ -71,6 +71,11 @@ export function profileColumn(cells: readonly string[]): ColumnProfile {
   }
 }
 
+/** Whether it has values, or the list has no rows that could show any. */
+export function mayBeFilled({ filled, cells }: ColumnProfile): boolean {
+  return filled > 0 || cells === 0
+}
+
 /** Whether enough cells are filled: a few cells of a long column prove nothing. */
 export function isWellFilled({ filled, cells }: ColumnProfile): boolean {
   return filled * 2 >= cells ? filled > 0 : filled >= 3 && filled * 10 >= cells

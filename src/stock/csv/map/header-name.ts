@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isCurrencyCode } from '../../../values/currency-codes.ts'
 
 /** The unit and currency in a header: `Mileage (km)`, `Price AED`, `Cost ex GST`. */
@@ -95,10 +95,7 @@ export function withoutAccents(text: string): string {
 
 /** Reads a header: its lookup key, unit and currency. */
 export function readHeader(text: string): HeaderName {
-  const evidence: { unit: 'km' | 'mi' | null; currency: string | null } = {
-    unit: null,
-    currency: null,
-  }
+  const evidence: Found = { unit: null, currency: null }
   const name = folded(text).replace(qualifiers, (whole, inner: string) =>
     takeQualifier(inner.toLowerCase(), evidence) ? ' ' : whole,
   )
@@ -113,7 +110,8 @@ export function readHeader(text: string): HeaderName {
   }
 }
 
-type Found = { unit: 'km' | 'mi' | null; currency: string | null }
+/** While the header is read. */
+type Found = { -readonly [Key in keyof HeaderEvidence]: HeaderEvidence[Key] }
 
 function takeQualifier(inner: string, found: Found): boolean {
   const words = inner.split(/[^\p{L}\p{N}$£€]+/u).filter(Boolean)
@@ -177,5 +175,5 @@ function isSuffix(word: string): boolean {
  */
 export function headerFingerprint(names: readonly string[] | null, width: number): string {
   const shape = names === null ? { columns: width } : names.map(headerKey)
-  return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
+  return hash('sha256', JSON.stringify(shape))
 }

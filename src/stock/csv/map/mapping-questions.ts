@@ -1,6 +1,6 @@
 import { amountIn, type Candidate, columnName, type SampleColumn } from './candidates.ts'
 import type { ColumnMapping, Mapping, MappingQuestion, MissingField } from './column-mapping.ts'
-import { isWellFilled } from './column-profile.ts'
+import { isWellFilled, mayBeFilled } from './column-profile.ts'
 import type { Overrides } from './overrides.ts'
 import { type Field, isStockField, isVital, type VitalField } from './stock-fields.ts'
 import { isSaleTrace } from './typing/sold-words.ts'
@@ -53,7 +53,7 @@ function contradicted({
   overrides,
   absent,
 }: Proposal): MappingQuestion[] {
-  const filled = columns.filter(({ index }) => isFilled(sample[index]!))
+  const filled = columns.filter(({ index }) => mayBeFilled(sample[index]!.profile))
   const used = new Set<Field | null>([...filled.map(({ field }) => field), ...absent])
   return candidates
     .filter(({ column, field, confidence, isPlainName, source }) => {
@@ -61,7 +61,7 @@ function contradicted({
       if (!isOpen || source !== 'header' || !isStockField(field) || used.has(field)) return false
       const hasDigits = isVital(field) && sample[column]!.profile.share.digits >= 0.3
       const isQuestion = isPlainName || hasDigits || confidence >= minConfidence
-      return isQuestion && confidence < certainConfidence && isFilled(sample[column]!)
+      return isQuestion && confidence < certainConfidence && mayBeFilled(sample[column]!.profile)
     })
     .map(({ column, field, evidence }) =>
       withOutcome(field, lowConfidence(field, sample[column]!, sample, evidence)),
@@ -78,10 +78,6 @@ function withOutcome(field: Field, doubt: MappingQuestion): MappingQuestion {
 /** Whether it holds no field, or one that is stored as text and that its header does not name. */
 function isFree({ field, source }: ColumnMapping): boolean {
   return field === null || (source === 'values' && !isStockField(field))
-}
-
-function isFilled({ profile }: SampleColumn): boolean {
-  return profile.filled > 0 || profile.cells === 0
 }
 
 /** Columns whose values fit a vital field that no column fills, the likeliest first; each column is proposed for one field. Of a mapping that

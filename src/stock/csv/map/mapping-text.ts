@@ -1,6 +1,6 @@
 import type { ColumnMapping, Mapping, MappingQuestion, MissingField } from './column-mapping.ts'
 import { type Field, isStockField, vitalFields } from './stock-fields.ts'
-import { findYearTitle } from './title-year.ts'
+import { findYearTitle } from './typing/description.ts'
 
 /** What people of the trade call the fields whose own name is a word of this program. */
 const names: Readonly<Partial<Record<Field, string>>> = {

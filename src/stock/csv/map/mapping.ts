@@ -6,24 +6,22 @@ import {
   columnName,
   findCandidates,
   type SampleColumn,
+  type SampleOptions,
   sampleColumns,
 } from './candidates.ts'
 import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './column-mapping.ts'
+import { mayBeFilled } from './column-profile.ts'
 import { headerFingerprint } from './header-name.ts'
 import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
 import { noOverrides, type Overrides, readingName, splitReading } from './overrides.ts'
 import { type Field, fields, vitalFields } from './stock-fields.ts'
-import { findYearTitle } from './title-year.ts'
+import { findYearTitle } from './typing/description.ts'
 import { usualCurrency } from './typing/money.ts'
 
 /** What is known besides headers and values. */
-export interface MappingOptions {
+export interface MappingOptions extends SampleOptions {
   readonly overrides?: Overrides
   readonly remembered?: RememberedMapping | null
-  /** Each row of a header of several rows; `names` are their joined texts. */
-  readonly headerRows?: readonly (readonly string[])[]
-  /** Columns, from 0, that the workbook hides: where a visible column may hold the same field, it does. */
-  readonly hiddenColumns?: readonly number[]
   /** The lines above the header: they may name the unit of the odometer, and the currency of the prices. */
   readonly titles?: readonly string[]
 }
@@ -139,9 +137,10 @@ function knownChoices(
   absent: ReadonlySet<Field>,
 ): Choices {
   const named = new Set([...overrides.columns.values(), ...absent])
-  const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
+  const { columns, readings } = remembered ?? noOverrides
+  const before = new Map([...columns].filter(([, field]) => !named.has(field)))
   return new Map([
-    ...chosenFields({ columns: before, readings: remembered?.readings }, 'remembered'),
+    ...chosenFields({ columns: before, readings }, 'remembered'),
     ...chosenFields(overrides, 'override'),
   ])
 }
@@ -152,14 +151,11 @@ const confirmations = {
 } as const
 
 function chosenFields(
-  known: {
-    readonly columns: Iterable<readonly [number, Field]>
-    readonly readings: Overrides['readings'] | undefined
-  },
+  known: Pick<Overrides, 'columns' | 'readings'>,
   source: keyof typeof confirmations,
 ): [number, Choice][] {
   return [...known.columns].map(([index, field]) => {
-    const readings = known.readings?.get(field) ?? []
+    const readings = known.readings.get(field) ?? []
     return [
       index,
       {
@@ -211,7 +207,7 @@ function findMissing(
   return vitalFields.flatMap((field) => {
     const column = columns.find((one) => one.field === field)
     const profile = column && sample[column.index]!.profile
-    if (absent.has(field) || (profile && (profile.filled > 0 || profile.cells === 0))) return []
+    if (absent.has(field) || (profile && mayBeFilled(profile))) return []
     if (field === 'model_year' && findYearTitle(columns) !== null) return []
     return [{ field, emptyColumn: column ? columnName(sample[column.index]!, sample) : null }]
   })
@@ -267,11 +263,7 @@ function vehicleKeyField(
   sample: readonly SampleColumn[],
 ): Mapping['key'] {
   const holds = (field: Field) =>
-    columns.some(
-      (column) =>
-        column.field === field &&
-        (sample[column.index]!.profile.filled > 0 || sample[column.index]!.cells.length === 0),
-    )
+    columns.some((column) => column.field === field && mayBeFilled(sample[column.index]!.profile))
   if (holds('stock_number')) return 'stock_number'
   return holds('vin') ? 'vin' : null
 }

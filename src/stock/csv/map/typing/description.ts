@@ -1,3 +1,4 @@
+import type { ColumnMapping } from '../column-mapping.ts'
 import { leadingMake } from '../vehicle-words.ts'
 import { possibleSerials } from './date.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
@@ -72,10 +73,12 @@ interface Title {
   readonly variant: string | null
 }
 
-/** Whether a text is a title with the model year of a car: `2024 Toyota RAV4 GXL`. */
-export function hasTitleYear(text: string): boolean {
-  const title = splitTitle(plainText(text))
-  return title !== null && title.year !== null
+/** The column whose titles give the model year, because no column has it; null: none. A title is read only where make or model is missing. */
+export function findYearTitle(columns: readonly ColumnMapping[]): ColumnMapping | null {
+  const has = (field: ColumnMapping['field']) => columns.some((column) => column.field === field)
+  if (has('model_year') || (has('make') && has('model'))) return null
+  const title = columns.find(({ field }) => field === 'title_combined')
+  return title?.samples.some((text) => splitTitle(plainText(text))?.year) ? title : null
 }
 
 /** Splits a title after its year and its make; null without a known make, because the rest would be a guess. */
