@@ -1,13 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  type Pair,
-  parseDocument,
-  type YAMLMap,
-} from 'yaml'
+import { isAlias, isMap, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml'
 import { interpolate } from '../../values/interpolate.ts'
 import type { JsonPath } from '../../values/json-path.ts'
 
@@ -68,22 +60,22 @@ export function isWritten(text: string, line: number, setting: string): boolean 
 function withValue(text: string, { setting, value, reason }: WireValue): string {
   const document = parseDocument(text, { merge: true })
   const names = ['wire', ...setting.split('.')]
-  const comment = `# ${names.at(-1)}: ${reason} ${mark}`
-  if (document.contents === null) return appended(text, names, value, comment)
+  const entry = { value: JSON.stringify(value), comment: `# ${names.at(-1)}: ${reason} ${mark}` }
+  if (document.contents === null) return appended(text, names, entry)
   let map = requireMap(document.contents)
-  if (map.flow === true) return inFlow(text, map, names, value, comment)
+  if (map.flow === true) return inFlow(text, map, names, entry)
+  let group: Pair | undefined
   for (const [depth, name] of names.entries()) {
     const pair = findPair(map, name)
+    const left = names.slice(depth)
     if (pair === undefined)
-      return depth === 0
-        ? appended(text, names, value, comment)
-        : insertedBelow(text, document, names, depth, value, comment)
-    const rest = names.slice(depth + 1)
-    if (rest.length === 0) return replaced(text, pair, value, comment)
-    if (isEmptyScalar(pair.value))
-      return insertedBelow(text, document, names, depth + 1, value, comment)
+      return group ? insertedBelow(text, group, left, entry) : appended(text, names, entry)
+    const rest = left.slice(1)
+    if (rest.length === 0) return replaced(text, pair, entry)
+    if (isEmptyScalar(pair.value)) return insertedBelow(text, pair, rest, entry)
     map = requireMap(pair.value)
-    if (map.flow === true) return inFlow(text, map, rest, value, comment)
+    if (map.flow === true) return inFlow(text, map, rest, entry)
+    group = pair
   }
   throw new UneditableText('has no place for it')
 }
@@ -126,105 +118,76 @@ function endOfLine(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n'
 }
 
-/** The lines of a setting in a group of its own groups. */
-function settingLines(
+/** A setting as it is written. */
+interface Entry {
+  /** As JSON. */
+  readonly value: string
+  /** The line above it. */
+  readonly comment: string
+}
+
+/** A text, with the lines of a setting in a group of its own groups below it. */
+function withLines(
+  text: string,
   names: readonly string[],
   indent: string,
-  value: JsonPath,
-  comment: string,
-): string[] {
+  { value, comment }: Entry,
+): string {
+  const eol = endOfLine(text)
   const groups = names.slice(0, -1).map((name, depth) => `${indent}${'  '.repeat(depth)}${name}:`)
   const lineIndent = indent + '  '.repeat(names.length - 1)
-  return [...groups, lineIndent + comment, `${lineIndent}${names.at(-1)}: ${JSON.stringify(value)}`]
+  const lines = [...groups, lineIndent + comment, `${lineIndent}${names.at(-1)}: ${value}`]
+  const whole = text === '' || text.endsWith('\n') ? text : text + eol
+  return whole + lines.map((line) => line + eol).join('')
 }
 
-function appended(
-  text: string,
-  names: readonly string[],
-  value: JsonPath,
-  comment: string,
-): string {
+function appended(text: string, names: readonly string[], entry: Entry): string {
   if (/^\.\.\./m.test(text)) throw new UneditableText('has an end of the document')
-  const eol = endOfLine(text)
-  const body = text === '' || text.endsWith('\n') ? text : text + eol
-  return (
-    body +
-    settingLines(names, '', value, comment)
-      .map((line) => line + eol)
-      .join('')
-  )
+  return withLines(text, names, '', entry)
 }
 
-/** Below the line of the group `names[depth - 1]`, before what it has already. */
-function insertedBelow(
-  text: string,
-  document: Document.Parsed,
-  names: readonly string[],
-  depth: number,
-  value: JsonPath,
-  comment: string,
-): string {
-  let map = requireMap(document.contents)
-  let pair: Pair | undefined
-  for (const name of names.slice(0, depth)) {
-    pair = findPair(map, name)
-    if (isMap(pair?.value)) map = pair.value
-  }
-  const key = nodeStart(pair!.key)
-  const first = isMap(pair!.value) ? pair!.value.items[0] : undefined
+/** Below the line of the group, before what it has already. */
+function insertedBelow(text: string, group: Pair, names: readonly string[], entry: Entry): string {
+  const key = nodeStart(group.key)
+  const first = isMap(group.value) ? group.value.items[0] : undefined
   const column = (offset: number) => offset - lineStart(text, offset)
   const indent = ' '.repeat(first === undefined ? column(key) + 2 : column(nodeStart(first.key)))
   const at = lineEnd(text, key)
-  const eol = endOfLine(text)
-  const lines = settingLines(names.slice(depth), indent, value, comment)
-    .map((line) => line + eol)
-    .join('')
-  const head = text.slice(0, at)
-  return (head.endsWith('\n') ? head : head + eol) + lines + text.slice(at)
+  return withLines(text.slice(0, at), names, indent, entry) + text.slice(at)
 }
 
-function replaced(text: string, pair: Pair, value: JsonPath, comment: string): string {
+function replaced(text: string, pair: Pair, { value, comment }: Entry): string {
   const node = pair.value as { range?: readonly number[] | null; anchor?: string } | null
   if (isAlias(node) || node?.anchor !== undefined)
     throw new UneditableText('has an anchor or an alias there')
   const key = pair.key as { range: readonly number[] }
-  const written = JSON.stringify(value)
   if (isEmptyScalar(pair.value)) {
     const colon = text.indexOf(':', key.range[1]!) + 1
-    return commented(
-      `${text.slice(0, colon)} ${written}${text.slice(colon)}`,
-      key.range[0]!,
-      comment,
-    )
+    const edited = `${text.slice(0, colon)} ${value}${text.slice(colon)}`
+    return commented(edited, key.range[0]!, comment)
   }
   const [start, end] = node!.range as [number, number]
   if (/(^|\s)#/.test(text.slice(start, end)))
     throw new UneditableText('has a comment inside of the value')
   const old = text.slice(start, end)
   const tail = old.slice(old.trimEnd().length)
-  return commented(text.slice(0, start) + written + tail + text.slice(end), key.range[0]!, comment)
+  return commented(text.slice(0, start) + value + tail + text.slice(end), key.range[0]!, comment)
 }
 
-function inFlow(
-  text: string,
-  map: YAMLMap,
-  names: readonly string[],
-  value: JsonPath,
-  comment: string,
-): string {
+function inFlow(text: string, map: YAMLMap, names: readonly string[], entry: Entry): string {
   const [name = '', ...rest] = names
   const pair = findPair(map, name)
   if (pair !== undefined)
     return rest.length === 0
-      ? replaced(text, pair, value, comment)
-      : inFlow(text, requireMap(pair.value), rest, value, comment)
+      ? replaced(text, pair, entry)
+      : inFlow(text, requireMap(pair.value), rest, entry)
   const open = nodeStart(map) + 1
   const inner = names.reduceRight(
     (below, each) => `${each}: ${below.startsWith('"') ? below : `{ ${below} }`}`,
-    JSON.stringify(value),
+    entry.value,
   )
   const next = text.slice(open).trimStart().startsWith('}') ? ' ' : ','
-  return commented(`${text.slice(0, open)} ${inner}${next}${text.slice(open)}`, open, comment)
+  return commented(`${text.slice(0, open)} ${inner}${next}${text.slice(open)}`, open, entry.comment)
 }
 
 /** With the comment above the line of an offset, in place of an earlier one of this program about the same setting. */
