@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Budget } from '../../api/contract/operation.ts'
 import { BusyError, UsageError } from '../../errors.ts'
@@ -68,19 +68,19 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
     await sql`commit`.execute(db)
     return { callId, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
-    const broken = await sql`rollback`.execute(db).then(
-      () => undefined,
-      (cause: Error) => cause,
-    )
-    holder.release(broken)
+    await releaseAfter(holder, sql`rollback`)
     throw error
   }
 }
 
-/** Releases the lock of a call; the connection returns to the pool, or is closed when it is broken. */
+/** Releases the lock of a call. */
 export async function unlockCall(holder: pg.PoolClient, callId: number): Promise<void> {
-  const unlock = sql`select ${lockSql.unlockSession('call', callId)}`
-  const broken = await unlock.execute(dbOn(holder)).then(
+  await releaseAfter(holder, sql`select ${lockSql.unlockSession('call', callId)}`)
+}
+
+/** The connection returns to the pool after its last statement, or is closed when it is broken. */
+async function releaseAfter(holder: pg.PoolClient, last: RawBuilder<unknown>): Promise<void> {
+  const broken = await last.execute(dbOn(holder)).then(
     () => undefined,
     (error: Error) => error,
   )

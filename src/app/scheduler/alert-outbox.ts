@@ -85,12 +85,9 @@ export interface Sending extends Recipients {
 }
 
 /** A message that is to be sent now. */
-export interface DueMessage extends Pick<AlertMessage, 'severity' | 'what'> {
+export interface DueMessage extends NewMessage, Pick<AlertMessage, 'what'> {
   readonly id: string
-  readonly target: string
-  readonly recipient: string
   readonly state: 'raised' | 'resolved'
-  readonly key: string
   readonly since: Date
   readonly until: Date | null
   readonly attempts: number
