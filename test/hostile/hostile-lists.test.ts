@@ -34,7 +34,7 @@ async function readAndType(text: string): Promise<void> {
   const rows = sound.map(({ cells }) => cells.slice(0, csv.width))
   const mapping = proposeMapping(csv.header?.names ?? null, rows)
   const evidence = startStyles(mapping, { market: 'AU', currency: 'AUD', today: '2026-06-30' })
-  for (const { cells } of sound) evidence.observe(cells)
+  for (const { cells } of sound) evidence.observe({ cells })
   const type = rowTyper(mapping, evidence.styles())
   for (const record of records) type(record)
 }

@@ -70,8 +70,7 @@ function typedRows(
   mapping: Mapping,
 ): NumberedRow[] {
   const evidence = startStyles(mapping, typingOptions(request))
-  for (const { cells, problem, numbers } of sample)
-    if (problem === undefined || problem.repaired) evidence.observe(cells, numbers)
+  for (const record of sample) evidence.observe(record)
   const styles = evidence.styles()
   const [type, read] = [rowTyper(mapping, styles), cellReader(mapping, styles)]
   return sample

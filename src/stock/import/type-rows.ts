@@ -46,16 +46,13 @@ export async function typeRows(
   { request, screen, openStage }: TypeOptions,
 ): Promise<TypedList> {
   const evidence = startStyles(mapping, typingOptions(request))
-  const observe = ({ cells, problem, numbers }: CsvRecord) => {
-    if (!problem || problem.repaired) evidence.observe(cells, numbers)
-  }
   const { csv, sample, rest } = list
   const earlier = csv.header && earlierResult(csv.header.names, mapping.columns.length)
-  for (const record of sample) observe(earlier?.withEarlierProblem(record) ?? record)
+  for (const record of sample) evidence.observe(earlier?.withEarlierProblem(record) ?? record)
   const first = evidence.styles()
   const pass = new Pass(mapping, first, { earlier, screen, stage: await openStage() })
   await pass.read([sample])
-  await pass.read(rest, observe)
+  await pass.read(rest, evidence.observe)
   const last = evidence.styles()
   // Ended in any case: what it still sends must arrive before the next stage undoes it.
   const typed = await pass.end(csv, last)
@@ -78,8 +75,7 @@ export function withFirstQuestions(
   request: ImportRequest,
 ): Mapping {
   const evidence = startStyles(mapping, typingOptions(request))
-  for (const { cells, problem, numbers } of sample)
-    if (!problem || problem.repaired) evidence.observe(cells, numbers)
+  for (const record of sample) evidence.observe(record)
   return withQuestions(mapping, evidence.styles())
 }
 

@@ -55,12 +55,12 @@ async function typeRows({ file }: { readonly file: string }): Promise<number> {
     sample.map(({ cells }) => cells),
   )
   const styles = startStyles(mapping, { market: 'AU', currency: 'AUD', today: '2026-06-30' })
-  for (const { cells } of sample) styles.observe(cells)
+  for (const { cells } of sample) styles.observe({ cells })
   const type = rowTyper(mapping, styles.styles())
   let accepted = sample.filter((record) => type(record).status === 'accepted').length
   for (let next = await batches.next(); !next.done; next = await batches.next())
     for (const record of next.value) {
-      styles.observe(record.cells)
+      styles.observe({ cells: record.cells })
       if (type(record).status === 'accepted') accepted += 1
     }
   return accepted

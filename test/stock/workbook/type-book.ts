@@ -29,7 +29,7 @@ export async function typeBook(
   const sample = records.map(({ cells }) => cells)
   const mapping = proposeMapping(names, sample, { overrides: parseOverrides(maps, names) })
   const evidence = startStyles(mapping, options)
-  for (const { cells, numbers } of records) evidence.observe(cells, numbers)
+  for (const record of records) evidence.observe(record)
   const styles = evidence.styles()
   const read = records.map(cellReader(mapping, styles))
   return {

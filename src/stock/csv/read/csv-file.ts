@@ -88,10 +88,8 @@ export interface CsvRecord {
   /** The title of the block of sold vehicles that it is in. */
   readonly soldTitle?: string
   /** By column, the numbers of a workbook's cells whose text may be read as another number. */
-  readonly numbers?: CellNumbers
+  readonly numbers?: readonly (CellNumber | undefined)[]
 }
-
-export type CellNumbers = readonly (CellNumber | undefined)[]
 
 /** The number in a cell of a workbook. Its format is only a hint of what it means. */
 export interface CellNumber {

@@ -46,7 +46,7 @@ async function typeFile(
     headerRows: file.header?.rowNames ?? [],
   })
   const evidence = startStyles(mapping, options)
-  for (const { cells } of records) evidence.observe(cells)
+  for (const { cells } of records) evidence.observe({ cells })
   const rows = records.map(rowTyper(mapping, evidence.styles()))
   return { mapping, rows, count: counted(rows.map(({ status }) => status)), codes: codesOf(rows) }
 }

@@ -49,7 +49,7 @@ export function typeTable(
 ): { readonly rows: readonly TypedRow[]; readonly styles: ColumnStyles } {
   const mapping = proposeMapping(names, rows)
   const evidence = startStyles(mapping, options)
-  for (const cells of rows) evidence.observe(cells)
+  for (const cells of rows) evidence.observe({ cells })
   const styles = evidence.styles()
   const type = rowTyper(mapping, styles)
   return { rows: rows.map((cells, index) => type({ line: index + 2, cells })), styles }

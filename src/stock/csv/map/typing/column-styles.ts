@@ -1,5 +1,5 @@
 import type { DistanceUnit } from '../../../../values/distance-unit.ts'
-import type { CellNumbers } from '../../read/csv-file.ts'
+import type { CsvRecord } from '../../read/csv-file.ts'
 import type { ColumnMapping, Mapping, MappingQuestion } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
 import { numberReader } from './cell-numbers.ts'
@@ -33,9 +33,9 @@ export interface ColumnStyles {
   readonly questions: readonly MappingQuestion[]
 }
 
-/** Collects the evidence of the columns' styles: observe every record, then read the styles. */
+/** Collects the evidence of the columns' styles: observe every record, then read the styles. A record with damage is no evidence. */
 interface StyleEvidence {
-  observe(cells: readonly string[], numbers?: CellNumbers): void
+  observe(record: Pick<CsvRecord, 'cells' | 'numbers' | 'problem'>): void
   styles(): ColumnStyles
 }
 
@@ -51,8 +51,9 @@ export function startStyles(mapping: Mapping, options: TypingOptions): StyleEvid
     watch.doubt ??= doubt
   })
   return {
-    observe(written, numbers) {
-      const { cells } = numbers ? read({ line: 0, cells: written, numbers }) : { cells: written }
+    observe(record) {
+      if (record.problem?.repaired === false) return
+      const { cells } = record.numbers ? read({ ...record, line: 0 }) : record
       for (const watch of watches) {
         const cell = cells[watch.column.index]
         if (cell !== undefined && cell !== '') watch.observe(cell)

@@ -71,12 +71,12 @@ test('an invalid date, or one far in the future, is left out with a warning; the
 test('styles from a sample apply to the whole file unless a later cell proves another', () => {
   const mapping = proposeMapping(['Stock No', 'Date In Stock', 'Price'], [])
   const evidence = startStyles(mapping, dallas)
-  evidence.observe(['U1', '02/11/2018', '12.990'])
+  evidence.observe({ cells: ['U1', '02/11/2018', '12.990'] })
   const early = evidence.styles()
 
-  evidence.observe(['U2', '03/12/2018', '13.990'])
+  evidence.observe({ cells: ['U2', '03/12/2018', '13.990'] })
   const same = evidence.styles()
-  evidence.observe(['U3', '25/12/2018', '14.990'])
+  evidence.observe({ cells: ['U3', '25/12/2018', '14.990'] })
   const other = evidence.styles()
 
   expect([hasSameStyles(early, same), hasSameStyles(early, other)]).toEqual([true, false])

@@ -15,7 +15,7 @@ function typeCells(header: string, cells: readonly string[], options: TypingOpti
   const mapping = proposeMapping(['Stock No', header], [])
   const rows = cells.map((cell, index) => [`S${index}X`, cell])
   const evidence = startStyles(mapping, options)
-  for (const row of rows) evidence.observe(row)
+  for (const cells of rows) evidence.observe({ cells })
   const type = rowTyper(mapping, evidence.styles())
   return rows.map((row, index) => type({ line: index + 2, cells: row }))
 }
@@ -176,7 +176,7 @@ test('no text breaks typing, and every row is accepted, rejected or skipped', ()
     fc.property(fc.array(row, { minLength: 1, maxLength: 3 }), where, (rows, options) => {
       const mapping = proposeMapping(names, rows, { overrides })
       const evidence = startStyles(mapping, options)
-      for (const cells of rows) evidence.observe(cells)
+      for (const cells of rows) evidence.observe({ cells })
       const type = rowTyper(mapping, evidence.styles())
 
       for (const [index, cells] of rows.entries()) {
