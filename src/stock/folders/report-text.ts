@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { plural } from '../../values/text.ts'
 import { mappingSummary } from '../csv/map/mapping-text.ts'
 import { issueLine } from '../refusal.ts'
 import { type FileOutcome, type PartImport, type PartOutcome, shownIssues } from './file-outcome.ts'
@@ -100,7 +101,7 @@ function importLines(part: PartOutcome, done: PartImport, source: ReportSource):
     ...(skipped > 0 ? [`${skipped} that are not vehicles in stock`] : []),
   ]
   return [
-    `Import ${importId}. It has ${rows(records)}: ${counts.join(', ')}.`,
+    `Import ${importId}. It has ${plural(records, 'row')}: ${counts.join(', ')}.`,
     `Vehicles: ${added} new, ${updated} changed, ${unchanged} as before, ${reappeared} back in stock, ${removed} no longer in the list.`,
     ...rejectedLines(part, done, source),
     ...section('Rows that are not vehicles in stock:', notVehicleLines(done)),
@@ -112,7 +113,10 @@ function importLines(part: PartOutcome, done: PartImport, source: ReportSource):
 
 function notVehicleLines({ notVehicles, skipped }: PartImport): string[] {
   const isMore = notVehicles.length === shownIssues && skipped > shownIssues
-  return [...notVehicles.map(issueLine), ...(isMore ? [`… of ${rows(skipped)} in all`] : [])]
+  return [
+    ...notVehicles.map(issueLine),
+    ...(isMore ? [`… of ${plural(skipped, 'row')} in all`] : []),
+  ]
 }
 
 function doubtLines({ doubts }: PartImport): string[] {
@@ -148,7 +152,7 @@ function unknownLines({ unknown, unknownFile, inbox }: ReportSource): string[] {
   return [
     `Rows of unknown rooftops, which were not imported (column "${inbox.column}"):`,
     ...values.map(
-      ([value, count]) => `  ${value === '' ? '(empty)' : `"${value}"`}: ${rows(count)}`,
+      ([value, count]) => `  ${value === '' ? '(empty)' : `"${value}"`}: ${plural(count, 'row')}`,
     ),
     ...more,
     ...(unknownFile === null ? [] : [`  All of them are in the file ${basename(unknownFile)}.`]),
@@ -168,10 +172,6 @@ function absentLines({ absent }: FileOutcome): string[] {
 
 function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${line}`)]
-}
-
-function rows(count: number): string {
-  return count === 1 ? '1 row' : `${count} rows`
 }
 
 /** `2026-11-23 07:02`, in the zone. */

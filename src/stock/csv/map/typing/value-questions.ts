@@ -1,3 +1,4 @@
+import { plural } from '../../../../values/text.ts'
 import { columnName } from '../candidates.ts'
 import type { ColumnMapping, MappingQuestion } from '../column-mapping.ts'
 import { readingName } from '../overrides.ts'
@@ -86,7 +87,7 @@ function formatDoubt({ doubts, doubt }: ColumnEvidence): Doubt | null {
   if (doubt === null) return null
   const { shown, number } = doubt
   return {
-    message: `has ${count(doubts, 'cell')} whose format shows another value than its number: "${shown}" is the number ${number}.`,
+    message: `has ${plural(doubts, 'cell')} whose format shows another value than its number: "${shown}" is the number ${number}.`,
     choices: [
       ['numbers', `"${shown}" is the number ${number}`],
       ['shown', `"${shown}" is read as it is shown`],
@@ -132,7 +133,7 @@ function dateDoubt({ kind, dates, examples }: ColumnEvidence): Doubt | null {
   const cell = examples.until12th!
   const swapped = swappedDate(cell)!
   return {
-    message: `has ${count(dates.until12th, 'date')} and none after the 12th of a month, beside texts such as "${text}": Excel has probably exchanged day and month where it could. "${cell}" is then ${swapped}.`,
+    message: `has ${plural(dates.until12th, 'date')} and none after the 12th of a month, beside texts such as "${text}": Excel has probably exchanged day and month where it could. "${cell}" is then ${swapped}.`,
     choices: [
       ['swapped', `"${cell}" is ${swapped}`],
       ['unswapped', `"${cell}" is right as it is`],
@@ -153,7 +154,7 @@ function shortDateDoubt({ kind, shortDates }: ColumnEvidence, { options }: Conte
     ['yearlast', `"${example}" is ${last}`],
   ] as const
   return {
-    message: `has ${count(dates, 'date')} such as "${example}", whose first and last number can each be the year.`,
+    message: `has ${plural(dates, 'date')} such as "${example}", whose first and last number can each be the year.`,
     choices: firsts.size <= lasts.size ? choices : choices.toReversed(),
   }
 }
@@ -165,15 +166,11 @@ function yearDoubt({ kind, years, column }: ColumnEvidence, { options }: Context
   const { earliest, example } = years
   const stored = yearBehindDate(example, options)
   const asWritten = [String(earliest), `years from ${earliest} on are right`] as const
-  const what = `has ${count(years.count, 'year')} before ${oldestYear}, the earliest ${earliest} ("${example}").`
+  const what = `has ${plural(years.count, 'year')} before ${oldestYear}, the earliest ${earliest} ("${example}").`
   if (stored === null)
     return { message: `${what} If they are wrong, correct them.`, choices: [asWritten] }
   return {
     message: `${what} Excel shows the number ${stored} so where its cell is formatted as a date.`,
     choices: [['numbers', `"${example}" is the year ${stored}`], asWritten],
   }
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
 }
