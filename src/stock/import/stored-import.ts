@@ -15,19 +15,10 @@ import { type Staging, stockTables } from './stage.ts'
 import type { RowRedaction, TypedList } from './type-rows.ts'
 
 /** The newest import of a rooftop. */
-export interface NewestImport extends RowCounts {
-  readonly import_id: number
-  readonly sha256: Buffer
-  readonly mode: string
-  readonly mapping: unknown
-  readonly encoding: string
-  readonly delimiter: string
-  readonly sheet: string | null
-  readonly only: RowFilter | null
-}
+export type NewestImport = NonNullable<Awaited<ReturnType<typeof newestImport>>>
 
 /** The newest import of the rooftop; undefined for the first list. */
-export async function newestImport(db: Db, rooftopId: number): Promise<NewestImport | undefined> {
+export async function newestImport(db: Db, rooftopId: number) {
   return await db
     .selectFrom('core.stock_import')
     .select(['import_id', 'sha256', 'mode', 'mapping', 'encoding', 'delimiter'])

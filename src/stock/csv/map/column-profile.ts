@@ -104,7 +104,8 @@ function traitShares(
   return share as Record<Trait, number>
 }
 
-function median(numbers: readonly number[]): number | null {
+/** The middle number; null when there is none. */
+export function median(numbers: readonly number[]): number | null {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? null
 }
 

@@ -100,9 +100,7 @@ function minConfidenceFor(
 type Choice = Pick<ColumnMapping, 'field' | 'confidence' | 'evidence' | 'source' | 'readings'>
 type Choices = ReadonlyMap<number, Choice>
 
-interface Remembered {
-  readonly columns: ReadonlyMap<number, Field>
-  readonly readings: Overrides['readings']
+interface Remembered extends Pick<Overrides, 'columns' | 'readings'> {
   readonly absent: readonly Field[] | null
 }
 

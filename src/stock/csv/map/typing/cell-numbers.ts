@@ -4,7 +4,7 @@ import type { ColumnMapping, Mapping } from '../column-mapping.ts'
 import type { Field } from '../stock-fields.ts'
 import { type DateStyle, swappedDate } from './date.ts'
 import { findCurrency, isBesideAmount, readAmount } from './money.ts'
-import { type Reading, unitWords } from './number.ts'
+import { unitWords, type WrittenNumber } from './number.ts'
 import { readDistance } from './odometer.ts'
 import { plainText } from './plain-text.ts'
 import type { TypableRecord } from './typed-row.ts'
@@ -111,10 +111,7 @@ function readOdometer({ value, around }: CellNumber, shown: string): string {
 }
 
 /** Whether a text can only be read as that number. */
-function isSameNumber(
-  found: { readonly reading: Reading; readonly isNegative: boolean; isThousands: boolean } | null,
-  value: string,
-): boolean {
+function isSameNumber(found: WrittenNumber | null, value: string): boolean {
   if (found?.reading.kind !== 'certain' || found.isThousands) return false
   const { whole, fraction } = found.reading.digits
   return Number(`${found.isNegative ? '-' : ''}${whole}.${fraction || '0'}`) === Number(value)

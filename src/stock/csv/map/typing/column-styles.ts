@@ -1,6 +1,7 @@
 import type { DistanceUnit } from '../../../../values/distance-unit.ts'
 import type { CsvRecord } from '../../read/csv-file.ts'
 import type { ColumnMapping, Mapping, MappingQuestion } from '../column-mapping.ts'
+import { median } from '../column-profile.ts'
 import type { Field } from '../stock-fields.ts'
 import { numberReader } from './cell-numbers.ts'
 import { type DateEvidence, type DateStyle, dateEvidence, shortDate } from './date.ts'
@@ -247,19 +248,14 @@ function numberStyle(watch: Watch, options: TypingOptions): NumberStyle {
   const role = (separator: '.' | ',', other: '.' | ',') => {
     if (decimal[separator] > 0 && group[separator] === 0) return 'decimal'
     if (group[separator] > 0 || decimal[other] > 0) return 'group'
-    return areDecimals(watch) ? 'decimal' : 'group'
+    // Read as thousands, the amounts would be too high for cars: 850.000 dinars are 850.
+    return (median(watch.numbers) ?? 0) > 300_000 ? 'decimal' : 'group'
   }
   return { either: { '.': role('.', ','), ',': role(',', '.') } }
 }
 
 function hasThreeDecimalsIn({ kind, column }: Watch, { currency }: TypingOptions): boolean {
   return kind === 'money' && hasThreeDecimals(column.currency ?? currency)
-}
-
-/** Whether the separators are decimals: read as thousands, the amounts would be too high for cars. 850.000 dinars are 850. */
-function areDecimals(watch: Watch): boolean {
-  const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
-  return middle > 300_000
 }
 
 function numberFinding(watch: Watch, options: TypingOptions): Finding | null {
@@ -326,10 +322,10 @@ function dateFinding(
 const unusual: Readonly<Record<DistanceUnit, number>> = { mi: 120_000, km: 300_000 }
 
 function unitFinding(watch: Watch, mapping: Mapping, unit: DistanceUnit): Finding | null {
-  const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
+  const middle = median(watch.numbers)
   const hasUnitColumn = mapping.columns.some(({ field }) => field === 'odometer_unit')
   const isNamed = watch.column.unit !== null || hasUnitColumn || watch.unitsInCells > 0
-  if (isNamed || watch.numbers.length === 0) return null
+  if (isNamed || middle === null) return null
   return middle > unusual[unit]
     ? {
         code: 'UNIT_DOUBTED',

@@ -74,7 +74,7 @@ export function dateEvidence(text: string): keyof DateEvidence | null {
   const order = dateOrder(text)
   if (order === null || order === 'either') return order
   const parts = numericParts(text, { order, isMixed: false }, '2000')
-  return parts === null || parts === 'either' || dayText(parts) === null ? null : proofs[order]
+  return dayText(parts) === null ? null : proofs[order]
 }
 
 /** How old a date in stock can be for `25/08/24` to be doubted; beyond it the first number is the day. */
@@ -104,10 +104,7 @@ export function shortReadings(
   order: DateOrder,
   today: string,
 ): readonly [string, string] {
-  const read = (style: DateStyle) => {
-    const parts = numericParts(text, style, today)
-    return parts === null || parts === 'either' ? null : dayText(parts)
-  }
+  const read = (style: DateStyle) => dayText(numericParts(text, style, today))
   const last = read({ order, isMixed: false })
   return [read({ order, isMixed: false, isYearFirst: true })!, last ?? 'no day of the calendar']
 }
@@ -124,8 +121,7 @@ export function swappedDate(text: string): string | null {
 
 /** The day's number in both calendars of Excel, the usual one first; empty: it is not a date. */
 export function possibleSerials(text: string, style: DateStyle): readonly number[] {
-  const parts = numericParts(text, style, '2000') ?? clearParts(text, 2000)
-  const day = parts === null || parts === 'either' ? null : dayText(parts)
+  const day = dayText(numericParts(text, style, '2000') ?? clearParts(text, 2000))
   if (day === null) return []
   const serial = Math.round((Date.parse(day) - excelEpoch) / dayMs)
   return [serial, serial - 1462]
@@ -226,7 +222,10 @@ function fullYear(text: string, thisYear: number): number {
 
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-function dayText({ year, month, day }: Parts): string | null {
+/** null: it is no day of the calendar. */
+function dayText(parts: Parts | 'either' | null): string | null {
+  if (parts === null || parts === 'either') return null
+  const { year, month, day } = parts
   const isLeap =
     month === 2 && day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   if (day < 1 || (day > (monthDays[month - 1] ?? 0) && !isLeap)) return null
