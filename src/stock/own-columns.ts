@@ -43,6 +43,14 @@ export const appendedColumns: readonly string[] = [
 /** The columns that a rejects file has after the dealer's columns: the import that it corrects, and of each row its line and errors. */
 export const rejectColumns: readonly string[] = ['_import', '_line', '_problem', '_errors']
 
+/** The columns as they are written now, and as earlier versions wrote them: with the code of a problem in the text of the errors. */
+const formsOf = (written: readonly string[]) => [
+  written,
+  written.filter((name) => !/^_?problem$/.test(name)),
+]
+const rejectForms = [rejectColumns, ...formsOf(rejectColumns.slice(1))]
+const appendedForms = formsOf(appendedColumns)
+
 /** Prefix of a dealer's column whose name the priced list uses itself. */
 const dealerPrefix = 'dealer_'
 
@@ -62,18 +70,27 @@ export function appendedNames(names: readonly string[]): readonly string[] {
   })
 }
 
+function appendedForm(names: readonly string[]): readonly string[] | undefined {
+  return appendedForms.find((form) => {
+    const last = names.slice(-form.length)
+    return form.every((column, at) =>
+      new RegExp(`^(forecourt_)?${column}(_\\d+)?$`).test(last[at]?.trim() ?? ''),
+    )
+  })
+}
+
 /** How many columns at the end of a file are prices appended by an export: all of them, or 0. */
 export function countAppended(names: readonly string[]): number {
-  const last = names.slice(-appendedColumns.length)
-  const isAppended = appendedColumns.every((column, at) =>
-    new RegExp(`^(forecourt_)?${column}(_\\d+)?$`).test(last[at]?.trim() ?? ''),
-  )
-  return isAppended ? appendedColumns.length : 0
+  return appendedForm(names)?.length ?? 0
+}
+
+function rejectForm(names: readonly string[]): readonly string[] | undefined {
+  return rejectForms.find((form) => countAtEnd(names, form) > 0)
 }
 
 /** Whether a file has the columns of a rejects file: corrected rows, not the whole stock. */
 export function isRejectsFile(names: readonly string[]): boolean {
-  return countAtEnd(names, rejectColumns) > 0
+  return rejectForm(names) !== undefined
 }
 
 function countAtEnd(names: readonly string[], expected: readonly string[]): number {
@@ -83,7 +100,7 @@ function countAtEnd(names: readonly string[], expected: readonly string[]): numb
 
 /** How many columns at the end of a file Forecourt added. They are ignored, so the file maps like the dealer's original. */
 export function countOwnColumns(names: readonly string[]): number {
-  const rejects = countAtEnd(names, rejectColumns)
+  const rejects = rejectForm(names)?.length ?? 0
   const before = names.slice(0, names.length - rejects)
   return rejects + (countAppended(before) || countAtEnd(before, priceColumns))
 }
@@ -100,7 +117,7 @@ export function mappingForAppended(all: readonly string[]): RememberedMapping | 
   const names = all.slice(0, all.length - countOwnColumns(all))
   const list = listFields(names.map((name) => name.trim()))
   if (list !== null) return exactMapping(names, list)
-  if (!isRejectsFile(all)) return null
+  if (rejectForm(all) === undefined) return null
   const columns = names.map((name) => fields.find((field) => field === name) ?? null)
   const made = placeholderNames(columns.map((field, index) => ({ field, index })))
   return made.every((name, index) => name === names[index]) ? exactMapping(names, columns) : null
@@ -142,10 +159,19 @@ export function problemCell(issues: readonly StoredIssue[]): string {
   const issue = issues.find(
     ({ code, severity }) => severity === 'error' && hiddenProblems.some((known) => known === code),
   )
-  if (issue === undefined) return ''
-  // From the text: a row of a rejects file has all cells.
-  const count = /(\d{1,9}) cells? where the file has/.exec(issue.hint)?.[1]
-  return count === undefined ? issue.code : `${issue.code}:${count}`
+  return issue ? withCount(issue.code, issue.hint) : ''
+}
+
+/** With the number of cells of the dealer's row, from the text: a row of a rejects file has all cells. */
+function withCount(code: string, text: string): string {
+  const count = /(\d{1,9}) cells? where the file has/.exec(text)?.[1]
+  return count === undefined ? code : `${code}:${count}`
+}
+
+/** The problem of a file without a column for it. */
+function problemIn(errors: string): string {
+  const code = hiddenProblems.find((known) => errors.includes(`(${known})`))
+  return code === undefined ? '' : withCount(code, errors)
 }
 
 /** The result of an earlier import or export, read from the columns that Forecourt added to the file. */
@@ -160,15 +186,13 @@ export interface EarlierResult {
 
 /** null: the file has no columns that Forecourt added. `width`: number of the dealer's columns. */
 export function earlierResult(names: readonly string[], width: number): EarlierResult | null {
-  const isRejects = isRejectsFile(names)
-  if (isRejects || countAppended(names) > 0) {
-    const fromEnd = isRejects
-      ? rejectColumns.length - rejectColumns.indexOf('_problem')
-      : appendedColumns.length - appendedColumns.indexOf('problem')
-    const problem = names.length - fromEnd
+  const appended = rejectForm(names) ?? appendedForm(names)
+  if (appended !== undefined) {
+    const fromEnd = appended.length - appended.findIndex((name) => /^_?problem$/.test(name))
+    const problem = fromEnd > appended.length ? null : names.length - fromEnd
     return {
       withEarlierProblem: (record) => withProblem(record, names, problem, width),
-      importOf: (record) => (isRejects ? importIn(record, names.length) : null),
+      importOf: (record) => (appended === rejectColumns ? importIn(record, names.length) : null),
       notInStock: () => null,
     }
   }
@@ -192,11 +216,12 @@ function importIn({ cells }: CsvRecord, width: number): number | null {
 function withProblem(
   record: CsvRecord,
   names: readonly string[],
-  column: number,
+  column: number | null,
   width: number,
 ): CsvRecord {
   const errors = record.cells[names.length - 1]?.trim() ?? ''
-  const [name, count = ''] = (record.cells[column] ?? '').trim().split(':')
+  const problem = column === null ? problemIn(errors) : (record.cells[column] ?? '').trim()
+  const [name, count = ''] = problem.split(':')
   const code = hiddenProblems.find((known) => known === name)
   const isConfirmed = errors === ''
   if (record.problem?.repaired === false || code === undefined || isConfirmed) return record

@@ -127,6 +127,56 @@ test('a row that is rejected twice keeps its number of cells, and is accepted on
   expect(report).toMatchObject({ accepted: 1, rejected: 0, added: 1 })
 })
 
+/** A rejects file as earlier versions wrote it. */
+function withoutProblemColumn(text: string): string {
+  return text
+    .replace('_import,_line,_problem,_errors', '_line,_errors')
+    .replace(/,\d+(,\d+),[a-z-]*(:\d+)?,/g, '$1,')
+}
+
+test('a rejects file of an earlier version, with the code in the text alone, is read like a new one', async () => {
+  await using fixture = await openImportFixture()
+  const rejects = join(fixture.folder, 'rejects.csv')
+  const list = listOf([...vehicles(7), aVehicle(8, { price: '1x2' })])
+  await fixture.import(`${list}${rows['cells too few']}\r\n`, { rejects })
+  const earlier = withoutProblemColumn(await readFile(rejects, 'utf8')).replace('1x2', '20008')
+
+  const report = await fixture.import(earlier, { mode: 'delta' })
+  const completed = earlier.replace(',Toyota,,,,,,', ',Toyota,Corolla,2019,45063,20009,Red,')
+  const after = await fixture.import(completed, { mode: 'delta' })
+
+  expect(earlier).toMatch(/Colour,_line,_errors\r\n/)
+  expect(report).toMatchObject({ accepted: 1, rejected: 1, added: 1 })
+  expect(report.mapping.map(({ header }) => header)).not.toContain('_errors')
+  expect(report.issues[0]).toMatchObject({ code: 'missing-cell', line: 3 })
+  expect(report.issues[0]!.hint).toMatch(/rejected the row for 3 cells where .*"_errors"/)
+  expect(after).toMatchObject({ accepted: 2, rejected: 0, added: 1, unchanged: 1 })
+})
+
+test('an upload with the prices of an earlier version has no prices of the dealer, and keeps its damaged rows rejected', {
+  tags: 'ci',
+}, async () => {
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(9)))
+  const { importId, mapping } = await fixture.import(damaged(rows['cells too few']))
+  const bytes = await exported(fixture, { is: 'original', importId: importId! })
+  const earlier = Buffer.from(bytes)
+    .toString()
+    .replace(',problem,status,', ',status,')
+    .replace(',missing-cell:3,rejected,', ',rejected,')
+    .replaceAll(/,,(not_priced|priced),/g, ',$1,')
+
+  const report = await fixture.import(earlier)
+  const again = await exported(fixture, { is: 'original', importId: report.importId! })
+
+  expect(earlier).toMatch(/,eval_id,status,message\r\n/)
+  expect(report).toMatchObject({ accepted: 8, unchanged: 8, rejected: 1, removed: 0 })
+  expect(report.mapping.map(({ header }) => header)).toEqual(mapping.map(({ header }) => header))
+  expect(report.issues[0]).toMatchObject({ code: 'missing-cell', column: null })
+  const rowsOf = (text: Uint8Array) => Buffer.from(text).toString().split('\r\n').slice(0, 9)
+  expect(rowsOf(again)).toEqual(rowsOf(bytes))
+})
+
 test('vehicles that a full export lists as missing or off stock are not restored by its import', {
   tags: 'ci',
 }, async () => {

@@ -46,7 +46,7 @@ export async function readImportColumns(db: Db, importId: number) {
 }
 
 /** Rejected rows from a line on, with what became of their corrections. A correction has the line after the
- *  dealer's columns and `_import`. */
+ *  dealer's columns and `_import`, which those of earlier versions do not have. */
 export async function readRejected(
   db: Db,
   importId: number,
@@ -55,7 +55,7 @@ export async function readRejected(
 ): Promise<RejectedRow[]> {
   const { rows } = await sql<RejectedRow>`
     with again as (
-      select row.cells ->> (${width}::int + 1) as line, row.import_id, row.status
+      select row.cells ->> (${width}::int + (jsonb_array_length(row.cells) > ${width}::int + 3)::int) as line, row.import_id, row.status
       from ops.stock_upload as u join core.stock_import_row as row on row.import_id = u.import_id
       where u.corrects_import_id = ${importId}
     ), correction as (
