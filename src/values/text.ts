@@ -14,8 +14,10 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
-/** A share in percent. One that is neither none nor all is not rounded to 0 or 100: `< 0.1 %`, `> 99.9 %`. */
-export function shareText(share: number, format: Intl.NumberFormat): string {
+const wholePercent = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+/** A share in percent. One that is neither none nor all is not rounded to 0 or 100: `< 1 %`, `> 99 %`. */
+export function shareText(share: number, format = wholePercent): string {
   const text = format.format(100 * share)
   const roundsToNone = share > 0 && text === '0'
   const roundsToAll = share < 1 && text === '100'

@@ -31,7 +31,7 @@ import {
 } from '../../sync/verify/verify-warehouse.ts'
 import { addDays, isDay, utcText } from '../../values/instant.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { plural } from '../../values/text.ts'
+import { plural, shareText } from '../../values/text.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
@@ -288,7 +288,7 @@ function comparedLine(
   if (since === null)
     return `${ids}; values of no rows yet: the nightly job "verify" compares a share, "forecourt verify --rows" all`
   if (restBy === null) return `${ids}; values of all rows compared since ${utcText(since)}`
-  return `${ids}; values of ${Math.floor(compared * 100)} % of the rows compared since ${utcText(since)}, the rest by ${utcText(restBy)}`
+  return `${ids}; values of ${shareText(compared)} of the rows compared since ${utcText(since)}, the rest by ${utcText(restBy)}`
 }
 
 /** The commands that show which values differ, set them right, and prove it. */

@@ -3,7 +3,7 @@ import { allStreams } from '../../streams/all.ts'
 import { isOldProof } from '../../sync/explain/status.ts'
 import { type Html, html } from '../../values/html.ts'
 import { earliest } from '../../values/instant.ts'
-import { listText, plural } from '../../values/text.ts'
+import { listText, plural, shareText } from '../../values/text.ts'
 import { goodRooftops, type StreamProblem } from './problems.ts'
 import type { StreamState } from './stream-states.ts'
 
@@ -145,7 +145,7 @@ function whichValues(states: readonly StreamState[], { time }: SentenceContext):
       1,
       sum(({ roundRecords }) => roundRecords),
     )
-  return html`The values of ${Math.floor(Math.min(0.99, share) * 100)} % of the rows were compared since ${time(since)}.`
+  return html`The values of ${shareText(Math.min(0.999, share))} of the rows were compared since ${time(since)}.`
 }
 
 /** Until when the evaluations of all these rooftops are complete. */

@@ -11,7 +11,6 @@ import { noWorkerNotice } from '../parts/workers.ts'
 import { pauseAction, pauseButton, resumeAction, resumeButton } from '../runs/backfill-actions.ts'
 
 const path = '/backfills'
-const wholePercent = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 export const backfills = definePage({
   path,
@@ -68,7 +67,7 @@ function progress({ windows: { done, left }, rooftops }: BackfillStatus): Html {
   const ofRooftops = `${rooftops.done} of ${rooftops.all} rooftops`
   if (left === null) return html`<small>${ofRooftops}</small>`
   const all = done + left
-  const share = shareText(all === 0 ? 1 : done / all, wholePercent)
+  const share = shareText(all === 0 ? 1 : done / all)
   return html`<progress max="${Math.max(1, all)}" value="${all === 0 ? 1 : done}" aria-label="Windows">${share}</progress><small>${share} of the windows, ${ofRooftops}</small>`
 }
 
