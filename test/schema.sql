@@ -1047,17 +1047,6 @@ core.evaluation_version table
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.evaluation_version FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
   -- One row per observed content of an evaluation. Several edits between two reads appear as one change.
 
-core.first_stock_list view
-  rooftop_id integer
-  listed_from date -- First day of the month, in the time zone of the rooftop; null: no list was imported
-  as
-   SELECT rooftop_id,
-      date_trunc('month'::text, ((( SELECT min(imported_at) AS min
-             FROM core.stock_import i
-            WHERE rooftop_id = rooftop_id)) AT TIME ZONE time_zone))::date AS listed_from
-     FROM core.rooftop r;
-  -- The month of the first stock list of each rooftop. What was bought in the months before it is not known: a car may have come and gone without a list.
-
 core.newest_fact view
   rooftop_id integer
   stream character varying(40)
@@ -1251,6 +1240,7 @@ core.stock_asking_price view
   asking_price_first numeric(15,3)
   asking_price_now numeric(15,3)
   price_changes integer
+  is_comparable boolean -- true: a price is known before the newest one, or a later list of the whole stock has named the unit with the same price
   as
    WITH since AS (
            SELECT rooftop_id,
@@ -1265,13 +1255,14 @@ core.stock_asking_price view
               import_id,
               (((changes -> 'asking_price'::text) ->> 0))::numeric(15,3) AS was
              FROM core.stock_unit_change change
-               LEFT JOIN since USING (rooftop_id, stock_no)
-            WHERE changes ? 'asking_price'::text AND import_id > COALESCE(import_id, 0::bigint)
+               LEFT JOIN since since_1 USING (rooftop_id, stock_no)
+            WHERE changes ? 'asking_price'::text AND import_id > COALESCE(since_1.import_id, 0::bigint)
           ), history AS (
            SELECT rooftop_id,
               stock_no,
               (array_agg(was ORDER BY import_id) FILTER (WHERE was IS NOT NULL))[1] AS first_was,
-              count(*)::integer AS price_changes
+              count(*)::integer AS price_changes,
+              max(import_id) AS import_id
              FROM step
             GROUP BY rooftop_id, stock_no
           )
@@ -1279,8 +1270,14 @@ core.stock_asking_price view
       stock_no,
       COALESCE(first_was, asking_price)::numeric(15,3) AS asking_price_first,
       asking_price AS asking_price_now,
-      COALESCE(price_changes, 0) AS price_changes
+      COALESCE(price_changes, 0) AS price_changes,
+      first_was IS NOT NULL OR COALESCE((( SELECT import_id
+             FROM core.stock_import list
+            WHERE rooftop_id = rooftop_id AND mode::text = 'snapshot'::text AND NOT dialect ? 'corrects'::text AND imported_at < COALESCE(missing_since, 'infinity'::timestamp with time zone)
+            ORDER BY imported_at DESC
+           LIMIT 1)) > COALESCE(import_id, import_id, import_id), false) AS is_comparable
      FROM core.stock_unit unit
+       LEFT JOIN since USING (rooftop_id, stock_no)
        LEFT JOIN history USING (rooftop_id, stock_no);
   -- First and current asking price of each unit, from its changes in all imports since it came in. When a stock number is reused or the currency changes, the history starts again.
 
@@ -1357,6 +1354,27 @@ core.stock_import_row table
   constraint stock_import_row_pkey PRIMARY KEY (import_id, line_no)
   constraint stock_import_row_status_check CHECK (((status)::text = ANY ((ARRAY['accepted'::character varying, 'rejected'::character varying, 'collapsed'::character varying, 'skipped'::character varying])::text[])))
   -- Every row of every import with every cell as text; never deleted.
+
+core.stock_listed view
+  rooftop_id integer
+  group_id integer
+  listed_from date -- First day of the month of the first list, in the time zone of the rooftop; null: no list was imported
+  listed_to date -- First day of the month of the newest list, as listed_from
+  group_listed_from date -- The earliest listed_from of the rooftops of the dealer group
+  group_listed_to date -- The latest listed_to of the rooftops of the dealer group
+  as
+   SELECT rooftop_id,
+      group_id,
+      listed_from,
+      listed_to,
+      min(listed_from) OVER (PARTITION BY group_id) AS group_listed_from,
+      max(listed_to) OVER (PARTITION BY group_id) AS group_listed_to
+     FROM core.rooftop r
+       CROSS JOIN LATERAL ( SELECT date_trunc('month'::text, (min(imported_at) AT TIME ZONE time_zone))::date AS listed_from,
+              date_trunc('month'::text, (max(imported_at) AT TIME ZONE time_zone))::date AS listed_to
+             FROM core.stock_import i
+            WHERE rooftop_id = rooftop_id) l;
+  -- The months of the first and of the newest stock list of each rooftop, and of its dealer group. What was bought in other months is not known: a car may have come and gone without a list.
 
 core.stock_market_price view
   rooftop_id integer
@@ -1540,14 +1558,10 @@ core.stock_unit_change table
 core.stock_unit_known view
   rooftop_id integer
   stock_no character varying(80)
-  is_listed_again boolean -- true: another list came while the unit was listed, so that a change of its price would be known
-  ppsr_outcome character varying(20) -- answered: the service has listed the PPSR searches of the VIN to the dealer group; no answer: it was asked, and did not; null: it was never asked
+  ppsr_outcome character varying(20) -- answered: when it was last asked, the service has listed the PPSR searches of the VIN to the dealer group; no answer: it did not; null: it was never asked
   as
    SELECT rooftop_id,
       stock_no,
-      (EXISTS ( SELECT
-             FROM core.stock_import i
-            WHERE rooftop_id = rooftop_id AND imported_at > first_seen_at AND imported_at < COALESCE(missing_since, 'infinity'::timestamp with time zone))) AS is_listed_again,
       ((( SELECT
                   CASE
                       WHEN bool_or(outcome::text = 'answered'::text) THEN 'answered'::text
@@ -1562,7 +1576,7 @@ core.stock_unit_known view
            HAVING count(*) > 0)))::character varying(20) AS ppsr_outcome
      FROM core.stock_unit s
        JOIN core.rooftop r USING (rooftop_id);
-  -- What is known of each unit: whether its prices can be compared, and whether the service was asked about its searches. To read for a few units, by key.
+  -- Whether the service was asked about the searches of each unit. To read for a few units, by key.
 
 core.stream_at_work view
   rooftop_id integer
@@ -2432,11 +2446,14 @@ begin
       insert into ops.lake_change (source, rooftop_id, eval_ids, vins)
       select changed_source, rooftop_id, array_agg(distinct eval_id), array_agg(distinct vin) from changed group by rooftop_id;
     when 'list' then
-      -- The first stock list of a rooftop says from which month on its reports know what was bought. Another one changes no evaluation.
+      -- The first and the newest stock list of a rooftop say in which months its reports know what was bought. Another one of the same month
+      -- changes no evaluation.
       insert into ops.lake_change (source, vins)
       select changed_source, case when not exists (
         select from changed as c where not exists (
-          select from core.stock_import as earlier where earlier.rooftop_id = c.rooftop_id and earlier.imported_at < c.imported_at)) then '{}'::varchar[] end
+          select from core.stock_import as earlier join core.rooftop as r using (rooftop_id)
+          where earlier.rooftop_id = c.rooftop_id and earlier.imported_at < c.imported_at
+            and date_trunc('month', earlier.imported_at at time zone r.time_zone) = date_trunc('month', c.imported_at at time zone r.time_zone))) then '{}'::varchar[] end
       where exists (select from changed);
     when 'unit' then
       insert into ops.lake_change (source, vins)

@@ -12,10 +12,11 @@ select
   r.currency_code,
   r.odometer_unit,
   r.left_config_at,
-  l.listed_from as stock_listed_from
+  l.listed_from as stock_listed_from,
+  l.listed_to as stock_listed_to
 from core.rooftop as r
 join core.rooftop_group as g using (group_id)
-left join core.first_stock_list as l using (rooftop_id);
+left join core.stock_listed as l using (rooftop_id);
 
 comment on view mart.dim_rooftop is 'The rooftops that are or were in the config with their dealer group, region, zone and units. | grain: one row per rooftop | key: rooftop_id | history: current state only | freshness: when a run starts';
 comment on column mart.dim_rooftop.rooftop_id is 'Key of the rooftop in this warehouse; never reused | unit: id | source: core.rooftop.rooftop_id';
@@ -30,3 +31,4 @@ comment on column mart.dim_rooftop.currency_code is 'Currency of the rooftop | u
 comment on column mart.dim_rooftop.odometer_unit is 'Unit of odometers as the rooftop reads them: km or mi | unit: text | source: core.rooftop.odometer_unit';
 comment on column mart.dim_rooftop.left_config_at is 'When a run found that the config no longer names the rooftop; null: the config names it | unit: instant in UTC | source: core.rooftop.left_config_at';
 comment on column mart.dim_rooftop.stock_listed_from is 'First day of the month of its first stock list: what was bought before is not known; null: no list was imported | unit: date | source: core.stock_import.imported_at | joins: dim_date.date_day';
+comment on column mart.dim_rooftop.stock_listed_to is 'First day of the month of its newest stock list: what was bought later is not known; null: no list was imported | unit: date | source: core.stock_import.imported_at | joins: dim_date.date_day';

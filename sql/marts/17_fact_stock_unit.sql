@@ -32,7 +32,7 @@ select
   m.priced_at as market_as_of,
   (case when m.retail is null then coalesce(m.not_priced_reason, 'the service has only a wholesale price for it') end)::varchar(255) as not_priced_reason,
   s.acquired_on is not null as is_acquired_on_listed,
-  (select k.is_listed_again from core.stock_unit_known as k where k.rooftop_id = s.rooftop_id and k.stock_no = s.stock_no) as is_listed_again,
+  coalesce(a.is_comparable, false) as is_asking_price_comparable,
   (case when s.off_stock_at is null then (
     select k.ppsr_outcome from core.stock_unit_known as k where k.rooftop_id = s.rooftop_id and k.stock_no = s.stock_no
   ) end)::varchar(20) as ppsr_outcome
@@ -40,7 +40,7 @@ from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
 -- distinct on changes nothing, but says that there is at most one: whoever reads no column of it does not pay for it.
 left join (
-  select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, asking_price_first, price_changes from core.stock_asking_price
+  select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, asking_price_first, price_changes, is_comparable from core.stock_asking_price
 ) as a using (rooftop_id, stock_no)
 left join (
   select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, eval_rooftop_id, eval_id, match_rule from core.stock_outcome
@@ -79,5 +79,5 @@ comment on column mart.fact_stock_unit.market_retail is 'Current retail price of
 comment on column mart.fact_stock_unit.market_as_of is 'When the market price was last confirmed | unit: instant in UTC | source: core.stock_market_price.priced_at';
 comment on column mart.fact_stock_unit.not_priced_reason is 'Why there is no market_retail; null: there is one | unit: text | source: core.stock_market_price.not_priced_reason';
 comment on column mart.fact_stock_unit.is_acquired_on_listed is 'true: acquired_on is as listed; false: it is the day of the first list, and how long the unit was in stock before is not known | unit: flag | source: core.stock_unit.acquired_on';
-comment on column mart.fact_stock_unit.is_listed_again is 'true: another list came while the unit was listed, so that a change of its price would be known | unit: flag | source: core.stock_import.imported_at, core.stock_unit.first_seen_at, missing_since';
-comment on column mart.fact_stock_unit.ppsr_outcome is 'Of a unit on hand. answered: the service has listed the PPSR searches of the VIN to the dealer group; no answer: it was asked, and did not; null: never asked | unit: text | source: ops.enrichment_state.outcome [A §4 /getpastppsrsearch]';
+comment on column mart.fact_stock_unit.is_asking_price_comparable is 'true: a price is known before the newest one, or a later list of the whole stock has named the unit with the same price | unit: flag | source: core.stock_unit_change, core.stock_import';
+comment on column mart.fact_stock_unit.ppsr_outcome is 'Of a unit on hand. answered: when it was last asked, the service has listed the PPSR searches of the VIN to the dealer group; no answer: it did not; null: never asked | unit: text | source: ops.enrichment_state.outcome [A §4 /getpastppsrsearch]';

@@ -13,8 +13,7 @@ select
   s.currency_code,
   a.asking_price_first::numeric(15,3) as asking_price_first,
   s.asking_price as asking_price_now,
-  (case when (select k.is_listed_again from core.stock_unit_known as k where k.rooftop_id = s.rooftop_id and k.stock_no = s.stock_no)
-    then a.asking_price_first - s.asking_price end)::numeric(18,3) as own_cut,
+  (case when a.is_comparable then a.asking_price_first - s.asking_price end)::numeric(18,3) as own_cut,
   a.price_changes,
   f.retail as market_retail_first,
   n.retail as market_retail_now,
@@ -57,7 +56,7 @@ comment on column mart.rpt_05_aged_stock_price_move.days_in_stock is 'Days from 
 comment on column mart.rpt_05_aged_stock_price_move.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
 comment on column mart.rpt_05_aged_stock_price_move.asking_price_first is 'First asking price in the lists that have the unit | unit: currency_code | source: core.stock_asking_price.asking_price_first';
 comment on column mart.rpt_05_aged_stock_price_move.asking_price_now is 'Asking price now; null: none, or on application | unit: currency_code | source: core.stock_unit.asking_price';
-comment on column mart.rpt_05_aged_stock_price_move.own_cut is 'asking_price_first - asking_price_now. Above 0: the dealer reduced the price; null: not known, as only one list has the unit, or one of the two prices is not known | unit: currency_code | source: asking_price_first, asking_price_now, core.stock_import';
+comment on column mart.rpt_05_aged_stock_price_move.own_cut is 'asking_price_first - asking_price_now. Above 0: the dealer reduced the price; null: not known, as only one list of the whole stock has the unit with a price, or it has none now | unit: currency_code | source: asking_price_first, asking_price_now, core.stock_import';
 comment on column mart.rpt_05_aged_stock_price_move.price_changes is 'Number of changes of the asking price since then | unit: count | source: core.stock_asking_price.price_changes';
 comment on column mart.rpt_05_aged_stock_price_move.market_retail_first is 'First retail price of price-batch for this vehicle in this currency. Prices of a vehicle that had the stock number before do not count | unit: currency_code | source: core.stock_price_observation.retail [V /v1/price-batch]';
 comment on column mart.rpt_05_aged_stock_price_move.market_retail_now is 'Retail price of the newest answer; null when it had no price | unit: currency_code | source: core.stock_price_observation.retail, is_current';

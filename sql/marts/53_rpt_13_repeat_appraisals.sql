@@ -1,11 +1,7 @@
 -- grain: one row per dealer group, VIN and currency with more than one evaluation
 create or replace view mart.rpt_13_repeat_appraisals as
 with listed as materialized (
-  select r.group_id, case when count(*) = count(l.listed_from) then max(l.listed_from) end as listed_from
-  from core.rooftop as r
-  join core.first_stock_list as l using (rooftop_id)
-  where r.left_config_at is null
-  group by r.group_id
+  select distinct group_id, group_listed_from, (group_listed_to + interval '1 month')::date as group_listed_until from core.stock_listed
 )
 select
   g.group_code,
@@ -27,7 +23,7 @@ select
     join core.evaluation as e on e.rooftop_id = o.eval_rooftop_id and e.eval_id = o.eval_id and e.currency_code = a.currency_code
     where s.vin = a.vin
     offset 0
-  ) then true when a.first_on >= l.listed_from then false end as is_bought
+  ) then true when a.first_on >= l.group_listed_from and a.last_on < l.group_listed_until then false end as is_bought
 from core.agg_repeat_vehicle as a
 join core.rooftop_group as g using (group_id)
 left join listed as l using (group_id);
@@ -44,4 +40,4 @@ comment on column mart.rpt_13_repeat_appraisals.days_between is 'Days from first
 comment on column mart.rpt_13_repeat_appraisals.lowest_price is 'Lowest price of these evaluations; null when none has a price | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.rpt_13_repeat_appraisals.highest_price is 'Highest price of these evaluations | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.rpt_13_repeat_appraisals.price_spread is 'highest_price - lowest_price | unit: currency_code | source: lowest_price, highest_price';
-comment on column mart.rpt_13_repeat_appraisals.is_bought is 'true: the vehicle came into stock on one of these evaluations; null: not known, as a rooftop of the group had no stock list by first_on | unit: flag | source: core.stock_outcome';
+comment on column mart.rpt_13_repeat_appraisals.is_bought is 'true: the vehicle came into stock on one of these evaluations; null: not known, as the dealer group had no stock list by first_on, or none since last_on | unit: flag | source: core.stock_outcome';

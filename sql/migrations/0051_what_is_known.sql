@@ -2,20 +2,55 @@
 -- searched" of a car that the service was never asked about. These views say what is known.
 create index stock_import_rooftop on core.stock_import (rooftop_id, imported_at);
 
-create view core.first_stock_list as
-select r.rooftop_id, date_trunc('month', (select min(i.imported_at) from core.stock_import as i where i.rooftop_id = r.rooftop_id) at time zone r.time_zone)::date as listed_from
-from core.rooftop as r;
-comment on view core.first_stock_list is 'The month of the first stock list of each rooftop. What was bought in the months before it is not known: a car may have come and gone without a list.';
-comment on column core.first_stock_list.listed_from is 'First day of the month, in the time zone of the rooftop; null: no list was imported';
+create view core.stock_listed as
+select
+  r.rooftop_id, r.group_id, l.listed_from, l.listed_to,
+  min(l.listed_from) over (partition by r.group_id) as group_listed_from, max(l.listed_to) over (partition by r.group_id) as group_listed_to
+from core.rooftop as r
+cross join lateral (
+  select
+    date_trunc('month', min(i.imported_at) at time zone r.time_zone)::date as listed_from,
+    date_trunc('month', max(i.imported_at) at time zone r.time_zone)::date as listed_to
+  from core.stock_import as i where i.rooftop_id = r.rooftop_id
+) as l;
+comment on view core.stock_listed is 'The months of the first and of the newest stock list of each rooftop, and of its dealer group. What was bought in other months is not known: a car may have come and gone without a list.';
+comment on column core.stock_listed.listed_from is 'First day of the month of the first list, in the time zone of the rooftop; null: no list was imported';
+comment on column core.stock_listed.listed_to is 'First day of the month of the newest list, as listed_from';
+comment on column core.stock_listed.group_listed_from is 'The earliest listed_from of the rooftops of the dealer group';
+comment on column core.stock_listed.group_listed_to is 'The latest listed_to of the rooftops of the dealer group';
+
+-- A car that one list alone has named has no change of price, and one whose first list had no price neither: that is not a cut of 0.
+create or replace view core.stock_asking_price as
+with since as (
+  select rooftop_id, stock_no, max(import_id) as import_id from core.stock_unit_change
+  where change = 'added' or changes ? 'currency_code' group by 1, 2
+), step as (
+  select change.rooftop_id, change.stock_no, change.import_id, (change.changes -> 'asking_price' ->> 0)::numeric(15,3) as was
+  from core.stock_unit_change as change
+  left join since using (rooftop_id, stock_no)
+  where change.changes ? 'asking_price' and change.import_id > coalesce(since.import_id, 0)
+), history as (
+  select rooftop_id, stock_no, (array_agg(was order by import_id) filter (where was is not null))[1] as first_was, count(*)::int as price_changes,
+    max(import_id) as import_id
+  from step group by 1, 2
+)
+select unit.rooftop_id, unit.stock_no, coalesce(history.first_was, unit.asking_price)::numeric(15,3) as asking_price_first,
+  unit.asking_price as asking_price_now, coalesce(history.price_changes, 0) as price_changes,
+  history.first_was is not null or coalesce((
+    select list.import_id from core.stock_import as list
+    where list.rooftop_id = unit.rooftop_id and list.mode = 'snapshot' and not list.dialect ? 'corrects'
+      and list.imported_at < coalesce(unit.missing_since, 'infinity')
+    order by list.imported_at desc limit 1
+  ) > coalesce(history.import_id, since.import_id, unit.import_id), false) as is_comparable
+from core.stock_unit as unit
+left join since using (rooftop_id, stock_no)
+left join history using (rooftop_id, stock_no);
+comment on column core.stock_asking_price.is_comparable is 'true: a price is known before the newest one, or a later list of the whole stock has named the unit with the same price';
 
 create view core.stock_unit_known as
 select
   s.rooftop_id,
   s.stock_no,
-  exists (
-    select from core.stock_import as i
-    where i.rooftop_id = s.rooftop_id and i.imported_at > s.first_seen_at and i.imported_at < coalesce(s.missing_since, 'infinity')
-  ) as is_listed_again,
   -- "offset 0": by key, else the planner may read every state of a rooftop.
   (
     select case when bool_or(state.outcome = 'answered') then 'answered' else 'no answer' end
@@ -31,11 +66,10 @@ select
   )::varchar(20) as ppsr_outcome
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id);
-comment on view core.stock_unit_known is 'What is known of each unit: whether its prices can be compared, and whether the service was asked about its searches. To read for a few units, by key.';
-comment on column core.stock_unit_known.is_listed_again is 'true: another list came while the unit was listed, so that a change of its price would be known';
-comment on column core.stock_unit_known.ppsr_outcome is 'answered: the service has listed the PPSR searches of the VIN to the dealer group; no answer: it was asked, and did not; null: it was never asked';
+comment on view core.stock_unit_known is 'Whether the service was asked about the searches of each unit. To read for a few units, by key.';
+comment on column core.stock_unit_known.ppsr_outcome is 'answered: when it was last asked, the service has listed the PPSR searches of the VIN to the dealer group; no answer: it did not; null: it was never asked';
 
--- The reports by month read now when the first stock list came. Whoever recorded every list as a change of all months would compare all of them
+-- The reports by month read now when the first and the newest stock list came. Whoever recorded every list as a change of all months would compare all of them
 -- every night.
 create or replace function ops.log_lake_change_trg() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -67,11 +101,14 @@ begin
       insert into ops.lake_change (source, rooftop_id, eval_ids, vins)
       select changed_source, rooftop_id, array_agg(distinct eval_id), array_agg(distinct vin) from changed group by rooftop_id;
     when 'list' then
-      -- The first stock list of a rooftop says from which month on its reports know what was bought. Another one changes no evaluation.
+      -- The first and the newest stock list of a rooftop say in which months its reports know what was bought. Another one of the same month
+      -- changes no evaluation.
       insert into ops.lake_change (source, vins)
       select changed_source, case when not exists (
         select from changed as c where not exists (
-          select from core.stock_import as earlier where earlier.rooftop_id = c.rooftop_id and earlier.imported_at < c.imported_at)) then '{}'::varchar[] end
+          select from core.stock_import as earlier join core.rooftop as r using (rooftop_id)
+          where earlier.rooftop_id = c.rooftop_id and earlier.imported_at < c.imported_at
+            and date_trunc('month', earlier.imported_at at time zone r.time_zone) = date_trunc('month', c.imported_at at time zone r.time_zone))) then '{}'::varchar[] end
       where exists (select from changed);
     when 'unit' then
       insert into ops.lake_change (source, vins)

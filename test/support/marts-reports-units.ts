@@ -19,6 +19,7 @@ import {
   count,
   evaluationKey,
   grouped,
+  isListed,
   knownBought,
   type MartTruth,
   type ReportRow,
@@ -54,7 +55,7 @@ export function agedStock(truth: MartTruth): ReportRow[] {
       },
       asking_price_first: moneyText(askedFirst),
       asking_price_now: moneyText(asked),
-      own_cut: unit.isListedAgain ? moneyText(less(askedFirst, asked)) : null,
+      own_cut: unit.isPriceComparable ? moneyText(less(askedFirst, asked)) : null,
       price_changes: unit.priceChanges,
       market_retail_first: moneyText(retailFirst),
       market_retail_now: moneyText(retail),
@@ -175,18 +176,14 @@ export function repeatAppraisals(truth: MartTruth): ReportRow[] {
         highest_price: moneyText(highest),
         price_spread: moneyText(less(highest, lowest)),
         is_bought:
-          members.some(isBought) || (isGroupListed(truth, key.group_code, days[0]!) ? false : null),
+          members.some(isBought) ||
+          (isListed(truth, ({ groupId }) => groupId === key.group_code, days[0]!, days.at(-1)!)
+            ? false
+            : null),
       }
     },
   )
   return rows.filter(({ evaluations }) => evaluations > 1)
-}
-
-/** Whether every rooftop of the dealer group had a stock list by the month of the day. */
-function isGroupListed(truth: MartTruth, groupId: string, day: string): boolean {
-  return truth.fixture.world.rooftops
-    .filter((rooftop) => rooftop.groupId === groupId)
-    .every((rooftop) => knownBought(truth, rooftop, day, 0) !== null)
 }
 
 /** What customers captured through a link, beside what salespeople did. */

@@ -60,21 +60,34 @@ export function rooftopOf({ ids }: MartTruth, { uid, name }: Rooftop) {
   return { rooftop_id: ids.rooftop(uid), rooftop_name: name }
 }
 
-/** First day of the month of the rooftop's first stock list; null: none was imported. */
-export function listedFrom({ fixture }: MartTruth, { uid, timezone }: Rooftop): string | null {
-  const first = fixture.stock.find(({ rooftop }) => rooftop.uid === uid)
-  return first === undefined ? null : monthOf(localDay(first.importedAt, timezone))
+/** The first days of the months in which stock lists of some rooftops came. */
+function listedMonths({ fixture }: MartTruth, isOf: (rooftop: Rooftop) => boolean): string[] {
+  return fixture.stock
+    .filter(({ rooftop }) => isOf(rooftop))
+    .map(({ rooftop, importedAt }) => monthOf(localDay(importedAt, rooftop.timezone)))
+    .sort()
 }
 
-/** A count of bought vehicles of a month; null: the rooftop had no stock list by then. */
+/** Whether stock lists of some rooftops came in or before a month, and in or after another one. */
+export function isListed(
+  truth: MartTruth,
+  isOf: (rooftop: Rooftop) => boolean,
+  from: string,
+  to: string,
+): boolean {
+  const months = listedMonths(truth, isOf)
+  return months.length > 0 && months[0]! <= monthOf(from) && monthOf(to) <= months.at(-1)!
+}
+
+/** A count of bought vehicles of a month; null: the rooftop had no stock list before or since, and no other of its group names a vehicle. */
 export function knownBought(
   truth: MartTruth,
-  rooftop: Rooftop,
+  { uid, groupId }: Rooftop,
   month: string,
   bought: number,
 ): number | null {
-  const from = listedFrom(truth, rooftop)
-  return from !== null && month >= from ? bought : null
+  const isOf = (other: Rooftop) => other.uid === uid || (bought > 0 && other.groupId === groupId)
+  return isListed(truth, isOf, month, month) ? bought : null
 }
 
 /** The salesperson that the evaluation, or one of its versions, names. */

@@ -26,8 +26,8 @@ export interface StockUnit {
   readonly listed: ListedUnit
   readonly acquiredOn: string
   readonly isOnHand: boolean
-  /** More than one list has named it since it came in. */
-  readonly isListedAgain: boolean
+  /** More than one list has named it since it had a price. */
+  readonly isPriceComparable: boolean
   readonly askingFirst: number | null
   readonly askingNow: number | null
   readonly priceChanges: number
@@ -118,7 +118,7 @@ function finished(unit: Unit, rooftop: Rooftop, present: readonly SeenEvaluation
   return {
     ...{ rooftop, listed, acquiredOn, market },
     isOnHand: !isOff,
-    isListedAgain: prices.length > 1,
+    isPriceComparable: prices.slice(prices.findIndex((price) => price !== null)).length > 1,
     askingFirst: prices.find((price) => price !== null) ?? null,
     askingNow: listed.price,
     priceChanges: prices.filter((price, at) => at > 0 && price !== prices[at - 1]).length,

@@ -19,7 +19,7 @@ with unit as (
 select u.rooftop_id, u.rooftop_name, u.stock_no, u.vin, u.make, u.model, u.model_year, u.acquired_on,
   case when u.is_acquired_on_listed then u.days_at_least end as days_in_stock, u.currency_code,
   u.asking_price_first, u.asking_price as asking_price_now,
-  case when u.is_listed_again then u.asking_price_first - u.asking_price end as own_cut, u.price_changes,
+  case when u.is_asking_price_comparable then u.asking_price_first - u.asking_price end as own_cut, u.price_changes,
   f.retail as market_retail_first, u.market_retail as market_retail_now,
   case when u.market_as_of > f.observed_at then u.market_retail - f.retail end as market_move,
   case when u.market_retail is not null then u.market_as_of end as market_as_of,

@@ -241,7 +241,7 @@ class WorkLoop {
           { runId: run.runId },
           `process ${process.pid} of ${hostname()} was started with other wire settings than run ${run.runId} (${run.command}), and leaves its work to others: restart this process`,
         )
-      return await later(0.5)
+      return await later(2)
     }
     if (run.runId !== runId) await onRun?.(run)
     const { stream, rooftop } = job

@@ -72,7 +72,8 @@ export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
       left join missed using (rooftop_id)
       left join lateral (
         select listed_at from ops.window_certificate as own
-        where since is not null and own.rooftop_id = rooftop.rooftop_id and stream = 'evaluations' order by window_from desc limit 1
+        where since is not null and own.rooftop_id = rooftop.rooftop_id and stream = 'evaluations' and listed_at <= ${sourceNow}
+        order by window_from desc limit 1
       ) as newest on true
     where coalesce(counted.rooftop_id, open.rooftop_id, expected.rooftop_id) is not null
     order by rooftop_uid`.execute(db)

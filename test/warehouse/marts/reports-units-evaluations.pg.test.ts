@@ -145,7 +145,7 @@ test('a vehicle counts as appraised again within its group and currency, in any 
   ])
 })
 
-test('what was bought is not known of months before the first stock list of the rooftop, and of one without', async () => {
+test('what was bought is not known of months before the first and after the newest stock list of the rooftop, and of one without', async () => {
   await using world = await openSmallWorld()
   const later = { completed_date_local: '2026-02-09', completed_at: '2026-02-09' }
   await world.add(
@@ -158,8 +158,18 @@ test('what was bought is not known of months before the first stock list of the 
     ...[21, 22].map((eval_id) => ({
       ...{ eval_id, rooftop_id: 3, group_id: 2, vin: vinOfThree, ...later },
     })),
+    {
+      ...{ eval_id: 31, rooftop_id: 3, group_id: 2, vin: 'KNADB1234567890C5' },
+      ...{ completed_date_local: '2026-03-09', completed_at: '2026-03-09' },
+    },
+    // The other rooftop of its group holds what it appraised.
+    { eval_id: 41, rooftop_id: 2, vin: 'KNADB1234567890C4', ...later },
   )
-  await world.add('core.stock_unit', { vin: vinOfTwo, acquired_on: '2026-02-09' })
+  await world.add(
+    'core.stock_unit',
+    { vin: vinOfTwo, acquired_on: '2026-02-09' },
+    { stock_no: 'S4', vin: 'KNADB1234567890C4', acquired_on: '2026-02-09' },
+  )
   const list = (import_id: number, rooftop_id: number, imported_at: string) => ({
     ...{ import_id, rooftop_id, imported_at },
   })
@@ -178,8 +188,9 @@ test('what was bought is not known of months before the first stock list of the 
     [1, '2026-01-01', null, null],
     [1, '2026-02-01', 1, '0.5000'],
     [2, '2026-01-01', null, null],
-    [2, '2026-02-01', null, null],
+    [2, '2026-02-01', 1, '0.3333'],
     [3, '2026-02-01', 0, '0.0000'],
+    [3, '2026-03-01', null, null],
   ]
 
   expect(
@@ -193,11 +204,13 @@ test('what was bought is not known of months before the first stock list of the 
     ['first', vinOfTwo, true],
     ['other', vinOfThree, false],
   ])
-  expect(await read('dim_rooftop', 'rooftop_id, stock_listed_from::text')).toEqual([
-    [1, '2026-02-01'],
-    [2, null],
-    [3, '2026-02-01'],
-    [4, null],
+  expect(
+    await read('dim_rooftop', 'rooftop_id, stock_listed_from::text, stock_listed_to::text'),
+  ).toEqual([
+    [1, '2026-02-01', '2026-03-01'],
+    [2, null, null],
+    [3, '2026-02-01', '2026-02-01'],
+    [4, null, null],
   ])
 })
 

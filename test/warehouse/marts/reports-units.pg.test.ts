@@ -114,12 +114,26 @@ test('own cut and market move are not known until there is a second list, or a s
     ...['A', 'B', 'C'].map((stock_no) => ({ stock_no, ...price })),
     { stock_no: 'D', ...price, missing_since: '2026-01-27T00:00:00Z' },
     { stock_no: 'E', ...price, rooftop_id: 2 },
+    { stock_no: 'F', ...price },
   )
   await world.add(
     'core.stock_import',
     { import_id: 1, imported_at: '2026-01-20T00:00:00Z' },
     { import_id: 2, imported_at: '2026-01-20T00:00:00Z', rooftop_id: 2 },
     { import_id: 3, imported_at: '2026-01-27T00:00:00Z' },
+    // Corrections of a list, and a list of some units, say nothing of the others.
+    {
+      ...{ import_id: 4, imported_at: '2026-01-28T00:00:00Z', rooftop_id: 2 },
+      dialect: { corrects: 2 },
+    },
+    { import_id: 5, imported_at: '2026-01-29T00:00:00Z', rooftop_id: 2, mode: 'delta' },
+  )
+  await world.add(
+    'core.stock_unit_change',
+    { stock_no: 'E', rooftop_id: 2, import_id: 2, change: 'added', changes: {} },
+    { stock_no: 'F', import_id: 1, change: 'added', changes: {} },
+    // Its first list had no price.
+    { stock_no: 'F', import_id: 3, changes: { asking_price: [null, 9_000] } },
   )
   await world.add(
     'core.stock_price_observation',
@@ -128,7 +142,7 @@ test('own cut and market move are not known until there is a second list, or a s
   )
 
   const rows = await world.rows(
-    `select r.stock_no, r.own_cut, r.market_move, u.is_listed_again
+    `select r.stock_no, r.own_cut, r.market_move, u.is_asking_price_comparable
      from mart.rpt_05_aged_stock_price_move as r join mart.fact_stock_unit as u using (rooftop_id, stock_no) order by 1`,
   )
 
@@ -138,6 +152,7 @@ test('own cut and market move are not known until there is a second list, or a s
     ['C', '0.000', null, true],
     ['D', null, null, false],
     ['E', null, null, false],
+    ['F', null, null, false],
   ])
 })
 
