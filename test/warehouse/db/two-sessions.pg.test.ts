@@ -17,11 +17,11 @@ afterAll(async () => await database[Symbol.asyncDispose]())
 const processOf = async ({ db }: Tx) =>
   (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]!.pid
 
-/** Runs the items by turns, in sessions that Postgres ends after a tenth of a second of idleness. */
+/** Runs the items by turns, in sessions that Postgres ends after 0.3 s of idleness. */
 async function inTwo(items: readonly ((session: Tx) => Promise<unknown>)[]): Promise<void> {
   const pool = await openPool(database.url, {
     applicationName: 'test',
-    idleInTransactionTimeoutMs: 100,
+    idleInTransactionTimeoutMs: 300,
   })
   try {
     await inTransaction(
