@@ -79,7 +79,9 @@ export const report = definePage({
   ) {
     const spec = specOf(view)!
     const noList = hasNoList(spec, freshness)
-    const drawn = spec.charts.filter((_, at) => !noList || isKnown(charts[at]!))
+    const drawn = spec.charts
+      .map((chart, at) => ({ chart, rows: charts[at]! }))
+      .filter((one) => !noList || isKnown(one.rows))
     const zone = pageRequest.config.console!.timezone
     const names = spec.columns
       .split(' ')
@@ -89,7 +91,7 @@ export const report = definePage({
 ${filters(view, columns, filter, rooftops)}
 ${only !== null && html`<p class="note">Of ${columns.some(({ name }) => name === 'rooftop_id') ? only.name : `dealer group ${only.group}`} alone: this report reads every evaluation or car, and there are more than ${maxRooftops} rooftops. Choose another above; the download has all.</p>`}
 ${drawn.length < spec.charts.length && html`<p class="empty">A chart is not drawn: it would show 0 for what is not known, because no stock list was imported.</p>`}
-${chartGrid(drawn.flatMap((chart) => drawCharts(chart, charts[spec.charts.indexOf(chart)]!, { rooftops, listed }).map(chartFigure)))}
+${chartGrid(drawn.flatMap((one) => drawCharts(one.chart, one.rows, { rooftops, listed }).map(chartFigure)))}
 <h2>Rows</h2>
 ${table({
   caption: tableCaption(rows.length, total, spec.first[0]),
@@ -111,7 +113,7 @@ function hasNoList({ usesStockLists }: ReportSpec, freshness: readonly Freshness
   )
 }
 
-/** Whether the rows of a chart, if it has any, have a value. */
+/** False where a chart has rows, and none of them has a value. */
 function isKnown(rows: readonly ChartRow[]): boolean {
   return rows.length === 0 || rows.some(({ values }) => values.some((value) => value !== null))
 }

@@ -34,7 +34,7 @@ export interface ColumnStyles {
   readonly questions: readonly MappingQuestion[]
 }
 
-/** Collects the evidence of the columns' styles: observe every record, then read the styles. A record with damage is no evidence. */
+/** Collects the evidence of the columns' styles: observe every record, then read the styles. A damaged record does not count. */
 interface StyleEvidence {
   observe(record: Pick<CsvRecord, 'cells' | 'numbers' | 'problem'>): void
   styles(): ColumnStyles

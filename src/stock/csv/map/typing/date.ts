@@ -222,7 +222,7 @@ function fullYear(text: string, thisYear: number): number {
 
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** null: it is no day of the calendar. */
+/** null: the calendar has no such day. */
 function dayText(parts: Parts | 'either' | null): string | null {
   if (parts === null || parts === 'either') return null
   const { year, month, day } = parts
