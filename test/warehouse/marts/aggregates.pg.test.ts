@@ -203,7 +203,7 @@ const falsifiedDays = [
 test('the months that are found in one pass are those that differ, whatever was falsified', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  const changes = fc.array(factChanges, { minLength: 8, maxLength: 16 })
+  const changes = fc.array(factChanges, { minLength: 32, maxLength: 40 })
   const some = fc.integer({ min: 1, max: 3 })
   const falsified = fc.array(
     fc.oneof(
@@ -214,7 +214,7 @@ test('the months that are found in one pass are those that differ, whatever was 
         .tuple(fc.constantFrom(...falsifiedDays), some)
         .map(([does, n]) => `${does} where extract(day from completed_date_local) % ${n} = 0`),
     ),
-    { minLength: 1, maxLength: 3 },
+    { minLength: 2, maxLength: 5 },
   )
   let found = 0
 
