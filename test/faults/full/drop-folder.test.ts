@@ -11,6 +11,8 @@ import { fill, mayMount, openDisk } from '../small-disk.ts'
 vi.setConfig({ testTimeout: 900_000 })
 
 const points = [...inboxCrashPoints, 'rows-written', 'before-commit']
+/** As many files as two watchers end together before one of them is killed. */
+const filesOfTwo = 5
 const watch = ['stock', 'watch', '--interval', '1']
 
 test('250 files of every kind, two watchers, and a kill at every point: each file once, or with its reason', async () => {
@@ -22,22 +24,28 @@ test('250 files of every kind, two watchers, and a kill at every point: each fil
   const dropped = dropAll(folder, files)
   const signals: (string | null)[] = []
 
+  const countEnded = async () => {
+    const { rows } = await pool.query<{ n: number }>(
+      "select count(*)::int as n from ops.stock_inbox_file where state in ('done', 'failed')",
+    )
+    return rows[0]!.n
+  }
+
   for (const [at, point] of points.entries()) {
+    const [before, dueMs] = [await countEnded(), performance.now() + 2_500 + at * 300]
     const other = fixture.start(watch)
-    const crash = fixture.start(watch, { FORECOURT_CRASH_AT: `${point}:${3 + at * 2}` })
-    // The other one would take all the files: it is killed at any instant, and the first one goes on alone.
-    setTimeout(() => other.kill('SIGKILL'), 2_500 + at * 300)
+    const crash = fixture.start(watch, { FORECOURT_CRASH_AT: `${point}:${3 + at}` })
+    // It is killed at any instant, early enough to leave files for the points to come, and the one that crashes goes on alone.
+    await until(
+      async () => performance.now() > dueMs || (await countEnded()) >= before + filesOfTwo + at % 3,
+    )
+    other.kill('SIGKILL')
     signals.push((await crash.ended).signal)
     await other.ended
   }
   await dropped
   const last = [fixture.start(watch), fixture.start(watch)]
-  await until(async () => {
-    const { rows } = await pool.query<{ n: number }>(
-      "select count(*)::int as n from ops.stock_inbox_file where state in ('done', 'failed')",
-    )
-    return rows[0]!.n >= files.length
-  })
+  await until(async () => (await countEnded()) >= files.length)
   for (const child of last) child.kill('SIGTERM')
   const codes = await Promise.all(last.map(async ({ ended }) => (await ended).code))
 
