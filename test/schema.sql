@@ -2453,15 +2453,19 @@ begin
       insert into ops.lake_change (source, rooftop_id, eval_ids, vins)
       select changed_source, rooftop_id, array_agg(distinct eval_id), array_agg(distinct vin) from changed group by rooftop_id;
     when 'list' then
-      -- The first and the newest stock list of a rooftop say in which months its reports know what was bought. Another one of the same month
-      -- changes no evaluation.
-      insert into ops.lake_change (source, vins)
-      select changed_source, case when not exists (
-        select from changed as c where not exists (
-          select from core.stock_import as earlier join core.rooftop as r using (rooftop_id)
-          where earlier.rooftop_id = c.rooftop_id and earlier.imported_at < c.imported_at
-            and date_trunc('month', earlier.imported_at at time zone r.time_zone) = date_trunc('month', c.imported_at at time zone r.time_zone))) then '{}'::varchar[] end
-      where exists (select from changed);
+      -- The first stock list of a rooftop says from which month it is known what was bought, and the newest one up to which.
+      insert into ops.lake_change (source, months)
+      select changed_source, case when bool_and(earlier.imported_at is not null) then
+        coalesce(array_agg(distinct ops.month_of(month::date)) filter (where month is not null), '{}') end
+      from changed as c
+      join core.rooftop as r using (rooftop_id)
+      cross join lateral (
+        select max(i.imported_at) as imported_at from core.stock_import as i where i.rooftop_id = c.rooftop_id and i.imported_at < c.imported_at
+      ) as earlier
+      left join lateral generate_series(
+        date_trunc('month', earlier.imported_at at time zone r.time_zone) + interval '1 month', c.imported_at at time zone r.time_zone, interval '1 month'
+      ) as month on true
+      having count(*) > 0;
     when 'unit' then
       insert into ops.lake_change (source, vins)
       select changed_source, coalesce(array_agg(distinct vin) filter (where vin is not null), '{}') from changed having count(*) > 0;

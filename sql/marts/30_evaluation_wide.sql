@@ -47,11 +47,15 @@ select
   c.searches as ppsr_searches,
   c.last_searched_at as ppsr_last_searched_at,
   coalesce(c.is_interest_changed, false) as is_ppsr_interest_changed,
-  b.eval_id is not null as is_bought,
+  case
+    when b.eval_id is not null then true
+    when date_trunc('month', e.completed_date_local::timestamp)::date between l.listed_from and l.listed_to then false
+  end as is_bought,
   b.acquired_on as bought_on
 from core.evaluation as e
 join core.rooftop as r using (rooftop_id)
 join core.rooftop_group as g on g.group_id = r.group_id
+join core.stock_listed as l on l.rooftop_id = e.rooftop_id
 left join core.app_user as u using (user_id)
 left join lateral (
   select p.eval_id, p.observed_at, p.retail, p.wholesale
@@ -121,5 +125,5 @@ comment on column mart.evaluation_wide.wholesale_now is 'Wholesale price of the 
 comment on column mart.evaluation_wide.ppsr_searches is 'PPSR searches of the vehicle in the dealer group | unit: count | source: core.vehicle_check';
 comment on column mart.evaluation_wide.ppsr_last_searched_at is 'Newest PPSR search of the vehicle; null: none | unit: instant in UTC | source: core.vehicle_check.searched_at';
 comment on column mart.evaluation_wide.is_ppsr_interest_changed is 'true: a watch of the vehicle reports changed security interests | unit: flag | source: core.vehicle_check.watch_status';
-comment on column mart.evaluation_wide.is_bought is 'true: the vehicle came into stock on this evaluation; false without a stock list | unit: flag | source: core.stock_outcome';
+comment on column mart.evaluation_wide.is_bought is 'true: the vehicle came into stock on this evaluation; null: not known, as it is not complete, or the rooftop had no stock list before, or none since | unit: flag | source: core.stock_outcome';
 comment on column mart.evaluation_wide.bought_on is 'Day on which the vehicle came into stock | unit: date | source: core.stock_outcome.acquired_on';

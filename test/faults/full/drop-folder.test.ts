@@ -37,7 +37,8 @@ test('250 files of every kind, two watchers, and a kill at every point: each fil
     const crash = fixture.start(watch, { FORECOURT_CRASH_AT: `${point}:${3 + at}` })
     // It is killed at any instant, early enough to leave files for the points to come, and the one that crashes goes on alone.
     await until(
-      async () => performance.now() > dueMs || (await countEnded()) >= before + filesOfTwo + at % 3,
+      async () =>
+        performance.now() > dueMs || (await countEnded()) >= before + filesOfTwo + (at % 3),
     )
     other.kill('SIGKILL')
     signals.push((await crash.ended).signal)

@@ -73,13 +73,24 @@ const questions: readonly (readonly [string, string, string])[] = [
   [
     'look-to-book of each salesperson',
     'run: evaluations -> { where: not is_link_captured; group_by: rooftop_name, user_id; aggregate: appraisals, bought; order_by: rooftop_name, user_id }',
-    `select r.rooftop_name, e.user_id, count(*) as appraisals, count(*) filter (where exists (
-       select from core.stock_unit as s join core.rooftop as q on q.rooftop_id = s.rooftop_id and q.group_id = e.group_id
-       where s.vin = upper(e.vin) and s.acquired_on >= e.completed_date_local and not exists (
-         select from core.evaluation as later where later.group_id = e.group_id and upper(later.vin) = upper(e.vin)
-           and later.gone_at is null and later.completed_date_local <= s.acquired_on and later.completed_at > e.completed_at))) as bought
-     ${present} and not exists (select from core.app_user as u where u.user_id = e.user_id and u.is_generated_link_account)
+    `select rooftop_name, user_id, count(*) as appraisals,
+       case when bool_or(is_bought or is_listed) then count(*) filter (where is_bought) end as bought
+     from (select r.rooftop_name, e.user_id, exists (
+         select from core.stock_unit as s join core.rooftop as q on q.rooftop_id = s.rooftop_id and q.group_id = e.group_id
+         where s.vin = upper(e.vin) and s.acquired_on >= e.completed_date_local and not exists (
+           select from core.evaluation as later where later.group_id = e.group_id and upper(later.vin) = upper(e.vin)
+             and later.gone_at is null and later.completed_date_local <= s.acquired_on and later.completed_at > e.completed_at)) as is_bought,
+         (select to_char(e.completed_date_local, 'YYYY-MM') between min(month) and max(month)
+          from core.stock_import as i cross join to_char(i.imported_at at time zone r.time_zone, 'YYYY-MM') as month
+          where i.rooftop_id = e.rooftop_id) as is_listed
+       ${present} and not exists (select from core.app_user as u where u.user_id = e.user_id and u.is_generated_link_account)) as one
      group by 1, 2 order by 1, 2 nulls last`,
+  ],
+  [
+    'look-to-book by month, where stock lists show it',
+    'run: evaluations -> { group_by: month_start; aggregate: bought, look_to_book; order_by: month_start }',
+    `select month_start::text, case when count(is_bought) > 0 then count(*) filter (where is_bought) end as bought, avg(is_bought::int) as look_to_book
+     from mart.evaluation_wide where not is_gone group by 1 order by 1`,
   ],
   [
     'cost of reconditioning by type',

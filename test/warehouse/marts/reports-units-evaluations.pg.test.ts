@@ -204,6 +204,20 @@ test('what was bought is not known of months before the first and after the newe
     ['first', vinOfTwo, true],
     ['other', vinOfThree, false],
   ])
+  expect(await read('evaluation_wide', 'rooftop_id, eval_id, is_bought')).toEqual([
+    [1, 1, null],
+    [1, 2, null],
+    [1, 11, false],
+    [1, 12, true],
+    [2, 3, null],
+    [2, 4, null],
+    [2, 13, null],
+    [2, 14, null],
+    [2, 41, true],
+    [3, 21, false],
+    [3, 22, false],
+    [3, 31, null],
+  ])
   expect(
     await read('dim_rooftop', 'rooftop_id, stock_listed_from::text, stock_listed_to::text'),
   ).toEqual([
