@@ -1,4 +1,4 @@
-import { findDistanceUnit } from '../../../../values/distance-unit.ts'
+import { type DistanceUnit, findDistanceUnit } from '../../../../values/distance-unit.ts'
 import { storable } from '../../../../values/text.ts'
 import { unescapeFormula } from '../../write/escape-formula.ts'
 import type { Mapping } from '../column-mapping.ts'
@@ -232,17 +232,14 @@ function typeDistance(
 ): void {
   const text = notes.text('odometer')
   if (text === null) return
-  const unitText = notes.text('odometer_unit')
-  const unit = (unitText === null ? null : findDistanceUnit(unitText)) ?? styles.odometerUnit
+  const unit = unitBeside(notes, styles.odometerUnit)
   const style = styles.numbers.get(notes.place('odometer')!.index) ?? thousands
   const distance = notes.take('odometer', typeOdometer(text, unit, style))
   if (distance === null) return
-  if (distance.km > maxKm)
-    notes.cell('odometer', {
-      code: 'ODOMETER_DOUBTED',
-      severity: 'warning',
-      hint: 'hardly a vehicle for sale has run more than 1,000,000 km: check the reading',
-    })
+  const year = isNew ? null : draft.model_year
+  const doubt = distanceDoubt(distance.km, year, styles.options.today)
+  if (doubt !== null)
+    notes.cell('odometer', { code: 'ODOMETER_DOUBTED', severity: 'warning', hint: doubt })
   draft.odometer_km = distance.km
   draft.extras['odometer'] = String(distance.reading)
   draft.extras['odometer_unit'] = distance.unit
@@ -252,6 +249,42 @@ function typeDistance(
       severity: 'warning',
       hint: 'a used vehicle has a distance above 0: correct the cell or leave it empty',
     })
+}
+
+const yearsOfUse = 5
+const leastUsedKm = 1_000
+const maxKmOfYear = 200_000
+
+/** Why a reading is hardly right: too many kilometres; or too few, as 98 for 98,000 where some readings are in thousands. `year` is null of a
+ *  new vehicle, and where it is not known. */
+function distanceDoubt(km: number, year: number | null, today: string): string | null {
+  if (km > maxKm) return 'hardly a vehicle for sale has run more than 1,000,000 km: check the reading'
+  if (year === null) return null
+  const age = Math.max(0, Number(today.slice(0, 4)) - year)
+  const doubt = `hardly a vehicle of ${year} has run`
+  if (km > maxKmOfYear * (age + 1)) return `${doubt} ${km} km: check the reading`
+  const isLow = age >= yearsOfUse && km > 0 && km < leastUsedKm
+  return isLow ? `${doubt} only ${km} km: is the reading in thousands?` : null
+}
+
+/** Many systems of dealers write the unit as a letter. */
+const unitLetters: ReadonlyMap<string, DistanceUnit> = new Map([
+  ['m', 'mi'],
+  ['k', 'km'],
+])
+
+/** The unit in its own column, else that of the odometer's column. */
+function unitBeside(notes: RowNotes, columnUnit: DistanceUnit): DistanceUnit {
+  const text = notes.text('odometer_unit')
+  if (text === null) return columnUnit
+  const unit = findDistanceUnit(text) ?? unitLetters.get(text.toLowerCase())
+  if (unit !== undefined) return unit
+  notes.cell('odometer_unit', {
+    code: 'type-error',
+    severity: 'warning',
+    hint: `this is not km or miles; the odometer was read in ${columnUnit}`,
+  })
+  return columnUnit
 }
 
 const newWords = /^(n|(brand ?)?new\b.*|جديد|جديدة)$/i

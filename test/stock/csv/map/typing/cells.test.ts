@@ -182,3 +182,44 @@ test('a new vehicle may have 0 km and no price', () => {
   expect(rows[0]!.unit).toMatchObject({ odometer_km: 0, asking_price: null, cost: null })
   expect(rows[0]!.issues.map(({ severity }) => severity)).toEqual(['info'])
 })
+
+test('an old car that has run a few hundred kilometres is reported, and a recent one that has run too many', () => {
+  const table = (condition: string) =>
+    typeTable(
+      ['Stock No', 'Year', 'Odometer', 'Condition'],
+      [
+        ['A1X', '2014', '98', condition],
+        ['A2X', '2014', '98000', condition],
+        ['A3X', '2024', '98', condition],
+        ['A4X', '2021', '999', condition],
+        ['A5X', '2025', '850k', condition],
+        ['A6X', '2025', '399000', condition],
+      ],
+    )
+
+  const used = table('Used').rows
+
+  expect(used.map(({ unit }) => unit?.odometer_km)).toEqual([
+    ...[98, 98_000, 98, 999, 850_000, 399_000],
+  ])
+  expect(used.map(({ issues }) => issues.map(({ code }) => code))).toEqual([
+    ...[['ODOMETER_DOUBTED'], [], [], ['ODOMETER_DOUBTED'], ['ODOMETER_DOUBTED'], []],
+  ])
+  expect(codesOf(table('New'))).toEqual([])
+})
+
+test('a unit column may have letters, and one that is no unit is reported', () => {
+  const { rows } = typeTable(
+    ['Stock No', 'Odometer', 'Odometer Unit'],
+    [
+      ['A1X', '10000', 'M'],
+      ['A2X', '10000', 'K'],
+      ['A3X', '10000', 'Meilen'],
+    ],
+  )
+
+  expect(rows.map(({ unit }) => unit?.odometer_km)).toEqual([16_093, 10_000, 10_000])
+  expect(rows.map(({ issues }) => issues.map(({ column, code }) => [column, code]))).toEqual([
+    ...[[], [], [['Odometer Unit', 'type-error']]],
+  ])
+})
