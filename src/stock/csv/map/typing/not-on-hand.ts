@@ -257,19 +257,25 @@ function hasNoContent(
   return !isNamed || filled < Math.min(2, content.length)
 }
 
+/** In a price it is a kind of price: to the trade, or with delivery. */
+const priceWords = /^(?:wholesale|delivered)\b/i
+
 /** The column of a list that says whether a vehicle is sold, and how it says so. */
 export const soldBy = {
   status: (text: string) => isSoldText(text),
   sold: isSoldCell,
   available: (text: string) => isUnavailable(text),
-  price_asking: (text: string) => isSoldText(text),
+  price_asking: (text: string) => isSoldText(text) && !priceWords.test(text),
+  stock_number: hasSoldMark,
   make: hasSoldMark,
   model: hasSoldMark,
   variant: hasSoldMark,
   title_combined: hasSoldMark,
 } as const
 /** Of these `--map sold=` ignores what they say; of a column that is only for it, its own name. */
-const alsoForOther = ['price_asking', 'make', 'model', 'variant', 'title_combined'] as const
+const alsoForOther = [
+  ...(['price_asking', 'stock_number', 'make', 'model', 'variant', 'title_combined'] as const),
+] as const
 
 /** Why a vehicle was sold, delivered or traded: by a cell, the title above it, or a line through it. Broken rows are left out: another text may be in that
  *  place. */

@@ -3,9 +3,9 @@
 const gone =
   /^(sold|wholesaled|wholesale(?=$| ?[-–:,(/]| \d)|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
 const notYet =
-  /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
-/** `Sold with a warranty`: a sentence about a vehicle on hand. */
-const sentence = /^sold (with|as|new|by|from|without)\b/i
+  /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
+/** `Sold with a warranty`, `Delivered to dealer`: a vehicle on hand. */
+const sentence = /^(?:sold (?:with|as|new|by|from|without)|delivered to (?:us|dealer|dealership|stock|branch|site|showroom))\b/i
 const longest = 60
 
 /** Whether a text says that the vehicle was sold, delivered or traded. */
@@ -67,9 +67,9 @@ export function isSoldTitle(text: string): boolean {
 }
 
 const inBrackets = /[*([<{]\s?(?:sold|verkauft|vendue?|vendid[oa]|مباع[ةه]?)\s?[*)\]>}]/iu
-const inCapitals = /^SOLD(?=\s?[-–:*/])|(?<!\bNOT)\sSOLD[!*.]{0,3}$/
+const inCapitals = /^SOLD(?=\s?[-–:*/])|(?<!\b(?:NOT|BE|BEING|NEVER))\sSOLD[!*.]{0,3}$/
 
-/** Whether a name has a mark beside it that says the vehicle is sold: `Corolla *SOLD*`, `SOLD - Corolla`. */
+/** Whether a name has a mark beside it that says the vehicle is sold: `Corolla *SOLD*`, `SOLD - Corolla`; not `MUST BE SOLD`. */
 export function hasSoldMark(text: string): boolean {
   return inBrackets.test(text) || inCapitals.test(text)
 }

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { hasSoldMark, isSoldText } from '#src/stock/csv/map/typing/sold-words.ts'
+import { typeColumn, typeTable } from '../table.ts'
+
+test('a mark in a name says that the car is sold, a sentence about a sale to come does not', () => {
+  const sold = ['Corolla SOLD', 'Corolla *SOLD*', 'SOLD - Corolla', 'CX-5 - SOLD!!', '(sold) Rio']
+  const onHand = ['MUST BE SOLD', '2019 Mazda CX-5 - MUST BE SOLD!', 'Rio TO BE SOLD', 'NOT SOLD']
+
+  expect(sold.filter(hasSoldMark)).toEqual(sold)
+  expect(onHand.filter(hasSoldMark)).toEqual([])
+})
+
+test('a car that was delivered to the dealer, or whose sale was cancelled, is on hand', () => {
+  const onHand = [
+    ...['Delivered to dealer', 'DELIVERED TO BRANCH', 'delivered to stock', 'Sold new'],
+    ...['Sold - cancelled', 'SOLD (finance declined)', 'Sold, sale fell through'],
+  ]
+  const sold = ['Delivered', 'Delivered to customer', 'Delivered 5/3/2026', 'Delivered to J. Smith']
+
+  expect(onHand.filter(isSoldText)).toEqual([])
+  expect(sold.filter(isSoldText)).toEqual(sold)
+})
+
+test('a mark beside a stock number says that the car is sold', () => {
+  const { rows } = typeTable(
+    ['Stock No', 'Make', 'Model', 'Price'],
+    [
+      ['U1001', 'Kia', 'Rio', '15000'],
+      ['U1002 SOLD', 'Kia', 'Rio', '16000'],
+      ['*SOLD* U1003', 'Kia', 'Rio', '17000'],
+      ['SOLDIER 4', 'Kia', 'Rio', '18000'],
+    ],
+  )
+
+  expect(rows.map(({ status, hasLeft = false }) => [status, hasLeft])).toEqual([
+    ...[
+      ['accepted', false],
+      ['skipped', true],
+      ['skipped', true],
+      ['accepted', false],
+    ],
+  ])
+})
+
+test('a price that reads SOLD marks a sold car, one that reads Wholesale or Delivered does not', () => {
+  const cells = ['SOLD', 'Sold 24,990', 'Wholesale', 'Delivered', '15000', '16000', '17000']
+
+  const { rows } = typeColumn('Price', cells)
+
+  expect(rows.map(({ hasLeft = false }) => hasLeft)).toEqual([
+    ...[true, true, false, false, false, false, false],
+  ])
+})
