@@ -3,12 +3,12 @@ import { columnName } from './candidates.ts'
 import type { ColumnMapping, Mapping, MappingQuestion } from './column-mapping.ts'
 import { notOnHandTest, soldBy } from './typing/not-on-hand.ts'
 import { isPlaceholder, plainText } from './typing/plain-text.ts'
-import { isSaleTrace, isSoldCell, isSoldText } from './typing/sold-words.ts'
+import { isSaleTrace, isSoldCell, isSoldText, mayHaveLeft } from './typing/sold-words.ts'
 
 /**
  * Asks about columns by which vehicles of the sample appear to be sold, unless a person has answered before: those called Sold or
  * Available, any other without a field of the stock whose cells say so, and those that only sold vehicles have, as Customer or Deal No,
- * where most cells are empty. A column called Status says so itself.
+ * where most cells are empty. A column called Status says so itself, except in words such as Withdrawn, which are asked about too.
  */
 export function soldQuestions(
   mapping: Mapping,
@@ -31,8 +31,13 @@ export function soldQuestions(
     absent.includes('sold') ||
     absent.includes('status') ||
     columns.some(({ field }) => field === 'sold')
+  const isStatusAnswered =
+    absent.includes('status') ||
+    absent.includes('available') ||
+    columns.some(({ field }) => field === 'available')
   return columns.flatMap((column) => {
     const { index, field, source } = column
+    if (field === 'status') return isStatusAnswered ? [] : statusQuestion(column, columns, rows)
     const isNamed = field === 'sold' || field === 'available'
     if (!isNamed && !isAnswered && isTrace(column)) return traceQuestion(column, columns, rows)
     if (isNamed ? source !== 'header' : isAnswered || !mayHide(column)) return []
@@ -45,6 +50,21 @@ export function soldQuestions(
     const message = `${texts.length} of ${rows.length} vehicles appear to be sold, by the column "${name}" ("${texts[0]!.slice(0, 40)}"). If so, they are not stock on hand.`
     return [{ code: 'MAYBE_SOLD', message, maps: [`${isNamed ? field : 'sold'}=${name}`] }]
   })
+}
+
+/** Asks about words by which vehicles may be for sale no longer. */
+function statusQuestion(
+  column: ColumnMapping,
+  columns: readonly ColumnMapping[],
+  rows: readonly CsvRecord[],
+): MappingQuestion[] {
+  const texts = rows
+    .map(({ cells }) => plainText(cells[column.index] ?? ''))
+    .filter((text) => mayHaveLeft(text, column.header ?? ''))
+  if (texts.length === 0) return []
+  const name = columnName(column, columns)
+  const message = `${texts.length} of ${rows.length} vehicles may be for sale no longer, by the column "${name}" ("${texts[0]!}"). If so, they are not stock on hand.`
+  return [{ code: 'MAYBE_SOLD', message, maps: [`available=${name}`] }]
 }
 
 /** Whether only sold vehicles have it, unless a column says itself what is sold. */

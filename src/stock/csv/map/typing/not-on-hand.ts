@@ -264,7 +264,7 @@ const priceWords = /^(?:wholesale|delivered)\b/i
 export const soldBy = {
   status: (text: string) => isSoldText(text),
   sold: isSoldCell,
-  available: (text: string) => isUnavailable(text),
+  available: isUnavailable,
   price_asking: (text: string) => isSoldText(text) && !priceWords.test(text),
   stock_number: hasSoldMark,
   make: hasSoldMark,

@@ -46,9 +46,19 @@ export function isSaleTrace(header: string): boolean {
   return sale.test(header) && !notSale.test(header)
 }
 
-/** Whether a cell of a column called Available or In stock says that the vehicle is not. */
-export function isUnavailable(text: string): boolean {
-  return no.test(text) || isSoldText(text)
+const maybeGone =
+  /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|sld|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
+const yesOrNo = /^(?:is )?(?:active|availability)$/i
+
+/** Whether a status says that the vehicle may be for sale no longer: a person decides what the dealer means by it. */
+export function mayHaveLeft(text: string, header: string): boolean {
+  return maybeGone.test(text) || (yesOrNo.test(header.trim()) && no.test(text))
+}
+
+/** Whether a cell of a column called Available or In stock says that the vehicle is not. In a status, N may mean New. */
+export function isUnavailable(text: string, header: string): boolean {
+  const isNo = no.test(text) && !/status/i.test(header)
+  return isNo || maybeGone.test(text) || isSoldText(text)
 }
 
 const nouns =
