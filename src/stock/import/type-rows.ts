@@ -100,6 +100,7 @@ class Pass {
   readonly #type: ReturnType<typeof rowTyper>
   readonly #read: ReturnType<typeof cellReader>
   readonly #columns: Mapping['columns']
+  readonly #warnings: Mapping['warnings']
   readonly #to: PassOptions
   readonly #tally = new IssueTally()
   #records = 0
@@ -110,6 +111,7 @@ class Pass {
     this.#type = rowTyper(mapping, styles)
     this.#read = cellReader(mapping, styles)
     this.#columns = mapping.columns
+    this.#warnings = mapping.warnings
     this.#to = to
   }
 
@@ -143,7 +145,11 @@ class Pass {
       tally: this.#tally,
       corrects: this.#corrects,
       encoding: csv.encoding,
-      warnings: this.#to.screen.redactJson([...warnings.map(asIssue), ...styles.issues]),
+      warnings: this.#to.screen.redactJson([
+        ...warnings.map(asIssue),
+        ...this.#warnings,
+        ...styles.issues,
+      ]),
       isCut: warnings.some(({ code }) => code === 'TRUNCATED_FILE'),
     }
   }

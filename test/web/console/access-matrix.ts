@@ -58,7 +58,7 @@ export const readyUpload: ListCheck = {
   ...{ state: 'ready', mode: 'snapshot', newest: 0, encoding: 'utf-8', delimiter: ',' },
   mapping: {
     ...{ status: 'sure', columns: [], key: 'stock_number', absent: [], missing: [] },
-    ...{ hasHeader: true, fingerprint: '', questions: [] },
+    ...{ hasHeader: true, fingerprint: '', questions: [], warnings: [] },
   },
   ...{ first: null, refusals: [] },
   report: {

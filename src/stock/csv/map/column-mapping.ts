@@ -1,4 +1,5 @@
 import type { Field, VitalField } from './stock-fields.ts'
+import type { CellIssue } from './typing/typed-row.ts'
 
 /** A question that the user must answer before the file is loaded. */
 export interface MappingQuestion {
@@ -68,6 +69,8 @@ export interface Mapping {
   readonly fingerprint: string
   /** Why it is unsure, and what to type. Empty when it is sure. */
   readonly questions: readonly MappingQuestion[]
+  /** What a person should know of the columns of a list that is loaded. */
+  readonly warnings: readonly CellIssue[]
 }
 
 /** A vital field that no column fills. */

@@ -1,9 +1,12 @@
 import { amountIn, type Candidate, columnName, type SampleColumn } from './candidates.ts'
 import type { ColumnMapping, Mapping, MappingQuestion, MissingField } from './column-mapping.ts'
 import { isWellFilled, mayBeFilled } from './column-profile.ts'
+import { mapArguments } from './mapping-text.ts'
 import type { Overrides } from './overrides.ts'
 import { type Field, isStockField, isVital, type VitalField } from './stock-fields.ts'
 import { isSaleTrace } from './typing/sold-words.ts'
+import { isNameWithoutTax } from './typing/tax-words.ts'
+import type { CellIssue } from './typing/typed-row.ts'
 
 interface Proposal {
   readonly columns: readonly ColumnMapping[]
@@ -156,38 +159,82 @@ function sameName({ columns, sample }: Proposal): MappingQuestion[] {
 
 const reducedName =
   /\b(reduced|reduction|new|now|current|special|sale|discount(ed)?|promo(tional)?|promotion|offer|clearance|internet|web|website|online|advertised)\b/i
+const priceWord = /\b(prices?|asking|sell|selling|prix|preis|precio)\b/i
 const otherName = /\b(was|old|previous|original|date|percent|%|amount off|saving|by)\b/i
+/** Prices that are lower by their nature. */
+const lowerName =
+  /\b(cost|buy|purchase|trade|wholesale|dealer|book|reserve|floor|min|minimum|from|to|range|egc|week|weekly|month|monthly|finance|deposit)\b/i
 
-/** A second price that is lower: the column that was chosen may hold what the vehicle cost before. */
-function reducedPrice({ columns, sample }: Proposal): MappingQuestion[] {
+/** Whether a header may name a price that customers pay. */
+function maybePriceName({ header, name }: SampleColumn): boolean {
+  const words = `${header} ${name.words.join(' ')}`
+  if (otherName.test(words)) return false
+  const isOther = lowerName.test(words) || isNameWithoutTax(header ?? '')
+  return reducedName.test(words) || (priceWord.test(words) && !isOther)
+}
+
+/** A second column of prices that are lower. */
+interface LowerPrice {
+  /** Names of both columns. */
+  readonly was: string
+  readonly now: string
+  readonly count: string
+  /** Whether each vehicle has the second price. */
+  readonly isWhole: boolean
+}
+
+/** Columns of lower prices beside the one that was chosen, which may then hold what the vehicle cost before. A 0 means no such price. */
+function lowerPrices(
+  columns: readonly ColumnMapping[],
+  sample: readonly SampleColumn[],
+  chosenBy: ColumnMapping['source'],
+): LowerPrice[] {
   const chosen = columns.find(
-    ({ field, source }) => field === 'price_asking' && source === 'header',
+    ({ field, source }) => field === 'price_asking' && source === chosenBy,
   )
   if (chosen === undefined) return []
-  const column = sample[chosen.index]!
+  const before = sample[chosen.index]!
+  const priced = ({ cells }: SampleColumn) => cells.filter((cell) => amountIn(cell) > 0).length
   return sample.flatMap((other) => {
-    const header = other.header ?? ''
-    if (columns[other.index]!.field !== null || other.isHidden) return []
-    if (!reducedName.test(header) || otherName.test(header)) return []
+    const isFree = columns[other.index]!.field === null && !other.isHidden
+    if (!isFree || !maybePriceName(other)) return []
     const pairs = other.cells
-      .map((cell, row) => amountIn(cell) / amountIn(column.cells[row] ?? ''))
-      .filter((ratio) => Number.isFinite(ratio))
+      .map((cell, row) => amountIn(cell) / amountIn(before.cells[row] ?? ''))
+      .filter((ratio) => Number.isFinite(ratio) && ratio > 0)
     const lower = pairs.filter((ratio) => ratio < 1).length
-    const isPrice = pairs.length > 0 && pairs.every((ratio) => ratio > 0.5 && ratio <= 1)
-    if (!isPrice || lower === 0) return []
-    const [was, now] = [columnName(column, sample), columnName(other, sample)]
-    const isWhole = other.profile.filled >= column.profile.filled
+    const near = pairs.filter((ratio) => ratio > 0.5 && ratio <= 1).length
+    if (lower === 0 || near < pairs.length * 0.8) return []
+    const [was, now] = [columnName(before, sample), columnName(other, sample)]
+    const count = `${lower} of ${before.profile.cells} vehicles`
+    return [{ was, now, count, isWhole: priced(other) >= priced(before) }]
+  })
+}
+
+/** A second price that is lower: a person decides which one holds the price. */
+function reducedPrice({ columns, sample }: Proposal): MappingQuestion[] {
+  return lowerPrices(columns, sample, 'header').map(({ was, now, count, isWhole }) => {
     const advice = isWhole
       ? 'Name the one that holds the asking price.'
       : `Where it is empty, "${was}" holds the price: put the price of each vehicle into one column and import the list again, or name "${was}" to import it without the lower prices.`
-    return [
-      {
-        code: 'MAPPING_LOW_CONFIDENCE' as const,
-        message: `"${now}" is lower than "${was}" for ${lower} of ${column.profile.cells} vehicles. ${advice}`,
-        maps: [`price_asking=${isWhole ? now : was}`],
-      },
-    ]
+    return {
+      code: 'MAPPING_LOW_CONFIDENCE' as const,
+      message: `"${now}" is lower than "${was}" for ${count}. ${advice}`,
+      maps: [`price_asking=${isWhole ? now : was}`],
+    }
   })
+}
+
+/** The same of a mapping that is known: it may have been certain while the second column was still empty. */
+export function lowerPriceWarnings(
+  columns: readonly ColumnMapping[],
+  sample: readonly SampleColumn[],
+): CellIssue[] {
+  return lowerPrices(columns, sample, 'remembered').map(({ was, now, count }) => ({
+    ...({ code: 'LOWER_PRICE', severity: 'warning', line: null, text: '' } as const),
+    column: now,
+    hint: `it is lower than "${was}" for ${count}; "${was}" was stored, as before`,
+    advice: `${mapArguments([`price_asking=${now}`])} takes it instead`,
+  }))
 }
 
 function noKey({ sample, columns }: Proposal): MappingQuestion {

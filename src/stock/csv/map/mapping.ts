@@ -11,12 +11,14 @@ import {
 } from './candidates.ts'
 import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './column-mapping.ts'
 import { mayBeFilled } from './column-profile.ts'
-import { headerFingerprint } from './header-name.ts'
-import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
+import { headerFingerprint, withoutAccents } from './header-name.ts'
+import { certainConfidence, lowerPriceWarnings, mappingQuestions } from './mapping-questions.ts'
 import { noOverrides, type Overrides, readingName, splitReading } from './overrides.ts'
 import { type Field, fields, vitalFields } from './stock-fields.ts'
 import { findYearTitle } from './typing/description.ts'
 import { usualCurrency } from './typing/money.ts'
+import { isNameWithoutTax, isWithoutTax } from './typing/tax-words.ts'
+import type { CellIssue } from './typing/typed-row.ts'
 
 /** What is known besides headers and values. */
 export interface MappingOptions extends SampleOptions {
@@ -69,6 +71,10 @@ export function proposeMapping(
     hasHeader: names !== null,
     fingerprint,
     questions: doubts,
+    warnings: [
+      ...(isKnown ? lowerPriceWarnings(columns, sample) : []),
+      ...taxWarnings(columns, options.titles ?? []),
+    ],
   }
 }
 
@@ -175,6 +181,7 @@ function assign(
 ): Choices {
   const filled = (candidate: Candidate) => sample[candidate.column]!.profile.filled
   const isHidden = (candidate: Candidate) => sample[candidate.column]!.isHidden
+  const vagueness = (candidate: Candidate) => nameVagueness(candidate, sample)
   const byConfidence = candidates
     .filter(({ confidence }) => confidence >= minConfidence)
     .toSorted(
@@ -183,6 +190,7 @@ function assign(
         Number(isHidden(a)) - Number(isHidden(b)) ||
         b.confidence - a.confidence ||
         filled(b) - filled(a) ||
+        vagueness(a) - vagueness(b) ||
         a.column - b.column,
     )
   const fieldsTaken = new Set([...[...known.values()].map(({ field }) => field), ...absent])
@@ -194,6 +202,20 @@ function assign(
     chosen.set(column, candidate)
   }
   return chosen
+}
+
+const modelWords = /^(model|modell|modele|my|modelljahr|modelo)$/
+const otherYear =
+  /^(build|built|made|manufacture|production|prod|yom|registration|plate|compliance|baujahr|bj|fabrication|fabricacion)$/
+
+/** Of two equal columns for a field, the one whose name is less exact: a year of manufacture, a price before tax. */
+function nameVagueness({ column, field }: Candidate, sample: readonly SampleColumn[]): number {
+  const { header, name } = sample[column]!
+  if (field === 'price_asking') return isNameWithoutTax(header ?? '') ? 1 : 0
+  if (field !== 'model_year') return 0
+  const words = name.words.map(withoutAccents)
+  if (words.some((word) => modelWords.test(word))) return 0
+  return words.some((word) => otherYear.test(word)) ? 2 : 1
 }
 
 /** The vital fields that no column of the sample fills. */
@@ -264,6 +286,24 @@ function vehicleKeyField(
     columns.some((column) => column.field === field && mayBeFilled(sample[column.index]!.profile))
   if (holds('stock_number')) return 'stock_number'
   return holds('vin') ? 'vin' : null
+}
+
+/** A title that says of the prices what a header may say too. */
+function taxWarnings(
+  columns: readonly ColumnMapping[],
+  titles: readonly string[],
+): readonly CellIssue[] {
+  const price = columns.find(({ field }) => field === 'price_asking')
+  const title = titles.find((text) => isWithoutTax(text) && /\bpric(?:e|es|ing)\b/i.test(text))
+  if (price === undefined || title === undefined || isNameWithoutTax(price.header ?? '')) return []
+  return [
+    {
+      ...({ code: 'PRICE_WITHOUT_TAX', severity: 'warning', line: null } as const),
+      column: price.header,
+      text: title,
+      hint: 'a title says that tax is not included: the prices were stored as written, and are lower than what a customer pays',
+    },
+  ]
 }
 
 /** What the titles above a list say about all its cells; null: nothing, or two different things. */

@@ -231,3 +231,87 @@ test('a model year that is in the title of each car is not missing', () => {
     'model year (model_year): out of "Vehicle"',
   )
 })
+
+const prices = ['Price', stockNumbers.map((_, at) => String(20_000 + at * 500))] as const
+/** Each price, a part of it, or another one. */
+const lowerBy = (amount: (at: number) => number | string) =>
+  prices[1].map((price, at) => {
+    const by = amount(at)
+    return typeof by === 'string' ? by : String(Number(price) - by)
+  })
+
+test.for([
+  ['Special', lowerBy((at) => (at % 4 === 0 ? 1500 : '0.00')), 'Price'],
+  ['Special Price', lowerBy((at) => (at % 4 === 0 ? 1500 : '0')), 'Price'],
+  ['Web Price', lowerBy((at) => (at === 3 ? -300 : 700)), 'Web Price'],
+  ['Cash Price', lowerBy(() => 900), 'Cash Price'],
+  ['Net Price', lowerBy(() => 900), 'Net Price'],
+  ['YourPrice', lowerBy(() => 900), 'YourPrice'],
+] as const)('a lower price under the name %s is asked about', ([header, cells, likely]) => {
+  const mapping = mapColumns([stock, makes, prices, [header, cells]])
+
+  expect(mapsOf(mapping)).toEqual([`price_asking=${likely}`])
+})
+
+test.for([
+  ['Special', lowerBy(() => '0.00')],
+  ['EGC Price', lowerBy(() => 900)],
+  ['Price ex GST', lowerBy(() => 1800)],
+  ['Dealer Price', lowerBy(() => 3000)],
+  ['Minimum Price', lowerBy(() => 1000)],
+  ['Reserve Price', lowerBy(() => 2000)],
+  ['Was Price', lowerBy((at) => (at === 0 ? 100 : -2000))],
+] as const)('an amount under the name %s is not asked about', ([header, cells]) => {
+  expect(mapColumns([stock, makes, prices, [header, cells]]).status).toBe('sure')
+})
+
+test('a mapping that was certain while the second price was empty warns once it is lower', () => {
+  const list = (cells: readonly string[]) => [stock, makes, prices, ['Special', cells]] as const
+  const first = mapColumns(list(twelve('')))
+  const lower = list(lowerBy((at) => (at < 3 ? 1500 : '')))
+
+  const next = mapColumns(lower, { remembered: toRemembered(first) })
+
+  expect([first.status, first.warnings, next.status]).toEqual(['sure', [], 'sure'])
+  expect(next.warnings).toMatchObject([
+    {
+      ...{ code: 'LOWER_PRICE', severity: 'warning', column: 'Special' },
+      hint: 'it is lower than "Price" for 3 of 12 vehicles; "Price" was stored, as before',
+      advice: '--map price_asking=Special takes it instead',
+    },
+  ])
+})
+
+test.for([
+  ['Build Year', 'Model Year', 'model_year'],
+  ['Year', 'MY', 'model_year'],
+  ['Year Built', 'Year', 'model_year'],
+  ['Price Ex', 'Price Inc', 'price_asking'],
+  ['Price ex GST', 'Price inc GST', 'price_asking'],
+] as const)('beside %s the more exact name %s holds the field', ([vague, exact, field]) => {
+  const values = field === 'model_year' ? twelve('2018', '2021') : prices[1]
+  const mapping = mapColumns([stock, makes, [vague, values], [exact, values]])
+
+  expect(fieldsOf(mapping)).toMatchObject({ [exact]: field })
+})
+
+test('a vague name with more values wins over an exact one with few', () => {
+  const mapping = mapColumns([
+    ...[stock, makes],
+    ['Year', twelve('2018', '2021')],
+    ['MY', ['2019', ...Array(11).fill('')]],
+  ])
+
+  expect(fieldsOf(mapping)).toMatchObject({ Year: 'model_year' })
+})
+
+test('a title that says that tax is not included is reported, unless the header says so itself', () => {
+  const warningsWith = (title: string, header = 'Price') =>
+    mapColumns([stock, makes, [header, prices[1]]], { titles: [title] }).warnings
+
+  for (const title of ['All prices are plus GST', 'Prices exclude VAT', 'Prices (ex GST) in AUD'])
+    expect(warningsWith(title), title).toMatchObject([{ code: 'PRICE_WITHOUT_TAX', text: title }])
+  expect(warningsWith('All prices include GST')).toEqual([])
+  expect(warningsWith('Stock plus GST forms')).toEqual([])
+  expect(warningsWith('All prices are plus GST', 'Price ex GST')).toEqual([])
+})

@@ -17,6 +17,7 @@ import {
 } from './number.ts'
 import { readDistance } from './odometer.ts'
 import { plainText } from './plain-text.ts'
+import { isNameWithoutTax } from './tax-words.ts'
 import type { CellIssue, Finding } from './typed-row.ts'
 import { lastModelYear, type TypingOptions } from './typing-options.ts'
 import { areSwapped, type ColumnEvidence, oldestYear, valueQuestion } from './value-questions.ts'
@@ -225,12 +226,9 @@ function currencyFinding({ column }: Watch, { currency }: TypingOptions): Findin
   }
 }
 
-const withoutTax =
-  /(\b(ex|excl?|excluding|excludes|before|net of|plus)\b|\+)\W{0,3}(gst|vat|tax|taxes)\b/i
-
 /** A price before tax is lower than what the customer pays. */
 function taxFinding({ column }: Watch): Finding | null {
-  if (!withoutTax.test(column.header ?? '')) return null
+  if (!isNameWithoutTax(column.header ?? '')) return null
   return {
     code: 'PRICE_WITHOUT_TAX',
     severity: 'warning',

@@ -11,6 +11,7 @@ import { thousands } from './number.ts'
 import { maxKm, typeOdometer } from './odometer.ts'
 import { isExcelError, isOnApplication, isPlaceholder } from './plain-text.ts'
 import { extraColumns, type FieldColumns, findFieldColumns, RowNotes } from './row-notes.ts'
+import { isWithoutTax } from './tax-words.ts'
 import type { StockDraft, TypableRecord, TypedRow } from './typed-row.ts'
 import { typeStockNumber, typeVin } from './vehicle-keys.ts'
 
@@ -177,6 +178,12 @@ function askingPrice(
     return null
   }
   const price = money('price_asking', notes, styles)
+  if (price !== null && text !== null && /\p{L}/u.test(text) && isWithoutTax(text))
+    notes.cell('price_asking', {
+      code: 'PRICE_WITHOUT_TAX',
+      severity: 'warning',
+      hint: 'tax is not included: the price was stored as written, and is lower than what a customer pays',
+    })
   if (price?.amount !== zero) return price
   notes.cell('price_asking', {
     code: 'ZERO_PRICE',

@@ -223,3 +223,19 @@ test('a unit column may have letters, and one that is no unit is reported', () =
     ...[[], [], [['Odometer Unit', 'type-error']]],
   ])
 })
+
+test('a price before tax is reported, by its cell or by the header', () => {
+  const cells = ['$24,990 + GST', '24990 plus gst', '24990 ex. VAT', '24990 inc GST', '24990 + ORC']
+  const written = typeColumn('Price', cells)
+
+  expect(codesOf(written)).toEqual(Array(3).fill('PRICE_WITHOUT_TAX warning'))
+  expect(written.rows.map(({ unit }) => unit?.asking_price)).toEqual(cells.map(() => '24990.000'))
+  for (const header of ['Price Ex', 'Price Excl.', 'PriceExGST', 'Prix HT', 'Nettopreis'])
+    expect(columnCodes(typeColumn(header, ['24990', '21990'])), header).toContain(
+      'PRICE_WITHOUT_TAX',
+    )
+  for (const header of ['Price Inc', 'Price', 'Prix TTC', 'Price GST incl'])
+    expect(columnCodes(typeColumn(header, ['24990', '21990'])), header).not.toContain(
+      'PRICE_WITHOUT_TAX',
+    )
+})
