@@ -90,6 +90,8 @@ interface Watch extends ColumnEvidence {
   readonly numbers: number[]
   /** Cells that name a unit themselves. */
   unitsInCells: number
+  /** The first amount with a $ alone. */
+  dollars: string | null
   doubts: number
   doubt: ColumnEvidence['doubt']
   observe(cell: string): void
@@ -115,6 +117,7 @@ function columnWatches(column: ColumnMapping, options: TypingOptions): Watch[] {
       separators: separatorEvidence(),
       numbers: [],
       unitsInCells: 0,
+      dollars: null,
       examples: {},
     },
     dates: { dayFirst: 0, monthFirst: 0, either: 0, after12th: 0, until12th: 0 },
@@ -167,6 +170,7 @@ function noteNumber(watch: Watch, cell: string): void {
   if (!found) return
   noteSeparators(watch.separators, found.reading)
   if ('unit' in found && found.unit !== null) watch.unitsInCells += 1
+  if ('currency' in found && found.currency === null && text.includes('$')) watch.dollars ??= cell
   noteReading(watch, found.reading, cell)
   if (watch.numbers.length >= enoughNumbers) return
   const { whole, fraction } = digitsIn(thousands, found.reading)
@@ -193,6 +197,7 @@ function findStyles(
   const addIssue = (watch: Watch, finding: Finding | null) => {
     if (finding) issues.push(columnIssue(watch, finding))
   }
+  const hasCurrencies = mapping.columns.some(({ field }) => field === 'price_currency')
   for (const watch of watches) {
     const { kind, column } = watch
     const style = dateStyle(watch, options)
@@ -204,6 +209,7 @@ function findStyles(
       addIssue(watch, numberFinding(watch, options))
     }
     if (kind === 'money') addIssue(watch, currencyFinding(watch, options))
+    if (kind === 'money' && !hasCurrencies) addIssue(watch, dollarFinding(watch, options))
     if (column.field === 'price_asking') addIssue(watch, taxFinding(watch))
     const isThree = hasThreeDecimalsIn(watch, options)
     const question = valueQuestion(watch, mapping.columns, { options, isThree })
@@ -223,6 +229,28 @@ function currencyFinding({ column }: Watch, { currency }: TypingOptions): Findin
     code: 'CURRENCY_DIFFERS',
     severity: 'warning',
     hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were stored in ${column.currency}`,
+  }
+}
+
+/** Currencies whose sign is the $. */
+const dollars = new Set(
+  'AUD USD NZD CAD SGD HKD TWD FJD BND JMD TTD BSD BBD BZD XCD KYD GYD SRD SBD NAD LRD MXN ARS CLP COP UYU DOP'.split(
+    ' ',
+  ),
+)
+
+/** A $ where neither the header nor the rooftop names a dollar: the amounts may be in another currency than they are stored in. */
+function dollarFinding(
+  { column, dollars: cell }: Watch,
+  { currency }: TypingOptions,
+): Finding | null {
+  const stored = column.currency ?? currency
+  const name = column.header ?? ''
+  if (dollars.has(stored) || (cell === null && !name.includes('$'))) return null
+  return {
+    code: 'CURRENCY_DIFFERS',
+    severity: 'warning',
+    hint: `"${cell ?? name}" has a dollar sign, and the rooftop sells in ${currency}; such amounts were stored in ${stored}: name their currency in the header, as in Price (USD)`,
   }
 }
 

@@ -239,3 +239,22 @@ test('a price before tax is reported, by its cell or by the header', () => {
       'PRICE_WITHOUT_TAX',
     )
 })
+
+test('a dollar sign at a rooftop that sells in another currency is reported once', () => {
+  const cells = ['$45,000', '$52,500', '61000']
+  const gulf = typeColumn('Price', cells, dubai)
+  const withCurrency = typeTable(
+    ['Stock No', 'Price', 'Currency'],
+    cells.map((cell, at) => [`S${at}X`, cell, 'USD']),
+    dubai,
+  )
+
+  expect(gulf.styles.issues).toMatchObject([{ code: 'CURRENCY_DIFFERS', severity: 'warning' }])
+  expect(gulf.styles.issues[0]!.hint).toContain('such amounts were stored in AED')
+  expect(columnCodes(typeColumn('Price ($)', ['45000', '52500'], dubai))).toEqual([
+    'CURRENCY_DIFFERS',
+  ])
+  expect(columnCodes(typeColumn('Price', cells, sydney))).toEqual([])
+  expect(columnCodes(typeColumn('Price', ['AED 45,000', '52500'], dubai))).toEqual([])
+  expect(columnCodes(withCurrency)).toEqual([])
+})
