@@ -2,6 +2,7 @@ import { UsageError } from '../../errors.ts'
 import { given } from '../../values/given.ts'
 import type { Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
 import { headerFingerprint } from '../csv/map/header-name.ts'
+import { withOtherHeaders } from '../csv/map/other-headers.ts'
 import { parseOverrides } from '../csv/map/overrides.ts'
 import { withSoldBlocks } from '../csv/map/sold-blocks.ts'
 import { soldQuestions } from '../csv/map/sold-questions.ts'
@@ -68,7 +69,7 @@ async function readSource(
   signal: AbortSignal,
 ): Promise<OpenList['csv']> {
   const options = { market: rooftop.region, ...given({ encoding, delimiter, sheet }) }
-  const csv = withSoldBlocks(await openApart(source, options, signal))
+  const csv = withOtherHeaders(withSoldBlocks(await openApart(source, options, signal)))
   try {
     return only === undefined ? csv : onlyRows(csv, only, file)
   } catch (error) {
@@ -107,7 +108,9 @@ export async function mapList(
 
 /** The rows of the sample that are evidence of the columns' fields, with the dealer's cells. */
 export function sampleRows({ sample, width }: OpenList): readonly (readonly string[])[] {
-  const whole = sample.filter(({ problem, isSubtotal }) => !problem && !isSubtotal)
+  const whole = sample.filter(
+    ({ problem, isSubtotal, belowHeader }) => !problem && !isSubtotal && belowHeader === undefined,
+  )
   return withoutTitles(whole.map(({ cells }) => cells.slice(0, width)))
 }
 

@@ -35,9 +35,9 @@ export interface ColumnStyles {
   readonly questions: readonly MappingQuestion[]
 }
 
-/** Collects the evidence of the columns' styles: observe every record, then read the styles. A damaged record does not count. */
+/** Collects the evidence of the columns' styles: observe every record, then read the styles. A damaged record does not count, nor does one of another table. */
 interface StyleEvidence {
-  observe(record: Pick<CsvRecord, 'cells' | 'numbers' | 'problem'>): void
+  observe(record: Pick<CsvRecord, 'cells' | 'numbers' | 'problem' | 'belowHeader'>): void
   styles(): ColumnStyles
 }
 
@@ -54,7 +54,7 @@ export function startStyles(mapping: Mapping, options: TypingOptions): StyleEvid
   })
   return {
     observe(record) {
-      if (record.problem?.repaired === false) return
+      if (record.problem?.repaired === false || record.belowHeader !== undefined) return
       const { cells } = record.numbers ? read({ ...record, line: 0 }) : record
       for (const watch of watches) {
         const cell = cells[watch.column.index]

@@ -8,9 +8,11 @@ import { hasSoldMark, isSoldCell, isSoldText, isUnavailable } from './sold-words
 import { isPageLine, isSummaryLabel } from './summary-words.ts'
 import type { CellIssue, TypableRecord } from './typed-row.ts'
 
-/** Why a row is not a vehicle on hand. */
+/** Why a row is not a vehicle on hand; `OTHER_HEADER`: it may be one, but its cells are in other columns. */
 export interface NotOnHand extends Pick<CellIssue, 'hint' | 'advice'> {
-  readonly code: 'blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock'
+  readonly code:
+    | ('blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock')
+    | 'OTHER_HEADER'
 }
 
 /** Fields that name the vehicle in words. */
@@ -68,8 +70,8 @@ class ListRows {
 
   test(record: TypableRecord): NotOnHand | null {
     const layout = this.#layout
-    const blank = blankOrHeader(record, layout)
-    if (blank !== null) return blank
+    const first = blankOrHeader(record, layout) ?? misplaced(record)
+    if (first !== null) return first
     const stockNumber = plainText(textAt(record.cells, layout.stock_number))
     const not = this.#isVehicle(record, stockNumber)
       ? null
@@ -200,6 +202,16 @@ function blankOrHeader({ problem, cells }: TypableRecord, layout: FieldColumns):
   if (at && layout.hasHeader && cells[at.index]?.trim() === at.header.trim())
     return { code: 'repeated-header', hint: 'a repeated header' }
   return null
+}
+
+/** A row below a header with other columns. */
+function misplaced({ cells, belowHeader }: TypableRecord): NotOnHand | null {
+  if (belowHeader === undefined) return null
+  if (cells.filter((cell) => cell.trim() !== '').length <= 2) return describesNone(cells)
+  return {
+    code: 'OTHER_HEADER',
+    hint: `the header at line ${belowHeader} has other columns than that of the list, so the cells of this row are in other places: import the rows below it as a list of their own`,
+  }
 }
 
 interface NamedColumns {

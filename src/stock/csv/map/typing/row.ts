@@ -12,7 +12,7 @@ import { maxKm, typeOdometer } from './odometer.ts'
 import { isExcelError, isOnApplication, isPlaceholder } from './plain-text.ts'
 import { extraColumns, type FieldColumns, findFieldColumns, RowNotes } from './row-notes.ts'
 import { isWithoutTax } from './tax-words.ts'
-import type { StockDraft, TypableRecord, TypedRow } from './typed-row.ts'
+import type { CellIssue, StockDraft, TypableRecord, TypedRow } from './typed-row.ts'
 import { typeStockNumber, typeVin } from './vehicle-keys.ts'
 
 /**
@@ -27,10 +27,12 @@ export function rowTyper(
   const extras = extraColumns(mapping)
   const notOnHand = notOnHandTest(mapping)
   return (record) => {
-    const notes = new RowNotes(record, layout)
     const not = notOnHand(record)
+    if (not?.code === 'OTHER_HEADER') return broken(record, layout, not)
     if (not) return skipped(record, layout, not)
-    if (record.problem && !record.problem.repaired) return broken(record, layout, notes)
+    if (record.problem && !record.problem.repaired)
+      return broken(record, layout, { ...record.problem, hint: record.problem.message })
+    const notes = new RowNotes(record, layout)
     noteProblem(record.problem, notes)
     const draft = emptyDraft(styles.options.currency)
     typeKeys(draft, notes)
@@ -109,9 +111,13 @@ function noteProblem(problem: TypableRecord['problem'], notes: RowNotes): void {
 }
 
 /** The cells of a broken record may be in the wrong columns, so only the key is read. */
-function broken(record: TypableRecord, layout: FieldColumns, notes: RowNotes): TypedRow {
-  const { code, message } = record.problem!
-  notes.row({ code, severity: 'error', hint: message })
+function broken(
+  record: TypableRecord,
+  layout: FieldColumns,
+  { code, hint }: Pick<CellIssue, 'code' | 'hint'>,
+): TypedRow {
+  const notes = new RowNotes(record, layout)
+  notes.row({ code, severity: 'error', hint })
   const key = readKey(record, layout)
   return { status: 'rejected', unit: null, key, issues: notes.issues }
 }
