@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
 import { caseCount, someOf } from '../support/cases.ts'
 import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
+import { textRows, workbook } from './workbook/make-workbook.ts'
 import { zipFile } from './workbook/zip-file.ts'
 
 const zip = (...names: readonly string[]) => zipFile(names.map((name) => ({ name, data: 'x' })))
@@ -116,4 +117,21 @@ test('a quote that swallows most of a list stops neither the mapping nor the imp
 
   expect(report).toMatchObject({ records: count + 1, added: report.accepted })
   expect(report.accepted).toBeGreaterThanOrEqual(count)
+})
+
+test('a list whose header is below some of its vehicles, as after sorting, is refused', async () => {
+  await using fixture = await openImportFixture()
+  const [header, ...rows] = listOf(vehicles(9)).trimEnd().split('\r\n')
+  const sorted = (above: number) => [...rows.slice(0, above), header, ...rows.slice(above), '']
+  const book = workbook({
+    sheets: [{ name: 'Stock', rows: textRows(sorted(2).map((row) => row!.split(','))) }],
+  })
+  const titled = ['Northside Motors,,,,,,,', 'As of,10/03/2026,,,,,,', header, ...rows, '']
+
+  await expect(fixture.import(sorted(5).join('\r\n'))).rejects.toThrow(
+    'the header at line 6 is below 5 rows of vehicles, which would be lost: move it above them. Nothing was imported.',
+  )
+  await expect(fixture.import(sorted(9).join('\r\n'))).rejects.toThrow('is below 9 rows')
+  await expect(fixture.import(book)).rejects.toThrow('is below 2 rows')
+  expect(await fixture.import(titled.join('\r\n'))).toMatchObject({ accepted: 9 })
 })

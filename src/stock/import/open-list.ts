@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { given } from '../../values/given.ts'
+import { plural } from '../../values/text.ts'
 import type { Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
 import { headerFingerprint } from '../csv/map/header-name.ts'
 import { withOtherHeaders } from '../csv/map/other-headers.ts'
@@ -8,7 +9,9 @@ import { withSoldBlocks } from '../csv/map/sold-blocks.ts'
 import { soldQuestions } from '../csv/map/sold-questions.ts'
 import { plainText } from '../csv/map/typing/plain-text.ts'
 import { isSummaryLabel } from '../csv/map/typing/summary-words.ts'
+import { namesVehicle } from '../csv/map/vehicle-words.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../csv/read/csv-file.ts'
+import { readCells } from '../csv/read/read-cells.ts'
 import { countOwnColumns } from '../own-columns.ts'
 import type { Refusal } from '../refusal-kinds.ts'
 import { type ListApart, openApart } from './read-apart.ts'
@@ -71,11 +74,28 @@ async function readSource(
   const options = { market: rooftop.region, ...given({ encoding, delimiter, sheet }) }
   const csv = withOtherHeaders(withSoldBlocks(await openApart(source, options, signal)))
   try {
+    assertNoneAbove(csv)
     return only === undefined ? csv : onlyRows(csv, only, file)
   } catch (error) {
     await csv.close()
     throw error
   }
+}
+
+/** Throws CsvFileError if vehicles are above the header, as where a list was sorted with it: they would be lost. */
+function assertNoneAbove({ header, preamble, dialect, width }: CsvFile): void {
+  if (header === null) return
+  const rows = preamble.map((raw) => readCells(raw, dialect).cells.map(plainText))
+  const vehicles = rows.filter((cells) => {
+    const filled = cells.filter((cell) => cell !== '')
+    return filled.length * 4 >= width * 3 && filled.length > 2 && namesVehicle(cells)
+  })
+  if (vehicles.length === 0) return
+  const rowsAbove = plural(vehicles.length, 'row')
+  throw new CsvFileError(
+    'rows-above',
+    `the header at line ${header.line} is below ${rowsAbove} of vehicles, which would be lost: move it above them`,
+  )
 }
 
 async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): AsyncGenerator<Batch> {

@@ -1,6 +1,6 @@
 import { plainText } from '../csv/map/typing/plain-text.ts'
 import { isSoldTitle } from '../csv/map/typing/sold-words.ts'
-import { wordTests } from '../csv/map/vehicle-words.ts'
+import { namesVehicle } from '../csv/map/vehicle-words.ts'
 import { CsvFileError, type CsvWarning } from '../csv/read/csv-file.ts'
 import { hasKnownNames } from '../csv/read/layout.ts'
 import { saveAsCsv } from './limits.ts'
@@ -170,13 +170,6 @@ function countVehicles(rows: readonly SheetRow[], isKnownName: (name: string) =>
   const least = header < 0 ? Infinity : Math.max(3, countFilled(rows[header]!.cells) / 2)
   return rows.filter(({ cells }, at) => {
     if (at > header && countFilled(cells) >= least) return true
-    const texts = cells.map(plainText)
-    const hasMake = texts.some((text) => wordTests.make(text))
-    return (
-      texts.some((text) => vin.test(text)) ||
-      (hasMake && texts.some((text) => /\d[., ]?\d{3}/.test(text)))
-    )
+    return namesVehicle(cells.map(plainText))
   }).length
 }
-
-const vin = /^(?=.*\d)[A-HJ-NPR-Z0-9]{17}$/i

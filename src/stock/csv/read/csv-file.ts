@@ -183,6 +183,7 @@ type CsvFileErrorCode =
   | 'damaged'
   | 'encrypted'
   | 'which-sheet'
+  | 'rows-above'
 
 /** The whole file is unreadable: exit 2, nothing imported. The message names the reason and what to do. */
 export class CsvFileError extends UsageError {
