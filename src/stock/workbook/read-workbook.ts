@@ -1,3 +1,4 @@
+import { plural } from '../../values/text.ts'
 import { isSoldTitle } from '../csv/map/typing/sold-words.ts'
 import {
   type CsvFile,
@@ -38,14 +39,16 @@ export async function readWorkbook(
     : new TextTable()
   const rowsOf = (
     { name, part }: SheetPart,
-    notes: Pick<CellContext, 'onMerged' | 'onHidden'> = {},
+    notes: Pick<CellContext, 'onMerged' | 'onHidden' | 'onHiddenRow'> = {},
   ) => sheetRows(book.source(part), { sheet: name, styles, general, sharedStrings, ...notes })
   const chosen = await chooseSheets(book.sheets, named, isKnownName, rowsOf)
   const merged = new MergedRows()
+  const hiddenRows = new HiddenRows()
   const joined = new JoinedSheets(chosen)
   const sheets = book.sheets.filter(({ isHidden }) => !isHidden).map(({ name }) => name)
   const endWarnings = async (firstLine: number) => [
     ...merged.warningsFrom(firstLine),
+    ...hiddenRows.warningsFrom(firstLine),
     ...joined.warnings,
     ...(await unreadSheets(book.sheets, chosen, isKnownName, rowsOf)),
   ]
@@ -58,7 +61,12 @@ export async function readWorkbook(
   const isHeader = ({ cells }: SheetRow) => hasKnownNames(cells, isKnownName)
   return await openTable(
     joined.rows(
-      (part) => rowsOf(part, { onMerged: merged.note, onHidden: onHidden(part) }),
+      (part) =>
+        rowsOf(part, {
+          onMerged: merged.note,
+          onHiddenRow: hiddenRows.note,
+          onHidden: onHidden(part),
+        }),
       isHeader,
     ),
     table,
@@ -132,6 +140,27 @@ class MergedRows {
     const others = below.length > 1 ? ` (and ${below.length - 1} other ranges)` : ''
     const message = `the cells ${found.range}${others} are merged: only the first of them has the value. Split merged cells that hold values of several vehicles`
     return [{ code: 'MERGED_CELLS', line: found.first, message }]
+  }
+}
+
+/** Rows that a person does not see, as those that a filter hides: they are read like the others. */
+class HiddenRows {
+  readonly #lines: number[] = []
+  #count = 0
+
+  readonly note = (line: number): void => {
+    this.#count += 1
+    // Those above the list are a few.
+    if (this.#lines.length < 1_000) this.#lines.push(line)
+  }
+
+  warningsFrom(firstLine: number): CsvWarning[] {
+    const above = this.#lines.filter((line) => line < firstLine).length
+    const first = this.#lines.find((line) => line >= firstLine)
+    if (first === undefined) return []
+    const rows = plural(this.#count - above, 'row')
+    const message = `the workbook hides ${rows} of the list, from row ${first} on; they were read like the others. If they are not stock, delete them`
+    return [{ code: 'HIDDEN_ROWS', line: first, message }]
   }
 }
 

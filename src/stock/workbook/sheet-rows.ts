@@ -24,6 +24,8 @@ export interface CellContext {
   readonly sharedStrings: TextTable
   /** Called for each range of merged cells, after the rows. */
   readonly onMerged?: (range: string, firstLine: number, lastLine: number) => void
+  /** Called for each hidden row with a value. */
+  readonly onHiddenRow?: (line: number) => void
   /** Called for each hidden column, from 0, before the rows. */
   readonly onHidden?: (column: number) => void
 }
@@ -48,6 +50,7 @@ class SheetReader {
   readonly #rich = new RichText()
   #rows: SheetRow[] = []
   #line = 0
+  #isHidden = false
   #cells: string[] = []
   #numbers: (CellNumber | undefined)[] | null = null
   // The cell at work.
@@ -106,11 +109,12 @@ class SheetReader {
 
   place = (): string | null => (this.#isValue || this.#isInline ? this.#cell() : null)
 
-  #openRow({ r }: Attributes): void {
+  #openRow({ r, hidden }: Attributes): void {
     const line = r === undefined ? this.#line + 1 : Number(r)
     if (!Number.isSafeInteger(line) || line <= this.#line)
       throw damaged(`row ${String(r).slice(0, 20)} of ${this.#sheet()} follows row ${this.#line}`)
     this.#line = line
+    this.#isHidden = hidden === '1' || hidden === 'true'
     this.#cells = []
     this.#numbers = null
     this.#column = -1
@@ -169,6 +173,7 @@ class SheetReader {
 
   #closeRow(): void {
     const [line, cells, numbers] = [this.#line, this.#cells, this.#numbers]
+    if (cells.length > 0 && this.#isHidden) this.#context.onHiddenRow?.(line)
     if (cells.length > 0)
       this.#rows.push({
         ...{ line, cells },

@@ -178,6 +178,24 @@ test('merged rows are reported, a merged title is not', async () => {
   expect(file.warnings[0]!.message).toContain('B2:B3')
 })
 
+test('hidden rows of the list are read and reported, a hidden title is not', async () => {
+  const row = (at: number, hidden: string) =>
+    `<row r="${at}"${hidden}><c t="str"><v>S${at}</v></c><c t="str"><v>Kia</v></c><c><v>9</v></c></row>`
+  const title = '<row r="1" hidden="1"><c t="str"><v>Stock list</v></c></row>'
+  const header = names.replaceAll('1"', '2"')
+  const list = [3, 4, 5, 6].map((at) => row(at, at === 4 || at === 6 ? ' hidden="1"' : ''))
+  const books = [title + header + list.join(''), title + header + row(3, ' hidden="0"')]
+
+  const [some, none] = await Promise.all(
+    books.map((rows) => readBook(workbook({ sheets: [{ name: 'Stock', rows }], shared }))),
+  )
+
+  expect(some!.records).toHaveLength(4)
+  expect(some!.file.warnings).toMatchObject([{ code: 'HIDDEN_ROWS', line: 4 }])
+  expect(some!.file.warnings[0]!.message).toContain('hides 2 rows of the list, from row 4 on')
+  expect(none!.file.warnings).toEqual([])
+})
+
 test.each([
   ['strict namespaces', { isStrict: true }],
   ['a prefix for every element', { prefix: 'x' }],

@@ -114,6 +114,7 @@ export interface CsvWarning {
     | 'ENCODING_ERROR'
     | 'HEADER_WIDTH'
     | 'MERGED_CELLS'
+    | 'HIDDEN_ROWS'
     | 'SHEET_NOT_READ'
     | 'SHEETS_JOINED'
   readonly line: number
