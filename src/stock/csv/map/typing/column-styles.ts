@@ -335,13 +335,26 @@ function dateFinding(
       severity: 'warning',
       hint: `Excel has probably exchanged day and month of its ${dates.until12th} real dates, since none is after the 12th; they were ${style.isSwapped ? 'exchanged again' : 'read as they are'}`,
     }
-  if (dates.either === 0 || dates.dayFirst + dates.monthFirst > 0) return null
+  if (dates.either === 0) return null
   const { order } = style
+  const proofs = dates.dayFirst + dates.monthFirst
+  const isUsual = (order === 'month-first') === (options.market === 'US')
+  if (proofs > 0 && (isUsual || proofs * 4 > dates.either)) return null
+  if (proofs > 0)
+    return {
+      code: 'DATE_ORDER_ASSUMED',
+      severity: 'warning',
+      hint: `read ${orderName(order)}, because of ${proofs} of ${proofs + dates.either} dates; usual in the market ${options.market} is the other order`,
+    }
   return {
     code: 'DATE_ORDER_ASSUMED',
     severity: 'warning',
-    hint: `read ${order === 'day-first' ? 'with the day first' : 'with the month first'}, as is usual in the market ${options.market}; no date of the column proves it`,
+    hint: `read ${orderName(order)}, as is usual in the market ${options.market}; no date of the column proves it`,
   }
+}
+
+function orderName(order: DateStyle['order']): string {
+  return order === 'day-first' ? 'with the day first' : 'with the month first'
 }
 
 /** A median above this is implausible; in the other unit it would be usual. */

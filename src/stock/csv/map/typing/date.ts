@@ -1,4 +1,4 @@
-import { noValue, type Typed, typed } from './typed-row.ts'
+import { type Finding, noValue, type Typed, typed } from './typed-row.ts'
 
 type DateOrder = 'day-first' | 'month-first'
 
@@ -170,12 +170,18 @@ function leftOut(wanted: string): Typed<string> {
 function withinRange(day: string | null, today: string): Typed<string> {
   if (day === null) return leftOut('a day of the calendar')
   if (day <= `${Number(today.slice(0, 4)) + 1}${today.slice(4)}` && day >= '1950-01-01')
-    return typed(day)
+    return day <= today ? typed(day) : typed(day, inFuture)
   return noValue({
     code: 'constraint-error',
     severity: 'warning',
     hint: 'the date is out of range (before 1950, or more than a year from now) and was left out',
   })
+}
+
+const inFuture: Finding = {
+  code: 'DATE_DOUBTED',
+  severity: 'warning',
+  hint: 'the day is still to come: are day and month in the right places?',
 }
 
 /** The parts of a date whose form shows its order. */

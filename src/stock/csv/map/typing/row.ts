@@ -153,6 +153,18 @@ function typeAmounts(draft: StockDraft, notes: RowNotes, styles: ColumnStyles): 
   const style = styles.dates.get(notes.place('received_date')?.index ?? -1)
   if (day !== null && style)
     draft.acquired_on = notes.take('received_date', typeDate(day, style, styles.options.today))
+  if (isBeforeBuilt(draft))
+    notes.cell('received_date', {
+      code: 'DATE_DOUBTED',
+      severity: 'warning',
+      hint: `a vehicle of ${draft.model_year} was not in stock on ${draft.acquired_on}: check both`,
+    })
+}
+
+/** Whether it was in stock before it was built. A model year begins some months before its calendar year. */
+function isBeforeBuilt({ acquired_on, model_year }: StockDraft): boolean {
+  if (acquired_on === null || model_year === null) return false
+  return Number(acquired_on.slice(0, 4)) < model_year - 1
 }
 
 function money(

@@ -36,6 +36,7 @@ type IssueCode =
   | 'DATE_ORDER_ASSUMED'
   | 'DATE_ORDER_MIXED'
   | 'DATES_SWAPPED'
+  | 'DATE_DOUBTED'
 
 /** An issue of a cell, before its line and column are added. */
 export interface Finding {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { proposeMapping } from '#src/stock/csv/map/mapping.ts'
 import { hasSameStyles, startStyles } from '#src/stock/csv/map/typing/column-styles.ts'
-import { dallas, sydney, typeColumn } from '../table.ts'
+import { dallas, sydney, typeColumn, typeTable } from '../table.ts'
 
 const datesOf = (values: readonly string[], options = sydney) =>
   typeColumn('Date In Stock', values, options).rows.map(({ unit }) => unit?.acquired_on)
@@ -80,4 +80,42 @@ test('styles from a sample apply to the whole file unless a later cell proves an
   const other = evidence.styles()
 
   expect([hasSameStyles(early, same), hasSameStyles(early, other)]).toEqual([true, false])
+})
+
+test('a day that is still to come, or before the vehicle was built, is stored with a warning', () => {
+  const { rows } = typeTable(
+    ['Stock No', 'Year', 'Date In Stock'],
+    [
+      ['A1X', '2022', '2026-11-21'],
+      ['A2X', '2022', '2026-12-01'],
+      ['A3X', '2022', '2021-06-30'],
+      ['A4X', '2022', '2020-12-31'],
+      ['A5X', '2022', '1970-01-01'],
+      ['A6X', '', '1970-01-01'],
+    ],
+  )
+
+  expect(rows.map(({ unit }) => unit?.acquired_on)).toEqual([
+    ...['2026-11-21', '2026-12-01', '2021-06-30', '2020-12-31', '1970-01-01', '1970-01-01'],
+  ])
+  expect(rows.map(({ issues }) => issues.map(({ code, hint }) => `${code} ${hint}`))).toEqual([
+    [],
+    ['DATE_DOUBTED the day is still to come: are day and month in the right places?'],
+    [],
+    ['DATE_DOUBTED a vehicle of 2022 was not in stock on 2020-12-31: check both'],
+    ['DATE_DOUBTED a vehicle of 2022 was not in stock on 1970-01-01: check both'],
+    [],
+  ])
+})
+
+test('a few dates that turn the usual order of the market are reported', () => {
+  const usual = ['03/02/2026', '05/01/2026', '07/02/2026', '02/03/2026', '09/02/2026']
+  const issuesOf = (values: readonly string[], options = sydney) =>
+    typeColumn('Date In Stock', values, options).styles.issues.map(({ code }) => code)
+
+  expect(datesOf([...usual, '01/15/2026'])[0]).toBe('2026-03-02')
+  expect(issuesOf([...usual, '01/15/2026'])).toEqual(['DATE_ORDER_ASSUMED'])
+  expect(issuesOf([...usual, '15/01/2026'], dallas)).toEqual(['DATE_ORDER_ASSUMED'])
+  expect(issuesOf([...usual, '15/01/2026'])).toEqual([])
+  expect(issuesOf([...usual, '01/15/2026', '02/25/2026'])).toEqual([])
 })
