@@ -5,7 +5,7 @@ import { isPlaceholder, plainText } from './plain-text.ts'
 import type { RowNotes } from './row-notes.ts'
 import { noValue, type StockDraft, type Typed, typed } from './typed-row.ts'
 import { lastModelYear, type TypingOptions } from './typing-options.ts'
-import { isCheckDigitLaw, possibleModelYears } from './vehicle-keys.ts'
+import { isCheckDigitLaw, possibleModelYears, typePlate } from './vehicle-keys.ts'
 
 /** Fills in make, model, variant, year, plate and catalogue code. */
 export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingOptions): void {
@@ -13,7 +13,8 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
   draft.model = notes.name('model')
   draft.variant = notes.name('variant')
   draft.adcode = notes.name('adcode')
-  draft.plate = normalPlate(notes.name('plate'))
+  const plate = notes.name('plate')
+  draft.plate = plate === null ? null : normalPlate(notes.take('plate', typePlate(plate)))
   const year = notes.text('model_year')
   if (year !== null) {
     const isStored = notes.place('model_year')!.column.readings?.includes('numbers')

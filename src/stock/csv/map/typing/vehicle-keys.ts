@@ -2,8 +2,10 @@ import { type Finding, noValue, type Typed, typed } from './typed-row.ts'
 
 // Stock numbers are text. Changes by Excel are reported, never reversed.
 
-const dateLike =
-  /^((\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(-\d{2,4})?|\d{4}-\d{2}-\d{2}([ T]00:00(:00)?)?)$/
+/** As Excel shows a date: a part of it, or all of it. */
+const partOfDate = /^(?:(?:\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(?:-\d{2,4})?)$/
+const monthName = /Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec/
+const wholeDate = /^(?:\d{1,2}([/.-])\d{1,2}\1\d{4}|\d{4}-\d{2}-\d{2})(?:[ T]0?0:00(?::00)?)?$/
 const shortenedNumber = /^\d([.,]\d+)?E\+\d+$/i
 const floatLike = /^\d+\.0$/
 const digitsLost = /^\d{15,}0$/
@@ -13,10 +15,14 @@ const longestStockNumber = 100
 export function typeStockNumber(text: string): Typed<string> {
   if (shortenedNumber.test(text)) return noValue(shortened)
   if (text.length > longestStockNumber) return noValue(tooLong)
-  if (dateLike.test(text)) return typed(text, turnedIntoDate)
+  if (isDateOfExcel(text)) return typed(text, turnedIntoDate)
   if (floatLike.test(text)) return typed(text, turnedIntoNumber)
   if (digitsLost.test(text)) return typed(text, lost)
   return typed(text)
+}
+
+function isDateOfExcel(text: string): boolean {
+  return wholeDate.test(text) || (partOfDate.test(text) && monthName.test(text))
 }
 
 const shortened: Finding = {
@@ -43,6 +49,20 @@ const lost: Finding = {
   code: 'DIGITS_LOST',
   severity: 'warning',
   hint: 'Excel keeps 15 digits of a number; the last ones of this stock number may be lost',
+}
+
+/** A plate from a cell's plain text, as it is written: what Excel or another program has made of one is no plate. */
+export function typePlate(text: string): Typed<string> {
+  if (floatLike.test(text)) return typed(text.slice(0, -2))
+  if (shortenedNumber.test(text)) return noValue({ ...changedPlate, hint: plateHint('number') })
+  if (isDateOfExcel(text)) return noValue({ ...changedPlate, hint: plateHint('date') })
+  return typed(text)
+}
+
+const changedPlate = { code: 'type-error', severity: 'warning' } as const
+
+function plateHint(kind: 'number' | 'date'): string {
+  return `Excel has turned this plate into a ${kind}, and it was left out: format the column as Text and export again`
 }
 
 // VINs by ISO 3779: stored as typed, except for case, blanks, hyphens and asterisks.

@@ -153,3 +153,31 @@ test('a model year that the VIN contradicts gives a warning only in the US, and 
   expect(table(dallas)[1]!.unit?.model_year).toBe(2016)
   expect(table(sydney).flatMap(({ issues }) => issues)).toEqual([])
 })
+
+test('a whole date in place of a stock number is reported', () => {
+  const dates = ['01/03/2026', '1-3-2026', '1.3.2026', '1/03/2026 0:00', '2026-03-01']
+  const numbers = ['1/3/26', '12-2026', '01/03-2026', '26/0013/2026']
+
+  const codes = (texts: readonly string[]) =>
+    typeStock(texts).map(({ unit, issues }) => [unit?.stock_no, issues.map(({ code }) => code)])
+  expect(codes(dates)).toEqual(dates.map((text) => [text, ['STOCK_LOOKS_LIKE_DATE']]))
+  expect(codes(numbers)).toEqual(numbers.map((text) => [text, []]))
+})
+
+test('a plate loses the .0 of a program, and one that became a date or a number is left out', () => {
+  const plates = ['12345.0', '1-Mar', 'Nov-97', '01/03/2026', '1.00E+10', 'MAR 01', '1E5', '12.345']
+  const rows = [...plates, ...Array.from({ length: 20 }, (_, at) => `ABC${100 + at}`)]
+
+  const table = typeTable(
+    ['Stock No', 'Rego'],
+    rows.map((plate, at) => [`S${at}X`, plate]),
+  )
+
+  const typed = table.rows.slice(0, plates.length)
+  expect(typed.map(({ unit }) => unit?.plate)).toEqual([
+    ...['12345', null, null, null, null, 'MAR01', '1E5', '12345'],
+  ])
+  expect(typed.map(({ issues }) => issues.map(({ severity }) => severity))).toEqual([
+    ...[[], ['warning'], ['warning'], ['warning'], ['warning'], [], [], []],
+  ])
+})
