@@ -217,8 +217,9 @@ export function assignRetailColumns(
   const ratio = usualRatio(price, retail)
   if (ratio === null || ratio > 0.93) return candidates
   const why = `price is usually ${Math.round(ratio * 100)} % of retail, as a wholesale price is`
-  // `Retail Price` may also be a list price that `Price` reduces: the low confidence makes the import ask.
-  const confidence = retail.name.key === 'retail' ? 0.8 : 0.5
+  // `Retail Price` may also be a list price that `Price` reduces, as a `Retail` that is little or far higher: the low confidence asks.
+  const isUsual = retail.name.key === 'retail' && ratio >= 0.6 && ratio <= 0.88
+  const confidence = isUsual ? 0.8 : 0.5
   const shared = { confidence, source: 'values', isPlainName: true, evidence: [why] } as const
   return [
     ...candidates.filter((candidate) => !isOurs(candidate)),

@@ -55,6 +55,17 @@ test('trap 4: Price is the wholesale price if there is a Retail that is much hig
   expect(fieldsOf(usual)).toMatchObject({ price: 'price_asking' })
 })
 
+test('trap 4: a Retail that is a tenth higher, or twice as high, may be what the car cost before or when new', () => {
+  const statuses = [0.78, 0.9, 0.5].map((part) => {
+    const retail = ['25000', '38990', '10990']
+    const price = retail.map((text) => String(Math.round(Number(text) * part)))
+    const columns = [['Price', twelve(...price)] as const, ['Retail', twelve(...retail)] as const]
+    return mapColumns([stock, makes, models, ...columns]).status
+  })
+
+  expect(statuses).toEqual(['sure', 'unsure', 'unsure'])
+})
+
 test('trap 5: Specification is the trim or the spec region, and Origin is the spec region', () => {
   const regions = twelve('GCC Specs', 'American Specs', 'European')
   const pretoria = mapColumns([stock, makes, models, ['Specification', twelve('2.0 XLT', 'GLX')]])
