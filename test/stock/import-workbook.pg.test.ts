@@ -146,3 +146,24 @@ test('several sheets are imported as one list, and what another one has is in th
   )
   expect(all).toMatchObject({ accepted: 7, issueCounts: { 'not-in-stock': 2 } })
 })
+
+test('a sheet that is called Sold has no stock, whether it is the only list or is named', async () => {
+  await using fixture = await openImportFixture()
+  const rows = rowsOf(listOf(vehicles(4)).trimEnd())
+  const only = workbook({ sheets: [{ name: 'Sold October', rows }] })
+  const two = workbook({
+    sheets: [
+      { name: 'Stock', rows },
+      { name: 'Sold', rows },
+    ],
+  })
+
+  await expect(fixture.import(only)).rejects.toThrow(
+    /has no vehicle \(it is below the title "Sold October"\).*--map sold=/,
+  )
+  await expect(fixture.import(two, { sheet: 'Sold' })).rejects.toThrow('has no vehicle')
+  const ignored = await fixture.import(only, { dryRun: true, maps: ['sold='] })
+  const stock = await fixture.import(two, { dryRun: true, sheet: 'Stock' })
+
+  expect([ignored.accepted, stock.accepted]).toEqual([4, 4])
+})

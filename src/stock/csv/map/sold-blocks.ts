@@ -4,14 +4,19 @@ import { isSoldTitle } from './typing/sold-words.ts'
 import { isPageLine, isSummaryLabel } from './typing/summary-words.ts'
 import { wordTests } from './vehicle-words.ts'
 
-/** The same file with the rows below a title such as SOLD marked, up to the next title. */
+/** The same file with the rows below a title such as SOLD marked, up to the next title. The name of its only sheet is a title too. */
 export function withSoldBlocks<File extends CsvFile>(csv: File): File {
   return csv.width < 3 ? csv : withBatches(csv, marked(csv))
 }
 
-async function* marked({ batches, preamble }: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
+async function* marked({
+  batches,
+  preamble,
+  origin,
+}: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
   let title = preamble.map((line) => blockTitle([line])).findLast((text) => text !== null) ?? null
-  if (title !== null && !isSoldTitle(title)) title = null
+  const sheet = origin?.sheet ?? ''
+  if (title === null || !isSoldTitle(title)) title = isSoldTitle(sheet) ? sheet : null
   for await (const batch of batches)
     yield batch.map((record) => {
       const rowTitle = blockTitle(record.cells)

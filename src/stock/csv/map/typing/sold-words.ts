@@ -5,7 +5,8 @@ const gone =
 const notYet =
   /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
 /** `Sold with a warranty`, `Delivered to dealer`: a vehicle on hand. */
-const sentence = /^(?:sold (?:with|as|new|by|from|without)|delivered to (?:us|dealer|dealership|stock|branch|site|showroom))\b/i
+const sentence =
+  /^(?:sold (?:with|as|new|by|from|without)|delivered to (?:us|dealer|dealership|stock|branch|site|showroom))\b/i
 const longest = 60
 
 /** Whether a text says that the vehicle was sold, delivered or traded. */
@@ -71,9 +72,12 @@ const soldTitle = new RegExp(
 const salesTitle =
   /^\P{L}*(?:sales|verkäufe|ventes|ventas) (?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde) /iu
 
-/** Whether a row is the title of a block of sold vehicles: `SOLD`, `Verkaufte Fahrzeuge`, `Sold in October`, `Sales this month`. */
+const month = / (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z.]{0,7}$/i
+
+/** Whether a row is the title of a block of sold vehicles: `SOLD`, `Sold Oct`, `Verkaufte Fahrzeuge`, `Sold in October`, `Sales this month`. */
 export function isSoldTitle(text: string): boolean {
-  return text.length <= longest && (soldTitle.test(text) || salesTitle.test(text))
+  if (text.length > longest) return false
+  return soldTitle.test(text.replace(month, '')) || salesTitle.test(text)
 }
 
 const inBrackets = /[*([<{]\s?(?:sold|verkauft|vendue?|vendid[oa]|مباع[ةه]?)\s?[*)\]>}]/iu
