@@ -183,3 +183,40 @@ test('a vehicle that was off stock is added again with its new number', {
     await fixture.rows(`select stock_no from core.stock_unit where vin = '${vinOf(9)}' order by 1`),
   ).toEqual([{ stock_no: 'A9' }, { stock_no: 'S0009' }])
 })
+
+/** A list without VINs, of twelve cars with these first numbers. */
+function listWithout(first: readonly string[], model = 'Corolla'): string {
+  const numbers = [
+    ...first,
+    ...Array.from({ length: 12 - first.length }, (_, at) => `${5000 + at}`),
+  ]
+  const rows = numbers.map((number, at) =>
+    [`"${number}"`, 'Toyota', at === 0 ? model : 'Corolla', 2019, 45_000].join(','),
+  )
+  return ['Stock Number,Make,Model,Year,Odometer (km)', ...rows, ''].join('\r\n')
+}
+
+test('without a VIN a number that lost its zeros, or has another case, is the same vehicle', async () => {
+  await using fixture = await openImportFixture()
+  await fixture.import(listWithout(['007', 'u12', '9', '1,041', 'A 8']))
+
+  const report = await fixture.import(listWithout(['7', 'U12', '9.0', '1041', 'A8']))
+  const again = await fixture.import(listWithout(['7', 'U12', '9', '1041', 'A8']))
+
+  expect(report).toMatchObject({ added: 0, updated: 5, removed: 0, unchanged: 7 })
+  expect(report.warnings.find(({ code }) => code === 'RENUMBERED')?.hint).toBe(
+    '5 vehicles have a new stock number and keep their history, by the VIN, or the number but for zeros, case and blanks: 007 is now 7, 1,041 is now 1041, 9 is now 9.0, A 8 is now A8, u12 is now U12',
+  )
+  expect(again).toMatchObject({ added: 0, updated: 1, removed: 0, unchanged: 11 })
+})
+
+test('numbers that are both in the list, or of another model, are two vehicles', async () => {
+  await using fixture = await openImportFixture()
+  await fixture.import(listWithout(['007', '0041']))
+
+  const other = await fixture.import(listWithout(['7', '0041'], 'Camry'), { dryRun: true })
+  const both = await fixture.import(listWithout(['007', '7', '0041']), { dryRun: true })
+
+  expect(other).toMatchObject({ added: 1, removed: 1 })
+  expect(both).toMatchObject({ added: 1, removed: 1 })
+})

@@ -1,3 +1,4 @@
+import { isPlaceholder } from './plain-text.ts'
 import { type Finding, noValue, type Typed, typed } from './typed-row.ts'
 
 // Stock numbers are text. Changes by Excel are reported, never reversed.
@@ -11,14 +12,21 @@ const floatLike = /^\d+\.0$/
 const digitsLost = /^\d{15,}0$/
 const longestStockNumber = 100
 
-/** A stock number from a cell's plain text, unchanged. An error leaves the row without a key. */
-export function typeStockNumber(text: string): Typed<string> {
+/** A stock number from a cell's plain text, unchanged but for an apostrophe before it. An error leaves the row without a key. */
+export function typeStockNumber(written: string): Typed<string> {
+  const text = written.startsWith("'") ? withoutApostrophe(written) : written
   if (shortenedNumber.test(text)) return noValue(shortened)
   if (text.length > longestStockNumber) return noValue(tooLong)
   if (isDateOfExcel(text)) return typed(text, turnedIntoDate)
   if (floatLike.test(text)) return typed(text, turnedIntoNumber)
   if (digitsLost.test(text)) return typed(text, lost)
   return typed(text)
+}
+
+/** Excel writes it before a text of digits, and some programs export it. */
+function withoutApostrophe(text: string): string {
+  const bare = text.replace(/^'(?=[\p{L}\p{N}])/u, '')
+  return isPlaceholder(bare, 'stock_number') ? text : bare
 }
 
 function isDateOfExcel(text: string): boolean {

@@ -21,10 +21,10 @@ function typeStock(numbers: readonly string[]) {
 }
 
 test('a stock number is text: zeros, letters and length stay', () => {
-  const numbers = ['0230058A', '000885B', '22E1', '1234E5', ' A-1/2 ', '="00123"', '٠١٢٣']
+  const numbers = ['0230058A', '000885B', '22E1', '1234E5', ' A-1/2 ', '="00123"', '٠١٢٣', "'00124"]
 
   expect(typeStock(numbers).map(({ unit }) => unit?.stock_no)).toEqual([
-    ...['0230058A', '000885B', '22E1', '1234E5', 'A-1/2', '00123', '0123'],
+    ...['0230058A', '000885B', '22E1', '1234E5', 'A-1/2', '00123', '0123', '00124'],
   ])
 })
 
