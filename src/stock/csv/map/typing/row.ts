@@ -8,8 +8,9 @@ import { typeVehicle } from './description.ts'
 import { findCurrency, type Money, typeMoney } from './money.ts'
 import { type NotOnHand, notOnHandTest } from './not-on-hand.ts'
 import { thousands } from './number.ts'
+import { numberIn } from './numbers-above.ts'
 import { maxKm, typeOdometer } from './odometer.ts'
-import { isExcelError, isOnApplication, isPlaceholder } from './plain-text.ts'
+import { isExcelError, isOnApplication, isPlaceholder, plainText } from './plain-text.ts'
 import { extraColumns, type FieldColumns, findFieldColumns, RowNotes } from './row-notes.ts'
 import { isWithoutTax } from './tax-words.ts'
 import type { CellIssue, StockDraft, TypableRecord, TypedRow } from './typed-row.ts'
@@ -44,6 +45,7 @@ export function rowTyper(
       else if (!isPlaceholder(text, null)) draft.extras[name] = storable(text)
     }
     typeVehicle(draft, notes, styles.options)
+    if (draft.model_year === null && isShifted(record, mapping, layout)) notes.row(shifted)
     typeAmounts(draft, notes, styles)
     return finished(draft, layout, notes)
   }
@@ -77,6 +79,36 @@ function typeKeys(draft: StockDraft, notes: RowNotes): void {
   const typed = vin === null ? null : notes.take('vin', typeVin(vin))
   draft.vin = typed?.vin ?? null
   if (typed?.chassis) draft.extras['chassis'] = storable(typed.chassis)
+}
+
+const shifted = {
+  code: 'SHIFTED_CELLS',
+  severity: 'error',
+  hint: 'the model year is in the column beside its own, so the cells of this row are shifted: move them back',
+} as const
+
+const yearAlone = /^(19[89]\d|20[0-4]\d)$/
+const amounts: ReadonlySet<string | null> = new Set(['odometer', 'price_asking', 'cost'])
+const vehicleNames: ReadonlySet<string | null> = new Set([
+  'make',
+  'model',
+  'variant',
+  'series',
+  'body',
+])
+
+/** Whether a cell too many, or too few, has shifted the cells: words in place of the model year and the year right of them, or a large number
+ *  and the year left of it. A small number is not enough: Peugeot has a model 2008. */
+function isShifted({ cells }: TypableRecord, { columns }: Mapping, layout: FieldColumns): boolean {
+  const at = layout.model_year?.index
+  if (at === undefined) return false
+  const here = plainText(cells[at] ?? '')
+  const isYearAt = (index: number, fields: typeof amounts) =>
+    fields.has(columns[index]?.field ?? null) && yearAlone.test(plainText(cells[index] ?? ''))
+  const isWord =
+    /\p{L}{2}/u.test(here) && !/\p{Nd}/u.test(here) && !isPlaceholder(here, 'model_year')
+  if (isWord) return isYearAt(at + 1, amounts)
+  return (numberIn(here) ?? 0) >= 10_000 && isYearAt(at - 1, vehicleNames)
 }
 
 function finished(draft: StockDraft, layout: FieldColumns, notes: RowNotes): TypedRow {
@@ -283,7 +315,8 @@ const maxKmOfYear = 200_000
 /** Why a reading is hardly right: too many kilometres; or too few, as 98 for 98,000 where some readings are in thousands. `year` is null of a
  *  new vehicle, and where it is not known. */
 function distanceDoubt(km: number, year: number | null, today: string): string | null {
-  if (km > maxKm) return 'hardly a vehicle for sale has run more than 1,000,000 km: check the reading'
+  if (km > maxKm)
+    return 'hardly a vehicle for sale has run more than 1,000,000 km: check the reading'
   if (year === null) return null
   const age = Math.max(0, Number(today.slice(0, 4)) - year)
   const doubt = `hardly a vehicle of ${year} has run`

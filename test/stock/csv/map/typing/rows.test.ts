@@ -119,3 +119,27 @@ test('a plate of a placeholder and punctuation is not a plate: its export would 
 
   expect(typed.map(({ unit }) => unit?.plate)).toEqual(plates.map(() => null))
 })
+
+test('a row whose cells are shifted past the model year is rejected', () => {
+  const header = ['Stock No', 'Make', 'Model', 'Year', 'Odometer', 'Price']
+  const sound = Array.from({ length: 20 }, (_, at) => [
+    ...[`U${2001 + at}`, 'Kia', 'Rio', '2019', '45000', '18990'],
+  ])
+  const rows = [
+    ['U1001', 'Toyota', 'Corolla', '2019', '45000', '18990'],
+    ['U1002', 'Toyota', 'Corolla', 'Sedan', '2019', '45000'],
+    ['U1003', 'Corolla', '2019', '45,000', '18990', ''],
+    ['U1004', 'Peugeot', '2008', '2021', '31000', '19990'],
+    ['U1005', 'Peugeot', '2008', 'TBA', '2021', '19990'],
+    ['U1006', 'Kia', 'Rio', '19', '2021', '15990'],
+    ['U1007', 'Kia', 'Rio', 'new', '12', '25990'],
+  ]
+
+  const typed = typeTable(header, [...rows, ...sound]).rows.slice(0, rows.length)
+
+  expect(typed.map(({ status }) => status)).toEqual([
+    ...['accepted', 'rejected', 'rejected', 'accepted', 'accepted', 'accepted', 'accepted'],
+  ])
+  expect(typed[1]!.issues.map(({ code }) => code)).toContain('SHIFTED_CELLS')
+  expect(typed[2]!.key.stockNo).toBe('U1003')
+})
