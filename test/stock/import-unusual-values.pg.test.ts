@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
+import type { StockImportReport } from '#src/stock/import/request.ts'
 import { runsEveryCase, someOf } from '../support/cases.ts'
 import { type ImportFixture, now, openImportFixture, vinOf } from './import-fixture.ts'
 
@@ -120,4 +121,63 @@ test('the report has minimum, median and maximum of each number column, beside t
   expect(second.figures.map(({ column }) => column)).toEqual([
     ...['model_year', 'odometer_km', 'asking_price', 'cost'],
   ])
+})
+
+test('amounts far from the median of the list are named, at a first list and at a later one', async () => {
+  await using fixture = await openImportFixture()
+  const odd = (list: string) =>
+    list.replace(',20450,', ',1,').replace(',21050,', ',999999,').replace(',16600\r', ',16.60\r')
+
+  const usual = await fixture.import(listOf(9))
+  const next = await fixture.import(odd(listOf(9)))
+  const first = await fixture.import(odd(listOf(9)), { rooftop: 'south' })
+
+  const hints = [next, first].map(({ warnings }) =>
+    warnings.filter(({ code }) => code === 'FAR_FROM_MEDIAN').map(({ hint }) => hint),
+  )
+  const price = 'the median asking price is 20600 AUD; far from it: S4: 1, S8: 999999'
+  const cost = 'the median cost is 16450 AUD; far from it: S5: 16.6'
+  expect(usual.warnings.map(({ code }) => code)).not.toContain('FAR_FROM_MEDIAN')
+  expect(hints).toEqual([
+    [price, cost],
+    [price, cost],
+  ])
+})
+
+test('a price with a zero too many and an odometer that went back are named, usual changes are not', async () => {
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(9))
+  const usual = listOf(9, { price: (price) => price - 2000, km: (km) => km + 900 })
+  const odd = usual
+    .replace(',18450,', ',184500,')
+    .replace(',46600,', ',4660,')
+    .replace(',19200,', ',,')
+
+  const first = await fixture.import(usual, { dryRun: true })
+  const next = await fixture.import(odd)
+
+  const hintsOf = ({ warnings }: StockImportReport) =>
+    warnings.filter(({ code }) => code === 'LARGE_CHANGE').map(({ hint }) => hint)
+  expect(hintsOf(first)).toEqual([])
+  expect(hintsOf(next)).toEqual([
+    '1 known vehicle with an odometer that is lower than before: S2: 45700 → 4660',
+    '1 known vehicle with an asking price of three times the one before, or a third: S4: 20450 → 184500',
+  ])
+})
+
+test('a list in which most cars cost more than their price is reported', async () => {
+  await using fixture = await openImportFixture()
+  const dear = listOf(9, { cost: (cost) => cost + 10_000 })
+  const few = listOf(9, { cost: (cost) => (cost > 16_400 ? cost : cost + 5_000) })
+
+  const hintsOf = async (list: string) => {
+    const { warnings } = await fixture.import(list, { dryRun: true })
+    return warnings.filter(({ code }) => code === 'BELOW_COST').map(({ hint }) => hint)
+  }
+
+  expect(await hintsOf(dear)).toEqual([
+    'the asking price of 9 of 9 cars is below their cost: are the two columns exchanged?',
+  ])
+  expect(await hintsOf(few)).toEqual([])
+  expect(await hintsOf(listOf(9))).toEqual([])
 })

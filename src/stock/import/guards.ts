@@ -87,12 +87,46 @@ const watched = {
 /** Fewer changes are corrections by hand. */
 const minChanges = 3
 
-interface MassChange {
+/** How many known vehicles change a column by far, or lose its value. */
+interface LargeChange {
   readonly name: keyof typeof watched
   readonly count: number
   readonly lost: number
-  readonly had: number
   readonly example: string
+  /** The first with another value. */
+  readonly first: readonly string[] | null
+}
+
+interface MassChange extends LargeChange {
+  readonly had: number
+}
+
+/** The large changes of known vehicles, by column. */
+export async function findLargeChanges(
+  { db }: Staging,
+  { updated, reappeared }: Diff,
+): Promise<readonly LargeChange[]> {
+  if (updated + reappeared === 0) return []
+  return (await changedQuery(Object.keys(watched)).execute(db)).rows
+}
+
+/** What of a known vehicle hardly changes so much. */
+const notable: Partial<Record<keyof typeof watched, string>> = {
+  odometer_km: 'an odometer that is lower than before',
+  asking_price: 'an asking price of three times the one before, or a third',
+  cost: 'a cost of three times the one before, or a third',
+}
+
+/** Warnings about large changes of a few vehicles. */
+export function changeWarnings(changes: readonly LargeChange[]): CellIssue[] {
+  return changes.flatMap(({ name, count, lost, first }) => {
+    const what = notable[name]
+    if (what === undefined || first === null) return []
+    const more = count - lost > first.length ? ', …' : ''
+    const hint = `${plural(count - lost, 'known vehicle')} with ${what}: ${first.join(', ')}${more}`
+    const issue = { code: 'LARGE_CHANGE', severity: 'warning', line: null, column: null } as const
+    return [{ ...issue, text: '', hint }]
+  })
 }
 
 /**
@@ -106,16 +140,22 @@ export async function guardChanges(
     mapping,
     rows,
     diff,
-  }: { readonly mapping: Mapping; readonly rows: RowCounts; readonly diff: Diff },
+    changes,
+  }: {
+    readonly mapping: Mapping
+    readonly rows: RowCounts
+    readonly diff: Diff
+    readonly changes: readonly LargeChange[]
+  },
 ): Promise<Refusal | null> {
   if (request.allowMassChange || diff.updated + diff.reappeared < minChanges) return null
   const mapped = mapping.columns.filter(({ source }) => source === 'override')
   const mappedColumns = mapped.map(
     ({ field }) => (stockColumns as Record<string, string>)[field ?? ''],
   )
-  const names = Object.keys(watched).filter((name) => !mappedColumns.includes(name))
-  const { rows: changed } = await changedQuery(names).execute(db)
-  const many = changed.filter(({ count }) => count >= minChanges)
+  const many = changes.filter(
+    ({ name, count }) => count >= minChanges && !mappedColumns.includes(name),
+  )
   if (many.length === 0) return null
   const { rows: had } = await sql<Record<string, number>>`
     select ${sql.raw(many.map(({ name }) => `count(unit.${name})::int as ${name}`).join(', '))}
@@ -131,7 +171,7 @@ export async function guardChanges(
 // An odometer does not decrease: a tenth less may be a correction or rounding. An amount that becomes three
 // times as much, or a third, has another scale: cents, thousands, a monthly rate. A currency
 // without an amount is ignored.
-const changedQuery = (names: readonly string[]) => sql<Omit<MassChange, 'had'>>`
+const changedQuery = (names: readonly string[]) => sql<LargeChange>`
 with pair as (
   select diff.stock_no, change.key as name, regexp_replace(change.value ->> 0, '[.]000$', '') as old, change.value ->> 1 as new
   from stock_diff as diff, jsonb_each(diff.changes) as change
@@ -139,7 +179,8 @@ with pair as (
     and (change.key <> 'currency_code' or diff.changes -> 'asking_price' ->> 0 is not null or not diff.changes ? 'asking_price')
 )
 select name, count(*)::int as count, count(*) filter (where new is null)::int as lost,
-  min(stock_no || ': ' || old || ' → ' || coalesce(new, 'none')) as example
+  min(stock_no || ': ' || old || ' → ' || coalesce(new, 'none')) as example,
+  (array_agg(stock_no || ': ' || old || ' → ' || regexp_replace(new, '[.]000$', '') order by stock_no) filter (where new is not null))[:${sql.lit(namedExamples)}] as first
 from pair
 where case when new is null then name <> 'currency_code' when name = any (${fixedColumns}::text[]) then lower(new) <> lower(old)
   when name = 'odometer_km' then new::numeric < old::numeric * 0.9

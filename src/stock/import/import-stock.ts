@@ -12,6 +12,8 @@ import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from 
 import { resolveDuplicates } from './duplicates.ts'
 import { firstRows } from './first-rows.ts'
 import {
+  changeWarnings,
+  findLargeChanges,
   guardChanges,
   guardNewerLists,
   guardOdometers,
@@ -226,10 +228,11 @@ async function loadList(work: Work): Promise<Imported> {
   if ((tally.report().issueCounts['ODOMETER_DOUBTED'] ?? 0) > 0)
     await guardOdometers(staging, mapping)
   const diff = await diffStock(staging, request.mode, staged.units)
-  const figures = await readFigures(staging, request)
+  const { figures, warnings: unusual } = await readFigures(staging, request)
+  const largeChanges = await findLargeChanges(staging, diff)
   const refusals = [
     await guardRemovals(staging, request, rows, tally.report().issues, diff),
-    await guardChanges(staging, request, { mapping, rows, diff }),
+    await guardChanges(staging, request, { mapping, rows, diff, changes: largeChanges }),
     guardValues(figures, request),
     await guardNewerLists(staging, request, corrects),
   ].filter((refusal) => refusal !== null)
@@ -238,6 +241,7 @@ async function loadList(work: Work): Promise<Imported> {
   const warnings = [
     ...staged.warnings,
     ...(await renumberedWarning(staging, renumbered)),
+    ...[...unusual, ...changeWarnings(largeChanges)],
     ...(await otherRooftopWarnings(staging, rooftops, request.rooftop, rows.accepted)),
   ]
   const changes = await firstChanges(staging)

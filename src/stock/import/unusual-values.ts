@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { CellIssue } from '../csv/map/typing/typed-row.ts'
 import type { GuardRefusal } from '../refusal-kinds.ts'
 import {
   type ColumnFigures,
@@ -9,7 +10,13 @@ import {
 } from './request.ts'
 import type { Staging } from './stage.ts'
 
-const amounts: ReadonlySet<FigureColumn> = new Set(['asking_price', 'cost'])
+type AmountColumn = 'asking_price' | 'cost'
+
+const amounts: ReadonlySet<AmountColumn> = new Set(['asking_price', 'cost'])
+
+function isAmount(column: FigureColumn): column is AmountColumn {
+  return column === 'asking_price' || column === 'cost'
+}
 
 /** The number columns of a list, and what people call them. */
 export const figureNames = {
@@ -20,35 +27,89 @@ export const figureNames = {
 } as const satisfies Record<FigureColumn, string>
 const columns = Object.keys(figureNames) as FigureColumn[]
 
-/** The figures of each number column that the list, or the stock, has a value of. */
+/** The figures of each number column that the list, or the stock, has a value of, and warnings about amounts that are far from the median. */
 export async function readFigures(
   staging: Staging,
   { rooftop }: ImportRequest,
-): Promise<readonly ColumnFigures[]> {
+): Promise<{
+  readonly figures: readonly ColumnFigures[]
+  readonly warnings: readonly CellIssue[]
+}> {
   const { rows } = await figuresQuery(staging, rooftop.currency).execute(staging.db)
   const [list, stock] = ['list', 'stock'].map((side) => rows.find((row) => row.side === side))
-  if (list === undefined) return []
-  return columns.flatMap((column) => {
+  if (list === undefined) return { figures: [], warnings: [] }
+  const figures = columns.flatMap((column) => {
     if (list[column].median === null && (stock?.[column].median ?? null) === null) return []
-    const currency = amounts.has(column) ? list.currency : null
+    const currency = isAmount(column) ? list.currency : null
     return [{ column, currency, list: list[column], stock: stock?.[column] ?? null }]
   })
+  const far = [...amounts].flatMap((column) => outlierWarning(column, list))
+  return { figures, warnings: [...far, ...costWarning(list)] }
+}
+
+/**
+ * A warning about vehicles whose amount is far from those of the list: 1 or 999999 for a price that is not known yet, 24.99 for 24,990. The
+ * median of the list does not show them.
+ */
+function outlierWarning(column: AmountColumn, list: SideFigures): CellIssue[] {
+  const { count, first } = list[`${column}_outliers`]
+  if (count === 0 || filledCells(list[column]) < minCars) return []
+  const more = count > first!.length ? `, and ${count - first!.length} more` : ''
+  return [
+    {
+      ...({ code: 'FAR_FROM_MEDIAN', severity: 'warning', line: null, column: null } as const),
+      text: '',
+      hint: `the median ${figureNames[column]} is ${list[column].median} ${list.currency}; far from it: ${first!.join(', ')}${more}`,
+    },
+  ]
+}
+
+/** A warning where most cars cost more than they are offered for: the columns, or their headers, are probably exchanged. */
+function costWarning({ below_cost: below, with_both: both }: SideFigures): CellIssue[] {
+  if (below < minCars || below * 2 <= both) return []
+  const hint = `the asking price of ${below} of ${both} cars is below their cost: are the two columns exchanged?`
+  return [{ code: 'BELOW_COST', severity: 'warning', line: null, column: null, text: '', hint }]
 }
 
 /** Of all columns. Amounts are compared where they have the currency of most cars. */
 const columnFigures = sql.raw(
   columns
     .map((name) => {
-      const compared = amounts.has(name) ? ' filter (where currency_code = market.currency)' : ''
+      const compared = isAmount(name) ? ' filter (where currency_code = market.currency)' : ''
       return `json_build_object('cars', count(*), 'empty', count(*) - count(${name}), 'minimum', min(${name})${compared},
       'median', percentile_disc(0.5) within group (order by ${name})${compared}, 'maximum', max(${name})${compared}) as ${name}`
     })
     .join(', '),
 )
 
+const costs = sql.raw(
+  'count(*) filter (where asking_price < cost)::int as below_cost, count(*) filter (where asking_price is not null and cost is not null)::int as with_both',
+)
+
 const cells = sql.raw(columns.join(', '))
 
-type SideFigures = { side: string; currency: string } & Record<FigureColumn, Figures>
+type SideFigures = {
+  side: string
+  currency: string
+  below_cost: number
+  with_both: number
+} & Record<FigureColumn, Figures> &
+  Record<`${AmountColumn}_outliers`, { count: number; first: string[] | null }>
+
+/** Amounts of a twentieth or ten times the median are named: dear cars are rarer than cheap ones. */
+const [leastPart, mostTimes, namedOutliers] = [20, 10, 5]
+
+const outliers = sql.raw(
+  [...amounts]
+    .map(
+      (name) => `(
+    select json_build_object('count', count(*), 'first', (array_agg(stock_no || ': ' || trim_scale(${name}) order by stock_no))[:${namedOutliers}])
+    from list where figures.side = 'list' and currency_code = figures.currency
+      and not ${name} between (figures.${name} ->> 'median')::numeric / ${leastPart} and (figures.${name} ->> 'median')::numeric * ${mostTimes}
+  ) as ${name}_outliers`,
+    )
+    .join(', '),
+)
 
 // Each column is sorted by itself: a row for each cell, sorted by side and column, took three times as long.
 const figuresQuery = (
@@ -56,17 +117,19 @@ const figuresQuery = (
   currency: string | null,
 ) => sql<SideFigures>`
 with list as (
-  select ${cells}, currency_code from ${sql.table(tables.units)} where rooftop_id = ${rooftopId} and import_id = ${importId}
-  union all select ${cells}, currency_code from stock_stage where not is_rejected
+  select stock_no, ${cells}, currency_code from ${sql.table(tables.units)} where rooftop_id = ${rooftopId} and import_id = ${importId}
+  union all select stock_no, ${cells}, currency_code from stock_stage where not is_rejected
 ), stock as (
   select ${cells}, currency_code from core.stock_unit
   where rooftop_id = ${rooftopId} and import_id <> ${importId} and missing_since is null and off_stock_at is null
 ), market as (
   select coalesce((
     select currency_code from list where currency_code is not null group by currency_code order by count(*) desc, currency_code limit 1), ${currency}) as currency
+), figures as (
+  select 'list' as side, max(market.currency) as currency, ${costs}, ${columnFigures} from list cross join market having count(*) > 0
+  union all select 'stock', max(market.currency), ${costs}, ${columnFigures} from stock cross join market having count(*) > 0
 )
-select 'list' as side, max(market.currency) as currency, ${columnFigures} from list cross join market having count(*) > 0
-union all select 'stock', max(market.currency), ${columnFigures} from stock cross join market having count(*) > 0`
+select figures.*, ${outliers} from figures`
 
 /** A median of fewer cars says little. */
 const minCars = 3
