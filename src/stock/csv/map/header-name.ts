@@ -95,23 +95,29 @@ export function withoutAccents(text: string): string {
 
 /** Reads a header: its lookup key, unit and currency. */
 export function readHeader(text: string): HeaderName {
-  const evidence: Found = { unit: null, currency: null }
+  const evidence: Found = { unit: null, currency: null, isOfTwoUnits: false }
   const name = folded(text).replace(qualifiers, (whole, inner: string) =>
     takeQualifier(inner.toLowerCase(), evidence) ? ' ' : whole,
   )
   const words = splitWords(name)
-  for (const word of words) takeWord(word, evidence)
+  const isBracketed = evidence.unit !== null
+  for (const word of words)
+    if (!isBracketed || !Object.hasOwn(units, word)) takeWord(word, evidence)
   const short = withoutSuffix(words)
   return {
     key: headerKey(name),
     shortKey: short.length === words.length ? null : short.join(''),
     words: short.map((word) => inFull.get(word) ?? word),
-    ...evidence,
+    // `Odometer (km/mi)` names none: each cell, another column or the rooftop does.
+    unit: evidence.isOfTwoUnits ? null : evidence.unit,
+    currency: evidence.currency,
   }
 }
 
 /** While the header is read. */
-type Found = { -readonly [Key in keyof HeaderEvidence]: HeaderEvidence[Key] }
+type Found = { -readonly [Key in keyof HeaderEvidence]: HeaderEvidence[Key] } & {
+  isOfTwoUnits: boolean
+}
 
 function takeQualifier(inner: string, found: Found): boolean {
   const words = inner.split(/[^\p{L}\p{N}$£€]+/u).filter(Boolean)
@@ -133,8 +139,11 @@ function takeQualifier(inner: string, found: Found): boolean {
 const upper = (word: string) => word.toUpperCase()
 
 function takeWord(word: string, found: Found): boolean {
-  if (Object.hasOwn(units, word)) found.unit ??= units[word]!
-  else if (isCurrency(word)) found.currency ??= currencies[word] ?? upper(word)
+  const unit = Object.hasOwn(units, word) ? units[word]! : null
+  if (unit !== null) {
+    found.isOfTwoUnits ||= found.unit !== null && found.unit !== unit
+    found.unit ??= unit
+  } else if (isCurrency(word)) found.currency ??= currencies[word] ?? upper(word)
   else return false
   return true
 }

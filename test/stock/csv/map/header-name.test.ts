@@ -17,6 +17,9 @@ test('unit, currency and tax are removed and used as evidence', () => {
   expect(readHeader('Mileage (km)')).toMatchObject({ key: 'mileage', unit: 'km' })
   expect(readHeader('Odometer [Miles]')).toMatchObject({ key: 'odometer', unit: 'mi' })
   expect(readHeader('KM Driven')).toMatchObject({ unit: 'km' })
+  expect(readHeader('Miles (km)')).toMatchObject({ key: 'miles', unit: 'km' })
+  for (const both of ['Odometer (km/mi)', 'Odometer mi/km', 'KM / Miles'])
+    expect(readHeader(both).unit, both).toBeNull()
   expect(readHeader('السعر (ريال)')).toMatchObject({ key: 'السعر', currency: 'SAR' })
   expect(readHeader('priceAED')).toMatchObject({ shortKey: 'price', currency: 'AED' })
   expect(['Price (incl. VAT)', 'Price ex GST', 'Price SAR', 'Price ($)'].map(firstOf)).toEqual(
