@@ -311,12 +311,14 @@ function typeDistance(
 const yearsOfUse = 5
 const leastUsedKm = 1_000
 const maxKmOfYear = 200_000
+const noReadingKm = 999_999
 
 /** Why a reading is hardly right: too many kilometres; or too few, as 98 for 98,000 where some readings are in thousands. `year` is null of a
  *  new vehicle, and where it is not known. */
 function distanceDoubt(km: number, year: number | null, today: string): string | null {
   if (km > maxKm)
     return 'hardly a vehicle for sale has run more than 1,000,000 km: check the reading'
+  if (km === noReadingKm) return 'systems write 999,999 where the reading is not known: check it'
   if (year === null) return null
   const age = Math.max(0, Number(today.slice(0, 4)) - year)
   const doubt = `hardly a vehicle of ${year} has run`
