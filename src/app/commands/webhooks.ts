@@ -39,14 +39,12 @@ export const plan: RunCommand = async (session, options) => {
     return planDocument(plan)
   })
   const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))
-  session.result({ drift, rooftops: results }, () => [
+  return reportResults(session, { drift }, results, (labelled) => [
     drift
       ? 'The subscriptions differ from the config:'
       : 'The subscriptions are as the config wants them.',
-    ...planTable(byLabel(session, results)),
-    ...errorLines(byLabel(session, results)),
+    ...planTable(labelled),
   ])
-  return resultsExitCode(results)
 }
 
 export const apply: RunCommand = async (session, options) => {
@@ -57,17 +55,13 @@ export const apply: RunCommand = async (session, options) => {
       applyChanges(context, rooftop, wantedBy(session, rooftop)),
     ),
   )
-  session.result({ rooftops: results }, () => [
+  return reportResults(session, {}, results, (labelled) => [
     'Subscriptions, by rooftop:',
     ...table(
       ['rooftop', 'created', 'updated', 'deleted'],
-      Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
-        'error' in one ? [] : [[rooftop, one.created, one.updated, one.deleted]],
-      ),
+      labelled.map(([rooftop, one]) => [rooftop, one.created, one.updated, one.deleted]),
     ),
-    ...errorLines(byLabel(session, results)),
   ])
-  return resultsExitCode(results)
 }
 
 export const list: RunCommand = async (session, options) => {
@@ -82,20 +76,16 @@ export const list: RunCommand = async (session, options) => {
       })),
     }
   })
-  session.result({ rooftops: results }, () => [
-    ...table(
+  return reportResults(session, {}, results, (labelled) =>
+    table(
       ['rooftop', 'id', 'event', 'to', 'ours'],
-      Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
-        'error' in one
-          ? []
-          : one.subscriptions.map(({ id, event, url, ours }) => {
-              return [rooftop, String(id), event ?? '-', url, ours ? 'yes' : 'no']
-            }),
+      labelled.flatMap(([rooftop, { subscriptions }]) =>
+        subscriptions.map(({ id, event, url, ours }) => [
+          ...[rooftop, String(id), event ?? '-', url, ours ? 'yes' : 'no'],
+        ]),
       ),
     ),
-    ...errorLines(byLabel(session, results)),
-  ])
-  return resultsExitCode(results)
+  )
 }
 
 export const remove: RunCommand = async (session, options, [text]) => {
@@ -114,12 +104,11 @@ export const remove: RunCommand = async (session, options, [text]) => {
     return { deleted: true }
   })
   const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
-  if (!isDone && resultsExitCode(results) === 0)
+  if (!isDone && Object.values(results).every((one) => !('error' in one)))
     throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
-  session.result({ id, deleted: isDone, rooftops: results }, () => [
-    ...(isDone ? [`Subscription ${id} is deleted.`] : []),
-    ...errorLines(byLabel(session, results)),
-  ])
+  reportResults(session, { id, deleted: isDone }, results, () =>
+    isDone ? [`Subscription ${id} is deleted.`] : [],
+  )
   return isDone ? 0 : 1
 }
 
@@ -173,25 +162,32 @@ function requireSafe(publicUrl: string): void {
   )
 }
 
-/** For a person: by name and uid. */
-function byLabel<T>({ config }: Session, results: Readonly<Record<string, T>>): Record<string, T> {
-  const label = labelRooftops(config.rooftops)
-  return Object.fromEntries(Object.entries(results).map(([uid, one]) => [label(uid), one]))
-}
-
-function errorLines(results: Readonly<Record<string, object>>): string[] {
-  return Object.entries(results).flatMap(([uid, one]) =>
-    'error' in one ? [`  ${uid}: ${String(one.error)}`] : [],
+/** Reports what was done at each rooftop, for a person by name and uid with the errors at the end. 1: there was an error. */
+function reportResults<T extends object>(
+  session: Session,
+  document: object,
+  results: Readonly<Record<string, T | RooftopError>>,
+  lines: (labelled: readonly (readonly [rooftop: string, T])[]) => readonly string[],
+): number {
+  const label = labelRooftops(session.config.rooftops)
+  const all = Object.entries(results).map(([uid, one]) => [label(uid), one] as const)
+  const errors = all.flatMap(([rooftop, one]) =>
+    isError(one) ? [`  ${rooftop}: ${one.error}`] : [],
   )
-}
-
-function resultsExitCode(results: Readonly<Record<string, object>>): number {
-  return Object.values(results).some((one) => 'error' in one) ? 1 : 0
+  session.result({ ...document, rooftops: results }, () => [
+    ...lines(all.flatMap(([rooftop, one]) => (isError(one) ? [] : [[rooftop, one] as const]))),
+    ...errors,
+  ])
+  return errors.length > 0 ? 1 : 0
 }
 
 /** What went wrong at a rooftop. */
 interface RooftopError {
   readonly error: string
+}
+
+function isError(result: object): result is RooftopError {
+  return 'error' in result
 }
 
 /** Never the query: an address of others may hold a secret there. */
@@ -237,11 +233,11 @@ interface PlanLine {
 }
 
 /** The plans for a person, a line for each subscription. */
-function planTable(results: Readonly<Record<string, PlanDocument | RooftopError>>): string[] {
+function planTable(plans: readonly (readonly [rooftop: string, PlanDocument])[]): string[] {
   const kinds = ['create', 'update', 'delete', 'same', 'foreign'] as const
-  const rows = Object.entries(results).flatMap(([rooftop, one]) =>
+  const rows = plans.flatMap(([rooftop, one]) =>
     kinds.flatMap((what) => {
-      const lines: readonly PlanLine[] = 'error' in one ? [] : one[what]
+      const lines: readonly PlanLine[] = one[what]
       return lines.map(({ id, event, url, to = url, why = '' }) => [
         ...[rooftop, what, String(id ?? '-'), event ?? '-', to, why],
       ])
