@@ -1,6 +1,6 @@
 import { RateBudgets } from './api/rate/rate-budgets.ts'
 import { FairReadQueue } from './api/sources/fair-read-queue.ts'
-import { openReads } from './api/sources/open-services.ts'
+import { openServices } from './api/sources/open-services.ts'
 import type { Config } from './app/config/read.ts'
 import { type Context, noProgress, type Progress } from './context.ts'
 import { errorText } from './errors.ts'
@@ -58,15 +58,16 @@ export async function openContext(
   })
   const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
   const keyAnswers = new KeyAnswerLog(warehouse.pool, log)
-  const reads = openReads(config, log, { budget: rates.open, keyAnswers })
+  const shared = { budget: rates.open, keyAnswers, useCircuitBreaker: true }
+  const services = openServices(config, log, ['read'], shared)
   const eventLoop = watchEventLoop(log)
   const runLog = openRunLog(warehouse.pool, log)
   return {
     ...warehouse,
     queue,
     schemaVersion,
-    appraisal: reads.appraisal,
-    services: reads.services,
+    appraisal: services.appraisal,
+    services: services.client,
     rates: () => rates.readings(),
     storeKeyAnswers: async () => await keyAnswers.store(),
     // Enough requests wait at the limiter to reuse a free slot while the last answer is still processed.
@@ -78,7 +79,7 @@ export async function openContext(
     async [Symbol.asyncDispose]() {
       eventLoop[Symbol.dispose]()
       await queue.stop()
-      await reads.close()
+      await services[Symbol.asyncDispose]()
       await keyAnswers[Symbol.asyncDispose]()
       await rates[Symbol.asyncDispose]()
       await runLog[Symbol.asyncDispose]()

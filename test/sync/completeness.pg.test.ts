@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { AppraisalClient } from '#src/api/sources/appraisal/client.ts'
-import { openAppraisal } from '#src/api/sources/open-services.ts'
+import { openServices } from '#src/api/sources/open-services.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
@@ -44,14 +44,10 @@ async function proves(scenario: Scenario): Promise<void> {
     dealerIds: scenario.dealerIds,
   })
   // A learned rate follows the real clock, which these nights do not wait for.
-  const unpaced = openAppraisal(fixture.config, fixture.context.log)
-  const nights = { fixture, scenario, appraisal: unpaced }
-  try {
-    await busyTime(nights, lastEvent(world, scenario))
-    await quietTime(nights)
-  } finally {
-    await unpaced.close()
-  }
+  await using unpaced = openServices(fixture.config, fixture.context.log, ['read'])
+  const nights = { fixture, scenario, appraisal: unpaced.appraisal }
+  await busyTime(nights, lastEvent(world, scenario))
+  await quietTime(nights)
 
   const now = fixture.sandbox.clock.now()
   const attribution = scenario.dealerIds ? 'rooftop' : 'group'

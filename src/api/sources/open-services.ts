@@ -18,42 +18,6 @@ export interface SourceLog {
   info(fields: object, message: string): void
 }
 
-/** The client of the appraisal service with the keys of the config; logs every request at debug. */
-export function openAppraisal(config: Config, log: SourceLog): AppraisalClient {
-  return new AppraisalClient(appraisalOptions(config, log))
-}
-
-/** All reads of both services for a run. */
-interface Reads {
-  readonly appraisal: AppraisalClient
-  /** All others; shares connections and limiters with `appraisal`. */
-  readonly services: ServiceClient<'read'>
-  readonly close: () => Promise<void>
-}
-
-/** Opens the reads of a run, with the rate budget that all processes share. */
-export function openReads(
-  config: Config,
-  log: SourceLog,
-  shared: { readonly budget: OpenBudget; readonly keyAnswers: KeyAnswers },
-): Reads {
-  const options = { ...appraisalOptions(config, log, shared), useCircuitBreaker: true }
-  const appraisal = new AppraisalClient(options)
-  const { source, calls } = openVehicleData<'read'>(config, log, shared)
-  return {
-    appraisal,
-    services: new ServiceClient<'read'>({
-      appraisal: appraisal.calls,
-      vehicleData: calls,
-      wire: config.wire,
-      reach: ['read'],
-    }),
-    close: async () => {
-      await Promise.all([appraisal.close(), source.close()])
-    },
-  }
-}
-
 /** A client for every documented operation of both services with an allowed effect. */
 export interface Services<Reach extends Effect> extends AsyncDisposable {
   readonly client: ServiceClient<'read' | Reach>
@@ -61,16 +25,17 @@ export interface Services<Reach extends Effect> extends AsyncDisposable {
   readonly appraisal: AppraisalClient
 }
 
-/** Opens both services. Jobs and streams use `read`; only a person on the command line may write or bill. */
+/** Opens both services; logs every request at debug. Jobs and streams use `read`; only a person on the command line may write or bill. */
 export function openServices<Reach extends Effect>(
   config: AppraisalConfig & VehicleDataConfig,
   log: SourceLog,
   reach: readonly ('read' | Reach)[],
+  shared: Shared = {},
 ): Services<Reach> {
   const { wire } = config
-  const options = appraisalOptions(config, log)
+  const options = appraisalOptions(config, log, shared)
   const appraisal = openRooftopCalls<'read' | Reach>(options)
-  const { source, calls } = openVehicleData<'read' | Reach>(config, log)
+  const { source, calls } = openVehicleData<'read' | Reach>(config, log, shared)
   return {
     client: new ServiceClient({ appraisal: appraisal.calls, vehicleData: calls, wire, reach }),
     appraisal: new AppraisalClient(options, appraisal),
@@ -90,13 +55,15 @@ type VehicleDataConfig = Pick<Config, 'wire' | 'http' | 'vehicleData' | 'vehicle
 interface Shared {
   readonly budget?: OpenBudget
   readonly keyAnswers?: KeyAnswers
+  /** Of the appraisal service; default false. */
+  readonly useCircuitBreaker?: boolean
 }
 
 /** The vehicle-data APIs with separate connections, opened at the first call. */
 function openVehicleData<Reach extends Effect>(
   { wire, http, vehicleData, vehicleDataKeySource }: VehicleDataConfig,
   log: SourceLog,
-  { budget = localBudgets(http.requestsPerSecond), keyAnswers }: Shared = {},
+  { budget = localBudgets(http.requestsPerSecond), keyAnswers }: Shared,
 ) {
   const { concurrency } = http
   const source = new HttpSource({
@@ -120,8 +87,9 @@ function openVehicleData<Reach extends Effect>(
 function appraisalOptions(
   config: AppraisalConfig,
   log: SourceLog,
-  { budget = localBudgets(config.http.requestsPerSecond), keyAnswers }: Shared = {},
+  shared: Shared,
 ): AppraisalClientOptions {
+  const { budget = localBudgets(config.http.requestsPerSecond), ...others } = shared
   const keys = Object.fromEntries(
     Object.entries(config.keys).map(([name, entry]) => [
       name,
@@ -134,7 +102,7 @@ function appraisalOptions(
     keys,
     wire: config.wire.appraisal,
     http: config.http,
-    ...{ budget, keyAnswers, onLongBlock: logBlocks(log) },
+    ...{ budget, ...others, onLongBlock: logBlocks(log) },
     log: ({ details: { rooftopUid }, ...sent }) => {
       const keyName = rooftopUid && keyOf.get(rooftopUid)
       log.debug({ ...sent, keyName, rooftopUid }, `${sent.method} ${sent.path}`)

@@ -1,5 +1,5 @@
 import { shortKey } from '../../api/sources/key-advice.ts'
-import { openAppraisal } from '../../api/sources/open-services.ts'
+import { openServices } from '../../api/sources/open-services.ts'
 import { isInboxHealthy, readInboxStatuses } from '../../stock/folders/inbox-status.ts'
 import { allStreams } from '../../streams/all.ts'
 import { readMovedNames } from '../../sync/explain/moved-fields.ts'
@@ -95,15 +95,14 @@ function keyDocuments(keys: readonly KeyState[]) {
 
 /** The source's time; while it does not answer, from what the newest run measured. */
 async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
-  const appraisal = openAppraisal(config, log)
+  await using services = openServices(config, log, ['read'])
+  const { appraisal } = services
   try {
     const signal = AbortSignal.any([io.signal, AbortSignal.timeout(clockTimeoutMs)])
     await appraisal.measureClock({ signal })
     return appraisal.clock.now()
   } catch {
     return await readSourceNow(db)
-  } finally {
-    await appraisal.close()
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { openAppraisal, openServices } from '../../api/sources/open-services.ts'
+import { openServices } from '../../api/sources/open-services.ts'
 import { errorText, UsageError } from '../../errors.ts'
 import { allStreams } from '../../streams/all.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
@@ -147,9 +147,8 @@ async function relist(
   writer: CoverageWriter,
 ): Promise<DeepVerification[]> {
   const deep: DeepVerification[] = []
-  const appraisal = openAppraisal(session.config, session.log)
   await using services = openServices(session.config, session.log, ['read'])
-  const clients = { appraisal, services: services.client }
+  const clients = { appraisal: services.appraisal, services: services.client }
   const context = { ...warehouse, ...clients, signal: session.io.signal }
   for (const stream of allStreams.flatMap(({ records }) => records ?? []))
     for (const rooftop of rooftops) {
@@ -157,7 +156,6 @@ async function relist(
       deep.push(relisted)
       await writer.write((db) => uncover(db, stream, rooftop, relisted.doubtful))
     }
-  await appraisal.close()
   return deep
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { pollPriceBatch } from '../../api/contract/vehicle-data/prices.ts'
 import type { AppraisalClient } from '../../api/sources/appraisal/client.ts'
 import type { RooftopAccess } from '../../api/sources/calls.ts'
-import { openAppraisal, openServices } from '../../api/sources/open-services.ts'
+import { openServices } from '../../api/sources/open-services.ts'
 import type { Config, RooftopConfig } from '../../app/config/read.ts'
 import { loadJobs } from '../../app/scheduler/load-jobs.ts'
 import { errorText, SyncError } from '../../errors.ts'
@@ -160,19 +160,16 @@ function warehouseAddress({ warehouse }: Config): string {
 async function checkSource({ config, log, signal }: Source): Promise<Check[]> {
   if (isExampleAddress(config.appraisal.baseUrl))
     return [exampleAddress('source', 'appraisal.baseUrl', config.appraisal.baseUrl)]
-  const appraisal = openAppraisal(config, log)
-  try {
-    const clock = await checkClock(appraisal, signal)
-    if (clock.status === 'fail') {
-      const detail = 'not asked, since the source cannot be reached'
-      return [clock, ...config.rooftops.map((one) => fail(checkName(one), detail))]
-    }
-    const source = { appraisal, wire: config.wire.appraisal, signal }
-    const rooftops = config.rooftops.map((rooftop) => checkRooftop(source, rooftop))
-    return [clock, ...(await Promise.all(rooftops)).flat()]
-  } finally {
-    await appraisal.close()
+  await using services = openServices(config, log, ['read'])
+  const { appraisal } = services
+  const clock = await checkClock(appraisal, signal)
+  if (clock.status === 'fail') {
+    const detail = 'not asked, since the source cannot be reached'
+    return [clock, ...config.rooftops.map((one) => fail(checkName(one), detail))]
   }
+  const source = { appraisal, wire: config.wire.appraisal, signal }
+  const rooftops = config.rooftops.map((rooftop) => checkRooftop(source, rooftop))
+  return [clock, ...(await Promise.all(rooftops)).flat()]
 }
 
 /** An unknown batch is asked for: that bills nothing, and only a key that is refused answers 401 or 403 [V §5]. */

@@ -125,11 +125,6 @@ export class AppraisalClient {
     this.clock = new SourceClock(now)
   }
 
-  /** Any other read of the service, through the same connections and limiters. */
-  get calls(): ServiceCalls<'read'> {
-    return this.#calls
-  }
-
   /** Requests sent and repeats among them, of all rooftops. */
   get counters(): { readonly requests: number; readonly retries: number } {
     return { requests: this.#http.requests, retries: this.#http.retries }
