@@ -1,38 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { sql } from 'kysely'
-import { openServices } from '../../api/sources/open-services.ts'
-import { errorText, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { allStreams } from '../../streams/all.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
-import { isFaultless, isProved, uncover, type Verification } from '../../sync/verify/verify.ts'
+import { isFaultless, isProved, type Verification } from '../../sync/verify/verify.ts'
 import type { WrongAggregate } from '../../sync/verify/verify-aggregates.ts'
-import { type DeepVerification, verifyDeep } from '../../sync/verify/verify-deep.ts'
-import { compareDifferences, saveFound, saveFullRound } from '../../sync/verify/verify-round.ts'
-import {
-  type DifferingRow,
-  type RowSample,
-  type RowScope,
-  type RowsVerification,
-  verifyRows,
+import { type CoverageRefused, verifyAndStore } from '../../sync/verify/verify-and-store.ts'
+import type { DeepVerification } from '../../sync/verify/verify-deep.ts'
+import type {
+  DifferingRow,
+  RowSample,
+  RowScope,
+  RowsVerification,
 } from '../../sync/verify/verify-rows.ts'
 import type { IsoSpan } from '../../sync/verify/verify-stored.ts'
 import {
   readValueStatus,
   type ValueDifference,
   type ValueStatus,
-  valueComparisons,
-  valueDifferences,
 } from '../../sync/verify/verify-values.ts'
-import {
-  recordVerification,
-  uncoverFaults,
-  verifyWarehouse,
-  type WarehouseVerification,
-} from '../../sync/verify/verify-warehouse.ts'
+import type { WarehouseVerification } from '../../sync/verify/verify-warehouse.ts'
 import { addDays, isDay, utcText } from '../../values/instant.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { plural, shareText } from '../../values/text.ts'
-import type { Db } from '../../warehouse/db/transaction.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
@@ -47,15 +36,11 @@ export const verify: RunCommand = async (session, options) => {
   const chosen = chooseRooftops(config, options['rooftop'] as string[])
   const warehouse = await session.warehouse('read')
   const rooftops = await findRooftops(warehouse.db, chosen)
-  const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
+  const isDeep = options['deep'] === true
+  const extent = { isDeep, scope }
+  const verified = await verifyAndStore(warehouse, allStreams, rooftops, extent, session.io.signal)
+  const { found, deep, rows, refused } = verified
   const { checked, duplicates, aggregates } = found
-  const writer = new CoverageWriter(warehouse.db)
-  await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
-  const deep = options['deep'] === true ? await relist(session, warehouse, rooftops, writer) : []
-  await writer.write(() => compareDifferences(warehouse, valueComparisons(allStreams), rooftops))
-  const rows =
-    scope === null ? null : await compareRows(session, warehouse, rooftops, scope, writer)
-  await writer.write((db) => recordVerification(db, rooftops, found))
   const { withinNights } = config.verify
   const values = await readValueStatus(warehouse.db, allStreams, rooftops, withinNights)
   const faultless =
@@ -75,9 +60,9 @@ export const verify: RunCommand = async (session, options) => {
     duplicates,
     aggregates,
     values,
-    deep: options['deep'] === true ? deep : null,
+    deep: isDeep ? deep : null,
     rows,
-    ...(writer.refused === null ? {} : { coverageRefused: writer.refused }),
+    ...(refused === null ? {} : { coverageRefused: refused }),
   }
   const label = labelRooftops(chosen)
   const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
@@ -89,74 +74,29 @@ export const verify: RunCommand = async (session, options) => {
       labelled(checked),
       labelled(deep),
       duplicates,
-      writer.refused === null ? readBySync : notUncovered,
+      refused === null ? readBySync : notUncovered,
     ),
     comparedLine(found, values),
     ...aggregateLines(aggregates),
     ...values.differences.map((one) => valueLine(one, label)),
     ...(rows === null ? [] : rowLines(rows, label)),
-    ...(writer.refused === null ? [] : [refusedLine(writer.refused)]),
+    ...(refused === null ? [] : [refusedLine(refused)]),
   ])
   return proved ? 0 : 1
 }
 
 /** Verifies the rooftops and stores what is found, for what reads it. UsageError where the login may not store it. */
 export async function verifyNow(
-  { config }: Session,
+  { io }: Session,
   warehouse: Warehouse,
   rooftops: readonly RooftopRow[],
 ): Promise<void> {
-  const writer = new CoverageWriter(warehouse.db)
-  const found = await verifyWarehouse(warehouse, allStreams, rooftops, config.sync)
-  await writer.write((db) => uncoverFaults(db, allStreams, rooftops, found))
-  await writer.write(() => compareDifferences(warehouse, valueComparisons(allStreams), rooftops))
-  await writer.write((db) => recordVerification(db, rooftops, found))
-  if (writer.refused !== null)
+  const extent = { isDeep: false, scope: null }
+  const { refused } = await verifyAndStore(warehouse, allStreams, rooftops, extent, io.signal)
+  if (refused !== null)
     throw new UsageError(
-      `${refusedLine(writer.refused)} Run "forecourt verify" instead, which shows what it finds.`,
+      `${refusedLine(refused)} Run "forecourt verify" instead, which shows what it finds.`,
     )
-}
-
-/** Compares the values of rows, and stores what was compared and what differs, as far as the login may write. */
-async function compareRows(
-  session: Session,
-  warehouse: Warehouse,
-  rooftops: readonly RooftopRow[],
-  scope: RowScope,
-  writer: CoverageWriter,
-): Promise<RowsVerification> {
-  const since = new Date()
-  const { signal } = session.io
-  const rows = await verifyRows(warehouse, allStreams, rooftops, scope, signal, async (slice) => {
-    const found = valueDifferences(slice.found)
-    await writer.write((db) => saveFound(db, { ...slice, kind: 'values', found }))
-  })
-  const compared = valueComparisons(allStreams).map(({ stream }) => stream)
-  if (scope.sample === null && scope.days === null)
-    await writer.write((db) =>
-      saveFullRound(db, { kind: 'values', streams: compared }, rooftops, since),
-    )
-  return rows
-}
-
-/** Lists every window again at the source, and compares. */
-async function relist(
-  session: Session,
-  warehouse: Warehouse,
-  rooftops: readonly RooftopRow[],
-  writer: CoverageWriter,
-): Promise<DeepVerification[]> {
-  const deep: DeepVerification[] = []
-  await using services = openServices(session.config, session.log, ['read'])
-  const clients = { appraisal: services.appraisal, services: services.client }
-  const context = { ...warehouse, ...clients, signal: session.io.signal }
-  for (const stream of allStreams.flatMap(({ records }) => records ?? []))
-    for (const rooftop of rooftops) {
-      const relisted = await verifyDeep(context, stream, rooftop)
-      deep.push(relisted)
-      await writer.write((db) => uncover(db, stream, rooftop, relisted.doubtful))
-    }
-  return deep
 }
 
 /** Child rows without their record. */
@@ -432,46 +372,4 @@ function deepProblems(entry: DeepVerification): string[] {
       ({ from, until }) => `    not conserved: ${utcText(from)} to ${utcText(until)}`,
     ),
   ]
-}
-
-/** Why coverage could not be changed, and which logins could. */
-interface CoverageRefused {
-  readonly login: string
-  readonly reason: string
-  /** A few of them; empty: the server takes no writes. */
-  readonly logins: readonly string[]
-}
-
-const insufficientPrivilege = '42501'
-const readOnlyTransaction = '25006'
-
-/** Takes windows out of coverage and stores what was found, as far as the login may write: `verify` reports it either way. */
-class CoverageWriter {
-  readonly #db: Db
-  refused: CoverageRefused | null = null
-
-  constructor(db: Db) {
-    this.#db = db
-  }
-
-  async write(change: (db: Db) => Promise<unknown>): Promise<void> {
-    if (this.refused !== null) return
-    try {
-      await change(this.#db)
-    } catch (error) {
-      const { code } = error as { code?: string }
-      if (code !== insufficientPrivilege && code !== readOnlyTransaction) throw error
-      this.refused = await explainRefusal(this.#db, errorText(error), code)
-    }
-  }
-}
-
-async function explainRefusal(db: Db, reason: string, code: string): Promise<CoverageRefused> {
-  const { rows } = await sql<{ login: string; logins: string[] }>`
-    select current_user::text as login, array(
-      select rolname::text from pg_roles
-      where rolcanlogin and has_schema_privilege(oid, 'ops', 'usage') and has_table_privilege(oid, 'ops.coverage', 'update')
-      order by rolsuper, rolname limit 5) as logins`.execute(db)
-  const { login, logins } = rows[0]!
-  return { login, reason, logins: code === readOnlyTransaction ? [] : logins }
 }
