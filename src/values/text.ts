@@ -34,6 +34,12 @@ export function listText(names: readonly string[], most: number): string {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
+/** The first of some texts, with a comma before the last one too: `A, B`, `A, B and 3 more`. */
+export function firstText(texts: readonly unknown[], most: number): string {
+  const left = texts.length - most
+  return `${texts.slice(0, most).join(', ')}${left > 0 ? ` and ${left} more` : ''}`
+}
+
 /** At most so long a text. */
 export function shortened(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text

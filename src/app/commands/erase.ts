@@ -6,7 +6,7 @@ import { type FilesRemoved, removeErasedFiles } from '../../privacy/erase/erased
 import { type EvaluationName, isClean, type Receipt } from '../../privacy/erase/receipt.ts'
 import { requestedTerms, type Subject } from '../../privacy/erase/subject.ts'
 import { folders, listInboxes } from '../../stock/folders/inbox.ts'
-import { plural } from '../../values/text.ts'
+import { firstText, plural } from '../../values/text.ts'
 import { archiveFolder } from '../../web/archive/archive.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
@@ -246,9 +246,10 @@ function othersLine({ alsoCarriedBy, erasureId }: Receipt): string[] {
 }
 
 function evaluationNames(names: readonly EvaluationName[]): string {
-  const shown = names.slice(0, 20).map(({ rooftop, evalId }) => `${evalId} (${rooftop})`)
-  const more = names.length - shown.length
-  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
+  return firstText(
+    names.map(({ rooftop, evalId }) => `${evalId} (${rooftop})`),
+    20,
+  )
 }
 
 function countsText(counts: Readonly<Record<string, number>>): string {

@@ -21,7 +21,7 @@ import {
 import type { WarehouseVerification } from '../../sync/verify/verify-warehouse.ts'
 import { addDays, isDay, utcText } from '../../values/instant.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { plural, shareText } from '../../values/text.ts'
+import { firstText, plural, shareText } from '../../values/text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
@@ -209,9 +209,7 @@ function orphansLine(entry: Labelled): string {
   )
 }
 
-function firstIds(ids: readonly number[]): string {
-  return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
-}
+const firstIds = (ids: readonly number[]) => firstText(ids, 20)
 
 /** What was compared: ids and sums of everything, values of a part. */
 function comparedLine(

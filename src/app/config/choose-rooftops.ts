@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { nearestName } from '../../values/nearest-name.ts'
+import { firstText } from '../../values/text.ts'
 import type { Config, RooftopConfig } from './read.ts'
 
 /** How a rooftop is named. */
@@ -93,7 +94,5 @@ export function matchRooftop<R extends NamedRooftop>(
 }
 
 function labels(rooftops: readonly NamedRooftop[]): string {
-  const listed = rooftops.slice(0, maxListed).map(rooftopLabel).join(', ')
-  const more = rooftops.length - maxListed
-  return more > 0 ? `${listed} and ${more} more` : listed
+  return firstText(rooftops.map(rooftopLabel), maxListed)
 }

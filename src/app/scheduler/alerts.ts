@@ -11,7 +11,7 @@ import { type MovedText, movedTexts, readMovedNames } from '../../sync/explain/m
 import { type Reason, readStatus, type WarehouseStatus } from '../../sync/explain/status.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
-import { listText } from '../../values/text.ts'
+import { firstText, listText } from '../../values/text.ts'
 import { isOfConfig, readSource, registerSource } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { alertTargets } from '../config/alerts.ts'
@@ -310,10 +310,6 @@ function digest(text: string): string {
   return hash('sha256', causeWords(text)).slice(0, 12)
 }
 
-const maxNamed = 5
-
 function list(names: readonly string[]): string {
-  const each = [...new Set(names)]
-  const shown = each.slice(0, maxNamed).join(', ')
-  return each.length > maxNamed ? `${shown} and ${each.length - maxNamed} more` : shown
+  return firstText([...new Set(names)], 5)
 }

@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import { crc32, createGunzip } from 'node:zlib'
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl'
 import { errorText } from '../../errors.ts'
-import { shortened } from '../../values/text.ts'
+import { firstText, shortened } from '../../values/text.ts'
 import { CsvFileError } from '../csv/read/csv-file.ts'
 import { saveAsCsv, sizeText, tooLarge, type WorkbookLimits } from './limits.ts'
 
@@ -160,13 +160,12 @@ export function listIn({ names }: ZipParts): string {
   const text = files.filter((name) => name.toLowerCase().endsWith('.txt'))
   for (const found of [files.filter((name) => lists.test(name)), text, files])
     if (found.length === 1) return found[0]!
-  const shown = files.slice(0, 10).map(quoted).join(', ')
-  const more = files.length > 10 ? ` and ${files.length - 10} more` : ''
+  const shown = firstText(files.map(quoted), 10)
   throw new CsvFileError(
     'archive',
     files.length === 0
       ? 'the zip file holds no file: export the stock list again'
-      : `the zip file holds ${files.length} files and not exactly one list: ${shown}${more}. Unpack it, and import the list`,
+      : `the zip file holds ${files.length} files and not exactly one list: ${shown}. Unpack it, and import the list`,
   )
 }
 

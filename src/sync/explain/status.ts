@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { joinSentences } from '../../values/text.ts'
+import { firstText, joinSentences } from '../../values/text.ts'
 import { sourceOfRun } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { rereadWithinNights } from '../records/reread.ts'
@@ -236,6 +236,8 @@ function whatIsWrong(
 }
 
 function spans(list: readonly IsoSpan[]): string {
-  const shown = list.slice(0, 3).map(({ from, until }) => `${from} to ${until}`)
-  return `${shown.join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
+  return firstText(
+    list.map(({ from, until }) => `${from} to ${until}`),
+    3,
+  )
 }

@@ -11,7 +11,7 @@ import {
 import { readKnownRooftops } from '../../../sync/explain/run-history.ts'
 import { countRetriable, maxRetried, retriableBy } from '../../../sync/records/retry-quarantined.ts'
 import { type Content, type Html, html } from '../../../values/html.ts'
-import { plural } from '../../../values/text.ts'
+import { firstText, plural } from '../../../values/text.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
 import { definePage, type PageRequest } from '../page.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
@@ -163,7 +163,7 @@ function causeTable({ chosen, causes, names, zone, days, mayRetry }: CauseTable)
       html`<code>${cause.path}</code> ${cause.message}`,
       html`${countLink(cause.records, path, { tab, stream, rooftop, cause: cause.cause })}<small>newest: ${link(cause.newest, `${path}/${cause.newest}`)}</small>`,
       cause.streams.join(', '),
-      shortList(cause.rooftops.map((uid) => names.get(uid) ?? uid)),
+      firstText(cause.rooftops.map((uid) => names.get(uid) ?? uid), maxNamed),
       instant(cause.firstSeenAt, zone),
       instant(cause.lastSeenAt, zone),
       mayRetry && cause.retriable > 0
@@ -183,11 +183,6 @@ function emptyText({ tab, stream, rooftop }: Chosen, days: string): Content {
 }
 
 const maxNamed = 3
-
-function shortList(names: readonly string[]): string {
-  const more = names.length - maxNamed
-  return names.slice(0, maxNamed).join(', ') + (more > 0 ? ` and ${more} more` : '')
-}
 
 function recordTable(
   { after: _, ...chosen }: Chosen,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Html, html } from '../../../values/html.ts'
+import { firstText } from '../../../values/text.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { badge } from './badge.ts'
 import { agoText, instant } from './instant.ts'
@@ -27,8 +28,7 @@ export async function readFreshness(
   const { rows } = await sql<Freshness>`
     with known as (
       select stream, rooftop_name, last_good_run_at, case when stream = 'evaluations' then upper(covered) else read_to end as covered_to,
-        case when last_status is null then 'never' when last_status in ('failed', 'parked') then 'failed'
-          when not is_at_work and coalesce(last_good_run_at < now() - interval '26 hours', true) then 'late' end as stale
+        nullif(core.stream_health(last_status, last_good_run_at, is_at_work, false), 'ok') as stale
       from core.stream_status join core.rooftop using (rooftop_id)
       where stream = any(${[...streams]}::text[]) and rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null
     )
@@ -76,7 +76,7 @@ export function drawFreshness(parts: readonly Freshness[], zone: string, now: Da
       .map(({ what, stale: names, rooftops }) =>
         names.length === rooftops && rooftops > 3
           ? `${what} of all ${rooftops} rooftops`
-          : `${what} of ${shortList(names)}`,
+          : `${what} of ${firstText(names, 3)}`,
       )
       .join('; ')}.</p></section>`
   }
@@ -88,9 +88,4 @@ export function drawFreshness(parts: readonly Freshness[], zone: string, now: Da
           : html`the oldest of ${instant(oldestAt, zone)} (${agoText(oldestAt, now)})`
       }${coveredTo !== null && html`; loaded until ${instant(coveredTo, zone)}`}</dd>`,
   )}</dl>`
-}
-
-function shortList(names: readonly string[]): string {
-  const shown = names.slice(0, 3).join(', ')
-  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
 }
