@@ -109,29 +109,25 @@ function causesOfKeys(status: Status, naming: Naming): Cause[] {
   })
 }
 
-const cures: Readonly<Record<Reason['cause'], string>> = {
-  never: 'Run "forecourt sync".',
-  failed: 'Do what the cause says, then run "forecourt sync".',
-  late: 'Run "forecourt sync", and let "forecourt schedule" or cron run it every night.',
-  verification: 'Run "forecourt verify": it names what differs and what sets it right.',
-  quarantine:
+/** What a cause is called, and what to do about it; the worst first. */
+const causes: Readonly<Record<Reason['cause'], readonly [word: string, cure: string]>> = {
+  never: ['never loaded', 'Run "forecourt sync".'],
+  failed: ['failed', 'Do what the cause says, then run "forecourt sync".'],
+  late: ['late', 'Run "forecourt sync", and let "forecourt schedule" or cron run it every night.'],
+  verification: [
+    'the last verification found a fault',
+    'Run "forecourt verify": it names what differs and what sets it right.',
+  ],
+  quarantine: [
+    'in quarantine',
     'See "forecourt quarantine list"; "forecourt quarantine retry" tries them now, a sync when it lists their window again.',
-  gaps: 'Run "forecourt sync", then "forecourt verify".',
-  unprovable: 'Run "forecourt verify": it names the windows.',
+  ],
+  gaps: ['not listed', 'Run "forecourt sync", then "forecourt verify".'],
+  unprovable: ['cannot be proved complete', 'Run "forecourt verify": it names the windows.'],
 }
 
 const historyCure =
   'No sync reads before sync.start. Run "forecourt backfill --resume" where a backfill was stopped, else the commands that "forecourt verify" prints.'
-
-const words: Readonly<Record<Reason['cause'], string>> = {
-  never: 'never loaded',
-  failed: 'failed',
-  late: 'late',
-  verification: 'the last verification found a fault',
-  quarantine: 'records in quarantine',
-  gaps: 'not listed',
-  unprovable: 'cannot be proved complete',
-}
 
 const maxShown = 3
 
@@ -140,25 +136,23 @@ function causesOfStreams(status: Status, naming: Naming): Cause[] {
   const misses = listMisses(status).filter(
     (miss) => miss.reason.key === undefined && parkedBy(status, naming, miss) === null,
   )
-  const causes = Map.groupBy(misses, ({ uid, reason: { cause, text, needsBackfill } }) =>
+  const together = Map.groupBy(misses, ({ uid, reason: { cause, text, needsBackfill } }) =>
     cause === 'failed'
       ? `failed ${causeWords(text.replaceAll(uid, ''))}`
       : `${cause} ${needsBackfill ?? false}`,
   )
-  const order = Object.keys(cures)
-  return [...causes.values()]
+  const order = Object.keys(causes)
+  return [...together.values()]
     .sort((a, b) => order.indexOf(a[0]!.reason.cause) - order.indexOf(b[0]!.reason.cause))
     .map((sameCause) => {
       const { cause, needsBackfill } = sameCause[0]!.reason
       const count = sameCause.reduce((sum, { health }) => sum + health.quarantined, 0)
-      const word =
-        cause === 'quarantine'
-          ? plural(count, 'record in quarantine', 'records in quarantine')
-          : words[cause]
+      const [word, cure] = causes[cause]
+      const records = cause === 'quarantine' ? `${plural(count, 'record')} ` : ''
       return {
-        what: `${whatAndWhere(sameCause, naming)}: ${word}`,
+        what: `${whatAndWhere(sameCause, naming)}: ${records}${word}`,
         why: whyLines(sameCause, naming),
-        cure: needsBackfill ? historyCure : cures[cause],
+        cure: needsBackfill ? historyCure : cure,
       }
     })
 }
