@@ -24,6 +24,13 @@ const name = (fallback: string) => z.string().min(1).default(fallback)
 const text = (fallback: string) => z.string().default(fallback)
 /** The path of a value in an answer. */
 const path = (fallback: string | string[]) => jsonPath.default(fallback)
+/** The same for settings whose default is their own name, as it is or with a capital. */
+const names = <N extends string>(...all: N[]) => fromNames(all, name)
+const paths = <N extends string>(...all: N[]) => fromNames(all, path)
+const capitals = <N extends string>(...all: N[]) =>
+  fromNames(all, (one) => path(one.charAt(0).toUpperCase() + one.slice(1)))
+const fromNames = <N extends string, Setting>(all: readonly N[], make: (one: N) => Setting) =>
+  Object.fromEntries(all.map((one) => [one, make(one)])) as Record<N, Setting>
 const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
 
 /** Of a check, however it is asked for. */
@@ -59,23 +66,10 @@ const appraisal = group({
   }),
   evaluation: group({
     dealerId: path('DealerID'),
-    make: path('Make'),
-    model: path('Model'),
-    variant: path('Variant'),
-    year: path('Year'),
-    registration: path('Registration'),
-    registrationState: path('RegistrationState'),
+    ...capitals('make', 'model', 'variant', 'year', 'registration', 'registrationState'),
     odometer: path(['Odometer', 'km', 'Km', 'KM']),
-    colour: path('Colour'),
-    condition: path('Condition'),
-    notes: path('Notes'),
-    customerName: path('CustomerName'),
-    customerPhone: path('CustomerPhone'),
-    customerEmail: path('CustomerEmail'),
-    customerPostcode: path('CustomerPostcode'),
-    customerState: path('CustomerState'),
-    customerAddress: path('CustomerAddress'),
-    customerSuburb: path('CustomerSuburb'),
+    ...capitals('colour', 'condition', 'notes', 'customerName', 'customerPhone', 'customerEmail'),
+    ...capitals('customerPostcode', 'customerState', 'customerAddress', 'customerSuburb'),
   }).describe('Evaluation fields that the document does not show [A §2]'),
   customField: group({
     name: path(['name', 'Name']),
@@ -89,10 +83,7 @@ const appraisal = group({
   pastCheck: group(checkPaths).describe('Past PPSR / Car History item [A §2]'),
   ppsrCertificate: group({
     ...checkPaths,
-    certificateNumber: path('CertificateNumber'),
-    securityInterests: path('SecurityInterests'),
-    writeOffs: path('WriteOffs'),
-    stolen: path('Stolen'),
+    ...capitals('certificateNumber', 'securityInterests', 'writeOffs', 'stolen'),
   }).describe('Answer of /ppsrsearch [A §2]'),
   carHistory: group(checkPaths).describe('Answer of /carhistory [A §4]'),
   watch: group({
@@ -129,29 +120,15 @@ const vehicleData = group({
   priceBatch: group({
     submit: group({
       encoding: z.enum(['json', 'form']).default('json'),
-      vehicles: name('vehicles'),
-      reference: name('reference'),
-      vin: name('vin'),
-      adcode: name('adcode'),
-      km: name('km'),
-      market: name('market'),
+      ...names('vehicles', 'reference', 'vin', 'adcode', 'km', 'market'),
       batchId: path('batchId'),
     }),
     poll: group({
       method: z.enum(['GET', 'POST']).default('GET'),
       path: urlPath('/v1/price-batch/{batchId}'),
       batchId: name('batchId'),
-      percentComplete: path('percentComplete'),
-      results: path('results'),
-      reference: path('reference'),
-      retail: path('retail'),
-      retailLow: path('retailLow'),
-      retailHigh: path('retailHigh'),
-      wholesale: path('wholesale'),
-      wholesaleLow: path('wholesaleLow'),
-      wholesaleHigh: path('wholesaleHigh'),
-      currency: path('currency'),
-      error: path('error'),
+      ...paths('percentComplete', 'results', 'reference', 'retail', 'retailLow', 'retailHigh'),
+      ...paths('wholesale', 'wholesaleLow', 'wholesaleHigh', 'currency', 'error'),
     }),
   }).describe('/v1/price-batch [V §4]'),
   gccDecode: group({
@@ -164,64 +141,30 @@ const vehicleData = group({
     interiorColour: path('VehicleData.Int_Colour'),
   }).describe('/v1/gccfactoryvinext [V §2]'),
   auDecode: group({
-    vin: name('vin'),
-    clientReference: name('clientReference'),
-    make: path('make'),
-    model: path('model'),
-    series: path('series'),
-    modelYear: path('modelYear'),
-    body: path('body'),
-    fuel: path('fuel'),
-    cylinders: path('cylinders'),
-    engineLitres: path('engineLitres'),
-    transmission: path('transmission'),
-    options: path('options'),
-    adcode: path('adcode'),
+    ...names('vin', 'clientReference'),
+    ...paths('make', 'model', 'series', 'modelYear', 'body', 'fuel', 'cylinders', 'engineLitres'),
+    ...paths('transmission', 'options', 'adcode'),
     echo: path('clientReference'),
   }).describe('/v1/vindatabasic [V §2]'),
   historyCheck: group({
     vin: name('vin'),
-    clean: path('clean'),
-    titles: path('titles'),
-    brands: path('brands'),
-    salvage: path('salvage'),
-    accidents: path('accidents'),
-    thefts: path('thefts'),
-    liens: path('liens'),
+    ...paths('clean', 'titles', 'brands', 'salvage', 'accidents', 'thefts', 'liens'),
   }).describe('/v1/historyCheck [V §2, §4]'),
   ppsrSearch: group({
     vin: name('vin'),
-    pdfUrl: path('pdfUrl'),
-    securityInterests: path('securityInterests'),
-    writeOffs: path('writeOffs'),
-    stolen: path('stolen'),
-    searchId: path('searchId'),
+    ...paths('pdfUrl', 'securityInterests', 'writeOffs', 'stolen', 'searchId'),
     watchPath: urlPath('/v1/ppsrNewSearch/{searchId}'),
     watchStatus: path('watchStatus'),
   }).describe('/v1/ppsrNewSearch and its follow-up status endpoint [V §4]'),
-  priceGuide: group({
-    vin: name('vin'),
-    gccSpec: name('gccSpec'),
-    saleMonth: name('saleMonth'),
-    saleYear: name('saleYear'),
-  }).describe('/v1/gccpriceguide [V §4]'),
+  priceGuide: group(names('vin', 'gccSpec', 'saleMonth', 'saleYear')).describe(
+    '/v1/gccpriceguide [V §4]',
+  ),
   prediction: group({
-    adcode: name('adcode'),
-    vin: name('vin'),
-    km: name('km'),
-    predictDate: name('predictDate'),
-    reasoning: name('reasoning'),
+    ...names('adcode', 'vin', 'km', 'predictDate', 'reasoning'),
     requestId: path('requestId'),
     pollPath: urlPath('/v1/prediction/{requestId}'),
-    status: path('status'),
-    wholesale: path('wholesale'),
-    retail: path('retail'),
-    buyToRetail: path('buyToRetail'),
-    quickSale: path('quickSale'),
-    sweetSpot: path('sweetSpot'),
-    confidence: path('confidence'),
-    dealer: path('dealer'),
-    customer: path('customer'),
+    ...paths('status', 'wholesale', 'retail', 'buyToRetail', 'quickSale', 'sweetSpot'),
+    ...paths('confidence', 'dealer', 'customer'),
   }).describe('/v1/prediction [V §4]'),
 })
 
