@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { jsonValue } from '../../values/json-value.ts'
 
 // Fields that several operations share, with the limits of the documents.
 
@@ -27,9 +28,5 @@ export const instant = z.iso.datetime({ offset: true })
 export const unixSeconds = z.int()
 
 function holdsIds(text: string): boolean {
-  try {
-    return z.array(z.int()).safeParse(JSON.parse(text)).success
-  } catch {
-    return false
-  }
+  return z.array(z.int()).safeParse(jsonValue(text)).success
 }

@@ -84,7 +84,8 @@ function readList(text: string): unknown[] {
   return items.every((item) => /^-?\d+$/.test(item)) ? items.map(Number) : items
 }
 
-function readJson(text: string): unknown {
+/** The value of a JSON text, and any other text as it is. */
+export function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

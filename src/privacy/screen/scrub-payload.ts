@@ -1,5 +1,6 @@
 import { pastContent, pastOperations } from '../../api/contract/appraisal/past-checks.ts'
 import { isTooDeep } from '../../values/json-depth.ts'
+import { jsonValue } from '../../values/json-value.ts'
 import type { PeopleOfRecords, PersonRedaction } from '../../values/person.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { redactJson, redactNumber, redactText } from './redact.ts'
@@ -80,10 +81,6 @@ export function scrubAnswer(
 
 /** Parses JSON; undefined for other text, or if it is nested too deeply. */
 export function parseJson(text: string): unknown {
-  try {
-    const body = JSON.parse(text) as unknown
-    return isTooDeep(body) ? undefined : body
-  } catch {
-    return undefined
-  }
+  const body = jsonValue(text)
+  return isTooDeep(body) ? undefined : body
 }

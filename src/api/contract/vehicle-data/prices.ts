@@ -10,6 +10,7 @@ import {
   requiresOneField,
 } from '../operation.ts'
 import { fieldReader, listAt, numberAt, textAt } from '../reading.ts'
+import { readJson } from '../text-fields.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
 const number = z.number().nullish()
@@ -183,19 +184,11 @@ function batchFromWire(sent: Sent, { vehicleData }: WireSettings): Record<string
 
 /** In a form the vehicles are JSON text. */
 function fromJson(vehicles: unknown, names: Readonly<Record<string, string>>): unknown {
-  const list = typeof vehicles === 'string' ? parsed(vehicles) : vehicles
+  const list = typeof vehicles === 'string' ? readJson(vehicles) : vehicles
   if (!Array.isArray(list)) return list
   return list.map((one: unknown) =>
     one === null || typeof one !== 'object' ? one : fromWireNames(one as Sent, names),
   )
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 function readBatch(body: unknown, wire: WireSettings) {

@@ -5,6 +5,7 @@ import type { Config } from '../../../app/config/read.ts'
 import type { Context } from '../../../context.ts'
 import { errorText } from '../../../errors.ts'
 import { type Html, html } from '../../../values/html.ts'
+import { jsonValue } from '../../../values/json-value.ts'
 import { firstValues } from '../form-values.ts'
 import { findPerson } from './people.ts'
 import { cookieName, cookieOptions, localPath, sendFrame, sendTooMany, signIn } from './sign-in.ts'
@@ -149,11 +150,8 @@ function pack(attempt: Attempt): string {
 }
 
 function unpack(cookie: string | undefined): Attempt | null {
-  try {
-    return attempts.parse(JSON.parse(Buffer.from(cookie ?? '', 'base64url').toString()))
-  } catch {
-    return null
-  }
+  const text = Buffer.from(cookie ?? '', 'base64url').toString()
+  return attempts.safeParse(jsonValue(text)).data ?? null
 }
 
 function unreachable({ issuer }: Provider): Html {

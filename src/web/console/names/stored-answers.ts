@@ -11,6 +11,7 @@ import type { Answer } from '../../../api/learn/answers.ts'
 import { withDecisions } from '../../../api/learn/decide.ts'
 import { type KnownVehicle, learn } from '../../../api/learn/learn.ts'
 import type { Config } from '../../../app/config/read.ts'
+import { jsonValue } from '../../../values/json-value.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 
 /** What the warehouse says about names: its stored answers, and the vehicles of its stock lists. */
@@ -94,7 +95,7 @@ export async function storedAnswers(
   const received = [...open.map((row) => ({ ...row, operation: 'geteval' })), ...rows]
   return {
     answers: received.flatMap(({ uid, operation, key, text }) => {
-      const body = parsed(text)
+      const body = jsonValue(text)
       // A key is the EvalID, with something behind it where there are several answers.
       const evalId = Number(/^\d{1,15}/.exec(key)?.[0])
       const known = findOperation(operation)
@@ -107,14 +108,5 @@ export async function storedAnswers(
       vin,
       facts: { ...facts, registration },
     })),
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return value
-  } catch {
-    return undefined
   }
 }

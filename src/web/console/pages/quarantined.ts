@@ -4,6 +4,7 @@ import { readKnownRooftops } from '../../../sync/explain/run-history.ts'
 import { countRetriable } from '../../../sync/records/retry-quarantined.ts'
 import { type Content, type Html, html } from '../../../values/html.ts'
 import { isTooDeep } from '../../../values/json-depth.ts'
+import { jsonValue } from '../../../values/json-value.ts'
 import { plural } from '../../../values/text.ts'
 import type { AppraisalWire } from '../../../values/wire.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
@@ -38,14 +39,11 @@ function shownPayload(
     return {
       reason: `It has ${characters.toLocaleString('en')} characters: too many to show here.`,
     }
-  let body: unknown
-  try {
-    body = JSON.parse(payload)
-  } catch {
+  const body = jsonValue(payload)
+  if (body === undefined)
     return {
       reason: 'It is not JSON, so nothing says which part of it is a customer: it is not shown.',
     }
-  }
   if (isTooDeep(body)) return { reason: 'It is nested too deeply to be shown.' }
   return buildTree(maskRecord(body, name, wire), issues)
 }

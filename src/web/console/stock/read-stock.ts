@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { z } from 'zod'
 import { isDay } from '../../../values/instant.ts'
+import { jsonValue } from '../../../values/json-value.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { martSchema } from '../access/scope.ts'
 import type { PageRequest } from '../page.ts'
@@ -141,11 +142,7 @@ const unitKey = z.tuple([
 
 /** The parts of a key; none of a text that is not a key. */
 export function partsOfKey(key: string): readonly string[] {
-  try {
-    return unitKey.parse(JSON.parse(key))
-  } catch {
-    return []
-  }
+  return unitKey.safeParse(jsonValue(key)).data ?? []
 }
 
 /** One unit, on hand or gone; null: there is none of that number. */
