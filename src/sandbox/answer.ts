@@ -104,9 +104,9 @@ async function answerCall(
   try {
     const call = buildCall(service, endpoint, arrived, fault)
     const answer = await endpoint.answer(call)
-    return answer instanceof Answer
-      ? { status: answer.status, text: JSON.stringify(answer.body) }
-      : { status: operation.status, text: JSON.stringify(answer) }
+    const { status, body } =
+      answer instanceof Answer ? answer : { status: operation.status, body: answer }
+    return { status, text: JSON.stringify(body) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { status: error.status, text: JSON.stringify(errorBody(service, operation, error)) }
@@ -180,21 +180,13 @@ async function sendAnswer(
     case 'empty':
       reply.send('')
       return
-    case 'truncate': {
-      const { text } = await answer()
-      reply.code(200).send(text.slice(0, Math.ceil(text.length / 2)))
-      return
-    }
-    case 'oversize': {
-      const { status, text } = await answer()
-      reply.code(status).send(Readable.from(padded(text, fault.bytes)))
-      return
-    }
-    default: {
-      const { status, text } = await answer()
-      reply.code(status).send(text)
-    }
   }
+  const { status, text } = await answer()
+  if (fault?.kind === 'truncate') reply.code(200).send(text.slice(0, Math.ceil(text.length / 2)))
+  else
+    reply
+      .code(status)
+      .send(fault?.kind === 'oversize' ? Readable.from(padded(text, fault.bytes)) : text)
 }
 
 function sendStatus(reply: FastifyReply, fault: Extract<Fault, { kind: 'status' }>): void {

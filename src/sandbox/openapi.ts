@@ -265,18 +265,13 @@ function describeResponses(
     ...(takesBody ? { 400: 'the body is not a JSON object' } : {}),
     ...operation.statuses,
   }
-  const success = (text: string) => ({
+  const response = (text: string, schema: JsonSchema) => ({
     description: text,
-    content: { 'application/json': { schema: answer } },
+    content: { 'application/json': { schema } },
   })
   const others = Object.entries(statuses).map(([code, when]) => [
     code,
-    Number(code) < 300
-      ? success(when)
-      : {
-          description: when,
-          content: { 'application/json': { schema: errorSchema(operation, code) } },
-        },
+    response(when, Number(code) < 300 ? answer : errorSchema(operation, code)),
   ])
-  return { ...Object.fromEntries(others), [status]: success('Success') }
+  return { ...Object.fromEntries(others), [status]: response('Success', answer) }
 }
