@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { jsonValue } from '../../values/json-value.ts'
 
 // Forms, queries, paths and command lines carry text alone: what a text means follows from the schema of its field.
 
@@ -86,11 +87,8 @@ function readList(text: string): unknown[] {
 
 /** The value of a JSON text, and any other text as it is. */
 export function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const value = jsonValue(text)
+  return value === undefined ? text : value
 }
 
 function nullOr(text: string): string | null {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { jsonValue } from '../../values/json-value.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import {
   barePath,
@@ -141,7 +142,7 @@ function requestFields(
   const { text = '', params } = request?.postData ?? {}
   const rest =
     params === undefined
-      ? parsed(text)
+      ? jsonValue(text)
       : Object.fromEntries(params.map(({ name, value }) => [name, value]))
   const query = pathQuery(path)
   const fields = rest !== null && typeof rest === 'object' ? (rest as Json) : query
@@ -161,13 +162,5 @@ function responseBody(response: HarEntry['response']): unknown {
     content?.encoding === 'base64'
       ? Buffer.from(content.text ?? '', 'base64').toString()
       : content?.text
-  return parsed(text ?? '')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
+  return jsonValue(text ?? '')
 }

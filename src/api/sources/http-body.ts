@@ -11,6 +11,7 @@ import {
 } from 'node:zlib'
 import { type ErrorAction, type ErrorDetails, SyncError } from '../../errors.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
+import { jsonValue } from '../../values/json-value.ts'
 import { RequestFault } from './status-rules.ts'
 
 /** Header names in lower case. */
@@ -29,12 +30,10 @@ export function requireJson(text: string, headers: AnswerHeaders): void {
 /** The parsed body of a 2xx answer. RequestFault when it is not JSON; its message quotes nothing of the body. */
 export function jsonBody(text: string, headers: AnswerHeaders): unknown {
   requireJson(text, headers)
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The parser's message quotes the text, which may be a customer: it is left out.
+  const body = jsonValue(text)
+  if (body === undefined)
     throw new RequestFault('noAnswer', 'the body is not valid JSON, or was cut off')
-  }
+  return body
 }
 
 /** The answer is larger than the client accepts; it was cut off. */
@@ -135,12 +134,7 @@ export function quoteError(
   path: JsonPath = 'error',
 ): string | null {
   if (text.length > maxErrorBytes || !/^\s*\{/.test(text)) return null
-  try {
-    return reportedErrors(JSON.parse(text), secrets, path)
-  } catch {
-    // Not JSON, so nothing in it may be quoted.
-    return null
-  }
+  return reportedErrors(jsonValue(text), secrets, path)
 }
 
 function reportedErrors(

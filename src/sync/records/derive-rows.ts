@@ -169,7 +169,7 @@ export async function compareRows(
     const { keys: names, json } = shapes.get(table)!
     const isSame = (name: string, old: Row, row: Row) =>
       json.includes(name)
-        ? isSameValue([old[name]], [jsonValue(row[name])])
+        ? isSameValue([old[name]], [parsedJson(row[name])])
         : isSameValue(old[name], row[name])
     const keyOf = (row: Row) => Object.fromEntries(names.map((name) => [name, row[name]]))
     const textOf = (row: Row) => JSON.stringify(keyOf(row))
@@ -217,7 +217,7 @@ async function readShapes(
 }
 
 /** The value of a JSON column, which a derived row has as text for COPY. */
-function jsonValue(value: unknown): unknown {
+function parsedJson(value: unknown): unknown {
   return typeof value === 'string' ? JSON.parse(value) : value
 }
 
@@ -256,7 +256,7 @@ function jsonRow(row: Row, json: readonly string[]): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => {
       if (Buffer.isBuffer(value)) return [name, `\\x${value.toString('hex')}`]
-      return [name, json.includes(name) ? jsonValue(value) : value]
+      return [name, json.includes(name) ? parsedJson(value) : value]
     }),
   )
 }

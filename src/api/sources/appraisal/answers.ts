@@ -1,6 +1,7 @@
 import { parseEpoch } from '../../../values/instant.ts'
 import { prunedJson } from '../../../values/json-depth.ts'
 import { valueAt } from '../../../values/json-path.ts'
+import { jsonValue } from '../../../values/json-value.ts'
 import type { AppraisalWire } from '../../../values/wire.ts'
 import { type User, user } from '../../contract/appraisal/shapes.ts'
 import type { RooftopAccess } from '../calls.ts'
@@ -112,12 +113,8 @@ export function checkEvaluationBody(
   requireJson(text, headers)
   const body = text.trim()
   if (body.startsWith('[') && body.endsWith(']')) return
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    throw new UnreadableBody(text)
-  }
+  const value = jsonValue(body)
+  if (value === undefined) throw new UnreadableBody(text)
   // A 2xx body with `error` is an error; a repeat would bring the same.
   throw bodyError('skip', value, 'is not an array of evaluations.', context())
 }
