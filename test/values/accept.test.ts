@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { prefersJson } from '#src/values/accept.ts'
-import { findToken, tokenCheck } from '#src/web/links/routes.ts'
+import { secretCheck } from '#src/values/secret.ts'
+import { findToken } from '#src/web/links/routes.ts'
 
 test.each([
   [undefined, false],
@@ -18,7 +19,7 @@ test.each([
 })
 
 test('only the exact token is right', () => {
-  const isRight = tokenCheck('the token')
+  const isRight = secretCheck(['the token'])
 
   expect(isRight('the token')).toBe(true)
   for (const wrong of [null, '', 'the toke', 'the tokenn', 'THE TOKEN'])

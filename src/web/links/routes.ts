@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../log.ts'
 import { RefusalLimiter } from '../../values/refusal-limiter.ts'
+import { secretCheck } from '../../values/secret.ts'
 import { type ArchivedFile, type LinkKind, type LinkOutcome, linkKinds } from './link.ts'
 import type { LinkOpener } from './link-opener.ts'
 import { outcomePage, refusedPage, tooManyPage } from './pages.ts'
@@ -25,7 +25,7 @@ interface Click {
  *  tokens are counted in an occasional line, and answered 429 beyond their limits. The right token always opens: otherwise
  *  anyone behind the same proxy could lock out everyone else. */
 export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRoutes): void {
-  const isValid = tokenCheck(token)
+  const isValid = secretCheck([token])
   const refusals = new RefusalLimiter()
   // An id may hold a slash, which some proxies decode.
   app.get<Click>('/links/:kind/*', async (request, reply) => {
@@ -88,19 +88,9 @@ async function sendArchived(
   await reply.send(createReadStream(path))
 }
 
-/** Makes a check whether a given token is the right one, in a time that shows nothing about it. */
-export function tokenCheck(right: string): (given: string | null) => boolean {
-  const wanted = digestText(right)
-  return (given) => timingSafeEqual(digestText(given ?? ''), wanted) && given !== null
-}
-
 /** The token of a request: `Authorization: Bearer …`, else `?token=`; null when there is none, or several. */
 export function findToken(authorization: string | undefined, query: unknown): string | null {
   const bearer = /^Bearer +(\S.*)$/i.exec(authorization ?? '')?.[1]
   if (bearer !== undefined) return bearer.trimEnd()
   return typeof query === 'string' ? query : null
-}
-
-function digestText(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

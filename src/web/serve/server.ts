@@ -4,6 +4,7 @@ import type { Context } from '../../context.ts'
 import { errorText, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
+import { secretCheck } from '../../values/secret.ts'
 import { serveConsole } from '../console/console.ts'
 import { LinkOpener } from '../links/link-opener.ts'
 import { brokenPage, notFoundPage, pageHtml, pagePolicy } from '../links/pages.ts'
@@ -13,7 +14,6 @@ import type { Operations } from '../operations/operations.ts'
 import { serveOperations } from '../operations/server.ts'
 import { Inbox } from '../webhook/inbox.ts'
 import { serveWebhooks } from '../webhook/receiver.ts'
-import { secretCheck } from '../webhook/secret.ts'
 
 /** Each part is served where its secret is set. UsageError when none is. */
 export function requireParts({ links, webhooks, console: pages }: Config, log: Log): void {

@@ -8,10 +8,10 @@ import {
   suppressedAmong,
 } from '../../privacy/screen/suppression.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { keyedHash } from '../../values/secret.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import { type Hint, readHints, type WebhookEvent } from './hint.ts'
-import { keyedHash } from './secret.ts'
 
 /** A delivery as it arrived. */
 interface Arrival {

@@ -1,7 +1,7 @@
 import type { ConfigFile } from '../../app/config/schema.ts'
 import { valueAt } from '../../values/json-path.ts'
+import { keyedHash } from '../../values/secret.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { keyedHash } from './secret.ts'
 
 /** Events that can be subscribed to on this interface [A §6]. */
 type SubscribedEvent = ConfigFile['webhooks']['events'][number]

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Makes a check whether a delivery carries one of the valid secrets, in a time that shows nothing about them. */
+/** Makes a check whether a given text is one of the valid secrets, in a time that shows nothing about them. */
 export function secretCheck(valid: readonly string[]): (given: unknown) => boolean {
   const wanted = valid.map(digestText)
   return (given) => {
@@ -17,5 +17,5 @@ export function keyedHash(key: string, text: string | Buffer): Buffer {
 }
 
 function digestText(text: string): Buffer {
-  return createHash('sha256').update(text, 'latin1').digest()
+  return createHash('sha256').update(text).digest()
 }
