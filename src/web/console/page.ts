@@ -20,6 +20,12 @@ export interface PageRequest {
   readonly now: Date
 }
 
+/** The number `:id` of an address; null: it is none. */
+export function parseId(params: PageRequest['params']): number | null {
+  const id = Number(/^\d{1,15}$/.exec(params['id'] ?? '')?.[0])
+  return id > 0 ? id : null
+}
+
 /** What an action may use. */
 export interface ActionRequest extends Omit<PageRequest, 'db' | 'query'> {
   /** The fields of the form. */

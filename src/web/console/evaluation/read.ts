@@ -9,7 +9,7 @@ import { type ReadingNote, readingNotes } from '../../../sync/explain/reading-no
 import { findRooftops } from '../../../sync/run/rooftops.ts'
 import { readSourceNow } from '../../../warehouse/db/source-now.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
-import type { PageRequest } from '../page.ts'
+import { type PageRequest, parseId } from '../page.ts'
 import { instantText } from '../parts/instant.ts'
 import {
   chosenPayloads,
@@ -99,12 +99,6 @@ export async function readEvaluation({
     notes: readingNotes(entry, { now, timeText }),
     changes: pair === null ? null : await readChanges(db, key, pair, config),
   }
-}
-
-/** The number in the address; null: it is none. */
-export function parseId(params: PageRequest['params']): number | null {
-  const id = Number(/^\d{1,15}$/.exec(params['id'] ?? '')?.[0])
-  return id > 0 ? id : null
 }
 
 /** Numbers grow with time: it was created between its neighbours, and the windows of that time would have listed it. */

@@ -8,7 +8,7 @@ import { jsonValue } from '../../../values/json-value.ts'
 import { plural } from '../../../values/text.ts'
 import type { AppraisalWire } from '../../../values/wire.ts'
 import { readProcesses } from '../../../warehouse/db/processes.ts'
-import { definePage } from '../page.ts'
+import { definePage, parseId } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { evaluationLink } from '../parts/evaluation-link.ts'
 import { actionButton } from '../parts/form.ts'
@@ -98,11 +98,6 @@ ${drawPayload(payload, id)}</section></div>`
     },
   },
 })
-
-function parseId(params: Readonly<Record<string, string>>): number | null {
-  const text = params['id'] ?? ''
-  return /^\d{1,15}$/.test(text) ? Number(text) : null
-}
 
 function whyNot({ naturalKey }: { readonly naturalKey: string }): string {
   return naturalKey.startsWith('item ')

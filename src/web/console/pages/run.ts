@@ -5,7 +5,7 @@ import { readProcesses } from '../../../warehouse/db/processes.ts'
 import { type RunLine, readRunLines } from '../../../warehouse/db/run-log.ts'
 import { otherSource } from '../../../warehouse/db/run-source.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
-import { definePage, type PageRequest } from '../page.ts'
+import { definePage, type PageRequest, parseId } from '../page.ts'
 import { badge } from '../parts/badge.ts'
 import { instant } from '../parts/instant.ts'
 import { link } from '../parts/link.ts'
@@ -41,8 +41,7 @@ export const run = definePage({
   roles: ['engineer', 'viewer'],
   async read(pageRequest) {
     const { db, params, query } = pageRequest
-    if (!/^\d{1,15}$/.test(params['id']!)) return null
-    const found = await showRun(db, Number(params['id']), await readKnownRooftops(db))
+    const found = await showRun(db, parseId(params) ?? 0, await readKnownRooftops(db))
     if (found === null) return null
     const { rooftops, ...facts } = found
     const parts = listParts(rooftops)

@@ -5,7 +5,7 @@ import { type Html, html } from '../../../values/html.ts'
 import { plural } from '../../../values/text.ts'
 import { toUnixSeconds } from '../../../values/unix-seconds.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
-import { ActionRefused, type PageAction } from '../page.ts'
+import { ActionRefused, type PageAction, parseId } from '../page.ts'
 import { actionButton } from '../parts/form.ts'
 import { link } from '../parts/link.ts'
 import { assertSameCount, startRunForWorkers } from '../start-run.ts'
@@ -71,7 +71,7 @@ export const retryFailed: PageAction = {
   roles: ['engineer'],
   run: async (request) => {
     const { db, config, params, form } = request
-    const runId = /^\d{1,15}$/.test(params['id']!) ? Number(params['id']) : 0
+    const runId = parseId(params) ?? 0
     const found = await showRun(db, runId, await readKnownRooftops(db))
     if (found === null)
       throw new ActionRefused(`Run ${params['id']} is not in the warehouse any more.`)

@@ -5,7 +5,7 @@ import { StockUploads, type UploadRow } from '../../../stock/upload/stock-upload
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import type { Person } from '../access/people.ts'
 import { martSchema } from '../access/scope.ts'
-import { type ActionRequest, NothingHere, type PageRequest } from '../page.ts'
+import { type ActionRequest, NothingHere, type PageRequest, parseId } from '../page.ts'
 
 // What a person may change: the one place that decides it. What belongs to another rooftop is as if it did not exist.
 
@@ -95,8 +95,8 @@ export async function findImport(
   { db, person, params }: Pick<PageRequest, 'db' | 'person' | 'params'>,
   as: 'page' | 'action',
 ): Promise<StockImport | null> {
-  const id = params['id']!
-  if (!/^\d{1,15}$/.test(id)) return null
+  const id = parseId(params)
+  if (id === null) return null
   const { rows } = await sql<StockImport>`
     select ${importColumns} from core.stock_import as i join ${personSchema(person, as)}.dim_rooftop as r using (rooftop_id)
     where i.import_id = ${id}::bigint and ${isOwn(person)}`.execute(db)
