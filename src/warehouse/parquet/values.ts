@@ -102,10 +102,17 @@ abstract class FixedValues extends ColumnValues {
     this.end = 0
   }
 
-  protected writeLong(value: number): void {
+  /** Writes eight bytes. `value`: a bigint where a number is not exact. */
+  protected writeLong(value: number | bigint): void {
     const at = this.next(8)
+    if (typeof value === 'bigint') {
+      this.bytes.writeBigInt64LE(value, at)
+      this.giveUpComparing()
+      return
+    }
     this.bytes.writeUInt32LE(value >>> 0, at)
     this.bytes.writeInt32LE(Math.floor(value / word) | 0, at + 4)
+    this.compare(value)
   }
 }
 
@@ -124,14 +131,7 @@ export class IntegerValues extends FixedValues {
 export class LongValues extends FixedValues {
   protected override read(buffer: Buffer, at: number): boolean {
     const value = buffer.readInt32BE(at) * word + buffer.readUInt32BE(at + 4)
-    if (Number.isSafeInteger(value)) {
-      this.writeLong(value)
-      this.compare(value)
-    } else {
-      const to = this.next(8)
-      this.bytes.writeBigInt64LE(buffer.readBigInt64BE(at), to)
-      this.giveUpComparing()
-    }
+    this.writeLong(Number.isSafeInteger(value) ? value : buffer.readBigInt64BE(at))
     return true
   }
 }
@@ -145,15 +145,8 @@ export class TimestampValues extends FixedValues {
       return false
     const raw = high * word + low
     const value = raw + epochMicros
-    if (Number.isSafeInteger(raw) && Number.isSafeInteger(value)) {
-      this.writeLong(value)
-      this.compare(value)
-    } else {
-      const exact = buffer.readBigInt64BE(at) + BigInt(epochMicros)
-      const to = this.next(8)
-      this.bytes.writeBigInt64LE(exact, to)
-      this.giveUpComparing()
-    }
+    const isExact = Number.isSafeInteger(raw) && Number.isSafeInteger(value)
+    this.writeLong(isExact ? value : buffer.readBigInt64BE(at) + BigInt(epochMicros))
     return true
   }
 }
@@ -182,14 +175,7 @@ export class DecimalValues extends FixedValues {
   protected override read(buffer: Buffer, at: number): boolean {
     const units = decimalUnits(buffer, at, this.scale)
     if (units === null) return false
-    if (typeof units === 'number') {
-      this.writeLong(units)
-      this.compare(units)
-    } else {
-      const to = this.next(8)
-      this.bytes.writeBigInt64LE(units, to)
-      this.giveUpComparing()
-    }
+    this.writeLong(units)
     return true
   }
 }
