@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { rooftopLabel } from '../../app/config/choose-rooftops.ts'
 import { plural } from '../../values/text.ts'
 import { mappingSummary } from '../csv/map/mapping-text.ts'
 import { issueLine } from '../refusal.ts'
@@ -63,10 +64,9 @@ function wholeFile({ inbox }: ReportSource, reason: string): string[] {
 }
 
 function partLines(part: PartOutcome, source: ReportSource): string[] {
-  const title = part.name === part.uid ? part.name : `${part.name} (${part.uid})`
   const lines =
     part.import === null ? refusedLines(part, source) : importLines(part, part.import, source)
-  return [title, ...lines.map((line) => (line === '' ? '' : `  ${line}`))]
+  return [rooftopLabel(part), ...lines.map((line) => (line === '' ? '' : `  ${line}`))]
 }
 
 function refusedLines({ reason, command }: PartOutcome, source: ReportSource): string[] {
