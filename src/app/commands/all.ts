@@ -1,3 +1,4 @@
+import { streamNames } from '../../values/names.ts'
 import { type CommandDefinition, lazy, operationsOption, rooftopsOption } from './command.ts'
 import {
   alerts,
@@ -10,7 +11,7 @@ import {
   webhooks,
   wire,
 } from './define-groups.ts'
-import { historyStreamNames, jobNames, streamNames } from './names.ts'
+import { historyStreamNames, jobNames } from './names.ts'
 
 const dryRun = ['--dry-run', 'print the plan (windows, expected calls) and call nothing'] as const
 

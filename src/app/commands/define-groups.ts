@@ -1,7 +1,7 @@
 import { Option } from 'commander'
+import { runStates } from '../../values/names.ts'
 import { linkKinds } from '../../web/links/link.ts'
 import { type CommandDefinition, lazy, repeatable, rooftopsOption, singleValue } from './command.ts'
-import { runStatusNames } from './names.ts'
 
 // Commands that have commands below them.
 
@@ -41,7 +41,7 @@ const listRuns: CommandDefinition = {
     command
       .option('--limit <n>', 'this many runs', '20')
       .option('--since <date>', 'runs since a date (midnight UTC), an instant, or 12h or 7d ago')
-      .addOption(repeatable('--status <status>', `one of ${runStatusNames.join(', ')}`, 'all'))
+      .addOption(repeatable('--status <status>', `one of ${runStates.join(', ')}`, 'all'))
       .addOption(repeatable('--command <name>', 'runs of this command, e.g. sync', 'all'))
       .addOption(repeatable('--stream <name>', 'runs and counts of this stream', 'all'))
       .addOption(repeatable('--rooftop <uid>', 'runs and counts of this rooftop', 'all')),

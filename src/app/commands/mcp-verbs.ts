@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { errorText, UsageError } from '../../errors.ts'
 import { erasedMark } from '../../privacy/screen/search-terms.ts'
 import { isTooDeep } from '../../values/json-depth.ts'
+import { runStates } from '../../values/names.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { maskFields, maskRecord } from '../../web/console/payload/mask.ts'
 import { matchRooftop } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import { argumentText, defineTool, type Tool } from '../mcp/tool.ts'
 import type { RunCommand } from './command.ts'
-import { runStatusNames } from './names.ts'
 import { quarantine } from './quarantine.ts'
 import { list, show } from './runs.ts'
 import { Session } from './session.ts'
@@ -60,7 +60,7 @@ export function verbTools(session: Session): Tool[] {
       description: 'As "forecourt runs": the newest runs; with runId all of one run.',
       input: {
         runId: id('All of this run').optional(),
-        status: z.enum(runStatusNames).optional().describe('Only runs that ended so'),
+        status: z.enum(runStates).optional().describe('Only runs that ended so'),
         limit: z.int().min(1).max(100).default(20).describe('This many runs'),
       },
       output,

@@ -1,18 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, parse } from 'node:path'
 
-// Names for the help and the completion: to import what they name would take as long as to run it. A test compares the two.
-
-/** Every stream, in the order in which `sync` runs them. */
-export const streamNames = ['users', 'evaluations', 'pricing', 'vehicle-checks', 'stock-prices']
-
-/** The streams whose history can be loaded. */
+/** The streams whose history can be loaded. A test compares them with the streams: to import those takes as long as to run one. */
 export const historyStreamNames = ['evaluations', 'vehicle-checks']
-
-/** How a run can be. */
-export const runStatusNames = [
-  ...['running', 'ok', 'partial', 'failed', 'stopped', 'abandoned', 'paused'],
-]
 
 /** The jobs of `jobs/`, which is beside src/ in a checkout and in dist/ alike. */
 export function jobNames(): string[] {

@@ -9,6 +9,7 @@ import {
 } from '../../sync/explain/run-history.ts'
 import { given } from '../../values/given.ts'
 import { utcText } from '../../values/instant.ts'
+import { runStates } from '../../values/names.ts'
 import { knownNames } from '../../values/nearest-name.ts'
 import { shortened } from '../../values/text.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
@@ -16,7 +17,6 @@ import { otherSource, sourceText } from '../../warehouse/db/run-source.ts'
 import { matchRooftop, rooftopLabel } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
-import { runStatusNames } from './names.ts'
 import { parseDateOption, parseId, wholeNumberOption } from './option-values.ts'
 import { countLines } from './run-report.ts'
 import { table } from './table.ts'
@@ -187,8 +187,8 @@ function optionList(option: unknown): readonly string[] | undefined {
 }
 
 function parseStatus(text: string): string {
-  if (runStatusNames.includes(text)) return text
-  throw new UsageError(`--status ${text} is not a status${knownNames(text, runStatusNames)}`)
+  if (runStates.some((state) => state === text)) return text
+  throw new UsageError(`--status ${text} is not a status${knownNames(text, runStates)}`)
 }
 
 function parseSince(text: string): Date {

@@ -1,5 +1,4 @@
-/** The streams that a job may name, in the order in which a run takes them. */
-type StreamName = 'users' | 'evaluations' | 'pricing' | 'vehicle-checks' | 'stock-prices'
+import type { streamNames } from '../../values/names.ts'
 
 /**
  * What a job does. For `sync`, `windows` selects what is listed: `due` as "forecourt sync" does, `fresh` only what is not settled
@@ -8,7 +7,7 @@ type StreamName = 'users' | 'evaluations' | 'pricing' | 'vehicle-checks' | 'stoc
 type Work =
   | {
       readonly kind: 'sync'
-      readonly streams: readonly StreamName[]
+      readonly streams: readonly (typeof streamNames)[number][]
       readonly windows: 'due' | 'fresh' | 'every'
     }
   | { readonly kind: 'links' }

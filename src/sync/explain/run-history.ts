@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { RunState } from '../../values/names.ts'
 import { type RunSource, sourceOfRun } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import {
@@ -6,7 +7,6 @@ import {
   type Counts,
   type Lane,
   type RunMode,
-  type RunState,
   type StreamStatus,
   zeroCounts,
 } from '../run/run-ledger.ts'

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import { UsageError } from '../../errors.ts'
+import type { RunState } from '../../values/names.ts'
 import { daySeconds } from '../../values/window.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
-import type { RunState } from './run-ledger.ts'
 import type { RunRequest } from './start-run.ts'
 import type { Stream } from './stream.ts'
 

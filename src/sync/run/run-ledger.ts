@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { type RawBuilder, sql } from 'kysely'
 import { FencedError } from '../../errors.ts'
+import type { RunState } from '../../values/names.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 
@@ -47,13 +48,6 @@ export interface Run extends RunPlan {
   /** The source's clock when the run began, in Unix seconds; used for the whole run. */
   readonly sourceStart: number
 }
-
-/** abandoned: its process died and another run took its work over. paused: no new slice starts until another run resumes it. */
-export const runStates = [
-  ...(['running', 'ok', 'partial', 'failed', 'stopped', 'abandoned', 'paused'] as const),
-]
-/** One of `runStates`. */
-export type RunState = (typeof runStates)[number]
 
 /** parked: the daily quota of the key is used up; the stream sends nothing with it until the source's next day. */
 export type StreamStatus = 'waiting' | 'running' | 'ok' | 'partial' | 'failed' | 'parked'

@@ -1,11 +1,12 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { allCommands } from '#src/app/commands/all.ts'
-import { historyStreamNames, streamNames } from '#src/app/commands/names.ts'
+import { historyStreamNames } from '#src/app/commands/names.ts'
 import { loadNamed, makeProgram } from '#src/cli.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { findPayloadRows } from '#src/sync/records/derive-rows.ts'
 import type { Stream } from '#src/sync/run/stream.ts'
+import { streamNames } from '#src/values/names.ts'
 import { runInProcess } from '../../support/cli.ts'
 
 test('every command has a summary, and examples that name it', () => {

@@ -1,3 +1,4 @@
+import { streamNames } from '../../../values/names.ts'
 import { bars, lines, log, type ReportSpec, range, stacked } from './spec.ts'
 
 const evaluations = ['evaluations']
@@ -250,7 +251,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   {
     view: 'rpt_15_data_freshness',
     question: "Can I trust today's numbers?",
-    streams: ['users', 'evaluations', 'pricing', 'vehicle-checks', 'stock-prices'],
+    streams: streamNames,
     charts: [
       bars(
         'Hours from the end of what was listed to now',
