@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { UsageError } from '../errors.ts'
-import { mapArguments, possibleAnswers, shellQuoted, unsureText } from './csv/map/mapping-text.ts'
+import { shellQuoted } from '../values/shell.ts'
+import { mapArguments, possibleAnswers, unsureText } from './csv/map/mapping-text.ts'
 import { splitReading } from './csv/map/overrides.ts'
 import type { CellIssue } from './csv/map/typing/typed-row.ts'
 import type { ListCheck } from './import/list-check.ts'

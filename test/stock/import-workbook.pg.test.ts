@@ -44,7 +44,7 @@ test('the same workbook again does nothing, and another of its sheets is another
   })
 
   await expect(fixture.import(book)).rejects.toThrow(
-    '--sheet <name>: "Used", "All". Some have the same header: --sheet "Used/All" reads them as one list. Nothing',
+    '--sheet <name>: "Used", "All". Some have the same header: --sheet Used/All reads them as one list. Nothing',
   )
   const first = await fixture.import(book, { sheet: 'Used' })
   const again = await fixture.import(book, { sheet: 'Used' })

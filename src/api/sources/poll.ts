@@ -1,5 +1,6 @@
 import type { Config } from '../../app/config/read.ts'
 import { errorText, SyncError, UsageError } from '../../errors.ts'
+import { shellQuoted } from '../../values/shell.ts'
 import { sleep } from '../../values/sleep.ts'
 import {
   type Effect,
@@ -98,7 +99,7 @@ function withNextStep(
   const again = [
     'forecourt api',
     name,
-    ...flags.map(([flag, value]) => `--${flag} ${quoted(String(value))}`),
+    ...flags.map(([flag, value]) => `--${flag} ${shellQuoted(String(value))}`),
   ]
   const message = errorText(error).replace(/\.$/, '')
   const errorAction = error instanceof SyncError ? error.errorAction : 'retry'
@@ -109,9 +110,4 @@ function withNextStep(
       cause: error,
     },
   )
-}
-
-/** Quotes an id of the source, so that it is only one word in a command to paste. */
-function quoted(text: string): string {
-  return /^[\w.:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -4,6 +4,7 @@ import type { ServiceAnswer } from '../../api/sources/service-client.ts'
 import { unknownOutcome, wasAccepted } from '../../api/sources/status-rules.ts'
 import { errorText, type Meaning, SyncError } from '../../errors.ts'
 import { givenCounts, writeCounts } from '../../streams/vehicle-checks/certificate-counts.ts'
+import { rooftopOptions } from '../../values/shell.ts'
 import {
   type BillableSubject,
   type BillingContext,
@@ -343,7 +344,7 @@ async function waitForRunningReport(billing: BillingContext, call: Listed): Prom
     throw new SyncError(
       'retry',
       `The report that runs for evaluation ${evalId} did not arrive; this call was refused and not billed. ` +
-        `Read it later: forecourt api getpastcarhistory --evalid ${evalId} --rooftop ${listed.rooftop.uid}`,
+        `Read it later: forecourt api getpastcarhistory --evalid ${evalId}${rooftopOptions(listed.rooftop.uid)}`,
     )
   log.warn({ evalId, check: report.ref }, 'this is the report that was running')
   return answerFromCheck(billing, call, report.past, report.ref)

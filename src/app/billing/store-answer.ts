@@ -8,6 +8,7 @@ import { relistReports } from '../../streams/vehicle-checks/make-due.ts'
 import { savePayloads } from '../../sync/records/load-records.ts'
 import { bodyHash } from '../../values/content-hash.ts'
 import { valueAt } from '../../values/json-path.ts'
+import { rooftopOptions } from '../../values/shell.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
 import type { BillableSubject, BillingContext, PastChecks } from './billing-context.ts'
@@ -177,7 +178,7 @@ export function warnNotLoaded({ log }: BillingContext, operation: string, error:
   const when =
     error instanceof NotLoaded
       ? 'the first "forecourt sync" after the evaluation is complete loads its row; for an evaluation from before sync.start, ' +
-        `run "forecourt backfill evaluations --from <the day it was created> --to <the next day> --rooftop ${error.rooftop}", then "forecourt sync"`
+        `run "forecourt backfill evaluations --from <the day it was created> --to <the next day>${rooftopOptions(error.rooftop)}", then "forecourt sync"`
       : 'the next "forecourt sync" loads its row'
   log.warn(
     { operation, reason: errorText(error) },

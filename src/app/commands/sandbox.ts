@@ -4,6 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { type OtherNames, otherNames } from '../../sandbox/other-names.ts'
 import { startSandbox } from '../../sandbox/server.ts'
 import { isTooDeep, maxJsonDepth } from '../../values/json-depth.ts'
+import { shellQuoted } from '../../values/shell.ts'
 import { plural } from '../../values/text.ts'
 import type { RunCommand } from './command.ts'
 import { wholeNumberOption } from './option-values.ts'
@@ -71,7 +72,7 @@ function chooseNames(
     ...{ wire, decoys },
     shown: [
       `It answers as recorded: ${from}. ${settings.length} of ${plural(examined, 'examined setting')} are proved there and have data of the sandbox; the`,
-      `others have what was recorded. "forecourt wire learn ${folder as string}" lists them.`,
+      `others have what was recorded. "forecourt wire learn ${shellQuoted(folder as string)}" lists them.`,
     ],
   }
 }

@@ -13,6 +13,7 @@ import { errorText, SyncError, UsageError } from '../../errors.ts'
 import { registerRooftops } from '../../sync/run/rooftops.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { isLoopback } from '../../values/service-address.ts'
+import { rooftopOptions } from '../../values/shell.ts'
 import { withSessionLock } from '../../warehouse/db/locks.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import {
@@ -270,7 +271,7 @@ async function listSubscriptions(
   if (listed !== null) return { listed, at: answer.date ?? new Date() }
   throw new SyncError(
     'abort',
-    `The subscriptions of rooftop ${rooftop.uid} are not where wire.appraisal.webhook (items, id, url) says: set it to where the answer of "forecourt api webhooks-list" has them. Nothing was changed.`,
+    `The subscriptions of rooftop ${rooftop.uid} are not where wire.appraisal.webhook (items, id, url) says: set it to where the answer of "forecourt api webhooks-list${rooftopOptions(rooftop.uid)}" has them. Nothing was changed.`,
     { rooftopUid: rooftop.uid },
   )
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
+import { rooftopOptions } from '../../values/shell.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 
 const texts = z.array(z.string())
@@ -73,7 +74,7 @@ async function unknownImport(
   const known = rows.map((row) => `${row.import_id} (${row.file_name})`).join(', ')
   return new UsageError(
     rows.length === 0
-      ? `Rooftop ${rooftop.uid} has no imported stock list: import one with "forecourt stock import <file> --rooftop ${rooftop.uid}".`
+      ? `Rooftop ${rooftop.uid} has no imported stock list: import one with "forecourt stock import <file>${rooftopOptions(rooftop.uid)}".`
       : `Rooftop ${rooftop.uid} has no import ${importId}; its newest are: ${known}.`,
   )
 }

@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../values/shell.ts'
 import { plainText } from '../csv/map/typing/plain-text.ts'
 import { isSoldTitle } from '../csv/map/typing/sold-words.ts'
 import { namesVehicle } from '../csv/map/vehicle-words.ts'
@@ -79,7 +80,7 @@ function several(
   const list = names.slice(0, 20).map((name) => JSON.stringify(name))
   const more = names.length > list.length ? `, and ${names.length - list.length} more` : ''
   const joined = together.map(
-    (name) => `. Some have the same header: --sheet ${JSON.stringify(name)} reads them as one list`,
+    (name) => `. Some have the same header: --sheet ${shellQuoted(name)} reads them as one list`,
   )
   return new SheetChoiceError(
     `the workbook ${what}. Choose one with --sheet <name>: ${list.join(', ')}${more}${joined.join('')}`,
@@ -158,7 +159,7 @@ export async function unreadSheets(
     const most = rows.length === countedRows ? 'at least ' : ''
     const name = JSON.stringify(sheet.name)
     const message = `the ${kind} ${name} has ${most}${count} ${count === 1 ? 'row' : 'rows'} of vehicles that were not read. If they are stock, import them too, or read both as one list where their headers are the same`
-    const advice = `--sheet ${name} reads it`
+    const advice = `--sheet ${shellQuoted(sheet.name)} reads it`
     warnings.push({ code: 'SHEET_NOT_READ', line: 1, message, advice })
   }
   return warnings

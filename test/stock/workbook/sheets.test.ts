@@ -93,7 +93,7 @@ test('sheets with vehicles that are not read are named with their rows, hidden o
   const book = workbook({
     sheets: [
       sheetOf('Stock', [header, ...cars(1, 3)]),
-      sheetOf('More', cars(11, 2)),
+      sheetOf("The dealer's $", cars(11, 2)),
       sheetOf('Old', [header, ...cars(21, 5)], 'hidden'),
       sheetOf('Makes', [['Makes'], ['Kia'], ['Ford']], 'hidden'),
       sheetOf('Notes', [['Ring the workshop']]),
@@ -105,8 +105,9 @@ test('sheets with vehicles that are not read are named with their rows, hidden o
   expect(records).toHaveLength(3)
   expect(file.warnings.map(({ code }) => code)).toEqual(['SHEET_NOT_READ', 'SHEET_NOT_READ'])
   expect(file.warnings[0]!.message).toContain(
-    'the sheet "More" has 2 rows of vehicles that were not',
+    'the sheet "The dealer\'s $" has 2 rows of vehicles that were not',
   )
+  expect(file.warnings[0]!.advice).toBe("--sheet 'The dealer'\\''s $' reads it")
   expect(file.warnings[1]!.message).toContain('the hidden sheet "Old" has 5 rows of vehicles')
 })
 

@@ -190,7 +190,9 @@ test('a list that is not at the path of the wire settings changes nothing', asyn
   const { code, document } = await run('apply')
 
   expect(code).toBe(1)
-  expect(document['rooftops']!['rooftop-1']!['error']).toContain('wire.appraisal.webhook')
+  expect(document['rooftops']!['rooftop-1']!['error']).toMatch(
+    /wire\.appraisal\.webhook .*"forecourt api webhooks-list --rooftop rooftop-1"/,
+  )
   expect(document['rooftops']!['rooftop-2']).toMatchObject({ created: 2 })
   expect(fixture.at('rooftop-1')).toEqual([])
 })

@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../../values/shell.ts'
 import type { ColumnMapping, Mapping, MappingQuestion, MissingField } from './column-mapping.ts'
 import { type Field, isStockField, vitalFields } from './stock-fields.ts'
 import { findYearTitle } from './typing/description.ts'
@@ -150,7 +151,7 @@ export function unsureText(mapping: Mapping): string {
 }
 
 function questionText({ message, readings = [] }: MappingQuestion): string {
-  const answers = readings.map(({ map, meaning }) => `--map "${map}" (${meaning})`)
+  const answers = readings.map(({ map, meaning }) => `${mapArguments([map])} (${meaning})`)
   return answers.length === 0 ? message : `${message} Answer with ${answers.join(', or ')}.`
 }
 
@@ -164,9 +165,4 @@ export function possibleAnswers(questions: Mapping['questions']): readonly strin
 /** `--map` arguments, quoted for a shell where necessary. */
 export function mapArguments(maps: readonly string[]): string {
   return maps.map((map) => `--map ${shellQuoted(map)}`).join(' ')
-}
-
-/** A text as one argument of a shell. */
-export function shellQuoted(text: string): string {
-  return /^[\w=./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -138,6 +138,19 @@ test('the text of an unsure mapping shows every column and the arguments to type
   expect(unsureText(mapping)).toContain("--map 'stock_number=Shop'\\''s no'")
 })
 
+test('the answers to a question are quoted for a shell', () => {
+  const mapping = mapColumns([["Shop's no", stockNumbers], makes])
+  const map = "odometer:thousands=Dealer's km ($)"
+  const question = { code: 'ODOMETER_DOUBTED', message: 'Which?', maps: [map] } as const
+  const questions = [
+    { ...question, readings: [{ map, name: 'odometer:thousands', meaning: 'thousands' }] },
+  ]
+
+  expect(unsureText({ ...mapping, questions })).toContain(
+    "Answer with --map 'odometer:thousands=Dealer'\\''s km ($)' (thousands).",
+  )
+})
+
 test('a table of any width and raggedness is mapped without an error', () => {
   expect(proposeMapping([], []).status).toBe('unsure')
   expect(proposeMapping(null, [[], ['a'], ['a', 'b']]).columns).toHaveLength(2)
