@@ -21,6 +21,7 @@ import {
 import type { WarehouseVerification } from '../../sync/verify/verify-warehouse.ts'
 import { addDays, isDay, utcText } from '../../values/instant.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { rooftopOptions } from '../../values/shell.ts'
 import { firstText, plural, shareText } from '../../values/text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
@@ -158,7 +159,8 @@ function refusedLine({ login, reason, logins }: CoverageRefused): string {
   return `The windows found wrong were NOT taken out of coverage: login ${login} cannot write (${reason}). Until they are, no sync reads them again: ${advice}.`
 }
 
-const readBySync = 'the next "forecourt sync" reads this window again'
+const thenVerify = 'then "forecourt verify"'
+const readBySync = `run "forecourt sync", which reads this window again, ${thenVerify}`
 const notUncovered = 'it was not taken out of coverage, see below'
 
 function problems(entry: Labelled, syncStart: Date, readAgain: string): string[] {
@@ -168,7 +170,7 @@ function problems(entry: Labelled, syncStart: Date, readAgain: string): string[]
         `  ${entry.rooftop} ${entry.stream}: ${utcText(span.from)} to ${utcText(span.until)}: ${what(span)}`,
     )
   const byBackfill = ({ from, until }: IsoSpan) =>
-    `run "forecourt backfill ${entry.stream} --from ${from} --to ${until} --rooftop ${entry.uid}"`
+    `run "forecourt backfill ${entry.stream} --from ${from} --to ${until}${rooftopOptions(entry.uid)}"`
   return [
     ...list(entry.gaps, (span) =>
       new Date(span.from) < syncStart
@@ -192,7 +194,7 @@ function problems(entry: Labelled, syncStart: Date, readAgain: string): string[]
         ...(missing.length > 0 ? [`missing: ${firstIds(missing)}`] : []),
         ...(unexpected.length > 0 ? [`not listed: ${firstIds(unexpected)}`] : []),
       ]
-      return `rows differ from the certificate (${ids.join('; ')}): ${isCertified ? readAgain : byBackfill(span)}`
+      return `rows differ from the certificate (${ids.join('; ')}): ${isCertified ? readAgain : `${byBackfill(span)}, ${thenVerify}`}`
     }),
     ...(entry.orphans.length > 0 ? [orphansLine(entry)] : []),
   ]
@@ -204,7 +206,7 @@ function orphansLine(entry: Labelled): string {
   const ids = orphans.map(({ record }) => Number(record))
   const tables = [...new Set(orphans.flatMap((one) => one.tables))]
   return (
-    `  ${rooftop} ${stream}: ${countRows(entry)} child rows without their record: run "forecourt sync", then "forecourt replay ${stream} --rooftop ${uid}". ` +
+    `  ${rooftop} ${stream}: ${countRows(entry)} child rows without their record: run "forecourt sync", then "forecourt replay ${stream}${rooftopOptions(uid)}", ${thenVerify}. ` +
     `What is left then is in no list and no payload: delete it (${tables.join(', ')}; ids ${firstIds(ids)})`
   )
 }
@@ -229,7 +231,7 @@ function comparedLine(
 
 /** The commands that show which values differ, set them right, and prove it. */
 function cureText(rooftops: readonly string[], streams: string, days = ''): string {
-  const scope = rooftops.map((uid) => ` --rooftop ${uid}`).join('')
+  const scope = rooftopOptions(...rooftops)
   return `run "forecourt verify --rows${scope}${days}", then "forecourt replay ${streams}${scope}", then "forecourt verify${scope}"`
 }
 
@@ -255,7 +257,7 @@ function aggregateLines(aggregates: readonly WrongAggregate[]): string[] {
     return `  Sums differ from the rows: ${which.join(', ')}. A row may be wrong, or the sum: ${cureText(same[0]!.rooftops, 'evaluations pricing', span)}`
   })
   const due = aggregates.filter(isDue).map(({ of, differences }) => {
-    const scope = ` --rooftop ${of}`
+    const scope = rooftopOptions(of)
     return `  What is due for Pricing AI differs from the facts of ${plural(differences, 'evaluation')}: run "forecourt replay evaluations${scope}", then "forecourt verify${scope}"`
   })
   return [...sums, ...due]
@@ -321,7 +323,9 @@ function rowLines(
     ...printed.map((row) => `  ${label(row.rooftop)} ${row.stream}: ${rowText(row)}`),
     ...(left > 0 ? [`  and ${left} more${left > rows.length ? '' : ' (--json lists them)'}`] : []),
     ...(differing > 0
-      ? [`Run "forecourt replay ${streams.join(' ')}" to set them right${toQuarantine}.`]
+      ? [
+          `Run "forecourt replay ${streams.join(' ')}" to set them right${toQuarantine}, ${thenVerify}.`,
+        ]
       : []),
   ]
 }

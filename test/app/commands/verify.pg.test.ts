@@ -201,15 +201,25 @@ test('verify finds every hole that is made behind its back', async () => {
   const { stdout } = await warehouse.run(['verify'])
   expect(stdout).toMatch(/^NOT PROVED: 1 gaps, 1 overlaps/)
   expect(stdout).toContain(
-    '2026-03-04 00:00:00 UTC to 2026-03-05 00:00:00 UTC: rows differ from the certificate (missing: 1003): the next "forecourt sync" reads this window again',
+    '2026-03-04 00:00:00 UTC to 2026-03-05 00:00:00 UTC: rows differ from the certificate (missing: 1003): run "forecourt sync", which reads this window again, then "forecourt verify"',
   )
-  expect(stdout).toContain('covered without a certificate: the next "forecourt sync"')
+  expect(stdout).toContain('covered without a certificate: run "forecourt sync"')
   expect(stdout).toMatch(
-    /child rows without their record: run "forecourt sync", then "forecourt replay evaluations --rooftop rooftop-1"\. What is left then .*delete it \(.*core\.photo.*; ids 1003\)/,
+    /child rows without their record: run "forecourt sync", then "forecourt replay evaluations --rooftop rooftop-1", then "forecourt verify"\. What is left then .*delete it \(.*core\.photo.*; ids 1003\)/,
   )
 
-  await warehouse.night()
-  expect(await warehouse.json(['verify'])).toMatchObject({ code: 0, document: { status: 'ok' } })
+  const before = await warehouse.run(['status'])
+  const commands = printedCommands(stdout)
+  // What lists comes before what reads the payloads, and that before the proof.
+  const order = ['sync', 'replay evaluations --rooftop rooftop-1', 'verify']
+  const codes = []
+  for (const command of order) codes.push((await warehouse.run(command.split(' '))).code)
+  const after = await warehouse.run(['status'])
+
+  expect(commands).toEqual(expect.arrayContaining(order))
+  expect(codes).toEqual([0, 0, 0])
+  expect(before.stdout).toContain('the last verification found')
+  expect(after.stdout).not.toContain('the last verification found')
 })
 
 test('verify proves nothing while a run has spans left to list', async () => {
@@ -538,7 +548,9 @@ test('verify --rows with a read-only login names what differs without personal d
   expect(stdout).toMatch(/core\.evaluation eval_id 1003; final_price is 1\.000, not \d+\.000/)
   expect(stdout).toContain('pii.evaluation_customer eval_id 1003; phone is (hidden), not (hidden)')
   expect(stdout).toContain('pii.evaluation_customer eval_id 1004 is missing')
-  expect(stdout).toContain('Run "forecourt replay evaluations" to set them right.')
+  expect(stdout).toContain(
+    'Run "forecourt replay evaluations" to set them right, then "forecourt verify".',
+  )
   expect(`${all.stdout}${stdout}`).not.toContain('0491')
   expect(sampled.stdout).toMatch(/taken at random with --seed [0-9a-f]{8}: 3 differ/)
   expect([replayed.code, repaired.code]).toEqual([0, 0])
