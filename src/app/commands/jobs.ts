@@ -18,7 +18,7 @@ import type { RunCommand } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import { openOptionalPort } from './operations-port.ts'
 import { wholeNumberOption } from './option-values.ts'
-import { reportLines } from './run-report.ts'
+import { goesOn, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 
 export const run: RunCommand = async (session, _options, [name]) => {
@@ -39,7 +39,7 @@ export const run: RunCommand = async (session, _options, [name]) => {
   await alerts.reportJobs()
   if (report.status !== 'stopped') await alerts.reportObjectives()
   if (thrown !== undefined && report.status !== 'stopped') throw thrown
-  session.result(report, () => lines(session, report))
+  session.result(report, () => lines(session, job, report))
   return report.status === 'ok' ? 0 : 1
 }
 
@@ -92,11 +92,15 @@ async function list(session: Session, jobs: readonly PlannedJob[]): Promise<numb
   return 0
 }
 
-function lines({ config }: Session, report: JobRunReport): string[] {
+function lines({ config }: Session, { name, work }: PlannedJob, report: JobRunReport): string[] {
+  const rest = goesOn({
+    command: `run ${name}`,
+    mode: work.kind === 'reprice' ? 'reprice' : 'sync',
+  })
   const counts = Object.entries(report.counts ?? {}).map(([what, count]) => `  ${what}: ${count}`)
   return [
     `${report.job}: ${report.status}${report.error === undefined ? '' : `: ${report.error}`}`,
-    ...report.runs.flatMap((one) => reportLines(one, { config })),
+    ...report.runs.flatMap((one) => reportLines(one, { config }, rest)),
     ...counts,
   ]
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
-import type { Counts } from '../../sync/run/run-ledger.ts'
+import type { Counts, RunPlan } from '../../sync/run/run-ledger.ts'
 import type { RunReport } from '../../sync/run/run-report.ts'
 import { runStreams } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
@@ -23,7 +23,7 @@ export async function runAndReport(
   const { rooftops } = request
   const names = session.json ? [] : await namesLines(context, report, rooftops)
   session.result(report, () => [
-    ...reportLines(report, { config: session.config, rooftops }),
+    ...reportLines(report, { config: session.config, rooftops }, goesOn(request.plan)),
     ...names,
   ])
   return runExitCode(report)
@@ -105,11 +105,18 @@ interface ReportNaming {
   readonly rooftops?: readonly RooftopConfig[]
 }
 
+/** What does the rest of a run that was stopped. A sync replays nothing, prices only what is due, and lists no record without a window. */
+export function goesOn({ command, mode }: Pick<RunPlan, 'command' | 'mode'>): string {
+  return mode === 'replay' || mode === 'reprice' || mode === 'retry'
+    ? `the same "forecourt ${command}" again does the rest`
+    : 'the next sync goes on'
+}
+
 /** A run for a person: what it did, and each cause of what is missing once. `resume`: what goes on after a stop. */
 export function reportLines(
   report: RunReport,
   { config, rooftops = config.rooftops }: ReportNaming,
-  resume = 'the next sync goes on',
+  resume: string,
 ): string[] {
   const { runId, status, startedAt, finishedAt, stoppedBy, missing = [] } = report
   const seconds = finishedAt === null ? 0 : (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000

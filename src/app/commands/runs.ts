@@ -7,6 +7,7 @@ import {
   readKnownRooftops,
   showRun,
 } from '../../sync/explain/run-history.ts'
+import { resumeCommand } from '../../sync/run/backfills.ts'
 import { given } from '../../values/given.ts'
 import { utcText } from '../../values/instant.ts'
 import { runStates } from '../../values/names.ts'
@@ -155,9 +156,9 @@ function statusText(run: Pick<RunSummary, 'status' | 'isAtWork' | 'isDetached'>)
 }
 
 /** What to do about a run that waits for a worker with other services than the config has. */
-export function waitingCure({ lane }: Pick<RunSummary, 'lane'>): string {
+export function waitingCure({ runId, lane }: Pick<RunSummary, 'runId' | 'lane'>): string {
   return lane === 'background'
-    ? 'It waits for a "forecourt worker" whose config names these services; or go on with those of this config: "forecourt backfill --pause", then "--resume"'
+    ? `It waits for a "forecourt worker" whose config names these services; or go on with those of this config: "forecourt backfill --pause --run ${runId}", then "${resumeCommand(runId)}"`
     : 'It waits for a "forecourt worker" whose config names these services; the next run of the same work takes it over'
 }
 

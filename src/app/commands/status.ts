@@ -203,7 +203,7 @@ function runningLine(run: RunningRun, config: Config): string {
   const line = `Not ended: run ${runId} (${command}), since ${utcText(startedAt)}, process ${processId} on ${host}`
   if (other === null) return line
   const reads = `${line}; it reads ${other}, not the services of the config`
-  return isDetached && !isAtWork ? `${reads}. ${waitingCure({ lane })}` : reads
+  return isDetached && !isAtWork ? `${reads}. ${waitingCure({ runId, lane })}` : reads
 }
 
 /** Every row, and what is rarely of interest. */

@@ -6,12 +6,14 @@ import {
   findResumable,
   pauseBackfills,
   readBackfills,
+  resumeCommand,
   resumeRequest,
 } from '../../sync/run/backfills.ts'
 import { type PlannedWork, planRun } from '../../sync/run/plan-run.ts'
 import { runToEnd, startDetached } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
 import { utcText } from '../../values/instant.ts'
+import { listText } from '../../values/text.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import type { RunCommand } from './command.ts'
@@ -153,18 +155,16 @@ async function begin(
   }
   const naming = { config: session.config, rooftops }
   const { report, end } = await runToEnd(context, request)
+  const resume = `"${resumeCommand(report.runId)}" goes on with it`
   if (end === 'paused') {
     session.result({ ...report, paused: true }, () => [
-      ...reportLines(report, naming),
-      `Run ${report.runId} was paused: "forecourt backfill --resume" goes on with it.`,
+      ...reportLines(report, naming, resume),
+      `Run ${report.runId} was paused: ${resume}.`,
     ])
     return 0
   }
   const missingNames = session.json ? [] : await namesLines(context, report, rooftops)
-  session.result(report, () => [
-    ...reportLines(report, naming, '"forecourt backfill --resume" goes on with it'),
-    ...missingNames,
-  ])
+  session.result(report, () => [...reportLines(report, naming, resume), ...missingNames])
   return runExitCode(report)
 }
 
@@ -216,7 +216,10 @@ async function pauseRunning(session: Session, run: unknown): Promise<number> {
   session.result({ paused }, () => [
     paused.length === 0
       ? 'No backfill is running.'
-      : `Paused: run ${paused.join(', run ')}. Loaded data stays; "forecourt backfill --resume" continues.`,
+      : `Paused: run ${paused.join(', run ')}. Loaded data stays; ${listText(
+          paused.map((id) => `"${resumeCommand(id)}"`),
+          5,
+        )} ${paused.length === 1 ? 'continues it' : 'continue them'}.`,
   ])
   return 0
 }

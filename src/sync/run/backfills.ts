@@ -160,6 +160,11 @@ export async function pauseBackfills(db: Db, runId: number | null): Promise<numb
   return rows.map((row) => row.runId).sort((a, b) => a - b)
 }
 
+/** The command that continues a backfill. Without its number, the one that has the most left is continued. */
+export function resumeCommand(runId: number): string {
+  return `forecourt backfill --resume --run ${runId}`
+}
+
 /** A backfill that another run may continue, with its arguments. */
 export interface Resumable {
   readonly runId: number

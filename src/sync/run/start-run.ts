@@ -159,7 +159,10 @@ async function takeOver(
     otherRuns.length > 0 ? await nextWork(db, context.queue.sourceId, work, run.runId) : []
   for (const { runId, isDetached, stream, rooftop, source } of otherRuns) {
     if (!(await isRunDead(db, runId))) {
-      const pause = run.lane === 'background' ? ', or pause it: "forecourt backfill --pause"' : ''
+      const pause =
+        run.lane === 'background'
+          ? `, or pause it: "forecourt backfill --pause --run ${runId}"`
+          : ''
       const other = otherSource(source, context.config)
       const workers = other === null ? 'the workers' : `a worker that reads ${other}`
       const advice = isDetached

@@ -120,7 +120,7 @@ const nextTries: Readonly<Record<RunMode, string>> = {
     'run the same backfill again for what is missing; the next sync tries what is in quarantine.',
   retry: 'the next sync or "forecourt quarantine retry" tries again.',
   links: 'the next refresh of the links tries again.',
-  reprice: 'the next sync or "forecourt reprice" tries again.',
+  reprice: '"forecourt reprice" tries again, the next sync only what is due.',
   replay: 'run "forecourt replay" again.',
   hints: 'the webhook is tried again; the next sync tries what is in quarantine.',
 }

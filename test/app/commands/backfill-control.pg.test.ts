@@ -75,6 +75,21 @@ test('what is resumed is the run with the most left, not the one that others hav
   expect((await backfills(fixture))[0]).toMatchObject({ runId: 4, resumes: 3 })
 })
 
+test('the command that a pause prints goes on with that run, whichever other one has more left', async () => {
+  await using fixture = await openScheduleFixture({})
+  await json(fixture, [...history, '--detach'])
+  await json(fixture, ['backfill', '--pause'])
+  const week = ['backfill', 'evaluations', '--from', '2025-03-01', '--to', '2025-03-08']
+  await json(fixture, [...week, '--detach'])
+
+  const { stdout } = await fixture.run(['backfill', '--pause'])
+  const [, command = ''] = /"forecourt ([^"]+)" continues it/.exec(stdout)!
+  const resumed = await json(fixture, command.split(' '))
+
+  expect(resumed.document).toMatchObject({ runId: 3, status: 'ok' })
+  expect((await backfills(fixture))[0]).toMatchObject({ runId: 3, resumes: 2 })
+})
+
 test('a detached backfill is paused before anybody took it, and nothing of it begins', async () => {
   await using fixture = await openScheduleFixture({})
   const detached = await json(fixture, [...history, '--detach'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reportLines } from '#src/app/commands/run-report.ts'
+import { goesOn, reportLines } from '#src/app/commands/run-report.ts'
 import { makeConfig } from '#src/app/config/read.ts'
 import type { RunReport } from '#src/sync/run/run-report.ts'
 
@@ -32,7 +32,8 @@ test.for([
     'It was stopped by SIGTERM. Nothing is lost: what was loaded stays, and the next sync goes on.',
   ],
 ])('a run that %s stopped says who stopped it, and that the next one goes on', ([signal, text]) => {
-  const lines = reportLines({ ...report, stoppedBy: signal! }, { config })
+  const resume = goesOn({ command: 'sync', mode: 'sync' })
+  const lines = reportLines({ ...report, stoppedBy: signal! }, { config }, resume)
 
   expect(lines[0]).toBe('Run 1: stopped in 2.0 s')
   expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toContain(text)
@@ -40,5 +41,17 @@ test.for([
 })
 
 test('a run that is partial without an error names its rooftops', () => {
-  expect(reportLines(report, { config }).at(-1)).toBe('Not complete: Northside')
+  expect(reportLines(report, { config }, '').at(-1)).toBe('Not complete: Northside')
 })
+
+test.for([
+  ['links refresh', 'links', 'the next sync goes on'],
+  ['replay', 'replay', 'the same "forecourt replay" again does the rest'],
+  ['run reprice', 'reprice', 'the same "forecourt run reprice" again does the rest'],
+  ['quarantine retry', 'retry', 'the same "forecourt quarantine retry" again does the rest'],
+] as const)(
+  'what %s leaves when it is stopped is done by the command that is named',
+  ([command, mode, text]) => {
+    expect(goesOn({ command, mode })).toBe(text)
+  },
+)

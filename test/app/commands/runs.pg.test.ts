@@ -160,12 +160,13 @@ test('a run that reads other services than the config is named with them, and wh
   const status = (await fixture.run(['status'])).stdout
   const shown = await json(fixture, 'runs', 'show', '2')
   const busy = await fixture.run(['backfill', 'evaluations', '--from', '2026-02-01', '--detach'])
-  const paused = await fixture.run(['backfill', '--pause'])
-  const resumed = await fixture.run(['backfill', '--resume'])
+  const commands = [...show.matchAll(/"forecourt (backfill [^"]+)"/g)]
+  const codes = []
+  for (const [, command] of commands) codes.push((await fixture.run(command!.split(' '))).code)
 
   const services = 'https://old.example.com/v1 and https://data.example.com'
   const cure =
-    'It waits for a "forecourt worker" whose config names these services; or go on with those of this config: "forecourt backfill --pause", then "--resume"'
+    'It waits for a "forecourt worker" whose config names these services; or go on with those of this config: "forecourt backfill --pause --run 2", then "forecourt backfill --resume --run 2"'
   expect(before.map(({ stdout }) => /example\.com|reads/.test(stdout))).toEqual([false, false])
   expect(list).toMatch(
     /^ +2 +backfill +waits for a worker .* https:\/\/old\.example\.com\/v1 and /m,
@@ -183,7 +184,7 @@ test('a run that reads other services than the config is named with them, and wh
     code: 3,
     stderr: expect.stringContaining(`a worker that reads ${services}`),
   })
-  expect([paused.code, resumed.code]).toEqual([0, 0])
+  expect(codes).toEqual([0, 0])
 })
 
 test('runs list says so when nothing ran', async () => {
