@@ -138,8 +138,16 @@ describe('links', () => {
 
     const { watches, failures } = await console.json<Links>('/links')
     const { text } = await console.get('/links')
+    const renamed = `update core.rooftop set rooftop_uid = 'retired-' || rooftop_uid where rooftop_id = $1`
+    await console.rows(renamed, [check!.rooftop_id])
+    const retired = await console.get('/links')
+    await console.rows(
+      renamed.replace(`'retired-' || rooftop_uid`, `replace(rooftop_uid, 'retired-', '')`),
+      [check!.rooftop_id],
+    )
 
     expect(watches).toMatchObject([{ stockNo: 'S 1/é', evalId: check!.eval_id }])
+    expect(retired.text).toContain('Its rooftop has left the config: no command searches there.')
     expect(failures).toMatchObject([{ ask: 'getpastcarhistory', evaluations: 1 }])
     expect(text).toMatch(/\/console\/stock\/units\/[^"]*\/S%201%2F%C3%A9"/)
     expect(text).toContain('/getpastcarhistory answers 500')

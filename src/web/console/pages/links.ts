@@ -3,7 +3,8 @@ import { shortKey } from '../../../api/sources/key-advice.ts'
 import type { Config } from '../../../app/config/read.ts'
 import { allStreams } from '../../../streams/all.ts'
 import { readKeyStates } from '../../../sync/run/key-states.ts'
-import { type Html, html } from '../../../values/html.ts'
+import { type Content, type Html, html } from '../../../values/html.ts'
+import { rooftopOptions } from '../../../values/shell.ts'
 import { shareText } from '../../../values/text.ts'
 import { toUnixSeconds } from '../../../values/unix-seconds.ts'
 import { readSourceNow } from '../../../warehouse/db/source-now.ts'
@@ -61,7 +62,7 @@ export const links = definePage({
   navigation: 'Links',
   async read({ db, config }) {
     const life = await readLife(db, config)
-    const failures = await readFailures(db)
+    const failures = await readFailures(db, config)
     const refused = await readRefused(db)
     const keys = refused.length === 0 ? [] : await readKeyStates(db, config)
     const parked = await readParked(db)
@@ -110,7 +111,7 @@ ${table({
     row.vin,
     instant(row.endsAt, zone),
     row.daysLeft.toFixed(1),
-    html`<code>forecourt api ppsrsearch --rooftop ${row.uid} --evalid ${row.evalId} --again --yes</code><small>costs one paid search, and needs room in <code>budget.ppsrSearch</code></small>`,
+    searchAgain(row, config),
   ]),
   empty:
     'None: no watch of a car in stock is active without a later search. Cars are in stock when a stock list names them.',
@@ -135,6 +136,12 @@ ${table({
     },
   },
 })
+
+function searchAgain({ uid, evalId }: WatchRow, { rooftops }: Config): Content {
+  if (!rooftops.some((one) => one.uid === uid))
+    return 'Its rooftop has left the config: no command searches there.'
+  return html`<code>forecourt api ppsrsearch${rooftopOptions(uid)} --evalid ${evalId} --again --yes</code><small>costs one paid search, and needs room in <code>budget.ppsrSearch</code></small>`
+}
 
 const percent = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 
@@ -197,13 +204,14 @@ async function readRefused(db: Db): Promise<RefusedRow[]> {
   return rows
 }
 
-/** Without those of a refused key, and of a key that is good again: the next run reads them. */
-async function readFailures(db: Db): Promise<FailureRow[]> {
+/** Without those of a refused key, and of a key that is good again: the next run reads them. No run reads those of other rooftops. */
+async function readFailures(db: Db, { rooftops }: Config): Promise<FailureRow[]> {
+  const uids = rooftops.map(({ uid }) => uid)
   const { rows } = await sql<FailureRow>`
     select rooftop_uid as uid, rooftop_name as rooftop, ask, count(*)::int as evaluations, detail as reason,
       max(case when isfinite(last_asked_at) then last_asked_at end) as "lastAt"
     from core.rooftop join ops.enrichment_state using (rooftop_id)
-    where stream = 'vehicle-checks' and failures > 0 and refused_key is null
+    where stream = 'vehicle-checks' and failures > 0 and refused_key is null and rooftop_uid = any(${uids}::text[])
     group by rooftop_uid, rooftop_name, ask, detail order by evaluations desc, uid, ask, detail limit 50`.execute(
     db,
   )

@@ -1,3 +1,4 @@
+import type { Config } from '../../../app/config/read.ts'
 import { type RunDetail, readKnownRooftops, showRun } from '../../../sync/explain/run-history.ts'
 import { findResumable } from '../../../sync/run/backfills.ts'
 import { type Html, html } from '../../../values/html.ts'
@@ -65,7 +66,7 @@ export const run = definePage({
     return html`<p role="status">${runSentence(facts, other)}</p>
 ${processes !== null && other === null && noWorkerNotice(processes, 'This run')}
 ${runFacts(facts, found.beginning, zone)}
-${person.role === 'engineer' && actions(found)}
+${person.role === 'engineer' && actions(found, config)}
 ${drawLanes(facts, found.lanes, zone, now)}
 ${drawPace(found.pace, zone)}
 <h2>Streams</h2>
@@ -94,9 +95,9 @@ interface Found {
 }
 
 /** What can be done about this run now. */
-function actions({ run: facts, resumable, failures }: Found): Html | null {
+function actions({ run: facts, resumable, failures }: Found, config: Config): Html | null {
   const here = `/runs/${facts.runId}`
-  if (facts.lane !== 'background') return retryAction(facts.runId, failures)
+  if (facts.lane !== 'background') return retryAction(facts.runId, failures, config)
   if (facts.status === 'running') return pauseButton(here, facts.runId)
   const [old] = resumable
   return old === undefined ? null : resumeButton(here, old)

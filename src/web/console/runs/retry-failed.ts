@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
+import type { Config } from '../../../app/config/read.ts'
 import { allStreams } from '../../../streams/all.ts'
 import { type RunDetail, readKnownRooftops, showRun } from '../../../sync/explain/run-history.ts'
 import { type Html, html } from '../../../values/html.ts'
+import { rooftopOptions } from '../../../values/shell.ts'
 import { plural } from '../../../values/text.ts'
 import { toUnixSeconds } from '../../../values/unix-seconds.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
@@ -37,33 +39,48 @@ export async function readFailures(
   return rows
 }
 
-/** The failures that no later run has repaired. */
-function openFailures(failures: readonly Failure[]) {
+/** The failures that no later run has repaired, at rooftops of the config; `retired`: how many other rooftops have such. */
+function openFailures(failures: readonly Failure[], { rooftops }: Pick<Config, 'rooftops'>) {
+  const configured = new Set(rooftops.map(({ uid }) => uid))
   const open = failures.filter(({ repairedBy }) => repairedBy === null)
-  const uids = [...new Set(open.map(({ uid }) => uid))]
-  const named = new Set(open.map(({ stream }) => stream))
-  return { uids, streams: allStreams.filter(({ name }) => named.has(name)) }
+  const uids = new Set(open.map(({ uid }) => uid))
+  const named = new Set(open.flatMap(({ uid, stream }) => (configured.has(uid) ? [stream] : [])))
+  return {
+    uids: [...uids.intersection(configured)],
+    retired: uids.difference(configured).size,
+    streams: allStreams.filter(({ name }) => named.has(name)),
+  }
 }
 
+/** A command for more rooftops is one for all of them. */
 const maxNamed = 10
 
 /** The button that does again what failed, and the command that does the same. */
-export function retryAction(runId: number, failures: readonly Failure[]): Html | null {
+export function retryAction(
+  runId: number,
+  failures: readonly Failure[],
+  config: Pick<Config, 'rooftops'>,
+): Html | null {
   if (failures.length === 0) return null
-  const { uids, streams } = openFailures(failures)
+  const { uids, streams, retired } = openFailures(failures, config)
   const repaired = [...new Set(failures.flatMap(({ repairedBy }) => repairedBy ?? []))]
   const runs = repaired.slice(0, 5).map((id) => html` ${link(`run ${id}`, `/runs/${id}`)}`)
+  const ofRetired =
+    retired > 0 &&
+    html`<p class="note">What failed at ${plural(retired, 'rooftop')} stays as it is: the config no longer names ${retired === 1 ? 'it' : 'them'}.</p>`
   if (uids.length === 0)
-    return html`<p class="note">All that failed here was done well since, by${runs}.</p>`
+    return (
+      ofRetired || html`<p class="note">All that failed here was done well since, by${runs}.</p>`
+    )
   const names = streams.map(({ name }) => name).join(' ')
-  const options = uids.slice(0, maxNamed).map((uid) => ` --rooftop ${uid}`)
-  const more = uids.length > maxNamed ? ` … (${uids.length - maxNamed} more)` : ''
+  const isForAll = uids.length > maxNamed
+  const options = isForAll ? '' : rooftopOptions(...uids)
   const label = `Sync ${plural(uids.length, 'failed rooftop')} again`
   const fields = { count: uids.length }
   return html`<p>${actionButton({ path: `/runs/${runId}`, action: 'retry', label, fields, isMain: true })}</p>
-<p class="note">${plural(streams.length, 'stream')}, left to the workers. On a command line, in its own process:</p>
-<pre><code>forecourt sync ${names}${options}${more}</code></pre>
-${repaired.length > 0 && html`<p class="note">Some of what failed was done well since, by${runs}.</p>`}`
+<p class="note">${plural(streams.length, 'stream')}, left to the workers. On a command line, in its own process${isForAll && ', for all rooftops'}:</p>
+<pre><code>forecourt sync ${names}${options}</code></pre>
+${repaired.length > 0 && html`<p class="note">Some of what failed was done well since, by${runs}.</p>`}${ofRetired}`
 }
 
 /** Leaves a sync of the rooftops and streams that failed to the workers. */
@@ -77,7 +94,7 @@ export const retryFailed: PageAction = {
       throw new ActionRefused(`Run ${params['id']} is not in the warehouse any more.`)
     if (found.status === 'running' || found.lane === 'background')
       throw new ActionRefused(`Run ${runId} has not ended, or is a backfill, which is resumed.`)
-    const { uids, streams } = openFailures(await readFailures(db, found))
+    const { uids, streams } = openFailures(await readFailures(db, found), config)
     const rooftops = config.rooftops.filter(({ uid }) => uids.includes(uid))
     if (rooftops.length === 0)
       throw new ActionRefused(
