@@ -32,6 +32,8 @@ export interface QuarantineFilter {
   readonly stream?: string
   /** By uid. */
   readonly rooftop?: string
+  /** Of these alone, by uid. */
+  readonly rooftops?: readonly string[]
   /** The id of a cause, see `readCauses`. */
   readonly cause?: string
   readonly ids?: readonly number[]
@@ -54,7 +56,7 @@ function isoTime(column: string) {
 
 /** The conditions of a filter, on `ops.quarantine join core.rooftop using (rooftop_id)`. */
 export function quarantineConditions(filter: QuarantineFilter): RawBuilder<unknown> {
-  const { resolvedSince, stream, rooftop, cause, ids } = filter
+  const { resolvedSince, stream, rooftop, rooftops, cause, ids } = filter
   return sql.join(
     [
       resolvedSince === undefined
@@ -62,6 +64,7 @@ export function quarantineConditions(filter: QuarantineFilter): RawBuilder<unkno
         : sql`resolved_at is not null and resolved_at >= ${resolvedSince}`,
       ...(stream === undefined ? [] : [sql`stream = ${stream}`]),
       ...(rooftop === undefined ? [] : [sql`rooftop_uid = ${rooftop}`]),
+      ...(rooftops === undefined ? [] : [sql`rooftop_uid = any(${[...rooftops]}::text[])`]),
       ...(cause === undefined ? [] : [sql`cause = ${cause}`]),
       ...(ids === undefined ? [] : [sql`quarantine_id = any(${[...ids]}::bigint[])`]),
     ],

@@ -322,6 +322,23 @@ test('work without a worker, paused backfills, keys and links need attention, th
     ...['Late: Job nightly', 'No worker: Run N (backfill) waits', 'Blocked: Key us'],
     ...['Parked: Key au', 'Paused: Run N (backfill)'],
   ])
+  expect(found.at(-1)!.why).toMatch(
+    /^It was paused: resume it with "forecourt backfill --resume --run \d+"\.$/,
+  )
+})
+
+test('what is quarantined or paused at a rooftop that has left the config needs no attention: no command reads it', async () => {
+  await using _ = await plant(
+    `insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit, left_config_at)
+       select 'retired', group_id, 'Retired', region, time_zone, currency_code, odometer_unit, now() from core.rooftop limit 1;
+     insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
+       select 'evaluations', rooftop_id, 'a', '[{"path": "Odometer", "message": "is text"}]', 1 from core.rooftop where rooftop_uid = 'retired';
+     insert into ops.run (command, arguments, status, source_started_at, is_detached, lane, heartbeat_at, finished_at)
+       values ('backfill', '{"mode": "backfill", "from": 0, "rooftops": ["retired"]}', 'paused', now(), true, 'background', now(), now())`,
+    'delete from ops.run where run_id > 1; delete from ops.quarantine',
+  )
+
+  expect(await problems()).toEqual([])
 })
 
 test('at most 10 problems are shown, and a link shows the others', async () => {

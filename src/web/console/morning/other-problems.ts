@@ -10,6 +10,7 @@ import {
 } from '../../../sync/explain/moved-fields.ts'
 import { readCauses } from '../../../sync/explain/quarantine-list.ts'
 import { retriableBy } from '../../../sync/records/retry-quarantined.ts'
+import { resumeCommand } from '../../../sync/run/backfills.ts'
 import type { KeyState } from '../../../sync/run/key-states.ts'
 import type { Lane } from '../../../sync/run/run-ledger.ts'
 import { listText, plural } from '../../../values/text.ts'
@@ -57,15 +58,17 @@ function jobProblems(jobs: Sources['jobs']): Problem[] {
   })
 }
 
-/** Detached runs that no worker takes, and backfills that were paused and that no run continues. */
+/** Detached runs that no worker takes, and backfills that were paused and that no run continues. One whose rooftops have all left the
+ *  config cannot be resumed. */
 async function runProblems(db: Db, config: Config): Promise<Problem[]> {
+  const uids = config.rooftops.map(({ uid }) => uid)
   const { rows } = await sql<OpenRun & { status: string }>`
     select run_id::float8 as "runId", command, status, lane,
       case status when 'paused' then coalesce(finished_at, heartbeat_at) else heartbeat_at end as since,
       ${sql.raw(sourceOfRun)} as source
     from ops.run
     where status = 'running' and is_detached and heartbeat_at < now() - interval '1 minute'
-      or status = 'paused' and lane = 'background' and not exists (select from ops.run as next where next.resumes = run.run_id)
+      or status = 'paused' and lane = 'background' and coalesce(arguments -> 'rooftops' ?| ${uids}::text[], true) and not exists (select from ops.run as next where next.resumes = run.run_id)
     order by run_id`.execute(db)
   return [
     ...rows
@@ -104,7 +107,7 @@ function pausedRun({ runId, command, since }: OpenRun) {
   return {
     ...{ rank: 8, word: 'Paused', tone: 'warn', what: `Run ${runId} (${command})` },
     detail: 'loads nothing until it is resumed',
-    why: 'It was paused: resume it with "forecourt backfill --resume".',
+    why: `It was paused: resume it with "${resumeCommand(runId)}".`,
     since,
     link: { label: `Show run ${runId}`, path: `/runs/${runId}` },
   } satisfies Problem
@@ -114,7 +117,8 @@ function pausedRun({ runId, command, since }: OpenRun) {
 const maxCauses = 50
 
 async function quarantineProblems(db: Db, config: Config): Promise<Problem[]> {
-  const { causes, isCapped } = await readCauses(db, {}, retriableBy(config, allStreams))
+  const by = retriableBy(config, allStreams)
+  const { causes, isCapped } = await readCauses(db, { rooftops: by.rooftops }, by)
   const names = new Map(config.rooftops.map(({ uid, name }) => [uid, name]))
   return causes
     .slice(0, maxCauses)
