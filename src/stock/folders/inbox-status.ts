@@ -81,7 +81,8 @@ export async function readInboxStatuses(
   )
 }
 
-// A newer snapshot makes a failed one obsolete, and so does an import of the same content by hand.
+// A newer snapshot makes a failed one obsolete, and so does an import of the same content by hand. Nothing is left of a file that
+// disappeared that a person could remove: it is over once a file of its name is imported.
 const statusQuery = (inboxes: readonly Inbox[]) => sql<Facts>`
 select wanted.key, known.inbox is not null as "isKnown", arrived_at as "arrivedAt", checked_at as "checkedAt", problem,
   case when slot > known_since and coalesce(arrived_at < slot - ${earliest}::interval, true) then slot end as "lateSince",
@@ -96,8 +97,9 @@ select wanted.key, known.inbox is not null as "isKnown", arrived_at as "arrivedA
         where part.file_id = one.file_id and outcome = 'refused' order by rooftop_id)) order by file_id desc)
    from (select * from ops.stock_inbox_file as file
      where file.inbox = wanted.key and state in ('failed', 'gone') and cleared_at is null
-       and not (is_snapshot and exists (
-         select from ops.stock_inbox_file as newer where newer.inbox = file.inbox and newer.file_id > file.file_id and newer.state = 'done'))
+       and not ((is_snapshot or file.state = 'gone') and exists (
+         select from ops.stock_inbox_file as newer where newer.inbox = file.inbox and newer.file_id > file.file_id and newer.state = 'done'
+           and (is_snapshot or newer.file_name = file.file_name)))
        and (file.reason is not null or exists (
          select from ops.stock_inbox_part as part where part.file_id = file.file_id and outcome = 'refused' and not exists (
            select from core.stock_import as later where later.rooftop_id = part.rooftop_id and later.sha256 = part.sha256

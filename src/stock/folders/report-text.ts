@@ -140,7 +140,7 @@ function rejectedLines({ uid }: PartOutcome, done: PartImport, source: ReportSou
     file === undefined
       ? []
       : [
-          `All of them are in the file ${basename(file)}: correct them there, and drop that file into ${source.inbox.folder}.`,
+          `All of them are in the file ${basename(file)}: correct them there, and drop that file into ${dropPlace(file, source.inbox)}.`,
         ]
   return section('Rejected rows:', [...errors.map(issueLine), ...more, ...advice])
 }
@@ -157,9 +157,20 @@ function unknownLines({ unknown, unknownFile, inbox }: ReportSource): string[] {
     ...more,
     ...(unknownFile === null ? [] : [`  All of them are in the file ${basename(unknownFile)}.`]),
     '  What to do: add the code under stock.inbox, rooftopCodes, restart "forecourt schedule" or "forecourt stock watch", and drop the file again;',
-    '  or correct the cells and drop that file.',
+    ...(unknownFile === null
+      ? []
+      : [`  or correct the cells and drop that file into ${dropPlace(unknownFile, inbox)}.`]),
     '',
   ]
+}
+
+/** Where a file that is beside the report is dropped, and how the folder knows it: its name may not fit the pattern. */
+function dropPlace(file: string, { folder, pattern, matches, marker }: Inbox): string {
+  return [
+    folder,
+    ...(matches(basename(file)) ? [] : [`under a name that fits ${pattern}`]),
+    ...(marker === null ? [] : [`with a file <its name>${marker} beside it`]),
+  ].join(' ')
 }
 
 function absentLines({ absent }: FileOutcome): string[] {

@@ -227,6 +227,30 @@ test('rejected rows are beside the report, and are imported once they are correc
   expect(await fixture.rows("select 1 from core.stock_import where mode = 'delta'")).toHaveLength(1)
 })
 
+test('in a folder with a pattern and a marker the report says how corrected rows are dropped, and so they are imported', async () => {
+  await using fixture = await openInboxFixture({
+    ...{ rooftop: 'north', pattern: 'north-*.csv', marker: '.ready' },
+  })
+  await fixture.drop('north-1.csv', listOf(vehicles(12)).replace('S0002', 'S0003'))
+  await fixture.drop('north-1.csv.ready', '')
+  await fixture.pass()
+  const text = await fixture.text('done', '.report.txt')
+  const rejected = (await fixture.text('done', '.rejected.csv')).replace('S0003', 'S0002')
+
+  await fixture.drop('20260301-000000-1-north-1.csv.rejected.csv', rejected)
+  await fixture.drop('20260301-000000-1-north-1.csv.rejected.csv.ready', '')
+  const underItsName = await fixture.pass()
+  await fixture.drop('north-2.csv', rejected)
+  await fixture.drop('north-2.csv.ready', '')
+  const asPrinted = await fixture.pass()
+
+  expect(text).toContain(
+    `drop that file into ${fixture.folder} under a name that fits north-*.csv with a file <its name>.ready beside it.`,
+  )
+  expect(underItsName.files).toEqual([])
+  expect(asPrinted.files).toMatchObject([{ state: 'done', rooftops: [{ accepted: 2 }] }])
+})
+
 test('a list whose columns are not certain fails with the command that imports it', async () => {
   await using fixture = await openInboxFixture()
   await fixture.drop('stock.csv', doubtful)
@@ -394,6 +418,30 @@ test('a file that disappears before it is taken is forgotten, one that disappear
   expect(gone.files).toMatchObject([{ file: 'b.csv', state: 'gone' }])
   expect(await fixture.status()).toMatchObject({ status: 'failed', failed: [{ path: null }] })
   expect(await fixture.rows(imports)).toEqual([])
+})
+
+test('a file that disappeared is over once it is dropped again, in a folder of changes too', async () => {
+  await using fixture = await openInboxFixture({ rooftop: 'north', mode: 'delta' })
+  const { services, config, pool, folder } = fixture
+  const crashPoint = (name: string) => {
+    if (name === 'inbox-taken') execFileSync('sh', ['-c', 'rm "$1"/working/*', 'sh', folder])
+  }
+  await fixture.drop('b.csv', listOf(vehicles(2)))
+  await runPass(services, listInboxes(config))
+  await age(pool)
+  await runPass({ ...services, crashPoint }, listInboxes(config))
+  const gone = await fixture.status()
+  await fixture.drop('other.csv', listOf(vehicles(2, 11)))
+  await fixture.pass()
+  const withAnother = await fixture.status()
+
+  await fixture.drop('b.csv', listOf(vehicles(2)))
+  await fixture.pass()
+
+  expect(gone.failed[0]!.reason).toContain('disappeared from')
+  expect(gone.failed[0]!.reason).toContain('drop it again')
+  expect([gone.status, withAnother.status]).toEqual(['failed', 'failed'])
+  expect((await fixture.status()).status).toBe('ok')
 })
 
 test('a folder that does not exist or may not be changed is a problem, which ends when it can be used', {
