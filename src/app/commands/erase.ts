@@ -6,9 +6,11 @@ import { type FilesRemoved, removeErasedFiles } from '../../privacy/erase/erased
 import { type EvaluationName, isClean, type Receipt } from '../../privacy/erase/receipt.ts'
 import { requestedTerms, type Subject } from '../../privacy/erase/subject.ts'
 import { folders, listInboxes } from '../../stock/folders/inbox.ts'
+import { readKnownRooftops } from '../../sync/explain/run-history.ts'
 import { firstText, plural } from '../../values/text.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { archiveFolder } from '../../web/archive/archive.ts'
-import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
+import { labelRooftops, matchRooftop } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import type { RunCommand } from './command.ts'
 import { parseId } from './option-values.ts'
@@ -18,12 +20,13 @@ import { table } from './table.ts'
 
 export const erase: RunCommand = async (session, options) => {
   const { config } = session
-  const subject = readSubject(config, options)
-  requestedTerms(subject)
+  const given = readSubject(options)
+  requestedTerms(given)
   const isDryRun = options['dryRun'] === true
   const mustAsk = !isDryRun && options['yes'] !== true
   if (mustAsk) requireTerminal(session)
   const { pool, db } = await session.warehouse('write')
+  const subject = await withKnownRooftop(db, given)
   const reason = typeof options['reason'] === 'string' ? options['reason'] : null
   const requestedBy = requester()
   const allPeople = options['allPeople'] === true
@@ -58,7 +61,7 @@ export const erase: RunCommand = async (session, options) => {
   return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
 
-function readSubject(config: Config, options: Record<string, unknown>): Subject {
+function readSubject(options: Record<string, unknown>): Subject {
   const kinds = (['email', 'phone', 'eval'] as const).filter((kind) => options[kind] !== undefined)
   const [kind] = kinds
   if (kind === undefined || kinds.length > 1)
@@ -70,9 +73,14 @@ function readSubject(config: Config, options: Record<string, unknown>): Subject 
     throw new UsageError(`--rooftop goes with --eval: --${kind} erases at every rooftop.`)
   }
   const problem = `"${value}" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".`
-  const evalId = parseId(value, problem)
-  const rooftopUid = rooftop === null ? null : chooseRooftops(config, [rooftop])[0]!.uid
-  return { kind, evalId, rooftopUid }
+  return { kind, evalId: parseId(value, problem), rooftopUid: rooftop }
+}
+
+/** The same with the uid of the rooftop that is named: of the warehouse, since the customer may be of one that has left the config. */
+async function withKnownRooftop(db: Db, subject: Subject): Promise<Subject> {
+  if (subject.kind !== 'eval' || subject.rooftopUid === null) return subject
+  const known = await readKnownRooftops(db)
+  return { ...subject, rooftopUid: matchRooftop(subject.rooftopUid, known, 'in the warehouse').uid }
 }
 
 function requireTerminal({ io, json }: Session): void {

@@ -187,12 +187,40 @@ test('wrong usage is reported, and nothing is erased', async () => {
       "This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".",
       ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
       "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what the warehouse has of an evaluation.",
-      "--rooftop north is not in the config; known are: Rooftop One (rooftop-1).",
+      "--rooftop north is not in the warehouse; known are: Rooftop One (rooftop-1).",
       "--rooftop goes with --eval: --email erases at every rooftop.",
     ]
   `)
   const { rows } = await warehouse.pool.query('select from pii.erasure')
   expect(rows).toEqual([])
+})
+
+test('an EvalID of two dealer groups is erased at each rooftop that is named, also at one that has left the config', async () => {
+  await using warehouse = await openWarehouse()
+  const { rows } = await warehouse.pool.query<{ names: string }>(
+    `select string_agg('e.' || attname, ', ') as names from pg_attribute
+     where attrelid = 'core.evaluation'::regclass and attnum > 0 and attgenerated = '' and attname not in ('rooftop_id', 'group_id')`,
+  )
+  const { names } = rows[0]!
+  await warehouse.pool.query(
+    `with made as (insert into core.rooftop_group (group_code) values ('former') returning group_id)
+     insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit, left_config_at)
+     select 'former', made.group_id, 'Former', region, time_zone, currency_code, odometer_unit, now() from core.rooftop, made`,
+  )
+  await warehouse.pool.query(
+    `insert into core.evaluation (rooftop_id, group_id, ${names.replaceAll('e.', '')})
+     select r.rooftop_id, r.group_id, ${names} from core.evaluation as e join core.rooftop as r on rooftop_uid = 'former' where eval_id = 1`,
+  )
+
+  const { code, stderr } = await warehouse.run(['erase', '--eval', '1', '--yes'])
+  const uids = /add --rooftop, one of ([^.]+)\./.exec(stderr)![1]!.split(', ')
+  const codes = []
+  for (const uid of uids)
+    codes.push((await warehouse.run(['erase', '--eval', '1', '--rooftop', uid, '--yes'])).code)
+
+  expect(code).toBe(2)
+  expect(uids).toEqual(['former', 'rooftop-1'])
+  expect(codes).toEqual([0, 0])
 })
 
 test('a contact that is not found is reported first, and is on the suppression list all the same', {
