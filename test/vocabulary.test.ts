@@ -69,7 +69,7 @@ const allowed: readonly { readonly file?: RegExp; readonly text: RegExp; readonl
       why: 'a state of ops.webhook_delivery, and the column and key with its count',
     },
     {
-      file: /\/(job-status|operations\/samples)\.ts$|commands\/(run|schedule)\.pg\.test\.ts$/,
+      file: /\/(job-status|operations\/samples)\.ts$|commands\/(run\.pg|schedule\.pg|status-causes)\.test\.ts$/,
       text: /\bkept\b/g,
       why: 'a key of the job status in --json',
     },

@@ -204,7 +204,10 @@ function otherCauses(
           {
             what: `${late.length === 1 ? 'Job' : 'Jobs'} ${listText(names, 5)}: not well`,
             why: late.map(([name, { status, error }]) => `${name}: ${status}: ${error ?? ''}`),
-            cure: `Correct the cause; "forecourt run ${names[0]}" runs it now.`,
+            cure: `Correct the cause; ${listText(
+              names.map((name) => `"forecourt run ${name}"`),
+              5,
+            )} ${late.length === 1 ? 'runs it' : 'run them'} now.`,
           },
         ]),
     ...Object.entries(inboxes).flatMap(([label, inbox]) => {

@@ -85,7 +85,7 @@ export async function claimManually(pool: pg.Pool, job: SourceJob): Promise<Clai
     const live = await firstLive(db, open)
     if (live !== undefined)
       throw new BusyError(
-        `${jobName} is at work (${named(live)}); nothing was started. Wait for it to end ("forecourt status" shows it), or stop it.`,
+        `${jobName} is at work (${named(live)}); nothing was started. Wait for it to end ("forecourt run" shows it), or stop it.`,
       )
     // The scheduler handles dead runs of slots.
     const manual = open.filter(({ cause }) => cause === 'manual')

@@ -34,7 +34,7 @@ export function findSchedulerProblem(
   return {
     ...{ rank: 2, word: 'No scheduler', tone: 'bad', what: 'No job starts by itself' },
     detail: `${plural(scheduled.length, 'job')} of the config`,
-    why: 'No scheduler is alive, and no job was run by hand lately: start "forecourt schedule", or let cron start "forecourt run".',
+    why: 'No scheduler is alive, and no job was run by hand lately: start "forecourt schedule", or let cron start "forecourt run <job>".',
     since: newest ? new Date(newest.startedAt) : null,
     link: { label: 'Show the jobs', path: '/jobs' },
   }

@@ -57,5 +57,5 @@ const notices: Readonly<Record<SchedulerState, Html | null>> = {
   run: html`<p class="note">No scheduler is alive. The last job was started by <code>forecourt run</code>, as cron does.</p>`,
   demo: html`<p class="note">The demo starts no job by itself: start one here. Next is when <code>forecourt schedule</code> would run it.</p>`,
   none: html`<section class="summary bad"><h2>No scheduler is alive</h2>
-<p>No job starts by itself until one is: start <code>forecourt schedule</code>. It runs the newest slot that was missed. Where cron starts <code>forecourt run</code>, this ends with its next run.</p></section>`,
+<p>No job starts by itself until one is: start <code>forecourt schedule</code>. It runs the newest slot that was missed. Where cron starts <code>forecourt run &lt;job&gt;</code>, this ends with its next run.</p></section>`,
 }

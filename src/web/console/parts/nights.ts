@@ -55,7 +55,7 @@ export function nightStrips(days: readonly JobDay[], zone: string, now: Date): H
         squares: dates.map((day) => nightSquare(day, jobDays)),
       }),
     ]),
-    empty: html`No job ran in the last ${nights} days: <code>forecourt schedule</code> starts them, or cron by <code>forecourt run</code>.`,
+    empty: html`No job ran in the last ${nights} days: <code>forecourt schedule</code> starts them, or cron by <code>forecourt run &lt;job&gt;</code>.`,
   })
 }
 
