@@ -23,7 +23,7 @@ export const init: RunCommand = async (session, options) => {
   const file = configPath(session.globals.config, session.io.environment)
   if (existsSync(file) && options['force'] !== true)
     throw new UsageError(
-      `${file} exists and was not changed: edit it, or overwrite it with forecourt init --force.`,
+      `${file} exists and was not changed: edit it, or add --force to overwrite it.`,
     )
   const isSandbox = options['sandbox'] === true
   const schema = writeConfig(file, isSandbox)

@@ -119,7 +119,7 @@ async function allowedHosts(db: Db, { links, file }: Config): Promise<AllowedHos
     const present = await hostsOfLinks(db)
     const advice =
       present.length === 0
-        ? 'the warehouse has no link yet to take them from (run "forecourt sync vehicle-checks")'
+        ? 'the warehouse has no link yet to take them from (run "forecourt sync")'
         : `the links in the warehouse lead to: ${present.join(', ')}`
     throw new UsageError(
       `links.archive.hosts in ${file ?? 'forecourt.yaml'} is empty, so no PDF may be fetched: name the hosts that you trust; ${advice}.`,

@@ -102,7 +102,7 @@ test('init does not change an existing file unless --force is given', async () =
   expect(refused).toEqual({
     code: 2,
     stdout: '',
-    stderr: `${file} exists and was not changed: edit it, or overwrite it with forecourt init --force.\n`,
+    stderr: `${file} exists and was not changed: edit it, or add --force to overwrite it.\n`,
   })
   expect(await readFile(file, 'utf8')).toBe('# mine\n')
   expect(existsSync(join(folder.path, '.forecourt'))).toBe(false)

@@ -229,7 +229,7 @@ test('without a folder there is no archive, and without hosts the message names 
   expect(runs.map(({ code }) => code)).toEqual([2, 2, 2])
   const errors = runs.map(({ document }) => document['error'])
   expect(errors[0]).toContain('There is no archive: set links.archive.folder in ')
-  expect(errors[1]).toContain('run "forecourt sync vehicle-checks"')
+  expect(errors[1]).toContain('run "forecourt sync"')
   expect(errors[2]).toContain('lead to: files.example.com, http://127.0.0.1:4010.')
   expect(runs.map(outputOf).join()).not.toMatch(/canary|word@/)
 })
