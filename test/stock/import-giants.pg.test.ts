@@ -127,7 +127,7 @@ test.for(
     yield* start
     for (let at = 0; at < gigabytes * 1024; at += 1) yield nuls
   }
-  await pipeline(Readable.from(content()), createGzip(), createWriteStream(file))
+  await pipeline(Readable.from(content()), createGzip({ level: 1 }), createWriteStream(file))
   let readBytes = 0
   const read = async function* () {
     for await (const chunk of createReadStream(file)) {
