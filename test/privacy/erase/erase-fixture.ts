@@ -5,7 +5,7 @@ import type { Evaluation } from '#src/sandbox/world-types.ts'
 import { allStreams } from '#src/streams/all.ts'
 import type { Stream } from '#src/sync/run/stream.ts'
 import { anEvaluation, worldOf } from '../../support/build-world.ts'
-import { type Fixture, openFixture } from '../../support/fixture.ts'
+import { type Fixture, type FixtureOptions, openFixture } from '../../support/fixture.ts'
 
 export const now = new Date('2026-03-10T06:30:00Z')
 
@@ -82,11 +82,17 @@ export async function openJanesFixture(
   evaluations: readonly Evaluation[] = janesWorld(),
   streams: readonly Stream[] = allStreams.filter(({ name }) => name !== 'stock-prices'),
 ): Promise<Fixture> {
-  return await openFixture({
-    sandbox: { world: worldOf({ evaluations }), now },
-    streams,
+  return await openFixture(janesOptions(evaluations, streams))
+}
+
+export function janesOptions(
+  evaluations: readonly Evaluation[],
+  streams: readonly Stream[],
+): FixtureOptions {
+  return {
+    ...{ sandbox: { world: worldOf({ evaluations }), now }, streams },
     sync: { start: '2026-03-01' },
-  })
+  }
 }
 
 export async function eraseIn(

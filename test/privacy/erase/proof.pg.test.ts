@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
-import type { Fixture } from '../../support/fixture.ts'
+import { type Fixture, openLoadedFixture } from '../../support/fixture.ts'
 import { contentDifferences, readExactContent } from '../../support/warehouse-content.ts'
 import { dumpOf, linesWith } from './dump.ts'
 import {
@@ -10,6 +10,7 @@ import {
   byEval,
   byPhone,
   eraseIn,
+  janesOptions,
   janesTexts,
   janesWorld,
   openJanesFixture,
@@ -43,10 +44,11 @@ async function openEditedFixture(): Promise<Fixture> {
     { at: '2026-03-15T03:00:00Z', patch: { reconditioning: [] } },
   ].map(({ at, patch }) => ({ at: new Date(at), patch }))
   const [first, ...rest] = janesWorld()
-  const fixture = await openJanesFixture([{ ...first!, edits }, ...rest], [evaluations])
-  for (let night = 0; night < 6; night++)
-    await (night === 0 ? fixture.night() : fixture.nightAfter(1))
-  return fixture
+  const options = janesOptions([{ ...first!, edits }, ...rest], [evaluations])
+  return await openLoadedFixture('edited', options, async ({ night, nightAfter }) => {
+    await night()
+    for (let day = 1; day < 6; day++) await nightAfter(1)
+  })
 }
 
 test('a dump has nothing of an erased customer, in any letter case', async () => {
