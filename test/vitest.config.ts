@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { runsEveryCase } from './support/cases.ts'
+import { slowFirst } from './support/slow-first.ts'
 
 // No limit is meant to measure anything: a test must pass on a machine that has other work.
 const timeouts = {
@@ -61,26 +61,16 @@ const slow = [
 ]
 if (!runsEveryCase) exclude.push(...slow)
 
-/** If they began last, they would end long after everything else. By itself a new clone begins with the largest files. */
 const first = [
   ...slow,
+  'test/api/learn/mutants.test.ts',
   'test/app/commands/demo.pg.test.ts',
+  'test/conformance/conformance.test.ts',
   'test/hostile/hostile-lists.test.ts',
+  'test/patterns.test.ts',
   'test/stock/folders/reading.pg.test.ts',
   'test/warehouse/lake/killed.pg.test.ts',
 ]
-
-class SlowFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isFirst = ({ moduleId }: TestSpecification) =>
-      first.some((file) => moduleId.endsWith(`/${file}`))
-    // One project after the other: each has workers of its own.
-    return Map.groupBy(await super.sort(files), ({ project }) => project.name)
-      .values()
-      .flatMap((own) => own.toSorted((a, b) => Number(isFirst(b)) - Number(isFirst(a))))
-      .toArray()
-  }
-}
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -96,7 +86,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 2,
     // Files share the modules of their worker: to evaluate them again for each took a quarter of the time.
     isolate: false,
-    sequence: { sequencer: SlowFirst },
+    sequence: { sequencer: slowFirst(first) },
     projects: [
       {
         extends: true,

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { slowFirst } from '../support/slow-first.ts'
 
 /** The console in Debian's Chromium, which is installed first. */
 export default defineConfig({
@@ -11,5 +12,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     teardownTimeout: 60_000,
     maxWorkers: 2,
+    // Half of the time of all.
+    sequence: { sequencer: slowFirst(['test/browser/pages.pg.test.ts']) },
   },
 })
