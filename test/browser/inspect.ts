@@ -7,23 +7,29 @@ const axeSource = readFileSync(
   createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
   'utf8',
 )
+/** Only what is wrong is described: to find a selector for each node that passed took a sixth of the time. */
+const violationsOnly: RunOptions = { resultTypes: ['violations'] }
 const everything: RunOptions = {
+  ...violationsOnly,
   runOnly: {
     type: 'tag',
     values: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'],
   },
 }
 /** All that another colour scheme changes. */
-const contrast: RunOptions = { runOnly: { type: 'rule', values: ['color-contrast'] } }
+const contrast: RunOptions = {
+  ...violationsOnly,
+  runOnly: { type: 'rule', values: ['color-contrast'] },
+}
 
 /** The violations of a page as it is now, a line each. */
 export async function axe(page: Page, options = everything): Promise<string[]> {
-  await page.evaluate(axeSource)
-  const { violations } = await page.evaluate(
-    async (wanted): Promise<AxeResults> =>
-      await (globalThis as never as { axe: typeof import('axe-core') }).axe.run(wanted as never),
-    options,
-  )
+  // A page has it until it is loaded again.
+  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axeSource)
+  const violations = await page.evaluate(async (wanted): Promise<AxeResults['violations']> => {
+    const { axe } = globalThis as never as { axe: typeof import('axe-core') }
+    return (await axe.run(wanted as never)).violations
+  }, options)
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id} at ${html}`))
 }
 
