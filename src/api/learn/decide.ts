@@ -4,14 +4,17 @@ import type { Field, Fields } from './answers.ts'
 import { comparable, type Form, forms, formText } from './forms.ts'
 import { isCopy, measureAgreement, type Witness } from './proof.ts'
 
-/** What the answers say about a setting. confirmed: its path is proved. elsewhere: another path is. refuted: its path has something
- *  else, and no other path is known. suggested: one path may be it. ambiguous: several may. decided: nothing proves it, and the config
- *  file names a path that may be it. absent: asked, never there. unseen: no answer shows it; `candidates` have its form alone. */
+/** What the answers say about a setting. confirmed: its path is proved. elsewhere: another path is. refuted: its path has another time
+ *  of the evaluation, and no other path is known. unproved: its path may be it. suggested: one other path may be it. doubtful: its path
+ *  has values of another form, or of something else. ambiguous: several paths may be it. decided: nothing proves it, and the config file
+ *  names a path that may be it, or none. absent: asked, never there. unseen: no answer shows it. */
 type FindingState =
   | 'confirmed'
   | 'elsewhere'
   | 'refuted'
+  | 'unproved'
   | 'suggested'
+  | 'doubtful'
   | 'ambiguous'
   | 'decided'
   | 'absent'
@@ -34,6 +37,8 @@ export interface Finding {
   /** Counts and rules, never a value. */
   readonly evidence: string
   readonly candidates: readonly Candidate[]
+  /** Other paths whose values have the form of the setting, where its own has nothing, or something else. */
+  readonly byFormAlone: readonly Candidate[]
   /** Nothing is at the configured path, or something else, and there is another one, or there may be. */
   readonly mustChange: boolean
   /** The value of the setting that reads the path: also the former one, where earlier answers have it there. */
@@ -104,8 +109,10 @@ export function decide(
   return (
     byWitness(question, proofs) ??
     byRareForm(rule, question, possible) ??
-    byName(rule, question, possible) ??
-    withoutCandidate(question, possible, proofs.length === 0)
+    withOthers(
+      byName(rule, question, possible) ?? withoutCandidate(question, proofs.length === 0),
+      possible,
+    )
   )
 }
 
@@ -165,34 +172,57 @@ function byName(rule: Rule, question: Question, possible: readonly Field[]): Fin
     : finding(question, 'ambiguous', 'several paths may be it', rivals)
 }
 
-function withoutCandidate(
-  question: Question,
-  possible: readonly Field[],
-  isClear: boolean,
-): Finding {
+function withoutCandidate(question: Question, isClear: boolean): Finding {
   const { configured, all } = question
   const records = plural(all.records.length, 'record')
   if (isFilled(configured, all))
-    return finding(question, 'suggested', 'has values of another form, or of something else')
+    return finding(question, 'doubtful', 'has values of another form, or of something else')
   if (isClear && all.empty === 0 && all.hidden === 0 && all.records.length >= enoughForAbsent)
     return finding(question, 'absent', `nothing in ${records} can be it`)
   const why =
     all.hidden > 0
       ? `${plural(all.hidden, 'path')} cannot be shown`
       : 'no path of a known name has values'
-  return finding(question, 'unseen', `${why} in ${records}`, possible)
+  return finding(question, 'unseen', `${why} in ${records}`)
 }
 
-/** The findings where the config file names a path that nothing proves: somebody has decided it. `inFile`: settings below `wire`. */
-export function withDecisions(
+/** With the paths that may be it by their form alone, where a person has to find one. */
+function withOthers(found: Finding, possible: readonly Field[]): Finding {
+  const { candidates, mustChange } = found
+  if (!mustChange && candidates.length > 0) return found
+  const others = possible.filter((field) => candidates.every(({ path }) => path !== field.path))
+  return { ...found, byFormAlone: others.map(toCandidate) }
+}
+
+/** A finding, and what a person does about it; '' for nothing. */
+export interface ShownFinding extends Finding {
+  readonly nextStep: string
+}
+
+/** The findings for a person. Where nothing proves what the config file names, a path that may be it or "none", somebody has decided it.
+ *  `inFile`: settings below `wire`. */
+export function withNextSteps(
   findings: readonly Finding[],
   inFile: ReadonlySet<string>,
-): readonly Finding[] {
-  const isDecided = ({ setting, state, configured, candidates }: Finding) =>
-    (state === 'suggested' || state === 'ambiguous') &&
+): ShownFinding[] {
+  const isDecided = ({ setting, configured, candidates }: Finding) =>
     inFile.has(setting) &&
-    candidates.some(({ path }) => [configured].flat().includes(path))
-  return findings.map((one) => (isDecided(one) ? { ...one, state: 'decided' } : one))
+    (configured === 'none' || candidates.some(({ path }) => [configured].flat().includes(path)))
+  return findings.map((one) =>
+    !isProved(one) && isDecided(one)
+      ? { ...one, state: 'decided', mustChange: false, nextStep: '' }
+      : { ...one, nextStep: nextStep(one) },
+  )
+}
+
+function nextStep({ state, mustChange, candidates, byFormAlone }: Finding): string {
+  if (state === 'elsewhere') return '--write'
+  if (state === 'refuted') return 'set it'
+  if (state === 'unproved') return 'keep'
+  if (state === 'doubtful') return 'compare'
+  if (state === 'suggested') return mustChange ? 'try it' : 'compare'
+  if (state === 'ambiguous' && candidates.length > 0) return mustChange ? 'choose' : 'compare'
+  return state === 'unseen' && byFormAlone.length > 0 ? 'choose' : ''
 }
 
 function suggestion({ isNamed }: Rule, { path, values }: Field): string {
@@ -256,32 +286,38 @@ export function proven(
   evidence: string,
   isMoved = false,
 ): Finding {
-  const { configured, all } = question
-  // A list whose earlier paths hold something else reads that.
-  const isRead = all.records.every(
-    ({ key, body }) =>
-      !field.values.has(key) || Object.is(valueAt(body, configured), field.values.get(key)),
-  )
-  if (isRead) return { ...finding(question, 'confirmed', evidence, [field]), mustChange: false }
-  const proposal = isMoved ? [field.path, ...[configured].flat()] : field.path
+  if (isRead(question, field))
+    return { ...finding(question, 'confirmed', evidence, [field]), mustChange: false }
+  const proposal = isMoved ? [field.path, ...[question.configured].flat()] : field.path
   return { ...finding(question, 'elsewhere', evidence, [field]), mustChange: true, proposal }
 }
 
-/** A finding about paths that may be the one, or about none. */
+/** Whether the configured path reads the field: a list whose earlier paths hold something else reads that. */
+function isRead({ configured, all }: Question, { values }: Field): boolean {
+  return all.records.every(
+    ({ key, body }) => !values.has(key) || Object.is(valueAt(body, configured), values.get(key)),
+  )
+}
+
+function toCandidate({ path, values }: Field): Candidate {
+  return { path, form: formText([...values.values()][0]) }
+}
+
+/** A finding about paths that may be the one, or about none. A suggestion of the configured path is unproved. */
 export function finding(
-  { setting, configured, all }: Question,
-  state: FindingState,
+  question: Question,
+  state: Exclude<FindingState, 'unproved' | 'decided'>,
   evidence: string,
   fields: readonly Field[] = [],
 ): Finding {
-  const candidates = fields.map(({ path, values }) => ({
-    path,
-    form: formText([...values.values()][0]),
-  }))
+  const { setting, configured, all } = question
+  const [only] = fields.length === 1 ? fields : []
+  const isConfigured = state === 'suggested' && only !== undefined && isRead(question, only)
   return {
-    ...{ setting, state, configured, evidence, candidates },
-    path: state !== 'unseen' && candidates.length === 1 ? candidates[0]!.path : null,
-    mustChange: state !== 'unseen' && candidates.length > 0 && !isFilled(configured, all),
+    ...{ setting, configured, path: only?.path ?? null, evidence },
+    state: isConfigured ? 'unproved' : state,
+    ...{ candidates: fields.map(toCandidate), byFormAlone: [] },
+    mustChange: fields.length > 0 && !isFilled(configured, all),
     proposal: null,
   }
 }

@@ -110,6 +110,7 @@ export function learnList(
   const itemsOf: JsonPath = arrays.length === 1 ? arrays[0]!.path : evalList.items
   const all = collectFields(itemRecords(lists, itemsOf, proved[0]), [])
   const ids = proved
+    .filter(([first]) => first!.list === itemsOf)
     .map(([first]) => all.fields.find(({ path }) => path === first!.path))
     .filter((field) => field !== undefined)
   const confirmed = new Set(
@@ -125,10 +126,13 @@ export function learnList(
     all: wholeAnswers(lists),
   }
   const ofId = { setting: listId.setting, configured: evalList.id, all }
+  const items = provenAs(ofItems, arrays, evidence) ?? unproven(ofItems, lists)
+  const isList = items.candidates.some(({ path }) => [evalList.items].flat().includes(path))
   return [
-    provenAs(ofItems, arrays, evidence) ?? unproven(ofItems, lists),
+    // The body itself is there, though it may be no list.
+    { ...items, mustChange: items.mustChange || (items.candidates.length > 0 && !isList) },
     (arrays.length === 1 ? provenAs(ofId, ids, evidence) : null) ??
-      finding(ofId, arrays.length > 1 ? 'ambiguous' : 'unseen', 'its list is not known'),
+      finding(ofId, arrays.length > 1 ? 'ambiguous' : 'unseen', 'its list is not known', ids),
     learnUpdate(evalList.updatedAt, all, areSame(proved) ? known : new Map()),
   ]
 }

@@ -36,22 +36,21 @@ export function learn(
 ): Finding[] {
   const evaluations = evaluationsIn(answers)
   return [
-    ...learnList(answers, evaluations, appraisal),
-    ...withFewPaths(learnEvaluation(answers, evaluations, appraisal.evaluation, vehicles)),
-    ...withFewPaths(learnChecks(answers, appraisal)),
-  ]
+    learnList(answers, evaluations, appraisal),
+    learnEvaluation(answers, evaluations, appraisal.evaluation, vehicles),
+    learnChecks(answers, appraisal),
+  ].flatMap(withFewPaths)
 }
 
 /** From how many paths a person may choose by their form alone. */
 const maxByForm = 5
 
-/** Without the paths that have the form of an unseen setting alone, where these are proved for another, or too many. */
+/** Without the paths that have the form of a setting alone, where these may be another one by more than that, or are too many. */
 function withFewPaths(found: readonly Finding[]): Finding[] {
-  const proved = new Set(found.filter(isProved).map(({ path }) => path))
+  const known = new Set(found.flatMap(({ candidates }) => candidates.map(({ path }) => path)))
   return found.map((one) => {
-    if (one.state !== 'unseen') return one
-    const candidates = one.candidates.filter(({ path }) => !proved.has(path))
-    return { ...one, candidates: candidates.length > maxByForm ? [] : candidates }
+    const byFormAlone = one.byFormAlone.filter(({ path }) => !known.has(path))
+    return { ...one, byFormAlone: byFormAlone.length > maxByForm ? [] : byFormAlone }
   })
 }
 
@@ -271,7 +270,7 @@ function withModels(found: readonly Finding[], all: Fields): Finding[] {
     const name = one.setting.split('.').at(-1)!
     const field = name === 'model' ? model : name === 'variant' ? variant : undefined
     const rule = evaluationRules.find(({ setting }) => setting === one.setting)
-    const isOpen = one.state === 'suggested' && one.path === field?.path
+    const isOpen = !isProved(one) && one.path === field?.path
     if (field === undefined || !isOpen || !rule?.isNamed(field.path)) return one
     return proven(
       { ...one, all },

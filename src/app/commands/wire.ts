@@ -9,7 +9,7 @@ import {
   type PlannedCalls,
   plannedCalls,
 } from '../../api/learn/collect.ts'
-import { type Finding, withDecisions } from '../../api/learn/decide.ts'
+import { type Finding, type ShownFinding, withNextSteps } from '../../api/learn/decide.ts'
 import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts'
 import { unexaminedGroups } from '../../api/learn/unexamined.ts'
 import { openServices } from '../../api/sources/open-services.ts'
@@ -180,18 +180,14 @@ function showFindings(
   { answers, vehicles = [], from }: Learnt,
 ): number {
   const { wire, wireInFile } = session.config
-  const findings = withDecisions(learnNames(answers, wire, vehicles), wireInFile)
+  const findings = withNextSteps(learnNames(answers, wire, vehicles), wireInFile)
   const others = unexaminedGroups(wire, findings)
   const mustChange = findings.filter((one) => one.mustChange)
   const unseen = others.flatMap(({ settings, evidence }) =>
     settings.map((one) => ({
       ...one,
-      state: 'unseen',
-      path: null,
-      proposal: null,
-      evidence,
-      candidates: [],
-      mustChange: false,
+      ...{ state: 'unseen', path: null, proposal: null, evidence, candidates: [] },
+      ...{ byFormAlone: [], mustChange: false, nextStep: '' },
     })),
   )
   const proposals = findings.filter(({ state }) => state === 'elsewhere')
@@ -237,20 +233,10 @@ function openText(open: readonly Finding[]): string {
 }
 
 /** What nothing proves though it has values; '' where there is nothing of that kind. */
-function unprovedText(findings: readonly Finding[]): string {
-  const unproved = findings.filter((one) => nextStep(one) === 'compare')
+function unprovedText(findings: readonly ShownFinding[]): string {
+  const unproved = findings.filter(({ nextStep }) => nextStep === 'keep' || nextStep === 'compare')
   if (unproved.length === 0) return ''
-  return `Nothing proves ${plural(unproved.length, 'setting')} whose path has values (compare): compare an answer with what the service itself shows of the vehicle. A setting that you write into the config file counts as decided, also where it is the default.`
-}
-
-/** What a person does about a finding; '' for nothing. */
-function nextStep({ state, mustChange, path, candidates }: Finding): string {
-  if (state === 'elsewhere') return '--write'
-  if (state === 'refuted') return 'set it'
-  if (state === 'unseen' && candidates.length > 0) return 'choose'
-  if (state !== 'suggested' && state !== 'ambiguous') return ''
-  if (!mustChange) return 'compare'
-  return path === null ? 'choose' : 'try it'
+  return `Nothing proves ${plural(unproved.length, 'setting')} whose path has values (keep, or compare): compare an answer with what the service itself shows of the vehicle, first where the step is compare. A setting that you write into the config file counts as decided, also where it is the default.`
 }
 
 /** The edit of the config file that sets what is proved. Nothing is written yet. */
@@ -280,12 +266,16 @@ function editConfig(
   }
 }
 
-function findingRow(found: Finding): string[] {
-  const { setting, state, configured, path, evidence, candidates } = found
-  const shown = candidates.map((one) => `${pathText(one.path)} (${one.form})`)
-  const paths = path === null ? shown.join(', ') : pathText(path)
+function findingRow(found: ShownFinding): string[] {
+  const { setting, state, nextStep, configured, path, evidence, candidates, byFormAlone } = found
+  const list = (all: Finding['candidates']) =>
+    all.map((one) => `${pathText(one.path)} (${one.form})`).join(', ')
+  const paths = [
+    path === null ? list(candidates) : pathText(path),
+    byFormAlone.length === 0 ? '' : `by form alone: ${list(byFormAlone)}`,
+  ].filter((text) => text !== '')
   const texts = [configured].flat().map(pathText)
-  return [setting, state, nextStep(found), texts.join(', '), paths, evidence]
+  return [setting, state, nextStep, texts.join(', '), paths.join('; '), evidence]
 }
 
 function pathText(path: string): string {

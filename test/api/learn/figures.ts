@@ -33,7 +33,7 @@ const groups = {
 const results = [
   'proved',
   'suggested',
-  'suggested, other path',
+  'another path, or doubtful',
   'ambiguous',
   'ambiguous, without it',
   'absent',
@@ -51,7 +51,8 @@ function judge(finding: Finding, service: OtherService): string {
   if (wrongIn([finding], service).length > 0) return 'wrong'
   const truth = firstCandidate(valueAt(service.wire, finding.setting) as string)
   if (state === 'confirmed' || state === 'elsewhere') return 'proved'
-  if (state === 'suggested') return path === truth ? state : 'suggested, other path'
+  if (state === 'suggested' || state === 'unproved' || state === 'doubtful')
+    return path === truth ? 'suggested' : 'another path, or doubtful'
   if (state === 'ambiguous')
     return candidates.some((one) => one.path === truth) ? state : 'ambiguous, without it'
   return state === 'refuted' ? 'unseen' : state

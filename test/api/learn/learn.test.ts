@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Answer } from '#src/api/learn/answers.ts'
-import { withDecisions } from '#src/api/learn/decide.ts'
+import { withNextSteps } from '#src/api/learn/decide.ts'
 import { learn } from '#src/api/learn/learn.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
 import { caseCount } from '../../support/cases.ts'
@@ -190,10 +190,10 @@ test('a constant proves nothing, though it is equal to what is known', () => {
   }))
 
   expect(find(answers, 'evaluation.year', defaultWire, vehicles)).toMatchObject({
-    state: 'suggested',
+    state: 'unproved',
   })
   expect(find(answers, 'evaluation.make', defaultWire, vehicles)).toMatchObject({
-    state: 'suggested',
+    state: 'doubtful',
   })
 })
 
@@ -306,7 +306,7 @@ test('an update time of the list that is another one than that of the evaluation
   const rounded = ({ EvalID, CreatedAt, UpdatedAt }: Item) => ({
     UpdatedAt: EvalID === idOf(0) ? CreatedAt : `${String(UpdatedAt).slice(0, 16)}:00Z`,
   })
-  expect(found(rounded)).toMatchObject({ state: 'suggested', mustChange: false })
+  expect(found(rounded)).toMatchObject({ state: 'doubtful', mustChange: false })
 })
 
 test('where two ids of an item differ, its update time is not compared with that of an evaluation', () => {
@@ -319,23 +319,23 @@ test('where two ids of an item differ, its update time is not compared with that
 
   expect(find([...read, list], 'evalList.id').state).toBe('ambiguous')
   expect(find([...read, list], 'evalList.updatedAt')).toMatchObject({
-    ...{ state: 'suggested', path: 'UpdatedAt' },
+    ...{ state: 'unproved', path: 'UpdatedAt' },
   })
 })
 
-test('paths of the right form are shown where no name is known, as long as they are few', () => {
-  const yearOf = (count: number) => {
+test('paths of the right form alone are shown where a person has to find one, as long as they are few', () => {
+  const yearOf = (count: number, more: Item = {}) => {
     const fields = Array.from({ length: count }, (_, nth) => `vintage${nth}`)
     const answers = evaluations(8, (at) => ({
       ...Object.fromEntries(fields.map((name) => [name, 2015 + at])),
-      Marque: makes[at % 6],
+      ...{ Marque: makes[at % 6], ...more },
     }))
     const found = learn(answers, defaultWire)
     return ['year', 'model'].map((name) => {
-      const { state, path, candidates, mustChange } = found.find(({ setting }) =>
+      const { state, path, byFormAlone, mustChange } = found.find(({ setting }) =>
         setting.endsWith(`evaluation.${name}`),
       )!
-      return { state, path, paths: candidates.map((one) => one.path), mustChange }
+      return { state, path, paths: byFormAlone.map((one) => one.path), mustChange }
     })
   }
   const unseen = { state: 'unseen', path: null, mustChange: false }
@@ -349,25 +349,73 @@ test('paths of the right form are shown where no name is known, as long as they 
     { ...unseen, paths: [] },
     { ...unseen, paths: [] },
   ])
+  // The only path of a known name may be another year. Where the configured path may be it, no other is to be found.
+  expect(yearOf(1, { ModelYear: 2014 })[0]).toEqual({
+    ...{ state: 'suggested', path: 'ModelYear', paths: ['vintage0'], mustChange: true },
+  })
+  expect(yearOf(1, { Year: 2014 })[0]).toMatchObject({ state: 'unproved', paths: [] })
+  expect(yearOf(1, { Year: 'new' })[0]).toMatchObject({ state: 'doubtful', paths: ['vintage0'] })
 })
 
-test('what nothing proves is decided where the config file names one of the paths that may be it', () => {
-  const answers = evaluations(14, (at) => ({ Year: 2015 + (at % 7), Model: `M${at % 3}a` }))
-  const states = (inFile: readonly string[], wire = defaultWire) =>
-    Object.fromEntries(
-      withDecisions(learn(answers, wire), new Set(inFile)).map(({ setting, state }) => [
-        setting.split('.').at(-1),
-        state,
-      ]),
-    )
-  const wrong = wireSettings.parse({ appraisal: { evaluation: { year: 'vintage' } } })
+/** The state and the next step of each setting below `wire.appraisal`, with ! where it must be changed. */
+function stepsOf(answers: readonly Answer[], wire: unknown = {}, inFile: readonly string[] = []) {
+  const settings = new Set(inFile.map((name) => `appraisal.${name}`))
+  const found = withNextSteps(learn(answers, wireSettings.parse({ appraisal: wire })), settings)
+  return Object.fromEntries(
+    found.map(({ setting, state, nextStep, mustChange }) => [
+      setting.replace(/^appraisal\.(evaluation\.)?/, ''),
+      `${state}: ${nextStep}${mustChange ? '!' : ''}`,
+    ]),
+  )
+}
 
-  expect(states([])).toMatchObject({ year: 'suggested', model: 'suggested' })
-  expect(states(['appraisal.evaluation.year'])).toMatchObject({
-    ...{ year: 'decided', model: 'suggested' },
+test('the state says whether the configured path may be the one, or another', () => {
+  const answers = evaluations(8, (at) => ({
+    ...{ Year: 2015 + at, ModelName: `R${at} car`, Notes: { text: 'x' }, Marque: makes[at % 6] },
+    ...{ Mileage: 40_000 + at, Kms: 50_000 + at, x: `T${at} trim` },
+  }))
+  const wire = { evaluation: { odometer: 'Kms', make: 'Marque' } }
+
+  expect(stepsOf(answers)).toMatchObject({
+    ...{ year: 'unproved: keep', model: 'suggested: try it!', make: 'elsewhere: --write!' },
+    ...{ odometer: 'ambiguous: choose!', notes: 'doubtful: compare', variant: 'unseen: choose' },
+    'evalList.items': 'unseen: ',
+  })
+  expect(stepsOf(answers, wire)).toMatchObject({
+    ...{ odometer: 'ambiguous: compare', make: 'confirmed: ' },
+  })
+})
+
+test('what nothing proves is decided where the config file names one of the paths that may be it, or none', () => {
+  const answers = evaluations(14, (at) => ({ Year: 2015 + (at % 7), Model: `R${at % 3} car` }))
+  const year = ['evaluation.year']
+  const withYear = (path: string) => stepsOf(answers, { evaluation: { year: path } }, year)['year']
+
+  expect(stepsOf(answers)).toMatchObject({ year: 'unproved: keep', model: 'unproved: keep' })
+  expect(stepsOf(answers, {}, year)).toMatchObject({
+    ...{ year: 'decided: ', model: 'unproved: keep' },
   })
   // Nothing is at the path that the file names.
-  expect(states(['appraisal.evaluation.year'], wrong)).toMatchObject({ year: 'suggested' })
+  expect(withYear('vintage')).toBe('suggested: try it!')
+  expect(withYear('none')).toBe('decided: ')
+})
+
+test('of two lists with the same evaluations a person decides, and then their ids', () => {
+  const rows = [0, 1, 2].map((at) => ({ ref: idOf(at), previous: idOf(at) + 1 }))
+  const recent = rows.map((row) => ({ ...row, key: row.ref }))
+  const body = { rows, recent, users: [{ ref: 5 }, { ref: 6 }] }
+  const list: Answer = { operation: 'getevallist', request: { startdate: 0 }, body }
+  const answers = [...evaluations(3, () => ({})), list]
+  const inFile = ['evalList.items', 'evalList.id']
+  const decide = (evalList: Item) => {
+    const steps = stepsOf(answers, { evalList }, inFile)
+    return inFile.map((name) => steps[name])
+  }
+
+  expect(decide({})).toEqual(['ambiguous: choose!', 'ambiguous: '])
+  expect(decide({ items: 'users' })).toEqual(['ambiguous: choose!', 'ambiguous: '])
+  expect(decide({ items: 'rows' })).toEqual(['decided: ', 'ambiguous: choose!'])
+  expect(decide({ items: 'recent', id: 'key' })).toEqual(['decided: ', 'decided: '])
 })
 
 test.each([
@@ -519,7 +567,7 @@ test('a field that contradicts what was sent is not suggested, and a copy of the
 
   expect(find([...miles, ...sent], 'evaluation.odometer')).toEqual({
     ...{
-      state: 'suggested',
+      state: 'doubtful',
       path: null,
       evidence: 'has values of another form, or of something else',
     },
@@ -600,7 +648,7 @@ test('one answered id is not enough, nor one check for each vehicle, nor the num
 
   expect(find([...evaluations(1, () => ({})), list], 'evalList.id').state).toBe('unseen')
   expect(find([...evaluations(2, () => ({})), list], 'evalList.id').state).toBe('elsewhere')
-  expect(find(single, 'pastCheck.id').state).toBe('suggested')
+  expect(find(single, 'pastCheck.id').state).toBe('unproved')
   expect(find(single, 'watch.checkStatus').state).toBe('suggested')
   expect(find(certificates, 'pastCheck.id').state).not.toBe('elsewhere')
 })

@@ -37,7 +37,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'few records prove': inDecide('? 8 : fewest', '? 1 : 1'),
   'what is null is absent': inDecide('all.empty === 0 && all.hidden === 0 &&', ''),
   'one equal time refutes': inLists('listed.every(', 'listed.some('),
-  'a path of another setting has the form': inLearn('!proved.has(path)', 'path.length > 0'),
+  'a path of another setting has the form': inLearn('!known.has(path)', 'path.length > 0'),
+  'another path is that of the config': inDecide('&& isRead(question, only)', ''),
+  'ids of another list are shown': inLists('.filter(([first]) => first!.list === itemsOf)', ''),
   'any path is decided': inDecide(
     'candidates.some(({ path }) => [configured].flat().includes(path))',
     '[configured, candidates].length > 0',

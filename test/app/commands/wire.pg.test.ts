@@ -76,26 +76,21 @@ test('names are learnt from the answers in the warehouse, and no text of a custo
   expect(customers.filter((text) => output.includes(text!))).toEqual([])
 })
 
+const base = 'https://appraisal.example.com/v1'
+const smallConfig = {
+  appraisal: { baseUrl: base },
+  keys: { au: { value: 'the-key', kind: 'partner', region: 'AU', user: null } },
+  rooftops: [
+    {
+      ...{ uid: 'north', name: 'North', dealerId: 101, key: 'au' },
+      ...{ timezone: 'Australia/Sydney', currency: 'AUD' },
+    },
+  ],
+}
+
 test('names are learnt from recorded files; other addresses, cookies and keys are ignored', async () => {
   await using folder = await temporaryFolder()
-  const base = 'https://appraisal.example.com/v1'
-  await writeFile(
-    join(folder.path, 'forecourt.yaml'),
-    stringify({
-      appraisal: { baseUrl: base },
-      keys: { au: { value: 'the-key', kind: 'partner', region: 'AU', user: null } },
-      rooftops: [
-        {
-          uid: 'north',
-          name: 'North',
-          dealerId: 101,
-          key: 'au',
-          timezone: 'Australia/Sydney',
-          currency: 'AUD',
-        },
-      ],
-    }),
-  )
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(smallConfig))
   const makes = ['Toyota', 'Mazda', 'Ford', 'Kia', 'BMW', 'Audi', 'Fiat', 'Seat']
   const entries = makes.map((make, at) => {
     const json = (text: unknown) => JSON.stringify(text)
@@ -167,6 +162,47 @@ test('names are learnt from recorded files; other addresses, cookies and keys ar
   expect([learnt, broken].flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n')).not.toMatch(
     /whartonlake|the-key/i,
   )
+})
+
+test('each setting has one word for what is known and one for what is to be done, until all is decided', async () => {
+  await using folder = await temporaryFolder()
+  const answers = Array.from({ length: 8 }, (_, at) => ({
+    ...{ EvalID: 5001 + at, Year: 2015 + at, ModelName: `R${at} car`, x: `T${at} trim` },
+    ...{ Mileage: 40_000 + at, Kms: 50_000 + at },
+  }))
+  await writeFile(join(folder.path, 'geteval-1.json'), JSON.stringify(answers))
+  const learnWith = async (evaluation: object, ...options: string[]) => {
+    const config = { ...smallConfig, wire: { appraisal: { evaluation } } }
+    await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
+    const file = join(folder.path, 'geteval-1.json')
+    return await runInProcess(['wire', 'learn', file, ...options], { cwd: folder.path })
+  }
+
+  const open = await learnWith({ odometer: 'Kms' })
+  const decided = await learnWith({ odometer: 'Kms', model: 'ModelName' }, '--json')
+
+  expect(open.code).toBe(1)
+  for (const row of [
+    /\.year +unproved +keep +Year +Year /,
+    /\.model +suggested +try it +Model +ModelName; by form alone: x /,
+    /\.odometer +decided +Kms +Mileage \(number of 5 digits\), Kms \(number of 5 digits\) /,
+    /\.variant +unseen +choose +Variant +by form alone: x \(2 words\) /,
+  ])
+    expect(open.stdout).toMatch(row)
+  expect(open.stdout).toContain(
+    '\n1 setting must be changed, or decided: wire.appraisal.evaluation.model.',
+  )
+  expect(decided.code).toBe(0)
+  expect(
+    (JSON.parse(decided.stdout) as Shown).settings.filter(({ setting }) =>
+      /evaluation\.(year|model|odometer|variant)$/.test(setting),
+    ),
+  ).toMatchObject([
+    { state: 'decided', nextStep: '' },
+    { state: 'unseen', nextStep: 'choose', byFormAlone: [{ path: 'x' }] },
+    { state: 'unproved', nextStep: 'keep' },
+    { state: 'decided', nextStep: '' },
+  ])
 })
 
 test('the names of a service are asked for in at most 30 calls, which neither write nor bill', async () => {

@@ -8,7 +8,13 @@ import { leaksIn } from './leaks.ts'
 
 interface Names {
   answers: number
-  findings: { setting: string; state: string; path: string | null; mustChange: boolean }[]
+  findings: {
+    setting: string
+    state: string
+    nextStep: string
+    path: string | null
+    mustChange: boolean
+  }[]
   others: { group: string }[]
 }
 
@@ -57,8 +63,13 @@ test('a service with the names of the config: nothing to change, and the morning
   expect(findings.find(({ setting }) => setting.endsWith('evaluation.make'))!.state).toBe(
     'confirmed',
   )
+  // A name alone supports the configured path: no other one is to be tried.
+  expect(findings.map(({ state }) => state)).not.toContain('suggested')
+  const unproved = findings.filter(({ state }) => state === 'unproved')
+  expect(new Set(unproved.map(({ nextStep }) => nextStep))).toEqual(new Set(['keep']))
   expect(others.map(({ group }) => group)).toContain('vehicleData.priceBatch')
   expect(text).toContain('Nothing has to be changed.')
+  expect(text).toContain('unproved</span> <small>keep</small>')
   expect(await nameProblems(usual)).toEqual([])
 })
 

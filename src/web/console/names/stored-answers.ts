@@ -8,7 +8,7 @@ import { getEvaluation, listUsers } from '../../../api/contract/appraisal/evalua
 import { findOperation } from '../../../api/contract/operations.ts'
 import { decodeGcc } from '../../../api/contract/vehicle-data/decode.ts'
 import type { Answer } from '../../../api/learn/answers.ts'
-import { withDecisions } from '../../../api/learn/decide.ts'
+import { withNextSteps } from '../../../api/learn/decide.ts'
 import { type KnownVehicle, learn } from '../../../api/learn/learn.ts'
 import type { Config } from '../../../app/config/read.ts'
 import { jsonValue } from '../../../values/json-value.ts'
@@ -48,7 +48,7 @@ const maxRooftops = 4
 /** What the newest answers in the warehouse say about the names of the config. */
 export async function newestFindings(db: Db, { rooftops, wire, wireInFile }: Config) {
   const { answers, vehicles } = await storedAnswers(db, rooftops.slice(0, maxRooftops), few)
-  const findings = withDecisions(learn(answers, wire, vehicles), wireInFile)
+  const findings = withNextSteps(learn(answers, wire, vehicles), wireInFile)
   return { answers: answers.length, findings }
 }
 

@@ -10,7 +10,7 @@ import { numbers, table } from '../parts/table.ts'
 
 const tones: Readonly<Record<Finding['state'], Tone>> = {
   ...{ elsewhere: 'bad', refuted: 'bad', absent: 'warn', ambiguous: 'quiet', suggested: 'quiet' },
-  ...{ decided: 'quiet', confirmed: 'ok', unseen: 'quiet' },
+  ...{ doubtful: 'quiet', unproved: 'quiet', decided: 'quiet', confirmed: 'ok', unseen: 'quiet' },
 }
 const order = Object.keys(tones)
 
@@ -46,15 +46,19 @@ puts what is proved into the config file. Restart the worker, the scheduler and 
 ${table({
   caption: `Settings of wire, compared with ${plural(answers, 'stored answer')}`,
   columns: ['Setting', 'State', 'Path', 'Evidence'],
-  rows: findings.map(({ setting, state, configured, path, candidates, evidence, mustChange }) => [
-    html`<code>${setting}</code>`,
-    html`${badge(state, tones[state])}${mustChange && html` <small>change it</small>`}`,
-    html`<code>${pathText(configured)}</code>${(path === null ? candidates : [{ path, form: '' }])
-      .filter((one) => one.path !== configured)
+  rows: findings.map((found) => [
+    html`<code>${found.setting}</code>`,
+    html`${badge(found.state, tones[found.state])}${found.nextStep && html` <small>${found.nextStep}</small>`}`,
+    html`<code>${pathText(found.configured)}</code>${[
+      ...(found.path === null ? found.candidates : [{ path: found.path, form: '' }]),
+      ...found.byFormAlone.map(({ path, form }) => ({ path, form: `${form}, by form alone` })),
+    ]
+      .filter(({ path }) => path !== found.configured)
       .map(
-        (one) => html`<div>→ <code>${pathText(one.path)}</code> <small>${one.form}</small></div>`,
+        ({ path, form }) =>
+          html`<div>→ <code>${pathText(path)}</code> <small>${form}</small></div>`,
       )}`,
-    evidence,
+    found.evidence,
   ]),
   empty: 'There are no settings.',
 })}
