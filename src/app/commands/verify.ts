@@ -29,7 +29,6 @@ import type { RunCommand } from './command.ts'
 import { wholeNumberOption } from './option-values.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
-import { wrap } from './wrap.ts'
 
 export const verify: RunCommand = async (session, options) => {
   const scope = readScope(options)
@@ -301,50 +300,41 @@ function readSample(options: Parameters<RunCommand>[1]): RowSample | null {
   return { size, seed: seed === undefined ? randomBytes(4).toString('hex') : String(seed) }
 }
 
-/** Differing rows, and evaluations of several rooftops, that are printed; --json has more. */
+/** Evaluations of several rooftops that are printed; --json has more. */
 const maxPrinted = 50
-/** Of more rows the columns are counted too. */
+/** Rows that are printed; of more the columns are counted too. */
 const fewRows = 5
+/** Differences of a row that are printed. */
+const fewColumns = 3
 
 function rowLines(
-  { records, sample, differing, streams, unfit, rows }: RowsVerification,
+  { records, sample, differing, streams, unfit, columns, rows }: RowsVerification,
   label: (uid: string) => string,
 ): string[] {
   const which = sample === null ? '' : `, taken at random with --seed ${sample.seed}`
-  const printed = rows.slice(0, maxPrinted)
-  const left = differing - printed.length
+  const left = differing - fewRows
+  const listed = differing > rows.length ? `the first ${rows.length}` : 'them'
+  const counts = columns.map(({ table: name, column, kind, records: count, compared }) => [
+    kind === 'changed' ? `${name}.${column}` : `${name}: ${rowFaults[kind]}`,
+    ...[count, compared],
+  ])
   const toQuarantine =
     unfit === 0
       ? ''
       : ', and those that no longer fit into quarantine ("forecourt quarantine list")'
   return [
     `Rows derived again from the stored payloads of ${records} records${which}: ${differing} differ.`,
-    ...columnCounts(rows, differing).flatMap((text) => wrap(text, { indent: 2, hang: 4 })),
-    ...printed.map((row) => `  ${label(row.rooftop)} ${row.stream}: ${rowText(row)}`),
-    ...(left > 0 ? [`  and ${left} more${left > rows.length ? '' : ' (--json lists them)'}`] : []),
+    ...(left > 0 ? [...table(['column', 'records', 'of'], counts), 'The first rows:'] : []),
+    ...rows
+      .slice(0, fewRows)
+      .map((row) => `  ${label(row.rooftop)} ${row.stream}: ${rowText(row)}`),
+    ...(left > 0 ? [`  and ${left} more (--json lists ${listed})`] : []),
     ...(differing > 0
       ? [
           `Run "forecourt replay ${streams.join(' ')}" to set them right${toQuarantine}, ${thenVerify}.`,
         ]
       : []),
   ]
-}
-
-/** How many rows differ in each column of a table, a line each table, where there are too many rows to read. */
-function columnCounts(rows: readonly DifferingRow[], differing: number): string[] {
-  if (rows.length <= fewRows) return []
-  const count = (names: readonly string[]) =>
-    [...Map.groupBy(names, (name) => name)]
-      .map(([name, all]) => [name, all.length] as const)
-      .toSorted((a, b) => b[1] - a[1])
-      .map(([name, times]) => `${name} (${times})`)
-  const first = differing > rows.length ? ` (of the first ${rows.length} rows)` : ''
-  return [...Map.groupBy(rows, ({ table: name }) => name)].map(([name, all]) => {
-    const names = all.flatMap(({ kind, columns }) =>
-      kind === 'changed' ? columns.map(({ column }) => column) : [`row ${rowFaults[kind]}`],
-    )
-    return `${name}${first}: ${count(names).join(', ')}`
-  })
 }
 
 const rowFaults = {
@@ -356,10 +346,17 @@ const rowFaults = {
 function rowText({ table, key, kind, columns }: DifferingRow): string {
   const keyColumns = Object.entries(key).filter(([name]) => name !== 'rooftop_id')
   const row = `${table} ${keyColumns.map(([name, value]) => `${name} ${valueText(value)}`).join(', ')}`
-  const facts = columns.map(({ column, stored, derived }) =>
-    kind === 'unfit' ? `${column} ${stored}` : `${column} is ${stored}, not ${derived}`,
-  )
-  return [kind === 'changed' ? row : `${row} ${rowFaults[kind]}`, ...facts].join('; ')
+  const facts = columns
+    .slice(0, fewColumns)
+    .map(({ column, stored, derived }) =>
+      kind === 'unfit' ? `${column} ${stored}` : `${column} is ${stored}, not ${derived}`,
+    )
+  const left = columns.length - facts.length
+  return [
+    kind === 'changed' ? row : `${row} ${rowFaults[kind]}`,
+    ...facts,
+    ...(left > 0 ? [`and ${left} more`] : []),
+  ].join('; ')
 }
 
 function valueText(value: unknown): string {

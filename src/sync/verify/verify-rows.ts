@@ -47,8 +47,18 @@ export interface RowsVerification {
   readonly streams: readonly string[]
   /** How many of them are payloads that no longer fit. */
   readonly unfit: number
-  /** The first 1,000 of them. */
+  /** The columns that differ, the most frequent first. */
+  readonly columns: readonly DifferingColumn[]
+  /** The first 1,000 that differ. */
   readonly rows: readonly DifferingRow[]
+}
+
+/** A column that differs in some records of a stream. `column` null: whole rows. */
+interface DifferingColumn extends Pick<DifferingRow, 'stream' | 'table' | 'kind'> {
+  readonly column: string | null
+  readonly records: number
+  /** Records of the stream. */
+  readonly compared: number
 }
 
 const maxNamed = 1000
@@ -78,22 +88,51 @@ export async function verifyRows(
   const sampled = sample === null ? null : await sampleKeys(db, derivable, rooftops, sample)
   const rows: DifferingRow[] = []
   const ofGroups = new Set<string>()
-  const found = new Set<string>()
+  const columns: DifferingColumn[] = []
   let [records, differing, unfit] = [0, 0, 0]
-  for (const stream of derivable)
+  for (const stream of derivable) {
+    const before = records
+    const counts = new Map<string, number>()
     for (const rooftop of rooftops)
       for await (const keys of keySlices(db, stream, rooftop, sampled)) {
         signal.throwIfAborted()
         const compared = await compareKeys(warehouse, stream, rooftop, keys)
         await onSlice({ stream: stream.name, rooftop, keys, found: compared })
-        const fresh = compared.map(({ row }) => row).filter((row) => isFirst(row, ofGroups))
+        const fresh = compared.filter(({ row }) => isFirst(row, ofGroups))
         records += keys.length
         differing += fresh.length
-        unfit += fresh.filter(({ kind }) => kind === 'unfit').length
-        if (fresh.length > 0) found.add(stream.name)
-        rows.push(...fresh.slice(0, maxNamed - rows.length))
+        unfit += fresh.filter(({ row }) => row.kind === 'unfit').length
+        rows.push(...fresh.slice(0, maxNamed - rows.length).map(({ row }) => row))
+        countColumns(fresh, counts)
       }
-  return { records, sample, differing, streams: [...found], unfit, rows }
+    for (const [name, count] of counts) {
+      const [table, kind, column = null] = name.split(' ') as [
+        string,
+        DifferingRow['kind'],
+        string?,
+      ]
+      const of = { stream: stream.name, table, kind, column }
+      columns.push({ ...of, records: count, compared: records - before })
+    }
+  }
+  return {
+    ...{ records, sample, differing, unfit, rows },
+    streams: [...new Set(columns.map(({ stream }) => stream))],
+    columns: columns.toSorted((a, b) => b.records - a.records),
+  }
+}
+
+/** Adds the records of a slice to the counts, by table, kind and column. */
+function countColumns(found: readonly FoundRow[], counts: Map<string, number>): void {
+  const names = found.flatMap(({ record, row: { table, kind, columns } }) =>
+    kind === 'changed'
+      ? columns.map(({ column }) => ({ record, name: `${table} ${kind} ${column}` }))
+      : [{ record, name: `${table} ${kind}` }],
+  )
+  for (const [name, same] of Map.groupBy(names, (one) => one.name)) {
+    const { size } = new Set(same.map(({ record }) => record))
+    counts.set(name, (counts.get(name) ?? 0) + size)
+  }
 }
 
 /** Records whose rows were compared, and the rows that differ. */

@@ -557,24 +557,42 @@ test('verify --rows with a read-only login names what differs without personal d
   expect(repaired.stdout).toContain(': 0 differ.')
 })
 
-test('verify --rows counts the columns where many rows differ', async () => {
+test('verify --rows counts by column the records that differ, where they are many, and prints a few', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   await warehouse.night()
   const { pool } = warehouse.database
-  await pool.query('update core.evaluation set final_price = 1, make = null')
+  await pool.query(`update core.evaluation set make = null, colour = 'x', model = 'x', variant = 'x';
+    update core.evaluation set final_price = 1 where eval_id < 1003; delete from core.photo where eval_id = 1004`)
 
   const { code, stdout } = await warehouse.run(['verify', '--rows'])
+  const { document } = await warehouse.json(['verify', '--rows'])
 
-  const { rows } = await pool.query('select count(*)::int as n from core.evaluation')
-  const [{ n }] = rows as [{ n: number }]
   expect(code).toBe(1)
-  expect(n).toBeGreaterThan(5)
-  expect(stdout).toMatch(
-    new RegExp(
-      `: ${n} differ\\.\\n {2}core\\.evaluation: (final_price|make) \\(${n}\\), (final_price|make) \\(${n}\\)`,
-    ),
+  const [, text] = stdout.split(': 8 differ.\n') as [string, string]
+  const lines = text.split('\n').map((line) => line.trim().split(/ {2,}/))
+  const column = (name: string, records: string) => [`core.evaluation.${name}`, records, '6']
+  expect(lines[0]).toEqual(['column', 'records', 'of'])
+  expect(lines.slice(1, 5).sort()).toEqual(
+    ['colour', 'make', 'model', 'variant'].map((name) => column(name, '6')),
   )
+  expect(lines.slice(5, 8)).toEqual([
+    column('final_price', '2'),
+    ['core.photo: is missing', '1', '6'],
+    ['The first rows:'],
+  ])
+  expect(lines[8]).toEqual([
+    expect.stringMatching(/ evaluations: core\.evaluation eval_id 1001; .*; and 2 more$/),
+  ])
+  expect(lines.slice(13, 15)).toEqual([
+    ['and 3 more (--json lists them)'],
+    ['Run "forecourt replay evaluations" to set them right.'],
+  ])
+  expect(document['rows']!['rows']).toHaveLength(8)
+  expect(document['rows']!['columns']).toContainEqual({
+    ...{ stream: 'evaluations', table: 'core.evaluation', kind: 'changed' },
+    ...{ column: 'final_price', records: 2, compared: 6 },
+  })
 })
 
 test('verify --deep finds an evaluation that the source has and the warehouse lacks', async () => {
