@@ -163,7 +163,10 @@ function causeTable({ chosen, causes, names, zone, days, mayRetry }: CauseTable)
       html`<code>${cause.path}</code> ${cause.message}`,
       html`${countLink(cause.records, path, { tab, stream, rooftop, cause: cause.cause })}<small>newest: ${link(cause.newest, `${path}/${cause.newest}`)}</small>`,
       cause.streams.join(', '),
-      firstText(cause.rooftops.map((uid) => names.get(uid) ?? uid), maxNamed),
+      firstText(
+        cause.rooftops.map((uid) => names.get(uid) ?? uid),
+        maxNamed,
+      ),
       instant(cause.firstSeenAt, zone),
       instant(cause.lastSeenAt, zone),
       mayRetry && cause.retriable > 0
