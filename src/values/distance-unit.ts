@@ -1,15 +1,16 @@
 export type DistanceUnit = 'km' | 'mi'
 
 const unitOf = new Map<string, DistanceUnit>([
-  ...['km', 'kms', 'k.m', 'kilometers', 'kilometres', 'klms', 'klm', 'كم', 'كيلومتر', 'كلم'].map(
-    (word) => [word, 'km'] as const,
-  ),
-  ...['mi', 'mile', 'miles', 'mls', 'ميل'].map((word) => [word, 'mi'] as const),
+  ...[
+    ...['km', 'kms', 'k.m', 'kilometer', 'kilometers', 'kilometre', 'kilometres', 'klms', 'klm'],
+    ...['kmt', 'كم', 'كيلومتر', 'كلم'],
+  ].map((word) => [word, 'km'] as const),
+  ...['mi', 'mile', 'miles', 'mls', 'smi', 'ميل'].map((word) => [word, 'mi'] as const),
 ])
 
 /** The unit that a word or cell names; null for none. */
 export function findDistanceUnit(text: string): DistanceUnit | null {
-  return unitOf.get(text.toLowerCase()) ?? null
+  return unitOf.get(text.toLowerCase().replace(/\.$/, '')) ?? null
 }
 
 /** A distance without the unit behind its number: `48,000 km`. Other values are returned as they are, without a unit. */

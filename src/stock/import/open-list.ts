@@ -82,13 +82,17 @@ async function readSource(
   }
 }
 
+/** A summary above a list has makes and numbers too. */
+const vinOrYear = /^(?:[A-HJ-NPR-Z\d]{17}|(?:19|20)\d\d)$/i
+
 /** Throws CsvFileError if vehicles are above the header, as where a list was sorted with it: they would be lost. */
 function assertNoneAbove({ header, preamble, dialect, width }: CsvFile): void {
   if (header === null) return
   const rows = preamble.map((raw) => readCells(raw, dialect).cells.map(plainText))
   const vehicles = rows.filter((cells) => {
     const filled = cells.filter((cell) => cell !== '')
-    return filled.length * 4 >= width * 3 && filled.length > 2 && namesVehicle(cells)
+    const isFull = filled.length * 4 >= width * 3 && filled.length > 2
+    return isFull && filled.some((cell) => vinOrYear.test(cell)) && namesVehicle(cells)
   })
   if (vehicles.length === 0) return
   const rowsAbove = plural(vehicles.length, 'row')

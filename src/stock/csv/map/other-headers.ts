@@ -2,7 +2,7 @@ import { type CsvFile, type CsvProblem, type CsvRecord, withBatches } from '../r
 import { hasKnownNames } from '../read/layout.ts'
 import { findMeanings, isKnownHeader } from './aliases.ts'
 import { headerKey } from './header-name.ts'
-import { isStockField } from './stock-fields.ts'
+import type { Field } from './stock-fields.ts'
 
 /**
  * The same file with further headers marked as such, and with the rows below one of other columns marked: their cells are in other places
@@ -51,7 +51,12 @@ function mayBeNames(cells: readonly string[]): boolean {
 /** A name that means a field with less confidence than this may mean another one. */
 const certainName = 0.8
 
-/** Whether a name means another field than the name of the list over the same column. */
+/** Without one of these in its place, a row is not read. */
+const vital: readonly Field[] = [
+  ...(['stock_number', 'vin', 'model_year', 'odometer', 'price_asking', 'cost'] as const),
+]
+
+/** Whether a name means another field than the name of the list over the same column, where the list has a vital one. */
 function hasOtherColumns(cells: readonly string[], names: readonly string[]): boolean {
   return names.some((name, index) => {
     const cell = cells[index] ?? ''
@@ -60,8 +65,6 @@ function hasOtherColumns(cells: readonly string[], names: readonly string[]): bo
     const both = [one[0], other[0]].filter((meaning) => meaning !== undefined)
     const isCertain = both.every(({ confidence }) => confidence >= certainName)
     const isSame = one.some(({ field }) => other.some((meaning) => meaning.field === field))
-    return (
-      both.length === 2 && isCertain && !isSame && both.some(({ field }) => isStockField(field))
-    )
+    return both.length === 2 && isCertain && !isSame && vital.includes(both[0]!.field)
   })
 }

@@ -9,6 +9,9 @@ export function withSoldBlocks<File extends CsvFile>(csv: File): File {
   return csv.width < 3 ? csv : withBatches(csv, marked(csv))
 }
 
+/** Beside a sheet of vehicles in transit, these are those that have come. */
+const arrived = /delivered|livrée?s?|ausgeliefert|entregad/i
+
 async function* marked({
   batches,
   preamble,
@@ -16,7 +19,8 @@ async function* marked({
 }: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
   let title = preamble.map((line) => blockTitle([line])).findLast((text) => text !== null) ?? null
   const sheet = origin?.sheet ?? ''
-  if (title === null || !isSoldTitle(title)) title = isSoldTitle(sheet) ? sheet : null
+  if (title === null || !isSoldTitle(title))
+    title = isSoldTitle(sheet) && !arrived.test(sheet) ? sheet : null
   for await (const batch of batches)
     yield batch.map((record) => {
       const rowTitle = blockTitle(record.cells)

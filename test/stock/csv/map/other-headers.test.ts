@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { proposeMapping } from '#src/stock/csv/map/mapping.ts'
 import { withOtherHeaders } from '#src/stock/csv/map/other-headers.ts'
+import { withSoldBlocks } from '#src/stock/csv/map/sold-blocks.ts'
 import { startStyles } from '#src/stock/csv/map/typing/column-styles.ts'
 import { rowTyper } from '#src/stock/csv/map/typing/row.ts'
 import { readBook } from '../../workbook/read-book.ts'
@@ -57,8 +58,32 @@ test.each([
   ['names of other cases', names.map((name) => ` ${name.toUpperCase()}`)],
   ['fewer names', ['Stock No', 'Make', 'Model', '', '', 'Price']],
   ['a name that is not known', ['Stock No', 'Make', 'Model', 'Year', 'Clock', 'Price']],
+  ['another name over the model', ['Stock No', 'Make', 'Colour', 'Year', 'Odometer', 'Price']],
 ])('rows below a header with %s are vehicles', async (_, header) => {
   const typed = await below(header, [car(7), car(8)])
 
   expect(typed.map(({ status }) => status)).toEqual(['skipped', 'accepted', 'accepted'])
+})
+
+test('a car below a header with other columns is sold where a title says so', async () => {
+  const header = ['Stock No', 'Make', 'Model', 'Year', 'Price', 'Date Sold']
+  const { file, records } = await readBook(
+    Buffer.from(
+      [names, ...cars, title('SOLD'), header, car(7)].map((cells) => cells.join(',')).join('\r\n'),
+    ),
+  )
+  const batches = (async function* () {
+    yield records
+  })()
+  const mapping = proposeMapping(names, cars)
+  const type = rowTyper(mapping, startStyles(mapping, sydney).styles())
+  const typed = []
+  for await (const batch of withOtherHeaders(withSoldBlocks({ ...file, batches })).batches)
+    typed.push(...batch.map(type))
+
+  expect(typed.at(-1)).toMatchObject({
+    status: 'skipped',
+    hasLeft: true,
+    key: { stockNo: 'U1008' },
+  })
 })

@@ -170,12 +170,18 @@ function leftOut(wanted: string): Typed<string> {
 function withinRange(day: string | null, today: string): Typed<string> {
   if (day === null) return leftOut('a day of the calendar')
   if (day <= `${Number(today.slice(0, 4)) + 1}${today.slice(4)}` && day >= '1950-01-01')
-    return day <= today ? typed(day) : typed(day, inFuture)
+    return mayBeExchanged(day, today) ? typed(day, inFuture) : typed(day)
   return noValue({
     code: 'constraint-error',
     severity: 'warning',
     hint: 'the date is out of range (before 1950, or more than a year from now) and was left out',
   })
+}
+
+/** Whether a day is still to come, and is past with day and month exchanged. Vehicles on order have days to come. */
+function mayBeExchanged(day: string, today: string): boolean {
+  const [year, month, date] = day.split('-')
+  return day > today && date! <= '12' && `${year}-${date}-${month}` <= today
 }
 
 const inFuture: Finding = {

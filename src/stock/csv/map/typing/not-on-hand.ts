@@ -70,7 +70,9 @@ class ListRows {
 
   test(record: TypableRecord): NotOnHand | null {
     const layout = this.#layout
-    const first = blankOrHeader(record, layout) ?? misplaced(record)
+    // A block of sold vehicles may have a column such as Date Sold.
+    const isSold = record.soldTitle !== undefined && !this.#absent.includes('sold')
+    const first = blankOrHeader(record, layout) ?? (isSold ? null : misplaced(record))
     if (first !== null) return first
     const stockNumber = plainText(textAt(record.cells, layout.stock_number))
     const not = this.#isVehicle(record, stockNumber)
@@ -269,8 +271,8 @@ function hasNoContent(
   return !isNamed || filled < Math.min(2, content.length)
 }
 
-/** In a price it is a kind of price: to the trade, or with delivery. */
-const priceWords = /^(?:wholesale|delivered)\b/i
+/** In a price it is a kind of price: to the trade, or with delivery. `Delivered` alone says that the vehicle is gone. */
+const priceWords = /^wholesale\b|^delivered\b\D{0,20}\d[\d,.' ]{3}/i
 
 /** The column of a list that says whether a vehicle is sold, and how it says so. */
 export const soldBy = {

@@ -58,7 +58,7 @@ export function mayHaveLeft(text: string, header: string): boolean {
 
 /** Whether a cell of a column called Available or In stock says that the vehicle is not. In a status, N may mean New. */
 export function isUnavailable(text: string, header: string): boolean {
-  const isNo = no.test(text) && !/status/i.test(header)
+  const isNo = no.test(text) && !(/^n$/i.test(text) && /status/i.test(header))
   return isNo || maybeGone.test(text) || isSoldText(text)
 }
 
@@ -72,7 +72,8 @@ const soldTitle = new RegExp(
 const salesTitle =
   /^\P{L}*(?:sales|verkäufe|ventes|ventas) (?:in|this|last|during|since|im|seit|diesen|en|ce|cette|este|esta|depuis|desde) /iu
 
-const month = / (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z.]{0,7}$/i
+const month =
+  / (?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?$/i
 
 /** Whether a row is the title of a block of sold vehicles: `SOLD`, `Sold Oct`, `Verkaufte Fahrzeuge`, `Sold in October`, `Sales this month`. */
 export function isSoldTitle(text: string): boolean {

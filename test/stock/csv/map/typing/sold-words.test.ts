@@ -42,12 +42,13 @@ test('a mark beside a stock number says that the car is sold', () => {
   ])
 })
 
-test('a price that reads SOLD marks a sold car, one that reads Wholesale or Delivered does not', () => {
-  const cells = ['SOLD', 'Sold 24,990', 'Wholesale', 'Delivered', '15000', '16000', '17000']
+test('a price that reads SOLD or Delivered marks a sold car, one that reads Wholesale or Delivered 24,990 does not', () => {
+  const sold = ['SOLD', 'Sold 24,990', 'Delivered', 'Delivered 12/11']
+  const cells = [...sold, 'Wholesale', 'Delivered 24,990', '15000', '16000', '17000']
 
   const { rows } = typeColumn('Price', cells)
 
   expect(rows.map(({ hasLeft = false }) => hasLeft)).toEqual([
-    ...[true, true, false, false, false, false, false],
+    ...[true, true, true, true, false, false, false, false, false],
   ])
 })
