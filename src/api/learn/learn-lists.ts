@@ -110,7 +110,7 @@ export function learnList(
   const itemsOf: JsonPath = arrays.length === 1 ? arrays[0]!.path : evalList.items
   const all = collectFields(itemRecords(lists, itemsOf, proved[0]), [])
   const ids = proved
-    .filter(([first]) => first!.list === itemsOf)
+    .filter(([first]) => [itemsOf].flat().includes(first!.list))
     .map(([first]) => all.fields.find(({ path }) => path === first!.path))
     .filter((field) => field !== undefined)
   const confirmed = new Set(
@@ -127,7 +127,13 @@ export function learnList(
   }
   const ofId = { setting: listId.setting, configured: evalList.id, all }
   const items = provenAs(ofItems, arrays, evidence) ?? unproven(ofItems, lists)
-  const isList = items.candidates.some(({ path }) => [evalList.items].flat().includes(path))
+  const isEmptyList = ({ body }: Answer) => {
+    const found = valueAt(body, evalList.items)
+    return Array.isArray(found) && found.length === 0
+  }
+  const isList =
+    lists.some(isEmptyList) ||
+    items.candidates.some(({ path }) => [evalList.items].flat().includes(path))
   return [
     // The body itself is there, though it may be no list.
     { ...items, mustChange: items.mustChange || (items.candidates.length > 0 && !isList) },

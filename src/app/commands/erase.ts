@@ -26,7 +26,7 @@ export const erase: RunCommand = async (session, options) => {
   const mustAsk = !isDryRun && options['yes'] !== true
   if (mustAsk) requireTerminal(session)
   const { pool, db } = await session.warehouse('write')
-  const subject = await withKnownRooftop(db, given)
+  const subject = await withKnownRooftop(db, given, config)
   const reason = typeof options['reason'] === 'string' ? options['reason'] : null
   const requestedBy = requester()
   const allPeople = options['allPeople'] === true
@@ -76,11 +76,21 @@ function readSubject(options: Record<string, unknown>): Subject {
   return { kind, evalId: parseId(value, problem), rooftopUid: rooftop }
 }
 
-/** The same with the uid of the rooftop that is named: of the warehouse, since the customer may be of one that has left the config. */
-async function withKnownRooftop(db: Db, subject: Subject): Promise<Subject> {
+/** The same with the uid of the rooftop that is named, also of one that has left the config: the customer may be of it. */
+async function withKnownRooftop(
+  db: Db,
+  subject: Subject,
+  { rooftops }: Pick<Config, 'rooftops'>,
+): Promise<Subject> {
   if (subject.kind !== 'eval' || subject.rooftopUid === null) return subject
-  const known = await readKnownRooftops(db)
-  return { ...subject, rooftopUid: matchRooftop(subject.rooftopUid, known, 'in the warehouse').uid }
+  const text = subject.rooftopUid
+  // One that has left may have the name of one that took its place.
+  const exact = rooftops.filter(({ uid, name }) => uid === text || name === text)
+  if (exact.length === 1) return { ...subject, rooftopUid: exact[0]!.uid }
+  const configured = new Set(rooftops.map(({ uid }) => uid))
+  const retired = (await readKnownRooftops(db)).filter(({ uid }) => !configured.has(uid))
+  const found = matchRooftop(text, [...rooftops, ...retired], 'in the config or the warehouse')
+  return { ...subject, rooftopUid: found.uid }
 }
 
 function requireTerminal({ io, json }: Session): void {

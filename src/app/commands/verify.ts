@@ -314,8 +314,11 @@ function rowLines(
   const which = sample === null ? '' : `, taken at random with --seed ${sample.seed}`
   const left = differing - fewRows
   const listed = differing > rows.length ? `the first ${rows.length}` : 'them'
-  const counts = columns.map(({ table: name, column, kind, records: count, compared }) => [
-    kind === 'changed' ? `${name}.${column}` : `${name}: ${rowFaults[kind]}`,
+  const counts = columns.map(({ stream, table: name, column, kind, records: count, compared }) => [
+    // The payloads of all streams are in one table.
+    kind === 'changed'
+      ? `${name}.${column}`
+      : `${name}${kind === 'unfit' ? ` of ${stream}` : ''}: ${rowFaults[kind]}`,
     ...[count, compared],
   ])
   const toQuarantine =

@@ -265,6 +265,10 @@ test('the id of a list item is that of an evaluation in the window, not of an ea
     ).state,
   ).toBe('ambiguous')
   expect(find([...read, list({ rows: [] })], 'evalList.items').state).toBe('unseen')
+  const mustChange = (wire: typeof configured) =>
+    learn([list({ rows: [], users: [{ number: 5 }] })], wire, [])[0]!.mustChange
+  const rows = wireSettings.parse({ appraisal: { evalList: { items: 'rows' } } })
+  expect([mustChange(rows), mustChange(configured)]).toEqual([false, true])
 })
 
 test('a number that several items of a list share is not their id, nor the time of completion that of an update', () => {

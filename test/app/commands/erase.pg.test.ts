@@ -187,7 +187,7 @@ test('wrong usage is reported, and nothing is erased', async () => {
       "This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".",
       ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
       "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what the warehouse has of an evaluation.",
-      "--rooftop north is not in the warehouse; known are: Rooftop One (rooftop-1).",
+      "--rooftop north is not in the config or the warehouse; known are: Rooftop One (rooftop-1).",
       "--rooftop goes with --eval: --email erases at every rooftop.",
     ]
   `)

@@ -586,7 +586,7 @@ test('verify --rows counts by column the records that differ, where they are man
   ])
   expect(lines.slice(13, 15)).toEqual([
     ['and 3 more (--json lists them)'],
-    ['Run "forecourt replay evaluations" to set them right.'],
+    [expect.stringMatching(/^Run "forecourt replay evaluations" to set them right, then/)],
   ])
   expect(document['rows']!['rows']).toHaveLength(8)
   expect(document['rows']!['columns']).toContainEqual({

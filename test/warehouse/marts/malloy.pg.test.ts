@@ -74,7 +74,7 @@ const questions: readonly (readonly [string, string, string])[] = [
     'look-to-book of each salesperson',
     'run: evaluations -> { where: not is_link_captured; group_by: rooftop_name, user_id; aggregate: appraisals, bought; order_by: rooftop_name, user_id }',
     `select rooftop_name, user_id, count(*) as appraisals,
-       case when bool_or(is_bought or is_listed) then count(*) filter (where is_bought) end as bought
+       case when bool_or(is_listed) then count(*) filter (where is_bought and is_listed) end as bought
      from (select r.rooftop_name, e.user_id, exists (
          select from core.stock_unit as s join core.rooftop as q on q.rooftop_id = s.rooftop_id and q.group_id = e.group_id
          where s.vin = upper(e.vin) and s.acquired_on >= e.completed_date_local and not exists (
@@ -88,9 +88,11 @@ const questions: readonly (readonly [string, string, string])[] = [
   ],
   [
     'look-to-book by month, where stock lists show it',
-    'run: evaluations -> { group_by: month_start; aggregate: bought, look_to_book; order_by: month_start }',
-    `select month_start::text, case when count(is_bought) > 0 then count(*) filter (where is_bought) end as bought, avg(is_bought::int) as look_to_book
-     from mart.evaluation_wide where not is_gone group by 1 order by 1`,
+    'run: evaluations -> { where: is_complete; group_by: month_start; aggregate: bought, look_to_book; order_by: month_start }',
+    `select to_char(month_start, 'YYYY-MM-DD') as month_start, sum(bought) filter (where is_listed) as bought,
+       sum(bought) filter (where is_listed)::numeric / sum(appraisals) filter (where is_listed) as look_to_book
+     from (select r.*, month_start between stock_listed_from and stock_listed_to as is_listed
+       from mart.rpt_02_look_to_book as r join mart.dim_rooftop using (rooftop_id)) as one group by 1 order by 1`,
   ],
   [
     'cost of reconditioning by type',

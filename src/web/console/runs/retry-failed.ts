@@ -69,9 +69,7 @@ export function retryAction(
     retired > 0 &&
     html`<p class="note">What failed at ${plural(retired, 'rooftop')} stays as it is: the config no longer names ${retired === 1 ? 'it' : 'them'}.</p>`
   if (uids.length === 0)
-    return (
-      ofRetired || html`<p class="note">All that failed here was done well since, by${runs}.</p>`
-    )
+    return html`${repaired.length > 0 && html`<p class="note">${ofRetired === false ? 'All' : 'Else all'} that failed here was done well since, by${runs}.</p>`}${ofRetired}`
   const names = streams.map(({ name }) => name).join(' ')
   const isForAll = uids.length > maxNamed
   const options = isForAll ? '' : rooftopOptions(...uids)
