@@ -54,7 +54,7 @@ select
 from core.evaluation as e
 join core.rooftop as r using (rooftop_id)
 join core.rooftop_group as g on g.group_id = r.group_id
-join core.stock_listed as l on l.rooftop_id = e.rooftop_id
+left join core.stock_listed as l on l.rooftop_id = e.rooftop_id
 left join core.app_user as u using (user_id)
 left join lateral (
   select p.eval_id, p.observed_at, p.retail, p.wholesale
