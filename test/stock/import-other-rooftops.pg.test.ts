@@ -37,7 +37,9 @@ test('a moved vehicle is named once, and not after it has left the other rooftop
   await fixture.import(listOf(vehicles(10, 101)))
 
   const moved = await fixture.import(listOf([aVehicle(10), ...vehicles(10, 101)]))
-  const next = await fixture.import(listOf([aVehicle(10, { price: '23000' }), ...vehicles(10, 101)]))
+  const next = await fixture.import(
+    listOf([aVehicle(10, { price: '23000' }), ...vehicles(10, 101)]),
+  )
   await fixture.import(listOf(vehicles(8)), { rooftop: 'south' })
   const other = await fixture.import(listOf([...vehicles(2, 9), ...vehicles(10, 101)]))
 
