@@ -39,7 +39,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'one equal time refutes': inLists('listed.every(', 'listed.some('),
   'a path of another setting has the form': inLearn('!known.has(path)', 'path.length > 0'),
   'another path is that of the config': inDecide('&& isRead(question, only)', ''),
-  'ids of another list are shown': inLists('.filter(([first]) => first!.list === itemsOf)', ''),
+  'ids of another list are shown': inLists(
+    '.filter(([first]) => [itemsOf].flat().includes(first!.list))',
+    '',
+  ),
   'any path is decided': inDecide(
     'candidates.some(({ path }) => [configured].flat().includes(path))',
     '[configured, candidates].length > 0',

@@ -163,7 +163,7 @@ const priceWord = /\b(prices?|asking|sell|selling|prix|preis|precio)\b/i
 const otherName = /\b(was|old|previous|original|date|percent|%|amount off|saving|by)\b/i
 /** Prices that are lower by their nature. */
 const lowerName =
-  /\b(cost|buy|purchase|trade|wholesale|dealer|book|reserve|floor|min|minimum|from|to|range|egc|week|weekly|month|monthly|finance|deposit|auction|transfer|insur\w{0,8}|fleet|staff|employee|export|valuation|guide|market)\b/i
+  /\b(cost|buy|purchase|trade|wholesale|dealer|book|reserve|floor|min|minimum|from|to|range|egc|week|weekly|month|monthly|finance|deposit|auction|transfer|insur\w{0,8}|staff|employee|export|valuation|guide|market)\b/i
 
 /** Whether a header may name a price that customers pay. */
 function maybePriceName({ header, name }: SampleColumn): boolean {
