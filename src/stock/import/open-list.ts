@@ -9,7 +9,7 @@ import { withSoldBlocks } from '../csv/map/sold-blocks.ts'
 import { soldQuestions } from '../csv/map/sold-questions.ts'
 import { plainText } from '../csv/map/typing/plain-text.ts'
 import { isSummaryLabel } from '../csv/map/typing/summary-words.ts'
-import { namesVehicle } from '../csv/map/vehicle-words.ts'
+import { hasVin, namesVehicle } from '../csv/map/vehicle-words.ts'
 import { type CsvFile, CsvFileError, type CsvRecord } from '../csv/read/csv-file.ts'
 import { readCells } from '../csv/read/read-cells.ts'
 import { countOwnColumns } from '../own-columns.ts'
@@ -82,8 +82,8 @@ async function readSource(
   }
 }
 
-/** A summary above a list has makes and numbers too. */
-const vinOrYear = /^(?:[A-HJ-NPR-Z\d]{17}|(?:19|20)\d\d)$/i
+/** Beside a make, for a summary above a list has makes and numbers too. */
+const year = /^(?:19|20)\d\d$/
 
 /** Throws CsvFileError if vehicles are above the header, as where a list was sorted with it: they would be lost. */
 function assertNoneAbove({ header, preamble, dialect, width }: CsvFile): void {
@@ -92,7 +92,9 @@ function assertNoneAbove({ header, preamble, dialect, width }: CsvFile): void {
   const vehicles = rows.filter((cells) => {
     const filled = cells.filter((cell) => cell !== '')
     const isFull = filled.length * 4 >= width * 3 && filled.length > 2
-    return isFull && filled.some((cell) => vinOrYear.test(cell)) && namesVehicle(cells)
+    const isVehicle =
+      hasVin(filled) || (filled.some((cell) => year.test(cell)) && namesVehicle(filled))
+    return isFull && isVehicle
   })
   if (vehicles.length === 0) return
   const rowsAbove = plural(vehicles.length, 'row')

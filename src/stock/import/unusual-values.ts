@@ -97,7 +97,7 @@ type SideFigures = {
   Record<`${AmountColumn}_outliers`, { count: number; first: string[] | null }>
 
 /** Amounts of a twentieth or ten times the median are named: dear cars are rarer than cheap ones. */
-const [leastPart, mostTimes, namedOutliers] = [20, 10, 5]
+const [below, above, namedOutliers] = [20, 10, 5]
 
 const outliers = sql.raw(
   [...amounts]
@@ -105,7 +105,7 @@ const outliers = sql.raw(
       (name) => `(
     select json_build_object('count', count(*), 'first', (array_agg(stock_no || ': ' || trim_scale(${name}) order by stock_no))[:${namedOutliers}])
     from list where figures.side = 'list' and currency_code = figures.currency
-      and not ${name} between (figures.${name} ->> 'median')::numeric / ${leastPart} and (figures.${name} ->> 'median')::numeric * ${mostTimes}
+      and not ${name} between (figures.${name} ->> 'median')::numeric / ${below} and (figures.${name} ->> 'median')::numeric * ${above}
   ) as ${name}_outliers`,
     )
     .join(', '),

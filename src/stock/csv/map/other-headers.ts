@@ -51,7 +51,7 @@ function mayBeNames(cells: readonly string[]): boolean {
 /** A name that means a field with less confidence than this may mean another one. */
 const certainName = 0.8
 
-/** Without one of these in its place, a row is not read. */
+/** Where one of these is in another place, a row would be stored wrong. */
 const vital: readonly Field[] = [
   ...(['stock_number', 'vin', 'model_year', 'odometer', 'price_asking', 'cost'] as const),
 ]

@@ -70,9 +70,14 @@ export const wordTests = {
 
 const vin = /^(?=.*\d)[A-HJ-NPR-Z0-9]{17}$/i
 
+/** Whether a row has a VIN. */
+export function hasVin(texts: readonly string[]): boolean {
+  return texts.some((text) => vin.test(text))
+}
+
 /** Whether the texts of a row name a vehicle: a VIN, or a make and a number of four digits. */
 export function namesVehicle(texts: readonly string[]): boolean {
   const hasMake = texts.some((text) => wordTests.make(text))
   const hasNumber = () => texts.some((text) => /\d[., ]?\d{3}/.test(text))
-  return texts.some((text) => vin.test(text)) || (hasMake && hasNumber())
+  return hasVin(texts) || (hasMake && hasNumber())
 }

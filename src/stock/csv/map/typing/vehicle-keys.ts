@@ -59,7 +59,7 @@ const lost: Finding = {
   hint: 'Excel keeps 15 digits of a number; the last ones of this stock number may be lost',
 }
 
-/** A plate from a cell's plain text, as it is written: what Excel or another program has made of one is no plate. */
+/** A plate from a cell's plain text, as it is written: what Excel or another program has made of one is left out. */
 export function typePlate(text: string): Typed<string> {
   if (floatLike.test(text)) return typed(text.slice(0, -2))
   if (shortenedNumber.test(text)) return noValue({ ...changedPlate, hint: plateHint('number') })
