@@ -39,7 +39,22 @@ const checkPaths = {
   createdAt: path('CreatedAt'),
   pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
 }
+/** Fields of an evaluation that the document does not show, by the names of their settings. */
+const evaluationPaths = {
+  ...capitals('make', 'model', 'variant', 'year', 'registration', 'registrationState'),
+  odometer: path(['Odometer', 'km', 'Km', 'KM']),
+  ...capitals('colour', 'condition', 'notes', 'customerName', 'customerPhone', 'customerEmail'),
+  ...capitals('customerPostcode', 'customerState', 'customerAddress', 'customerSuburb'),
+}
+export type HeldName = keyof typeof evaluationPaths
+/** All names that `wire.appraisal.held` may have. */
+export const allHeldNames = Object.keys(evaluationPaths) as HeldName[]
+
 const appraisal = group({
+  held: z
+    .array(z.enum(allHeldNames))
+    .default([])
+    .describe('Columns that stay empty until their names are proved: "wire check --write" [A §2]'),
   authHeader: headerName('Authorization').describe('Header that carries the API key [A §5.5]'),
   authPrefix: z
     .string()
@@ -66,10 +81,7 @@ const appraisal = group({
   }),
   evaluation: group({
     dealerId: path('DealerID'),
-    ...capitals('make', 'model', 'variant', 'year', 'registration', 'registrationState'),
-    odometer: path(['Odometer', 'km', 'Km', 'KM']),
-    ...capitals('colour', 'condition', 'notes', 'customerName', 'customerPhone', 'customerEmail'),
-    ...capitals('customerPostcode', 'customerState', 'customerAddress', 'customerSuburb'),
+    ...evaluationPaths,
   }).describe('Evaluation fields that the document does not show [A §2]'),
   customField: group({
     name: path(['name', 'Name']),

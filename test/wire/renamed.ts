@@ -12,6 +12,7 @@ type Tree = { readonly [name: string]: unknown }
 const special: Readonly<Record<string, unknown>> = {
   authHeader: 'X-Renamed-Key',
   authPrefix: 'Token ',
+  held: [],
   encoding: 'form',
   method: 'POST',
   // Not names, but the form of generated accounts: the world is generated from it.

@@ -197,22 +197,41 @@ function withOthers(found: Finding, possible: readonly Field[]): Finding {
 /** A finding, and what a person does about it; '' for nothing. */
 export interface ShownFinding extends Finding {
   readonly nextStep: string
+  /** Its column stays empty. */
+  readonly isHeld: boolean
 }
 
-/** The findings for a person. Where nothing proves what the config file names, a path that may be it or "none", somebody has decided it.
- *  `inFile`: settings below `wire`. */
+/** What the config file says of the settings. */
+interface Configured {
+  /** Settings below `wire` that a person has written. */
+  readonly inFile: ReadonlySet<string>
+  /** Names of `appraisal.evaluation` whose columns stay empty. */
+  readonly held: readonly string[]
+}
+
+/** The findings for a person. Where nothing proves what the config file names, a path that may be it or "none", somebody has decided it. */
 export function withNextSteps(
   findings: readonly Finding[],
-  inFile: ReadonlySet<string>,
+  { inFile, held }: Configured,
 ): ShownFinding[] {
+  const heldSettings = new Set(held.map((name) => `appraisal.evaluation.${name}`))
   const isDecided = ({ setting, configured, candidates }: Finding) =>
     inFile.has(setting) &&
     (configured === 'none' || candidates.some(({ path }) => [configured].flat().includes(path)))
-  return findings.map((one) =>
-    !isProved(one) && isDecided(one)
-      ? { ...one, state: 'decided', mustChange: false, nextStep: '' }
-      : { ...one, nextStep: nextStep(one) },
-  )
+  return findings.map((found) => {
+    const isHeld = heldSettings.has(found.setting)
+    const one: Finding =
+      !isProved(found) && isDecided(found)
+        ? { ...found, state: 'decided', mustChange: false }
+        : found
+    const canBeFilled = isHeld && ['confirmed', 'decided', 'unproved'].includes(one.state)
+    return {
+      ...one,
+      isHeld,
+      mustChange: one.mustChange || canBeFilled,
+      nextStep: canBeFilled && one.state !== 'unproved' ? '--write' : nextStep(one),
+    }
+  })
 }
 
 function nextStep({ state, mustChange, candidates, byFormAlone }: Finding): string {

@@ -30,7 +30,9 @@ export function unexaminedGroups(
   found: readonly { readonly setting: string }[],
 ): UnexaminedGroup[] {
   const examined = new Set(found.map(({ setting }) => setting))
-  const left = listSettings(defaultWire, wire, '').filter(({ setting }) => !examined.has(setting))
+  const left = listSettings(defaultWire, wire, '').filter(
+    ({ setting }) => !examined.has(setting) && setting !== 'appraisal.held',
+  )
   const groups = Map.groupBy(left, ({ setting }) => setting.split('.').slice(0, 2).join('.'))
   return [...groups].map(([group, settings]) => ({
     group,

@@ -86,6 +86,7 @@ const writeNames = [
   '--write',
   'show what is proved as a change of the config file, and write it',
 ] as const
+const keepNames = ['--keep', 'with --write: fill the held columns of the step keep too'] as const
 
 const learnWire: CommandDefinition = {
   usage: 'learn [files...]',
@@ -97,7 +98,8 @@ const learnWire: CommandDefinition = {
         '--stored',
         'from the answers in the warehouse, also those in quarantine and those that were paid for',
       )
-      .option(...writeNames),
+      .option(...writeNames)
+      .option(...keepNames),
   examples: ['forecourt wire learn --stored', 'forecourt wire learn recorded.har answers/ --json'],
   run: lazy(async () => (await import('./wire.ts')).learn),
 }
@@ -113,7 +115,8 @@ const checkWire: CommandDefinition = {
         '--key-header',
         'only try which header carries the key: at most 7 calls of one free read',
       )
-      .option(...writeNames),
+      .option(...writeNames)
+      .option(...keepNames),
   examples: ['forecourt wire check --dry-run', 'forecourt wire check --rooftop 7f3a --json'],
   run: lazy(async () => (await import('./wire.ts')).check),
 }

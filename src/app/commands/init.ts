@@ -74,6 +74,6 @@ function nextSteps(isSandbox: boolean): string[] {
       ]
     : [
         'Next: fill in the addresses of the services, keys and rooftops. Addresses, keys, uid and dealerId come from the service.',
-        'Then "forecourt check", "forecourt migrate" and "forecourt sync".',
+        'Then "forecourt check", "forecourt wire check --write", "forecourt migrate" and "forecourt sync".',
       ]
 }

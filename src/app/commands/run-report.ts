@@ -6,7 +6,11 @@ import { runStreams } from '../../sync/run/run-streams.ts'
 import type { RunRequest } from '../../sync/run/start-run.ts'
 import { listText, plural } from '../../values/text.ts'
 import { refusalWords } from '../../web/morning/key-words.ts'
-import { missingNamesText, readMissingNames } from '../../web/morning/missing-names.ts'
+import {
+  heldNamesText,
+  missingNamesText,
+  readMissingNames,
+} from '../../web/morning/missing-names.ts'
 import { nameRooftops } from '../config/choose-rooftops.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
 import type { Session } from './session.ts'
@@ -47,9 +51,11 @@ export async function namesLines(
     const { findings } = isFirstLoad
       ? await newestFindings(db, { ...config, rooftops })
       : { findings: [] }
-    const wrong = findings.filter(({ mustChange }) => mustChange)
+    const wrong = findings.filter(({ mustChange, isHeld }) => mustChange && !isHeld)
     const missing = await readMissingNames(db, config.wire)
+    const held = heldNamesText(config.wire)
     return [
+      ...(held === null ? [] : wrap(held)),
       ...(missing === null ? [] : wrap(missingNamesText(missing))),
       ...(wrong.length === 0 ? [] : wrap(wrongNamesText(wrong.map(({ setting }) => setting)))),
     ]

@@ -17,7 +17,11 @@ import { otherSource } from '../../warehouse/db/run-source.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { readLinkStatus } from '../../web/links/link-status.ts'
-import { missingNamesText, readMissingNames } from '../../web/morning/missing-names.ts'
+import {
+  heldNamesText,
+  missingNamesText,
+  readMissingNames,
+} from '../../web/morning/missing-names.ts'
 import {
   missedText,
   readWebhookStatus,
@@ -76,7 +80,9 @@ export const status: RunCommand = async (session, options) => {
     Object.values(alerts).every(isAlertHealthy)
   const overall = isGood ? 'ok' : 'missed'
   const parts = { names, missingNames, jobs, alerts, links, webhooks, inboxes, spend }
-  session.result({ ...health, status: overall, keys: keyDocuments(keys), ...parts }, () =>
+  const heldNames = session.config.wire.appraisal.held
+  const document = { ...health, status: overall, keys: keyDocuments(keys), heldNames, ...parts }
+  session.result(document, () =>
     statusLines(
       { health, keys, ...parts },
       { config: session.config, label: nameRooftops(rooftops) },
@@ -111,9 +117,10 @@ function statusLines(status: Status, naming: Naming, isAll: boolean): string[] {
   const causes = findCauses(status, naming)
   return [
     ...headLines(status, causes.length),
-    ...(status.missingNames === null
-      ? []
-      : ['', ...wrap(missingNamesText(status.missingNames), { hang: 2 })]),
+    ...[
+      heldNamesText(naming.config.wire),
+      status.missingNames && missingNamesText(status.missingNames),
+    ].flatMap((text) => (text === null ? [] : ['', ...wrap(text, { hang: 2 })])),
     ...causes.flatMap(({ what, why, cure }) => [
       '',
       ...wrap(what, { hang: 2 }),

@@ -180,20 +180,32 @@ function showFindings(
   { answers, vehicles = [], from }: Learnt,
 ): number {
   const { wire, wireInFile } = session.config
-  const findings = withNextSteps(learnNames(answers, wire, vehicles), wireInFile)
+  const findings = withNextSteps(learnNames(answers, wire, vehicles), {
+    ...{ inFile: wireInFile, held: wire.appraisal.held },
+  })
   const others = unexaminedGroups(wire, findings)
   const mustChange = findings.filter((one) => one.mustChange)
   const unseen = others.flatMap(({ settings, evidence }) =>
     settings.map((one) => ({
       ...one,
       ...{ state: 'unseen', path: null, proposal: null, evidence, candidates: [] },
-      ...{ byFormAlone: [], mustChange: false, nextStep: '' },
+      ...{ byFormAlone: [], mustChange: false, nextStep: '', isHeld: false },
     })),
   )
   const proposals = findings.filter(({ state }) => state === 'elsewhere')
+  const released = findings.filter(
+    ({ isHeld, nextStep }) =>
+      isHeld && (nextStep === '--write' || (options['keep'] === true && nextStep === 'keep')),
+  )
+  const values = [...proposals, ...heldValues(wire.appraisal.held, released)]
   const edit =
-    options['write'] === true && proposals.length > 0 ? editConfig(session.config, proposals) : null
-  const open = edit === null ? mustChange : mustChange.filter((one) => !proposals.includes(one))
+    options['write'] === true && values.length > 0 ? editConfig(session.config, values) : null
+  const open =
+    edit === null
+      ? mustChange
+      : mustChange.filter((one) => !proposals.includes(one) && !released.includes(one))
+  const isReleased = (one: ShownFinding) => edit !== null && released.includes(one)
+  const held = findings.filter((one) => one.isHeld && !isReleased(one))
   const document = {
     from,
     mustChange: open.length,
@@ -219,6 +231,7 @@ function showFindings(
     ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines, '']),
     ...(open.length === 0 ? ['Nothing has to be changed.'] : wrap(openText(open))),
     ...wrap(unprovedText(findings)),
+    ...wrap(heldText(held)),
   ])
   edit?.write()
   return open.length === 0 ? 0 : 1
@@ -237,6 +250,25 @@ function unprovedText(findings: readonly ShownFinding[]): string {
   const unproved = findings.filter(({ nextStep }) => nextStep === 'keep' || nextStep === 'compare')
   if (unproved.length === 0) return ''
   return `Nothing proves ${plural(unproved.length, 'setting')} whose path has values (keep, or compare): compare an answer with what the service itself shows of the vehicle, first where the step is compare. A setting that you write into the config file counts as decided, also where it is the default.`
+}
+
+/** The shorter list of `wire.appraisal.held`; nothing where it stays. */
+function heldValues(held: readonly string[], released: readonly ShownFinding[]) {
+  if (released.length === 0) return []
+  const names = new Set(released.map(({ setting }) => setting.split('.').at(-1)!))
+  const proposal = held.filter((name) => !names.has(name))
+  const evidence = 'columns that stay empty until their names are proved, or decided'
+  return [{ setting: 'appraisal.held', proposal, evidence }]
+}
+
+/** What stays empty because nothing proves its name; '' where nothing does. */
+function heldText(held: readonly ShownFinding[]): string {
+  if (held.length === 0) return ''
+  const names = listText(
+    held.map(({ setting }) => setting.split('.').at(-1)!),
+    5,
+  )
+  return `${plural(held.length, 'column')} of evaluations stay empty, since wire.appraisal.held has their names: ${names}. --write deletes the names there that are proved or decided, and with --keep also those of the step keep. Then "forecourt replay" fills the columns.`
 }
 
 /** The edit of the config file that sets what is proved. Nothing is written yet. */

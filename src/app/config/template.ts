@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import { z } from 'zod'
+import { allHeldNames } from '../../values/wire.ts'
 import { fileSchema } from './schema.ts'
 import { unwrap } from './values.ts'
 
@@ -17,7 +18,9 @@ export interface SandboxValues {
 export function configText(places: SandboxValues | null): string {
   const values = places === null ? examples : { ...examples, ...templateValues(places) }
   const sections = Object.entries(fileSchema.shape).map(([name, section]) =>
-    name === 'wire' ? wireText(section) : settingLines([name], section, values).join('\n'),
+    name === 'wire'
+      ? wireText(section, places === null)
+      : settingLines([name], section, values).join('\n'),
   )
   return `${[heading, ...sections].join('\n\n')}\n`
 }
@@ -126,12 +129,15 @@ function settingLines(
   return [described(`${name} ${given ?? JSON.stringify(schema.parse(undefined))}`)]
 }
 
-/** What the documents leave open, in comments. */
-function wireText(section: z.ZodType): string {
-  const [head = '', ...lines] = settingLines(['wire'], section, {})
+/** What the documents leave open, in comments. At a real service nothing has proved the names yet: the columns are held. */
+function wireText(section: z.ZodType, isHeld: boolean): string {
+  const [head = '', ...lines] = settingLines(['wire'], section, {
+    ...(isHeld && { 'wire.appraisal.held': JSON.stringify(allHeldNames) }),
+  })
+  const isSet = (line: string) => isHeld && /^ {2}appraisal:|^ {4}held:/.test(line)
   return [
     '# Names that the two documents leave open: change one here when the service speaks otherwise. A request setting is a',
     '# field name; a response setting is a dotted path ("" = the body itself) or a list whose first present path is used.',
-    ...[head, ...lines.map((line) => `  # ${line.slice(2)}`)],
+    ...[head, ...lines.map((line) => (isSet(line) ? line : `  # ${line.slice(2)}`))],
   ].join('\n')
 }

@@ -94,14 +94,15 @@ export function normaliseEvaluation(
     reader.fail('EvalID', `is ${item.EvalID}, but ${evalId} was asked for`)
   const times = readTimes(item, reader, readAt)
   const userEmail = reader.text('UserEmail', 320)?.trim() || null
+  const names = loadedNames(wire)
   const content: EvaluationContent = {
-    evaluation: readEvaluation(item, times, reader, rooftop, wire),
+    evaluation: readEvaluation(item, times, reader, rooftop, names),
     userEmail: userEmail?.toLowerCase() ?? null,
     recon: readRecon(item, reader),
     photos: readPhotos(item, reader),
     customFields: readCustomFields(item, reader, wire),
     userPrices: readUserPrices(item, reader, wire),
-    customer: readCustomer(reader, wire),
+    customer: readCustomer(reader, names),
   }
   if (reader.issues.length > 0) throw new RecordIssues(reader.issues)
   return {
@@ -114,6 +115,12 @@ export function normaliseEvaluation(
     hash: contentHash(plainTimes(content)),
     warnings: contradictions(item, times),
   }
+}
+
+/** The names of the fields that fill columns: those of held columns are nowhere. */
+function loadedNames({ evaluation, held }: AppraisalWire): AppraisalWire['evaluation'] {
+  if (held.length === 0) return evaluation
+  return { ...evaluation, ...Object.fromEntries(held.map((name) => [name, []])) }
 }
 
 /** Turns Dates into text: JSON.stringify is several times faster without values that have a `toJSON`. */
@@ -210,7 +217,7 @@ function readEvaluation(
   times: Times,
   reader: Reader,
   rooftop: RooftopRow,
-  { evaluation: names }: AppraisalWire,
+  names: AppraisalWire['evaluation'],
 ): EvaluationColumns {
   const costs = (item.reconditioning_list ?? []).flatMap((line) => line.cost ?? [])
   const photos = item.Photos ?? []
@@ -324,7 +331,7 @@ function readUserPrices(
   })
 }
 
-function readCustomer(reader: Reader, { evaluation: names }: AppraisalWire): CustomerColumns {
+function readCustomer(reader: Reader, names: AppraisalWire['evaluation']): CustomerColumns {
   return {
     customer_name: reader.text(names.customerName, 300),
     phone: reader.text(names.customerPhone, 60),

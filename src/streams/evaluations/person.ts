@@ -103,8 +103,11 @@ function withoutPositions(path: string): string {
 function pathKinds(wire: AppraisalWire): (path: string) => PathKind {
   const pathsOf = (fields: readonly (keyof AppraisalWire['evaluation'])[]) =>
     fields.flatMap((field) => wire.evaluation[field]).map(withoutPositions)
-  const texts = new Set([...documentedTexts, ...pathsOf(textFields)])
-  const facts = new Set([...documentedFacts, ...pathsOf(factFields)])
+  // What is at the name of a held column may be about a person.
+  const held = new Set<string>(wire.held)
+  const isLoaded = (field: string) => !held.has(field)
+  const texts = new Set([...documentedTexts, ...pathsOf(textFields.filter(isLoaded))])
+  const facts = new Set([...documentedFacts, ...pathsOf(factFields.filter(isLoaded))])
   const known = new Set([...documentedTextPaths, ...pathsOf(customerFields), ...pricePaths(wire)])
   return (path) => {
     if (texts.has(path)) return 'text fact'

@@ -24,8 +24,9 @@ interface MissingRow {
 
 /** Reads a `MissingRow`, or nothing while there are too few evaluations. */
 export function missingNamesQuery({ appraisal }: Pick<WireSettings, 'appraisal'>) {
+  const held = new Set<string>(appraisal.held)
   const paths = Object.entries<JsonPath>(appraisal.evaluation).flatMap(([name, configured]) =>
-    [configured].flat().map((path) => [name, path]),
+    held.has(name) ? [] : [configured].flat().map((path) => [name, path]),
   )
   return sql<MissingRow>`
     with evaluations as (
@@ -58,6 +59,12 @@ export async function readMissingNames(
   wire: Pick<WireSettings, 'appraisal'>,
 ): Promise<MissingNames | null> {
   return toMissingNames((await missingNamesQuery(wire).execute(db)).rows[0], wire)
+}
+
+/** For the command line: the columns that the config holds; null: none. */
+export function heldNamesText({ appraisal: { held } }: Pick<WireSettings, 'appraisal'>) {
+  if (held.length === 0) return null
+  return `${plural(held.length, 'column')} of evaluations stay empty, since nothing has proved their names (wire.appraisal.held): ${listText(held, 3)}. "forecourt wire learn --stored" shows what the answers say of each.`
 }
 
 /** For the command line. */

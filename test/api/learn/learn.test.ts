@@ -364,7 +364,9 @@ test('paths of the right form alone are shown where a person has to find one, as
 /** The state and the next step of each setting below `wire.appraisal`, with ! where it must be changed. */
 function stepsOf(answers: readonly Answer[], wire: unknown = {}, inFile: readonly string[] = []) {
   const settings = new Set(inFile.map((name) => `appraisal.${name}`))
-  const found = withNextSteps(learn(answers, wireSettings.parse({ appraisal: wire })), settings)
+  const { appraisal, ...others } = wireSettings.parse({ appraisal: wire })
+  const known = { inFile: settings, held: appraisal.held }
+  const found = withNextSteps(learn(answers, { ...others, appraisal }), known)
   return Object.fromEntries(
     found.map(({ setting, state, nextStep, mustChange }) => [
       setting.replace(/^appraisal\.(evaluation\.)?/, ''),

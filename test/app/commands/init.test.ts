@@ -6,10 +6,11 @@ import { parse } from 'yaml'
 import { loadConfig, makeConfig, parseConfig } from '#src/app/config/read.ts'
 import { configJsonSchema } from '#src/app/config/schema.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
+import { allHeldNames } from '#src/values/wire.ts'
 import { runInProcess } from '../../support/cli.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-test('init writes a file that says what the defaults say, but for the addresses, which are examples', async () => {
+test('init writes a file that says what the defaults say, but for the addresses, which are examples, and the columns, which are held', async () => {
   await using folder = await temporaryFolder()
 
   const result = await runInProcess(['init'], { cwd: folder.path })
@@ -20,8 +21,10 @@ test('init writes a file that says what the defaults say, but for the addresses,
   const examples = {
     appraisal: { baseUrl: 'https://appraisal.example.com/v1' },
     vehicleData: { baseUrl: 'https://data.example.com' },
+    wire: { appraisal: { held: allHeldNames } },
   }
-  expect(written).toEqual({ ...makeConfig(examples, folder.path), file })
+  const wireInFile = new Set(['appraisal.held'])
+  expect(written).toEqual({ ...makeConfig(examples, folder.path), file, wireInFile })
   const text = await readFile(file, 'utf8')
   expect(text).toMatch(/# The uid is .* X-Dealer-Id\. .*\n.*come from whoever gave you the key/)
   expect(text).not.toContain('127.0.0.1:401')
@@ -61,7 +64,8 @@ test('the file of init names every section, and its examples in comments hold wh
   expect(config.access.logins.map(({ role }) => role)).toEqual(['bi_reader', 'bi_tenant'])
   expect(config.alerts.targets.map(({ format }) => format)).toEqual(['slack', 'email'])
   expect(taken).toContain('\n  vehicleData:\n')
-  expect(config.wire).toEqual(makeConfig({}, '/srv').wire)
+  const wire = { appraisal: { held: allHeldNames } }
+  expect(config.wire).toEqual(makeConfig({ wire }, '/srv').wire)
 })
 
 test('the first line of the file leads editors to the schema beside it', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { type Decoys, otherNames } from '#src/sandbox/other-names.ts'
-import { defaultWire } from '#src/values/wire.ts'
+import { allHeldNames, defaultWire } from '#src/values/wire.ts'
 import { someOf } from '../../support/cases.ts'
 import { runInProcess } from '../../support/cli.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
@@ -156,6 +156,80 @@ test('a field that moved at the service is read at both paths after wire learn -
   expect(await odometers()).toEqual(before)
 })
 
+test('held columns stay empty until their names are proved or decided, and a replay fills them', async () => {
+  const size = { seed: 12, rooftops: 6, evaluations: 200, days: 20, now }
+  const sync = { start: '2026-02-18' }
+  await using usual = await openFixture({ sandbox: size, sync })
+  await using fixture = await openFixture({ sandbox: size, sync })
+  await using folder = await temporaryFolder()
+  const file = join(folder.path, 'forecourt.yaml')
+  const warehouse = { url: fixture.database.url }
+  const wire = { appraisal: { held: allHeldNames } }
+  await writeFile(file, stringify({ ...fixture.sandbox.clientConfig(), sync, warehouse, wire }))
+  const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
+  const heldNow = async () => parse(await readFile(file, 'utf8')).wire.appraisal.held as string[]
+  const versions = async () => await rowCount(fixture, 'core.evaluation_version')
+  await usual.night()
+
+  const first = await run('sync', 'evaluations')
+  const status = await run('status', '--json')
+  const empty = await rowsOf(fixture, heldColumns)
+  const checked = await run('verify', '--rows')
+  const plain = await run('wire', 'learn', '--stored')
+  const opened = await versions()
+  await run('wire', 'learn', '--stored', '--write')
+  const unproved = await heldNow()
+  await run('replay', 'evaluations')
+  const proved = await rowsOf(fixture, heldColumns)
+  const filled = await run('wire', 'learn', '--stored', '--write', '--keep')
+  const left = await heldNow()
+  await run('replay', 'evaluations')
+  const verified = await run('verify', '--rows')
+
+  // The rows are there, without what nothing had proved.
+  const truth = await rowsOf(usual, heldColumns)
+  const without = (names: readonly string[]) => {
+    const nulls = names.map((name) => [columnOfHeld(name), null])
+    return truth.map((row) => ({ ...row, ...Object.fromEntries(nulls) }))
+  }
+  expect(empty.length).toBeGreaterThan(100)
+  expect(empty).toEqual(without(allHeldNames))
+  expect(first.stdout).toContain('17 columns of evaluations stay empty, since nothing has proved')
+  expect(JSON.parse(status.stdout)).toMatchObject({ heldNames: allHeldNames, missingNames: null })
+  expect(plain).toMatchObject({ code: 1 })
+  expect(plain.stdout).toMatch(/appraisal\.evaluation\.make +confirmed +--write /)
+  expect(plain.stdout).toMatch(/appraisal\.evaluation\.year +unproved +keep /)
+  expect(unproved).toEqual(expect.arrayContaining(['year', 'odometer', 'customerState']))
+  expect(unproved).not.toContain('make')
+  expect(proved).toEqual(without(unproved))
+  expect(filled.code).toBe(0)
+  expect(left.length).toBeLessThan(unproved.length)
+  expect(await rowsOf(fixture, heldColumns)).toEqual(without(left))
+  expect([checked.stdout, verified.stdout]).toEqual([
+    expect.stringContaining(': 0 differ.'),
+    expect.stringContaining(': 0 differ.'),
+  ])
+  // A name that was learnt is no edit of the dealer.
+  expect(await versions()).toBe(opened)
+})
+
+const heldColumns = [
+  ...['make', 'model', 'variant', 'model_year', 'registration_plate', 'registration_state'],
+  ...['odometer', 'colour', 'condition_score', 'notes', 'customer_name', 'phone', 'email'],
+  ...['customer_postcode', 'customer_state', 'address', 'suburb'],
+]
+
+function columnOfHeld(name: string): string {
+  return heldColumns[allHeldNames.indexOf(name as (typeof allHeldNames)[number])]!
+}
+
+async function rowCount({ database }: Fixture, table: string): Promise<number> {
+  const { rows } = await database.pool.query<{ count: number }>(
+    `select count(*)::int as count from ${table}`,
+  )
+  return rows[0]!.count
+}
+
 async function openEntries({ database }: Fixture): Promise<number> {
   const { rows } = await database.pool.query<{ open: number }>(
     'select count(*)::int as open from ops.quarantine where resolved_at is null',
@@ -163,7 +237,10 @@ async function openEntries({ database }: Fixture): Promise<number> {
   return rows[0]!.open
 }
 
-async function rowsOf({ database }: Fixture, columns: readonly string[]): Promise<unknown[]> {
+async function rowsOf(
+  { database }: Fixture,
+  columns: readonly string[],
+): Promise<Record<string, unknown>[]> {
   const { rows } = await database.pool.query(
     `select rooftop_uid, eval_id, vin, ${columns.join(', ')} from core.evaluation join core.rooftop using (rooftop_id)
      join pii.evaluation_customer using (rooftop_id, eval_id) order by eval_id`,

@@ -18,7 +18,6 @@ test('the file that init writes gets its settings below wire; every other line s
 
   expect(changedLines(text, after)).toMatchInlineSnapshot(`
     [
-      "+   appraisal:",
       "+     evalList:",
       "+       # items: 3 ids, 2026-11-26 (forecourt wire)",
       "+       items: """,

@@ -14,6 +14,7 @@ interface Names {
     nextStep: string
     path: string | null
     mustChange: boolean
+    isHeld: boolean
   }[]
   others: { group: string }[]
 }
@@ -98,6 +99,33 @@ test('a service with other names: the proved paths come first, and the morning l
   expect(leaksIn(otherFixture, text)).toEqual([])
   expect(await nameProblems(other)).toMatchObject([
     { what: expect.stringMatching(/^1\d of 18 columns of evaluations$/), link: { path: '/names' } },
+  ])
+})
+
+test('held columns: the morning leads to the page, which says how they are filled', async () => {
+  const held = ['make', 'year', 'notes'] as const
+  const wire = { appraisal: { held: [...held] } }
+  const fixture = await openFixture({ sandbox: size, sync, wire })
+  await fixture.night()
+  await using console = await openConsole({ fixture })
+
+  const { findings } = await console.json<Names>('/names')
+  const { text } = await console.get('/names')
+
+  const shown = findings
+    .filter(({ isHeld }) => isHeld)
+    .map(({ setting, state, nextStep, mustChange }) => [
+      setting.split('.').at(-1),
+      ...[state, nextStep, mustChange],
+    ])
+  expect(shown.sort()).toEqual([
+    ['make', 'confirmed', '--write', true],
+    ['notes', 'unproved', 'keep', true],
+    ['year', 'unproved', 'keep', true],
+  ])
+  expect(text).toContain('3 columns are held')
+  expect(await nameProblems(console)).toMatchObject([
+    { what: '3 columns of evaluations are held', link: { path: '/names' } },
   ])
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { evaluationPeople } from '#src/streams/evaluations/person.ts'
 import { maskPayloads } from '#src/sync/records/mask-payload.ts'
-import { defaultWire } from '#src/values/wire.ts'
+import { defaultWire, type HeldName } from '#src/values/wire.ts'
 import { columnFedBy } from '#src/web/console/evaluation/columns-fed.ts'
 import { changesBetween, pathText } from '#src/web/console/evaluation/payloads.ts'
 import { goldenBody, goldenRecord } from '../../support/golden-evaluation.ts'
@@ -233,6 +233,21 @@ describe('a masked payload', () => {
 
     expect(JSON.stringify(shown)).toContain('"Owners":[{"Name":"hidden","Since":2}]')
     expect(JSON.stringify(shown)).toContain('"Cars":[{"Make":"Holden"}]')
+  })
+
+  test('shows no text at the name of a held column', () => {
+    const body = goldenBody({ Variant: 'Pat Planted', Colour: 'Station Street', Make: 'Holden' })
+
+    const shown = (held: HeldName[]) =>
+      JSON.stringify(
+        maskPayloads({ people: evaluationPeople, id: 4711, wire: { ...wire, held } }, [
+          { body, isRecord: true },
+        ]),
+      )
+
+    expect(shown([])).toContain('Pat Planted')
+    expect(shown(['variant', 'colour'])).not.toMatch(/Pat|Station/)
+    expect(shown(['variant', 'colour'])).toContain('"Holden"')
   })
 
   test('shows that a hidden value changed, and that another did not', () => {

@@ -227,15 +227,31 @@ async function nameProblems(db: Db, config: Config): Promise<Problem[]> {
     ) as moved`.execute(db)
   const moved = movedProblems(groupMoved(rows[0]!.moved ?? [], allStreams, config), config)
   const missing = toMissingNames(rows[0]!.missing, config.wire)
-  if (missing === null) return moved
+  const known = [...moved, ...heldProblems(config)]
+  if (missing === null) return known
   const { names, configured, since } = missing
   return [
-    ...moved,
+    ...known,
     {
       ...{ rank: 4, word: 'Names', tone: 'warn', since },
       what: `${names.length} of ${plural(configured, 'column')} of evaluations`,
       detail: listText(names, 3),
       why: 'No evaluation had the fields that wire.appraisal.evaluation names: the service may use other names.',
+      link: { label: 'Show the names', path: '/names' },
+    },
+  ]
+}
+
+/** Columns that stay empty, since nothing has proved their names yet. */
+function heldProblems({ wire: { appraisal } }: Config): Problem[] {
+  const { held } = appraisal
+  if (held.length === 0) return []
+  return [
+    {
+      ...{ rank: 4, word: 'Names', tone: 'warn', since: null },
+      what: `${plural(held.length, 'column')} of evaluations ${held.length === 1 ? 'is' : 'are'} held`,
+      detail: listText(held, 3),
+      why: 'Nothing has proved their names, so they stay empty: wire.appraisal.held has them.',
       link: { label: 'Show the names', path: '/names' },
     },
   ]

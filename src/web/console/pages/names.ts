@@ -35,6 +35,7 @@ export const names = definePage({
   },
   draw({ answers, findings, others }) {
     const wrong = findings.filter(({ mustChange }) => mustChange).length
+    const held = findings.filter(({ isHeld }) => isHeld).length
     return html`<p>${
       wrong === 0
         ? answers === 0
@@ -42,13 +43,18 @@ export const names = definePage({
           : 'Nothing has to be changed.'
         : html`${plural(wrong, 'setting')} must be changed, or decided. <code>forecourt wire learn --stored</code> reads more answers; with <code>--write</code> it
 puts what is proved into the config file. Restart the worker, the scheduler and serve, which still use the old names; then <code>forecourt replay</code> and <code>forecourt quarantine retry</code> correct what is stored.`
+    }${
+      held === 0
+        ? ''
+        : html` ${plural(held, 'column')} ${held === 1 ? 'is' : 'are'} held: empty, until <code>--write</code> deletes from <code>wire.appraisal.held</code> what is proved or
+decided, and with <code>--keep</code> what has the step keep.`
     }</p>
 ${table({
   caption: `Settings of wire, compared with ${plural(answers, 'stored answer')}`,
   columns: ['Setting', 'State', 'Path', 'Evidence'],
   rows: findings.map((found) => [
     html`<code>${found.setting}</code>`,
-    html`${badge(found.state, tones[found.state])}${found.nextStep && html` <small>${found.nextStep}</small>`}`,
+    html`${badge(found.state, tones[found.state])}${found.nextStep && html` <small>${found.nextStep}</small>`}${found.isHeld ? html` <small>held</small>` : ''}`,
     html`<code>${pathText(found.configured)}</code>${[
       ...(found.path === null ? found.candidates : [{ path: found.path, form: '' }]),
       ...found.byFormAlone.map(({ path, form }) => ({ path, form: `${form}, by form alone` })),
