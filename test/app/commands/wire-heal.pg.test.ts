@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { type Decoys, otherNames } from '#src/sandbox/other-names.ts'
 import { allHeldNames, defaultWire } from '#src/values/wire.ts'
-import { someOf } from '../../support/cases.ts'
 import { runInProcess } from '../../support/cli.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -23,55 +22,53 @@ const withOtherMakes = ({ evaluation, ...decoys }: Decoys): Decoys => ({
   }),
 })
 
-test.for(someOf([10, 9], 1))(
-  'what service %i sent before its names were known is loaded again, and no evaluation is asked for',
-  async (seed) => {
-    const names = otherNames(seed)
-    const { evalList } = defaultWire.appraisal
-    const wire = { ...names.wire, appraisal: { ...names.wire.appraisal, evalList } }
-    const size = { seed, rooftops: 6, evaluations: 300, days: 20, now }
-    const sync = { start: '2026-02-18' }
-    await using usual = await openFixture({ sandbox: { ...size, wire }, sync, wire })
-    const sandbox = { ...size, wire, decoys: withOtherMakes(names.decoys) }
-    await using fixture = await openFixture({ sandbox, sync })
-    await using folder = await temporaryFolder()
-    const file = join(folder.path, 'forecourt.yaml')
-    const warehouse = { url: fixture.database.url }
-    await writeFile(file, stringify({ ...fixture.sandbox.clientConfig(), sync, warehouse }))
-    const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
-    const settings = () =>
-      Object.keys(columnOf).filter((name) =>
-        written.includes(`${name}: `),
-      ) as (keyof typeof columnOf)[]
+test('what a service sent before its names were known is loaded again, and no evaluation is asked for', async () => {
+  const seed = 10
+  const names = otherNames(seed)
+  const { evalList } = defaultWire.appraisal
+  const wire = { ...names.wire, appraisal: { ...names.wire.appraisal, evalList } }
+  const size = { seed, rooftops: 6, evaluations: 300, days: 20, now }
+  const sync = { start: '2026-02-18' }
+  await using usual = await openFixture({ sandbox: { ...size, wire }, sync, wire })
+  const sandbox = { ...size, wire, decoys: withOtherMakes(names.decoys) }
+  await using fixture = await openFixture({ sandbox, sync })
+  await using folder = await temporaryFolder()
+  const file = join(folder.path, 'forecourt.yaml')
+  const warehouse = { url: fixture.database.url }
+  await writeFile(file, stringify({ ...fixture.sandbox.clientConfig(), sync, warehouse }))
+  const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
+  const settings = () =>
+    Object.keys(columnOf).filter((name) =>
+      written.includes(`${name}: `),
+    ) as (keyof typeof columnOf)[]
 
-    await usual.night()
-    await fixture.night()
-    const unfit = await openEntries(fixture)
-    const asked = fixture.sandbox.requests.count()
-    await run('wire', 'learn', '--stored', '--write')
-    const written = await readFile(file, 'utf8')
-    const replayed = await run('replay', 'evaluations')
-    const afterReplay = fixture.sandbox.requests.count()
-    const retried = await run('quarantine', 'retry')
-    const verified = await run('verify', '--rows')
-    const again = await run('wire', 'learn', '--stored', '--json')
+  await usual.night()
+  await fixture.night()
+  const unfit = await openEntries(fixture)
+  const asked = fixture.sandbox.requests.count()
+  await run('wire', 'learn', '--stored', '--write')
+  const written = await readFile(file, 'utf8')
+  const replayed = await run('replay', 'evaluations')
+  const afterReplay = fixture.sandbox.requests.count()
+  const retried = await run('quarantine', 'retry')
+  const verified = await run('verify', '--rows')
+  const again = await run('wire', 'learn', '--stored', '--json')
 
-    expect(unfit).toBeGreaterThan(50)
-    expect([replayed.code, retried.code, verified.code]).toEqual([0, 0, 0])
-    expect(await openEntries(fixture)).toBe(0)
-    // The retry asks for the clock of the source; the replay asks for nothing.
-    expect([afterReplay - asked, fixture.sandbox.requests.count() - asked]).toEqual([0, 1])
-    expect(verified.stdout).toContain(': 0 differ.')
-    expect(settings()).toContain('make')
-    const columns = settings().map((name) => columnOf[name])
-    const rows = await rowsOf(fixture, columns)
-    expect(rows.length).toBeGreaterThan(200)
-    expect(rows).toEqual(await rowsOf(usual, columns))
-    // What was learnt is confirmed now: nothing else is proposed.
-    const states = (JSON.parse(again.stdout) as { settings: { state: string }[] }).settings
-    expect(states.filter(({ state }) => state === 'elsewhere')).toEqual([])
-  },
-)
+  expect(unfit).toBeGreaterThan(50)
+  expect([replayed.code, retried.code, verified.code]).toEqual([0, 0, 0])
+  expect(await openEntries(fixture)).toBe(0)
+  // The retry asks for the clock of the source; the replay asks for nothing.
+  expect([afterReplay - asked, fixture.sandbox.requests.count() - asked]).toEqual([0, 1])
+  expect(verified.stdout).toContain(': 0 differ.')
+  expect(settings()).toContain('make')
+  const columns = settings().map((name) => columnOf[name])
+  const rows = await rowsOf(fixture, columns)
+  expect(rows.length).toBeGreaterThan(200)
+  expect(rows).toEqual(await rowsOf(usual, columns))
+  // What was learnt is confirmed now: nothing else is proposed.
+  const states = (JSON.parse(again.stdout) as { settings: { state: string }[] }).settings
+  expect(states.filter(({ state }) => state === 'elsewhere')).toEqual([])
+})
 
 test('a customer who was erased before the names were known stays erased', {
   tags: 'ci',
