@@ -205,6 +205,8 @@ export interface ShownFinding extends Finding {
 interface Configured {
   /** Settings below `wire` that a person has written. */
   readonly inFile: ReadonlySet<string>
+  /** Those that --write has written, when their path was proved. */
+  readonly written: ReadonlySet<string>
   /** Names of `appraisal.evaluation` whose columns stay empty. */
   readonly held: readonly string[]
 }
@@ -212,7 +214,7 @@ interface Configured {
 /** The findings for a person. Where nothing proves what the config file names, a path that may be it or "none", somebody has decided it. */
 export function withNextSteps(
   findings: readonly Finding[],
-  { inFile, held }: Configured,
+  { inFile, written, held }: Configured,
 ): ShownFinding[] {
   const heldSettings = new Set(held.map((name) => `appraisal.evaluation.${name}`))
   const isDecided = ({ setting, configured, candidates }: Finding) =>
@@ -220,21 +222,20 @@ export function withNextSteps(
     (configured === 'none' || candidates.some(({ path }) => [configured].flat().includes(path)))
   return findings.map((found) => {
     const isHeld = heldSettings.has(found.setting)
-    const one: Finding =
-      !isProved(found) && isDecided(found)
-        ? { ...found, state: 'decided', mustChange: false }
-        : found
-    const canBeFilled = isHeld && ['confirmed', 'decided', 'unproved'].includes(one.state)
-    return {
-      ...one,
-      isHeld,
-      mustChange: one.mustChange || canBeFilled,
-      nextStep: canBeFilled && one.state !== 'unproved' ? '--write' : nextStep(one),
+    if (!isProved(found) && isDecided(found)) {
+      const nextStep = isHeld ? '--write' : ''
+      return { ...found, state: 'decided', mustChange: isHeld, nextStep, isHeld }
     }
+    if (!isHeld && written.has(found.setting) && ['unproved', 'unseen'].includes(found.state)) {
+      const evidence = `${found.evidence}; it was proved when --write set it`
+      return { ...found, evidence, nextStep: '', isHeld }
+    }
+    const nextStep = isHeld ? heldStep(found) : usualStep(found)
+    return { ...found, mustChange: isHeld ? nextStep !== '' : found.mustChange, nextStep, isHeld }
   })
 }
 
-function nextStep({ state, mustChange, candidates, byFormAlone }: Finding): string {
+function usualStep({ state, mustChange, candidates, byFormAlone }: Finding): string {
   if (state === 'elsewhere') return '--write'
   if (state === 'refuted') return 'set it'
   if (state === 'unproved') return 'keep'
@@ -242,6 +243,13 @@ function nextStep({ state, mustChange, candidates, byFormAlone }: Finding): stri
   if (state === 'suggested') return mustChange ? 'try it' : 'compare'
   if (state === 'ambiguous' && candidates.length > 0) return mustChange ? 'choose' : 'compare'
   return state === 'unseen' && byFormAlone.length > 0 ? 'choose' : ''
+}
+
+/** Of a column that stays empty until something is done. */
+function heldStep(found: Finding): string {
+  if (found.state === 'confirmed') return '--write'
+  if (found.state === 'unproved') return '--keep'
+  return usualStep({ ...found, mustChange: true })
 }
 
 function suggestion({ isNamed }: Rule, { path, values }: Field): string {

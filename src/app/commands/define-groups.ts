@@ -86,7 +86,7 @@ const writeNames = [
   '--write',
   'show what is proved as a change of the config file, and write it',
 ] as const
-const keepNames = ['--keep', 'with --write: fill the held columns of the step keep too'] as const
+const keepNames = ['--keep', 'with --write: fill the held columns of the step --keep too'] as const
 
 const learnWire: CommandDefinition = {
   usage: 'learn [files...]',

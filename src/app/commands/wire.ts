@@ -14,7 +14,7 @@ import { type KnownVehicle, learn as learnNames } from '../../api/learn/learn.ts
 import { unexaminedGroups } from '../../api/learn/unexamined.ts'
 import { openServices } from '../../api/sources/open-services.ts'
 import { errorText, SyncError, UsageError } from '../../errors.ts'
-import { listText, plural } from '../../values/text.ts'
+import { firstText, listText, plural } from '../../values/text.ts'
 import { toUnixSeconds } from '../../values/unix-seconds.ts'
 import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
@@ -179,9 +179,9 @@ function showFindings(
   options: Readonly<Record<string, unknown>>,
   { answers, vehicles = [], from }: Learnt,
 ): number {
-  const { wire, wireInFile } = session.config
+  const { wire, wireInFile, wireWritten } = session.config
   const findings = withNextSteps(learnNames(answers, wire, vehicles), {
-    ...{ inFile: wireInFile, held: wire.appraisal.held },
+    ...{ inFile: wireInFile, written: wireWritten, held: wire.appraisal.held },
   })
   const others = unexaminedGroups(wire, findings)
   const mustChange = findings.filter((one) => one.mustChange)
@@ -195,7 +195,7 @@ function showFindings(
   const proposals = findings.filter(({ state }) => state === 'elsewhere')
   const released = findings.filter(
     ({ isHeld, nextStep }) =>
-      isHeld && (nextStep === '--write' || (options['keep'] === true && nextStep === 'keep')),
+      isHeld && (nextStep === '--write' || (options['keep'] === true && nextStep === '--keep')),
   )
   const values = [...proposals, ...heldValues(wire.appraisal.held, released)]
   const edit =
@@ -268,7 +268,7 @@ function heldText(held: readonly ShownFinding[]): string {
     held.map(({ setting }) => setting.split('.').at(-1)!),
     5,
   )
-  return `${plural(held.length, 'column')} of evaluations stay empty, since wire.appraisal.held has their names: ${names}. --write deletes the names there that are proved or decided, and with --keep also those of the step keep. Then "forecourt replay" fills the columns.`
+  return `${plural(held.length, 'column')} of evaluations stay empty, since wire.appraisal.held has their names: ${names}. --write deletes the names there that are proved or decided, and with --keep also those of the step --keep, whose path may be the one. Then "forecourt replay" fills the columns.`
 }
 
 /** The edit of the config file that sets what is proved. Nothing is written yet. */
@@ -301,7 +301,10 @@ function editConfig(
 function findingRow(found: ShownFinding): string[] {
   const { setting, state, nextStep, configured, path, evidence, candidates, byFormAlone } = found
   const list = (all: Finding['candidates']) =>
-    all.map((one) => `${pathText(one.path)} (${one.form})`).join(', ')
+    firstText(
+      all.map((one) => `${pathText(one.path)} (${one.form})`),
+      4,
+    )
   const paths = [
     path === null ? list(candidates) : pathText(path),
     byFormAlone.length === 0 ? '' : `by form alone: ${list(byFormAlone)}`,

@@ -34,6 +34,8 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
   readonly vehicleDataKeySource?: string
   /** The settings below `wire` that a person has written into the file, e.g. `appraisal.evaluation.make`; not those of `--write`. */
   readonly wireInFile: ReadonlySet<string>
+  /** Those that `--write` has written, when their paths were proved. */
+  readonly wireWritten: ReadonlySet<string>
   /** The folder of `.forecourt/`. */
   readonly homeDir: string
 }
@@ -116,13 +118,12 @@ export function parseConfig(text: string, file: string, environment: Environment
       return `the environment variable ${variable}, named in ${short}`
     }
     const names = Object.keys(checked.config?.keys ?? {})
+    const inFile = leafPaths(valueAtKey(read.value, 'wire')).filter((name) => name !== '')
+    const isByProgram = (name: string) =>
+      isWritten(text, read.lineOf(['wire', ...name.split('.')]), name)
     return complete(checked, file, path.dirname(path.resolve(file)), {
-      wireInFile: new Set(
-        leafPaths(valueAtKey(read.value, 'wire')).filter(
-          (name) =>
-            name !== '' && !isWritten(text, read.lineOf(['wire', ...name.split('.')]), name),
-        ),
-      ),
+      wireInFile: new Set(inFile.filter((name) => !isByProgram(name))),
+      wireWritten: new Set(inFile.filter(isByProgram)),
       keySources: Object.fromEntries(names.map((name) => [name, sourceOf('keys', name, 'value')])),
       ...(checked.config?.vehicleData.apiKey == null
         ? {}
@@ -186,9 +187,10 @@ function complete(
   { config }: Checked,
   file: string | null,
   homeDir: string,
-  sources: Pick<Config, 'keySources' | 'vehicleDataKeySource' | 'wireInFile'> = {
+  sources: Pick<Config, 'keySources' | 'vehicleDataKeySource' | 'wireInFile' | 'wireWritten'> = {
     keySources: {},
     wireInFile: new Set(),
+    wireWritten: new Set(),
   },
 ): Config {
   if (!config) throw new Error('a config with problems cannot be completed')

@@ -362,10 +362,16 @@ test('paths of the right form alone are shown where a person has to find one, as
 })
 
 /** The state and the next step of each setting below `wire.appraisal`, with ! where it must be changed. */
-function stepsOf(answers: readonly Answer[], wire: unknown = {}, inFile: readonly string[] = []) {
-  const settings = new Set(inFile.map((name) => `appraisal.${name}`))
+function stepsOf(
+  answers: readonly Answer[],
+  wire: unknown = {},
+  inFile: readonly string[] = [],
+  written: readonly string[] = [],
+) {
+  const settings = (names: readonly string[]) => new Set(names.map((name) => `appraisal.${name}`))
   const { appraisal, ...others } = wireSettings.parse({ appraisal: wire })
-  const known = { inFile: settings, held: appraisal.held }
+  const { held } = appraisal
+  const known = { inFile: settings(inFile), written: settings(written), held }
   const found = withNextSteps(learn(answers, { ...others, appraisal }), known)
   return Object.fromEntries(
     found.map(({ setting, state, nextStep, mustChange }) => [
@@ -389,6 +395,17 @@ test('the state says whether the configured path may be the one, or another', ()
   })
   expect(stepsOf(answers, wire)).toMatchObject({
     ...{ odometer: 'ambiguous: compare', make: 'confirmed: ' },
+  })
+  // The column of a held name is empty, so its setting is open until there is no field for it.
+  const held = ['year', 'model', 'make', 'odometer', 'notes', 'colour']
+  expect(stepsOf(answers, { ...wire, held })).toMatchObject({
+    ...{ year: 'unproved: --keep!', model: 'suggested: try it!', make: 'confirmed: --write!' },
+    ...{ odometer: 'ambiguous: choose!', notes: 'doubtful: compare!', colour: 'unseen: ' },
+  })
+  expect(stepsOf(answers, { held }, ['evaluation.year'])['year']).toBe('decided: --write!')
+  // What was proved by other answers needs no proof by these.
+  expect(stepsOf(answers, {}, [], ['evaluation.year', 'evaluation.model'])).toMatchObject({
+    ...{ year: 'unproved: ', model: 'suggested: try it!' },
   })
 })
 

@@ -195,7 +195,7 @@ test('held columns stay empty until their names are proved or decided, and a rep
   expect(JSON.parse(status.stdout)).toMatchObject({ heldNames: allHeldNames, missingNames: null })
   expect(plain).toMatchObject({ code: 1 })
   expect(plain.stdout).toMatch(/appraisal\.evaluation\.make +confirmed +--write /)
-  expect(plain.stdout).toMatch(/appraisal\.evaluation\.year +unproved +keep /)
+  expect(plain.stdout).toMatch(/appraisal\.evaluation\.year +unproved +--keep /)
   expect(unproved).toEqual(expect.arrayContaining(['year', 'odometer', 'customerState']))
   expect(unproved).not.toContain('make')
   expect(proved).toEqual(without(unproved))

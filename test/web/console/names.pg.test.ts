@@ -120,8 +120,8 @@ test('held columns: the morning leads to the page, which says how they are fille
     ])
   expect(shown.sort()).toEqual([
     ['make', 'confirmed', '--write', true],
-    ['notes', 'unproved', 'keep', true],
-    ['year', 'unproved', 'keep', true],
+    ['notes', 'unproved', '--keep', true],
+    ['year', 'unproved', '--keep', true],
   ])
   expect(text).toContain('3 columns are held')
   expect(await nameProblems(console)).toMatchObject([

@@ -46,10 +46,10 @@ const few: Most = { ofRooftop: 60, ofAll: 120 }
 const maxRooftops = 4
 
 /** What the newest answers in the warehouse say about the names of the config. */
-export async function newestFindings(db: Db, { rooftops, wire, wireInFile }: Config) {
+export async function newestFindings(db: Db, { rooftops, wire, wireInFile, wireWritten }: Config) {
   const { answers, vehicles } = await storedAnswers(db, rooftops.slice(0, maxRooftops), few)
   const findings = withNextSteps(learn(answers, wire, vehicles), {
-    ...{ inFile: wireInFile, held: wire.appraisal.held },
+    ...{ inFile: wireInFile, written: wireWritten, held: wire.appraisal.held },
   })
   return { answers: answers.length, findings }
 }

@@ -47,7 +47,7 @@ puts what is proved into the config file. Restart the worker, the scheduler and 
       held === 0
         ? ''
         : html` ${plural(held, 'column')} ${held === 1 ? 'is' : 'are'} held: empty, until <code>--write</code> deletes from <code>wire.appraisal.held</code> what is proved or
-decided, and with <code>--keep</code> what has the step keep.`
+decided, and with <code>--keep</code> what has that step.`
     }</p>
 ${table({
   caption: `Settings of wire, compared with ${plural(answers, 'stored answer')}`,
