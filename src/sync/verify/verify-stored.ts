@@ -122,7 +122,10 @@ export async function mismatches(
       join core.rooftop as owner using (rooftop_id)
     ), missing as (
       select listed.rooftop_id, window_from as entry_at, id from listed
-      left join ${entity} as stored on stored.group_id = listed.group_id and stored.${id} = id
+      -- By index for each record, whose number the planner cannot know: otherwise it would read the whole table for each part of the rooftops.
+      left join lateral (
+        select rooftop_id, ${id}, gone_at from ${entity} as own where own.group_id = listed.group_id and own.${id} = listed.id offset 0
+      ) as stored on true
       where case when outcome in ('loaded', 'outdated') then
         stored.${id} is null or (stored.gone_at is not null and not exists (
           select from ops.vanished as mark
