@@ -106,7 +106,7 @@ export async function verifyStreams(
     where ${key} and proof = 'unprovable' order by window_from`)
   const notStored = new Map<number, readonly Mismatch[]>()
   if (isWhole)
-    for (const part of partsOf(ids, totals))
+    for (const part of divideRooftops(ids, totals))
       for (const [id, found] of await mismatches(db, stream, part)) notStored.set(id, found)
   const left = isWhole ? await orphans(db, stream, ids) : new Map<number, Orphan[]>()
   return rooftops.map(({ id, uid }) => {
@@ -130,8 +130,8 @@ export async function verifyStreams(
 /** How many records one statement compares: of three million at once Postgres sorted on the disk, which took 330 s instead of 60. */
 const recordsAtOnce = 100_000
 
-/** The rooftops in parts with about so many listed records; a larger rooftop is a part. */
-function partsOf(ids: readonly number[], totals: ReadonlyMap<number, Totals>): number[][] {
+/** The rooftops in parts of about that number of listed records; a larger rooftop is a part by itself. */
+function divideRooftops(ids: readonly number[], totals: ReadonlyMap<number, Totals>): number[][] {
   const parts: number[][] = [[]]
   let records = 0
   for (const id of ids) {
