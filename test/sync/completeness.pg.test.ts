@@ -5,7 +5,6 @@ import { openServices } from '#src/api/sources/open-services.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
 import { findRooftops } from '#src/sync/run/rooftops.ts'
-import { caseCount } from '../support/cases.ts'
 import { coverageFaults } from '../support/coverage-faults.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 import {
@@ -19,7 +18,7 @@ import { lastEvent, worldFor } from '../support/random-world.ts'
 import { verifyStream } from '../support/verify-stream.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
-const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(3, 1))
+const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? 1)
 const seed = process.env['FORECOURT_SEED']
 
 test(

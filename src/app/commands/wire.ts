@@ -34,6 +34,7 @@ interface Learnt {
 }
 
 export const learn: RunCommand = async (session, options, [paths]) => {
+  rejectKeepAlone(options)
   const isStored = options['stored'] === true
   const files = (paths ?? []) as readonly string[]
   if (!isStored && files.length === 0)
@@ -54,6 +55,7 @@ export const learn: RunCommand = async (session, options, [paths]) => {
 }
 
 export const check: RunCommand = async (session, options) => {
+  rejectKeepAlone(options)
   const { config } = session
   const rooftops = chooseRooftops(config, (options['rooftop'] ?? []) as string[])
   if (options['keyHeader'] === true) return await checkKeyHeader(session, rooftops[0]!, options)
@@ -62,6 +64,11 @@ export const check: RunCommand = async (session, options) => {
   const lost = failed === 0 ? '' : `; ${plural(failed, 'call')} without an answer`
   const from = `${plural(answers.length, 'answer')} to free reads${lost}`
   return showFindings(session, options, { answers, from })
+}
+
+function rejectKeepAlone(options: Readonly<Record<string, unknown>>): void {
+  if (options['keep'] === true && options['write'] !== true)
+    throw new UsageError('--keep changes the config file: add --write.')
 }
 
 /** Finds the header of the key by trying. The exit code is 1 when something must be changed still. */
@@ -268,7 +275,7 @@ function heldText(held: readonly ShownFinding[]): string {
     held.map(({ setting }) => setting.split('.').at(-1)!),
     5,
   )
-  return `${plural(held.length, 'column')} of evaluations stay empty, since wire.appraisal.held has their names: ${names}. --write deletes the names there that are proved or decided, and with --keep also those of the step --keep, whose path may be the one. Then "forecourt replay" fills the columns.`
+  return `Held, so that the columns are empty: ${names} (wire.appraisal.held). --write deletes there what is proved or decided, and with --keep also what has the step --keep, whose path may be the one. Delete a name yourself where the service has no such field. Then "forecourt replay" fills the columns.`
 }
 
 /** The edit of the config file that sets what is proved. Nothing is written yet. */

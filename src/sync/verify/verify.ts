@@ -127,7 +127,7 @@ export async function verifyStreams(
   })
 }
 
-/** How many records one statement compares: of three million at once Postgres sorted on the disk, which took 330 s instead of 60. */
+/** How many records one statement compares: three million at once were sorted on the disk, for 330 s. */
 const recordsAtOnce = 100_000
 
 /** The rooftops in parts of about that number of listed records; a larger rooftop is a part by itself. */

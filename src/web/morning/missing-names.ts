@@ -64,7 +64,7 @@ export async function readMissingNames(
 /** For the command line: the columns that the config holds; null: none. */
 export function heldNamesText({ appraisal: { held } }: Pick<WireSettings, 'appraisal'>) {
   if (held.length === 0) return null
-  return `${plural(held.length, 'column')} of evaluations stay empty, since nothing has proved their names (wire.appraisal.held): ${listText(held, 3)}. "forecourt wire learn --stored" shows what the answers say of each.`
+  return `${plural(held.length, 'column')} of evaluations ${held.length === 1 ? 'is' : 'are'} empty, since nothing has proved their names (wire.appraisal.held): ${listText(held, 3)}. "forecourt wire learn --stored" shows what the answers say of each.`
 }
 
 /** For the command line. */

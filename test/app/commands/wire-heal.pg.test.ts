@@ -191,7 +191,7 @@ test('held columns stay empty until their names are proved or decided, and a rep
   }
   expect(empty.length).toBeGreaterThan(100)
   expect(empty).toEqual(without(allHeldNames))
-  expect(first.stdout).toContain('17 columns of evaluations stay empty, since nothing has proved')
+  expect(first.stdout).toContain('17 columns of evaluations are empty, since nothing has proved')
   expect(JSON.parse(status.stdout)).toMatchObject({ heldNames: allHeldNames, missingNames: null })
   expect(plain).toMatchObject({ code: 1 })
   expect(plain.stdout).toMatch(/appraisal\.evaluation\.make +confirmed +--write /)

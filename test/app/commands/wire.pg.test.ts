@@ -405,10 +405,12 @@ test('a config that cannot be edited without a loss is not changed', async () =>
   await writeFile(file, text)
 
   const { code, stderr } = await runInProcess(['wire', 'check', '--write'], { cwd: folder.path })
+  const keep = await runInProcess(['wire', 'check', '--keep'], { cwd: folder.path })
 
   expect(code).toBe(2)
   expect(stderr).toMatch(
     /forecourt\.yaml was not changed \(it has an anchor or a tag there\)\. Set by hand:\n {2}wire\.appraisal\.evalList/,
   )
   expect(await readFile(file, 'utf8')).toBe(text)
+  expect(keep).toMatchObject({ code: 2, stderr: expect.stringContaining('add --write') })
 })

@@ -140,7 +140,7 @@ test('exports between random changes of several sessions at once miss none', asy
       await exported()
       expect(await staleTables(lake(), await restingDigests(pool))).toEqual([])
     }),
-    { numRuns: 7, endOnFailure: true },
+    { numRuns: 4, endOnFailure: true },
   )
 
   expect(partly).toBeGreaterThan(0)
