@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { type Decoys, otherNames } from '#src/sandbox/other-names.ts'
-import { allHeldNames, defaultWire } from '#src/values/wire.ts'
+import { allHeldNames, defaultWire, type HeldName } from '#src/values/wire.ts'
 import { runInProcess } from '../../support/cli.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
+import { heldColumn } from '../../support/held-columns.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')
@@ -164,7 +165,7 @@ test('held columns stay empty until their names are proved or decided, and a rep
   const wire = { appraisal: { held: allHeldNames } }
   await writeFile(file, stringify({ ...fixture.sandbox.clientConfig(), sync, warehouse, wire }))
   const run = async (...args: string[]) => await runInProcess(args, { cwd: folder.path })
-  const heldNow = async () => parse(await readFile(file, 'utf8')).wire.appraisal.held as string[]
+  const heldNow = async () => parse(await readFile(file, 'utf8')).wire.appraisal.held as HeldName[]
   const versions = async () => await rowCount(fixture, 'core.evaluation_version')
   await usual.night()
 
@@ -185,8 +186,8 @@ test('held columns stay empty until their names are proved or decided, and a rep
 
   // The rows are there, without what nothing had proved.
   const truth = await rowsOf(usual, heldColumns)
-  const without = (names: readonly string[]) => {
-    const nulls = names.map((name) => [columnOfHeld(name), null])
+  const without = (names: readonly HeldName[]) => {
+    const nulls = names.map((name) => [heldColumn(name), null])
     return truth.map((row) => ({ ...row, ...Object.fromEntries(nulls) }))
   }
   expect(empty.length).toBeGreaterThan(100)
@@ -206,19 +207,11 @@ test('held columns stay empty until their names are proved or decided, and a rep
     expect.stringContaining(': 0 differ.'),
     expect.stringContaining(': 0 differ.'),
   ])
-  // A name that was learnt is no edit of the dealer.
+  // To learn a name is not an edit by the dealer.
   expect(await versions()).toBe(opened)
 })
 
-const heldColumns = [
-  ...['make', 'model', 'variant', 'model_year', 'registration_plate', 'registration_state'],
-  ...['odometer', 'colour', 'condition_score', 'notes', 'customer_name', 'phone', 'email'],
-  ...['customer_postcode', 'customer_state', 'address', 'suburb'],
-]
-
-function columnOfHeld(name: string): string {
-  return heldColumns[allHeldNames.indexOf(name as (typeof allHeldNames)[number])]!
-}
+const heldColumns = allHeldNames.map(heldColumn)
 
 async function rowCount({ database }: Fixture, table: string): Promise<number> {
   const { rows } = await database.pool.query<{ count: number }>(

@@ -8,10 +8,11 @@ import { VirtualClock } from '#src/sandbox/clock.ts'
 import { otherNames } from '#src/sandbox/other-names.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { firstCandidate, type JsonPath, valueAt } from '#src/values/json-path.ts'
-import { allHeldNames, defaultWire, type HeldName } from '#src/values/wire.ts'
+import { allHeldNames, defaultWire } from '#src/values/wire.ts'
 import { someOf } from '../../support/cases.ts'
 import { runInProcess } from '../../support/cli.ts'
 import { openFixture } from '../../support/fixture.ts'
+import { heldColumn } from '../../support/held-columns.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')
@@ -369,7 +370,7 @@ test.for(seeds)(
     })
     if (lastSeed && !isListRight) return expect(nights).toEqual(['ok', 'partial'])
     expect(nights).toEqual(['ok', 'ok'])
-    const columns = allHeldNames.flatMap((name) => columnOf[name])
+    const columns = allHeldNames.map(heldColumn)
     const rowsOf = async ({ database }: typeof usual) =>
       (
         await database.pool.query(
@@ -379,22 +380,13 @@ test.for(seeds)(
     const rows = await rowsOf(learnt)
     expect(rows.length).toBeGreaterThan(100)
     // Each column is as it is at the service, or empty: nothing has a value under a name that is not proved.
-    const empty = Object.fromEntries(held.map((name) => [columnOf[name], null]))
+    const empty = Object.fromEntries(held.map((name) => [heldColumn(name), null]))
     expect(rows).toEqual((await rowsOf(usual)).map((row) => ({ ...row, ...empty })))
   },
 )
 
 function heldLine(names: readonly string[]): string {
   return `    held: ${JSON.stringify(names)}\n`
-}
-
-const columnOf: Readonly<Record<HeldName, string>> = {
-  ...{ make: 'make', model: 'model', variant: 'variant', year: 'model_year', colour: 'colour' },
-  ...{ registration: 'registration_plate', registrationState: 'registration_state' },
-  ...{ odometer: 'odometer', condition: 'condition_score', notes: 'notes' },
-  ...{ customerName: 'customer_name', customerPhone: 'phone', customerEmail: 'email' },
-  ...{ customerPostcode: 'customer_postcode', customerState: 'customer_state' },
-  ...{ customerAddress: 'address', customerSuburb: 'suburb' },
 }
 
 test('a config that cannot be edited without a loss is not changed', async () => {
