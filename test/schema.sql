@@ -3055,6 +3055,26 @@ ops.verification table
   constraint verification_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id) ON DELETE CASCADE
   -- The last "forecourt verify" of each windowed stream of a rooftop, by the command or the job.
 
+ops.webhook_day table
+  rooftop_id integer not null
+  webhook_date date not null -- Day in the time zone of the rooftop
+  deliveries integer not null
+  duplicates integer not null
+  processed integer not null
+  kept integer not null
+  waiting integer not null
+  unusable integer not null
+  failed integer not null
+  expected integer not null
+  missed integer not null
+  arrival_p50_seconds numeric(12,2) -- This column and those below: as in mart.webhook_latency
+  arrival_p95_seconds numeric(12,2)
+  loading_p50_seconds numeric(12,2)
+  loading_p95_seconds numeric(12,2)
+  constraint webhook_day_pkey PRIMARY KEY (webhook_date, rooftop_id)
+  constraint webhook_day_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  -- Rows of mart.webhook_latency of days before retention.ledgerDays, as they were when the deliveries of the day were deleted. No day up to the last one here is counted again.
+
 ops.webhook_delivery table
   delivery_id bigint not null generated always as identity
   event character varying(20) not null -- trigger_event of the subscription, from the address; not told: the address names none

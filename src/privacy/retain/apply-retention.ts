@@ -14,8 +14,10 @@ interface RetentionReport {
   readonly quarantine: number
   /** Signed links that have expired and are no longer renewed. */
   readonly links: number
-  /** Bodies of webhooks. The rows stay, because missed deliveries are counted by them. */
+  /** Bodies of webhooks. */
   readonly deliveries: number
+  /** Webhooks of days whose counts `ops.webhook_day` has. */
+  readonly webhooks: number
   /** Runs that were reduced to their sums. The runs stay, because their records refer to them. */
   readonly runs: number
   /** Price batches with their units and payloads; the prices stay. */
@@ -42,8 +44,8 @@ const batchSize = 1_000
 /**
  * Deletes data older than `retention.rawDays`: superseded payloads, bodies of webhooks, records that left quarantine, lines of logs,
  * uploads, records of dropped files, and expired links of checks that the source no longer lists. The newest payload of each record
- * always stays: `why` and `replay` need it. Deletes what runs did by rooftop after `retention.runDays`, and runs of jobs, price batches
- * and actions in the console after `retention.ledgerDays`. Stops between two batches when the signal is aborted.
+ * always stays: `why` and `replay` need it. Deletes what runs did by rooftop after `retention.runDays`, and runs of jobs, price batches,
+ * webhooks and actions in the console after `retention.ledgerDays`. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
   const { db, config } = context
@@ -66,6 +68,8 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
       select delivery_id from ops.webhook_delivery
       where body is not null and received_at < ${cutoff} limit ${batchSize})`,
   )
+  await storeWebhookDays(ledgerCutoff).execute(db)
+  const webhooks = await inBatches(context, countedWebhooks)
   const runs = await repeat(context, async () => await summariseRuns(db, runCutoff, batchSize))
   const priceBatches = await inBatches(context, oldPriceBatches(ledgerCutoff))
   const jobRuns = await inBatches(context, oldJobRuns(ledgerCutoff))
@@ -80,7 +84,7 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
     payloads,
     quarantine,
     links,
-    deliveries,
+    ...{ deliveries, webhooks },
     ...{ runs, priceBatches, jobRuns, consoleActions },
     uploads,
     inboxFiles,
@@ -133,6 +137,20 @@ const oldJobRuns = (before: Date) => sql`
       and fire_id < (select max(fire_id) from ops.job_fire as newest
         where newest.job_name = old.job_name and newest.source_id is not distinct from old.source_id)
     limit ${batchSize})`
+
+const storeWebhookDays = (before: Date) => sql`
+  insert into ops.webhook_day
+  select rooftop_id, webhook_date, deliveries, duplicates, processed, kept, waiting, unusable, failed, expected, missed,
+    arrival_p50_seconds, arrival_p95_seconds, loading_p50_seconds, loading_p95_seconds
+  from mart.webhook_latency
+  where webhook_date < (${before}::timestamptz at time zone 'UTC')::date
+    and webhook_date > coalesce((select max(webhook_date) from ops.webhook_day), '-infinity')`
+
+// A completion early on the first day that is still counted may have been delivered at a sibling where it was the day before.
+const countedWebhooks = sql`
+  delete from ops.webhook_delivery where delivery_id in (
+    select delivery_id from ops.webhook_delivery
+    where state <> 'waiting' and source_received_at < (select max(webhook_date) - 1 from ops.webhook_day) limit ${batchSize})`
 
 const oldConsoleActions = (before: Date) => sql`
   delete from ops.console_action where action_id in (

@@ -143,3 +143,70 @@ test('runs of jobs and actions in the console end, but not the newest run of a j
     { job: 'verify', days: 399 },
   ])
 })
+
+test('webhooks end once their day is counted: the mart shows the same, and later days are counted on', async () => {
+  await using fixture = await openFixture({
+    sandbox: { now, evaluations: 80, days: 60, rooftops: 3 },
+    sync: { start: '2026-01-01T00:00:00Z' },
+  })
+  await fixture.night()
+  const { pool } = fixture.database
+  await pool.query(
+    `insert into ops.webhook_subscription (rooftop_id, event, subscription_id, url, header_hash, since)
+     select rooftop_id, 'ON_COMPLETE', 1, 'https://a', decode(repeat('00', 32), 'hex'), '2020-01-01' from core.rooftop`,
+  )
+  // Up to 8 hours late, some at a sibling, some never, some twice.
+  await pool.query(
+    `insert into ops.webhook_delivery (event, rooftop_id, eval_id, body_hash, state, source_event_at, source_received_at, received_at,
+       duplicates, outcome, processed_at)
+     select 'ON_COMPLETE', sibling, eval_id, sha256(eval_id::text::bytea), case when is_loaded then 'processed' else 'waiting' end,
+       completed_at, completed_at + late, completed_at + late, eval_id % 2,
+       case when is_loaded then 'updated' end, case when is_loaded then completed_at + late * 2 end
+     from core.evaluation as e, lateral (
+       select eval_id % 5 > 0 as is_loaded, make_interval(hours => (eval_id % 9)::int) as late, case when eval_id % 7 = 0
+         then (select max(rooftop_id) from core.rooftop as s where s.group_id = e.group_id) else rooftop_id end as sibling
+     ) as made
+     where completed_at is not null and eval_id % 4 > 0`,
+  )
+  const mart = async () =>
+    (await pool.query('select * from mart.webhook_latency order by webhook_date, rooftop_id')).rows
+  const read = async <T>(sql: string) => (await pool.query<{ value: T }>(sql)).rows[0]!.value
+  const count = () => read<number>('select count(*)::int as value from ops.webhook_delivery')
+  const retain = async (day: string) => {
+    const { config, context } = fixture
+    const ledgerDays = (Date.now() - Date.parse(day)) / 86_400_000
+    const retention = { ...config.retention, ledgerDays }
+    return (await applyRetention({ ...context, config: { ...config, retention } })).webhooks
+  }
+  const before = await mart()
+  const days = before.map((row) => row.webhook_date as string)
+  const total = (name: string) => before.reduce((sum, row) => sum + row[name], 0)
+  expect(total('missed')).toBe(
+    await read<number>(
+      'select count(*)::int as value from core.evaluation where completed_at is not null and (eval_id % 4 = 0 or eval_id % 9 >= 6)',
+    ),
+  )
+  expect(total('expected')).toBeGreaterThan(total('missed'))
+  let left = await count()
+  expect(left).toBe(total('deliveries'))
+
+  for (const share of [0, 0.3, 0.6, 0.6]) {
+    const deleted = await retain(days[Math.floor(days.length * share)]!)
+
+    expect(await mart()).toEqual(before)
+    const last = left
+    left = await count()
+    expect(left).toBe(last - deleted)
+  }
+
+  const lastDay = await read<string>('select max(webhook_date)::text as value from ops.webhook_day')
+  const old = `select count(*)::int as value from ops.webhook_delivery where source_received_at < '${lastDay}'::date - 1`
+  expect(await read<number>(old)).toBe(
+    await read<number>(`${old} and state = 'waiting' and eval_id % 5 = 0`),
+  )
+  expect(left).toBeLessThan(total('deliveries') * 0.7)
+  await pool.query(`update ops.webhook_delivery set duplicates = duplicates + 1`)
+  const changed = (await mart()).filter((row, index) => row.duplicates !== before[index].duplicates)
+  expect(changed.length).toBeGreaterThan(0)
+  for (const row of changed) expect(row.webhook_date > lastDay).toBe(true)
+})
