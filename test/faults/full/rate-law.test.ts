@@ -106,7 +106,7 @@ test('a hard limit is found and used, and no longer applied once it is lifted', 
   const free = await measure(source, 5)
   source.limits.perSecond = 50
   await sleep(10_000)
-  const limited = await measure(source, 20)
+  const limited = await measure(source, 12)
   source.limits.perSecond = Infinity
   await sleep(25_000)
   const lifted = await measure(source, 5)
