@@ -1249,7 +1249,7 @@ core.stock_asking_price view
   price_changes integer
   is_comparable boolean -- true: a price is known before the newest one, or a later list of the whole stock has named the unit with the same price
   as
-   WITH since AS (
+   WITH since AS NOT MATERIALIZED (
            SELECT rooftop_id,
               stock_no,
               max(import_id) AS import_id

@@ -107,6 +107,8 @@ const readWhole: Readonly<Record<string, readonly string[]>> = {
   '/links': ['signed_link', 'vehicle_check'],
   // Whose PPSR interest has changed is found among all cars on hand of all rooftops.
   '/stock': ['stock_unit'],
+  // The first 20,000 vehicles, whichever they are.
+  '/names': ['stock_unit'],
 }
 
 test.each(pages.map(({ path }) => path))('%s', async (path) => {

@@ -113,7 +113,7 @@ export const ledgerSteps: readonly Step[] = [
       cross join lateral (select case when n % 2 = 0 then 'pricing' else 'vehicle-checks' end as stream,
         case when n % 20 = 0 then 'item ' || n else 10000000 + n || '/getpastppsrsearch' end as key) as one;
       insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, attempts, window_from, window_until, run_id, first_seen_at, last_seen_at)
-      select 'evaluations', rooftop_id, id::text, issues, case when id % 300 = 7 then '{"EvalID":' || id || ',"VIN":7}' end, 1 + id % 9, window_from, window_until,
+      select 'evaluations', rooftop_id, id::text, issues, case when id % 3 = 2 then '{"EvalID":' || id || ',"VIN":7}' end, 1 + id % 9, window_from, window_until,
         50000, window_until, now() - interval '1 day'
       from scale.listed cross join unnest(held) as id
       cross join lateral (select jsonb_build_array(jsonb_build_object('path', 'Field' || id % 41, 'message', 'expected text, received "' || id || '"')) as issues) as why;`,

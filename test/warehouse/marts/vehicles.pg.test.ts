@@ -270,3 +270,20 @@ test.each([
     }
   })
 })
+
+test.each([
+  ['a unit', "rooftop_id = 1 and stock_no = 'S1'"],
+  ['a rooftop', 'rooftop_id = 1'],
+])('the asking prices of %s are found by an index of the changes', async (_, condition) => {
+  await using database = await createTestDatabase()
+  await inSession(database.pool, async (client) => {
+    await client.query('set enable_seqscan = off')
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+      `explain select * from core.stock_asking_price where ${condition}`,
+    )
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    expect(plan).toMatch(/Index Scan (using|on) stock_unit_change_pkey/)
+    // A stored CTE would have the changes of all units, also by an index.
+    expect(plan).not.toContain('CTE')
+  })
+})
