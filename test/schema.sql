@@ -3073,7 +3073,7 @@ ops.webhook_day table
   loading_p95_seconds numeric(12,2)
   constraint webhook_day_pkey PRIMARY KEY (webhook_date, rooftop_id)
   constraint webhook_day_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
-  -- Rows of mart.webhook_latency of days before retention.ledgerDays, as they were when the deliveries of the day were deleted. No day up to the last one here is counted again.
+  -- Rows of mart.webhook_latency of days before retention.ledgerDays, as they were counted when they became that old. None is counted again.
 
 ops.webhook_delivery table
   delivery_id bigint not null generated always as identity
@@ -3113,6 +3113,11 @@ ops.webhook_delivery table
   CREATE INDEX webhook_delivery_rooftop_id_due_at_idx ON ops.webhook_delivery USING btree (rooftop_id, due_at) WHERE ((state)::text = 'waiting'::text)
   CREATE INDEX webhook_delivery_rooftop_id_received_at_idx ON ops.webhook_delivery USING btree (rooftop_id, received_at)
   -- Inbox: one row per event that the service delivered. A row is only a hint: the evaluation is always read again by /geteval.
+
+ops.webhook_settled table
+  last_date date not null
+  CREATE UNIQUE INDEX webhook_settled_one ON ops.webhook_settled USING btree ((true))
+  -- The last day whose counts are in ops.webhook_day: the deliveries up to it are deleted
 
 ops.webhook_subscription table
   rooftop_id integer not null

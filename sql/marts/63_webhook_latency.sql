@@ -6,10 +6,6 @@ with source_clock as (
     where arguments ->> 'mode' <> 'replay' order by run_id desc limit 1
   ), '0') as source_now
 ),
-settled as (
-  -- Days whose deliveries retention has deleted.
-  select coalesce(max(webhook_date), '-infinity') as last_date from ops.webhook_day
-),
 delivered as (
   select
     d.rooftop_id,
@@ -25,7 +21,7 @@ delivered as (
     percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from d.processed_at - d.received_at)) as loading
   from ops.webhook_delivery as d
   join core.rooftop as r using (rooftop_id)
-  cross join settled
+  cross join ops.webhook_settled as settled
   where (d.source_received_at at time zone r.time_zone)::date > settled.last_date
   group by d.rooftop_id, webhook_date
 ),
@@ -45,7 +41,7 @@ completed as (
   from ops.webhook_subscription as s
   join core.evaluation as e
     on e.rooftop_id = s.rooftop_id and e.completed_date_local >= s.since::date - 1 and e.completed_at > s.since
-    and e.completed_date_local > (select last_date from settled)
+    and e.completed_date_local > (select last_date from ops.webhook_settled)
   cross join source_clock
   left join arrived as a on a.group_id = e.group_id and a.eval_id = e.eval_id
   where s.event = 'ON_COMPLETE' and e.completed_at < source_now - interval '6 hours'

@@ -68,8 +68,8 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
       select delivery_id from ops.webhook_delivery
       where body is not null and received_at < ${cutoff} limit ${batchSize})`,
   )
-  await storeWebhookDays(ledgerCutoff).execute(db)
-  const webhooks = await inBatches(context, countedWebhooks)
+  await settleWebhookDays(ledgerCutoff).execute(db)
+  const webhooks = await inBatches(context, settledWebhooks)
   const runs = await repeat(context, async () => await summariseRuns(db, runCutoff, batchSize))
   const priceBatches = await inBatches(context, oldPriceBatches(ledgerCutoff))
   const jobRuns = await inBatches(context, oldJobRuns(ledgerCutoff))
@@ -138,19 +138,26 @@ const oldJobRuns = (before: Date) => sql`
         where newest.job_name = old.job_name and newest.source_id is not distinct from old.source_id)
     limit ${batchSize})`
 
-const storeWebhookDays = (before: Date) => sql`
+// One statement, so that two hosts store a day once: the second waits for the mark and finds nothing before it.
+const settleWebhookDays = (before: Date) => sql`
+  with mark as (
+    update ops.webhook_settled as mark set last_date = (${before}::timestamptz at time zone 'UTC')::date - 1
+    from (select last_date from ops.webhook_settled for update) as earlier
+    where earlier.last_date < (${before}::timestamptz at time zone 'UTC')::date - 1
+    returning mark.last_date, earlier.last_date as earlier_date
+  )
   insert into ops.webhook_day
   select rooftop_id, webhook_date, deliveries, duplicates, processed, kept, waiting, unusable, failed, expected, missed,
     arrival_p50_seconds, arrival_p95_seconds, loading_p50_seconds, loading_p95_seconds
-  from mart.webhook_latency
-  where webhook_date < (${before}::timestamptz at time zone 'UTC')::date
-    and webhook_date > coalesce((select max(webhook_date) from ops.webhook_day), '-infinity')`
+  from mart.webhook_latency cross join mark
+  where webhook_date > mark.earlier_date and webhook_date <= mark.last_date
+  on conflict do nothing`
 
 // A completion early on the first day that is still counted may have been delivered at a sibling where it was the day before.
-const countedWebhooks = sql`
+const settledWebhooks = sql`
   delete from ops.webhook_delivery where delivery_id in (
     select delivery_id from ops.webhook_delivery
-    where state <> 'waiting' and source_received_at < (select max(webhook_date) - 1 from ops.webhook_day) limit ${batchSize})`
+    where received_at < (select last_date - 2 from ops.webhook_settled) limit ${batchSize})`
 
 const oldConsoleActions = (before: Date) => sql`
   delete from ops.console_action where action_id in (

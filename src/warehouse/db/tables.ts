@@ -695,6 +695,11 @@ interface OpsVanishedTable {
   run_id: number
 }
 
+/** ops.webhook_settled */
+interface OpsWebhookSettledTable {
+  last_date: string
+}
+
 /** ops.window_certificate */
 interface OpsWindowCertificateTable {
   rooftop_id: number
@@ -854,6 +859,7 @@ export interface Tables {
   'ops.stream_state': OpsStreamStateTable
   'ops.unlisted_record': OpsUnlistedRecordTable
   'ops.vanished': OpsVanishedTable
+  'ops.webhook_settled': OpsWebhookSettledTable
   'ops.window_certificate': OpsWindowCertificateTable
   'pii.app_user_email': PiiAppUserEmailTable
   'pii.archived_pdf': PiiArchivedPdfTable

@@ -85,7 +85,7 @@ function missedCompletions(sourceNow: Date) {
 }
 
 /** By the rule of mart.webhook_latency, but does not read every completion since the subscription. The limit makes each completion
- *  find its deliveries by index: all deliveries that were ever received are many more. */
+ *  find its deliveries by index: all deliveries that are stored are many more. */
 function lostCompletions(sourceNow: Date) {
   return sql`ops.webhook_subscription as s
     join core.evaluation as e on e.rooftop_id = s.rooftop_id and e.completed_at > s.since

@@ -236,7 +236,7 @@ ${table({
     at(one['processed_at']),
     runLink(one),
   ]),
-  empty: 'None has named it.',
+  empty: 'None that is stored has named it.',
 })}`,
     html`<h2>Quarantine</h2>
 ${table({
