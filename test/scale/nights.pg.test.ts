@@ -43,7 +43,7 @@ const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[v
 
 const recent = 12_000
 
-/** The fourth to the sixth night of 50 rooftops with 12,000 evaluations of 20 days, behind so many older ones that all are `count`. */
+/** The fourth to the sixth night of 50 rooftops with 12,000 evaluations of 20 days, behind older ones: `count` in all. */
 async function nightsBehind(count: number): Promise<Night> {
   const now = new Date(Math.floor(Date.now() / dayMs) * dayMs)
   await using fixture = await openFixture({
