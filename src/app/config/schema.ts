@@ -195,7 +195,7 @@ export const fileSchema = z.strictObject({
       .describe('What each run did for each rooftop; the run and its sums stay'),
     ledgerDays: whole(30, 36_500)
       .default(400)
-      .describe('Runs of jobs, price batches, and what people did in the console'),
+      .describe('Runs of jobs, price batches, webhooks, and what people did in the console'),
   }),
   budget: group({
     ppsrSearch: perDay,
