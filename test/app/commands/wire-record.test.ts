@@ -7,6 +7,7 @@ import type { Finding } from '#src/api/learn/decide.ts'
 import { learn } from '#src/api/learn/learn.ts'
 import { withSubstitutes } from '#src/api/learn/substitute.ts'
 import { maskBy } from '#src/app/commands/wire-record.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
 import { otherNames } from '#src/sandbox/other-names.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire } from '#src/values/wire.ts'
@@ -31,6 +32,14 @@ test.for(someOf([1, 2, 4, 9, 11, 12, 16, 24, 35], 2))(
     )
   },
 )
+
+/** No two reads see the same instant, so every link is signed again at each read, however quick the reads are. */
+class TickingClock extends VirtualClock {
+  override now(): Date {
+    this.advance(1)
+    return super.now()
+  }
+}
 
 /** A form is that of the first value, and another word may be one of two. */
 function withoutForms(findings: readonly Finding[]) {
@@ -88,7 +97,8 @@ test('no text about a customer is in a recording, wherever it was', () => {
 
 test('the answers of a check are written to a folder, and wire learn finds in them what the check found', async () => {
   const names = otherNames(4)
-  await using sandbox = await startSandbox({ seed: 4, evaluations: 400, now, ...names })
+  const clock = new TickingClock({ start: now, frozen: true })
+  await using sandbox = await startSandbox({ seed: 4, evaluations: 400, clock, ...names })
   await using folder = await temporaryFolder()
   const config = sandbox.clientConfig()
   await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
