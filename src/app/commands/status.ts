@@ -32,7 +32,7 @@ import { chooseRooftops, nameRooftops } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
 import { isAlertHealthy, readAlertStatuses } from '../scheduler/alert-status.ts'
 import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
-import { loadJobs } from '../scheduler/load-jobs.ts'
+import { loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
 import type { RunCommand } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import { waitingCure } from './runs.ts'
@@ -60,16 +60,13 @@ export const status: RunCommand = async (session, options) => {
   const { db } = warehouse
   const known = await findRooftops(db, rooftops)
   if (options['verify'] === true) await verifyNow(session, warehouse, known)
-  const health = await readStatus(db, allStreams, known, session.config)
-  const spend = await readSpend(db, session.config.budget)
-  const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
-  const jobs = await readJobStatuses(db, session.config, planned)
-  const webhooks = await readWebhookStatus(db)
-  const inboxes = await readInboxStatuses(db, session.config)
-  const alerts = await readAlertStatuses(db, session.config)
-  const keys = await readKeyStates(db, session.config)
-  const names = await readMovedNames(db, allStreams, session.config)
-  const missingNames = await readMissingNames(db, session.config.wire)
+  // Two sessions: the longest of the others takes as long as the health of all streams.
+  const [health, others] = await Promise.all([
+    readStatus(db, allStreams, known, session.config),
+    readOthers(session, db, planned),
+  ])
+  const { keys, ...parts } = others
+  const { names, jobs, inboxes, alerts, links } = parts
   const isGood =
     health.status === 'ok' &&
     links.status === 'ok' &&
@@ -79,17 +76,37 @@ export const status: RunCommand = async (session, options) => {
     Object.values(inboxes).every(isInboxHealthy) &&
     Object.values(alerts).every(isAlertHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  const parts = { names, missingNames, jobs, alerts, links, webhooks, inboxes, spend }
   const heldNames = session.config.wire.appraisal.held
   const document = { ...health, status: overall, keys: keyDocuments(keys), heldNames, ...parts }
   session.result(document, () =>
     statusLines(
-      { health, keys, ...parts },
+      { health, ...others },
       { config: session.config, label: nameRooftops(rooftops) },
       options['all'] === true,
     ),
   )
   return isGood ? 0 : 1
+}
+
+/** What a status says beside the health of the streams. */
+async function readOthers(
+  session: Session,
+  db: Db,
+  planned: readonly PlannedJob[],
+): Promise<Omit<Status, 'health'>> {
+  const { config } = session
+  const measured = measureSourceNow(session)
+  return {
+    keys: await readKeyStates(db, config),
+    names: await readMovedNames(db, allStreams, config),
+    missingNames: await readMissingNames(db, config.wire),
+    jobs: await readJobStatuses(db, config, planned),
+    alerts: await readAlertStatuses(db, config),
+    webhooks: await readWebhookStatus(db),
+    inboxes: await readInboxStatuses(db, config),
+    spend: await readSpend(db, config.budget),
+    links: await readLinkStatus(db, config, (await measured) ?? (await readSourceNow(db))),
+  }
 }
 
 /** The keys by their names in the config, without the processes that use them. */
@@ -99,8 +116,8 @@ function keyDocuments(keys: readonly KeyState[]) {
   )
 }
 
-/** The source's time; while it does not answer, from what the newest run measured. */
-async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
+/** The source's time, read while the warehouse answers; null: the source does not answer. */
+async function measureSourceNow({ config, log, io }: Session): Promise<Date | null> {
   await using services = openServices(config, log, ['read'])
   const { appraisal } = services
   try {
@@ -108,7 +125,7 @@ async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
     await appraisal.measureClock({ signal })
     return appraisal.clock.now()
   } catch {
-    return await readSourceNow(db)
+    return null
   }
 }
 
