@@ -61,6 +61,23 @@ test.each(
   expect(await snapshot(fixture)).toEqual(before)
 })
 
+test('another odometer unit is taken while no reading is loaded, as before its name is known', async () => {
+  await using fixture = await loaded()
+  const { config } = changedConfig(fixture, { odometerUnit: 'mi' })
+  const columns = ['evaluation', 'evaluation_version']
+  for (const table of columns)
+    await fixture.database.pool.query(`update core.${table} set odometer = null`)
+
+  const [first] = await registerRooftops(fixture.context.db, config.rooftops)
+  await fixture.database.pool.query(
+    `update core.evaluation_version set odometer = 1 where ctid = (select min(ctid) from core.evaluation_version where rooftop_id = 1)`,
+  )
+  const back = registerRooftops(fixture.context.db, fixture.config.rooftops)
+
+  expect(first).toMatchObject({ odometerUnit: 'mi' })
+  await expect(back).rejects.toThrow(/odometerUnit mi, and the config says km/)
+})
+
 test('a rooftop without rows takes any currency', async () => {
   await using fixture = await openFixture({ sandbox: { now, rooftops: 3, evaluations: 0 } })
   const { db } = fixture.context

@@ -167,9 +167,12 @@ function byName(rule: Rule, question: Question, possible: readonly Field[]): Fin
   )
   const [only, ...others] = rivals
   if (only === undefined) return null
-  return others.length === 0
-    ? finding(question, 'suggested', suggestion(rule, only), rivals)
-    : finding(question, 'ambiguous', 'several paths may be it', rivals)
+  if (others.length > 0) return finding(question, 'ambiguous', 'several paths may be it', rivals)
+  const found = finding(question, 'suggested', suggestion(rule, only), rivals)
+  const copies = question.all.fields.filter((field) => field !== only && isCopy(only, field))
+  if (copies.length === 0) return found
+  const evidence = `${found.evidence}; the same values at ${plural(copies.length, 'other path')}`
+  return { ...found, evidence, candidates: [only, ...copies].map(toCandidate) }
 }
 
 function withoutCandidate(question: Question, isClear: boolean): Finding {
@@ -248,7 +251,8 @@ function usualStep({ state, mustChange, candidates, byFormAlone }: Finding): str
 /** Of a column that stays empty until something is done. */
 function heldStep(found: Finding): string {
   if (found.state === 'confirmed') return '--write'
-  if (found.state === 'unproved') return '--keep'
+  // Another path with the same values may be what they are, as a title.
+  if (found.state === 'unproved') return found.candidates.length === 1 ? '--keep' : 'choose'
   return usualStep({ ...found, mustChange: true })
 }
 

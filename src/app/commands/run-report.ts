@@ -151,6 +151,13 @@ function stopText(stoppedBy: string, resume: string): string {
   return `${who}. Nothing is lost: what was loaded stays, and ${resume}.`
 }
 
+/** A cause of several rooftops, with the records in quarantine of all of them. */
+function withTotal(cause: string, all: readonly { readonly cause: string }[]): string {
+  return cause.replace(/^\d+(?= in quarantine)/, () =>
+    String(all.reduce((sum, one) => sum + Number.parseInt(one.cause, 10), 0)),
+  )
+}
+
 function missingLines(
   { missing = [], refusals = {} }: RunReport,
   { config, rooftops }: Required<ReportNaming>,
@@ -166,7 +173,8 @@ function missingLines(
     const { refusedKey: key, cause } = sameCause[0]!
     const where = `${streams} of ${listText(names, 5)}`
     const refusal = key === null ? undefined : refusals[key]
-    if (key === null || refusal === undefined) return wrap(`${where}: ${cause}`, { indent: 2 })
+    if (key === null || refusal === undefined)
+      return wrap(`${where}: ${withTotal(cause, sameCause)}`, { indent: 2 })
     const words = refusalWords({ key, refusal }, where, config)
     return [
       ...wrap(words.what, { indent: 2 }),

@@ -120,7 +120,7 @@ const causes: Readonly<Record<Reason['cause'], readonly [word: string, cure: str
   ],
   quarantine: [
     'in quarantine',
-    'See "forecourt quarantine list"; "forecourt quarantine retry" tries them now, a sync when it lists their window again.',
+    'See "forecourt quarantine list". Where it names a wire setting, "forecourt wire learn --stored" finds its path; "forecourt quarantine retry" tries them then, a sync when it lists their window again.',
   ],
   gaps: ['not listed', 'Run "forecourt sync", then "forecourt verify".'],
   unprovable: ['cannot be proved complete', 'Run "forecourt verify": it names the windows.'],

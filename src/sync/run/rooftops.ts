@@ -115,7 +115,7 @@ export async function refusedChanges(
     return columns
       .filter((column) => values[column] !== found[column])
       .map((column) => ({
-        id: found.rooftop_id,
+        ...{ id: found.rooftop_id, column },
         text:
           `Rooftop ${rooftop.uid} (${rooftop.name}) has rows loaded with ${fixedSettings[column]} ${found[column]}, ` +
           `and the config says ${values[column]}: set it back to ${found[column]}. Where ${found[column]} was wrong ` +
@@ -124,19 +124,26 @@ export async function refusedChanges(
   })
   const doubles = await refusedMoves(db, rooftops, stored)
   if (changes.length === 0) return doubles
-  const loaded = await idsWithRows(
+  const loaded = await findLoaded(
     db,
     changes.map(({ id }) => id),
   )
-  return [...changes.filter(({ id }) => loaded.has(id)).map(({ text }) => text), ...doubles]
+  // A unit relabels only readings: at a new service they are empty until their name is known.
+  const relabels = ({ id, column }: (typeof changes)[number]) =>
+    column === 'odometer_unit' ? loaded.get(id)?.hasReadings : loaded.has(id)
+  return [...changes.filter(relabels).map(({ text }) => text), ...doubles]
 }
 
-async function idsWithRows(db: Db, ids: readonly number[]): Promise<ReadonlySet<number>> {
-  const { rows } = await sql<{ id: number }>`
-    select id from unnest(${ids}::int[]) as id
+/** The rooftops with evaluations or stock, by id. */
+async function findLoaded(db: Db, ids: readonly number[]) {
+  const { rows } = await sql<{ id: number; hasReadings: boolean }>`
+    select id, exists (select from core.evaluation as e where e.rooftop_id = id and odometer is not null)
+      or exists (select from core.evaluation_version as v where v.rooftop_id = id and odometer is not null)
+      or exists (select from core.stock_unit as s where s.rooftop_id = id and odometer_km is not null) as "hasReadings"
+    from unnest(${ids}::int[]) as id
     where exists (select from core.evaluation as e where e.rooftop_id = id)
       or exists (select from core.stock_unit as s where s.rooftop_id = id)`.execute(db)
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Throws BusyError while a run works on a rooftop of the group. Its process uses the zones and the group that it started with, also

@@ -423,6 +423,27 @@ test('what nothing proves is decided where the config file names one of the path
   expect(withYear('none')).toBe('decided: ')
 })
 
+test('a held column whose name alone fits is not filled by --keep where another path has the same values, as a title', () => {
+  const titles = (more: (title: string) => Item) =>
+    evaluations(9, (at) => {
+      const title = `20${15 + at} ${makes[at % 6]} Ranger`
+      return { Variant: title, ...more(title) }
+    })
+  const known = { inFile: new Set<string>(), written: new Set<string>(), held: ['variant'] }
+  const stepOf = (answers: readonly Answer[]) => {
+    const found = withNextSteps(learn(answers, defaultWire), known).find(
+      ({ setting }) => setting === 'appraisal.evaluation.variant',
+    )!
+    return [found.state, found.nextStep, found.candidates.map(({ path }) => path)]
+  }
+
+  expect(stepOf(titles(() => ({})))).toEqual(['unproved', '--keep', ['Variant']])
+  expect(stepOf(titles((title) => ({ Headline: title })))).toEqual([
+    ...['unproved', 'choose'],
+    ['Variant', 'Headline'],
+  ])
+})
+
 test('of two lists with the same evaluations a person decides, and then their ids', () => {
   const rows = [0, 1, 2].map((at) => ({ ref: idOf(at), previous: idOf(at) + 1 }))
   const recent = rows.map((row) => ({ ...row, key: row.ref }))

@@ -55,3 +55,21 @@ test.for([
     expect(goesOn({ command, mode })).toBe(text)
   },
 )
+
+test('records in quarantine of several rooftops are one number', () => {
+  const second = { ...config.rooftops[0]!, uid: 'rooftop-2', name: 'Southside' }
+  const missing = [21, 19].map((count, at) => ({
+    ...{ rooftop: `rooftop-${at + 1}`, stream: 'vehicle-checks', refusedKey: null },
+    cause: `${count} in quarantine: see "forecourt quarantine list"`,
+  }))
+  const rooftops = [...config.rooftops, second]
+  const byRooftop = Object.fromEntries(
+    rooftops.map(({ uid }) => [uid, report.rooftops['rooftop-1']!]),
+  )
+
+  const lines = reportLines({ ...report, rooftops: byRooftop, missing }, { config, rooftops }, '')
+
+  expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toContain(
+    'vehicle-checks of Northside and Southside: 40 in quarantine: see "forecourt quarantine list"',
+  )
+})
