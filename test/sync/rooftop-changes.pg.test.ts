@@ -61,11 +61,10 @@ test.each(
   expect(await snapshot(fixture)).toEqual(before)
 })
 
-test('another odometer unit is taken while no reading is loaded, as before its name is known', async () => {
+test('another odometer unit is accepted while no reading is loaded, as before its name is known', async () => {
   await using fixture = await loaded()
   const { config } = changedConfig(fixture, { odometerUnit: 'mi' })
-  const columns = ['evaluation', 'evaluation_version']
-  for (const table of columns)
+  for (const table of ['evaluation', 'evaluation_version'])
     await fixture.database.pool.query(`update core.${table} set odometer = null`)
 
   const [first] = await registerRooftops(fixture.context.db, config.rooftops)

@@ -118,9 +118,9 @@ function keyDocuments(keys: readonly KeyState[]) {
 
 /** The source's time, read while the warehouse answers; null: the source does not answer. */
 async function measureSourceNow({ config, log, io }: Session): Promise<Date | null> {
-  await using services = openServices(config, log, ['read'])
-  const { appraisal } = services
   try {
+    await using services = openServices(config, log, ['read'])
+    const { appraisal } = services
     const signal = AbortSignal.any([io.signal, AbortSignal.timeout(clockTimeoutMs)])
     await appraisal.measureClock({ signal })
     return appraisal.clock.now()

@@ -430,15 +430,15 @@ test('a held column whose name alone fits is not filled by --keep where another 
       return { Variant: title, ...more(title) }
     })
   const known = { inFile: new Set<string>(), written: new Set<string>(), held: ['variant'] }
-  const stepOf = (answers: readonly Answer[]) => {
+  const nextStep = (answers: readonly Answer[]) => {
     const found = withNextSteps(learn(answers, defaultWire), known).find(
       ({ setting }) => setting === 'appraisal.evaluation.variant',
     )!
     return [found.state, found.nextStep, found.candidates.map(({ path }) => path)]
   }
 
-  expect(stepOf(titles(() => ({})))).toEqual(['unproved', '--keep', ['Variant']])
-  expect(stepOf(titles((title) => ({ Headline: title })))).toEqual([
+  expect(nextStep(titles(() => ({})))).toEqual(['unproved', '--keep', ['Variant']])
+  expect(nextStep(titles((title) => ({ Headline: title })))).toEqual([
     ...['unproved', 'choose'],
     ['Variant', 'Headline'],
   ])
