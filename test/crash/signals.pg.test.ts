@@ -6,6 +6,7 @@ import {
   type ChildWarehouse,
   openChildFixture,
 } from '../support/child-fixture.ts'
+import { databaseLocks } from '../support/postgres.ts'
 import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 import { slowSyncWorld, startSlowSync } from './slow-sync.ts'
@@ -87,8 +88,8 @@ test('a frozen run whose work was taken over writes nothing and logs this', {
   await freeze(child)
   hurry()
   // To other processes this appears as its death: the session with the run's lock is gone.
-  await pool.query(`select pg_terminate_backend(pid) from pg_locks
-    where locktype = 'advisory' and classid = 7300 and database = (select oid from pg_database where datname = current_database())`)
+  await pool.query(`select pg_terminate_backend(pid) from ${databaseLocks}
+    where locktype = 'advisory' and classid = 7300`)
   const second = await warehouse.json(['sync'])
   expect(second.code).toBe(0)
   await expectTruth(warehouse)

@@ -124,6 +124,10 @@ async function administer(statement: string): Promise<void> {
   await pool.query(statement)
 }
 
+/** The locks of this database, for the `from` of a statement: `pg_locks` shows those of the databases of other tests too. */
+export const databaseLocks = `(
+  select * from pg_locks where database = (select oid from pg_database where datname = current_database())) as lock`
+
 /** Waits until a free lock proves that its holder is dead, which it does not in the first seconds of the server. */
 export async function untilFreeLocksCount(pool: pg.Pool): Promise<void> {
   await pool.query(

@@ -6,6 +6,7 @@ import { startDetached } from '#src/sync/run/run-streams.ts'
 import { enqueue } from '#src/sync/run/work-queue.ts'
 import { lockGraceSeconds } from '#src/warehouse/db/held-lock.ts'
 import { type Fixture, openFixture, openSecondContext, runNight } from '../support/fixture.ts'
+import { databaseLocks } from '../support/postgres.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
@@ -46,7 +47,7 @@ async function heldRun(fixture: Fixture) {
 
 async function waiting(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ waiting: number }>(
-    `select count(*)::int as waiting from pg_locks
+    `select count(*)::int as waiting from ${databaseLocks}
      where not granted and relation = 'core.evaluation'::regclass`,
   )
   return rows[0]!.waiting
@@ -60,9 +61,8 @@ async function endHolder(pool: pg.Pool): Promise<void> {
     [lockGraceSeconds],
   )
   await pool.query(
-    `select pg_terminate_backend(pid, 5000) from pg_locks
-     where locktype = 'advisory' and classid = 7300
-       and database = (select oid from pg_database where datname = current_database())`,
+    `select pg_terminate_backend(pid, 5000) from ${databaseLocks}
+     where locktype = 'advisory' and classid = 7300`,
   )
 }
 

@@ -11,6 +11,7 @@ import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts
 import { someOf } from '../support/cases.ts'
 import { until } from '../support/child.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
+import { databaseLocks } from '../support/postgres.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 const loaded = async () => {
@@ -300,7 +301,7 @@ test.each(someOf([{ timezone: 'Pacific/Honolulu' }, { group: 'another-group' }],
 async function untilWaiting(pool: Fixture['database']['pool']): Promise<void> {
   await until(async () => {
     const { rows } = await pool.query(
-      "select from pg_locks where locktype = 'advisory' and classid = 7299 and not granted",
+      `select from ${databaseLocks} where locktype = 'advisory' and classid = 7299 and not granted`,
     )
     return rows.length > 0
   })

@@ -9,7 +9,7 @@ import { startRun } from '#src/sync/run/start-run.ts'
 import { someOf } from '../support/cases.ts'
 import { until } from '../support/child.ts'
 import { openSecondContext, runNight } from '../support/fixture.ts'
-import { untilFreeLocksCount } from '../support/postgres.ts'
+import { databaseLocks, untilFreeLocksCount } from '../support/postgres.ts'
 import { history, lanesFixture, runsOf } from './lanes-fixture.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
@@ -39,7 +39,7 @@ test('a run whose process died after others had done its work is ended; a live o
   lock!.release()
   await until(async () => {
     const { rows } = await pool.query(
-      "select from pg_locks where locktype = 'advisory' and classid = 7300",
+      `select from ${databaseLocks} where locktype = 'advisory' and classid = 7300`,
     )
     return rows.length === 0
   })
@@ -71,7 +71,7 @@ async function gateAtTheEnd(pool: pg.Pool) {
   await gate.query("select pg_advisory_lock(1, 1), set_config('test.is_gate', 'yes', false)")
   const isReached = async () => {
     const { rows } = await pool.query(
-      'select from pg_locks where not granted and classid = 1 and objid = 1',
+      `select from ${databaseLocks} where not granted and classid = 1 and objid = 1`,
     )
     return rows.length > 0
   }

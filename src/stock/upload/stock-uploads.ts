@@ -181,7 +181,7 @@ export class StockUploads {
     const services = { ...this.#services, beforeCommit }
     const { importId } = await importStock(services, { ...request, ...allowed }).catch(
       async (error: unknown) => {
-        throw error instanceof BusyError ? await this.#busy(row) : error
+        throw error instanceof BusyError ? await this.#busy(id, row) : error
       },
     )
     return importId!
@@ -253,14 +253,15 @@ export class StockUploads {
     )
   }
 
-  /** Who imports, and since when: the person who confirmed a list when the transaction that holds the lock began. */
-  async #busy({ rooftopId, rooftop }: UploadRow): Promise<BusyError> {
+  /** Who imports, and since when: the person who confirmed a list when the transaction that holds the lock began. The list that waits was
+   *  confirmed then too, so it is named only where there is no other: after a second click. */
+  async #busy(id: string, { rooftopId, rooftop }: UploadRow): Promise<BusyError> {
     const { rows } = await sql<{ since: Date; email: string | null }>`
       select a.xact_start as since, (
         select email from ops.stock_upload
         where rooftop_id = ${rooftopId} and import_began_at between a.xact_start - interval '1 minute'
           and a.xact_start + interval '1 second'
-        order by import_began_at desc limit 1) as email
+        order by upload_id = ${id}, import_began_at desc limit 1) as email
       from pg_stat_activity as a where a.pid = ${lockSql.holder('import', rooftopId)}
         and a.xact_start is not null`.execute(this.#services.warehouse.db)
     const [holder] = rows

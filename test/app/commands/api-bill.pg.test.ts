@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { anEvaluation } from '../../support/build-world.ts'
 import { runCli, runInProcess } from '../../support/cli.ts'
+import { databaseLocks } from '../../support/postgres.ts'
 import { openBillingFixture, search, syncFirst } from './api-bill-fixture.ts'
 
 /** Sessions that wait for the lock of a budget. */
-const reserving = `select pid from pg_locks where classid = 7302 and not granted
-  and database = (select oid from pg_database where datname = current_database())`
+const reserving = `select pid from ${databaseLocks} where classid = 7302 and not granted`
 
 test('without a budget no billable call is sent', async () => {
   await using fixture = await openBillingFixture({})

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openFaultProxy } from '../../support/fault-proxy.ts'
+import { databaseLocks } from '../../support/postgres.ts'
 import { readContent } from '../../support/warehouse-content.ts'
 import { call, canaries, openMcpFixture } from './fixture.ts'
 
@@ -156,7 +157,7 @@ test('what a query leaves in its session is gone with the next one', async () =>
 
   const { rows } = await call(session, 'query', { sql: "select current_setting('search_path')" })
   const locks = await fixture.database.pool.query(
-    "select from pg_locks where locktype = 'advisory' and objid = 4711",
+    `select from ${databaseLocks} where locktype = 'advisory' and objid = 4711`,
   )
 
   expect(rows).toEqual([['mart']])

@@ -7,7 +7,7 @@ import { lastSlot } from '#src/app/scheduler/slots.ts'
 import type { Context } from '#src/context.ts'
 import { openDb } from '#src/warehouse/db/transaction.ts'
 import { until } from '../../support/child.ts'
-import { untilFreeLocksCount } from '../../support/postgres.ts'
+import { databaseLocks, untilFreeLocksCount } from '../../support/postgres.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 /** A schedule whose newest slot was two hours ago. */
@@ -129,8 +129,7 @@ test('a job whose process ends repeatedly is recorded as failed', async () => {
     if (claimed.kind === 'claimed') claimed.claim.holder.release(true)
     await until(async () => {
       const { rows } = await fixture.database.pool.query(
-        `select from pg_locks where locktype = 'advisory' and classid = 7309
-           and database = (select oid from pg_database where datname = current_database())`,
+        `select from ${databaseLocks} where locktype = 'advisory' and classid = 7309`,
       )
       return rows.length === 0
     })

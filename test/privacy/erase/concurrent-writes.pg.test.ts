@@ -5,6 +5,7 @@ import type { Receipt } from '#src/privacy/erase/receipt.ts'
 import type { Evaluation } from '#src/sandbox/world-types.ts'
 import { anEvaluation, worldOf } from '../../support/build-world.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
+import { databaseLocks } from '../../support/postgres.ts'
 import { dumpOf, linesWith } from './dump.ts'
 import { byEmail, eraseIn, jane, janesTexts, now } from './erase-fixture.ts'
 
@@ -44,7 +45,7 @@ async function eraseMeanwhile(
 async function searching(pool: pg.Pool): Promise<void> {
   for (;;) {
     const { rows } = await pool.query(
-      `select from pg_locks where not granted and relation = 'zz.note'::regclass`,
+      `select from ${databaseLocks} where not granted and relation = 'zz.note'::regclass`,
     )
     if (rows.length > 0) return
     await sleep(20)

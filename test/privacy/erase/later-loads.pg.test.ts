@@ -14,6 +14,7 @@ import { openImportFixture } from '../../stock/import-fixture.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../../support/build-world.ts'
 import { someOf } from '../../support/cases.ts'
 import { type Fixture, openFixture, runNight } from '../../support/fixture.ts'
+import { databaseLocks } from '../../support/postgres.ts'
 import { pricedFixture, pricingPath } from '../../support/pricing-fixture.ts'
 import { dumpOf, linesWith } from './dump.ts'
 import { byEmail, byEval, byPhone, eraseIn, jane, janesTexts, now } from './erase-fixture.ts'
@@ -228,8 +229,7 @@ test('a load that only marks a record also waits for an erasure; a night without
 async function waiting(pool: pg.Pool, count: number): Promise<void> {
   for (;;) {
     const { rows } = await pool.query(
-      `select from pg_locks where locktype = 'advisory' and classid = $1 and not granted
-         and database = (select oid from pg_database where datname = current_database())`,
+      `select from ${databaseLocks} where locktype = 'advisory' and classid = $1 and not granted`,
       [lockClass.erasure],
     )
     if (rows.length >= count) return

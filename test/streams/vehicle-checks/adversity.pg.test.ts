@@ -17,6 +17,7 @@ import {
   paths,
 } from '../../support/checks-fixture.ts'
 import { type Fixture, runNight } from '../../support/fixture.ts'
+import { databaseLocks } from '../../support/postgres.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 
 const at = (days: number) => new Date(morning.getTime() + days * dayMs)
@@ -346,7 +347,7 @@ test('a load waits for another one of the dealer group: it changes no status bac
     kind: 'ppsr' as const,
     checks: [aListed(String(id), status), aListed('99', status)],
   })
-  const waiting = `select from pg_locks where classid = ${lockClass.checks} and objid = ${groupId} and not granted`
+  const waiting = `select from ${databaseLocks} where classid = ${lockClass.checks} and objid = ${groupId} and not granted`
 
   const second = await inTransaction(fixture.context.pool, async (tx) => {
     await loadChecks(tx, [answer(1, 'changed')], defaultWire.appraisal)

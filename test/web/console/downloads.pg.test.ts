@@ -7,6 +7,7 @@ import { sleep } from '#src/values/sleep.ts'
 import { openPool } from '#src/warehouse/db/connect.ts'
 import { serveConsole } from '#src/web/console/console.ts'
 import { Downloads } from '#src/web/console/downloads.ts'
+import { databaseLocks } from '../../support/postgres.ts'
 import { type ConsoleFixture, openConsole, type Role } from './console-fixture.ts'
 
 let console: ConsoleFixture
@@ -87,7 +88,7 @@ test('while files are made slowly, pages answer and their connections are free',
     ...[await start('parquet', 'engineer'), await start('parquet', 'engineer')],
     ...[await start('parquet', 'viewer'), await start('parquet', 'viewer')],
   ]
-  const waiting = `select from pg_locks where locktype = 'advisory' and objid = ${gate} and not granted`
+  const waiting = `select from ${databaseLocks} where locktype = 'advisory' and objid = ${gate} and not granted`
   await expect.poll(async () => (await console.rows(waiting)).length).toBe(4)
 
   const page = await console.get('/runs')

@@ -4,6 +4,7 @@ import { StockUploads } from '#src/stock/upload/stock-uploads.ts'
 import { openDb } from '#src/warehouse/db/transaction.ts'
 import { aVehicle, listOf, vehicles } from '../../stock/import-fixture.ts'
 import { someOf } from '../../support/cases.ts'
+import { databaseLocks } from '../../support/postgres.ts'
 import { serveConsole } from './console-fixture.ts'
 import { openUploads, pathOf, type UploadFixture, uploadForm } from './upload-fixture.ts'
 
@@ -16,6 +17,9 @@ afterAll(async () => await console?.[Symbol.asyncDispose]())
 beforeEach(async () => await console.clear())
 
 const asStock = { role: 'stock' } as const
+
+/** A row when an import holds its lock. */
+const importing = `select from ${databaseLocks} where classid = 7306 and granted`
 
 test('ten lists of a person wait at most, also when many arrive at once', {
   tags: 'ci',
@@ -83,8 +87,10 @@ test('while another person imports, the page names them, and the list waits', {
   // The import waits for this table after it has taken its own lock.
   await lock.query('lock table core.stock_import in exclusive mode')
   const slow = console.importAs(first, 'engineer')
-  const held = 'select 1 from pg_locks where classid = 7306 and granted'
-  while ((await console.rows(held)).length === 0) await sleep(20)
+  while ((await console.rows(importing)).length === 0) await sleep(20)
+  // The other person confirmed a moment later, before the lock was taken.
+  await console.rows(`update ops.stock_upload set import_began_at =
+    (select max(import_began_at) + interval '1 millisecond' from ops.stock_upload) where import_began_at is null`)
 
   const busy = await console.importAs(second)
   await lock.query('commit')
@@ -114,7 +120,7 @@ test('a list that another process imports between the check and the lock makes t
   const own = 'select from ops.stock_upload where upload_id = $1 for update'
   await lock.query(own, [first.split('/')[3]])
   const slow = console.importAs(first, 'engineer')
-  const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%import_began_at = now()%'`
+  const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%import_began_at = now()%'`
   while ((await console.rows(waits)).length === 0) await sleep(20)
 
   pathOf(await console.importAs(second))
@@ -137,8 +143,7 @@ test('a list that is dropped while it is imported is not imported', {
   await lock.query('begin')
   await lock.query('lock table core.stock_import in exclusive mode')
   const slow = console.importAs(check)
-  const held = 'select 1 from pg_locks where classid = 7306 and granted'
-  while ((await console.rows(held)).length === 0) await sleep(20)
+  while ((await console.rows(importing)).length === 0) await sleep(20)
 
   pathOf(await console.post(check, { action: 'drop' }, asStock))
   await lock.query('commit')
