@@ -1,6 +1,11 @@
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs'
 import type { z } from 'zod'
-import { listEvaluations, listUsers } from '../../api/contract/appraisal/evaluations.ts'
+import { listPastPpsr, watchPpsr } from '../../api/contract/appraisal/checks.ts'
+import {
+  getEvaluation,
+  listEvaluations,
+  listUsers,
+} from '../../api/contract/appraisal/evaluations.ts'
 import type { Operation } from '../../api/contract/operation.ts'
 import type { Answer } from '../../api/learn/answers.ts'
 import {
@@ -237,6 +242,7 @@ function showFindings(
     '',
     ...(edit === null ? [] : [`Changes of ${edit.file}:`, ...edit.lines, '']),
     ...(open.length === 0 ? ['Nothing has to be changed.'] : wrap(openText(open))),
+    ...wrap(unseenText(findings)),
     ...wrap(unprovedText(findings)),
     ...wrap(heldText(held)),
   ])
@@ -244,12 +250,47 @@ function showFindings(
   return open.length === 0 ? 0 : 1
 }
 
+/** The free operation whose answer has the setting, by the start of its name. */
+const shownBy = [
+  ['appraisal.evalList.', listEvaluations],
+  ['appraisal.evaluation.', getEvaluation],
+  ['appraisal.pastCheck.', listPastPpsr],
+  ['appraisal.watch.', watchPpsr],
+] as const
+
 function openText(open: readonly Finding[]): string {
-  const names = listText(
-    open.map(({ setting }) => `wire.${setting}`),
-    5,
+  const byHand = open.filter(({ state }) => state !== 'elsewhere')
+  const operations = shownBy.filter(([start]) =>
+    byHand.some(({ setting }) => setting.startsWith(start)),
   )
-  return `${plural(open.length, 'setting')} must be changed, or decided: ${names}. --write sets those with another path that is proved (elsewhere). For the others see an answer ("forecourt api geteval --rooftop <uid> --evalid <id>", for evalList "forecourt api getevallist --rooftop <uid>"), and set the path in the config; "none" where there is no such field.`
+  const commands = operations.map(([, { name }]) =>
+    name === listEvaluations.name
+      ? `"forecourt api ${name} --rooftop <uid>"`
+      : `"forecourt api ${name} --rooftop <uid> --evalid <id>"`,
+  )
+  const hasProved = byHand.length < open.length
+  return [
+    `${plural(open.length, 'setting')} must be changed, or decided: ${settingNames(open)}.`,
+    hasProved && '--write sets those with another path that is proved (elsewhere).',
+    byHand.length > 0 &&
+      `${hasProved ? 'For the others see' : 'See'} an answer (${listText(commands, commands.length)}), and set the path in the config; "none" where there is no such field.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** Settings that no answer shows, and that no other path may mean; '' where there is none. */
+function unseenText(findings: readonly ShownFinding[]): string {
+  const unseen = findings.filter(({ state, nextStep }) => state === 'unseen' && nextStep === '')
+  if (unseen.length === 0) return ''
+  return `No answer shows ${plural(unseen.length, 'setting')} (unseen): ${settingNames(unseen, 8)}. Try again when the service has such data.`
+}
+
+function settingNames(findings: readonly Finding[], most = findings.length): string {
+  return listText(
+    findings.map(({ setting }) => `wire.${setting}`),
+    most,
+  )
 }
 
 /** What nothing proves though it has values; '' where there is nothing of that kind. */
@@ -273,7 +314,7 @@ function heldText(held: readonly ShownFinding[]): string {
   if (held.length === 0) return ''
   const names = listText(
     held.map(({ setting }) => setting.split('.').at(-1)!),
-    5,
+    held.length,
   )
   return `Held, so that the columns are empty: ${names} (wire.appraisal.held). --write deletes there what is proved or decided, and with --keep also what has the step --keep, whose path may be the one. Delete a name yourself where the service has no such field. Then "forecourt replay" fills the columns.`
 }

@@ -190,8 +190,8 @@ test('each setting has one word for what is known and one for what is to be done
     /\.variant +unseen +choose +Variant +by form alone: x \(2 words\) /,
   ])
     expect(open.stdout).toMatch(row)
-  expect(open.stdout).toContain(
-    '\n1 setting must be changed, or decided: wire.appraisal.evaluation.model.',
+  expect(open.stdout.replaceAll(/\n {2}/g, ' ')).toContain(
+    '\n1 setting must be changed, or decided: wire.appraisal.evaluation.model. See an answer ("forecourt api geteval --rooftop <uid> --evalid <id>"), and set',
   )
   expect(decided.code).toBe(0)
   expect(
@@ -204,6 +204,29 @@ test('each setting has one word for what is known and one for what is to be done
     { state: 'unproved', nextStep: 'keep' },
     { state: 'decided', nextStep: '' },
   ])
+})
+
+test('the next step names the call that shows what is open, and what no answer shows', async () => {
+  await using folder = await temporaryFolder()
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(smallConfig))
+  const checks = Array.from({ length: 8 }, (_, at) => ({
+    ...{ Nr: `P-${5001 + at}`, When: `2026-02-0${at + 1}T03:04:05Z` },
+    ...{
+      Page: `https://files.example.com/p-${at}.pdf`,
+      Copy: `https://files.example.com/c-${at}.pdf`,
+    },
+  }))
+  const file = join(folder.path, 'getpastppsrsearch-1.json')
+  await writeFile(file, JSON.stringify(checks))
+
+  const { code, stdout } = await runInProcess(['wire', 'learn', file], { cwd: folder.path })
+
+  const text = stdout.replaceAll(/\n {2}/g, ' ')
+  expect(code).toBe(1)
+  expect(text).toContain('must be changed, or decided: wire.appraisal.pastCheck.')
+  expect(text).toContain('("forecourt api getpastppsrsearch --rooftop <uid> --evalid <id>")')
+  expect(text).not.toContain('"forecourt api geteval ')
+  expect(text).toMatch(/\nNo answer shows 26 settings \(unseen\): .* and 19 more\./)
 })
 
 test('the names of a service are asked for in at most 30 calls, which neither write nor bill', async () => {
@@ -256,7 +279,7 @@ test('where the settings are right, nothing has to be changed', async () => {
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/appraisal\.evalList\.id +confirmed +EvalID +EvalID/)
-  expect(stdout).toContain('Nothing has to be changed.')
+  expect(stdout).toContain('Nothing has to be changed.\nNo answer shows ')
 })
 
 test('a key that is refused is a message, not a finding', async () => {
