@@ -1,11 +1,6 @@
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs'
 import type { z } from 'zod'
-import { listPastPpsr, watchPpsr } from '../../api/contract/appraisal/checks.ts'
-import {
-  getEvaluation,
-  listEvaluations,
-  listUsers,
-} from '../../api/contract/appraisal/evaluations.ts'
+import { listEvaluations, listUsers } from '../../api/contract/appraisal/evaluations.ts'
 import type { Operation } from '../../api/contract/operation.ts'
 import type { Answer } from '../../api/learn/answers.ts'
 import {
@@ -250,24 +245,19 @@ function showFindings(
   return open.length === 0 ? 0 : 1
 }
 
-/** The free operation whose answer has the setting, by the start of its name. */
-const shownBy = [
-  ['appraisal.evalList.', listEvaluations],
-  ['appraisal.evaluation.', getEvaluation],
-  ['appraisal.pastCheck.', listPastPpsr],
-  ['appraisal.watch.', watchPpsr],
-] as const
+/** By the start of the name of a setting, the free call whose answer has it. */
+const shownBy = {
+  'appraisal.evalList.': '"forecourt api getevallist --rooftop <uid>"',
+  'appraisal.evaluation.': '"forecourt api geteval --rooftop <uid> --evalid <id>"',
+  'appraisal.pastCheck.': '"forecourt api getpastppsrsearch --rooftop <uid> --evalid <id>"',
+  'appraisal.watch.': '"forecourt api ppsrwatch --rooftop <uid> --evalid <id>"',
+}
 
 function openText(open: readonly Finding[]): string {
   const byHand = open.filter(({ state }) => state !== 'elsewhere')
-  const operations = shownBy.filter(([start]) =>
-    byHand.some(({ setting }) => setting.startsWith(start)),
-  )
-  const commands = operations.map(([, { name }]) =>
-    name === listEvaluations.name
-      ? `"forecourt api ${name} --rooftop <uid>"`
-      : `"forecourt api ${name} --rooftop <uid> --evalid <id>"`,
-  )
+  const commands = Object.entries(shownBy)
+    .filter(([start]) => byHand.some(({ setting }) => setting.startsWith(start)))
+    .map(([, command]) => command)
   const hasProved = byHand.length < open.length
   return [
     `${plural(open.length, 'setting')} must be changed, or decided: ${settingNames(open)}.`,

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { runCli } from '#src/cli.ts'
 import { otherNames } from '#src/sandbox/other-names.ts'
 import { firstCandidate } from '#src/values/json-path.ts'
+import { allHeldNames } from '#src/values/wire.ts'
 import { otherService } from '../../api/learn/other-services.ts'
 import { CapturedOutput, runInProcess } from '../../support/cli.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -17,13 +18,14 @@ test('the sandbox speaks with other names where a seed is given', async () => {
     ...{ environment, signal: stop.signal, stdout, stderr: new CapturedOutput() },
   })
   while (!stdout.text.endsWith('}\n')) await wait(10)
-  const { page } = JSON.parse(stdout.text) as { page: string }
+  const { page, wire } = JSON.parse(stdout.text) as { page: string; wire: unknown }
 
   const document = await (await fetch(`${page}openapi.json`)).text()
   stop.abort()
 
   const name = firstCandidate(otherNames(4).wire.appraisal.evalList.id)
   expect(document).toContain(`"${name}"`)
+  expect(wire).toEqual({ appraisal: { held: allHeldNames } })
   expect(await running).toBe(0)
 })
 
