@@ -1145,11 +1145,10 @@ core.price_observation table
   CREATE INDEX price_observation_key ON core.price_observation USING btree ((((((rooftop_id)::text || '-'::text) || (eval_id)::text))::character varying(32)))
   CREATE INDEX price_observation_newest ON core.price_observation USING btree (rooftop_id, observed_at)
   CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
-  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
-  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('part')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER log_lake_update AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_price_trg()
   -- Prices of an evaluation from a price source. A new row is added only when the answer changed; rows are never overwritten. The first row is what was known at the appraisal, the current one is what is known now.
 
 core.recon_costs view
@@ -1499,11 +1498,10 @@ core.stock_price_observation table
   constraint stock_price_observation_pkey PRIMARY KEY (rooftop_id, stock_no, price_source, observed_at)
   CREATE UNIQUE INDEX stock_price_current ON core.stock_price_observation USING btree (rooftop_id, stock_no, price_source) WHERE is_current
   CREATE INDEX stock_price_observation_newest ON core.stock_price_observation USING btree (rooftop_id, observed_at)
-  CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
-  CREATE TRIGGER log_lake_before AFTER UPDATE ON core.stock_price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
   CREATE TRIGGER log_lake_delete AFTER DELETE ON core.stock_price_observation REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
   CREATE TRIGGER log_lake_insert AFTER INSERT ON core.stock_price_observation REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('any')
   CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON core.stock_price_observation FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER log_lake_update AFTER UPDATE ON core.stock_price_observation REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_price_trg()
   -- Prices of a unit from price-batch. A new row is added only when the answer changed; rows are never overwritten.
 
 core.stock_unit table
@@ -2151,7 +2149,7 @@ ops.lake table
 
 ops.lake_change table
   changed_by xid8 not null default pg_current_xact_id() -- The transaction: an export reads those that the snapshot of the last one does not see
-  source character varying(130) not null
+  source character varying(130) not null -- The table that has changed; <table>.last_confirmed_at: prices were confirmed
   rooftop_id integer
   eval_ids bigint[]
   months character varying(10)[] -- Months (YYYY-MM) of the rows before and after: of completion, of an edit (core.evaluation_version), or in which a vehicle was first seen (core.vehicle); empty text: none
@@ -2487,6 +2485,36 @@ begin
   if exists (select from core.app_user where user_id > (select min(user_id) from changed) and user_id not in (select user_id from changed)) then
     insert into ops.lake_change (source) select 'core.app_user' where exists (select from ops.lake);
   end if;
+  return null;
+end
+$function$
+
+ops.ops.log_lake_price_trg() routine
+CREATE OR REPLACE FUNCTION ops.log_lake_price_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  changed_source text := tg_table_schema || '.' || tg_table_name;
+begin
+  if not exists (select from ops.lake) then
+    return null;
+  end if;
+  with was as (
+    select to_jsonb(before) - 'last_confirmed_at' as price from before
+  ), became as (
+    select to_jsonb(changed) - 'last_confirmed_at' as price from changed
+  ), other as (
+    (table was except table became) union all (table became except table was)
+  ), change as (
+    select changed_source as source, (price ->> 'rooftop_id')::int as rooftop_id, (price ->> 'eval_id')::bigint as eval_id from other
+    union all
+    select changed_source || '.last_confirmed_at', (price ->> 'rooftop_id')::int, (price ->> 'eval_id')::bigint from became
+  )
+  insert into ops.lake_change (source, rooftop_id, eval_ids)
+  select source, rooftop_id, array_agg(distinct eval_id) filter (where eval_id is not null) from change group by source, rooftop_id;
   return null;
 end
 $function$

@@ -15,6 +15,7 @@ const sourceNames: Readonly<Record<string, string>> = {
 const streams: Readonly<Record<string, string>> = {
   dim_user: 'users',
   dim_watch_status: 'vehicle-checks',
+  fact_price_confirmation: 'pricing',
   fact_price_observation: 'pricing',
   fact_vehicle_check: 'vehicle-checks',
   fact_watch_status_change: 'vehicle-checks',

@@ -10,11 +10,13 @@ with appraised as (
   from appraised
   group by rooftop_id, month_start
 ), confirmed as (
-  select a.rooftop_id, a.month_start, count(*) as prices, min(p.last_confirmed_at) as oldest_confirmed_at,
-    sum(days_between(local_day(p.last_confirmed_at, r.time_zone), today(r.time_zone))) as days
+  select a.rooftop_id, a.month_start, count(*) as prices, min(c.last_confirmed_at) as oldest_confirmed_at,
+    sum(days_between(local_day(c.last_confirmed_at, r.time_zone), today(r.time_zone))) as days
   from appraised as a
   join dim_rooftop as r on r.rooftop_id = a.rooftop_id
   join fact_price_observation as p on p.evaluation_key = a.evaluation_key and p.price_source = 'pricing_ai' and p.is_current
+  join fact_price_confirmation as c
+    on c.evaluation_key = p.evaluation_key and c.price_source = p.price_source and c.observed_at = p.observed_at
   group by a.rooftop_id, a.month_start
 )
 select s.rooftop_id, r.rooftop_name, s.month_start, s.evaluations, s.priced, cast(ratio(s.priced, s.evaluations) as decimal(7,4)) as priced_share,

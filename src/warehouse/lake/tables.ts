@@ -36,6 +36,15 @@ const customerMarts = ['dim_customer_masked']
 /** Columns that are about customers, in whatever mart. */
 const customerColumn = /^(customer|phone|email|address|postcode|suburb)(_|$)/
 
+/** Columns that tell when prices were last confirmed. They would write the months of a year again each night, so a lake has them in
+ *  `fact_price_confirmation` and `fact_stock_price_confirmation` alone. */
+const confirmationColumns: Readonly<Record<string, readonly string[]>> = {
+  fact_price_observation: ['last_confirmed_at'],
+  fact_stock_price_observation: ['last_confirmed_at'],
+  evaluation_wide: ['priced_last_at'],
+  rpt_08_pricing_coverage: ['average_age_days', 'oldest_confirmed_at'],
+}
+
 /** Engines take no difference of case, and some no other signs. */
 const plainColumn = /^[a-z_][a-z\d_]*$/
 
@@ -81,6 +90,7 @@ export function lakeTable(
 ): LakeTable {
   const columns = all
     .filter((column) => !customerColumn.test(column.name))
+    .filter((column) => !confirmationColumns[name]?.includes(column.name))
     .map((column) => ({
       ...parquetColumn(column),
       sqlType: [column.type, column.precision, column.scale]

@@ -50,15 +50,25 @@ export async function readWarehouse(db: Db): Promise<WarehouseState> {
 export const byMonth = new Set([
   ...monthly,
   ...['fact_evaluation', 'fact_evaluation_change', 'fact_reconditioning', 'fact_photo'],
-  ...['fact_price_observation', 'fact_vehicle_check', 'fact_watch_status_change'],
-  ...['evaluation_wide', 'appraisal_accuracy', 'rpt_01_appraisal_gap', 'rpt_09_ev_battery_health'],
+  ...['fact_price_observation', 'fact_price_confirmation', 'fact_vehicle_check'],
+  ...[
+    'fact_watch_status_change',
+    'evaluation_wide',
+    'appraisal_accuracy',
+    'rpt_01_appraisal_gap',
+    'rpt_09_ev_battery_health',
+  ],
 ])
 /** Of these, the ones with columns about other evaluations, units and checks of the vehicle. */
 const byVehicle = ['evaluation_wide', 'rpt_02_look_to_book', 'rpt_14_link_capture_funnel']
 /** Tables that stay the same as long as nothing that they read has changed. */
 export const byTable = new Set([
   ...['rpt_12_ai_price_accuracy', 'rpt_13_repeat_appraisals'],
-  ...['fact_stock_price_observation', 'stock_price_drift'],
+  ...['fact_stock_price_observation', 'fact_stock_price_confirmation', 'stock_price_drift'],
+])
+/** Of both kinds, the ones that change when a price is only confirmed. */
+const byConfirmation = new Set([
+  ...['fact_price_confirmation', 'fact_stock_price_confirmation', 'appraisal_accuracy'],
 ])
 
 /** Which months of ops.lake_changes_since are those of a table. */
@@ -129,7 +139,12 @@ export async function readChanges(
     const read = sources.get(name)
     // It reads a table whose changes are not recorded.
     if (read === undefined) continue
-    const changes = read.flatMap((source) => changed.get(source) ?? [])
+    const changesIn = (ending: string) =>
+      read.flatMap((source) => changed.get(`${source}${ending}`) ?? [])
+    const changes = [
+      ...changesIn(''),
+      ...(byConfirmation.has(name) ? changesIn('.last_confirmed_at') : []),
+    ]
     if (byTable.has(name) && changes.length === 0) found.set(name, new Set())
     if (!byMonth.has(name) || month === null) continue
     // A row is in the month of its evaluation.

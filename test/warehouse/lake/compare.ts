@@ -3,7 +3,7 @@ import { type DeltaTable, readLake, rowsOf } from './delta.ts'
 import type { DuckDb } from './duckdb.ts'
 
 /** They change with the time of the query. */
-const relativeToNow = new Set(['hours_behind', 'days_left', 'average_age_days'])
+const relativeToNow = new Set(['hours_behind', 'days_left'])
 
 /** What one column has, in SQL that both databases understand: the number of values, their sum, the smallest and the greatest. */
 function summary(type: string, name: string, isDuck: boolean): string[] {

@@ -99,6 +99,37 @@ test('the warehouse knows the months of any single change, and an export after a
   expect(await differences(pool, duck, lake())).toEqual([])
 }, 600_000)
 
+test('prices that are only confirmed change nothing but what tells when', async () => {
+  const { pool } = database
+  const db = openDb(pool)
+  const tables = await readLakeTables(db)
+  const changedBy = async (statement: string) => {
+    const { rows } = await pool.query<{ now: string }>('select pg_current_snapshot()::text as now')
+    await pool.query(statement)
+    const known = await readChanges(db, rows[0]!.now, tables)
+    const names = known.keys().filter((name) => known.get(name)!.size > 0)
+    const isCompared = (name: string) => restingTables.has(name) && !known.has(name)
+    return [...names, ...tables.map(({ name }) => name).filter(isCompared)].sort()
+  }
+  await exportUntilKnown(pool, exported)
+  const confirm = "set last_confirmed_at = last_confirmed_at + interval '1 day' where is_current"
+
+  const confirmed = await changedBy(`update core.price_observation ${confirm}`)
+  const stock = await changedBy(`update core.stock_price_observation ${confirm}`)
+  // One of them has another price.
+  const other = await changedBy(
+    "update core.price_observation set last_confirmed_at = last_confirmed_at + interval '1 day', retail = retail + (eval_id = (select max(eval_id) from core.price_observation where is_current and retail is not null))::int where is_current",
+  )
+
+  expect(confirmed).toEqual(['appraisal_accuracy', 'fact_price_confirmation'])
+  expect(stock).toEqual(['fact_stock_price_confirmation'])
+  expect(other).toEqual(
+    expect.arrayContaining(['evaluation_wide', 'fact_price_observation', 'appraisal_accuracy']),
+  )
+  await exported()
+  expect(await differences(pool, duck, lake())).toEqual([])
+})
+
 test('exports between random changes of several sessions at once miss none', async () => {
   const { pool } = database
   const names = Object.keys(plantedChanges)

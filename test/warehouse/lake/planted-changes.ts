@@ -113,6 +113,8 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
     `update core.stock_unit_change set changes = jsonb_set(changes, '{asking_price,1}', '${1000 + n}') where (rooftop_id, stock_no, import_id) = (select rooftop_id, stock_no, import_id from core.stock_unit_change where changes ? 'asking_price' and change = 'updated' order by import_id desc, stock_no limit 1)`,
   'a market price changes': (n) =>
     `update core.stock_price_observation set retail = coalesce(retail, 0) + ${1 + n} where ${unit(n)}`,
+  'a market price is confirmed': (n) =>
+    `update core.stock_price_observation set last_confirmed_at = last_confirmed_at + interval '${40 + n} days' where ${unit(n)}`,
   'an import has another time': (n) =>
     `update core.stock_import set imported_at = imported_at - interval '${1 + n} s' where import_id = (select max(import_id) from core.stock_unit_change where changes ? 'asking_price' and change = 'updated')`,
   'a rooftop has another name': (n) =>

@@ -195,6 +195,7 @@ test('a check or a price whose evaluation is not loaded yet is a warning, and a 
         .map(({ about }) => about.split(' ')[0])
         .toSorted()
     expect(views('warn')).toEqual([
+      'mart.fact_price_confirmation',
       'mart.fact_price_observation',
       'mart.fact_vehicle_check',
       'mart.fact_watch_status_change',

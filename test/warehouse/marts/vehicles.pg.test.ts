@@ -240,6 +240,7 @@ test.each([
   ['fact_photo', 'evaluation_key', 'photo_key'],
   ['fact_reconditioning', 'evaluation_key', 'reconditioning_item_key'],
   ['fact_price_observation', 'evaluation_key', 'price_observation_key'],
+  ['fact_price_confirmation', 'evaluation_key', 'price_observation_key'],
   ['fact_evaluation_change', 'evaluation_key', 'evaluation_version_key'],
   ['fact_vehicle_check', 'evaluation_key', 'vehicle_check_key'],
   ['fact_watch_status_change', 'evaluation_key', 'watch_status_change_key'],
