@@ -36,7 +36,7 @@ const customerMarts = ['dim_customer_masked']
 /** Columns that are about customers, in whatever mart. */
 const customerColumn = /^(customer|phone|email|address|postcode|suburb)(_|$)/
 
-/** Columns that tell when prices were last confirmed. They would write the months of a year again each night, so a lake has them in
+/** Columns with the time of the last confirmation of prices. They would write the months of a year again each night, so a lake has them in
  *  `fact_price_confirmation` and `fact_stock_price_confirmation` alone. */
 const confirmationColumns: Readonly<Record<string, readonly string[]>> = {
   fact_price_observation: ['last_confirmed_at'],

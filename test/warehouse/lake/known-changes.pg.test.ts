@@ -99,7 +99,7 @@ test('the warehouse knows the months of any single change, and an export after a
   expect(await differences(pool, duck, lake())).toEqual([])
 }, 600_000)
 
-test('prices that are only confirmed change nothing but what tells when', async () => {
+test('prices that are only confirmed change nothing but the times of it', async () => {
   const { pool } = database
   const db = openDb(pool)
   const tables = await readLakeTables(db)

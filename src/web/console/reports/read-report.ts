@@ -145,21 +145,38 @@ export async function readFigures(
   known: readonly ReportColumn[],
   chosen: (names: readonly string[]) => RawBuilder<unknown>,
 ): Promise<ReportFigures> {
+  const late = spec.late?.columns.split(' ') ?? []
   const text = JSON.stringify(spec)
   const used = known.flatMap(({ name }) =>
-    new RegExp(`\\b(${name})\\b`).test(`${text} rooftop_id month_start`) ? [name] : [],
+    !late.includes(name) && new RegExp(`\\b(${name})\\b`).test(`${text} rooftop_id month_start`)
+      ? [name]
+      : [],
   )
   const shown = known.some(({ name }) => name === 'rooftop_id')
     ? ['rooftop_id', ...spec.columns.split(' ')]
     : spec.columns.split(' ')
   const charts = spec.charts.map((chart) => listQuery(chartQuery(chart)))
+  const first = sql`select * from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`
   const { rows } = await sql<ReportFigures>`
     with chosen as materialized (${chosen(used)})
     select json_build_array(${sql.join(charts)}) as charts, (select count(*)::int from chosen) as total,
-      ${listQuery(sql`select ${columnList(shown)} from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`)} as rows`.execute(
+      ${listQuery(sql`select ${columnList(shown)} from (${first}) as first ${lateQuery(spec)} order by ${sql.raw(spec.first[1])}`)} as rows`.execute(
     db,
   )
   return rows[0]!
+}
+
+/** SQL that joins the late columns to the rows `first`. */
+function lateQuery({ view, late }: ReportSpec): RawBuilder<unknown> {
+  if (late === undefined) return sql``
+  const key = late.key.split(' ')
+  const isSame = sql.join(
+    key.map((name) => sql`own.${sql.ref(name)} = first.${sql.ref(name)}`),
+    sql` and `,
+  )
+  // offset 0 makes the key values inside of the view.
+  return sql`left join lateral (
+    select ${columnList(late.columns.split(' '))} from ${sql.table(`mart.${view}`)} as own where ${isSame} offset 0) as late on true`
 }
 
 function listQuery(query: RawBuilder<unknown>): RawBuilder<unknown> {

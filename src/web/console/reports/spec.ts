@@ -36,6 +36,8 @@ export interface ReportSpec {
   /** Its view reads every evaluation or unit of a rooftop: it is read rooftop by rooftop, and of `mostRooftops` at most. */
   readonly isLong?: true
   readonly charts: readonly ChartSpec[]
+  /** Columns for which its view reads every evaluation: read by the key of its rows, for those that the table shows. No chart needs them. */
+  readonly late?: { readonly columns: string; readonly key: string }
   /** The columns of the table, in their order. */
   readonly columns: string
   /** Which rows come first, in words and in SQL. */

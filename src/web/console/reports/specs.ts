@@ -135,7 +135,7 @@ export const reportSpecs: readonly ReportSpec[] = [
   },
   {
     view: 'rpt_08_pricing_coverage',
-    isLong: true,
+    late: { columns: 'average_age_days oldest_confirmed_at', key: 'rooftop_id month_start' },
     question: 'Which evaluations have a price of the pricing AI, and how old is it?',
     streams: ['pricing'],
     charts: [
