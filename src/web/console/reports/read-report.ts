@@ -93,7 +93,7 @@ export async function readColumns(db: Db, view: string): Promise<ReportColumn[]>
 /** The rows of a view that a filter lets through, with these columns. A long report is read rooftop by rooftop, because a view can
  *  leave out the units and evaluations of others only where it is asked for one. */
 export function chosenRows(
-  { view, isLong }: ReportSpec,
+  { view, isLong, late }: ReportSpec,
   columns: readonly ReportColumn[],
   { month, months }: ReportFilter,
   rooftops: readonly RooftopChoice[],
@@ -110,7 +110,10 @@ export function chosenRows(
     parts.push(
       month === ''
         ? sql`month_start > (date_trunc('month', now()) - make_interval(months => ${months}))::date`
-        : sql`month_start = ${`${month}-01`}::date`,
+        : // With an equation Postgres would keep the join that only the late columns need.
+          late === undefined
+          ? sql`month_start = ${`${month}-01`}::date`
+          : sql`month_start between ${`${month}-01`}::date and ${`${month}-01`}::date`,
     )
   return (names) => {
     const query = sql`select ${columnList(names)} from ${sql.table(`mart.${view}`)} where ${sql.join(parts, sql` and `)}`
