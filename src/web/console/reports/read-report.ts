@@ -159,11 +159,12 @@ export async function readFigures(
     ? ['rooftop_id', ...spec.columns.split(' ')]
     : spec.columns.split(' ')
   const charts = spec.charts.map((chart) => listQuery(chartQuery(chart)))
-  const first = sql`select * from chosen order by ${sql.raw(spec.first[1])} limit ${shownRows}`
+  const order = sql.raw(spec.first[1])
   const { rows } = await sql<ReportFigures>`
     with chosen as materialized (${chosen(used)})
     select json_build_array(${sql.join(charts)}) as charts, (select count(*)::int from chosen) as total,
-      ${listQuery(sql`select ${columnList(shown)} from (${first}) as first ${lateQuery(spec)} order by ${sql.raw(spec.first[1])}`)} as rows`.execute(
+      ${listQuery(sql`
+        select ${columnList(shown)} from (select * from chosen order by ${order} limit ${shownRows}) as first ${lateQuery(spec)} order by ${order}`)} as rows`.execute(
     db,
   )
   return rows[0]!
