@@ -51,13 +51,8 @@ export const byMonth = new Set([
   ...monthly,
   ...['fact_evaluation', 'fact_evaluation_change', 'fact_reconditioning', 'fact_photo'],
   ...['fact_price_observation', 'fact_price_confirmation', 'fact_vehicle_check'],
-  ...[
-    'fact_watch_status_change',
-    'evaluation_wide',
-    'appraisal_accuracy',
-    'rpt_01_appraisal_gap',
-    'rpt_09_ev_battery_health',
-  ],
+  ...['fact_watch_status_change', 'evaluation_wide', 'appraisal_accuracy'],
+  ...['rpt_01_appraisal_gap', 'rpt_09_ev_battery_health'],
 ])
 /** Of these, the ones with columns about other evaluations, units and checks of the vehicle. */
 const byVehicle = ['evaluation_wide', 'rpt_02_look_to_book', 'rpt_14_link_capture_funnel']
