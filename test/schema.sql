@@ -2293,7 +2293,7 @@ ops.new_to_pricing_facts view
       eval_id
      FROM core.evaluation
        LEFT JOIN ops.enrichment_state state ON rooftop_id = rooftop_id AND stream::text = 'pricing'::text AND eval_id = eval_id AND ask::text = 'pricingAi'::text
-    WHERE gone_at IS NULL AND completed_at IS NOT NULL AND odometer IS NOT NULL AND (eval_id IS NULL OR source_updated_at > last_asked_at);
+    WHERE ops.is_new_to_pricing(gone_at, completed_at, odometer, source_updated_at, last_asked_at);
   -- The rows of ops.new_to_pricing, calculated from the facts.
 
 ops.ops.cause_of(text,text) routine
@@ -2353,6 +2353,15 @@ AS $function$
   -- A number above those of all transactions is of a database that this one was copied from.
   delete from ops.lake_change where changed_by >= pg_snapshot_xmax(pg_current_snapshot()) or not exists (
     select from ops.lake where coalesce(pg_snapshot_xmin(snapshot), tracked_from, '0') <= changed_by);
+$function$
+
+ops.ops.is_new_to_pricing(timestamp with time zone,timestamp with time zone,integer,timestamp with time zone,timestamp with time zone) routine
+CREATE OR REPLACE FUNCTION ops.is_new_to_pricing(gone_at timestamp with time zone, completed_at timestamp with time zone, odometer integer, updated_at timestamp with time zone, asked_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select gone_at is null and completed_at is not null and odometer is not null and (asked_at is null or updated_at > asked_at)
 $function$
 
 ops.ops.is_refused(character varying,character varying) routine
@@ -2598,6 +2607,17 @@ begin
   if tg_op = 'TRUNCATE' then
     delete from ops.new_to_pricing;
     insert into ops.new_to_pricing select * from ops.new_to_pricing_facts;
+  elsif tg_op = 'INSERT' and tg_table_name = 'evaluation' then
+    insert into ops.new_to_pricing
+    select changed.rooftop_id, changed.eval_id
+    from changed
+    -- offset 0: one lookup for each, whatever the statistics are.
+    left join lateral (
+      select last_asked_at from ops.enrichment_state as state
+      where (state.rooftop_id, state.stream, state.eval_id, state.ask) = (changed.rooftop_id, 'pricing', changed.eval_id, 'pricingAi') offset 0
+    ) as asked on true
+    where ops.is_new_to_pricing(gone_at, completed_at, odometer, source_updated_at, last_asked_at)
+    order by 1, 2 on conflict do nothing;
   elsif tg_op = 'UPDATE' and tg_table_name = 'evaluation' then
     perform ops.refresh_new_to_pricing(array_agg(rooftop_id), array_agg(eval_id))
     from (select rooftop_id, eval_id from before union select rooftop_id, eval_id from changed) as touched having count(*) > 0;

@@ -3,12 +3,21 @@ export const maxJsonDepth = 100
 
 /** Whether a JSON value is nested more than `maxJsonDepth` deep. Its own recursion ends there. */
 export function isTooDeep(value: unknown, left = maxJsonDepth): boolean {
-  if (value === null || typeof value !== 'object') return false
+  return value !== null && typeof value === 'object' && isNestedDeeper(value, left)
+}
+
+/** Every record is checked: a text or a number costs no call, and no list of values is made. */
+function isNestedDeeper(value: object, left: number): boolean {
   if (left === 0) return true
-  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-  // Every record is checked: a text or a number costs no call.
-  for (const item of items)
-    if (item !== null && typeof item === 'object' && isTooDeep(item, left - 1)) return true
+  if (Array.isArray(value)) {
+    for (const item of value)
+      if (item !== null && typeof item === 'object' && isNestedDeeper(item, left - 1)) return true
+    return false
+  }
+  for (const key in value) {
+    const item = (value as Record<string, unknown>)[key]
+    if (item !== null && typeof item === 'object' && isNestedDeeper(item, left - 1)) return true
+  }
   return false
 }
 

@@ -101,7 +101,12 @@ function drawPaidCall(random: SeededRandom) {
   }
 }
 
-async function insert(pool: pg.Pool, table: string, rows: readonly object[], end = '') {
+async function insert(
+  pool: pg.Pool | pg.ClientBase,
+  table: string,
+  rows: readonly object[],
+  end = '',
+) {
   if (rows.length === 0) return
   const columns = Object.keys(rows[0]!).join(', ')
   await pool.query(
@@ -240,4 +245,37 @@ test('the tasks that are found by index are those that are found among everythin
   }
   expect(found.prices).toBeGreaterThan(100)
   expect(found.checks).toBeGreaterThan(100)
+})
+
+test('evaluations that arrive in one COPY while their table is new are not looked up one by one', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const evaluations = 3000
+  await pool.query(`
+    insert into core.rooftop_group (group_code) values ('first');
+    insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
+    values ('r1', 1, 'Rooftop 1', 'AU', 'Australia/Sydney', 'AUD', 'km')`)
+  const random = seededRandom(1, 'one copy')
+  const rows = Array.from({ length: evaluations }, (_, at) => ({
+    ...drawEvaluation(random, at + 1),
+    ...{ rooftop_id: 1, group_id: 1 },
+  }))
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+
+    await insert(client, 'core.evaluation', rows)
+
+    const { rows: read } = await client.query(
+      `select seq_tup_read + idx_tup_fetch as evaluations from pg_stat_xact_user_tables where relname = 'evaluation'`,
+    )
+    expect(read).toEqual([{ evaluations: 0 }])
+    const { rows: wrong } = await client.query('select * from ops.new_to_pricing_differences()')
+    expect(wrong).toEqual([])
+    const { rows: due } = await client.query('select from ops.new_to_pricing')
+    expect(due.length).toBeGreaterThan(evaluations / 4)
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
 })

@@ -10,20 +10,22 @@ interface SeenPath {
   readonly count: number
 }
 
-type JsonType = 'null' | 'array' | 'object' | 'string' | 'number' | 'boolean'
+const jsonTypes = ['null', 'array', 'object', 'string', 'number', 'boolean'] as const
 
 /** One JSON path, and the types seen there. A tree of nodes avoids building a path string for every value. */
 class PathNode {
   readonly path: string
   readonly classification: string
-  readonly counts = new Map<JsonType, number>()
+  readonly counts = { null: 0, array: 0, object: 0, string: 0, number: 0, boolean: 0 }
   readonly #fields = new Map<string, PathNode>()
+  readonly #hasOneNode: boolean
   readonly #documented: ReadonlySet<string>
   #item: PathNode | null = null
 
   constructor(path: string, documented: ReadonlySet<string>) {
     this.path = path
     this.#documented = documented
+    this.#hasOneNode = path === 'customFields'
     this.classification = isDocumented(path, documented) ? 'documented' : 'undocumented'
   }
 
@@ -35,8 +37,9 @@ class PathNode {
 
   /** The node of a field. Keys below customFields are names chosen by a dealer, not fields, so they share one node. */
   field(key: string): PathNode {
-    const isOneOfMany = !this.#fields.has(key) && this.#fields.size >= maxFields
-    const name = this.path === 'customFields' || isOneOfMany ? '*' : key
+    const known = this.#hasOneNode ? undefined : this.#fields.get(key)
+    if (known !== undefined) return known
+    const name = this.#hasOneNode || this.#fields.size >= maxFields ? '*' : key
     let found = this.#fields.get(name)
     if (!found) {
       found = new PathNode(this.path === '' ? name : `${this.path}.${name}`, this.#documented)
@@ -49,7 +52,10 @@ class PathNode {
   *seen(): Generator<SeenPath> {
     const { classification } = this
     const path = storable(this.path).slice(0, 300)
-    for (const [type, count] of this.counts) yield { path, type, classification, count }
+    for (const type of jsonTypes) {
+      const count = this.counts[type]
+      if (count > 0) yield { path, type, classification, count }
+    }
     if (this.#item) yield* this.#item.seen()
     for (const field of this.#fields.values()) yield* field.seen()
   }
@@ -117,21 +123,21 @@ export class Drift {
 
 /** Counts a value and its fields, at most `left` levels deep. */
 function walk(value: unknown, node: PathNode, left: number): void {
-  const type = jsonType(value)
-  node.counts.set(type, (node.counts.get(type) ?? 0) + 1)
-  if (left === 0) return
-  if (type === 'array') {
-    for (const item of value as unknown[])
-      if (item !== null && typeof item === 'object') walk(item, node.item, left - 1)
-  } else if (type === 'object') walkFields(value as object, node, left)
+  if (value === null) node.counts.null++
+  else if (typeof value === 'string') node.counts.string++
+  else if (typeof value !== 'object') node.counts[typeof value as 'number' | 'boolean']++
+  else if (Array.isArray(value)) {
+    node.counts.array++
+    if (left > 0)
+      for (const item of value)
+        if (item !== null && typeof item === 'object') walk(item, node.item, left - 1)
+  } else {
+    node.counts.object++
+    if (left > 0) walkFields(value, node, left)
+  }
 }
 
 function walkFields(record: object, node: PathNode, left: number): void {
-  for (const key of Object.keys(record))
+  for (const key in record)
     walk((record as Record<string, unknown>)[key], node.field(key), left - 1)
-}
-
-function jsonType(value: unknown): JsonType {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : (typeof value as JsonType)
 }

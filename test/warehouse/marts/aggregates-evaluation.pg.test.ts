@@ -63,7 +63,8 @@ test('a load reads no more rows where its day holds many already', async () => {
     })
   }
 
-  expect(rowsRead[1]).toBe(rowsRead[0])
+  // It may read fewer: Postgres takes another index of a table of five rows.
+  expect(rowsRead[1]).toBeLessThanOrEqual(rowsRead[0]!)
 })
 
 async function rowsReadBy(client: pg.PoolClient): Promise<number> {
