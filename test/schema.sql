@@ -628,9 +628,13 @@ CREATE OR REPLACE FUNCTION core.refresh_link_scopes(groups integer[], vins chara
  SET enable_mergejoin TO 'off'
 AS $function$
   update pii.signed_link as link set is_in_scope = fact.is_in_scope
-  from ops.link_scope as fact
-  where fact.group_id = any(groups) and (vins is null or fact.vin = any(vins)) and fact.is_in_scope <> fact.is_stored
-    and (link.rooftop_id, link.eval_id, link.link_kind, link.link_ref) = (fact.rooftop_id, fact.eval_id, fact.link_kind, fact.link_ref)
+  from unnest(groups) as touched_group (group_id)
+  cross join unnest(coalesce(vins, array(select distinct any_of_group.vin from core.vehicle_check as any_of_group where any_of_group.group_id = any(groups)))) as touched (vin)
+  cross join lateral (
+    select * from ops.link_scope as any_of_vehicle
+    where any_of_vehicle.group_id = touched_group.group_id and any_of_vehicle.vin = touched.vin and any_of_vehicle.is_in_scope <> any_of_vehicle.is_stored offset 0
+  ) as fact
+  where (link.rooftop_id, link.eval_id, link.link_kind, link.link_ref) = (fact.rooftop_id, fact.eval_id, fact.link_kind, fact.link_ref)
 $function$
 
 core.core.refresh_vehicles_trg() routine

@@ -217,6 +217,33 @@ test('an import that confirms every unit, or a link that is signed again, touche
   })
 })
 
+test('a change of a vehicle reads the checks of that vehicle, not those of its dealer group', async () => {
+  await using database = await createTestDatabase()
+  await writeStart(database.pool)
+  await database.pool.query(`
+    insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, first_seen_at)
+    select 1, 100 + n, 'ppsr', 'D' || n, 1, 'WBA' || lpad(n::text, 14, '0'), now() from generate_series(1, 1000) as n;
+    ${newLinks}`)
+  await inSession(database.pool, async (client) => {
+    // As Postgres before version 18 plans the statement of a function.
+    await client.query('set plan_cache_mode = force_generic_plan')
+    const checksRead = async () => {
+      const { rows } = await client.query<{ checks: number }>(
+        `select seq_tup_read + idx_tup_fetch as checks from pg_stat_xact_user_tables where relname = 'vehicle_check'`,
+      )
+      return rows[0]!.checks
+    }
+    await client.query('begin')
+    const before = await checksRead()
+
+    await client.query(`update core.evaluation set make = 'BMW' where eval_id = 1`)
+    await client.query('set constraints all immediate')
+
+    expect((await checksRead()) - before).toBeLessThan(10)
+    await client.query('rollback')
+  })
+})
+
 async function perform(
   pool: pg.Pool,
   chain: readonly { readonly statements: readonly string[]; readonly ends: string }[],
