@@ -1015,6 +1015,7 @@ core.evaluation table
   CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE INDEX evaluation_newest ON core.evaluation USING btree (rooftop_id, COALESCE(completed_at, created_at))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
+  CREATE INDEX evaluation_time ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date)) INCLUDE (completed_date_local, created_at, completed_at, user_id) WHERE ((gone_at IS NULL) AND (completed_date_local IS NOT NULL) AND ((created_at_source)::text = 'CreatedAt'::text) AND (completed_at >= created_at))
   CREATE INDEX evaluation_vehicle_key ON core.evaluation USING btree ((((((group_id)::text || '-'::text) || (vehicle_vin)::text))::character varying(60)))
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) INCLUDE (gone_at) WHERE (vehicle_vin IS NOT NULL)
   CREATE INDEX evaluation_vin_end ON core.evaluation USING btree ("right"((vehicle_vin)::text, 6)) WHERE (vehicle_vin IS NOT NULL)

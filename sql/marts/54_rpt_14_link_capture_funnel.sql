@@ -14,13 +14,21 @@ with bought as (
     sum(a.appraisals) as evaluations,
     sum(a.photos) as photos,
     sum(a.no_photo) as no_photo,
-    0 as bought
+    0 as bought,
+    null::float8 as ms
   from core.agg_evaluation_day as a
   group by a.rooftop_id, date_trunc('month', a.completed_date_local::timestamp)::date, a.user_id
   union all
   select
-    e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(e.user_id, 0), 0::bigint, 0::bigint, 0::bigint, 1
+    e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(e.user_id, 0), 0::bigint, 0::bigint, 0::bigint, 1, null
   from bought as e
+  union all
+  -- Not joined, so that a filter of the month reaches them.
+  select
+    e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(e.user_id, 0), 0::bigint, 0::bigint, 0::bigint, 0,
+    extract(epoch from e.completed_at - e.created_at)::float8 * 1000
+  from core.evaluation as e
+  where e.gone_at is null and e.completed_date_local is not null and e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at
 ), summed as (
   select
     c.rooftop_id,
@@ -29,20 +37,11 @@ with bought as (
     sum(c.evaluations)::int as evaluations,
     sum(c.photos)::int as photos,
     sum(c.no_photo) as no_photo,
-    sum(c.bought)::int as bought
+    sum(c.bought)::int as bought,
+    percentile_cont(0.5) within group (order by c.ms) as ms
   from counted as c
   left join core.app_user as u on u.user_id = c.user_id
   group by c.rooftop_id, c.month_start, coalesce(u.is_generated_link_account, false)
-), timed as (
-  select
-    e.rooftop_id,
-    date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
-    coalesce(u.is_generated_link_account, false) as is_link_captured,
-    percentile_cont(0.5) within group (order by extract(epoch from e.completed_at - e.created_at)::float8 * 1000) as ms
-  from core.evaluation as e
-  left join core.app_user as u using (user_id)
-  where e.gone_at is null and e.completed_date_local is not null and e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at
-  group by e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(u.is_generated_link_account, false)
 ), listed as materialized (
   select * from core.stock_listed
 )
@@ -56,7 +55,7 @@ select
   (s.photos::numeric / nullif(s.evaluations, 0))::numeric(12,2) as average_photos,
   (s.no_photo::numeric / nullif(s.evaluations, 0))::numeric(7,4) as no_photo_share,
   -- As in rpt_04_time_to_complete.
-  (round(t.ms::numeric, 2) / 60000)::numeric(12,2) as median_minutes,
+  (round(s.ms::numeric, 2) / 60000)::numeric(12,2) as median_minutes,
   k.bought,
   (k.bought::numeric / nullif(s.evaluations, 0))::numeric(7,4) as bought_share
 from summed as s
@@ -65,8 +64,7 @@ join listed as l using (rooftop_id)
 cross join lateral (
   -- A rooftop of the group may hold the cars that another one appraises.
   select case when (s.bought > 0 and s.month_start between l.group_listed_from and l.group_listed_to) or s.month_start between l.listed_from and l.listed_to then s.bought end as bought
-) as k
-left join timed as t using (rooftop_id, month_start, is_link_captured);
+) as k;
 
 comment on view mart.rpt_14_link_capture_funnel is 'Do appraisals that customers capture through a link differ from those made in person: photos, time, bought? What was bought is not known in months before the first or after the newest stock list. | grain: one row per rooftop, month and way of capture | key: rooftop_id, month_start, is_link_captured | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_14_link_capture_funnel.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
