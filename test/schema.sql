@@ -497,6 +497,24 @@ AS $function$
   group by k.since, k.until
 $function$
 
+core.core.lock_vehicles(integer[],character varying[]) routine
+CREATE OR REPLACE FUNCTION core.lock_vehicles(groups integer[], vins character varying[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- 7382 and 7384: src/warehouse/db/locks.ts. In one order, so that two transactions do not wait for each other.
+  if cardinality(groups) > 4 then
+    perform pg_advisory_xact_lock(7384, group_id) from (select group_id from unnest(groups) as group_id order by 1) as ordered;
+  else
+    perform pg_advisory_xact_lock_shared(7384, group_id) from (select group_id from unnest(groups) as group_id order by 1) as ordered;
+    perform pg_advisory_xact_lock(7382, place) from (
+      select distinct group_id * 256 + (hashtext(vin) & 255) as place from unnest(groups) as group_id cross join unnest(vins) as vin order by 1
+    ) as ordered;
+  end if;
+end
+$function$
+
 core.core.move_people(integer,integer) routine
 CREATE OR REPLACE FUNCTION core.move_people(moving integer, to_group integer)
  RETURNS void
@@ -654,12 +672,9 @@ begin
   if of_vins = '{}' then
     return null;
   end if;
-  -- Two transactions that each add the first evaluation of a vehicle share no row to wait at, so they wait at a lock of the vehicle
-  -- (7382, src/warehouse/db/locks.ts); a few hundred locks for all vehicles, because the lock table of Postgres is small. What
-  -- the one before has committed is seen by the next statement only.
-  perform pg_advisory_xact_lock(7382, place) from (
-    select distinct group_id * 256 + (hashtext(vin) & 255) as place from unnest(of_groups) as group_id cross join unnest(of_vins) as vin order by 1
-  ) as ordered;
+  -- Two transactions that each add the first evaluation of a vehicle share no row to wait at. What the one before has committed is seen by
+  -- the next statement only.
+  perform core.lock_vehicles(of_groups, of_vins);
   perform core.refresh_link_scopes(of_groups, of_vins);
   with fact as materialized (select * from core.vehicles(of_groups, of_vins)), emptied as (
     delete from core.vehicle where group_id = any(of_groups) and vin = any(of_vins) and (group_id, vin) not in (select group_id, vin from fact)

@@ -7,6 +7,7 @@ import { type Logins, openLogins } from '../warehouse/access/logins.ts'
 import type { ConsoleFixture } from '../web/console/console-fixture.ts'
 import { statementsOf, tablesScanned } from '../web/console/statements.ts'
 import { addresses, casesOf, type Facts, readFacts } from './cases.ts'
+import { rooftops } from './fill/step.ts'
 import { type Measured, measure, tableOf } from './measured.ts'
 import { openScale } from './scale-fixture.ts'
 
@@ -42,7 +43,7 @@ test('the warehouse has the rows that this is about', async () => {
        (select count(*)::int from core.rooftop) as rooftops`,
   )
 
-  expect(counts).toMatchObject({ rooftops: 50 })
+  expect(counts).toMatchObject({ rooftops })
   expect(counts!['evaluations']).toBeGreaterThanOrEqual(1_000_000)
   expect(counts!['certificates']).toBeGreaterThanOrEqual(91_000)
   expect(counts!['runs']).toBeGreaterThanOrEqual(100_000)
@@ -127,12 +128,12 @@ test.each(pages.map(({ path }) => path))('%s', async (path) => {
 
 test('what is read beside the pages is printed', async () => {
   const { config, context } = page
-  const rooftops = await findRooftops(context.db, config.rooftops)
+  const found = await findRooftops(context.db, config.rooftops)
   const startedAt = performance.now()
-  const status = await readStatus(context.db, allStreams, rooftops, config)
+  const status = await readStatus(context.db, allStreams, found, config)
   const statusMs = Math.round(performance.now() - startedAt)
   const freshness = await measure(() => page.rows('select * from mart.data_freshness'))
   console.log(`forecourt status: ${statusMs} ms; mart.data_freshness: p95 ${freshness.p95} ms`)
 
-  expect(Object.keys(status.rooftops)).toHaveLength(50)
+  expect(Object.keys(status.rooftops)).toHaveLength(rooftops)
 })

@@ -4,16 +4,17 @@ import { openPool } from '#src/warehouse/db/connect.ts'
 import { dayMs, type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { type ConsoleFixture, openConsole } from '../web/console/console-fixture.ts'
 import { fillScale } from './fill/fill.ts'
+import { rooftops } from './fill/step.ts'
 
 /** While pages are worked on: the url of an empty database, which is filled once and used again. */
 const reused = process.env['FORECOURT_SCALE_DATABASE'] ?? ''
 
-/** A console over 50 rooftops of 25 dealer groups with a million evaluations. */
+/** A console over 50 rooftops of 25 dealer groups, or as many as are set, with a million evaluations. */
 export async function openScale(): Promise<ConsoleFixture> {
   const now = new Date(Math.floor(Date.now() / 1000) * 1000)
   const start = new Date(now.getTime() - 2 * 365 * dayMs).toISOString()
   const fixture = await openFixture({
-    sandbox: { seed: 7, rooftops: 50, evaluations: 150, days: 8, now },
+    sandbox: { seed: 7, rooftops, evaluations: Math.round(7500 / rooftops), days: 8, now },
     sync: { start, windowHours: 744 },
     streams: allStreams,
   })

@@ -47,6 +47,8 @@ export const lockClass = {
   webhooks: 7331,
   /** Vehicles of a dealer group, by group and hash of the VIN: two loads may each bring the first evaluation of one. */
   vehicles: 7382,
+  /** All vehicles of a dealer group (sql): shared by the loads, exclusive for a transaction of many groups. */
+  vehicleGroup: 7384,
   /** Statistics of the tables (sql): one process at a time. */
   statistics: 7383,
 } as const

@@ -1,4 +1,4 @@
-import { evaluations, type Step } from './step.ts'
+import { evaluations, rooftops, type Step } from './step.ts'
 
 /** Half of the evaluations, so that two sessions write them. */
 const half = (odd: 0 | 1) => /* sql */ `
@@ -16,7 +16,7 @@ const half = (odd: 0 | 1) => /* sql */ `
     0, 'NSW', '2000', case when n % 7 = 0 then 2 else 1 end, sha256(n::text::bytea), done, done,
     case when n % 100 = 99 then done end, 1
   from generate_series(1::bigint, ${evaluations}) as n
-  join scale.place as r on r.no = case when n % 10 = 0 then 0 else (n * 7 + n / 1000) % 50 end
+  join scale.place as r on r.no = case when n % 10 = 0 then 0 else (n * 7 + n / 1000) % ${rooftops} end
   cross join lateral (select now() - make_interval(secs => 2 * 365 * 86400.0 * (${evaluations} - n + 1) / ${evaluations}) as born) as begun
   cross join lateral (select least(born + make_interval(mins => power(1.012, n * 7 % 800)::int), now()) as done) as ended
   where n % 2 = ${odd};`

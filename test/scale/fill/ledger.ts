@@ -1,4 +1,4 @@
-import { evaluations, type Step } from './step.ts'
+import { evaluations, rooftops, type Step } from './step.ts'
 
 /** 91,250 windows that agree with the evaluations, 100,000 runs, and 100,000 records in quarantine. */
 export const ledgerSteps: readonly Step[] = [
@@ -81,7 +81,7 @@ export const ledgerSteps: readonly Step[] = [
       cross join lateral (select case when run.status = 'running' then case when no % 3 = 0 then 'waiting' when no % 3 = 1 then 'running' else 'ok' end
         when no = 7 and stream = 'pricing' and started_at > now() - interval '5 days' then 'failed'
         when (run_id + no) % 97 = 0 then 'partial' else 'ok' end as state) as ended
-      where run_id > 1 and case when lane = 'event' then no = run_id % 50 and stream = 'evaluations' when lane = 'background' then stream = 'evaluations' else true end
+      where run_id > 1 and case when lane = 'event' then no = run_id % ${rooftops} and stream = 'evaluations' when lane = 'background' then stream = 'evaluations' else true end
       order by run_id;
       insert into ops.run_pace (run_id, minute_at, windows, loaded)
       select run_id, finished_at - make_interval(mins => minute), 3, 200 from ops.run cross join generate_series(0, 59) as minute where lane = 'background';`,
@@ -109,7 +109,7 @@ export const ledgerSteps: readonly Step[] = [
     sql: /* sql */ `
       insert into ops.quarantine (stream, rooftop_id, natural_key, issues, attempts, run_id, resolved_at)
       select stream, rooftop_id, key, '[{"path":"prices[2].retail","message":"is missing"}]', 2, 60000, case when n > 26000 then now() - n * interval '5 minutes' end
-      from generate_series(1, 55000) as n join scale.place on no = n % 50
+      from generate_series(1, 55000) as n join scale.place on no = n % ${rooftops}
       cross join lateral (select case when n % 2 = 0 then 'pricing' else 'vehicle-checks' end as stream,
         case when n % 20 = 0 then 'item ' || n else 10000000 + n || '/getpastppsrsearch' end as key) as one;
       insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, attempts, window_from, window_until, run_id, first_seen_at, last_seen_at)

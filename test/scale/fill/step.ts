@@ -6,4 +6,7 @@ export interface Step {
   readonly beside?: boolean
 }
 
+/** Without this setting, 50. */
+export const rooftops = Number(process.env['FORECOURT_SCALE_ROOFTOPS'] ?? 50)
+
 export const evaluations = Number(process.env['FORECOURT_SCALE_EVALUATIONS'] ?? 1_000_000)

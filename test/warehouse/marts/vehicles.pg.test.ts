@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type pg from 'pg'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { evaluationRow } from '../../support/aggregates.ts'
 import { inSession, repeatDifferences, sampleEvaluation } from '../../support/aggregates-fixture.ts'
 import { caseCount } from '../../support/cases.ts'
@@ -241,6 +241,53 @@ test('a change of a vehicle reads the checks of that vehicle, not those of its d
 
     expect((await checksRead()) - before).toBeLessThan(10)
     await client.query('rollback')
+  })
+})
+
+describe('a statement that touches the vehicles of many dealer groups', () => {
+  const stockUnits = (numbers: string) => `
+    insert into core.stock_unit (rooftop_id, stock_no, vin, currency_code, price_on_application, extras, content_hash, first_seen_at, last_seen_at, import_id)
+    select 3 + n % 200, 'M' || n, 'WBA' || lpad(n::text, 14, '0'), 'AUD', false, '{}', '', now(), now(), 1 from generate_series(${numbers}) as n`
+
+  async function writeGroups(pool: pg.Pool): Promise<void> {
+    await writeStart(pool)
+    await pool.query(`
+      insert into core.rooftop_group (group_code) select 'many ' || n from generate_series(3, 202) as n;
+      insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
+      select 'm' || n, n, 'Rooftop ' || n, 'AU', 'Australia/Sydney', 'AUD', 'km' from generate_series(3, 202) as n`)
+  }
+
+  test('fits in the lock table of a server with default settings', async () => {
+    await using database = await createTestDatabase()
+    const { pool } = database
+    await writeGroups(pool)
+
+    await pool.query(stockUnits('1, 2000'))
+
+    expect(await shown(pool)).toEqual(await counted(pool))
+    expect((await pool.query('select from core.vehicle')).rowCount).toBeGreaterThan(2000)
+  })
+
+  test('and a load of one of them wait for each other', async () => {
+    await using database = await createTestDatabase()
+    const { pool } = database
+    await writeGroups(pool)
+    const ofOne = `update core.stock_unit set vin = 'WBA00000000000007' where stock_no = 'C'; set constraints all immediate`
+    for (const [first, second] of [
+      [`${stockUnits('1, 200')}; set constraints all immediate`, ofOne],
+      [ofOne, `${stockUnits('201, 400')}; set constraints all immediate`],
+    ])
+      await inSession(pool, async (one) => {
+        await one.query('begin')
+        await one.query(first!)
+        await inSession(pool, async (other) => {
+          await other.query(`begin; set local lock_timeout = '100ms'`)
+          await expect(other.query(second!)).rejects.toMatchObject({ code: '55P03' })
+          await other.query('rollback')
+        })
+        await one.query('commit')
+        expect(await shown(pool)).toEqual(await counted(pool))
+      })
   })
 })
 
