@@ -3224,9 +3224,10 @@ ops.window_certificate table
   constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
   constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
   CREATE INDEX window_certificate_faulty ON ops.window_certificate USING btree (rooftop_id, stream, window_from) WHERE (((proof)::text = 'unprovable'::text) OR (listed <> ((loaded + quarantined) + vanished)))
+  CREATE INDEX window_certificate_listed ON ops.window_certificate USING btree (rooftop_id, stream, listed_at) INCLUDE (loaded, reread_at)
   CREATE INDEX window_certificate_quarantined ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (quarantined > 0)
   CREATE INDEX window_certificate_relist ON ops.window_certificate USING btree (rooftop_id, stream, relist_nights, ops.relist_day(window_from, listed_at, relist_nights)) WHERE settled
-  CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)
+  CREATE INDEX window_certificate_unprovable ON ops.window_certificate USING btree (rooftop_id, stream) WHERE ((proof)::text = 'unprovable'::text)
   CREATE INDEX window_certificate_unsettled ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (NOT settled)
   -- Proof of what one listing of the half-open window [window_from, window_until) returned. Times are by the clock of the source.
 

@@ -26,11 +26,12 @@ with counted as (
   select
     a.rooftop_id,
     a.month_start,
-    avg(r.today - (p.last_confirmed_at at time zone r.time_zone)::date)::numeric(12,2) as average_age_days,
+    -- The day of today is calculated for each group, not for each price: min, because a group is of one rooftop.
+    ((now() at time zone min(r.time_zone))::date - date '2000-01-01'
+      - avg((p.last_confirmed_at at time zone r.time_zone)::date - date '2000-01-01'))::numeric(12,2) as average_age_days,
     min(p.last_confirmed_at) as oldest_confirmed_at
   from core.agg_appraisal as a
-  -- The day is calculated for each rooftop, not for each price.
-  join (select rooftop_id, time_zone, (now() at time zone time_zone)::date as today from core.rooftop offset 0) as r using (rooftop_id)
+  join core.rooftop as r using (rooftop_id)
   join core.price_observation as p on p.rooftop_id = a.rooftop_id and p.eval_id = a.eval_id and p.price_source = 'pricing_ai' and p.is_current
   group by a.rooftop_id, a.month_start
 )

@@ -33,20 +33,40 @@ export async function readDayEnds(
   uids: readonly string[],
   span: NightSpan,
 ): Promise<DayEnd[]> {
-  const since = startOfDay(listNights(span)[0]!, span.zone)
   const { rows } = await sql<DayEnd>`
-    select distinct on (day, rooftop_uid, stream) rooftop_uid as uid, stream, day, part.status
+    select rooftop_uid as uid, stream, to_char(day, 'YYYY-MM-DD') as day, status
+    from (${dayEnds(uids, span)}) as ended join core.rooftop using (rooftop_id)`.execute(db)
+  return rows
+}
+
+/** The nights of some rooftops together: many rooftops have many ends, which only Postgres reads. */
+export async function readStreamNights(
+  db: Db,
+  uids: readonly string[],
+  span: NightSpan,
+): Promise<Night[]> {
+  const { rows } = await sql<Night>`
+    select to_char(day, 'YYYY-MM-DD') as day, jsonb_object_agg(status, streams) as streams
+    from (select day, status, count(*) as streams from (${dayEnds(uids, span)}) as ended group by day, status) as counted
+    group by day`.execute(db)
+  const nights = new Map(rows.map((night) => [night.day, night]))
+  return listNights(span).map((day) => nights.get(day) ?? { day, streams: {} })
+}
+
+/** How each stream ended last on each day, by rooftop_id, stream, day and status. */
+function dayEnds(uids: readonly string[], span: NightSpan) {
+  const since = startOfDay(listNights(span)[0]!, span.zone)
+  return sql`
+    select distinct on (day, rooftop_id, stream) rooftop_id, stream, day, part.status
     from ops.run
     join ops.run_stream as part using (run_id)
-    join core.rooftop using (rooftop_id)
     cross join lateral (
-      select to_char(coalesce(part.finished_at, now()) at time zone ${span.zone}::text, 'YYYY-MM-DD') as day) as local
+      select (coalesce(part.finished_at, now()) at time zone ${span.zone}::text)::date as day) as local
     where coalesce(run.finished_at, 'infinity'::timestamptz) >= ${since}::timestamptz and lane <> 'event'
       and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
       and (part.finished_at >= ${since}::timestamptz or part.finished_at is null and run.status = 'running')
-      and rooftop_uid = any(${[...uids]}::text[])
-    order by day, rooftop_uid, stream, run_id desc`.execute(db)
-  return rows
+      and rooftop_id = any(array(select rooftop_id from core.rooftop where rooftop_uid = any(${[...uids]}::text[])))
+    order by day, rooftop_id, stream, run_id desc`
 }
 
 /** How many streams ended how in a night. */

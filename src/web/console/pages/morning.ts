@@ -9,7 +9,7 @@ import { type Problem, sortProblems, streamProblems } from '../../morning/proble
 import { readStreamStates, type StreamState } from '../../morning/stream-states.ts'
 import { readJobs } from '../jobs/read-jobs.ts'
 import { findSchedulerProblem } from '../jobs/scheduler-state.ts'
-import { countNights, nightStrip, readDayEnds } from '../morning/nights.ts'
+import { nightStrip, readStreamNights } from '../morning/nights.ts'
 import { readOtherProblems } from '../morning/other-problems.ts'
 import { drawSummary } from '../morning/summary.ts'
 import { definePage } from '../page.ts'
@@ -39,7 +39,7 @@ export const morning = definePage({
     ]
     const uids = config.rooftops.map(({ uid }) => uid)
     const span = { zone: config.console!.timezone, now, count: nightCount }
-    const nights = countNights(await readDayEnds(db, uids, span), span)
+    const nights = await readStreamNights(db, uids, span)
     const { runs: running } = await listRuns(db, { statuses: ['running'] }, 10)
     const problems = sortProblems<Problem>([...ofStreams, ...others])
     return {

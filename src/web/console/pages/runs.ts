@@ -7,7 +7,7 @@ import { addDays, isDay, localDay, startOfDay } from '../../../values/instant.ts
 import { runStates } from '../../../values/names.ts'
 import { otherSource } from '../../../warehouse/db/run-source.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
-import { countNights, nightStrip, readDayEnds } from '../morning/nights.ts'
+import { nightStrip, readStreamNights } from '../morning/nights.ts'
 import { definePage } from '../page.ts'
 import { choice, filterForm } from '../parts/form.ts'
 import { durationText, shortInstant } from '../parts/instant.ts'
@@ -76,7 +76,7 @@ export const runs = definePage({
     )
     const uids = config.rooftops.map(({ uid }) => uid)
     const span = { zone, now, count: nightCount }
-    const nights = countNights(await readDayEnds(db, uids, span), span)
+    const nights = await readStreamNights(db, uids, span)
     const jobDays = await readNights(db, config, { zone, now })
     const commands = await readCommands(db)
     return { filter, rooftops, commands, runs: found, hasMore, nights, jobDays }

@@ -182,7 +182,8 @@ export interface StockSum {
 export async function readSums(db: Db, scope: StockScope): Promise<StockSum[]> {
   const { rows } = await sql<StockSum>`
     with list as materialized (
-      select rooftop_id, max(imported_at) as newest_at from core.stock_import where rooftop_id = ${chosenIds(scope)} group by 1
+      select rooftop_id, (select max(imported_at) from core.stock_import as i where i.rooftop_id = one.rooftop_id) as newest_at
+      from unnest(${scope.chosen.map(({ id }) => id)}::int[]) as one (rooftop_id)
     )
     select s.currency_code as currency, count(*)::int as units, count(s.missing_since)::int as missing,
       sum(s.cost)::float8 as cost, count(s.cost)::int as "costOf", sum(s.asking_price)::float8 as asking, count(s.asking_price)::int as "askingOf",
