@@ -38,7 +38,8 @@ test('a row counts what the document of the table says, bounds of the buckets in
 
 test('a load reads no more rows where its day holds many already', async () => {
   const rowsRead: number[] = []
-  for (const stored of [5, 50]) {
+  // Not fewer: of a table of five rows Postgres takes any index.
+  for (const stored of [30, 150]) {
     await using database = await createTestDatabase()
     const before = Array.from({ length: stored }, (_, index) => ({
       ...{ ...sampleEvaluation, id: 100 + index, vin: `KNADB12345678${1000 + index}` },
@@ -63,8 +64,7 @@ test('a load reads no more rows where its day holds many already', async () => {
     })
   }
 
-  // It may read fewer: Postgres takes another index of a table of five rows.
-  expect(rowsRead[1]).toBeLessThanOrEqual(rowsRead[0]!)
+  expect(rowsRead[1]).toBe(rowsRead[0])
 })
 
 async function rowsReadBy(client: pg.PoolClient): Promise<number> {
