@@ -118,14 +118,22 @@ export async function readUnits(
   const isPpsrChanged = sql`exists (
     select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
     where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
+  const order = sql`${cameIn}, r.rooftop_uid, s.stock_no`
+  // The keys first, so that the other columns are read of the listed units alone.
   const { rows } = await sql<ListedUnit>`
-    select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsQuery(scope)}
-    where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
-      ${show === 'unpriced' ? sql`and s.market_retail is null` : sql``} ${show === 'missing' ? sql`and s.missing_since is not null` : sql``}
-      ${show === 'ppsr' ? sql`and ${isPpsrChanged}` : sql``}
-      ${search === '' ? sql`` : sql`and position(${search.toLowerCase()} in lower(concat_ws(' ', s.stock_no, s.vin, s.plate, s.model_year, s.make, s.model))) > 0`}
-      ${day === undefined ? sql`` : sql`and (${cameIn}, r.rooftop_uid, s.stock_no) > (${day === '' ? 'infinity' : day}::date, ${uid}::text, ${stockNo}::text)`}
-    order by ${cameIn}, r.rooftop_uid, s.stock_no limit ${limit}`.execute(db)
+    with listed as materialized (
+      select s.rooftop_id, s.stock_no from ${unitsQuery(scope)}
+      where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
+        ${show === 'unpriced' ? sql`and s.market_retail is null` : sql``} ${show === 'missing' ? sql`and s.missing_since is not null` : sql``}
+        ${show === 'ppsr' ? sql`and ${isPpsrChanged}` : sql``}
+        ${search === '' ? sql`` : sql`and position(${search.toLowerCase()} in lower(concat_ws(' ', s.stock_no, s.vin, s.plate, s.model_year, s.make, s.model))) > 0`}
+        ${day === undefined ? sql`` : sql`and (${order}) > (${day === '' ? 'infinity' : day}::date, ${uid}::text, ${stockNo}::text)`}
+      order by ${order} limit ${limit}
+    )
+    select unit.* from listed cross join lateral (
+      select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsQuery(scope)}
+      where s.rooftop_id = listed.rooftop_id and s.stock_no = listed.stock_no limit 1
+    ) as unit order by unit."acquiredOn" nulls last, unit.uid, unit."stockNo"`.execute(db)
   return rows
 }
 
