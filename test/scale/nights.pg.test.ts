@@ -3,7 +3,7 @@ import { allStreams } from '#src/streams/all.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 import { plantHistory } from '../support/planted-history.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { evaluations } from './fill/step.ts'
+import { evaluations, rooftops } from './fill/step.ts'
 
 /** What a night without news takes. */
 interface Night {
@@ -43,11 +43,11 @@ const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[v
 
 const recent = 12_000
 
-/** The fourth to the sixth night of 50 rooftops with 12,000 evaluations of 20 days, behind older ones: `count` in all. */
+/** The fourth to the sixth night of rooftops with 12,000 evaluations of 20 days, behind older ones: `count` in all. */
 async function nightsBehind(count: number): Promise<Night> {
   const now = new Date(Math.floor(Date.now() / dayMs) * dayMs)
   await using fixture = await openFixture({
-    sandbox: { seed: 7, rooftops: 50, evaluations: recent, days: 20, now },
+    sandbox: { seed: 7, rooftops, evaluations: recent, days: 20, now },
     sync: { start: new Date(now.getTime() - 21 * dayMs).toISOString() },
     streams: allStreams,
   })
@@ -83,7 +83,7 @@ test('a night without news takes as long behind a long history as behind none', 
     return `\n  ${name}: ${here.toFixed(1)}, ${there.toFixed(1)}: ${(here / there).toFixed(2)}`
   })
   console.log(
-    `A night without news of 50 rooftops behind ${evaluations} evaluations, and behind ${recent}:${lines.join('')}`,
+    `A night without news of ${rooftops} rooftops behind ${evaluations} evaluations, and behind ${recent}:${lines.join('')}`,
   )
   expect(behind.statements).toBeLessThan(1.1 * alone.statements)
   expect(behind.walRecords).toBeLessThan(1.2 * alone.walRecords)
