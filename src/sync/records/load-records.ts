@@ -4,7 +4,7 @@ import type { Row, RowSet } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { copyInto, copyTables } from '../../warehouse/db/copy.ts'
-import type { Db, Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, prepared, type Tx } from '../../warehouse/db/transaction.ts'
 import type { MergeResult, Origin, WindowedRecords } from '../windows/windowed-records.ts'
 
 /** A normalised record and where it comes from. */
@@ -109,7 +109,9 @@ async function orphanedIds(
     (table) => sql`
       select ${id} as id from ${sql.table(table)} where rooftop_id = ${rooftop.id} and ${id} = any(${ids})`,
   )
-  const { rows } = await sql<{ id: number }>`${sql.join(children, sql` union `)}`.execute(db)
+  const { rows } = await prepared(sql<{ id: number }>`${sql.join(children, sql` union `)}`).execute(
+    db,
+  )
   return new Set(rows.map(({ id }) => Number(id)))
 }
 
@@ -162,10 +164,10 @@ export async function newestHashes(
   naturalKeys: readonly string[],
 ): Promise<Map<string, Buffer>> {
   if (naturalKeys.length === 0) return new Map()
-  const { rows } = await sql<{ natural_key: string; content_hash: Buffer }>`
+  const { rows } = await prepared(sql<{ natural_key: string; content_hash: Buffer }>`
     select distinct on (natural_key) natural_key, content_hash
     from raw.payload
     where rooftop_id = ${rooftop.id} and endpoint = ${endpoint} and natural_key = any(${naturalKeys as string[]})
-    order by natural_key, fetched_at desc`.execute(db)
+    order by natural_key, fetched_at desc`).execute(db)
   return new Map(rows.map((row) => [row.natural_key, row.content_hash]))
 }

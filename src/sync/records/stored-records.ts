@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Span } from '../../values/window.ts'
-import type { Db, Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, prepared, type Tx } from '../../warehouse/db/transaction.ts'
 import type { StoredRecord, WindowedRecords } from '../windows/windowed-records.ts'
 
 // What the own table of windowed records says about them, whatever the stream.
@@ -22,11 +22,11 @@ export async function storedRecords(
 ): Promise<StoredRecord[]> {
   if (ids.length === 0) return []
   const { table, id } = mainTable(records)
-  const { rows } = await sql<StoredRecord>`
+  const { rows } = await prepared(sql<StoredRecord>`
     select ${id} as id, rooftop_id as "rooftopId", source_updated_at as "updatedAt", entry_at as "entryAt",
       created_at as "createdAt", coalesce(${sql.ref(records.ageingColumn)}, created_at) as "ageingSince",
       gone_at is not null as gone, run_id as "runId"
-    from ${table} where group_id = ${rooftop.groupId} and ${id} = any(${[...ids]}::bigint[])`.execute(
+    from ${table} where group_id = ${rooftop.groupId} and ${id} = any(${[...ids]}::bigint[])`).execute(
     db,
   )
   return rows
@@ -42,14 +42,14 @@ export async function storedWithin(
   const { table, id } = mainTable(records)
   const starts = spans.map(({ from }) => fromUnixSeconds(from))
   const stops = spans.map(({ until }) => fromUnixSeconds(until))
-  const { rows } = await sql<{ id: number; entryAt: Date }>`
+  const { rows } = await prepared(sql<{ id: number; entryAt: Date }>`
     select found.*
     from unnest(${starts}::timestamptz[], ${stops}::timestamptz[]) as span (start, stop)
     -- "offset 0": else the planner compares every span with every record of the rooftop.
     cross join lateral (
       select ${id} as id, entry_at as "entryAt" from ${table}
       where rooftop_id = ${rooftop.id} and entry_at >= start and entry_at < stop and gone_at is null offset 0
-    ) as found`.execute(db)
+    ) as found`).execute(db)
   return rows
 }
 

@@ -31,7 +31,7 @@ export async function writeIsolated<Item, Result>(
       faults.has(item) ? reject(item, errorIssues(faults.get(item))) : item,
     )
     try {
-      return await inTransaction(pool, (tx) => write(tx, writable))
+      return await inTransaction(pool, (tx) => write(tx, writable), 'slice')
     } catch (error) {
       if (!isDataFault(error) || (isCollision(error) && isLastTry !== true)) throw error
       const left = items.filter((item) => !faults.has(item))

@@ -55,9 +55,9 @@ async function completeSlice(tx: Tx, job: SliceJob, result: SliceResult): Promis
   const { run, item } = job
   const { more, delaySeconds, counts, error, refusedKey } = result
   const status = more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
-  if (run.lane === 'background') await recordPace(tx, run.runId, counts)
   if (more && delaySeconds) await postpone(tx, run.runId, item.key, delaySeconds)
   await completeSlices(tx, job, [{ job, counts, status, error, refusedKey }])
+  if (run.lane === 'background') await recordPace(tx, run.runId, counts)
 }
 
 /** Adds slices of a run's stream to its ledger, completes their work under the fence, and enqueues the next work of their keys. */
@@ -67,7 +67,6 @@ export async function completeSlices(
   slices: readonly (Omit<RecordedSlice, 'rooftopId' | 'seconds'> & { readonly job: SliceJob })[],
 ): Promise<void> {
   await assertSchemaKnown(tx.client, context.schemaVersion)
-  await advanceFence(tx, run.runId)
   await recordSlices(
     tx,
     { runId: run.runId, stream: stream.name },
@@ -82,6 +81,8 @@ export async function completeSlices(
     context,
     slices.map(({ job }) => job.item),
   )
+  // Last: it locks the row of the run, where every other slice of the run waits until this one has committed.
+  await advanceFence(tx, run.runId)
 }
 
 /** The stream's row in the run's ledger: what its earlier slices did, and the error of one of them. */

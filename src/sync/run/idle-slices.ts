@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import pLimit from 'p-limit'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Window } from '../../values/window.ts'
-import { type Db, inTransaction } from '../../warehouse/db/transaction.ts'
+import { type Db, inTransaction, prepared, type Tx } from '../../warehouse/db/transaction.ts'
 import { type Certificate, certify, firstFaulty } from '../windows/certificate.ts'
 import { type DueWindow, findDueWindows } from '../windows/due-windows.ts'
 import { type ProvenPart, proveWindow } from '../windows/prove.ts'
@@ -95,13 +95,14 @@ async function commit(answered: readonly Answered[]): Promise<Map<Job, SliceResu
     parts === null ? [] : { rooftopId: job.rooftop.id, certificates: parts.map(emptyCertificate) },
   )
   context.crashPoint('before-commit')
-  await inTransaction(context.pool, async (tx) => {
+  const write = async (tx: Tx) => {
     const scope = { run, stream: stream.name }
     await certify(tx, scope, certified, context.config.sync)
     context.crashPoint('rows-written')
     await completeSlices(tx, { context, run, stream }, slices)
     context.crashPoint('ledger-written')
-  })
+  }
+  await inTransaction(context.pool, write, 'slice')
   context.crashPoint('committed')
   return new Map(
     slices.map(({ job, counts, status }) => [
@@ -125,7 +126,7 @@ async function quietRooftops(
   const spans = candidates.flatMap((rooftopId) =>
     (due.get(rooftopId) ?? []).map((window) => ({ rooftopId, ...window })),
   )
-  const { rows } = await sql<{ rooftopId: number }>`
+  const { rows } = await prepared(sql<{ rooftopId: number }>`
     with due as (
       -- The newest window ends when it is listed.
       select rooftop_id, start, case when is_open then 'infinity' else stop end as stop
@@ -141,7 +142,7 @@ async function quietRooftops(
     except select rooftop_id from due where exists (
       select from ${sql.table(tables[0]!)} as record
       where record.rooftop_id = due.rooftop_id and record.entry_at >= start and record.entry_at < stop offset 0)
-    except select rooftop_id from ops.quarantine where stream = ${name} and resolved_at is null`.execute(
+    except select rooftop_id from ops.quarantine where stream = ${name} and resolved_at is null`).execute(
     db,
   )
   return new Set(rows.map(({ rooftopId }) => rooftopId))

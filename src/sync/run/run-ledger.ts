@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { FencedError } from '../../errors.ts'
 import type { RunState } from '../../values/names.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
-import type { Db, Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, prepared, type Tx } from '../../warehouse/db/transaction.ts'
 
 /**
  * sync: reads `[sync.start, now)` and lists older windows again. backfill: reads the uncovered part of `[from, until)` once.
@@ -208,9 +208,9 @@ export async function finishRun(
 /** Counts one commit of the run; FencedError when another run has taken its work over. A slice in progress when its run is
  *  paused may still commit. */
 export async function advanceFence(tx: Tx, runId: number): Promise<void> {
-  const { numAffectedRows } = await sql`
+  const { numAffectedRows } = await prepared(sql`
     update ops.run set fence = fence + 1, heartbeat_at = clock_timestamp()
-    where run_id = ${runId} and status in ('running', 'paused')`.execute(tx.db)
+    where run_id = ${runId} and status in ('running', 'paused')`).execute(tx.db)
   if (numAffectedRows !== 1n)
     throw new FencedError(`Run ${runId} was ended by another run; nothing was written.`)
 }
@@ -286,7 +286,7 @@ export async function recordSlices(
   const names = Object.keys(zeroCounts) as (keyof Counts)[]
   const sums = names.map((name) => `${name} = stored.${name} + added.${name}`)
   const counted = names.map((name) => sql`${slices.map(({ counts }) => counts[name])}::bigint[]`)
-  await sql`
+  await prepared(sql`
     update ops.run_stream as stored set ${sql.raw(sums.join(', '))},
       status = added.status, error = coalesce(added.error, stored.error), refused_key = coalesce(added.refused_key, stored.refused_key),
       began_at = coalesce(stored.began_at, clock_timestamp() - make_interval(secs => added.seconds)),
@@ -296,5 +296,5 @@ export async function recordSlices(
       ${slices.map(({ refusedKey }) => refusedKey ?? null)}::text[], ${sql.join(counted)})
       as added (rooftop_id, status, error, seconds, refused_key, ${sql.raw(names.join(', '))})
     where run_id = ${runId} and stream = ${stream}
-      and stored.rooftop_id = added.rooftop_id`.execute(tx.db)
+      and stored.rooftop_id = added.rooftop_id`).execute(tx.db)
 }

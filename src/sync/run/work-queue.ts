@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Context } from '../../context.ts'
 import { FencedError } from '../../errors.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
-import { type Db, inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, inTransaction, prepared, type Tx } from '../../warehouse/db/transaction.ts'
 import {
   type QueueEntry,
   queueKey,
@@ -46,7 +46,7 @@ export async function nextWork(
   keys: readonly WorkKey[],
   exceptRun: number | null = null,
 ): Promise<NextWork[]> {
-  const { rows } = await sql<OpenWork>`
+  const { rows } = await prepared(sql<OpenWork>`
     -- The arguments of a run name all its rooftops: taken apart once for each run, not for each key.
     with open_run as materialized (
       select run_id, command, lane, status, is_detached, started_at, source_started_at, arguments - 'rooftops' as arguments
@@ -67,7 +67,7 @@ export async function nextWork(
     cross join lateral (
       select greatest(0, coalesce(extract(epoch from not_before - clock_timestamp()), 0))::float8 as delay) as waits
     where run_stream.status in ('waiting', 'running')
-    order by rooftop_id, stream, delay, case lane when 'event' then 1 when 'foreground' then 2 else 3 end, run_id`.execute(
+    order by rooftop_id, stream, delay, case lane when 'event' then 1 when 'foreground' then 2 else 3 end, run_id`).execute(
     db,
   )
   return rows.map(({ stream, rooftopUid, streams, isFresh, delaySeconds, ...row }) => {

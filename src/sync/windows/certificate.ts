@@ -4,7 +4,7 @@ import type { Config } from '../../app/config/read.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { daySeconds, type Span } from '../../values/window.ts'
 import { copyInto } from '../../warehouse/db/copy.ts'
-import type { Db, Tx } from '../../warehouse/db/transaction.ts'
+import { type Db, prepared, type Tx } from '../../warehouse/db/transaction.ts'
 import { type CertifiedIds, type RecordOutcome, replaceCertifiedIds } from './certified-ids.ts'
 import type { DueScope } from './due-windows.ts'
 import type { ListLimit, ProvenPart } from './prove.ts'
@@ -57,11 +57,11 @@ export async function earlierCertificates(
   if (spans.length === 0) return []
   const starts = spans.map(({ from }) => fromUnixSeconds(from))
   const stops = spans.map(({ until }) => fromUnixSeconds(until))
-  const { rows } = await sql<EarlierCertificate>`
+  const { rows } = await prepared(sql<EarlierCertificate>`
     select distinct extract(epoch from window_from)::float8 as "from", extract(epoch from window_until)::float8 as until,
       ids_digest as "idsDigest", proof, listed_at as "listedAt", reread_at as "rereadAt"
     from unnest(${starts}::timestamptz[], ${stops}::timestamptz[]) as span (start, stop)
-    cross join ops.certificates_over(${scope.rooftopId}, ${scope.stream}, start, stop)`.execute(db)
+    cross join ops.certificates_over(${scope.rooftopId}, ${scope.stream}, start, stop)`).execute(db)
   return rows
 }
 
@@ -82,7 +82,7 @@ export async function certify(
   const rows = all.map(({ rooftopId, certificate }) =>
     certificateRow({ rooftopId, stream, run }, certificate, sync),
   )
-  await sql`
+  await prepared(sql`
     with listed as (
       select * from unnest(${rows.map((row) => row.rooftop_id)}::int[], ${rows.map((row) => row.window_from)}::timestamptz[], ${rows.map((row) => row.window_until)}::timestamptz[], ${rows.map((row) => row.settled)}::boolean[])
         as listed (rooftop_id, start, stop, settled)
@@ -107,7 +107,7 @@ export async function certify(
     )
     update ops.coverage as stored set covered = next.covered, uncertified = next.uncertified from next
     where stored.rooftop_id = next.rooftop_id and stored.stream = ${stream}
-      and (stored.covered, stored.uncertified) is distinct from (next.covered, next.uncertified)`.execute(
+      and (stored.covered, stored.uncertified) is distinct from (next.covered, next.uncertified)`).execute(
     tx.db,
   )
   await copyInto(tx.client, 'ops.window_certificate', rows)

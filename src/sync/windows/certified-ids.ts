@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import type { Window } from '../../values/window.ts'
-import type { Tx } from '../../warehouse/db/transaction.ts'
+import { prepared, type Tx } from '../../warehouse/db/transaction.ts'
 import type { WindowedRecords } from './windowed-records.ts'
 
 /** loaded: in the tables. outdated: in the tables, but its newest version is in quarantine. The others are not in the tables. */
@@ -46,7 +46,7 @@ export async function replaceCertifiedIds(
     unnest(${windows.map(({ rooftopId }) => rooftopId)}::int[], ${windows.map(({ window }) => fromUnixSeconds(window.from))}::timestamptz[],
       ${windows.map(({ window }) => fromUnixSeconds(stop(window)))}::timestamptz[]) as listed (rooftop_id, start, stop)`
   // "offset 0": else the planner compares every window with every row of the table.
-  await sql`
+  await prepared(sql`
     delete from ops.certified_ids as old
     using ${spans(({ until }) => until)} cross join lateral (
       select * from ops.certified_ids as known
@@ -54,19 +54,19 @@ export async function replaceCertifiedIds(
     ) as found
     where (old.rooftop_id, old.stream, old.window_from, old.owner_id, old.outcome)
       = (found.rooftop_id, found.stream, found.window_from, found.owner_id, found.outcome)
-      and not exists (select from ${fresh} where ${isSame})`.execute(db)
+      and not exists (select from ${fresh} where ${isSame})`).execute(db)
   if (rows.length === 0) return
-  await sql`
+  await prepared(sql`
     insert into ops.certified_ids (rooftop_id, stream, window_from, owner_id, outcome, ids)
     select rooftop_id, ${stream}::varchar, window_from, owner_id, outcome, ids from ${fresh}
-    where not exists (select from ops.certified_ids as old where old.stream = ${stream} and ${isSame})`.execute(
+    where not exists (select from ops.certified_ids as old where old.stream = ${stream} and ${isSame})`).execute(
     db,
   )
-  await sql`
+  await prepared(sql`
     delete from ops.unlisted_record as old
     using ${fresh} join ${spans(({ until, open }) => until + (open ? 1 : 0))} on listed.rooftop_id = fresh.rooftop_id and start = fresh.window_from
     where old.stream = ${stream} and old.rooftop_id = fresh.owner_id and old.record_id = any(fresh.ids)
-      and old.entry_at >= start and old.entry_at < stop`.execute(db)
+      and old.entry_at >= start and old.entry_at < stop`).execute(db)
 }
 
 /** Records stored rows that no certificate lists yet, so that `verify` expects them. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../../app/config/read.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
 import { cutIntoWindows, daySeconds, type Window } from '../../values/window.ts'
-import type { Db } from '../../warehouse/db/transaction.ts'
+import { type Db, prepared } from '../../warehouse/db/transaction.ts'
 import type { Run } from '../run/run-ledger.ts'
 
 /** Why a window is listed. gap: not settled yet; recheck: recent, for late completions; deep: rotation through older windows. */
@@ -81,7 +81,7 @@ async function gapWindows(
   if (until <= run.from) return new Map()
   const end = fromUnixSeconds(until)
   // A sync also repairs windows that a backfill listed once: those that verify uncovered, or that lost their certificate.
-  const { rows } = await sql<SpanRow>`
+  const { rows } = await prepared(sql<SpanRow>`
     select rooftop_id as "rooftopId", lower(gap) as "from", upper(gap) as "until"
     from unnest(${[...rooftopIds]}::int[]) as rooftop (rooftop_id)
     cross join lateral (
@@ -102,7 +102,7 @@ async function gapWindows(
       ) as gap
       order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
       limit ${limit}
-    ) as gaps`.execute(db)
+    ) as gaps`).execute(db)
   const openUntil = run.until === null ? run.sourceStart : null
   const byRooftop = [...Map.groupBy(rows, ({ rooftopId }) => rooftopId)]
   return new Map(
@@ -124,7 +124,7 @@ async function relistWindows(
   limit: number,
 ): Promise<Map<number, DueWindow[]>> {
   const { run, stream } = scopes
-  const { rows } = await sql<SpanRow & { recent: boolean }>`
+  const { rows } = await prepared(sql<SpanRow & { recent: boolean }>`
     select rooftop.rooftop_id as "rooftopId", due.*
     from unnest(${[...scopes.rooftopIds]}::int[]) as rooftop (rooftop_id)
     cross join lateral (
@@ -132,7 +132,7 @@ async function relistWindows(
       from ops.windows_to_relist(rooftop_id, ${stream}, ${run.runId}, ${fromUnixSeconds(run.sourceStart)},
         ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}, ${sync.deepRelistNights})
       order by window_from desc limit ${limit}
-    ) as due`.execute(db)
+    ) as due`).execute(db)
   const seconds = sync.windowHours * 3600
   const due = rows.flatMap((row) => {
     const range = unixRange(row)

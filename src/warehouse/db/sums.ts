@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from './transaction.ts'
+import { type Db, prepared } from './transaction.ts'
 
 /** A table of sums: `function` says what evaluations add to it. A row whose `count` is 0 is deleted. */
 interface Sums {
@@ -56,7 +56,7 @@ export async function refreshSums(
   const ids = sql`${[...new Set(evalIds)]}::bigint[]`
   const facts = sql`core.appraisals(${groups}, ${ids})`
   const removed = await removeChanged(db, groups, ids, facts)
-  await sql`
+  await prepared(sql`
     with added as (
       insert into core.agg_appraisal
       select fact.* from ${facts} as fact where not exists (
@@ -65,7 +65,7 @@ export async function refreshSums(
     ), changed as materialized (
       select array(select row(added.*)::core.agg_appraisal from added) as added, ${removed}::core.agg_appraisal[] as removed
     ), ${sql.join(tables.map((sums) => sql.raw(addDifference(sums))))}
-    select`.execute(db)
+    select`).execute(db)
   if (removed !== '{}') await removeEmpty(db, removed)
 }
 
@@ -80,16 +80,16 @@ async function removeChanged(
   // A statement of its own: what another transaction commits while this one waits for it is seen by the next statement only.
   // A row that the other one replaced is not locked; then the rows are locked again.
   for (;;) {
-    const { rows } = await sql<{ locked: number; found: number }>`
+    const { rows } = await prepared(sql<{ locked: number; found: number }>`
       with locked as (select eval_id ${stored} order by group_id, eval_id for update)
-      select (select count(*) from locked) as locked, (select count(*) ${stored}) as found`.execute(
+      select (select count(*) from locked) as locked, (select count(*) ${stored}) as found`).execute(
       db,
     )
     const { locked, found } = rows[0]!
     if (found === 0) return '{}'
     if (locked === found) break
   }
-  const { rows } = await sql<{ removed: string }>`
+  const { rows } = await prepared(sql<{ removed: string }>`
     with removed as (
       delete from core.agg_appraisal as stored
       where group_id = any(${groups}) and eval_id = any(${ids}) and not exists (
@@ -97,7 +97,7 @@ async function removeChanged(
         where fact.group_id = stored.group_id and fact.eval_id = stored.eval_id and fact is not distinct from stored)
       returning stored.*
     )
-    select array(select row(removed.*)::core.agg_appraisal from removed)::text as removed`.execute(
+    select array(select row(removed.*)::core.agg_appraisal from removed)::text as removed`).execute(
     db,
   )
   return rows[0]!.removed

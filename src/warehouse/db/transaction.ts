@@ -12,14 +12,50 @@ export interface Tx {
 
 /** Typed queries over a pool. */
 export function openDb(pool: pg.Pool): Db {
+  return openKysely(async () => {
+    const client = await pool.connect()
+    return preparingClient(client, () => client.release())
+  })
+}
+
+const preparedMark = '/* prepared */'
+const statementNames = new Map<string, string>()
+
+/** A statement whose text is always the same, and which slices run so often that to plan it takes longer than to run it: each
+ *  session parses and plans it once. */
+export function prepared<T>(statement: RawBuilder<T>): RawBuilder<T> {
+  return sql.join([sql.raw(preparedMark), statement], sql.raw(' ')) as RawBuilder<T>
+}
+
+function openKysely(connect: () => Promise<PostgresPoolClient>): Db {
+  const pool = { options: {}, connect, end: async () => {} }
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** Prepares the statements that are marked so. */
+function preparingClient(client: pg.PoolClient, release: () => void): PostgresPoolClient {
+  const query = (text: string, values: unknown[]) => {
+    if (!text.startsWith(preparedMark)) return client.query(text, values)
+    const name = statementNames.get(text) ?? `forecourt_${statementNames.size}`
+    statementNames.set(text, name)
+    return client.query({ name, text, values })
+  }
+  return { query, release } as unknown as PostgresPoolClient
+}
+
+const beginTexts = {
+  'read write': 'begin isolation level read committed',
+  'repeatable read, read only': 'begin isolation level repeatable read, read only',
+  // Statements of triggers and prepared ones are planned once for a session: with the number of their keys in view Postgres plans them
+  // anew each time, for a plan that is the same.
+  slice: 'begin isolation level read committed; set local plan_cache_mode = force_generic_plan',
 }
 
 /** Commits when `work` resolves; rolls back and rethrows when it rejects. A broken connection is removed from the pool. */
 export async function inTransaction<T>(
   pool: pg.Pool,
   work: (tx: Tx) => Promise<T>,
-  mode: 'read write' | 'repeatable read, read only' = 'read write',
+  mode: keyof typeof beginTexts = 'read write',
 ): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
@@ -30,11 +66,7 @@ export async function inTransaction<T>(
   }
   client.on('error', onEnd)
   try {
-    await client.query(
-      mode === 'read write'
-        ? 'begin isolation level read committed'
-        : `begin isolation level ${mode}`,
-    )
+    await client.query(beginTexts[mode])
     const result = await work({ db: dbOn(client), client })
     await client.query('commit')
     return result
@@ -106,12 +138,8 @@ export async function runAndRollBack(
 
 /** Typed queries on a borrowed connection, in its transaction. Another one is refused: its commit would end both. */
 export function dbOn(client: pg.PoolClient): Db {
-  const borrowed = {
-    query: client.query.bind(client),
-    release: () => {},
-  } as unknown as PostgresPoolClient
-  const pool = { options: {}, connect: async () => borrowed, end: async () => {} }
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const borrowed = preparingClient(client, () => {})
+  const db = openKysely(async () => borrowed)
   db.transaction = () => {
     throw new Error('a transaction is open on this connection: do without another one')
   }
