@@ -30,6 +30,8 @@ test.each([
   ['Status', ['Withdrawn', 'In stock', 'Reserved']],
   ['Sale Status', ['Transferred', 'In stock', 'Under offer']],
   ['Stock Status', ['SLD', 'AVL', 'AVL']],
+  ['Status', ['SND', 'AVL', 'AVL']],
+  ['Status', ['S', 'A', 'R']],
   ['Active', ['N', 'Y', 'Y']],
 ] as const)(
   'a column %s with %j is asked about, and the answer takes those cars off the stock',
@@ -54,6 +56,15 @@ test.each([
 ] as const)('a column %s with %j is not asked about', (header, statuses) => {
   expect(listWith(header, statuses).questions).toEqual([])
 })
+
+test.each(['Del Date', 'Del. Date', "Del'd", 'Dlvd'])(
+  'a column %s that few cars have is asked about',
+  (header) => {
+    const { questions } = listWith(header, ['05/03/2026', '', ''])
+
+    expect(questions[0]?.maps).toEqual([`sold=${header}`])
+  },
+)
 
 test('N in a status may mean New, and in a column called Active it is a no', () => {
   expect(['Stock Status', 'Active', 'In stock'].map((name) => isUnavailable('N', name))).toEqual([

@@ -3,7 +3,7 @@
 const gone =
   /^(sold|wholesaled|wholesale(?=$| ?[-–:,(/]| \d)|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
 const notYet =
-  /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
+  /\b(not(?! (yet )?(delivered|collected|picked ?up|handed ?over|settled|registered))|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
 /** `Sold with a warranty`, `Delivered to dealer`: a vehicle on hand. */
 const sentence =
   /^(?:sold (?:with|as|new|by|from|without)|delivered to (?:us|dealer|dealership|stock|branch|site|showroom))\b/i
@@ -38,7 +38,7 @@ export function isSoldCell(text: string, header: string): boolean {
 }
 
 const sale =
-  /\b(deal|customer|client|buyer|purchaser|deposit|contract|invoice[ds]?|invoicing|delivered|delivery|handover|settle(d|ment)|kunde|käufer|rechnung|client|acheteur|facture|cliente|comprador|factura)\b/iu
+  /\b(deal|customer|client|buyer|purchaser|deposit|contract|invoice[ds]?|invoicing|delivered|delivery|del'?d|del\.? date|dlvd|dlvy|handover|settle(d|ment)|kunde|käufer|rechnung|client|acheteur|facture|cliente|comprador|factura)\b/iu
 const notSale =
   /\b(address|phone|mobile|e-?mail|rating|notes?|price|cost|amount|value|total|type|fee|method)\b/i
 
@@ -48,7 +48,7 @@ export function isSaleTrace(header: string): boolean {
 }
 
 const maybeGone =
-  /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|sld|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
+  /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|s|sld|snd|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
 const yesOrNo = /^(?:is )?(?:active|availability)$/i
 
 /** Whether a status says that the vehicle may be for sale no longer: a person decides what the dealer means by it. */

@@ -15,7 +15,10 @@ test('a car that was delivered to the dealer, or whose sale was cancelled, is on
     ...['Delivered to dealer', 'DELIVERED TO BRANCH', 'delivered to stock', 'Sold new'],
     ...['Sold - cancelled', 'SOLD (finance declined)', 'Sold, sale fell through'],
   ]
-  const sold = ['Delivered', 'Delivered to customer', 'Delivered 5/3/2026', 'Delivered to J. Smith']
+  const sold = [
+    ...['Delivered', 'Delivered to customer', 'Delivered 5/3/2026', 'Delivered to J. Smith'],
+    ...['Sold - not delivered', 'SOLD (not yet collected)', 'Sold, not settled', 'Sold/Undelivered'],
+  ]
 
   expect(onHand.filter(isSoldText)).toEqual([])
   expect(sold.filter(isSoldText)).toEqual(sold)
