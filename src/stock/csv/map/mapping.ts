@@ -208,12 +208,18 @@ const modelWords = /^(model|modell|modele|my|modelljahr|modelo)$/
 const otherYear =
   /^(build|built|made|manufacture|production|prod|yom|registration|plate|compliance|baujahr|bj|fabrication|fabricacion)$/
 
-/** Of two equal columns for a field, the one whose name is less exact: a year of manufacture, a price before tax. */
+const wholeCost = /^(total|landed)$/
+
+/** Of two equal columns for a field, the one whose name is less exact: a year of manufacture, a price before tax or charges, a cost without
+ *  what was spent since, a distance without its unit. */
 function nameVagueness({ column, field }: Candidate, sample: readonly SampleColumn[]): number {
   const { header, name } = sample[column]!
-  if (field === 'price_asking') return isNameWithoutTax(header ?? '') ? 1 : 0
-  if (field !== 'model_year') return 0
   const words = name.words.map(withoutAccents)
+  if (field === 'price_asking')
+    return isNameWithoutTax(header ?? '') || words.includes('egc') ? 1 : 0
+  if (field === 'cost') return words.some((word) => wholeCost.test(word)) ? 0 : 1
+  if (field === 'odometer') return name.unit === null ? 1 : 0
+  if (field !== 'model_year') return 0
   if (words.some((word) => modelWords.test(word))) return 0
   return words.some((word) => otherYear.test(word)) ? 2 : 1
 }

@@ -288,6 +288,10 @@ test.for([
   ['Year Built', 'Year', 'model_year'],
   ['Price Ex', 'Price Inc', 'price_asking'],
   ['Price ex GST', 'Price inc GST', 'price_asking'],
+  ['EGC Price', 'DAP', 'price_asking'],
+  ['Purchase Price', 'Total Cost', 'cost'],
+  ['Stand-In', 'Landed Cost', 'cost'],
+  ['Mileage', 'KM', 'odometer'],
 ] as const)('beside %s the more exact name %s holds the field', ([vague, exact, field]) => {
   const values = field === 'model_year' ? twelve('2018', '2021') : prices[1]
   const mapping = mapColumns([stock, makes, [vague, values], [exact, values]])
