@@ -29,7 +29,8 @@ const ambiguous: Readonly<Record<string, Partial<Record<Field, number>>>> = {
   الموديل: { model: 0.75, model_year: 0.7 },
   موديل: { model: 0.75, model_year: 0.7 },
   النوع: { model: 0.7, body: 0.6, make: 0.55 },
-  unit: { title_combined: 0.6, stock_number: 0.6 },
+  unit: { title_combined: 0.6, stock_number: 0.6, odometer_unit: 0.6 },
+  instock: { available: 0.8, received_date: 0.7 },
   no: { row_index: 0.6, stock_number: 0.3 },
   id: { row_index: 0.6, stock_number: 0.3 },
   vehicleid: { stock_number: 0.3, row_index: 0.6 },
@@ -50,7 +51,7 @@ const weak: Readonly<Record<number, string>> = {
     created | created at | created on | created date | date created | listed date | date listed |
     listed on | listing date | delivered date | delivery date | inventory date | yard date |
     lot date | manufactured | compliance year | plate year | vintage | distance | travelled |
-    special | ask | market price | final price | received | stocked | book cost | plates`,
+    special | ask | market price | final price | received | stocked | book cost | plates | family`,
   0.55: `now`,
   0.3: `was/now price | was now | was price | was | old price | previous price | original price |
     dealer price | min price | max price | price from | price to | price range`,

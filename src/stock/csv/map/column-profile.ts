@@ -1,4 +1,4 @@
-import { findDistanceUnit } from '../../../values/distance-unit.ts'
+import { findColumnUnit, findDistanceUnit } from '../../../values/distance-unit.ts'
 import { isDateLike } from './typing/date.ts'
 import { readModelYear } from './typing/description.ts'
 import { usualCurrency } from './typing/money.ts'
@@ -36,6 +36,8 @@ const tests = {
   digits: /\d/,
   distance: (text: string) => (readDistance(text)?.unit ?? null) !== null,
   unit: (text: string) => findDistanceUnit(text) !== null,
+  // Of a column that its header calls one of units: elsewhere an M may mean Manual.
+  unitLetter: (text: string) => findColumnUnit(text) !== null,
   currency: (text: string) => text.length > 1 && usualCurrency(text) !== null,
   date: isDateLike,
   // Two decimals or a currency sign: money rather than distance.

@@ -170,6 +170,11 @@ const rules: Partial<Record<Field, readonly Rule[]>> = {
     when(() => true, -0.8, middle),
   ],
   ...{ registration_date: dates, received_date: dates },
+  odometer_unit: [
+    most('unit', 0.95, 1, 'are units of distance'),
+    most('unitLetter', 0.95, 1, 'are K or M'),
+    (_, isPlainName) => (isPlainName ? null : { score: -0.9, reason: 'no units of distance' }),
+  ],
   row_index: [
     when(({ isRowIndex }) => isRowIndex, 1, 'the values count the rows'),
     when(() => true, -0.9, 'the values do not count the rows'),

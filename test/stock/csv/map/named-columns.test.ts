@@ -48,6 +48,15 @@ test.for([
   expect(fieldsOf(answered)[header]).toBe(field)
 })
 
+test.for([
+  ['Unit', twelve('K', 'M', 'K'), 'odometer_unit'],
+  ['Unit', twelve('Rio S', 'Ranger XLT', 'X5 xDrive'), 'title_combined'],
+  ['In stock', twelve('14/01/2026', '25/11/2025'), 'received_date'],
+  ['In stock', twelve('Yes', 'No'), 'available'],
+] as const)('%s with %o is read by its cells', ([header, cells, field]) => {
+  expect(fieldsOf(mapColumns([stock, makes, [header, cells]]))[header]).toBe(field)
+})
+
 test('the current price wins over the former one, which is asked about if it is alone', () => {
   const [was, now] = [
     ['Was Price', twelve('21990', '9990')],

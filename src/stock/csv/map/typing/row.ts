@@ -1,4 +1,4 @@
-import { type DistanceUnit, findDistanceUnit } from '../../../../values/distance-unit.ts'
+import { type DistanceUnit, findColumnUnit } from '../../../../values/distance-unit.ts'
 import { storable } from '../../../../values/text.ts'
 import { unescapeFormula } from '../../write/escape-formula.ts'
 import type { Mapping } from '../column-mapping.ts'
@@ -327,18 +327,12 @@ function distanceDoubt(km: number, year: number | null, today: string): string |
   return isLow ? `${doubt} only ${km} km: is the reading in thousands?` : null
 }
 
-/** Many systems of dealers write the unit as a letter. */
-const unitLetters: ReadonlyMap<string, DistanceUnit> = new Map([
-  ['m', 'mi'],
-  ['k', 'km'],
-])
-
 /** The unit in its own column, else that of the odometer's column. */
 function unitBeside(notes: RowNotes, columnUnit: DistanceUnit): DistanceUnit {
   const text = notes.text('odometer_unit')
   if (text === null) return columnUnit
-  const unit = findDistanceUnit(text) ?? unitLetters.get(text.toLowerCase())
-  if (unit !== undefined) return unit
+  const unit = findColumnUnit(text)
+  if (unit !== null) return unit
   notes.cell('odometer_unit', {
     code: 'type-error',
     severity: 'warning',

@@ -17,7 +17,12 @@ test('a car that was delivered to the dealer, or whose sale was cancelled, is on
   ]
   const sold = [
     ...['Delivered', 'Delivered to customer', 'Delivered 5/3/2026', 'Delivered to J. Smith'],
-    ...['Sold - not delivered', 'SOLD (not yet collected)', 'Sold, not settled', 'Sold/Undelivered'],
+    ...[
+      'Sold - not delivered',
+      'SOLD (not yet collected)',
+      'Sold, not settled',
+      'Sold/Undelivered',
+    ],
   ]
 
   expect(onHand.filter(isSoldText)).toEqual([])
