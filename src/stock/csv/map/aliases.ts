@@ -18,6 +18,8 @@ const ambiguous: Readonly<Record<string, Partial<Record<Field, number>>>> = {
   model: { model: plain, make: 0.55 },
   status: { status: 0.85, condition: 0.7 },
   title: { title_combined: 0.7, condition: 0.6 },
+  description: { notes: 0.75, title_combined: 0.6 },
+  vehicledescription: { notes: 0.75, title_combined: 0.6 },
   specification: { variant: 0.75, gcc_spec: 0.7 },
   specs: { gcc_spec: 0.75, variant: 0.55 },
   spec: { gcc_spec: 0.75, variant: 0.55 },

@@ -181,6 +181,12 @@ function contradiction(
   if (field === 'plate_state' && key === 'state' && all.some(({ name }) => address.test(name.key)))
     return 'it is among the columns of an address'
   if (
+    field === 'title_combined' &&
+    /description/.test(key) &&
+    all.some(({ profile }) => profile.share.make >= 0.7)
+  )
+    return 'another column holds the make'
+  if (
     field === 'days_in_stock' &&
     key === 'age' &&
     all.some((other) => isVehicleAge(column, other))

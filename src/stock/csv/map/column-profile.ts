@@ -1,6 +1,6 @@
 import { findColumnUnit, findDistanceUnit } from '../../../values/distance-unit.ts'
 import { isDateLike } from './typing/date.ts'
-import { readModelYear } from './typing/description.ts'
+import { isTitle, readModelYear } from './typing/description.ts'
 import { usualCurrency } from './typing/money.ts'
 import { numberIn } from './typing/numbers-above.ts'
 import { readDistance } from './typing/odometer.ts'
@@ -33,6 +33,7 @@ const tests = {
   plate: /^(?=.*\d)(?=.{2,12}$)[\p{L}\d]+([ ./-][\p{L}\d]+){0,3}$/u,
   year: /^(19[89]\d|20[012]\d)$/,
   modelYear: (text: string) => readModelYear(text) !== null,
+  title: isTitle,
   digits: /\d/,
   distance: (text: string) => (readDistance(text)?.unit ?? null) !== null,
   unit: (text: string) => findDistanceUnit(text) !== null,

@@ -180,6 +180,7 @@ const rules: Partial<Record<Field, readonly Rule[]>> = {
     when(() => true, -0.9, 'the values do not count the rows'),
   ],
   title_combined: [
+    most('title', 0.5, 1, 'begin with a make'),
     when(({ averageLength, share }) => averageLength >= 10 && share.text >= 0.8, 0.4, 'long texts'),
   ],
 }

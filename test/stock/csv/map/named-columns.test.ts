@@ -53,9 +53,21 @@ test.for([
   ['Unit', twelve('Rio S', 'Ranger XLT', 'X5 xDrive'), 'title_combined'],
   ['In stock', twelve('14/01/2026', '25/11/2025'), 'received_date'],
   ['In stock', twelve('Yes', 'No'), 'available'],
+  ['Description', twelve('Great first car', 'One owner'), 'notes'],
+  ['Description', twelve('2019 Kia Rio S', '2020 Ford Ranger'), 'notes'],
 ] as const)('%s with %o is read by its cells', ([header, cells, field]) => {
   expect(fieldsOf(mapColumns([stock, makes, [header, cells]]))[header]).toBe(field)
 })
+
+test.for(['Description', 'Vehicle Description', 'Veh. Desc.'])(
+  '%s holds titles where no column holds the make',
+  (header) => {
+    const mapping = mapColumns([stock, [header, twelve('2019 Kia Rio S', '2020 Ford Ranger XL')]])
+
+    expect(fieldsOf(mapping)[header]).toBe('title_combined')
+    expect(mapping.missing.map(({ field }) => field)).not.toContain('model_year')
+  },
+)
 
 test('the current price wins over the former one, which is asked about if it is alone', () => {
   const [was, now] = [

@@ -70,17 +70,31 @@ test('a vehicle with the name Total is a vehicle', () => {
 test('a title fills make, model, variant and year', () => {
   const titles = ['2015 Ford Kuga 2.0 TDCi Trend AWD Auto', '2021 Land Rover Defender 110']
   const others = ['2019 Toyota Hilux SR5', 'nice car with many extras', '2018 Kia Rio']
+  const forms = [
+    ...['* MY18 Land Rover Range Rover Sport', 'Toyota Land Cruiser Prado (2019)'],
+    ...['2017 BMW 3 Series 320i', 'Peugeot 2008', 'Toyota Corolla Cross GX 2022'],
+  ]
 
   const { rows } = typeTable(
     ['Stock No', 'Vehicle'],
-    [...titles, ...others].map((title, index) => [`S${index}X`, title]),
+    [...titles, ...others, ...forms].map((title, index) => [`S${index}X`, title]),
   )
 
   expect(rows.slice(0, 2).map(({ unit }) => unit)).toMatchObject([
     { make: 'Ford', model: 'Kuga', variant: '2.0 TDCi Trend AWD Auto', model_year: 2015 },
     { make: 'Land Rover', model: 'Defender', variant: '110', model_year: 2021 },
   ])
-  expect(rows[3]!.unit).toMatchObject({ make: null, model: null, model_year: null })
+  expect(rows[3]).toMatchObject({
+    unit: { make: null, model: null, model_year: null },
+    issues: [{ severity: 'warning', column: 'Vehicle', hint: expect.stringContaining('make') }],
+  })
+  expect(rows.slice(5).map(({ unit }) => unit)).toMatchObject([
+    { make: 'Land Rover', model: 'Range Rover', variant: 'Sport', model_year: 2018 },
+    { make: 'Toyota', model: 'Land Cruiser', variant: 'Prado', model_year: 2019 },
+    { make: 'BMW', model: '3 Series', variant: '320i', model_year: 2017 },
+    { make: 'Peugeot', model: '2008', variant: null, model_year: null },
+    { make: 'Toyota', model: 'Corolla Cross', variant: 'GX', model_year: 2022 },
+  ])
 })
 
 test('both colours of a combined cell are separated', () => {
