@@ -116,7 +116,25 @@ function finished(draft: StockDraft, layout: FieldColumns, notes: RowNotes): Typ
   if (draft.stock_no === '' && draft.vin === null && !notes.hasError()) notes.row(noKey(layout))
   if (notes.hasError()) return { status: 'rejected', unit: null, key, issues: notes.issues }
   if (draft.stock_no === '') useVinAsKey(draft, layout, notes)
+  else if (notes.issues.length === 0 && isBare(draft, layout)) notes.cell('stock_number', bare)
   return { status: 'accepted', unit: draft, key, issues: notes.issues }
+}
+
+/** Numbers that were filled in ahead, for cars to come. */
+const bare = {
+  code: 'NO_DETAILS',
+  severity: 'warning',
+  hint: 'the row has a stock number and nothing else: it was loaded as a vehicle; if it is none, delete the row',
+} as const
+
+/** Whether it has a stock number alone, in a list that says more of its vehicles. */
+function isBare(
+  { stock_no, currency_code, extras, ...rest }: StockDraft,
+  layout: FieldColumns,
+): boolean {
+  const { hasHeader, stock_number, ...others } = layout
+  const isEmpty = Object.values(rest).every((value) => value === null || value === false)
+  return isEmpty && Object.keys(extras).length === 0 && Object.keys(others).length >= 3
 }
 
 function useVinAsKey(draft: StockDraft, layout: FieldColumns, notes: RowNotes): void {

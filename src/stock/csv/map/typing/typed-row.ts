@@ -23,6 +23,7 @@ type IssueCode =
   | 'VIN_TEST'
   | 'VIN_YEAR'
   | 'VIN_AS_KEY'
+  | 'NO_DETAILS'
   | 'PRICE_POA'
   | 'ZERO_PRICE'
   | 'ZERO_ODOMETER'

@@ -3,7 +3,7 @@ import { proposeMapping } from '#src/stock/csv/map/mapping.ts'
 import { startStyles } from '#src/stock/csv/map/typing/column-styles.ts'
 import { rowTyper } from '#src/stock/csv/map/typing/row.ts'
 import type { TypableRecord } from '#src/stock/csv/map/typing/typed-row.ts'
-import { sydney, typeTable } from '../table.ts'
+import { stockNumbers, sydney, typeTable } from '../table.ts'
 
 const names = ['Stock No', 'VIN', 'Rego', 'Make', 'Model', 'Badge', 'Price', 'Colour', 'Radio code']
 const cells = ['U1', '5TDXZ3DC2KS015402', '1ab-0 cd', ' Toyota ', 'Camry', '', '20,000', 'Red', '7']
@@ -95,6 +95,18 @@ test('a title fills make, model, variant and year', () => {
     { make: 'Peugeot', model: '2008', variant: null, model_year: null },
     { make: 'Toyota', model: 'Corolla Cross', variant: 'GX', model_year: 2022 },
   ])
+})
+
+test('a row with a stock number and nothing else is a vehicle, with a warning', () => {
+  const full = stockNumbers.map((number) => [number, 'Kia', 'Rio', '15990'])
+  const bare = ['U9001', 'U9002'].map((number) => [number, '', '', ''])
+
+  const { rows } = typeTable(['Stock No', 'Make', 'Model', 'Price'], [...full, ...bare])
+  const alone = typeTable(['Stock No'], [['S900X'], ['S901X']])
+
+  expect(rows.map(({ issues }) => issues.length)).toEqual([...full.map(() => 0), 1, 1])
+  expect(rows.at(-1)).toMatchObject({ status: 'accepted', issues: [{ code: 'NO_DETAILS' }] })
+  expect(alone.rows.flatMap(({ issues }) => issues)).toEqual([])
 })
 
 test('both colours of a combined cell are separated', () => {
