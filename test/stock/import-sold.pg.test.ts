@@ -75,7 +75,8 @@ test('a whole list below such a title, and the rows of one rooftop, are sold too
   })
 
   expect(report).toMatchObject({ accepted: 8, issueCounts: { 'not-in-stock': 4 } })
-  expect((await fixture.import(two, { dryRun: true, maps: ['sold='] })).accepted).toBe(24)
+  const maps = ['sold=', 'location=Branch']
+  expect((await fixture.import(two, { dryRun: true, maps })).accepted).toBe(24)
 })
 
 const decided = [
