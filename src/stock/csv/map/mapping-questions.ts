@@ -268,8 +268,9 @@ const currencySign = /[$£€¥]/
 /** A named price may be that of an accessory; a number without a name must be as large as that of a car. */
 const [leastNamed, leastPrice, maxPrice] = [300, 2500, 5_000_000]
 
-/** 0: the header names a price of the dealer; 1: a price of any kind; 2: nothing. */
+/** 0: the header names a price of the dealer; 1: a price of any kind; 2: nothing, or an amount before tax. */
 function priceRank({ header, name: { words } }: SampleColumn): number {
+  if (isNameWithoutTax(header ?? '')) return 2
   if (words.some((word) => priceName.test(word))) return 0
   return words.some((word) => listName.test(word)) || currencySign.test(header ?? '') ? 1 : 2
 }

@@ -124,6 +124,14 @@ test('a missing vital field is reported, and asked about if a column fits it', (
   expect([others.status, others.missing.length]).toEqual(['sure', 4])
 })
 
+test('of two columns without a known name, the one before tax is not proposed', () => {
+  const [before, after] = [twelve('18173', '22718'), twelve('19990', '24990')]
+
+  const mapping = mapColumns([stock, makes, ['Sell ex GST', before], ['Sell', after]])
+
+  expect(mapsOf(mapping)).toEqual(['price_asking=Sell'])
+})
+
 test('a column without a name is proposed for one field, and words are not a date in stock', () => {
   const nameless = mapColumns([stock, makes, ['', twelve('19990', '24990')]])
   const flag = mapColumns([stock, makes, ['Received', twelve('yes', 'no')]])
