@@ -274,12 +274,20 @@ function hasNoContent(
 /** In a price it is a kind of price: to the trade, or with delivery. `Delivered` alone says that the vehicle is gone. */
 const priceWords = /^wholesale\b|^delivered\b\D{0,20}\d[\d,.' ]{3}/i
 
+function isSoldAmount(text: string): boolean {
+  return isSoldText(text) && !priceWords.test(text)
+}
+
 /** The column of a list that says whether a vehicle is sold, and how it says so. */
 export const soldBy = {
   status: (text: string) => isSoldText(text),
   sold: isSoldCell,
   available: isUnavailable,
-  price_asking: (text: string) => isSoldText(text) && !priceWords.test(text),
+  price_asking: isSoldAmount,
+  cost: isSoldAmount,
+  odometer: isSoldText,
+  plate: isSoldText,
+  colour_exterior: isSoldText,
   stock_number: hasSoldMark,
   make: hasSoldMark,
   model: hasSoldMark,
@@ -288,7 +296,8 @@ export const soldBy = {
 } as const
 /** Of these `--map sold=` ignores what they say; of a column that is only for it, its own name. */
 const alsoForOther = [
-  ...(['price_asking', 'stock_number', 'make', 'model', 'variant', 'title_combined'] as const),
+  ...(['price_asking', 'cost', 'odometer', 'plate', 'colour_exterior'] as const),
+  ...(['stock_number', 'make', 'model', 'variant', 'title_combined'] as const),
 ] as const
 
 /** Why a vehicle was sold, delivered or traded: by a cell, the title above it, or a line through it. Broken rows are left out: another text may be in that

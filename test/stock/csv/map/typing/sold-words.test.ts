@@ -50,6 +50,17 @@ test('a mark beside a stock number says that the car is sold', () => {
   ])
 })
 
+test.for([
+  ['Rego', 'ABC123'],
+  ['Colour', 'White'],
+  ['Odometer', '15000'],
+  ['Cost', '16000'],
+] as const)('a %s that reads SOLD marks a sold car', ([header, other]) => {
+  const { rows } = typeColumn(header, ['SOLD', 'Sold 2/3', ...Array(9).fill(other)])
+
+  expect(rows.filter(({ hasLeft = false }) => hasLeft)).toHaveLength(2)
+})
+
 test('a price that reads SOLD or Delivered marks a sold car, one that reads Wholesale or Delivered 24,990 does not', () => {
   const sold = ['SOLD', 'Sold 24,990', 'Delivered', 'Delivered 12/11']
   const cells = [...sold, 'Wholesale', 'Delivered 24,990', '15000', '16000', '17000']
