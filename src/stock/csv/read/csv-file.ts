@@ -85,6 +85,8 @@ export interface CsvRecord {
   readonly isSubtotal?: boolean
   /** Of a workbook: most of its cells with a value are struck through. */
   readonly isStruck?: boolean
+  /** Of a workbook: its first cell is struck through, most others are not. */
+  readonly isPartlyStruck?: boolean
   /** The title of the block of sold vehicles that it is in. */
   readonly soldTitle?: string
   /** The line of a header above it that has other columns than that of the list. */

@@ -35,6 +35,7 @@ export function rowTyper(
       return broken(record, layout, { ...record.problem, hint: record.problem.message })
     const notes = new RowNotes(record, layout)
     noteProblem(record.problem, notes)
+    if (record.isPartlyStruck && !mapping.absent.includes('sold')) notes.row(partlyStruck)
     const draft = emptyDraft(styles.options.currency)
     typeKeys(draft, notes)
     for (const { index, name } of extras) {
@@ -80,6 +81,12 @@ function typeKeys(draft: StockDraft, notes: RowNotes): void {
   draft.vin = typed?.vin ?? null
   if (typed?.chassis) draft.extras['chassis'] = storable(typed.chassis)
 }
+
+const partlyStruck = {
+  code: 'PARTLY_STRUCK',
+  severity: 'warning',
+  hint: 'its first cell is struck through, most others are not: it was loaded as stock; if it is sold, strike through all its cells or delete the row',
+} as const
 
 const shifted = {
   code: 'SHIFTED_CELLS',
