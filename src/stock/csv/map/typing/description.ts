@@ -22,6 +22,8 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
     draft.model_year = notes.take('model_year', typeModelYear(stored ?? year, options.today))
   }
   if (draft.make === null || draft.model === null) fillFromTitle(draft, notes, options)
+  if (draft.make === null && draft.model !== null && notes.place('make'))
+    notes.cell('make', emptyMake)
   splitColours(draft)
   if (options.market === 'US' && !notes.hasError()) compareYear(draft, notes)
 }
@@ -48,6 +50,12 @@ function fillFromTitle(draft: StockDraft, notes: RowNotes, { today }: TypingOpti
   }
   if (title.year !== null) draft.model_year ??= typeModelYear(title.year, today).value
 }
+
+const emptyMake = {
+  code: 'NO_MAKE',
+  severity: 'warning',
+  hint: 'the row has a model and no make; if its make is that of the row above, write it into each row',
+} as const
 
 const noMake = {
   code: 'type-error',

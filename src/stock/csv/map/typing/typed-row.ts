@@ -24,6 +24,7 @@ type IssueCode =
   | 'VIN_YEAR'
   | 'VIN_AS_KEY'
   | 'NO_DETAILS'
+  | 'NO_MAKE'
   | 'PRICE_POA'
   | 'ZERO_PRICE'
   | 'ZERO_ODOMETER'

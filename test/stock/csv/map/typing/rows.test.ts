@@ -109,6 +109,19 @@ test('a row with a stock number and nothing else is a vehicle, with a warning', 
   expect(alone.rows.flatMap(({ issues }) => issues)).toEqual([])
 })
 
+test('a model without its make is a warning, as where the make is written once for several rows', () => {
+  const { rows } = typeTable(
+    ['Stock No', 'Make', 'Model'],
+    [
+      ['U1001', 'Kia', 'Rio'],
+      ['U1002', '', 'Sportage'],
+      ['U1003', 'Ford', 'Ranger'],
+    ],
+  )
+
+  expect(rows.map(({ issues }) => issues.map(({ code }) => code))).toEqual([[], ['NO_MAKE'], []])
+})
+
 test('both colours of a combined cell are separated', () => {
   const { rows } = typeTable(['Stock No', 'ColourExtInt'], [['S1X', 'White / Black']])
 
