@@ -177,3 +177,18 @@ test('a list of several rooftops is asked about, unless its rows are chosen or i
 
   expect([east.accepted, all.accepted, next.accepted]).toEqual([1, 3, 3])
 })
+
+test('a title that is a make is the make of the rows below it, where no column has it', async () => {
+  await using fixture = await openImportFixture()
+  const row = (at: number, model: string) => `S${at}X,${vinOf(at)},${model},2019,${20_000 + at}`
+  const groups = ['TOYOTA', row(1, 'Camry'), row(2, 'RAV4'), 'Mazda', row(3, 'CX-5')]
+  const others = ['WHOLESALE', row(4, 'Pajero')]
+
+  const text = ['Stock No,VIN,Model,Year,Price', ...groups, ...others, ''].join('\r\n')
+  await fixture.import(text, { maps: ['odometer=', 'received_date='] })
+
+  const units = await fixture.rows<{ make: string }>(
+    'select make from core.stock_unit order by stock_no',
+  )
+  expect(units.map(({ make }) => make)).toEqual(['TOYOTA', 'TOYOTA', 'Mazda', null])
+})

@@ -89,6 +89,8 @@ export interface CsvRecord {
   readonly isPartlyStruck?: boolean
   /** The title of the block of sold vehicles that it is in. */
   readonly soldTitle?: string
+  /** The make that is the title of the group of rows that it is in. */
+  readonly groupMake?: string
   /** The line of a header above it that has other columns than that of the list. */
   readonly belowHeader?: number
   /** By column, the numbers of a workbook's cells whose text may be read as another number. */

@@ -46,6 +46,7 @@ export function rowTyper(
       else if (!isPlaceholder(text, null)) draft.extras[name] = storable(text)
     }
     typeVehicle(draft, notes, styles.options)
+    if (!layout.make) draft.make ??= record.groupMake ?? null
     if (draft.model_year === null && isShifted(record, mapping, layout)) notes.row(shifted)
     typeAmounts(draft, notes, styles)
     return finished(draft, layout, notes)
