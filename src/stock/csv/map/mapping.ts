@@ -17,6 +17,8 @@ import { noOverrides, type Overrides, readingName, splitReading } from './overri
 import { type Field, fields, vitalFields } from './stock-fields.ts'
 import { findYearTitle } from './typing/description.ts'
 import { usualCurrency } from './typing/money.ts'
+import { plainText } from './typing/plain-text.ts'
+import { isColourLegend, soldByColour } from './typing/sold-words.ts'
 import { isNameWithoutTax, isWithoutTax } from './typing/tax-words.ts'
 import type { CellIssue } from './typing/typed-row.ts'
 
@@ -74,6 +76,7 @@ export function proposeMapping(
     warnings: [
       ...(isKnown ? lowerPriceWarnings(columns, sample) : []),
       ...taxWarnings(columns, options.titles ?? []),
+      ...colourWarnings(options.titles ?? []),
     ],
   }
 }
@@ -310,6 +313,11 @@ function taxWarnings(
       hint: 'a title says that tax is not included: the prices were stored as written, and are lower than what a customer pays',
     },
   ]
+}
+
+function colourWarnings(titles: readonly string[]): readonly CellIssue[] {
+  const title = titles.map(plainText).find(isColourLegend)
+  return title === undefined ? [] : [{ ...soldByColour, line: null, column: null, text: title }]
 }
 
 /** What the titles above a list say about all its cells; null: nothing, or two different things. */

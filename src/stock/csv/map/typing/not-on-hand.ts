@@ -4,15 +4,24 @@ import { leadingMake, wordTests } from '../vehicle-words.ts'
 import { NumbersAbove, numberIn } from './numbers-above.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
 import { type FieldColumn, type FieldColumns, findFieldColumns } from './row-notes.ts'
-import { hasSoldMark, isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
+import {
+  hasSoldMark,
+  isColourLegend,
+  isSoldCell,
+  isSoldText,
+  isUnavailable,
+  soldByColour,
+} from './sold-words.ts'
 import { isPageLine, isSummaryLabel } from './summary-words.ts'
 import type { CellIssue, TypableRecord } from './typed-row.ts'
 
 /** Why a row is not a vehicle on hand; `OTHER_HEADER`: it may be one, but its cells are in other columns. */
 export interface NotOnHand extends Pick<CellIssue, 'hint' | 'advice'> {
+  /** Left out: `info`. */
+  readonly severity?: 'warning'
   readonly code:
     | ('blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock')
-    | 'OTHER_HEADER'
+    | ('OTHER_HEADER' | 'SOLD_BY_COLOUR')
 }
 
 /** Fields that name the vehicle in words. */
@@ -239,6 +248,7 @@ function noVehicle(
 
 function describesNone(cells: readonly string[]): NotOnHand {
   const text = plainText(cells.find((cell) => cell.trim() !== '')!).slice(0, 60)
+  if (isColourLegend(cells.map(plainText).join(' ').trim())) return soldByColour
   return { code: 'NO_VEHICLE', hint: `the row describes no vehicle, only "${text}"` }
 }
 

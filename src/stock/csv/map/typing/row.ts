@@ -188,7 +188,7 @@ function readKey(record: TypableRecord, layout: FieldColumns): TypedRow['key'] {
 
 function skipped(record: TypableRecord, layout: FieldColumns, why: NotOnHand): TypedRow {
   const notes = new RowNotes(record, layout)
-  notes.row({ ...why, severity: 'info' })
+  notes.row({ severity: 'info', ...why })
   const left = { status: 'skipped', unit: null, issues: notes.issues } as const
   if (why.code !== 'not-in-stock') return { ...left, key: { stockNo: null, vin: null } }
   return { ...left, key: readKey(record, layout), hasLeft: true }

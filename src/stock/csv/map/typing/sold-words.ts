@@ -77,7 +77,7 @@ const month =
 
 /** Whether a row is the title of a block of sold vehicles: `SOLD`, `Sold Oct`, `Verkaufte Fahrzeuge`, `Sold in October`, `Sales this month`. */
 export function isSoldTitle(text: string): boolean {
-  if (text.length > longest) return false
+  if (text.length > longest || isColourLegend(text)) return false
   return soldTitle.test(text.replace(month, '')) || salesTitle.test(text)
 }
 
@@ -88,3 +88,23 @@ const inCapitals = /^SOLD(?=\s?[-–:*/])|(?<!\b(?:NOT|BE|BEING|NEVER))\sSOLD[!*
 export function hasSoldMark(text: string): boolean {
   return inBrackets.test(text) || inCapitals.test(text)
 }
+
+const colour =
+  /^(?:yellow|green|red|pink|orange|blue|gr[ea]y|purple|colou?red|highlight(?:ed)?|shaded|italics?|gelb|grün|rot|jaune|vert|rouge|amarillo|verde|rojo)(?: (?:cells?|rows?|lines?|text|cars?|units?|vehicles?|highlight))?$/iu
+const soldCars = /^(?:sold|verkauft|vendue?s?|vendid[oa]s?)(?: (?:cars?|units?|vehicles?))?$/iu
+
+/** Whether a note says that a colour marks sold vehicles: `Yellow = sold`. */
+export function isColourLegend(text: string): boolean {
+  if (text.length > longest) return false
+  const sides = text.split(/=|:| [-–] | (?:is|are|means?|in) /i).map((side) => side.trim())
+  return (
+    sides.length === 2 && [colour, soldCars].every((part) => sides.some((side) => part.test(side)))
+  )
+}
+
+/** What is said of such a note. */
+export const soldByColour = {
+  code: 'SOLD_BY_COLOUR',
+  severity: 'warning',
+  hint: 'a note says that sold vehicles have a colour, which is not read: they were loaded as stock',
+} as const
