@@ -133,7 +133,7 @@ export const aliasTable = {
     landed cost | buy price | net cost | stand in | سعر التكلفة |
     vehicle cost | stock cost | buying price | bought for | bought price | purchase cost |
     purchase amount | purchase value | acquisition cost | acquisition price | book cost |
-    invoice value | invoice total | invoice cost | actual cash value | cost amount | cost value | buy cost |
+    invoice value | invoice total | invoice cost | inv amount | actual cash value | cost amount | cost value | buy cost |
     our cost | siv`,
   price_wholesale: `
     wholesale | price wholesale | trade price | trade in value | mm trade valuation |

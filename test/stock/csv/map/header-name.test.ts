@@ -37,8 +37,8 @@ test('the names of a date in stock, a price and a model are known, abbreviated o
   expect(dates.map(firstOf)).toEqual(dates.map(() => 'received_date'))
   expect(prices.map(firstOf)).toEqual(prices.map(() => 'price_asking'))
   expect(models.map(firstOf)).toEqual(models.map(() => 'model'))
-  expect(['Odom', 'Family', 'SIV', 'Our Cost'].map(firstOf)).toEqual([
-    ...['odometer', 'model', 'cost', 'cost'],
+  expect(['Odom', 'Family', 'SIV', 'Our Cost', 'Inv-Amt'].map(firstOf)).toEqual([
+    ...['odometer', 'model', 'cost', 'cost', 'cost'],
   ])
   expect(['Car Age', 'Top Speed', 'Order No', 'constructor'].map(firstOf)).toEqual(
     Array(4).fill(undefined),

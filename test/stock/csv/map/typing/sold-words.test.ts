@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { hasSoldMark, isColourLegend, isSoldText } from '#src/stock/csv/map/typing/sold-words.ts'
+import {
+  hasSoldMark,
+  isColourLegend,
+  isSoldText,
+  isSoldTitle,
+} from '#src/stock/csv/map/typing/sold-words.ts'
 import { mapColumns, stockNumbers, typeColumn, typeTable } from '../table.ts'
 
 test('a mark in a name says that the car is sold, a sentence about a sale to come does not', () => {
@@ -41,6 +46,7 @@ test('a note that a colour means sold is reported, below the list and above it',
   const mapping = mapColumns([['Stock No', stockNumbers]], { titles: ['Stock list', 'Pink: sold'] })
 
   expect(legends.filter(isColourLegend)).toEqual(legends)
+  expect(legends.filter(isSoldTitle)).toEqual([])
   expect(others.filter(isColourLegend)).toEqual([])
   expect(rows.at(-1)).toMatchObject({
     ...{ status: 'skipped', issues: [{ code: 'SOLD_BY_COLOUR', severity: 'warning', line: 5 }] },
