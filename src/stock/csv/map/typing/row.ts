@@ -202,7 +202,7 @@ function typeAmounts(draft: StockDraft, notes: RowNotes, styles: ColumnStyles): 
   const price = askingPrice(draft, notes, styles, isNew)
   const cost = money('cost', notes, styles)
   draft.asking_price = price?.amount ?? null
-  draft.currency_code = currency(price ?? cost, notes, styles)
+  draft.currency_code = currency(price, cost, notes, styles)
   draft.cost = cost === null || cost.amount === zero ? null : cost.amount
   if (draft.cost !== null && price !== null && isForeignCost(cost!, draft.currency_code, notes))
     draft.cost = null
@@ -281,8 +281,14 @@ function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean 
   return true
 }
 
-/** The cell's own currency, the currency column's, the header's, the rooftop's. */
-function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): string {
+/** The cell's own currency, the currency column's, the header's, the rooftop's. That of a cost counts only where there is no price. */
+function currency(
+  price: Money | null,
+  cost: Money | null,
+  notes: RowNotes,
+  styles: ColumnStyles,
+): string {
+  const money = price ?? cost
   const { currency: rooftop } = styles.options
   const named = notes.text('price_currency')
   const inColumn = named === null ? null : findCurrency(named)
@@ -295,7 +301,7 @@ function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): s
   const column =
     inColumn ??
     notes.place('price_asking')?.column.currency ??
-    notes.place('cost')?.column.currency ??
+    (price === null ? notes.place('cost')?.column.currency : null) ??
     rooftop
   const cellCurrency = money?.currency ?? column
   if (cellCurrency !== rooftop && money !== null && (money.currency !== null || named !== null))
