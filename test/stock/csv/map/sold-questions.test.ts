@@ -32,6 +32,8 @@ test.each([
   ['Stock Status', ['SLD', 'AVL', 'AVL']],
   ['Status', ['SND', 'AVL', 'AVL']],
   ['Status', ['S', 'A', 'R']],
+  ['Status', ['Retail Sold', 'In stock', 'To be sold']],
+  ['Status', ['Pre-sold', 'In stock', 'Unsold']],
   ['Active', ['N', 'Y', 'Y']],
 ] as const)(
   'a column %s with %j is asked about, and the answer takes those cars off the stock',

@@ -3,7 +3,7 @@
 const gone =
   /^(sold|wholesaled|wholesale(?=$| ?[-–:,(/]| \d)|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
 const notYet =
-  /\b(not(?! (yet )?(delivered|collected|picked ?up|handed ?over|settled|registered))|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
+  /\b(not(?! (yet )?(delivered|collected|picked ?up|handed ?over|settled|registered))|subject|(?:awaiting|pending)(?! (delivery|collection|pick-?up|handover|settlement))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
 /** `Sold with a warranty`, `Delivered to dealer`: a vehicle on hand. */
 const sentence =
   /^(?:sold (?:with|as|new|by|from|without)|delivered to (?:us|dealer|dealership|stock|branch|site|showroom))\b/i
@@ -51,15 +51,23 @@ const maybeGone =
   /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|s|sld|snd|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
 const yesOrNo = /^(?:is )?(?:active|availability)$/i
 
+/** `Retail Sold`, `Pre-sold` */
+const soldBehind = /(?<!\b(?:be|being|never) )\bsold\b/i
+
+function isMaybeGone(text: string): boolean {
+  if (text.length > longest) return false
+  return maybeGone.test(text) || (soldBehind.test(text) && !notYet.test(text) && !gone.test(text))
+}
+
 /** Whether a status says that the vehicle may be for sale no longer: a person decides what the dealer means by it. */
 export function mayHaveLeft(text: string, header: string): boolean {
-  return maybeGone.test(text) || (yesOrNo.test(header.trim()) && no.test(text))
+  return isMaybeGone(text) || (yesOrNo.test(header.trim()) && no.test(text))
 }
 
 /** Whether a cell of a column called Available or In stock says that the vehicle is not. In a status, N may mean New. */
 export function isUnavailable(text: string, header: string): boolean {
   const isNo = no.test(text) && !(/^n$/i.test(text) && /status/i.test(header))
-  return isNo || maybeGone.test(text) || isSoldText(text)
+  return isNo || isMaybeGone(text) || isSoldText(text)
 }
 
 const nouns =

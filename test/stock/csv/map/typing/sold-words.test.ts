@@ -27,6 +27,7 @@ test('a car that was delivered to the dealer, or whose sale was cancelled, is on
       'SOLD (not yet collected)',
       'Sold, not settled',
       'Sold/Undelivered',
+      'Sold pending delivery',
     ],
   ]
 
