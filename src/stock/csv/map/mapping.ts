@@ -212,9 +212,11 @@ const otherYear =
   /^(build|built|made|manufacture|production|prod|yom|registration|plate|compliance|baujahr|bj|fabrication|fabricacion)$/
 
 const wholeCost = /^(total|landed)$/
+const ofStock = /^(stock|stocked|inventory|in|into)$/
+const ofPurchase = /^(purchase|bought|buy|acquired|invoice)$/
 
 /** Of two equal columns for a field, the one whose name is less exact: a year of manufacture, a price before tax or charges, a cost without
- *  what was spent since, a distance without its unit. */
+ *  what was spent since, a distance without its unit, a day of purchase beside one in stock. */
 function nameVagueness({ column, field }: Candidate, sample: readonly SampleColumn[]): number {
   const { header, name } = sample[column]!
   const words = name.words.map(withoutAccents)
@@ -222,6 +224,8 @@ function nameVagueness({ column, field }: Candidate, sample: readonly SampleColu
     return isNameWithoutTax(header ?? '') || words.includes('egc') ? 1 : 0
   if (field === 'cost') return words.some((word) => wholeCost.test(word)) ? 0 : 1
   if (field === 'odometer') return name.unit === null ? 1 : 0
+  if (field === 'received_date' && words.some((word) => ofStock.test(word))) return 0
+  if (field === 'received_date') return words.some((word) => ofPurchase.test(word)) ? 2 : 1
   if (field !== 'model_year') return 0
   if (words.some((word) => modelWords.test(word))) return 0
   return words.some((word) => otherYear.test(word)) ? 2 : 1
