@@ -86,6 +86,7 @@ const byValues: readonly (readonly [Field, number, (profile: ColumnProfile) => b
   ['make', 0.8, ({ share }) => share.make >= 0.8],
   ['model_year', 0.55, ({ share }) => share.year >= 0.95],
   ['condition', 0.55, ({ share }) => share.condition >= 0.9],
+  ['title_combined', 0.55, ({ share }) => share.title >= 0.9],
   ['fuel', 0.55, ({ share }) => share.fuel >= 0.8],
   ['transmission', 0.55, ({ share }) => share.transmission >= 0.8],
   ['body', 0.55, ({ share }) => share.body >= 0.8],

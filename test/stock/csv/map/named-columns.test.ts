@@ -59,7 +59,7 @@ test.for([
   expect(fieldsOf(mapColumns([stock, makes, [header, cells]]))[header]).toBe(field)
 })
 
-test.for(['Description', 'Vehicle Description', 'Veh. Desc.'])(
+test.for(['Description', 'Vehicle Description', 'Veh. Desc.', 'Car', 'Vehicle Details'])(
   '%s holds titles where no column holds the make',
   (header) => {
     const mapping = mapColumns([stock, [header, twelve('2019 Kia Rio S', '2020 Ford Ranger XL')]])

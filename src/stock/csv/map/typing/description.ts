@@ -109,7 +109,7 @@ const lastYear = /^\(?((?:19|20)\d{2})\)?$/
 function splitTitle(text: string): Title | null {
   const words = text
     .replace(/^[^\p{L}\p{N}]+/u, '')
-    .split(' ')
+    .split(/,? /)
     .filter((word) => word !== '')
   const first = readModelYear(words[0] ?? '') === null ? null : words.shift()!
   const count = leadingMake(words)

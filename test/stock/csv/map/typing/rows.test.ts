@@ -72,7 +72,7 @@ test('a title fills make, model, variant and year', () => {
   const others = ['2019 Toyota Hilux SR5', 'nice car with many extras', '2018 Kia Rio']
   const forms = [
     ...['* MY18 Land Rover Range Rover Sport', 'Toyota Land Cruiser Prado (2019)'],
-    ...['2017 BMW 3 Series 320i', 'Peugeot 2008', 'Toyota Corolla Cross GX 2022'],
+    ...['2017 BMW 3 Series 320i', 'Peugeot 2008', 'Toyota, Corolla Cross, GX, 2022'],
   ]
 
   const { rows } = typeTable(
