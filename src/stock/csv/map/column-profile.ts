@@ -37,7 +37,7 @@ const tests = {
   digits: /\d/,
   distance: (text: string) => (readDistance(text)?.unit ?? null) !== null,
   unit: (text: string) => findDistanceUnit(text) !== null,
-  // Of a column that its header calls one of units: elsewhere an M may mean Manual.
+  // Only where the header means units: in another column an M may mean Manual.
   unitLetter: (text: string) => findColumnUnit(text) !== null,
   currency: (text: string) => text.length > 1 && usualCurrency(text) !== null,
   date: isDateLike,

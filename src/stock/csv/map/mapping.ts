@@ -211,7 +211,6 @@ const modelWords = /^(model|modell|modele|my|modelljahr|modelo)$/
 const otherYear =
   /^(build|built|made|manufacture|production|prod|yom|registration|plate|compliance|baujahr|bj|fabrication|fabricacion)$/
 
-const wholeCost = /^(total|landed)$/
 const ofStock = /^(stock|stocked|inventory|in|into)$/
 const ofPurchase = /^(purchase|bought|buy|acquired|invoice)$/
 
@@ -222,7 +221,7 @@ function nameVagueness({ column, field }: Candidate, sample: readonly SampleColu
   const words = name.words.map(withoutAccents)
   if (field === 'price_asking')
     return isNameWithoutTax(header ?? '') || words.includes('egc') ? 1 : 0
-  if (field === 'cost') return words.some((word) => wholeCost.test(word)) ? 0 : 1
+  if (field === 'cost') return words.includes('total') ? 0 : 1
   if (field === 'odometer') return name.unit === null ? 1 : 0
   if (field === 'received_date' && words.some((word) => ofStock.test(word))) return 0
   if (field === 'received_date') return words.some((word) => ofPurchase.test(word)) ? 2 : 1

@@ -319,10 +319,9 @@ test.for([
   ['Price ex GST', 'Price inc GST', 'price_asking'],
   ['EGC Price', 'DAP', 'price_asking'],
   ['Purchase Price', 'Total Cost', 'cost'],
-  ['Stand-In', 'Landed Cost', 'cost'],
   ['Mileage', 'KM', 'odometer'],
-  ['Date Purchased', 'Date Landed', 'received_date'],
-  ['Date Landed', 'Date In Stock', 'received_date'],
+  ['Date Purchased', 'Arrival Date', 'received_date'],
+  ['Arrival Date', 'Date In Stock', 'received_date'],
 ] as const)('beside %s the more exact name %s holds the field', ([vague, exact, field]) => {
   const days = field === 'received_date' ? twelve('2026-01-14', '2025-11-27') : prices[1]
   const values = field === 'model_year' ? twelve('2018', '2021') : days

@@ -110,7 +110,7 @@ export function isColourLegend(text: string): boolean {
   )
 }
 
-/** What is said of such a note. */
+/** The warning about such a note. */
 export const soldByColour = {
   code: 'SOLD_BY_COLOUR',
   severity: 'warning',
