@@ -181,7 +181,7 @@ test('a list of several rooftops is asked about, unless its rows are chosen or i
 test('a title that is a make is the make of the rows below it, where no column has it', async () => {
   await using fixture = await openImportFixture()
   const row = (at: number, model: string) => `S${at}X,${vinOf(at)},${model},2019,${20_000 + at}`
-  const groups = ['TOYOTA', row(1, 'Camry'), row(2, 'RAV4'), 'Mazda', row(3, 'CX-5')]
+  const groups = ['TOYOTA', row(1, 'Camry'), row(2, 'RAV4'), 'Mazda (1 unit)', row(3, 'CX-5')]
   const others = ['WHOLESALE', row(4, 'Pajero')]
 
   const text = ['Stock No,VIN,Model,Year,Price', ...groups, ...others, ''].join('\r\n')

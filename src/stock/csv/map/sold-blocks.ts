@@ -3,7 +3,7 @@ import { type CsvFile, type CsvRecord, withBatches } from '../read/csv-file.ts'
 import { plainText } from './typing/plain-text.ts'
 import { isSoldTitle } from './typing/sold-words.ts'
 import { isPageLine, isSummaryLabel } from './typing/summary-words.ts'
-import { wordTests } from './vehicle-words.ts'
+import { leadingMake } from './vehicle-words.ts'
 
 /** The same file with the rows below a title such as SOLD marked, and those below a title that is a make, up to the next title. The name of
  *  its only sheet is a title too. */
@@ -29,7 +29,7 @@ async function* marked({
       const text = titleText(record.cells)
       const rowTitle = blockTitle(text)
       if (rowTitle !== null) [title, make] = [isSoldTitle(rowTitle) ? rowTitle : null, null]
-      else if (text !== null && wordTests.make(text)) make = text
+      else if (text !== null) make = makeIn(text) ?? make
       if (rowTitle !== null || (title === null && make === null)) return record
       return { ...record, ...given({ soldTitle: title, groupMake: make }) }
     })
@@ -38,8 +38,18 @@ async function* marked({
 /** A title that begins a block. A make alone is the title of a group within it. */
 function blockTitle(text: string | null): string | null {
   if (text === null) return null
-  const isOther = isSummaryLabel(text) || isPageLine(text) || wordTests.make(text)
+  const isOther = isSummaryLabel(text) || isPageLine(text) || makeIn(text) !== null
   return isOther || /^(?=.*\d)\S+$/.test(text) ? null : text
+}
+
+const counted = /^(?:\d+|cars?|units?|vehicles?)$/i
+
+/** The make that a title names alone, or with the number of its vehicles: `TOYOTA (3 units)`. */
+function makeIn(text: string): string | null {
+  const words = text.split(/[\s()[\]:,–]+|-(?=\d)|- /).filter((word) => word !== '')
+  const count = leadingMake(words)
+  const isMake = count > 0 && words.slice(count).every((word) => counted.test(word))
+  return isMake ? words.slice(0, count).join(' ') : null
 }
 
 /** The text of a row that may be a title: one cell, perhaps with a number beside it. */
