@@ -32,6 +32,7 @@ test.each([
   ['Stock Status', ['SLD', 'AVL', 'AVL']],
   ['Status', ['SND', 'AVL', 'AVL']],
   ['Status', ['S', 'A', 'R']],
+  ['Status', ['Contracted', 'In stock', 'Under offer']],
   ['Status', ['Retail Sold', 'In stock', 'To be sold']],
   ['Status', ['Pre-sold', 'In stock', 'Unsold']],
   ['Active', ['N', 'Y', 'Y']],
@@ -67,6 +68,10 @@ test.each(['Del Date', 'Del. Date', "Del'd", 'Dlvd'])(
     expect(questions[0]?.maps).toEqual([`sold=${header}`])
   },
 )
+
+test('a column Sold Price that few cars have is asked about', () => {
+  expect(listWith('Sold Price', ['14500', '', '']).questions[0]?.maps).toEqual(['sold=Sold Price'])
+})
 
 test('N in a status may mean New, and in a column called Active it is a no', () => {
   expect(['Stock Status', 'Active', 'In stock'].map((name) => isUnavailable('N', name))).toEqual([

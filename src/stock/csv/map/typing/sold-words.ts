@@ -42,13 +42,15 @@ const sale =
 const notSale =
   /\b(address|phone|mobile|e-?mail|rating|notes?|price|cost|amount|value|total|type|fee|method)\b/i
 
+const soldFor = /\bsold (?:for|price|amount)\b/i
+
 /** Whether a column is usually filled for sold vehicles alone: a customer, the number of a deal, the date of an invoice. */
 export function isSaleTrace(header: string): boolean {
-  return sale.test(header) && !notSale.test(header)
+  return soldFor.test(header) || (sale.test(header) && !notSale.test(header))
 }
 
 const maybeGone =
-  /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|s|sld|snd|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
+  /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|(?:under |on )?contract(?:ed)?|s|sld|snd|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
 const yesOrNo = /^(?:is )?(?:active|availability)$/i
 
 /** `Retail Sold`, `Pre-sold` */
