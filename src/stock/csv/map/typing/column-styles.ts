@@ -228,7 +228,7 @@ function currencyFinding({ column }: Watch, { currency }: TypingOptions): Findin
   return {
     code: 'CURRENCY_DIFFERS',
     severity: 'warning',
-    hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were read in ${column.currency}`,
+    hint: `its header, or a title, names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were read in ${column.currency}`,
   }
 }
 
