@@ -94,7 +94,7 @@ export const aliasTable = {
     colour ext int | colours | colors`,
   odometer: `
     odometer | odometer reading | odo | mileage | milage | mileage value | miles |
-    vehicle mileage | kilometers | kilometres | km | kms | kms driven | km driven | mileage km |
+    vehicle mileage | kilometer | kilometers | kilometres | km | kms | kms driven | km driven | mileage km |
     miles fs | العداد | قراءة العداد | الممشى | المسافة | كيلومترات | عدد الكيلومترات | klms |
     klm | odo reading | odom | current km | current odometer | kilometrage | عداد | عداد الكيلومترات |
     odometer km | mileage reading | km reading | speedo | speedometer | speedo reading | distance |

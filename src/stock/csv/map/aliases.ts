@@ -144,7 +144,11 @@ export function findMeanings(header: string): readonly Meaning[] {
   const agreed = first.filter(({ field }) =>
     known.every((side) => side.some((meaning) => meaning.field === field)),
   )
-  return agreed.map(({ field, confidence }) => ({ field, confidence: Math.min(confidence, 0.9) }))
+  if (agreed.length > 0)
+    return agreed.map(({ field, confidence }) => ({ field, confidence: Math.min(confidence, 0.9) }))
+  // `Stock/Rego`: without it the list would have another key. The values decide.
+  const isKey = known.flat().some(({ field }) => field === 'stock_number')
+  return isKey ? [{ field: 'stock_number', confidence: 0.4 }] : []
 }
 
 /** Whether some dealer system writes this header. Used to find the header row of a file. */

@@ -158,7 +158,7 @@ function sameName({ columns, sample }: Proposal): MappingQuestion[] {
 }
 
 const reducedName =
-  /\b(reduced|reduction|new|now|current|special|sale|discount(ed)?|promo(tional)?|promotion|offer|clearance|internet|web|website|online|advertised)\b/i
+  /\b(reduced|reduction|drop(?:ped)?|new|now|current|special|sale|discount(ed)?|promo(tional)?|promotion|offer|clearance|internet|web|website|online|advertised)\b/i
 const priceWord = /\b(prices?|asking|sell|selling|prix|preis|precio)\b/i
 const otherName = /\b(was|old|previous|original|date|percent|%|amount off|saving|by)\b/i
 /** Prices that are lower by their nature. */

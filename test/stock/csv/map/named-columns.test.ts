@@ -53,6 +53,7 @@ test.for([
   ['Unit', twelve('Rio S', 'Ranger XLT', 'X5 xDrive'), 'title_combined'],
   ['In stock', twelve('14/01/2026', '25/11/2025'), 'received_date'],
   ['In stock', twelve('Yes', 'No'), 'available'],
+  ['Price', twelve('$25,000 D/A', '$18,990 d/a'), 'price_asking'],
   ['Description', twelve('Great first car', 'One owner'), 'notes'],
   ['Description', twelve('2019 Kia Rio S', '2020 Ford Ranger'), 'notes'],
 ] as const)('%s with %o is read by its cells', ([header, cells, field]) => {
@@ -122,6 +123,11 @@ test('a missing vital field is reported, and asked about if a column fits it', (
     'received_date=On our books',
   ])
   expect([others.status, others.missing.length]).toEqual(['sure', 4])
+})
+
+test('a column for the stock number or the plate holds the stock number', () => {
+  for (const header of ['Stock/Rego', 'Rego / Stock No'])
+    expect(fieldsOf(mapColumns([[header, stockNumbers], makes]))[header]).toBe('stock_number')
 })
 
 test('of two columns without a known name, the one before tax is not proposed', () => {
@@ -274,6 +280,7 @@ test.for([
   ['Special Price', lowerBy((at) => (at % 4 === 0 ? 1500 : '0')), 'Price'],
   ['Web Price', lowerBy((at) => (at === 3 ? -300 : 700)), 'Web Price'],
   ['Cash Price', lowerBy(() => 900), 'Cash Price'],
+  ['Drop To', lowerBy(() => 900), 'Drop To'],
   ['Net Price', lowerBy(() => 900), 'Net Price'],
   ['YourPrice', lowerBy(() => 900), 'YourPrice'],
 ] as const)('a lower price under the name %s is asked about', ([header, cells, likely]) => {
