@@ -159,3 +159,36 @@ test('a price without tax is stored as written, and the import says so', {
 const codesOf = ({ warnings }: StockImportReport) => warnings.map(({ code }) => code)
 
 const names = (price: string) => header.replace('Adv Price', price)
+
+test('a list of several rooftops is asked about, unless its rows are chosen or it was confirmed', async () => {
+  await using fixture = await openImportFixture()
+  const [names, ...rows] = list(years, days).trimEnd().split('\r\n')
+  const group = [
+    `${names},Branch`,
+    ...rows.map((row, at) => `${row},${at === 1 ? 'East' : 'West'}`),
+  ]
+  const text = group.join('\r\n')
+
+  await expect(fixture.import(text)).rejects.toThrow(/"Branch" has 2 values \("West", "East"\)/)
+  const only = { column: 'Branch', values: ['East'] }
+  const east = await fixture.import(text, { only, rooftop: 'south' })
+  const all = await fixture.import(text, { maps: ['location=Branch'] })
+  const next = await fixture.import(`${text}\r\n`)
+
+  expect([east.accepted, all.accepted, next.accepted]).toEqual([1, 3, 3])
+})
+
+test('a title that is a make is the make of the rows below it, where no column has it', async () => {
+  await using fixture = await openImportFixture()
+  const row = (at: number, model: string) => `S${at}X,${vinOf(at)},${model},2019,${20_000 + at}`
+  const groups = ['TOYOTA', row(1, 'Camry'), row(2, 'RAV4'), 'Mazda (1 unit)', row(3, 'CX-5')]
+  const others = ['WHOLESALE', row(4, 'Pajero')]
+
+  const text = ['Stock No,VIN,Model,Year,Price', ...groups, ...others, ''].join('\r\n')
+  await fixture.import(text, { maps: ['odometer=', 'received_date='] })
+
+  const units = await fixture.rows<{ make: string }>(
+    'select make from core.stock_unit order by stock_no',
+  )
+  expect(units.map(({ make }) => make)).toEqual(['TOYOTA', 'TOYOTA', 'Mazda', null])
+})

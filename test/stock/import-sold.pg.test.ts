@@ -75,7 +75,8 @@ test('a whole list below such a title, and the rows of one rooftop, are sold too
   })
 
   expect(report).toMatchObject({ accepted: 8, issueCounts: { 'not-in-stock': 4 } })
-  expect((await fixture.import(two, { dryRun: true, maps: ['sold='] })).accepted).toBe(24)
+  const maps = ['sold=', 'location=Branch']
+  expect((await fixture.import(two, { dryRun: true, maps })).accepted).toBe(24)
 })
 
 const decided = [
@@ -281,10 +282,11 @@ test('rows of a workbook that are struck through are not stock', { tags: 'ci' },
   await using fixture = await openImportFixture()
   const cell = (text: string, style: number) =>
     `<c t="inlineStr" s="${style}"><is><t>${escapeXml(text)}</t></is></c>`
-  // Every third row; of another one, a single cell.
+  // Every third row; of two others, a single cell.
   const rows = lines.map((line, at) => {
     const cells = line.split(',')
-    const isStruck = (column: number) => at > 0 && (at % 3 === 0 || (at === 1 && column === 6))
+    const isStruck = (column: number) =>
+      at > 0 && (at % 3 === 0 || (at === 1 && column === 6) || (at === 2 && column === 0))
     return `<row>${cells.map((text, column) => cell(text, isStruck(column) ? 1 : 0)).join('')}</row>`
   })
   const book = workbook({ sheets: [{ name: 'Stock', rows: rows.join('') }], hasStrike: true })
@@ -297,5 +299,7 @@ test('rows of a workbook that are struck through are not stock', { tags: 'ci' },
     hint: 'its cells are struck through, as those of sold vehicles are',
     advice: '--map sold= ignores that',
   })
+  expect(report.issues.find(({ code }) => code === 'PARTLY_STRUCK')).toMatchObject({ line: 3 })
+  expect(report.issueCounts['PARTLY_STRUCK']).toBe(1)
   expect(all).toMatchObject({ accepted: 24, skipped: 0 })
 })

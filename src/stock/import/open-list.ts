@@ -5,6 +5,7 @@ import type { Mapping, RememberedMapping } from '../csv/map/column-mapping.ts'
 import { headerFingerprint } from '../csv/map/header-name.ts'
 import { withOtherHeaders } from '../csv/map/other-headers.ts'
 import { parseOverrides } from '../csv/map/overrides.ts'
+import { rooftopQuestions } from '../csv/map/rooftop-question.ts'
 import { withSoldBlocks } from '../csv/map/sold-blocks.ts'
 import { soldQuestions } from '../csv/map/sold-questions.ts'
 import { plainText } from '../csv/map/typing/plain-text.ts'
@@ -127,9 +128,12 @@ export async function mapList(
     titles: csv.preamble,
     ...given({ headerRows: csv.header?.rowNames, hiddenColumns: csv.hiddenColumns }),
   })
-  const sold = soldQuestions(mapping, list.sample)
-  if (sold.length === 0) return mapping
-  return { ...mapping, status: 'unsure', questions: [...mapping.questions, ...sold] }
+  const more = [
+    ...soldQuestions(mapping, list.sample),
+    ...(request.only === undefined ? rooftopQuestions(mapping, list.sample) : []),
+  ]
+  if (more.length === 0) return mapping
+  return { ...mapping, status: 'unsure', questions: [...mapping.questions, ...more] }
 }
 
 /** The rows of the sample that are evidence of the columns' fields, with the dealer's cells. */

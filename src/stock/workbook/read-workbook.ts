@@ -255,7 +255,7 @@ function sheetWidth(rows: readonly SheetRow[]): number {
 
 /** The row with `width` cells. A row that is longer than the table has a note beside it, which is left out of no cell. */
 function sheetRecord(
-  { line, cells, isSubtotal, isStruck, numbers }: SheetRow,
+  { line, cells, isSubtotal, isStruck, isPartlyStruck, numbers }: SheetRow,
   width: number,
 ): CsvRecord {
   const whole = cells.length < width ? filledUp(cells, width) : cells
@@ -263,6 +263,7 @@ function sheetRecord(
     ...{ line, cells: whole, raw: rawText(whole) },
     ...(isSubtotal ? { isSubtotal } : {}),
     ...(isStruck ? { isStruck } : {}),
+    ...(isPartlyStruck ? { isPartlyStruck } : {}),
     ...(numbers ? { numbers } : {}),
   }
   if (cells.every((cell) => cell.trim() === '')) return { ...record, problem: blank }

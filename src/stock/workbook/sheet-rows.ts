@@ -7,7 +7,10 @@ import type { TextTable } from './text-table.ts'
 import { type Attributes, cellTooLong, streamXml, type XmlSource } from './xml.ts'
 
 /** A row with at least one value. Cells up to the last one with a value; gaps are empty. */
-export type SheetRow = Pick<CsvRecord, 'line' | 'cells' | 'isSubtotal' | 'isStruck' | 'numbers'>
+export type SheetRow = Pick<
+  CsvRecord,
+  'line' | 'cells' | 'isSubtotal' | 'isStruck' | 'isPartlyStruck' | 'numbers'
+>
 
 /** How cells of a style are read. */
 export interface CellStyle extends CellFormat {
@@ -66,6 +69,7 @@ class SheetReader {
   #isSubtotal = false
   // Of the row at work: its cells with a value, and those that are struck through.
   #filled = 0
+  #isFirstStruck = false
   #struck = 0
 
   constructor(limits: WorkbookLimits, context: CellContext) {
@@ -168,17 +172,21 @@ class SheetReader {
     while (this.#cells.length < this.#column) this.#cells.push('')
     this.#cells[this.#column] = text
     this.#filled += 1
-    if (this.#context.styles[this.#style]?.isStruck) this.#struck += 1
+    if (!this.#context.styles[this.#style]?.isStruck) return
+    this.#struck += 1
+    if (this.#filled === 1) this.#isFirstStruck = true
   }
 
   #closeRow(): void {
     const [line, cells, numbers] = [this.#line, this.#cells, this.#numbers]
+    const isStruck = this.#struck * 2 > this.#filled
     if (cells.length > 0 && this.#isHidden) this.#context.onHiddenRow?.(line)
     if (cells.length > 0)
       this.#rows.push({
         ...{ line, cells },
         ...(this.#isSubtotal ? { isSubtotal: true } : {}),
-        ...(this.#struck * 2 > this.#filled ? { isStruck: true } : {}),
+        ...(isStruck ? { isStruck } : {}),
+        ...(this.#isFirstStruck && !isStruck ? { isPartlyStruck: true } : {}),
         ...(numbers ? { numbers } : {}),
       })
     this.#cells = []
@@ -186,6 +194,7 @@ class SheetReader {
     this.#isSubtotal = false
     this.#filled = 0
     this.#struck = 0
+    this.#isFirstStruck = false
   }
 
   /** The text of the cell; `''` for none. */

@@ -39,7 +39,7 @@ export const aliasTable = {
   model: `
     model | model name | vehicle model | car model | model group | model / الموديل |
     type / model | الطراز | الموديل | النوع | model description | طراز |
-    mdl | model desc | model nm | model line | model range | model family | car line | nameplate`,
+    mdl | model desc | model nm | model line | model range | model family | car line | nameplate | family`,
   variant: `
     variant | variant name | trim | trim level | trim name | motors trim | badge | grade |
     grade name | model grade | version | edition | derivative | specification | model detail |
@@ -94,9 +94,9 @@ export const aliasTable = {
     colour ext int | colours | colors`,
   odometer: `
     odometer | odometer reading | odo | mileage | milage | mileage value | miles |
-    vehicle mileage | kilometers | kilometres | km | kms | kms driven | km driven | mileage km |
+    vehicle mileage | kilometer | kilometers | kilometres | km | kms | kms driven | km driven | mileage km |
     miles fs | العداد | قراءة العداد | الممشى | المسافة | كيلومترات | عدد الكيلومترات | klms |
-    klm | odo reading | current km | current odometer | kilometrage | عداد | عداد الكيلومترات |
+    klm | odo reading | odom | current km | current odometer | kilometrage | عداد | عداد الكيلومترات |
     odometer km | mileage reading | km reading | speedo | speedometer | speedo reading | distance |
     distance travelled | kms travelled | km travelled | travelled | ks | current mileage |
     current odo | current kms | kilometre reading | odometer value | عدد الكيلومترات المقطوعة`,
@@ -133,7 +133,8 @@ export const aliasTable = {
     landed cost | buy price | net cost | stand in | سعر التكلفة |
     vehicle cost | stock cost | buying price | bought for | bought price | purchase cost |
     purchase amount | purchase value | acquisition cost | acquisition price | book cost |
-    invoice value | invoice total | actual cash value | cost amount | cost value | buy cost`,
+    invoice value | invoice total | invoice cost | inv amount | actual cash value | cost amount | cost value | buy cost |
+    our cost | siv`,
   price_wholesale: `
     wholesale | price wholesale | trade price | trade in value | mm trade valuation |
     mmr wholesale | book value | book`,

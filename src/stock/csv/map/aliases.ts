@@ -18,6 +18,8 @@ const ambiguous: Readonly<Record<string, Partial<Record<Field, number>>>> = {
   model: { model: plain, make: 0.55 },
   status: { status: 0.85, condition: 0.7 },
   title: { title_combined: 0.7, condition: 0.6 },
+  description: { notes: 0.75, title_combined: 0.6 },
+  vehicledescription: { notes: 0.75, title_combined: 0.6 },
   specification: { variant: 0.75, gcc_spec: 0.7 },
   specs: { gcc_spec: 0.75, variant: 0.55 },
   spec: { gcc_spec: 0.75, variant: 0.55 },
@@ -29,7 +31,8 @@ const ambiguous: Readonly<Record<string, Partial<Record<Field, number>>>> = {
   الموديل: { model: 0.75, model_year: 0.7 },
   موديل: { model: 0.75, model_year: 0.7 },
   النوع: { model: 0.7, body: 0.6, make: 0.55 },
-  unit: { title_combined: 0.6, stock_number: 0.6 },
+  unit: { title_combined: 0.6, stock_number: 0.6, odometer_unit: 0.6 },
+  instock: { available: 0.8, received_date: 0.7 },
   no: { row_index: 0.6, stock_number: 0.3 },
   id: { row_index: 0.6, stock_number: 0.3 },
   vehicleid: { stock_number: 0.3, row_index: 0.6 },
@@ -50,7 +53,7 @@ const weak: Readonly<Record<number, string>> = {
     created | created at | created on | created date | date created | listed date | date listed |
     listed on | listing date | delivered date | delivery date | inventory date | yard date |
     lot date | manufactured | compliance year | plate year | vintage | distance | travelled |
-    special | ask | market price | final price | received | stocked | book cost | plates`,
+    special | ask | market price | final price | received | stocked | book cost | plates | family`,
   0.55: `now`,
   0.3: `was/now price | was now | was price | was | old price | previous price | original price |
     dealer price | min price | max price | price from | price to | price range`,
@@ -141,7 +144,11 @@ export function findMeanings(header: string): readonly Meaning[] {
   const agreed = first.filter(({ field }) =>
     known.every((side) => side.some((meaning) => meaning.field === field)),
   )
-  return agreed.map(({ field, confidence }) => ({ field, confidence: Math.min(confidence, 0.9) }))
+  if (agreed.length > 0)
+    return agreed.map(({ field, confidence }) => ({ field, confidence: Math.min(confidence, 0.9) }))
+  // `Stock/Rego`: without it the list would have another key. The values decide.
+  const isKey = known.flat().some(({ field }) => field === 'stock_number')
+  return isKey ? [{ field: 'stock_number', confidence: 0.4 }] : []
 }
 
 /** Whether some dealer system writes this header. Used to find the header row of a file. */

@@ -86,6 +86,7 @@ const byValues: readonly (readonly [Field, number, (profile: ColumnProfile) => b
   ['make', 0.8, ({ share }) => share.make >= 0.8],
   ['model_year', 0.55, ({ share }) => share.year >= 0.95],
   ['condition', 0.55, ({ share }) => share.condition >= 0.9],
+  ['title_combined', 0.55, ({ share }) => share.title >= 0.9],
   ['fuel', 0.55, ({ share }) => share.fuel >= 0.8],
   ['transmission', 0.55, ({ share }) => share.transmission >= 0.8],
   ['body', 0.55, ({ share }) => share.body >= 0.8],
@@ -180,6 +181,12 @@ function contradiction(
   const { key } = column.name
   if (field === 'plate_state' && key === 'state' && all.some(({ name }) => address.test(name.key)))
     return 'it is among the columns of an address'
+  if (
+    field === 'title_combined' &&
+    /description/.test(key) &&
+    all.some(({ profile }) => profile.share.make >= 0.7)
+  )
+    return 'another column holds the make'
   if (
     field === 'days_in_stock' &&
     key === 'age' &&

@@ -1,6 +1,6 @@
-import { findDistanceUnit } from '../../../values/distance-unit.ts'
+import { findColumnUnit, findDistanceUnit } from '../../../values/distance-unit.ts'
 import { isDateLike } from './typing/date.ts'
-import { readModelYear } from './typing/description.ts'
+import { isTitle, readModelYear } from './typing/description.ts'
 import { usualCurrency } from './typing/money.ts'
 import { numberIn } from './typing/numbers-above.ts'
 import { readDistance } from './typing/odometer.ts'
@@ -33,9 +33,12 @@ const tests = {
   plate: /^(?=.*\d)(?=.{2,12}$)[\p{L}\d]+([ ./-][\p{L}\d]+){0,3}$/u,
   year: /^(19[89]\d|20[012]\d)$/,
   modelYear: (text: string) => readModelYear(text) !== null,
+  title: isTitle,
   digits: /\d/,
   distance: (text: string) => (readDistance(text)?.unit ?? null) !== null,
   unit: (text: string) => findDistanceUnit(text) !== null,
+  // Only where the header means units: in another column an M may mean Manual.
+  unitLetter: (text: string) => findColumnUnit(text) !== null,
   currency: (text: string) => text.length > 1 && usualCurrency(text) !== null,
   date: isDateLike,
   // Two decimals or a currency sign: money rather than distance.

@@ -170,11 +170,17 @@ const rules: Partial<Record<Field, readonly Rule[]>> = {
     when(() => true, -0.8, middle),
   ],
   ...{ registration_date: dates, received_date: dates },
+  odometer_unit: [
+    most('unit', 0.95, 1, 'are units of distance'),
+    most('unitLetter', 0.95, 1, 'are K or M'),
+    (_, isPlainName) => (isPlainName ? null : { score: -0.9, reason: 'no units of distance' }),
+  ],
   row_index: [
     when(({ isRowIndex }) => isRowIndex, 1, 'the values count the rows'),
     when(() => true, -0.9, 'the values do not count the rows'),
   ],
   title_combined: [
+    most('title', 0.5, 1, 'begin with a make'),
     when(({ averageLength, share }) => averageLength >= 10 && share.text >= 0.8, 0.4, 'long texts'),
   ],
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { isCurrencyCode } from '../../../values/currency-codes.ts'
+import { findDistanceUnit } from '../../../values/distance-unit.ts'
 
 /** The unit and currency in a header: `Mileage (km)`, `Price AED`, `Cost ex GST`. */
 interface HeaderEvidence {
@@ -20,12 +21,6 @@ export interface HeaderName extends HeaderEvidence {
 
 const marks = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u0640]/g
 const qualifiers = /[([{]([^()[\]{}]*)[)\]}]/g
-const units: Readonly<Record<string, 'km' | 'mi'>> = {
-  ...{ km: 'km', kms: 'km', klm: 'km', klms: 'km', kilometers: 'km', kilometres: 'km' },
-  ...{ kilometer: 'km', kilometre: 'km', كم: 'km', كيلومتر: 'km', كيلومترات: 'km' },
-  ...{ kilomètres: 'km', kilómetros: 'km', kilometros: 'km' },
-  ...{ mi: 'mi', mile: 'mi', miles: 'mi', ميل: 'mi' },
-}
 const currencies: Readonly<Record<string, string>> = {
   ...{ aed: 'AED', dhs: 'AED', dirham: 'AED', dirhams: 'AED', درهم: 'AED' },
   ...{ sar: 'SAR', ريال: 'SAR', qar: 'QAR', kwd: 'KWD', bhd: 'BHD', omr: 'OMR' },
@@ -102,7 +97,7 @@ export function readHeader(text: string): HeaderName {
   const words = splitWords(name)
   const isBracketed = evidence.unit !== null
   for (const word of words)
-    if (!isBracketed || !Object.hasOwn(units, word)) takeWord(word, evidence)
+    if (!isBracketed || findDistanceUnit(word) === null) takeWord(word, evidence)
   const short = withoutSuffix(words)
   return {
     key: headerKey(name),
@@ -139,7 +134,7 @@ function takeQualifier(inner: string, found: Found): boolean {
 const upper = (word: string) => word.toUpperCase()
 
 function takeWord(word: string, found: Found): boolean {
-  const unit = Object.hasOwn(units, word) ? units[word]! : null
+  const unit = findDistanceUnit(word)
   if (unit !== null) {
     found.isOfTwoUnits ||= found.unit !== null && found.unit !== unit
     found.unit ??= unit
@@ -171,7 +166,7 @@ function withoutSuffix(words: readonly string[]): readonly string[] {
 
 function isSuffix(word: string): boolean {
   return (
-    Object.hasOwn(units, word) ||
+    findDistanceUnit(word) !== null ||
     isCurrency(word) ||
     /^(inc|incl|including|ex|excl|excluding|plus|inkl|zzgl|con)$/.test(word) ||
     tax.test(word)

@@ -158,7 +158,7 @@ function sameName({ columns, sample }: Proposal): MappingQuestion[] {
 }
 
 const reducedName =
-  /\b(reduced|reduction|new|now|current|special|sale|discount(ed)?|promo(tional)?|promotion|offer|clearance|internet|web|website|online|advertised)\b/i
+  /\b(reduced|reduction|drop(?:ped)?|new|now|current|special|sale|discount(ed)?|promo(tional)?|promotion|offer|clearance|internet|web|website|online|advertised)\b/i
 const priceWord = /\b(prices?|asking|sell|selling|prix|preis|precio)\b/i
 const otherName = /\b(was|old|previous|original|date|percent|%|amount off|saving|by)\b/i
 /** Prices that are lower by their nature. */
@@ -268,8 +268,9 @@ const currencySign = /[$£€¥]/
 /** A named price may be that of an accessory; a number without a name must be as large as that of a car. */
 const [leastNamed, leastPrice, maxPrice] = [300, 2500, 5_000_000]
 
-/** 0: the header names a price of the dealer; 1: a price of any kind; 2: nothing. */
+/** 0: the header names a price of the dealer; 1: a price of any kind; 2: nothing, or an amount before tax. */
 function priceRank({ header, name: { words } }: SampleColumn): number {
+  if (isNameWithoutTax(header ?? '')) return 2
   if (words.some((word) => priceName.test(word))) return 0
   return words.some((word) => listName.test(word)) || currencySign.test(header ?? '') ? 1 : 2
 }

@@ -17,6 +17,8 @@ import { noOverrides, type Overrides, readingName, splitReading } from './overri
 import { type Field, fields, vitalFields } from './stock-fields.ts'
 import { findYearTitle } from './typing/description.ts'
 import { usualCurrency } from './typing/money.ts'
+import { plainText } from './typing/plain-text.ts'
+import { isColourLegend, soldByColour } from './typing/sold-words.ts'
 import { isNameWithoutTax, isWithoutTax } from './typing/tax-words.ts'
 import type { CellIssue } from './typing/typed-row.ts'
 
@@ -74,6 +76,7 @@ export function proposeMapping(
     warnings: [
       ...(isKnown ? lowerPriceWarnings(columns, sample) : []),
       ...taxWarnings(columns, options.titles ?? []),
+      ...colourWarnings(options.titles ?? []),
     ],
   }
 }
@@ -208,12 +211,21 @@ const modelWords = /^(model|modell|modele|my|modelljahr|modelo)$/
 const otherYear =
   /^(build|built|made|manufacture|production|prod|yom|registration|plate|compliance|baujahr|bj|fabrication|fabricacion)$/
 
-/** Of two equal columns for a field, the one whose name is less exact: a year of manufacture, a price before tax. */
+const ofStock = /^(stock|stocked|inventory|in|into)$/
+const ofPurchase = /^(purchase|bought|buy|acquired|invoice)$/
+
+/** Of two equal columns for a field, the one whose name is less exact: a year of manufacture, a price before tax or charges, a cost without
+ *  what was spent since, a distance without its unit, a day of purchase beside one in stock. */
 function nameVagueness({ column, field }: Candidate, sample: readonly SampleColumn[]): number {
   const { header, name } = sample[column]!
-  if (field === 'price_asking') return isNameWithoutTax(header ?? '') ? 1 : 0
-  if (field !== 'model_year') return 0
   const words = name.words.map(withoutAccents)
+  if (field === 'price_asking')
+    return isNameWithoutTax(header ?? '') || words.includes('egc') ? 1 : 0
+  if (field === 'cost') return words.includes('total') ? 0 : 1
+  if (field === 'odometer') return name.unit === null ? 1 : 0
+  if (field === 'received_date' && words.some((word) => ofStock.test(word))) return 0
+  if (field === 'received_date') return words.some((word) => ofPurchase.test(word)) ? 2 : 1
+  if (field !== 'model_year') return 0
   if (words.some((word) => modelWords.test(word))) return 0
   return words.some((word) => otherYear.test(word)) ? 2 : 1
 }
@@ -304,6 +316,11 @@ function taxWarnings(
       hint: 'a title says that tax is not included: the prices were stored as written, and are lower than what a customer pays',
     },
   ]
+}
+
+function colourWarnings(titles: readonly string[]): readonly CellIssue[] {
+  const title = titles.map(plainText).find(isColourLegend)
+  return title === undefined ? [] : [{ ...soldByColour, line: null, column: null, text: title }]
 }
 
 /** What the titles above a list say about all its cells; null: nothing, or two different things. */

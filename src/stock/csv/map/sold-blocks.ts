@@ -1,10 +1,12 @@
+import { given } from '../../../values/given.ts'
 import { type CsvFile, type CsvRecord, withBatches } from '../read/csv-file.ts'
 import { plainText } from './typing/plain-text.ts'
 import { isSoldTitle } from './typing/sold-words.ts'
 import { isPageLine, isSummaryLabel } from './typing/summary-words.ts'
-import { wordTests } from './vehicle-words.ts'
+import { leadingMake } from './vehicle-words.ts'
 
-/** The same file with the rows below a title such as SOLD marked, up to the next title. The name of its only sheet is a title too. */
+/** The same file with the rows below a title such as SOLD marked, and those below a title that is a make, up to the next title. The name of
+ *  its only sheet is a title too. */
 export function withSoldBlocks<File extends CsvFile>(csv: File): File {
   return csv.width < 3 ? csv : withBatches(csv, marked(csv))
 }
@@ -17,20 +19,41 @@ async function* marked({
   preamble,
   origin,
 }: CsvFile): AsyncGenerator<readonly CsvRecord[]> {
-  let title = preamble.map((line) => blockTitle([line])).findLast((text) => text !== null) ?? null
+  let title = preamble.map((line) => blockTitle(titleText([line]))).findLast(Boolean) ?? null
   const sheet = origin?.sheet ?? ''
   if (title === null || !isSoldTitle(title))
     title = isSoldTitle(sheet) && !arrived.test(sheet) ? sheet : null
+  let make: string | null = null
   for await (const batch of batches)
     yield batch.map((record) => {
-      const rowTitle = blockTitle(record.cells)
-      if (rowTitle !== null) title = isSoldTitle(rowTitle) ? rowTitle : null
-      return title === null || rowTitle !== null ? record : { ...record, soldTitle: title }
+      const text = titleText(record.cells)
+      const rowTitle = blockTitle(text)
+      if (rowTitle !== null) [title, make] = [isSoldTitle(rowTitle) ? rowTitle : null, null]
+      else if (text !== null) make = makeIn(text) ?? make
+      if (rowTitle !== null || (title === null && make === null)) return record
+      return { ...record, ...given({ soldTitle: title, groupMake: make }) }
     })
 }
 
-/** The text of a row that is a title: one cell, perhaps with a number beside it. A make alone is the title of a group within a block. */
-function blockTitle(cells: readonly string[]): string | null {
+/** A title that begins a block. A make alone is the title of a group within it. */
+function blockTitle(text: string | null): string | null {
+  if (text === null) return null
+  const isOther = isSummaryLabel(text) || isPageLine(text) || makeIn(text) !== null
+  return isOther || /^(?=.*\d)\S+$/.test(text) ? null : text
+}
+
+const counted = /^(?:\d+|cars?|units?|vehicles?)$/i
+
+/** The make that a title names alone, or with the number of its vehicles: `TOYOTA (3 units)`. */
+function makeIn(text: string): string | null {
+  const words = text.split(/[\s()[\]:,–]+|-(?=\d)|- /).filter((word) => word !== '')
+  const count = leadingMake(words)
+  const isMake = count > 0 && words.slice(count).every((word) => counted.test(word))
+  return isMake ? words.slice(0, count).join(' ') : null
+}
+
+/** The text of a row that may be a title: one cell, perhaps with a number beside it. */
+function titleText(cells: readonly string[]): string | null {
   let title: string | null = null
   let filled = 0
   for (const cell of cells) {
@@ -40,7 +63,5 @@ function blockTitle(cells: readonly string[]): string | null {
     if (title === null && /\p{L}{2}/u.test(cell)) title = cell
   }
   if (title === null || title.length > 80) return null
-  const text = plainText(title).replace(/^["',;|\t ]+|["',;|\t ]+$/g, '')
-  const isOther = isSummaryLabel(text) || isPageLine(text) || wordTests.make(text)
-  return isOther || /^(?=.*\d)\S+$/.test(text) ? null : text
+  return plainText(title).replace(/^["',;|\t ]+|["',;|\t ]+$/g, '')
 }

@@ -85,8 +85,12 @@ export interface CsvRecord {
   readonly isSubtotal?: boolean
   /** Of a workbook: most of its cells with a value are struck through. */
   readonly isStruck?: boolean
+  /** Of a workbook: its first cell is struck through, most others are not. */
+  readonly isPartlyStruck?: boolean
   /** The title of the block of sold vehicles that it is in. */
   readonly soldTitle?: string
+  /** The make that is the title of the group of rows that it is in. */
+  readonly groupMake?: string
   /** The line of a header above it that has other columns than that of the list. */
   readonly belowHeader?: number
   /** By column, the numbers of a workbook's cells whose text may be read as another number. */

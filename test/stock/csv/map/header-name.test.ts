@@ -17,6 +17,7 @@ test('unit, currency and tax are removed and used as evidence', () => {
   expect(readHeader('Mileage (km)')).toMatchObject({ key: 'mileage', unit: 'km' })
   expect(readHeader('Odometer [Miles]')).toMatchObject({ key: 'odometer', unit: 'mi' })
   expect(readHeader('KM Driven')).toMatchObject({ unit: 'km' })
+  expect(readHeader('Mileage (mls)')).toMatchObject({ key: 'mileage', unit: 'mi' })
   expect(readHeader('Miles (km)')).toMatchObject({ key: 'miles', unit: 'km' })
   for (const both of ['Odometer (km/mi)', 'Odometer mi/km', 'KM / Miles'])
     expect(readHeader(both).unit, both).toBeNull()
@@ -36,6 +37,9 @@ test('the names of a date in stock, a price and a model are known, abbreviated o
   expect(dates.map(firstOf)).toEqual(dates.map(() => 'received_date'))
   expect(prices.map(firstOf)).toEqual(prices.map(() => 'price_asking'))
   expect(models.map(firstOf)).toEqual(models.map(() => 'model'))
+  expect(['Odom', 'Family', 'SIV', 'Our Cost', 'Inv-Amt'].map(firstOf)).toEqual([
+    ...['odometer', 'model', 'cost', 'cost', 'cost'],
+  ])
   expect(['Car Age', 'Top Speed', 'Order No', 'constructor'].map(firstOf)).toEqual(
     Array(4).fill(undefined),
   )

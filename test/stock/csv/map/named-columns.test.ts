@@ -48,6 +48,28 @@ test.for([
   expect(fieldsOf(answered)[header]).toBe(field)
 })
 
+test.for([
+  ['Unit', twelve('K', 'M', 'K'), 'odometer_unit'],
+  ['Unit', twelve('Rio S', 'Ranger XLT', 'X5 xDrive'), 'title_combined'],
+  ['In stock', twelve('14/01/2026', '25/11/2025'), 'received_date'],
+  ['In stock', twelve('Yes', 'No'), 'available'],
+  ['Price', twelve('$25,000 D/A', '$18,990 d/a'), 'price_asking'],
+  ['Description', twelve('Great first car', 'One owner'), 'notes'],
+  ['Description', twelve('2019 Kia Rio S', '2020 Ford Ranger'), 'notes'],
+] as const)('%s with %o is read by its cells', ([header, cells, field]) => {
+  expect(fieldsOf(mapColumns([stock, makes, [header, cells]]))[header]).toBe(field)
+})
+
+test.for(['Description', 'Vehicle Description', 'Veh. Desc.', 'Car', 'Vehicle Details'])(
+  '%s holds titles where no column holds the make',
+  (header) => {
+    const mapping = mapColumns([stock, [header, twelve('2019 Kia Rio S', '2020 Ford Ranger XL')]])
+
+    expect(fieldsOf(mapping)[header]).toBe('title_combined')
+    expect(mapping.missing.map(({ field }) => field)).not.toContain('model_year')
+  },
+)
+
 test('the current price wins over the former one, which is asked about if it is alone', () => {
   const [was, now] = [
     ['Was Price', twelve('21990', '9990')],
@@ -101,6 +123,19 @@ test('a missing vital field is reported, and asked about if a column fits it', (
     'received_date=On our books',
   ])
   expect([others.status, others.missing.length]).toEqual(['sure', 4])
+})
+
+test('a column for the stock number or the plate holds the stock number', () => {
+  for (const header of ['Stock/Rego', 'Rego / Stock No'])
+    expect(fieldsOf(mapColumns([[header, stockNumbers], makes]))[header]).toBe('stock_number')
+})
+
+test('of two columns without a known name, the one before tax is not proposed', () => {
+  const [before, after] = [twelve('18173', '22718'), twelve('19990', '24990')]
+
+  const mapping = mapColumns([stock, makes, ['Sell ex GST', before], ['Sell', after]])
+
+  expect(mapsOf(mapping)).toEqual(['price_asking=Sell'])
 })
 
 test('a column without a name is proposed for one field, and words are not a date in stock', () => {
@@ -245,6 +280,7 @@ test.for([
   ['Special Price', lowerBy((at) => (at % 4 === 0 ? 1500 : '0')), 'Price'],
   ['Web Price', lowerBy((at) => (at === 3 ? -300 : 700)), 'Web Price'],
   ['Cash Price', lowerBy(() => 900), 'Cash Price'],
+  ['Drop To', lowerBy(() => 900), 'Drop To'],
   ['Net Price', lowerBy(() => 900), 'Net Price'],
   ['YourPrice', lowerBy(() => 900), 'YourPrice'],
 ] as const)('a lower price under the name %s is asked about', ([header, cells, likely]) => {
@@ -288,8 +324,14 @@ test.for([
   ['Year Built', 'Year', 'model_year'],
   ['Price Ex', 'Price Inc', 'price_asking'],
   ['Price ex GST', 'Price inc GST', 'price_asking'],
+  ['EGC Price', 'DAP', 'price_asking'],
+  ['Purchase Price', 'Total Cost', 'cost'],
+  ['Mileage', 'KM', 'odometer'],
+  ['Date Purchased', 'Arrival Date', 'received_date'],
+  ['Arrival Date', 'Date In Stock', 'received_date'],
 ] as const)('beside %s the more exact name %s holds the field', ([vague, exact, field]) => {
-  const values = field === 'model_year' ? twelve('2018', '2021') : prices[1]
+  const days = field === 'received_date' ? twelve('2026-01-14', '2025-11-27') : prices[1]
+  const values = field === 'model_year' ? twelve('2018', '2021') : days
   const mapping = mapColumns([stock, makes, [vague, values], [exact, values]])
 
   expect(fieldsOf(mapping)).toMatchObject({ [exact]: field })

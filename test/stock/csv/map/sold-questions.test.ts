@@ -30,6 +30,11 @@ test.each([
   ['Status', ['Withdrawn', 'In stock', 'Reserved']],
   ['Sale Status', ['Transferred', 'In stock', 'Under offer']],
   ['Stock Status', ['SLD', 'AVL', 'AVL']],
+  ['Status', ['SND', 'AVL', 'AVL']],
+  ['Status', ['S', 'A', 'R']],
+  ['Status', ['Contracted', 'In stock', 'Under offer']],
+  ['Status', ['Retail Sold', 'In stock', 'To be sold']],
+  ['Status', ['Pre-sold', 'In stock', 'Unsold']],
   ['Active', ['N', 'Y', 'Y']],
 ] as const)(
   'a column %s with %j is asked about, and the answer takes those cars off the stock',
@@ -53,6 +58,19 @@ test.each([
   ['Reserved', ['No', 'Yes']],
 ] as const)('a column %s with %j is not asked about', (header, statuses) => {
   expect(listWith(header, statuses).questions).toEqual([])
+})
+
+test.each(['Del Date', 'Del. Date', "Del'd", 'Dlvd'])(
+  'a column %s that few cars have is asked about',
+  (header) => {
+    const { questions } = listWith(header, ['05/03/2026', '', ''])
+
+    expect(questions[0]?.maps).toEqual([`sold=${header}`])
+  },
+)
+
+test('a column Sold Price that few cars have is asked about', () => {
+  expect(listWith('Sold Price', ['14500', '', '']).questions[0]?.maps).toEqual(['sold=Sold Price'])
 })
 
 test('N in a status may mean New, and in a column called Active it is a no', () => {

@@ -203,7 +203,7 @@ function findStyles(
     const style = dateStyle(watch, options)
     if (kind === 'date') {
       dates.set(column.index, style)
-      if (!style.isYearFirst) addIssue(watch, dateFinding(watch.dates, style, options))
+      if (!style.isYearFirst) addIssue(watch, dateFinding(watch, style, options))
     } else if (kind !== 'year') {
       numbers.set(column.index, numberStyle(watch, options))
       addIssue(watch, numberFinding(watch, options))
@@ -228,7 +228,7 @@ function currencyFinding({ column }: Watch, { currency }: TypingOptions): Findin
   return {
     code: 'CURRENCY_DIFFERS',
     severity: 'warning',
-    hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were stored in ${column.currency}`,
+    hint: `its header, or a title, names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were read in ${column.currency}`,
   }
 }
 
@@ -306,20 +306,27 @@ function numberFinding(watch: Watch, options: TypingOptions): Finding | null {
   }
 }
 
+/** The order that a header names, `Date In (MM/DD/YYYY)`; null: none. */
+function namedOrder({ header }: ColumnMapping): DateStyle['order'] | null {
+  const found = /(mm)\W?dd\W?yy|dd\W?mm\W?yy/i.exec(header ?? '')
+  return found && (found[1] === undefined ? 'day-first' : 'month-first')
+}
+
 function dateStyle({ dates, column }: Watch, { market }: TypingOptions): DateStyle {
   const isMixed = dates.dayFirst > 0 && dates.monthFirst > 0
   const isSwapped = areSwapped(dates) && (column.readings?.includes('swapped') ?? false)
   const isUsual = isMixed || dates.dayFirst + dates.monthFirst === 0
-  const isMonthFirst = isUsual ? market === 'US' : dates.monthFirst > 0
+  const usual = namedOrder(column) ?? (market === 'US' ? 'month-first' : 'day-first')
+  const proved = dates.monthFirst > 0 ? 'month-first' : 'day-first'
   return {
-    ...{ order: isMonthFirst ? 'month-first' : 'day-first', isMixed },
+    ...{ order: isUsual ? usual : proved, isMixed },
     ...(isSwapped && { isSwapped }),
     ...(column.readings?.includes('yearfirst') && { isYearFirst: true }),
   }
 }
 
 function dateFinding(
-  dates: DateEvidence,
+  { dates, column }: Watch,
   style: DateStyle,
   options: TypingOptions,
 ): Finding | null {
@@ -338,13 +345,16 @@ function dateFinding(
   if (dates.either === 0) return null
   const { order } = style
   const proofs = dates.dayFirst + dates.monthFirst
+  const named = namedOrder(column)
+  if (named === order) return null
   const isUsual = (order === 'month-first') === (options.market === 'US')
-  if (proofs > 0 && (isUsual || proofs * 4 > dates.either)) return null
+  const isSure = named === null && (isUsual || proofs * 4 > dates.either)
+  if (proofs > 0 && isSure) return null
   if (proofs > 0)
     return {
       code: 'DATE_ORDER_ASSUMED',
       severity: 'warning',
-      hint: `read ${orderName(order)}, because of ${proofs} of ${proofs + dates.either} dates; usual in the market ${options.market} is the other order`,
+      hint: `read ${orderName(order)}, because of ${proofs} of ${proofs + dates.either} dates; ${named === null ? `usual in the market ${options.market} is` : 'its header names'} the other order`,
     }
   return {
     code: 'DATE_ORDER_ASSUMED',

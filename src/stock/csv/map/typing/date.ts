@@ -41,18 +41,18 @@ const excelEpoch = Date.UTC(1899, 11, 30)
 const dayMs = 86_400_000
 const months = new Map<string, number>(
   [
-    'jan january يناير',
-    'feb february فبراير',
-    'mar march مارس',
-    'apr april أبريل ابريل',
-    'may مايو',
-    'jun june يونيو',
-    'jul july يوليو',
-    'aug august أغسطس اغسطس',
-    'sep sept september سبتمبر',
-    'oct october أكتوبر اكتوبر',
-    'nov november نوفمبر',
-    'dec december ديسمبر',
+    'jan january januar jänner janv janvier ene enero يناير',
+    'feb february februar févr février fevr fevrier febrero فبراير',
+    'mar march märz mrz mars marzo مارس',
+    'apr april avr avril abr abril أبريل ابريل',
+    'may mai mayo مايو',
+    'jun june juni juin junio يونيو',
+    'jul july juli juil juillet julio يوليو',
+    'aug august août aout ago agosto أغسطس اغسطس',
+    'sep sept september septembre septiembre سبتمبر',
+    'oct october okt oktober octobre octubre أكتوبر اكتوبر',
+    'nov november novembre noviembre نوفمبر',
+    'dec december dez dezember déc décembre decembre dic diciembre ديسمبر',
   ].flatMap((names, index) => names.split(' ').map((name) => [name, index + 1] as const)),
 )
 

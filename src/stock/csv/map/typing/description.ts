@@ -22,6 +22,8 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
     draft.model_year = notes.take('model_year', typeModelYear(stored ?? year, options.today))
   }
   if (draft.make === null || draft.model === null) fillFromTitle(draft, notes, options)
+  if (draft.make === null && draft.model !== null && notes.place('make'))
+    notes.cell('make', emptyMake)
   splitColours(draft)
   if (options.market === 'US' && !notes.hasError()) compareYear(draft, notes)
 }
@@ -35,8 +37,12 @@ function normalPlate(text: string | null): string | null {
 /** Fills fields from an advertisement's title where the file has no column for them. */
 function fillFromTitle(draft: StockDraft, notes: RowNotes, { today }: TypingOptions): void {
   const text = notes.text('title_combined')
-  const title = text === null ? null : splitTitle(text)
-  if (!title) return
+  if (text === null) return
+  const title = splitTitle(text)
+  if (!title) {
+    if (!notes.place('make') && !notes.place('model')) notes.cell('title_combined', noMake)
+    return
+  }
   draft.make ??= title.make
   if (draft.model === null) {
     draft.model = title.model
@@ -44,6 +50,18 @@ function fillFromTitle(draft: StockDraft, notes: RowNotes, { today }: TypingOpti
   }
   if (title.year !== null) draft.model_year ??= typeModelYear(title.year, today).value
 }
+
+const emptyMake = {
+  code: 'NO_MAKE',
+  severity: 'warning',
+  hint: 'the row has a model and no make; if its make is that of the row above, write it into each row',
+} as const
+
+const noMake = {
+  code: 'type-error',
+  severity: 'warning',
+  hint: 'it does not begin with a known make, so make and model are not known',
+} as const
 
 /** `White / Black` */
 function splitColours({ extras }: StockDraft): void {
@@ -82,20 +100,40 @@ export function findYearTitle(columns: readonly ColumnMapping[]): ColumnMapping 
   return title?.samples.some((text) => splitTitle(plainText(text))?.year) ? title : null
 }
 
-/** Splits a title after its year and its make; null without a known make, because the rest would be a guess. */
+/** Names of models that are two words: Land Cruiser, Model 3, 3 Series, Corolla Cross. */
+const firstOfTwo = /^(?:land|grand|santa|range|model|x)$/i
+const secondOfTwo = /^(?:series|class|klasse|cross)$/i
+const lastYear = /^\(?((?:19|20)\d{2})\)?$/
+
+/** Splits a title after its year and its make; null without a known make, because the rest would be a guess. The year may be at its end. */
 function splitTitle(text: string): Title | null {
-  const words = text.split(' ').filter((word) => word !== '')
-  const year = /^(19|20)\d{2}$/.test(words[0] ?? '') ? words.shift()! : null
+  const words = text
+    .replace(/^[^\p{L}\p{N}]+/u, '')
+    .split(/,? /)
+    .filter((word) => word !== '')
+  const first = readModelYear(words[0] ?? '') === null ? null : words.shift()!
   const count = leadingMake(words)
   if (count === 0) return null
-  const [model, ...rest] = words.slice(count)
+  const rest = words.slice(count)
+  // Alone it is the model: Peugeot 2008.
+  const last = first === null && rest.length > 1 ? lastYear.exec(rest.at(-1)!) : null
+  if (last !== null) rest.pop()
+  const isTwo = firstOfTwo.test(rest[0] ?? '') || secondOfTwo.test(rest[1] ?? '')
+  const model = rest.splice(0, isTwo ? 2 : 1)
   return {
-    year,
+    year: first ?? last?.[1] ?? null,
     make: words.slice(0, count).join(' '),
-    model: model ?? null,
-    variant: rest.length === 0 ? null : rest.join(' '),
+    model: model.join(' ') || null,
+    variant: rest.join(' ') || null,
   }
 }
+
+/** Whether a text is the title of a vehicle, not prose about it. */
+export function isTitle(text: string): boolean {
+  return text.length <= longestTitle && splitTitle(text)?.model != null
+}
+
+const longestTitle = 80
 
 const year = /^((?:19|20)\d{2})(?:[.,]0+)?$/
 /** A year that a spreadsheet wrote with a thousands separator: 2,012. */

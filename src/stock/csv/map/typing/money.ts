@@ -54,7 +54,7 @@ const currencyWords = new Map([
 const beside = new Set(
   names(
     '',
-    `drive away driveaway dap egc ono neg negotiable firm only orc on road roads govt charges
+    `drive away driveaway d a dap egc ono neg negotiable firm only orc on road roads govt charges
      ex excl excluding inc incl including plus gst vat tax $`,
   ).map(([word]) => word),
 )

@@ -4,15 +4,24 @@ import { leadingMake, wordTests } from '../vehicle-words.ts'
 import { NumbersAbove, numberIn } from './numbers-above.ts'
 import { isPlaceholder, plainText } from './plain-text.ts'
 import { type FieldColumn, type FieldColumns, findFieldColumns } from './row-notes.ts'
-import { hasSoldMark, isSoldCell, isSoldText, isUnavailable } from './sold-words.ts'
+import {
+  hasSoldMark,
+  isColourLegend,
+  isSoldCell,
+  isSoldText,
+  isUnavailable,
+  soldByColour,
+} from './sold-words.ts'
 import { isPageLine, isSummaryLabel } from './summary-words.ts'
 import type { CellIssue, TypableRecord } from './typed-row.ts'
 
 /** Why a row is not a vehicle on hand; `OTHER_HEADER`: it may be one, but its cells are in other columns. */
 export interface NotOnHand extends Pick<CellIssue, 'hint' | 'advice'> {
+  /** Left out: `info`. */
+  readonly severity?: 'warning'
   readonly code:
     | ('blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock')
-    | 'OTHER_HEADER'
+    | ('OTHER_HEADER' | 'SOLD_BY_COLOUR')
 }
 
 /** Fields that name the vehicle in words. */
@@ -239,6 +248,7 @@ function noVehicle(
 
 function describesNone(cells: readonly string[]): NotOnHand {
   const text = plainText(cells.find((cell) => cell.trim() !== '')!).slice(0, 60)
+  if (isColourLegend(cells.map(plainText).join(' ').trim())) return soldByColour
   return { code: 'NO_VEHICLE', hint: `the row describes no vehicle, only "${text}"` }
 }
 
@@ -274,12 +284,20 @@ function hasNoContent(
 /** In a price it is a kind of price: to the trade, or with delivery. `Delivered` alone says that the vehicle is gone. */
 const priceWords = /^wholesale\b|^delivered\b\D{0,20}\d[\d,.' ]{3}/i
 
+function isSoldAmount(text: string): boolean {
+  return isSoldText(text) && !priceWords.test(text)
+}
+
 /** The column of a list that says whether a vehicle is sold, and how it says so. */
 export const soldBy = {
   status: (text: string) => isSoldText(text),
   sold: isSoldCell,
   available: isUnavailable,
-  price_asking: (text: string) => isSoldText(text) && !priceWords.test(text),
+  price_asking: isSoldAmount,
+  cost: isSoldAmount,
+  odometer: isSoldText,
+  plate: isSoldText,
+  colour_exterior: isSoldText,
   stock_number: hasSoldMark,
   make: hasSoldMark,
   model: hasSoldMark,
@@ -288,7 +306,8 @@ export const soldBy = {
 } as const
 /** Of these `--map sold=` ignores what they say; of a column that is only for it, its own name. */
 const alsoForOther = [
-  ...(['price_asking', 'stock_number', 'make', 'model', 'variant', 'title_combined'] as const),
+  ...(['price_asking', 'cost', 'odometer', 'plate', 'colour_exterior'] as const),
+  ...(['stock_number', 'make', 'model', 'variant', 'title_combined'] as const),
 ] as const
 
 /** Why a vehicle was sold, delivered or traded: by a cell, the title above it, or a line through it. Broken rows are left out: another text may be in that

@@ -1,4 +1,4 @@
-import { type DistanceUnit, findDistanceUnit } from '../../../../values/distance-unit.ts'
+import { type DistanceUnit, findColumnUnit } from '../../../../values/distance-unit.ts'
 import { storable } from '../../../../values/text.ts'
 import { unescapeFormula } from '../../write/escape-formula.ts'
 import type { Mapping } from '../column-mapping.ts'
@@ -35,6 +35,7 @@ export function rowTyper(
       return broken(record, layout, { ...record.problem, hint: record.problem.message })
     const notes = new RowNotes(record, layout)
     noteProblem(record.problem, notes)
+    if (record.isPartlyStruck && !mapping.absent.includes('sold')) notes.row(partlyStruck)
     const draft = emptyDraft(styles.options.currency)
     typeKeys(draft, notes)
     for (const { index, name } of extras) {
@@ -45,6 +46,7 @@ export function rowTyper(
       else if (!isPlaceholder(text, null)) draft.extras[name] = storable(text)
     }
     typeVehicle(draft, notes, styles.options)
+    if (!layout.make) draft.make ??= record.groupMake ?? null
     if (draft.model_year === null && isShifted(record, mapping, layout)) notes.row(shifted)
     typeAmounts(draft, notes, styles)
     return finished(draft, layout, notes)
@@ -81,6 +83,12 @@ function typeKeys(draft: StockDraft, notes: RowNotes): void {
   if (typed?.chassis) draft.extras['chassis'] = storable(typed.chassis)
 }
 
+const partlyStruck = {
+  code: 'PARTLY_STRUCK',
+  severity: 'warning',
+  hint: 'its first cell is struck through, most others are not: it was loaded as stock; if it is sold, strike through all its cells or delete the row',
+} as const
+
 const shifted = {
   code: 'SHIFTED_CELLS',
   severity: 'error',
@@ -116,7 +124,25 @@ function finished(draft: StockDraft, layout: FieldColumns, notes: RowNotes): Typ
   if (draft.stock_no === '' && draft.vin === null && !notes.hasError()) notes.row(noKey(layout))
   if (notes.hasError()) return { status: 'rejected', unit: null, key, issues: notes.issues }
   if (draft.stock_no === '') useVinAsKey(draft, layout, notes)
+  else if (notes.issues.length === 0 && isBare(draft, layout)) notes.cell('stock_number', bare)
   return { status: 'accepted', unit: draft, key, issues: notes.issues }
+}
+
+/** Numbers that were filled in ahead, for cars to come. */
+const bare = {
+  code: 'NO_DETAILS',
+  severity: 'warning',
+  hint: 'the row has a stock number and nothing else: it was loaded as a vehicle; if it is none, delete the row',
+} as const
+
+/** Whether it has a stock number alone, in a list that says more of its vehicles. */
+function isBare(
+  { stock_no, currency_code, extras, ...rest }: StockDraft,
+  layout: FieldColumns,
+): boolean {
+  const { hasHeader, stock_number, ...others } = layout
+  const isEmpty = Object.values(rest).every((value) => value === null || value === false)
+  return isEmpty && Object.keys(extras).length === 0 && Object.keys(others).length >= 3
 }
 
 function useVinAsKey(draft: StockDraft, layout: FieldColumns, notes: RowNotes): void {
@@ -162,7 +188,7 @@ function readKey(record: TypableRecord, layout: FieldColumns): TypedRow['key'] {
 
 function skipped(record: TypableRecord, layout: FieldColumns, why: NotOnHand): TypedRow {
   const notes = new RowNotes(record, layout)
-  notes.row({ ...why, severity: 'info' })
+  notes.row({ severity: 'info', ...why })
   const left = { status: 'skipped', unit: null, issues: notes.issues } as const
   if (why.code !== 'not-in-stock') return { ...left, key: { stockNo: null, vin: null } }
   return { ...left, key: readKey(record, layout), hasLeft: true }
@@ -176,7 +202,7 @@ function typeAmounts(draft: StockDraft, notes: RowNotes, styles: ColumnStyles): 
   const price = askingPrice(draft, notes, styles, isNew)
   const cost = money('cost', notes, styles)
   draft.asking_price = price?.amount ?? null
-  draft.currency_code = currency(price ?? cost, notes, styles)
+  draft.currency_code = currency(price, cost, notes, styles)
   draft.cost = cost === null || cost.amount === zero ? null : cost.amount
   if (draft.cost !== null && price !== null && isForeignCost(cost!, draft.currency_code, notes))
     draft.cost = null
@@ -255,8 +281,14 @@ function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean 
   return true
 }
 
-/** The cell's own currency, the currency column's, the header's, the rooftop's. */
-function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): string {
+/** The cell's own currency, the currency column's, the header's, the rooftop's. That of a cost counts only where there is no price. */
+function currency(
+  price: Money | null,
+  cost: Money | null,
+  notes: RowNotes,
+  styles: ColumnStyles,
+): string {
+  const money = price ?? cost
   const { currency: rooftop } = styles.options
   const named = notes.text('price_currency')
   const inColumn = named === null ? null : findCurrency(named)
@@ -269,7 +301,7 @@ function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): s
   const column =
     inColumn ??
     notes.place('price_asking')?.column.currency ??
-    notes.place('cost')?.column.currency ??
+    (price === null ? notes.place('cost')?.column.currency : null) ??
     rooftop
   const cellCurrency = money?.currency ?? column
   if (cellCurrency !== rooftop && money !== null && (money.currency !== null || named !== null))
@@ -327,18 +359,12 @@ function distanceDoubt(km: number, year: number | null, today: string): string |
   return isLow ? `${doubt} only ${km} km: is the reading in thousands?` : null
 }
 
-/** Many systems of dealers write the unit as a letter. */
-const unitLetters: ReadonlyMap<string, DistanceUnit> = new Map([
-  ['m', 'mi'],
-  ['k', 'km'],
-])
-
 /** The unit in its own column, else that of the odometer's column. */
 function unitBeside(notes: RowNotes, columnUnit: DistanceUnit): DistanceUnit {
   const text = notes.text('odometer_unit')
   if (text === null) return columnUnit
-  const unit = findDistanceUnit(text) ?? unitLetters.get(text.toLowerCase())
-  if (unit !== undefined) return unit
+  const unit = findColumnUnit(text)
+  if (unit !== null) return unit
   notes.cell('odometer_unit', {
     code: 'type-error',
     severity: 'warning',

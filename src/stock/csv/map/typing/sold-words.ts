@@ -3,7 +3,7 @@
 const gone =
   /^(sold|wholesaled|wholesale(?=$| ?[-–:,(/]| \d)|delivered|retailed|vendue?s?|livrée?s?|verkauft|ausgeliefert|vendid[oa]s?|entregad[oa]s?|(?:ال)?مباع[ةه]?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
 const notYet =
-  /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
+  /\b(not(?! (yet )?(delivered|collected|picked ?up|handed ?over|settled|registered))|subject|(?:awaiting|pending)(?! (delivery|collection|pick-?up|handover|settlement))|until|unless|cancell?ed|declined|fell|fallen|unwound)\b/i
 /** `Sold with a warranty`, `Delivered to dealer`: a vehicle on hand. */
 const sentence =
   /^(?:sold (?:with|as|new|by|from|without)|delivered to (?:us|dealer|dealership|stock|branch|site|showroom))\b/i
@@ -38,28 +38,38 @@ export function isSoldCell(text: string, header: string): boolean {
 }
 
 const sale =
-  /\b(deal|customer|client|buyer|purchaser|deposit|contract|invoice[ds]?|invoicing|delivered|delivery|handover|settle(d|ment)|kunde|käufer|rechnung|client|acheteur|facture|cliente|comprador|factura)\b/iu
+  /\b(deal|customer|client|buyer|purchaser|deposit|contract|invoice[ds]?|invoicing|delivered|delivery|del'?d|del\.? date|dlvd|dlvy|handover|settle(d|ment)|kunde|käufer|rechnung|client|acheteur|facture|cliente|comprador|factura)\b/iu
 const notSale =
   /\b(address|phone|mobile|e-?mail|rating|notes?|price|cost|amount|value|total|type|fee|method)\b/i
 
+const soldFor = /\bsold (?:for|price|amount)\b/i
+
 /** Whether a column is usually filled for sold vehicles alone: a customer, the number of a deal, the date of an invoice. */
 export function isSaleTrace(header: string): boolean {
-  return sale.test(header) && !notSale.test(header)
+  return soldFor.test(header) || (sale.test(header) && !notSale.test(header))
 }
 
 const maybeGone =
-  /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|sld|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
+  /^(?:not[ _-]?available|unavailable|out[ _-]of[ _-]stock|not in stock|off[ _-]?(?:market|stock)|inactive|not active|withdrawn|cancell?ed|transferred(?: out)?|removed|deleted|archived|written[ _-]?off|scrapped|disposed|exported|returned|settled|finali[sz]ed|invoiced|(?:under |on )?contract(?:ed)?|s|sld|snd|dlvd|nicht verfügbar|indisponible|no disponible|غير متاح[ةه]?|غير متوفر[ةه]?)$/iu
 const yesOrNo = /^(?:is )?(?:active|availability)$/i
+
+/** `Retail Sold`, `Pre-sold` */
+const soldBehind = /(?<!\b(?:be|being|never) )\bsold\b/i
+
+function isMaybeGone(text: string): boolean {
+  if (text.length > longest) return false
+  return maybeGone.test(text) || (soldBehind.test(text) && !notYet.test(text) && !gone.test(text))
+}
 
 /** Whether a status says that the vehicle may be for sale no longer: a person decides what the dealer means by it. */
 export function mayHaveLeft(text: string, header: string): boolean {
-  return maybeGone.test(text) || (yesOrNo.test(header.trim()) && no.test(text))
+  return isMaybeGone(text) || (yesOrNo.test(header.trim()) && no.test(text))
 }
 
 /** Whether a cell of a column called Available or In stock says that the vehicle is not. In a status, N may mean New. */
 export function isUnavailable(text: string, header: string): boolean {
   const isNo = no.test(text) && !(/^n$/i.test(text) && /status/i.test(header))
-  return isNo || maybeGone.test(text) || isSoldText(text)
+  return isNo || isMaybeGone(text) || isSoldText(text)
 }
 
 const nouns =
@@ -77,7 +87,7 @@ const month =
 
 /** Whether a row is the title of a block of sold vehicles: `SOLD`, `Sold Oct`, `Verkaufte Fahrzeuge`, `Sold in October`, `Sales this month`. */
 export function isSoldTitle(text: string): boolean {
-  if (text.length > longest) return false
+  if (text.length > longest || isColourLegend(text)) return false
   return soldTitle.test(text.replace(month, '')) || salesTitle.test(text)
 }
 
@@ -88,3 +98,23 @@ const inCapitals = /^SOLD(?=\s?[-–:*/])|(?<!\b(?:NOT|BE|BEING|NEVER))\sSOLD[!*
 export function hasSoldMark(text: string): boolean {
   return inBrackets.test(text) || inCapitals.test(text)
 }
+
+const colour =
+  /^(?:yellow|green|red|pink|orange|blue|gr[ea]y|purple|colou?red|highlight(?:ed)?|shaded|italics?|gelb|grün|rot|jaune|vert|rouge|amarillo|verde|rojo)(?: (?:cells?|rows?|lines?|text|cars?|units?|vehicles?|highlight))?$/iu
+const soldCars = /^(?:sold|verkauft|vendue?s?|vendid[oa]s?)(?: (?:cars?|units?|vehicles?))?$/iu
+
+/** Whether a note says that a colour marks sold vehicles: `Yellow = sold`. */
+export function isColourLegend(text: string): boolean {
+  if (text.length > longest) return false
+  const sides = text.split(/=|:| [-–] | (?:is|are|means?|in) /i).map((side) => side.trim())
+  return (
+    sides.length === 2 && [colour, soldCars].every((part) => sides.some((side) => part.test(side)))
+  )
+}
+
+/** The warning about such a note. */
+export const soldByColour = {
+  code: 'SOLD_BY_COLOUR',
+  severity: 'warning',
+  hint: 'a note says that sold vehicles have a colour, which is not read: they were loaded as stock',
+} as const

@@ -23,6 +23,8 @@ type IssueCode =
   | 'VIN_TEST'
   | 'VIN_YEAR'
   | 'VIN_AS_KEY'
+  | 'NO_DETAILS'
+  | 'NO_MAKE'
   | 'PRICE_POA'
   | 'ZERO_PRICE'
   | 'ZERO_ODOMETER'

@@ -8,7 +8,9 @@ const partOfDate = /^(?:(?:\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(?
 const monthName = /Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec/
 const wholeDate = /^(?:\d{1,2}([/.-])\d{1,2}\1\d{4}|\d{4}-\d{2}-\d{2})(?:[ T]0?0:00(?::00)?)?$/
 const shortenedNumber = /^\d([.,]\d+)?E\+\d+$/i
-const floatLike = /^\d+\.0$/
+/** `1234.0`, `1234.00`, and `12,345`. */
+const floatLike = /^\d+\.0{1,3}$/
+const grouped = /^\d{1,3}(?:,\d{3})+$/
 const digitsLost = /^\d{15,}0$/
 const longestStockNumber = 100
 
@@ -18,7 +20,7 @@ export function typeStockNumber(written: string): Typed<string> {
   if (shortenedNumber.test(text)) return noValue(shortened)
   if (text.length > longestStockNumber) return noValue(tooLong)
   if (isDateOfExcel(text)) return typed(text, turnedIntoDate)
-  if (floatLike.test(text)) return typed(text, turnedIntoNumber)
+  if (floatLike.test(text) || grouped.test(text)) return typed(text, turnedIntoNumber)
   if (digitsLost.test(text)) return typed(text, lost)
   return typed(text)
 }
@@ -51,7 +53,7 @@ const turnedIntoDate: Finding = {
 const turnedIntoNumber: Finding = {
   code: 'STOCK_LOOKS_LIKE_NUMBER',
   severity: 'warning',
-  hint: 'a program may have added the .0 to this stock number; it was stored unchanged',
+  hint: 'a program may have added .0 or a comma to this stock number, as to an amount; it was stored unchanged',
 }
 const lost: Finding = {
   code: 'DIGITS_LOST',
@@ -61,7 +63,7 @@ const lost: Finding = {
 
 /** A plate from a cell's plain text, as it is written: what Excel or another program has made of one is left out. */
 export function typePlate(text: string): Typed<string> {
-  if (floatLike.test(text)) return typed(text.slice(0, -2))
+  if (floatLike.test(text)) return typed(text.replace(/\.0+$/, ''))
   if (shortenedNumber.test(text)) return noValue({ ...changedPlate, hint: plateHint('number') })
   if (isDateOfExcel(text)) return noValue({ ...changedPlate, hint: plateHint('date') })
   return typed(text)
@@ -86,6 +88,7 @@ interface VinCell {
 const allowed = /^[A-HJ-NPR-Z0-9]{17}$/
 const seventeen = /^[A-Z0-9]{17}$/
 const longestVin = 40
+const label = /^(?:VIN|CHASSIS)(?: (?:NO|NUMBER))?\W+/
 const clutter = /[\s\-‐‑–*._']/g
 /** At most three digits in the exponent: a VIN may begin with a digit and an E too. */
 const scientific = /^\d([.,]\d+)?E\+?\d{1,3}$/i
@@ -105,7 +108,7 @@ const yearCodes = 'ABCDEFGHJKLMNPRSTVWXY123456789'
 export function typeVin(text: string): Typed<VinCell> {
   if (allowed.test(text)) return checked(text)
   if (scientific.test(text)) return noValue(vinLost)
-  const vin = text.toUpperCase().replace(clutter, '')
+  const vin = text.toUpperCase().replace(label, '').replace(clutter, '')
   if (allowed.test(vin)) return checked(vin)
   if (seventeen.test(vin)) return typed({ vin: null, chassis: vin }, badCharacters(vin))
   if (vin.length > longestVin || !/\d/.test(vin)) return noValue(noNumber)

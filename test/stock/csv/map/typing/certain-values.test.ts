@@ -33,6 +33,12 @@ test('a foreign header, a word that is not a currency and a cost in another curr
     ],
   )
 
+  const costs = typeTable(['Stock No', 'Price', 'Cost (USD)'], [['A1X', '20000', '9000']])
+
+  expect(costs.rows[0]).toMatchObject({
+    unit: { asking_price: '20000.000', currency_code: 'AUD', cost: null },
+    issues: [{ code: 'CURRENCY_DIFFERS', column: 'Cost (USD)' }],
+  })
   expect(header.rows[0]!.unit?.currency_code).toBe('SEK')
   expect(header.styles.issues.map(({ code }) => code)).toContain('CURRENCY_DIFFERS')
   expect(rows.map(({ unit }) => [unit?.currency_code, unit?.cost])).toEqual([

@@ -108,6 +108,27 @@ test('a day that is still to come, or before the vehicle was built, is stored wi
   ])
 })
 
+test('the names of months are read in French, German and Spanish, with accents or without', () => {
+  const march = ['3. März 2026', '3 mars 2026', '3 marzo 2026', '03-Mar-2026']
+  const december = ['9. Dezember 2025', '9 déc. 2025', '9 decembre 2025', '9-dic-25']
+
+  expect(datesOf([...march, ...december], sydney)).toEqual([
+    ...march.map(() => '2026-03-03'),
+    ...december.map(() => '2025-12-09'),
+  ])
+})
+
+test('the header may name the order, which is reported only where dates contradict it', () => {
+  const [header, cells] = ['Date In (MM/DD/YYYY)', ['02/11/2018', '03/12/2019']]
+  const named = typeColumn(header, cells)
+  const other = typeColumn(header, [...cells, '25/11/2018'])
+
+  expect(named.rows.map(({ unit }) => unit?.acquired_on)).toEqual(['2018-02-11', '2019-03-12'])
+  expect(named.styles.issues).toEqual([])
+  expect(other.rows[0]!.unit?.acquired_on).toBe('2018-11-02')
+  expect(other.styles.issues[0]?.hint).toContain('its header names the other order')
+})
+
 test('a few dates that turn the usual order of the market are reported', () => {
   const usual = ['03/02/2026', '05/01/2026', '07/02/2026', '02/03/2026', '09/02/2026']
   const issuesOf = (values: readonly string[], options = sydney) =>

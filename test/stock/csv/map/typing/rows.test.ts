@@ -3,7 +3,7 @@ import { proposeMapping } from '#src/stock/csv/map/mapping.ts'
 import { startStyles } from '#src/stock/csv/map/typing/column-styles.ts'
 import { rowTyper } from '#src/stock/csv/map/typing/row.ts'
 import type { TypableRecord } from '#src/stock/csv/map/typing/typed-row.ts'
-import { sydney, typeTable } from '../table.ts'
+import { stockNumbers, sydney, typeTable } from '../table.ts'
 
 const names = ['Stock No', 'VIN', 'Rego', 'Make', 'Model', 'Badge', 'Price', 'Colour', 'Radio code']
 const cells = ['U1', '5TDXZ3DC2KS015402', '1ab-0 cd', ' Toyota ', 'Camry', '', '20,000', 'Red', '7']
@@ -70,17 +70,56 @@ test('a vehicle with the name Total is a vehicle', () => {
 test('a title fills make, model, variant and year', () => {
   const titles = ['2015 Ford Kuga 2.0 TDCi Trend AWD Auto', '2021 Land Rover Defender 110']
   const others = ['2019 Toyota Hilux SR5', 'nice car with many extras', '2018 Kia Rio']
+  const forms = [
+    ...['* MY18 Land Rover Range Rover Sport', 'Toyota Land Cruiser Prado (2019)'],
+    ...['2017 BMW 3 Series 320i', 'Peugeot 2008', 'Toyota, Corolla Cross, GX, 2022'],
+  ]
 
   const { rows } = typeTable(
     ['Stock No', 'Vehicle'],
-    [...titles, ...others].map((title, index) => [`S${index}X`, title]),
+    [...titles, ...others, ...forms].map((title, index) => [`S${index}X`, title]),
   )
 
   expect(rows.slice(0, 2).map(({ unit }) => unit)).toMatchObject([
     { make: 'Ford', model: 'Kuga', variant: '2.0 TDCi Trend AWD Auto', model_year: 2015 },
     { make: 'Land Rover', model: 'Defender', variant: '110', model_year: 2021 },
   ])
-  expect(rows[3]!.unit).toMatchObject({ make: null, model: null, model_year: null })
+  expect(rows[3]).toMatchObject({
+    unit: { make: null, model: null, model_year: null },
+    issues: [{ severity: 'warning', column: 'Vehicle', hint: expect.stringContaining('make') }],
+  })
+  expect(rows.slice(5).map(({ unit }) => unit)).toMatchObject([
+    { make: 'Land Rover', model: 'Range Rover', variant: 'Sport', model_year: 2018 },
+    { make: 'Toyota', model: 'Land Cruiser', variant: 'Prado', model_year: 2019 },
+    { make: 'BMW', model: '3 Series', variant: '320i', model_year: 2017 },
+    { make: 'Peugeot', model: '2008', variant: null, model_year: null },
+    { make: 'Toyota', model: 'Corolla Cross', variant: 'GX', model_year: 2022 },
+  ])
+})
+
+test('a row with a stock number and nothing else is a vehicle, with a warning', () => {
+  const full = stockNumbers.map((number) => [number, 'Kia', 'Rio', '15990'])
+  const bare = ['U9001', 'U9002'].map((number) => [number, '', '', ''])
+
+  const { rows } = typeTable(['Stock No', 'Make', 'Model', 'Price'], [...full, ...bare])
+  const alone = typeTable(['Stock No'], [['S900X'], ['S901X']])
+
+  expect(rows.map(({ issues }) => issues.length)).toEqual([...full.map(() => 0), 1, 1])
+  expect(rows.at(-1)).toMatchObject({ status: 'accepted', issues: [{ code: 'NO_DETAILS' }] })
+  expect(alone.rows.flatMap(({ issues }) => issues)).toEqual([])
+})
+
+test('a model without its make is a warning, as where the make is written once for several rows', () => {
+  const { rows } = typeTable(
+    ['Stock No', 'Make', 'Model'],
+    [
+      ['U1001', 'Kia', 'Rio'],
+      ['U1002', '', 'Sportage'],
+      ['U1003', 'Ford', 'Ranger'],
+    ],
+  )
+
+  expect(rows.map(({ issues }) => issues.map(({ code }) => code))).toEqual([[], ['NO_MAKE'], []])
 })
 
 test('both colours of a combined cell are separated', () => {
