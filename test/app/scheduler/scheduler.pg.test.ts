@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimManually, claimSlot } from '#src/app/scheduler/claim-slot.ts'
 import { executeJobRun } from '#src/app/scheduler/job-run.ts'
@@ -8,6 +9,7 @@ import type { Context } from '#src/context.ts'
 import { openDb } from '#src/warehouse/db/transaction.ts'
 import { until } from '../../support/child.ts'
 import { databaseLocks, untilFreeLocksCount } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 /** A schedule whose newest slot was two hours ago. */
@@ -234,6 +236,27 @@ test('a failed job is recorded with the errors of its rooftops', async () => {
   expect(jobRun).toMatchObject({ status: 'failed', cause: 'manual', slot_at: null })
   expect(jobRun!.error).toMatch(/^rooftop-1: evaluations: .*web page, not JSON/)
   expect(jobRun!.run_ids).toHaveLength(1)
+})
+
+test.for([
+  ['hourly', 'partial', '; the next slot continues'],
+  ['reconcile', 'failed', ', and the next slot begins again'],
+  [
+    ...(['lake-export', 'failed'] as const),
+    ', and the next slot begins again: "forecourt lake export" has no budget',
+  ],
+] as const)('%s that does not end within its budget is %s', async ([name, status, text]) => {
+  await using folder = await temporaryFolder()
+  const lake = { to: join(folder.path, 'lake') }
+  await using fixture = await openScheduleFixture({ [name]: { enabled: true } }, { lake })
+  await using context = await fixture.context()
+  const job = (await loadJobs(context.config)).find((one) => one.name === name)!
+  const claim = await claimManually(context.pool, jobOf(context, job.name))
+
+  const { report } = await executeJobRun(context, { ...job, budgetMinutes: 0 }, claim)
+
+  const error = `stopped after its budget of 0 minutes${text}`
+  expect(report).toMatchObject({ status, error })
 })
 
 test('the next scheduler continues a stopped job run', { tags: 'ci' }, async () => {
