@@ -9,9 +9,9 @@ import { inboxProblems, readInboxStatuses } from '../../stock/folders/inbox-stat
 import { allStreams } from '../../streams/all.ts'
 import { type MovedText, movedTexts, readMovedNames } from '../../sync/explain/moved-fields.ts'
 import { type Reason, readStatus, type WarehouseStatus } from '../../sync/explain/status.ts'
-import { causeWords } from '../../sync/run/cause-words.ts'
+import { causeWords, withTotal } from '../../sync/run/cause-words.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
-import { firstText, listText } from '../../values/text.ts'
+import { eachText, firstText, listText } from '../../values/text.ts'
 import { isOfConfig, readSource, registerSource } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { alertTargets } from '../config/alerts.ts'
@@ -249,7 +249,7 @@ export function jobProblems(
   if (late.length > 0)
     raised.push({
       key: 'job/late',
-      what: `${list(late.map(([name]) => name))} late: ${late[0]![1].error ?? ''}`,
+      what: `${list(late.map(([name]) => name))} late: ${eachText(late.map(([name, { error }]) => [name, error ?? '']))}`,
     })
   if (waiting.length > 0)
     raised.push({
@@ -259,15 +259,14 @@ export function jobProblems(
   return { raised, openKeys: new Set(raised.map(({ key }) => key)) }
 }
 
-interface Miss {
+interface Miss extends Pick<Reason, 'cause' | 'text'> {
   readonly rooftop: string
   readonly stream: string
   readonly key: string
-  readonly text: string
 }
 
 /** Streams that miss an objective, and fields that moved. Only the first reason of a stream is raised, since it may cause the others. */
-function objectiveProblems(
+export function objectiveProblems(
   rooftops: WarehouseStatus['rooftops'],
   moved: readonly MovedText[] = [],
 ): Problems {
@@ -279,13 +278,13 @@ function objectiveProblems(
     reasons
       .filter(({ cause }) => cause !== 'never')
       .map((reason): Miss => {
-        return { rooftop: name, stream, key: reasonKey(reason, uid), text: reason.text }
+        return { ...reason, rooftop: name, stream, key: reasonKey(reason, uid) }
       }),
   )
   const first = misses.flatMap(([miss]) => miss ?? [])
   const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
     key,
-    what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${group[0]!.text}`,
+    what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${whatOfAll(group)}`,
   }))
   if (moved.length > 0)
     raised.push({
@@ -297,6 +296,14 @@ function objectiveProblems(
   if (all.some(({ isAtWork }) => isAtWork))
     for (const cause of ['late', 'gaps']) openKeys.add(`objective/${cause}`)
   return { raised, openKeys }
+}
+
+/** Failures with the same words have one text; the spans and numbers of other reasons are those of a stream of a rooftop. */
+function whatOfAll(group: readonly Miss[]): string {
+  const { cause } = group[0]!
+  return cause === 'failed' || cause === 'quarantine'
+    ? withTotal(group.map(({ text }) => text))
+    : eachText(group.map(({ rooftop, text }) => [rooftop, text]))
 }
 
 /** The cause of a reason. A refused key is one cause; other failures differ by their words. */
