@@ -237,6 +237,15 @@ function whatIsWrong(
   return reasons
 }
 
+/** The reasons that no other one explains: the first may be the cause of those after it, but not of rows that a verification found or
+ *  records that did not fit, and these of no other. */
+export function mainReasons(reasons: readonly Reason[]): Reason[] {
+  const first = reasons.find(({ cause }) => cause !== 'quarantine')
+  return reasons.filter(
+    (reason) => reason === first || ['verification', 'quarantine'].includes(reason.cause),
+  )
+}
+
 function spans(list: readonly IsoSpan[]): string {
   return firstText(
     list.map(({ from, until }) => `${from} to ${until}`),
